@@ -1,0 +1,186 @@
+//! Diagnostic values to text, through ariadne.
+
+use crate::{Diagnostic, Severity};
+use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, Source};
+use ravel_source::{FileId, SourceMap, Span};
+use std::collections::HashMap;
+use std::fmt;
+
+/// A span as ariadne wants it; the byte range lies inside its file's text.
+#[derive(Clone)]
+struct Range(FileId, std::ops::Range<usize>);
+
+impl ariadne::Span for Range {
+    type SourceId = FileId;
+
+    fn source(&self) -> &FileId {
+        &self.0
+    }
+
+    fn start(&self) -> usize {
+        self.1.start
+    }
+
+    fn end(&self) -> usize {
+        self.1.end
+    }
+}
+
+/// The texts that reports quote, indexed by line only when first quoted.
+struct Texts<'a> {
+    map: &'a SourceMap,
+    sources: HashMap<FileId, Source<&'a str>>,
+}
+
+impl<'a> ariadne::Cache<FileId> for Texts<'a> {
+    type Storage = &'a str;
+
+    fn fetch(&mut self, id: &FileId) -> Result<&Source<&'a str>, impl fmt::Debug> {
+        let map = self.map;
+        Ok::<_, String>(
+            self.sources.entry(*id).or_insert_with(|| Source::from(map.get(*id).map_or("", |file| &*file.text))),
+        )
+    }
+
+    fn display<'b>(&self, id: &'b FileId) -> Option<impl fmt::Display + 'b> {
+        self.map.get(*id).map(|file| file.name.clone())
+    }
+}
+
+/// Longest line of source that is quoted; longer ones would fill the terminal many times over.
+const LONGEST_QUOTED_LINE: usize = 400;
+
+/// All reports in the given order, each followed by an empty line. Reports without a usable place are plain lines.
+pub fn render(diagnostics: &[Diagnostic], map: &SourceMap, color: bool) -> String {
+    let mut texts = Texts { map, sources: HashMap::new() };
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        let quoted = range(diagnostic.span(), map).filter(|at| quotable(at, map));
+        match quoted.and_then(|at| report(diagnostic, at, &mut texts, color)) {
+            Some(text) => out.push_str(&text),
+            None => plain(diagnostic, map, &mut out),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool) -> Option<String> {
+    let kind = match diagnostic.severity {
+        Severity::Error => ReportKind::Error,
+        Severity::Warning => ReportKind::Warning,
+        Severity::Note => ReportKind::Advice,
+    };
+    let config = Config::default().with_index_type(IndexType::Byte).with_color(color);
+    let mut report =
+        Report::build(kind, at).with_config(config).with_code(diagnostic.code).with_message(&diagnostic.title);
+    for label in &diagnostic.labels {
+        let Some(place) = range(label.span, texts.map).filter(|place| quotable(place, texts.map)) else {
+            continue;
+        };
+        let tint = match (label.primary, diagnostic.severity) {
+            (true, Severity::Error) => Color::Red,
+            (true, _) => Color::Yellow,
+            (false, _) => Color::Cyan,
+        };
+        let mut shown = Label::new(place).with_color(tint).with_priority(i32::from(label.primary));
+        if !label.message.is_empty() {
+            shown = shown.with_message(&label.message);
+        }
+        report = report.with_label(shown);
+    }
+    for note in &diagnostic.notes {
+        report = report.with_note(note);
+    }
+    if let Some(help) = &diagnostic.help {
+        report = report.with_help(help);
+    }
+    let mut bytes = Vec::new();
+    report.finish().write(texts, &mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The span inside its text, moved to character boundaries; nothing for spans without a text.
+fn range(span: Span, map: &SourceMap) -> Option<Range> {
+    let text = &map.get(span.file)?.text;
+    let mut start = (span.start as usize).min(text.len());
+    let mut end = (span.end as usize).clamp(start, text.len());
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    Some(Range(span.file, start..end))
+}
+
+/// Whether the first and last line of the range are short enough to be shown.
+fn quotable(at: &Range, map: &SourceMap) -> bool {
+    let Some(file) = map.get(at.0) else { return false };
+    let line_around = |offset: usize| {
+        let from = file.text[..offset].rfind('\n').map_or(0, |i| i + 1);
+        let upto = file.text[offset..].find('\n').map_or(file.text.len(), |i| offset + i);
+        upto - from
+    };
+    line_around(at.1.start) <= LONGEST_QUOTED_LINE && line_around(at.1.end) <= LONGEST_QUOTED_LINE
+}
+
+fn plain(diagnostic: &Diagnostic, map: &SourceMap, out: &mut String) {
+    let word = match diagnostic.severity {
+        Severity::Error => "Error",
+        Severity::Warning => "Warning",
+        Severity::Note => "Advice",
+    };
+    out.push_str(&format!("[{}] {word}: {}\n", diagnostic.code, diagnostic.title));
+    for label in &diagnostic.labels {
+        let place = if map.get(label.span.file).is_some() { map.describe(label.span) } else { String::new() };
+        match (place.is_empty(), label.message.is_empty()) {
+            (true, true) => {}
+            (true, false) => out.push_str(&format!("  {}\n", label.message)),
+            (false, true) => out.push_str(&format!("  at {place}\n")),
+            (false, false) => out.push_str(&format!("  {place}: {}\n", label.message)),
+        }
+    }
+    for note in &diagnostic.notes {
+        out.push_str(&format!("  Note: {note}\n"));
+    }
+    if let Some(help) = &diagnostic.help {
+        out.push_str(&format!("  Help: {help}\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte_spans_point_behind_wide_characters() {
+        let mut map = SourceMap::default();
+        let file = map.add("a.sac", "/* äöü */ x = $;\n");
+        let at = Span::new(file, 17, 18);
+        assert_eq!(map.snippet(at), "$");
+        let text = render(&[Diagnostic::error("E0101", "stray character").at(at, "here")], &map, false);
+        assert!(text.contains("a.sac:1:15"), "{text}");
+        assert!(text.contains("[E0101] Error: stray character"), "{text}");
+    }
+
+    #[test]
+    fn spans_without_a_text_and_spans_past_its_end_are_harmless() {
+        let mut map = SourceMap::default();
+        let file = map.add("a.sac", "x");
+        let lost = Diagnostic::error("E0001", "no main").at(Span::NONE, "needed").with_help("write one");
+        let past = Diagnostic::error("E0002", "cut off").at(Span::new(file, 40, 90), "end");
+        let text = render(&[lost, past], &map, false);
+        assert!(text.contains("[E0001] Error: no main\n  needed\n  Help: write one"), "{text}");
+        assert!(text.contains("cut off"), "{text}");
+    }
+
+    #[test]
+    fn endless_lines_are_not_quoted() {
+        let mut map = SourceMap::default();
+        let file = map.add("a.sac", "(".repeat(10_000));
+        let text = render(&[Diagnostic::error("E0103", "too deep").at(Span::new(file, 300, 301), "")], &map, false);
+        assert!(text.len() < 200, "{text}");
+        assert!(text.contains("a.sac:1:301"), "{text}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Text to syntax tree: preprocessor, tokens, grammar, recovery and the printer.
+
+#![forbid(unsafe_code)]
+
+pub mod ast;
