@@ -1,0 +1,136 @@
+//! Scalar operations. The same enums serve core primitives, the with-loop IR and the interpreter.
+
+use std::fmt;
+
+macro_rules! named_ops {
+    ($(#[$doc:meta])* $ty:ident { $($(#[$vdoc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $ty { $($(#[$vdoc])* $variant,)* }
+
+        impl $ty {
+            pub const ALL: &[$ty] = &[$($ty::$variant,)*];
+
+            /// The spelling in IR text, which is also the stem of the primitive's name.
+            pub fn name(self) -> &'static str {
+                match self { $($ty::$variant => $name,)* }
+            }
+
+            pub fn from_name(name: &str) -> Option<$ty> {
+                $ty::ALL.iter().copied().find(|op| op.name() == name)
+            }
+        }
+
+        impl fmt::Display for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(self.name()) }
+        }
+    };
+}
+
+named_ops! {
+    /// A scalar operation on one operand. The result has the operand's type unless stated.
+    UnOp {
+        Neg = "neg",
+        /// Logical not of a bool, bit-wise complement of an integer.
+        Not = "not",
+        Abs = "abs",
+        Reciproc = "reciproc",
+        Sqrt = "sqrt",
+        Cbrt = "cbrt",
+        Exp = "exp",
+        Expm1 = "expm1",
+        Log = "log",
+        Log1p = "log1p",
+        Log2 = "log2",
+        Log10 = "log10",
+        Sin = "sin",
+        Cos = "cos",
+        Tan = "tan",
+        Asin = "asin",
+        Acos = "acos",
+        Atan = "atan",
+        Sinh = "sinh",
+        Cosh = "cosh",
+        Tanh = "tanh",
+        Asinh = "asinh",
+        Acosh = "acosh",
+        Atanh = "atanh",
+        Floor = "floor",
+        Ceil = "ceil",
+        /// Round to nearest, ties to even.
+        Rint = "rint",
+        Trunc = "trunc",
+        /// Result bool.
+        IsNan = "isnan",
+        /// Result bool.
+        IsInf = "isinf",
+        /// Result bool: neither infinite nor NaN.
+        Finite = "finite",
+    }
+}
+
+named_ops! {
+    /// A scalar operation on two operands of one type. The result has that type, for comparisons bool.
+    BinOp {
+        /// Integers wrap.
+        Add = "add",
+        Sub = "sub",
+        Mul = "mul",
+        /// Integers truncate towards zero; the smallest value by -1 wraps. A zero divisor must have been excluded.
+        Div = "div",
+        /// Sign of the dividend; for reals C's `fmod`. A zero divisor must have been excluded for integers.
+        Mod = "mod",
+        /// Sign of the divisor. A zero divisor must have been excluded.
+        AplMod = "aplmod",
+        /// `a < b ? a : b`.
+        Min = "min",
+        /// `a > b ? a : b`.
+        Max = "max",
+        /// Logic on bools, bit-wise on integers.
+        And = "and",
+        Or = "or",
+        Xor = "xor",
+        /// The shift count is taken modulo the width.
+        Shl = "shl",
+        /// Arithmetic on signed operands, logical on unsigned ones; count modulo the width.
+        Shr = "shr",
+        Eq = "eq",
+        Ne = "neq",
+        Lt = "lt",
+        Le = "le",
+        Gt = "gt",
+        Ge = "ge",
+        Pow = "pow",
+        Atan2 = "atan2",
+        Copysign = "copysign",
+        Hypot = "hypot",
+    }
+}
+
+impl UnOp {
+    /// Whether the result is a bool whatever the operand.
+    pub fn is_predicate(self) -> bool {
+        matches!(self, UnOp::IsNan | UnOp::IsInf | UnOp::Finite)
+    }
+}
+
+impl BinOp {
+    pub fn is_comparison(self) -> bool {
+        matches!(self, BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge)
+    }
+
+    /// Whether integer operands need a non-zero right side.
+    pub fn needs_nonzero(self) -> bool {
+        matches!(self, BinOp::Div | BinOp::Mod | BinOp::AplMod)
+    }
+
+    /// Associative and commutative, so that a fold may regroup it (reals: up to rounding).
+    pub fn regroups(self) -> bool {
+        use BinOp::*;
+        matches!(self, Add | Mul | Min | Max | And | Or | Xor)
+    }
+
+    pub fn commutes(self) -> bool {
+        self.regroups() || matches!(self, BinOp::Eq | BinOp::Ne | BinOp::Hypot)
+    }
+}
