@@ -1,0 +1,480 @@
+//! Builds one nest function, instruction by instruction.
+//!
+//! Structured control is opened and closed with `begin_*` / `end_*` pairs, so that a caller keeps its own state in between:
+//!
+//! ```
+//! use ravel_nest::builder::FuncBuilder;
+//! use ravel_nest::ir::{BinOp, Ty};
+//! // fn sum(n) { s = 0; for i in 0..n { s += i }; s }
+//! let (mut b, params) = FuncBuilder::new("sum", &[Ty::I64], &[Ty::I64]);
+//! let (zero, one) = (b.i64(0), b.i64(1));
+//! let (i, carried) = b.begin_for(zero, params[0], one, &[zero]);
+//! let next = b.binary(BinOp::IAdd, carried[0], i);
+//! let sums = b.end_for(&[next]);
+//! b.ret(&sums);
+//! let func = b.finish();
+//! ```
+//!
+//! The builder computes result types and does not check operands; [`crate::verify`] does. Instructions after a `fault`
+//! in the same region are dropped, for they cannot run. Ends that do not match their begins are a bug of the caller and panic.
+
+use cranelift_entity::PrimaryMap;
+use smallvec::SmallVec;
+
+use crate::ir::{
+    Access, BinOp, ConvOp, DataId, Exit, ExternId, FloatCmp, Func, FuncId, GlobalId, Inst, IntCmp, MathOp, Op, Order, Prim,
+    ReduceOp, Region, Sharing, SigId, Ty, UnOp, Value, Visibility,
+};
+
+/// A construct whose end has not been reached.
+enum Open {
+    /// The function body.
+    Body,
+    /// The first region of an `if`.
+    Then { cond: Value },
+    /// The second region of an `if`; the first is complete.
+    Else { cond: Value, then_region: Region },
+    /// A `for`.
+    For { lo: Value, hi: Value, step: Value, inits: Vec<Value> },
+    /// A `loop`.
+    Loop { inits: Vec<Value> },
+    /// A `parfor`.
+    ParFor { n: Value, chunk: Value },
+}
+
+/// A function under construction.
+pub struct FuncBuilder {
+    name: String,
+    results: Vec<Ty>,
+    order: Order,
+    visibility: Visibility,
+    values: PrimaryMap<Value, Ty>,
+    stack: Vec<(Open, Region)>,
+}
+
+impl FuncBuilder {
+    /// Starts a function; also returns its parameters.
+    pub fn new(name: impl Into<String>, params: &[Ty], results: &[Ty]) -> (FuncBuilder, Vec<Value>) {
+        let mut values = PrimaryMap::new();
+        let params: Vec<Value> = params.iter().map(|&ty| values.push(ty)).collect();
+        let body = Region { params: params.clone(), ..Region::default() };
+        let builder = FuncBuilder {
+            name: name.into(),
+            results: results.to_vec(),
+            order: Order::default(),
+            visibility: Visibility::default(),
+            values,
+            stack: vec![(Open::Body, body)],
+        };
+        (builder, params)
+    }
+
+    /// Sets the freedom of the backend; the default is [`Order::Optimize`].
+    pub fn set_order(&mut self, order: Order) {
+        self.order = order;
+    }
+
+    /// Makes the function callable by the host.
+    pub fn set_visibility(&mut self, visibility: Visibility) {
+        self.visibility = visibility;
+    }
+
+    /// Type of a value.
+    pub fn ty(&self, value: Value) -> Ty {
+        self.values[value]
+    }
+
+    /// Is the code under construction inside a `parfor` body (where reference counts must be atomic)?
+    pub fn in_parfor(&self) -> bool {
+        self.stack.iter().any(|(open, _)| matches!(open, Open::ParFor { .. }))
+    }
+
+    /// Has the region under construction already faulted?
+    pub fn is_unreachable(&self) -> bool {
+        self.stack.last().is_some_and(|(_, region)| !matches!(region.exit, Exit::Open))
+    }
+
+    /// The finished function.
+    pub fn finish(mut self) -> Func {
+        assert_eq!(self.stack.len(), 1, "every begin has its end before the function is finished");
+        let (_, body) = self.stack.pop().expect("the body is on the stack until here");
+        Func {
+            name: self.name,
+            results: self.results,
+            order: self.order,
+            visibility: self.visibility,
+            values: self.values,
+            body,
+        }
+    }
+
+    /// Appends any operation, with the result types it has.
+    pub fn push(&mut self, op: Op, results: &[Ty]) -> SmallVec<[Value; 1]> {
+        let results: SmallVec<[Value; 1]> = results.iter().map(|&ty| self.values.push(ty)).collect();
+        let region = self.region();
+        if matches!(region.exit, Exit::Open) {
+            region.insts.push(Inst { results: results.clone(), op });
+        }
+        results
+    }
+
+    fn push_one(&mut self, op: Op, ty: Ty) -> Value {
+        self.push(op, &[ty])[0]
+    }
+
+    fn region(&mut self) -> &mut Region {
+        &mut self.stack.last_mut().expect("the body stays open until finish").1
+    }
+
+    // Constants.
+
+    /// `bits` in every lane of `ty`; higher bits are dropped.
+    pub fn bits(&mut self, ty: Ty, bits: u64) -> Value {
+        let width = ty.prim.bits();
+        let bits = if width == 64 { bits } else { bits & ((1u64 << width) - 1) };
+        self.push_one(Op::Const { ty, bits }, ty)
+    }
+
+    /// An integer constant of type `ty`, in every lane.
+    pub fn iconst(&mut self, ty: Ty, value: i64) -> Value {
+        self.bits(ty, value as u64)
+    }
+
+    /// A float constant of type `ty`, rounded to it, in every lane.
+    pub fn fconst(&mut self, ty: Ty, value: f64) -> Value {
+        let bits = if ty.prim == Prim::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() };
+        self.bits(ty, bits)
+    }
+
+    /// A scalar `i64` constant.
+    pub fn i64(&mut self, value: i64) -> Value {
+        self.iconst(Ty::I64, value)
+    }
+
+    /// A scalar `i32` constant.
+    pub fn i32(&mut self, value: i32) -> Value {
+        self.iconst(Ty::I32, i64::from(value))
+    }
+
+    /// A scalar boolean.
+    pub fn bool(&mut self, value: bool) -> Value {
+        self.iconst(Ty::I8, i64::from(value))
+    }
+
+    /// The null pointer.
+    pub fn null(&mut self) -> Value {
+        self.bits(Ty::PTR, 0)
+    }
+
+    // Arithmetic.
+
+    /// One operand.
+    pub fn unary(&mut self, op: UnOp, a: Value) -> Value {
+        let ty = self.ty(a);
+        self.push_one(Op::Unary(op, a), ty)
+    }
+
+    /// Two operands.
+    pub fn binary(&mut self, op: BinOp, a: Value, b: Value) -> Value {
+        let ty = self.ty(a);
+        self.push_one(Op::Binary(op, a, b), ty)
+    }
+
+    /// Sum of integers or of floats.
+    pub fn add(&mut self, a: Value, b: Value) -> Value {
+        let op = if self.ty(a).prim.is_float() { BinOp::FAdd } else { BinOp::IAdd };
+        self.binary(op, a, b)
+    }
+
+    /// Difference of integers or of floats.
+    pub fn sub(&mut self, a: Value, b: Value) -> Value {
+        let op = if self.ty(a).prim.is_float() { BinOp::FSub } else { BinOp::ISub };
+        self.binary(op, a, b)
+    }
+
+    /// Product of integers or of floats.
+    pub fn mul(&mut self, a: Value, b: Value) -> Value {
+        let op = if self.ty(a).prim.is_float() { BinOp::FMul } else { BinOp::IMul };
+        self.binary(op, a, b)
+    }
+
+    /// `a * b + c` rounded once.
+    pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        let ty = self.ty(a);
+        self.push_one(Op::Fma(a, b, c), ty)
+    }
+
+    /// Integer or pointer comparison.
+    pub fn icmp(&mut self, cmp: IntCmp, a: Value, b: Value) -> Value {
+        let ty = self.ty(a).truth();
+        self.push_one(Op::IntCmp(cmp, a, b), ty)
+    }
+
+    /// Float comparison.
+    pub fn fcmp(&mut self, cmp: FloatCmp, a: Value, b: Value) -> Value {
+        let ty = self.ty(a).truth();
+        self.push_one(Op::FloatCmp(cmp, a, b), ty)
+    }
+
+    /// Choice by a scalar condition or a mask.
+    pub fn select(&mut self, cond: Value, on_true: Value, on_false: Value) -> Value {
+        let ty = self.ty(on_true);
+        self.push_one(Op::Select { cond, on_true, on_false }, ty)
+    }
+
+    /// Conversion; returns the operand itself if it has the type already and the conversion keeps values.
+    pub fn convert(&mut self, op: ConvOp, a: Value, to: Prim) -> Value {
+        let ty = self.ty(a);
+        if ty.prim == to {
+            return a;
+        }
+        self.push_one(Op::Convert(op, a, to), ty.with_prim(to))
+    }
+
+    /// A mathematical function.
+    pub fn math(&mut self, op: MathOp, args: &[Value]) -> Value {
+        let ty = self.ty(args[0]);
+        self.push_one(Op::Math(op, SmallVec::from_slice(args)), ty)
+    }
+
+    // Lanes.
+
+    /// A scalar in every lane; the scalar itself for one lane.
+    pub fn splat(&mut self, scalar: Value, lanes: u8) -> Value {
+        if lanes == 1 {
+            return scalar;
+        }
+        let ty = self.ty(scalar).with_lanes(lanes);
+        self.push_one(Op::Splat(scalar, lanes), ty)
+    }
+
+    /// One lane as a scalar.
+    pub fn extract(&mut self, vector: Value, lane: u8) -> Value {
+        let ty = self.ty(vector).lane();
+        self.push_one(Op::Extract(vector, lane), ty)
+    }
+
+    /// A vector with one lane replaced.
+    pub fn insert(&mut self, vector: Value, lane: u8, scalar: Value) -> Value {
+        let ty = self.ty(vector);
+        self.push_one(Op::Insert { vector, lane, scalar }, ty)
+    }
+
+    /// Lanes picked from two vectors of the same type.
+    pub fn shuffle(&mut self, a: Value, b: Value, lanes: &[u8]) -> Value {
+        let ty = self.ty(a).with_lanes(lanes.len() as u8);
+        self.push_one(Op::Shuffle(a, b, lanes.to_vec()), ty)
+    }
+
+    /// All lanes combined into a scalar.
+    pub fn reduce(&mut self, op: ReduceOp, vector: Value) -> Value {
+        let ty = self.ty(vector).lane();
+        self.push_one(Op::Reduce(op, vector), ty)
+    }
+
+    // Memory.
+
+    /// Loads a `ty` from `ptr + offset` bytes.
+    pub fn load(&mut self, ty: Ty, ptr: Value, offset: i32, access: Access) -> Value {
+        self.push_one(Op::Load { ty, ptr, offset, access }, ty)
+    }
+
+    /// Stores `value` at `ptr + offset` bytes.
+    pub fn store(&mut self, value: Value, ptr: Value, offset: i32, access: Access) {
+        self.push(Op::Store { value, ptr, offset, access }, &[]);
+    }
+
+    /// `ptr + bytes`.
+    pub fn ptr_add(&mut self, ptr: Value, bytes: Value) -> Value {
+        self.push_one(Op::PtrAdd(ptr, bytes), Ty::PTR)
+    }
+
+    /// Address of fresh stack memory of this function.
+    pub fn stack_slot(&mut self, size: u32, align: u32) -> Value {
+        self.push_one(Op::StackSlot { size, align }, Ty::PTR)
+    }
+
+    /// Address of static data.
+    pub fn data_addr(&mut self, data: DataId) -> Value {
+        self.push_one(Op::DataAddr(data), Ty::PTR)
+    }
+
+    /// Address of a global.
+    pub fn global_addr(&mut self, global: GlobalId) -> Value {
+        self.push_one(Op::GlobalAddr(global), Ty::PTR)
+    }
+
+    /// Address of a function of this module.
+    pub fn func_addr(&mut self, func: FuncId) -> Value {
+        self.push_one(Op::FuncAddr(func), Ty::PTR)
+    }
+
+    /// Address of an extern function.
+    pub fn extern_addr(&mut self, callee: ExternId) -> Value {
+        self.push_one(Op::ExternAddr(callee), Ty::PTR)
+    }
+
+    /// One more reference to an object; atomic inside `parfor`.
+    pub fn rc_inc(&mut self, object: Value) {
+        let sharing = self.sharing();
+        self.push(Op::RcInc(object, sharing), &[]);
+    }
+
+    /// One reference less to an object; atomic inside `parfor`.
+    pub fn rc_dec(&mut self, object: Value) {
+        let sharing = self.sharing();
+        self.push(Op::RcDec(object, sharing), &[]);
+    }
+
+    fn sharing(&self) -> Sharing {
+        if self.in_parfor() { Sharing::Atomic } else { Sharing::Plain }
+    }
+
+    // Calls.
+
+    /// Calls a function of this module whose results have these types.
+    pub fn call(&mut self, callee: FuncId, args: &[Value], results: &[Ty]) -> SmallVec<[Value; 1]> {
+        self.push(Op::Call(callee, args.to_vec()), results)
+    }
+
+    /// Calls an extern function whose result has this type.
+    pub fn call_extern(&mut self, callee: ExternId, args: &[Value], result: Option<Ty>) -> Option<Value> {
+        self.push(Op::CallExtern(callee, args.to_vec()), result.as_slice()).first().copied()
+    }
+
+    /// Calls through an address.
+    pub fn call_indirect(&mut self, sig: SigId, callee: Value, args: &[Value], result: Option<Ty>) -> Option<Value> {
+        let op = Op::CallIndirect { sig, callee, args: args.to_vec() };
+        self.push(op, result.as_slice()).first().copied()
+    }
+
+    // Control.
+
+    /// Opens the first region of an `if`.
+    pub fn begin_if(&mut self, cond: Value) {
+        self.stack.push((Open::Then { cond }, Region::default()));
+    }
+
+    /// Ends the first region of an `if` with what it yields and opens the second.
+    pub fn begin_else(&mut self, yields: &[Value]) {
+        match self.close(yields) {
+            (Open::Then { cond }, then_region) => {
+                self.stack.push((Open::Else { cond, then_region }, Region::default()));
+            }
+            _ => panic!("begin_else follows begin_if"),
+        }
+    }
+
+    /// Ends an `if`, from its second region, or from its first if nothing is yielded. Returns the results.
+    pub fn end_if(&mut self, yields: &[Value]) -> Vec<Value> {
+        let (cond, then_region, else_region) = match self.close(yields) {
+            (Open::Else { cond, then_region }, region) => (cond, then_region, region),
+            (Open::Then { cond }, region) => {
+                (cond, region, Region { exit: Exit::Yield(Vec::new()), ..Region::default() })
+            }
+            _ => panic!("end_if follows begin_if or begin_else"),
+        };
+        let yielded = match (&then_region.exit, &else_region.exit) {
+            (Exit::Yield(values), _) | (_, Exit::Yield(values)) => values.clone(),
+            _ => Vec::new(),
+        };
+        let types = self.types_of(&yielded);
+        self.push(Op::If { cond, then_region, else_region }, &types).to_vec()
+    }
+
+    /// Opens a counted loop; returns its index and carried values.
+    pub fn begin_for(&mut self, lo: Value, hi: Value, step: Value, inits: &[Value]) -> (Value, Vec<Value>) {
+        let index = self.values.push(Ty::I64);
+        let carried = self.params_like(inits);
+        let params = [index].into_iter().chain(carried.iter().copied()).collect();
+        let open = Open::For { lo, hi, step, inits: inits.to_vec() };
+        self.stack.push((open, Region { params, ..Region::default() }));
+        (index, carried)
+    }
+
+    /// Ends a counted loop with the next carried values; returns the last ones.
+    pub fn end_for(&mut self, yields: &[Value]) -> Vec<Value> {
+        match self.close(yields) {
+            (Open::For { lo, hi, step, inits }, body) => {
+                let types = self.types_of(&inits);
+                self.push(Op::For { lo, hi, step, inits, body }, &types).to_vec()
+            }
+            _ => panic!("end_for follows begin_for"),
+        }
+    }
+
+    /// Opens a do-while loop; returns its carried values.
+    pub fn begin_loop(&mut self, inits: &[Value]) -> Vec<Value> {
+        let params = self.params_like(inits);
+        self.stack.push((Open::Loop { inits: inits.to_vec() }, Region { params: params.clone(), ..Region::default() }));
+        params
+    }
+
+    /// Ends a do-while loop, repeated while `again` is not zero; returns the last carried values.
+    pub fn end_loop(&mut self, again: Value, yields: &[Value]) -> Vec<Value> {
+        let yields: Vec<Value> = [again].into_iter().chain(yields.iter().copied()).collect();
+        match self.close(&yields) {
+            (Open::Loop { inits }, body) => {
+                let types = self.types_of(&inits);
+                self.push(Op::Loop { inits, body }, &types).to_vec()
+            }
+            _ => panic!("end_loop follows begin_loop"),
+        }
+    }
+
+    /// Opens a parallel loop over `0..n`; returns `lo`, `hi` and `slot` of the chunk.
+    pub fn begin_parfor(&mut self, n: Value, chunk: Value) -> (Value, Value, Value) {
+        let (lo, hi, slot) = (self.values.push(Ty::I64), self.values.push(Ty::I64), self.values.push(Ty::I64));
+        self.stack.push((Open::ParFor { n, chunk }, Region { params: vec![lo, hi, slot], ..Region::default() }));
+        (lo, hi, slot)
+    }
+
+    /// Ends a parallel loop.
+    pub fn end_parfor(&mut self) {
+        match self.close(&[]) {
+            (Open::ParFor { n, chunk }, body) => {
+                self.push(Op::ParFor { n, chunk, body }, &[]);
+            }
+            _ => panic!("end_parfor follows begin_parfor"),
+        }
+    }
+
+    /// Ends the function.
+    pub fn ret(&mut self, values: &[Value]) {
+        let region = self.region();
+        if matches!(region.exit, Exit::Open) {
+            region.exit = Exit::Return(values.to_vec());
+        }
+    }
+
+    /// Ends the region by calling a function that never returns.
+    pub fn fault(&mut self, callee: ExternId, args: &[Value]) {
+        let region = self.region();
+        if matches!(region.exit, Exit::Open) {
+            region.exit = Exit::Fault { callee, args: args.to_vec() };
+        }
+    }
+
+    /// `if cond { fault callee(args) }`.
+    pub fn fault_if(&mut self, cond: Value, callee: ExternId, args: &[Value]) {
+        self.begin_if(cond);
+        self.fault(callee, args);
+        self.end_if(&[]);
+    }
+
+    fn close(&mut self, yields: &[Value]) -> (Open, Region) {
+        let (open, mut region) = self.stack.pop().expect("the body stays open until finish");
+        if matches!(region.exit, Exit::Open) {
+            region.exit = Exit::Yield(yields.to_vec());
+        }
+        (open, region)
+    }
+
+    fn types_of(&self, values: &[Value]) -> SmallVec<[Ty; 4]> {
+        values.iter().map(|&v| self.values[v]).collect()
+    }
+
+    fn params_like(&mut self, inits: &[Value]) -> Vec<Value> {
+        inits.iter().map(|&v| self.values.push(self.values[v])).collect()
+    }
+}
