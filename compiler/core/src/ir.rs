@@ -1,0 +1,360 @@
+//! Core: the small functional language between the AST and specialisation.
+//!
+//! Names are resolved, modules are gone, sugar is gone; functions are still rank-polymorphic and overloaded. A function body
+//! is a list of assignments to *local slots* (not SSA: a slot may be assigned many times, with values of different
+//! shapes and even element types), conditionals and loops. The specialiser executes it on abstract values.
+//!
+//! What has been desugared, and into what:
+//! - `for`, `while`, `do`: [`Stmt::While`]; `x op= e`, `x++`: a call of the operator;
+//! - `a[i] = e`, `a[i][j] = e`, `s.f[i] = e`: calls of the visible `modarray` and [`ExprKind::WithField`];
+//! - `a[i]`: a call of the visible `sel`; selections with dots: comprehensions over `_shape_A_`, `_cat_VxV_`,
+//!   `_take_SxV_` and `_drop_SxV_`; dots on the left of a comprehension: the same, around the plain comprehension;
+//! - tensor comprehensions: [`ExprKind::With`], bounds inferred (language reference 5.7), every part with an upper bound;
+//! - `&&`, `||`: [`ExprKind::Cond`];
+//! - reference parameters: extra results, appended after the declared ones in parameter order (not for externals, whose
+//!   handles are mutable objects: there the variable simply keeps its value); a call nested in an expression is hoisted
+//!   into an [`ExprKind::Block`];
+//! - global objects: [`ExprKind::Global`] and [`Target::Global`]; the specialiser orders their uses;
+//! - `propagate`: dropped, effects are ordered anyway; string literals: [`ExprKind::Str`];
+//! - `from_C`, `to_C` of a class: [`ExprKind::Unwrap`], [`ExprKind::Wrap`].
+
+use ravel_source::Span;
+use ravel_types::{Basic, Prim, Scalar};
+use std::sync::Arc;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            pub fn index(self) -> usize { self.0 as usize }
+        }
+    )* };
+}
+
+ids! {
+    /// A function definition, one overload instance: index into [`Program::funs`].
+    FunId,
+    /// An overload set as seen from one module: index into [`Program::sets`].
+    SetId,
+    /// A slot of one function: index into [`Fun::locals`].
+    LocalId,
+    /// A global object: index into [`Program::globals`].
+    GlobalId,
+    /// A typedef, external type or class: index into [`Program::user_types`].
+    UserTypeId,
+    /// A record type: index into [`Program::structs`].
+    StructId,
+    /// An element-type family variable of one function: index into [`Fun::families`].
+    FamilyId,
+}
+
+/// A whole program: every function, type and object reachable from the root file.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub funs: Vec<Fun>,
+    pub sets: Vec<Set>,
+    pub user_types: Vec<UserType>,
+    pub structs: Vec<Struct>,
+    /// In initialisation order: an object's initialiser uses only earlier objects.
+    pub globals: Vec<Global>,
+    /// `int main()`, absent in a module that is only checked.
+    pub main: Option<FunId>,
+    /// The built-in type of string literals, if any module that mentions strings was loaded.
+    pub string_type: Option<UserTypeId>,
+    /// Every non-inline, non-family function of the root file whose parameters are all fully typed, and every `specialize`
+    /// request: `check` elaborates them although nothing calls them.
+    pub roots: Vec<FunId>,
+}
+
+/// An element type as the source names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ElemTy {
+    Basic(Basic),
+    User(UserTypeId),
+    Struct(StructId),
+    /// A type variable of the enclosing function, bound at the call.
+    Family(FamilyId),
+}
+
+/// A type as written: an element type and a shape pattern.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypePat {
+    pub elem: ElemTy,
+    /// Empty for a scalar.
+    pub dims: Vec<DimPat>,
+    pub span: Span,
+}
+
+/// One feature of a shape pattern (language reference 2.3).
+#[derive(Clone, Debug, PartialEq)]
+pub enum DimPat {
+    /// One axis of this length.
+    Num(i32),
+    /// One axis of any length.
+    Any,
+    /// One axis; the slot is its length.
+    Name(LocalId),
+    /// Any number of axes.
+    Star,
+    /// At least one axis.
+    Plus,
+    /// `rank` axes, whose lengths are the slot `shape` (an `int[rank]`).
+    Rank { rank: RankPat, min: i32, shape: Option<LocalId> },
+}
+
+/// The number of axes that a [`DimPat::Rank`] takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RankPat {
+    Num(i32),
+    Name(LocalId),
+    /// `_`: matched, not bound.
+    Anon,
+}
+
+/// A user-defined element type.
+#[derive(Clone, Debug)]
+pub struct UserType {
+    pub name: String,
+    pub module: String,
+    pub kind: UserTypeKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum UserTypeKind {
+    /// Values are arrays of `base` with this fixed inner shape.
+    Typedef { base: ElemTy, shape: Vec<i32> },
+    /// An opaque handle of the runtime (also an external class).
+    External,
+    /// A class represented by values of this type.
+    Class { rep: TypePat },
+}
+
+/// A record type.
+#[derive(Clone, Debug)]
+pub struct Struct {
+    pub name: String,
+    pub module: String,
+    pub fields: Vec<Field>,
+    pub span: Span,
+}
+
+/// A field; its shape is known.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub name: String,
+    pub elem: ElemTy,
+    pub shape: Vec<i32>,
+}
+
+/// A global object.
+#[derive(Clone, Debug)]
+pub struct Global {
+    pub name: String,
+    pub module: String,
+    pub ty: TypePat,
+    /// Evaluated before `main`; nothing for an external object, whose uses carry no value (they only order effects).
+    pub init: Option<Expr>,
+    pub span: Span,
+}
+
+/// All functions that an unqualified name can mean at some place, before dispatch on argument and result counts and types.
+#[derive(Clone, Debug)]
+pub struct Set {
+    pub name: String,
+    pub members: Vec<FunId>,
+}
+
+/// One function definition.
+#[derive(Clone, Debug)]
+pub struct Fun {
+    pub name: String,
+    pub module: String,
+    pub inline: bool,
+    pub noinline: bool,
+    pub families: Vec<Family>,
+    pub params: Vec<Param>,
+    /// Declared results, without those of reference parameters.
+    pub results: Vec<TypePat>,
+    /// `...` at the end of the parameters (externals only).
+    pub variadic_params: bool,
+    /// `...` at the end of the results (externals only).
+    pub variadic_results: bool,
+    pub conds: Vec<Cond>,
+    pub locals: Vec<Local>,
+    pub body: FunBody,
+    /// The head, for diagnostics.
+    pub span: Span,
+}
+
+/// A type variable that stands for one of its members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family {
+    pub name: String,
+    pub members: Vec<Basic>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Param {
+    pub local: LocalId,
+    pub ty: TypePat,
+    pub by_ref: bool,
+}
+
+/// A condition after the parameter list.
+#[derive(Clone, Debug)]
+pub struct Cond {
+    pub expr: Expr,
+    /// It mentions a result-only name and is checked after the body.
+    pub after: bool,
+}
+
+/// A slot: parameter, pattern name, variable or temporary.
+#[derive(Clone, Debug)]
+pub struct Local {
+    pub name: String,
+    /// A declared type is an assertion on every assignment.
+    pub declared: Option<TypePat>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum FunBody {
+    /// The values of `returns` after `block`; one multi-result call may stand for all of them.
+    Sac { block: Block, returns: Vec<Expr> },
+    External(External),
+}
+
+/// A foreign function.
+#[derive(Clone, Debug)]
+pub struct External {
+    /// `linkname`, or the SaC name.
+    pub symbol: Arc<str>,
+    /// Has an `effect` pragma, a reference parameter or no result: calls are ordered.
+    pub effect: bool,
+    /// `linksign` positions, empty if not given.
+    pub linksign: Vec<u32>,
+    /// `linkobj` and `linkwith` values, for user C code.
+    pub link: Vec<String>,
+}
+
+pub type Block = Vec<Stmt>;
+
+/// The place of one result of an assignment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    Local(LocalId),
+    Global(GlobalId),
+    /// `_`: evaluated and dropped.
+    Discard,
+}
+
+#[derive(Clone, Debug)]
+pub enum Stmt {
+    /// With a number of targets other than one, `value` is a multi-result call or with-loop.
+    Assign { targets: Vec<Target>, value: Expr, span: Span },
+    If { cond: Expr, then: Block, els: Block, span: Span },
+    /// `do_first`: the body runs once before the condition is looked at.
+    While { cond: Expr, body: Block, do_first: bool, span: Span },
+}
+
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    Const { ty: Basic, value: Scalar },
+    /// A string literal, without the final NUL.
+    Str(Arc<str>),
+    Local(LocalId),
+    /// The current value of a global object.
+    Global(GlobalId),
+    /// `[a, b, ...]`; not empty.
+    Array(Vec<Expr>),
+    /// A large literal of constants, in row-major order: same meaning as nested [`ExprKind::Array`].
+    ConstArray { ty: Basic, shape: Vec<i32>, values: Arc<Vec<Scalar>> },
+    /// `[]`, `[:double]`, `[:int[3]]`: the empty array of this type with the given shape after the leading 0.
+    Empty { elem: ElemTy, cell: Vec<i32> },
+    Call { set: SetId, args: Vec<Expr> },
+    Prim { prim: Prim, args: Vec<Expr> },
+    Cond { cond: Box<Expr>, then: Box<Expr>, els: Box<Expr> },
+    With(Box<With>),
+    /// `(type) e`: changes between a user type and its base, or asserts a shape.
+    Cast { ty: TypePat, value: Box<Expr> },
+    /// Class from representation.
+    Wrap { class: UserTypeId, value: Box<Expr> },
+    /// Representation from class.
+    Unwrap { class: UserTypeId, value: Box<Expr> },
+    /// Fields in declaration order; absent ones are zero.
+    StructLit { ty: StructId, fields: Vec<Option<Expr>> },
+    /// Maps over arrays of records.
+    Field { value: Box<Expr>, field: Arc<str> },
+    /// `value with { .field = new }`.
+    WithField { value: Box<Expr>, field: Arc<str>, new: Box<Expr> },
+    /// Runs the statements, which may assign slots of the function, then gives the value.
+    Block { block: Block, value: Box<Expr> },
+    /// The default cell of a comprehension: zero with the cell's type and shape. Only as [`WithOp::Genarray`] default.
+    ZeroCell,
+    /// A place where an error was already reported; specialisation gives up on it silently.
+    Error,
+}
+
+/// A with-loop. Effects in the parts make it sequential, in row-major order.
+#[derive(Clone, Debug)]
+pub struct With {
+    pub parts: Vec<Part>,
+    /// Empty for `: void`.
+    pub ops: Vec<WithOp>,
+    /// Written as a tensor comprehension: its parts may overlap (the first that matches wins), and over an empty index set
+    /// the cell shape is found by abstract evaluation only.
+    pub comprehension: bool,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Part {
+    pub lower: Bound,
+    /// `<=` between lower bound and index.
+    pub lower_inclusive: bool,
+    pub upper: Bound,
+    pub upper_inclusive: bool,
+    pub step: Option<Expr>,
+    pub width: Option<Expr>,
+    /// The index vector.
+    pub index: Option<LocalId>,
+    /// Its components.
+    pub scalars: Option<Vec<LocalId>>,
+    pub body: Block,
+    /// One per operation, or one multi-result call for all of them; empty for `void`.
+    pub values: Vec<Expr>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum Bound {
+    /// `.`: the zero vector, or as upper bound the last legal index of the first operation's frame.
+    Dot,
+    Expr(Expr),
+}
+
+#[derive(Clone, Debug)]
+pub enum WithOp {
+    Genarray { shape: Expr, default: Option<Expr> },
+    Modarray { array: Expr },
+    /// `stop` is given for `foldfix`.
+    Fold { fun: FoldFun, neutral: Expr, stop: Option<Expr> },
+}
+
+/// The function of a fold: combines by `set(args..., accumulator, value)`.
+#[derive(Clone, Debug)]
+pub struct FoldFun {
+    pub set: SetId,
+    pub args: Vec<Expr>,
+    pub span: Span,
+}
