@@ -1,9 +1,14 @@
 //! Nest, the low-level loop IR between the scheduler and the backends.
 //!
-//! [`ir`] defines it and states its semantics, [`builder`] makes functions.
+//! [`ir`] defines it and states its semantics, [`builder`] makes functions, [`parse`] reads the text that `Display`
+//! writes, [`verify`] checks a module.
 #![forbid(unsafe_code)]
 
 pub mod builder;
+pub mod captures;
 pub mod ir;
 pub mod ops;
+pub mod parse;
+mod print;
 pub mod types;
+pub mod verify;

@@ -1,0 +1,709 @@
+//! Reads the text form that [`crate::print`] writes.
+//!
+//! Entities are numbered by their names, so that parsing a printed module gives an equal module. Only the grammar is
+//! checked here; [`crate::verify`] checks meaning.
+
+use std::fmt;
+
+use cranelift_entity::{EntityRef, PrimaryMap};
+use smallvec::SmallVec;
+
+use crate::ir::{
+    Access, BinOp, ConvOp, Data, Exit, Extern, ExternId, FloatCmp, Func, FuncId, Global, Inst, IntCmp, MathOp, Module, Op, Order,
+    Param, Prim, ReduceOp, Region, Reloc, Sharing, Signature, Ty, UnOp, Value, Visibility,
+};
+
+/// Why a text is not nest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// Line of the offending token, from 1.
+    pub line: usize,
+    /// What the parser wanted.
+    pub expected: &'static str,
+    /// What it found, or nothing at the end of the text.
+    pub found: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: expected {}, found `{}`", self.line, self.expected, self.found)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Parses a module.
+pub fn parse_module(text: &str) -> Result<Module, ParseError> {
+    let mut parser = Parser { tokens: tokenize(text), at: 0, depth: 0 };
+    let mut module = Module::new();
+    while !parser.peek().is_empty() {
+        parser.item(&mut module)?;
+    }
+    Ok(module)
+}
+
+/// Regions nested deeper than this are refused, for the parser recurses.
+const MAX_DEPTH: usize = 200;
+
+struct Token<'a> {
+    text: &'a str,
+    line: usize,
+}
+
+/// Words (letters, digits, `_ . -`), string literals, `->` and single punctuation characters. `//` starts a comment.
+fn tokenize(text: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    for (number, full_line) in text.lines().enumerate() {
+        let mut rest = full_line.trim_start();
+        while let Some(first) = rest.chars().next() {
+            if rest.starts_with("//") {
+                break;
+            }
+            let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '?');
+            let len = if rest.starts_with("->") {
+                2
+            } else if first == '"' {
+                rest[1..].find('"').map_or(rest.len(), |end| end + 2)
+            } else if is_word(first) {
+                // An exponent's plus sign belongs to its number.
+                let mut end = 0;
+                let digits = first.is_ascii_digit() || first == '-';
+                for (at, c) in rest.char_indices() {
+                    if !is_word(c) && !(digits && c == '+' && rest[..at].ends_with('e')) {
+                        break;
+                    }
+                    end = at + c.len_utf8();
+                }
+                end
+            } else {
+                first.len_utf8()
+            };
+            tokens.push(Token { text: &rest[..len], line: number + 1 });
+            rest = rest[len..].trim_start();
+        }
+    }
+    tokens
+}
+
+struct Parser<'a> {
+    tokens: Vec<Token<'a>>,
+    at: usize,
+    depth: usize,
+}
+
+/// Types of the values of one function, by number; gaps are filled when the function ends.
+type Values = Vec<Option<Ty>>;
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> &'a str {
+        self.tokens.get(self.at).map_or("", |token| token.text)
+    }
+
+    fn next(&mut self) -> &'a str {
+        let text = self.peek();
+        self.at += 1;
+        text
+    }
+
+    /// An error about the token just taken.
+    fn error<T>(&self, expected: &'static str) -> Result<T, ParseError> {
+        let at = self.at.saturating_sub(1);
+        let line = self.tokens.get(at).or(self.tokens.last()).map_or(1, |token| token.line);
+        Err(ParseError { line, expected, found: self.tokens.get(at).map_or(String::new(), |token| token.text.to_string()) })
+    }
+
+    fn eat(&mut self, text: &str) -> bool {
+        let found = self.peek() == text;
+        if found {
+            self.at += 1;
+        }
+        found
+    }
+
+    fn expect(&mut self, text: &'static str) -> Result<(), ParseError> {
+        if self.next() == text { Ok(()) } else { self.error(text) }
+    }
+
+    fn int<T: std::str::FromStr>(&mut self) -> Result<T, ParseError> {
+        match self.next().parse() {
+            Ok(value) => Ok(value),
+            Err(_) => self.error("an integer"),
+        }
+    }
+
+    fn entity<T: EntityRef>(&mut self, prefix: &'static str) -> Result<T, ParseError> {
+        let number = self.next().strip_prefix(prefix).and_then(|digits| digits.parse::<u32>().ok());
+        match number.filter(|&n| n < u32::MAX / 2) {
+            Some(number) => Ok(T::new(number as usize)),
+            None => self.error(prefix),
+        }
+    }
+
+    fn value(&mut self) -> Result<Value, ParseError> {
+        self.entity("v")
+    }
+
+    /// Declared entities come in order, so that their names are their indices.
+    fn declared<T: EntityRef + PartialEq>(&mut self, prefix: &'static str, next: T) -> Result<(), ParseError> {
+        if self.entity::<T>(prefix)? == next { Ok(()) } else { self.error("the next number in order") }
+    }
+
+    fn ty(&mut self) -> Result<Ty, ParseError> {
+        let text = self.next();
+        let (name, lanes) = match text.split_once('x') {
+            Some((name, lanes)) => (name, lanes.parse().unwrap_or(0)),
+            None => (text, 1),
+        };
+        match Prim::ALL.into_iter().find(|prim| prim.name() == name) {
+            Some(prim) if lanes > 0 => Ok(Ty::vector(prim, lanes)),
+            _ => self.error("a type"),
+        }
+    }
+
+    fn string(&mut self) -> Result<Vec<u8>, ParseError> {
+        let text = self.next();
+        let Some(inner) = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
+            return self.error("a string");
+        };
+        let mut bytes = Vec::new();
+        let mut rest = inner.as_bytes();
+        while let Some((&first, tail)) = rest.split_first() {
+            if first != b'\\' {
+                bytes.push(first);
+                rest = tail;
+                continue;
+            }
+            let code = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+            match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+                Some(byte) => bytes.push(byte),
+                None => return self.error("two hexadecimal digits after a backslash"),
+            }
+            rest = &tail[2..];
+        }
+        Ok(bytes)
+    }
+
+    fn name(&mut self) -> Result<String, ParseError> {
+        match String::from_utf8(self.string()?) {
+            Ok(name) => Ok(name),
+            Err(_) => self.error("a name in UTF-8"),
+        }
+    }
+
+    /// Items up to `close`, separated by commas.
+    fn list<T>(
+        &mut self,
+        close: &'static str,
+        mut item: impl FnMut(&mut Self) -> Result<T, ParseError>,
+    ) -> Result<Vec<T>, ParseError> {
+        let mut items = Vec::new();
+        if self.eat(close) {
+            return Ok(items);
+        }
+        loop {
+            items.push(item(self)?);
+            if self.eat(close) {
+                return Ok(items);
+            }
+            self.expect(",")?;
+        }
+    }
+
+    fn args(&mut self) -> Result<Vec<Value>, ParseError> {
+        self.expect("(")?;
+        self.list(")", Self::value)
+    }
+
+    fn signature(&mut self) -> Result<Signature, ParseError> {
+        self.expect("(")?;
+        let params = self.list(")", |p| Ok(Param { ty: p.ty()?, signed: p.eat("signed") }))?;
+        let result = if self.eat("->") { Some(self.ty()?) } else { None };
+        Ok(Signature { params, result })
+    }
+
+    fn item(&mut self, module: &mut Module) -> Result<(), ParseError> {
+        match self.next() {
+            "sig" => {
+                self.declared("sig", module.sigs.next_key())?;
+                let sig = self.signature()?;
+                module.sigs.push(sig);
+            }
+            "extern" => {
+                self.declared("ext", module.externs.next_key())?;
+                let (name, sig) = (self.name()?, self.signature()?);
+                module.externs.push(Extern { name, sig });
+            }
+            "data" => {
+                self.declared("data", module.data.next_key())?;
+                self.expect("align")?;
+                let align = self.int()?;
+                let writable = self.eat("writable");
+                let bytes = self.string()?;
+                let mut relocs = Vec::new();
+                while self.eat("at") {
+                    let (at, target) = (self.int()?, self.entity("data")?);
+                    self.expect("+")?;
+                    relocs.push(Reloc { at, target, addend: self.int()? });
+                }
+                module.data.push(Data { bytes, align, writable, relocs });
+            }
+            "global" => {
+                self.declared("glob", module.globals.next_key())?;
+                let (name, ty) = (self.name()?, self.ty()?);
+                module.globals.push(Global { name, ty });
+            }
+            "func" => {
+                self.declared("fn", module.funcs.next_key())?;
+                let func = self.func()?;
+                module.funcs.push(func);
+            }
+            _ => return self.error("sig, extern, data, global or func"),
+        }
+        Ok(())
+    }
+
+    fn func(&mut self) -> Result<Func, ParseError> {
+        let mut values = Values::new();
+        let name = self.name()?;
+        self.expect("(")?;
+        let params = self.list(")", |p| p.typed(&mut values))?;
+        self.expect("->")?;
+        self.expect("(")?;
+        let results = self.list(")", Self::ty)?;
+        let visibility = match self.next() {
+            "private" => Visibility::Private,
+            "entry" => Visibility::Entry,
+            _ => return self.error("private or entry"),
+        };
+        let order = match self.next() {
+            "keep" => Order::Keep,
+            "optimize" => Order::Optimize,
+            _ => return self.error("keep or optimize"),
+        };
+        let body = self.region(params, &mut values)?;
+        let mut types = PrimaryMap::with_capacity(values.len());
+        types.extend(values.into_iter().map(|ty| ty.unwrap_or(Ty::I8)));
+        Ok(Func { name, results, order, visibility, values: types, body })
+    }
+
+    /// `v1: i64`, a definition.
+    fn typed(&mut self, values: &mut Values) -> Result<Value, ParseError> {
+        let value = self.value()?;
+        self.expect(":")?;
+        let ty = self.ty()?;
+        self.define(value, ty, values)
+    }
+
+    fn define(&self, value: Value, ty: Ty, values: &mut Values) -> Result<Value, ParseError> {
+        // A value number far beyond the number of tokens cannot come from the printer and must not size the table.
+        if value.index() > self.tokens.len() {
+            return self.error("a smaller value number");
+        }
+        if values.len() <= value.index() {
+            values.resize(value.index() + 1, None);
+        }
+        match values[value.index()].replace(ty) {
+            None => Ok(value),
+            Some(_) => self.error("a value that is not defined yet"),
+        }
+    }
+
+    fn region(&mut self, params: Vec<Value>, values: &mut Values) -> Result<Region, ParseError> {
+        self.expect("{")?;
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return self.error("less nesting");
+        }
+        let mut insts = Vec::new();
+        let exit = loop {
+            match self.peek() {
+                "open" => {
+                    self.next();
+                    break Exit::Open;
+                }
+                "yield" => {
+                    self.next();
+                    break Exit::Yield(self.exit_values()?);
+                }
+                "return" => {
+                    self.next();
+                    break Exit::Return(self.exit_values()?);
+                }
+                "fault" => {
+                    self.next();
+                    break Exit::Fault { callee: self.entity("ext")?, args: self.args()? };
+                }
+                _ => insts.push(self.inst(values)?),
+            }
+        };
+        self.expect("}")?;
+        self.depth -= 1;
+        Ok(Region { params, insts, exit })
+    }
+
+    fn exit_values(&mut self) -> Result<Vec<Value>, ParseError> {
+        if self.peek() == "}" {
+            return Ok(Vec::new());
+        }
+        let mut all = vec![self.value()?];
+        while self.eat(",") {
+            all.push(self.value()?);
+        }
+        Ok(all)
+    }
+
+    fn inst(&mut self, values: &mut Values) -> Result<Inst, ParseError> {
+        let mut results = SmallVec::new();
+        let mut types: SmallVec<[Ty; 2]> = SmallVec::new();
+        if self.tokens.get(self.at + 1).is_some_and(|token| token.text == ":") {
+            loop {
+                let value = self.typed(values)?;
+                results.push(value);
+                types.push(values[value.index()].expect("typed() has just defined it"));
+                if !self.eat(",") {
+                    break;
+                }
+            }
+            self.expect("=")?;
+        }
+        let ty = types.first().copied();
+        let op = self.op(ty, values)?;
+        Ok(Inst { results, op })
+    }
+
+    /// The operation; `ty` is the type of its first result.
+    fn op(&mut self, ty: Option<Ty>, values: &mut Values) -> Result<Op, ParseError> {
+        let name = self.next();
+        let result = match ty {
+            Some(ty) => Ok(ty),
+            None => self.error("an operation without results"),
+        };
+        if let Some(op) = UnOp::from_name(name) {
+            return Ok(Op::Unary(op, self.value()?));
+        }
+        if let Some(op) = ConvOp::from_name(name) {
+            return Ok(Op::Convert(op, self.value()?, result?.prim));
+        }
+        if let Some(op) = BinOp::from_name(name) {
+            let (a, b) = self.two()?;
+            return Ok(Op::Binary(op, a, b));
+        }
+        if let Some((family, member)) = name.split_once('.') {
+            return self.family(family, member);
+        }
+        Ok(match name {
+            "const" => {
+                let ty = result?;
+                Op::Const { ty, bits: self.constant(ty.prim)? }
+            }
+            "fma" => {
+                let (a, b) = self.two()?;
+                self.expect(",")?;
+                Op::Fma(a, b, self.value()?)
+            }
+            "select" => {
+                let (cond, on_true) = self.two()?;
+                self.expect(",")?;
+                Op::Select { cond, on_true, on_false: self.value()? }
+            }
+            "splat" => Op::Splat(self.value()?, result?.lanes),
+            "extract" => {
+                let vector = self.value()?;
+                self.expect(",")?;
+                Op::Extract(vector, self.int()?)
+            }
+            "insert" => {
+                let vector = self.value()?;
+                self.expect(",")?;
+                let lane = self.int()?;
+                self.expect(",")?;
+                Op::Insert { vector, lane, scalar: self.value()? }
+            }
+            "shuffle" => {
+                let (a, b) = self.two()?;
+                self.expect(",")?;
+                self.expect("[")?;
+                Op::Shuffle(a, b, self.list("]", Self::int)?)
+            }
+            "load" => {
+                let (ptr, offset, access) = self.place()?;
+                Op::Load { ty: result?, ptr, offset, access }
+            }
+            "store" => {
+                let value = self.value()?;
+                self.expect(",")?;
+                let (ptr, offset, access) = self.place()?;
+                Op::Store { value, ptr, offset, access }
+            }
+            "ptr_add" => {
+                let (ptr, bytes) = self.two()?;
+                Op::PtrAdd(ptr, bytes)
+            }
+            "stack_slot" => {
+                let size = self.int()?;
+                self.expect("align")?;
+                Op::StackSlot { size, align: self.int()? }
+            }
+            "data_addr" => Op::DataAddr(self.entity("data")?),
+            "global_addr" => Op::GlobalAddr(self.entity("glob")?),
+            "func_addr" => Op::FuncAddr(self.entity("fn")?),
+            "extern_addr" => Op::ExternAddr(self.entity("ext")?),
+            "call" => Op::Call(self.entity::<FuncId>("fn")?, self.args()?),
+            "call_extern" => Op::CallExtern(self.entity::<ExternId>("ext")?, self.args()?),
+            "call_indirect" => Op::CallIndirect { sig: self.entity("sig")?, callee: self.value()?, args: self.args()? },
+            "rc_inc" => Op::RcInc(self.value()?, self.sharing()?),
+            "rc_dec" => Op::RcDec(self.value()?, self.sharing()?),
+            "if" => {
+                let cond = self.value()?;
+                let then_region = self.region(Vec::new(), values)?;
+                self.expect("else")?;
+                Op::If { cond, then_region, else_region: self.region(Vec::new(), values)? }
+            }
+            "for" => {
+                let index = self.value()?;
+                self.define(index, Ty::I64, values)?;
+                self.expect("=")?;
+                let lo = self.value()?;
+                self.expect("to")?;
+                let hi = self.value()?;
+                self.expect("step")?;
+                let step = self.value()?;
+                let (carried, inits) = self.carried(values)?;
+                let params = [index].into_iter().chain(carried).collect();
+                Op::For { lo, hi, step, inits, body: self.region(params, values)? }
+            }
+            "loop" => {
+                let (params, inits) = self.carried(values)?;
+                Op::Loop { inits, body: self.region(params, values)? }
+            }
+            "parfor" => {
+                let n = self.value()?;
+                self.expect("chunk")?;
+                let chunk = self.value()?;
+                let params = self.args()?;
+                for &param in &params {
+                    self.define(param, Ty::I64, values)?;
+                }
+                Op::ParFor { n, chunk, body: self.region(params, values)? }
+            }
+            _ => return self.error("an operation"),
+        })
+    }
+
+    /// Operations spelled `family.member`.
+    fn family(&mut self, family: &str, member: &str) -> Result<Op, ParseError> {
+        match family {
+            "icmp" => {
+                if let Some(cmp) = IntCmp::from_name(member) {
+                    let (a, b) = self.two()?;
+                    return Ok(Op::IntCmp(cmp, a, b));
+                }
+            }
+            "fcmp" => {
+                if let Some(cmp) = FloatCmp::from_name(member) {
+                    let (a, b) = self.two()?;
+                    return Ok(Op::FloatCmp(cmp, a, b));
+                }
+            }
+            "reduce" => {
+                if let Some(op) = ReduceOp::from_name(member) {
+                    return Ok(Op::Reduce(op, self.value()?));
+                }
+            }
+            "math" => {
+                if let Some(op) = MathOp::from_name(member) {
+                    let mut args = SmallVec::from_slice(&[self.value()?]);
+                    while self.eat(",") {
+                        args.push(self.value()?);
+                    }
+                    return Ok(Op::Math(op, args));
+                }
+            }
+            _ => {}
+        }
+        self.error("an operation")
+    }
+
+    fn two(&mut self) -> Result<(Value, Value), ParseError> {
+        let a = self.value()?;
+        self.expect(",")?;
+        Ok((a, self.value()?))
+    }
+
+    fn place(&mut self) -> Result<(Value, i32, Access), ParseError> {
+        let ptr = self.value()?;
+        self.expect("+")?;
+        let offset = self.int()?;
+        let access = Access { aligned: self.eat("aligned"), readonly: self.eat("readonly"), movable: self.eat("movable") };
+        Ok((ptr, offset, access))
+    }
+
+    fn sharing(&mut self) -> Result<Sharing, ParseError> {
+        match self.next() {
+            "plain" => Ok(Sharing::Plain),
+            "atomic" => Ok(Sharing::Atomic),
+            _ => self.error("plain or atomic"),
+        }
+    }
+
+    /// `(v3: i64 = v1, ...)`: parameters and initial values.
+    fn carried(&mut self, values: &mut Values) -> Result<(Vec<Value>, Vec<Value>), ParseError> {
+        self.expect("(")?;
+        let pairs = self.list(")", |p| {
+            let param = p.typed(values)?;
+            p.expect("=")?;
+            Ok((param, p.value()?))
+        })?;
+        Ok(pairs.into_iter().unzip())
+    }
+
+    fn constant(&mut self, prim: Prim) -> Result<u64, ParseError> {
+        let text = self.next();
+        let mask = if prim.bits() == 64 { u64::MAX } else { (1u64 << prim.bits()) - 1 };
+        let bits = match (text.strip_prefix("0x"), prim) {
+            (Some(hex), _) => u64::from_str_radix(hex, 16).ok(),
+            (None, Prim::F32) => text.parse::<f32>().ok().map(|x| u64::from(x.to_bits())),
+            (None, Prim::F64) => text.parse::<f64>().ok().map(f64::to_bits),
+            (None, _) => text.parse::<i64>().ok().map(|x| x as u64 & mask),
+        };
+        match bits {
+            Some(bits) => Ok(bits),
+            None => self.error("a constant"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::FuncBuilder;
+
+    /// One function with every operation.
+    fn everything() -> Module {
+        let mut module = Module::new();
+        let alloc = module.extern_func("alloc", &[Ty::I8.into(), Param { ty: Ty::I32, signed: true }], Some(Ty::PTR));
+        let fault = module.extern_func("fault", &[Ty::PTR.into()], None);
+        let sig = module.signature(Signature { params: vec![Ty::I64.into()], result: Some(Ty::I64) });
+        let text = module.c_string("a \"b\"\n\\");
+        let object = module.data.push(Data {
+            bytes: vec![0; 16],
+            align: 64,
+            writable: true,
+            relocs: vec![Reloc { at: 8, target: text, addend: -3 }],
+        });
+        let global = module.global("state", Ty::PTR);
+        let (mut b, params) = FuncBuilder::new("all", &[Ty::I64, Ty::F32.with_lanes(4), Ty::PTR], &[Ty::I64, Ty::F32]);
+        let (n, x, p) = (params[0], params[1], params[2]);
+        let ints = b.iconst(Ty::I32.with_lanes(4), -7);
+        for &op in UnOp::ALL {
+            b.unary(op, if op.is_float() { x } else { ints });
+        }
+        for &op in BinOp::ALL {
+            let a = if op.is_float() { x } else { ints };
+            b.binary(op, a, a);
+        }
+        for &cmp in IntCmp::ALL {
+            b.icmp(cmp, p, p);
+        }
+        for &cmp in FloatCmp::ALL {
+            let mask = b.fcmp(cmp, x, x);
+            b.select(mask, x, x);
+        }
+        for &op in ReduceOp::ALL {
+            b.reduce(op, if op.combine().is_float() { x } else { ints });
+        }
+        for &op in MathOp::ALL {
+            b.math(op, &[x, x][..op.arity()]);
+        }
+        let narrow = b.convert(ConvOp::Narrow, ints, Prim::I8);
+        b.convert(ConvOp::SExt, narrow, Prim::I64);
+        b.convert(ConvOp::SToF, ints, Prim::F64);
+        b.convert(ConvOp::FToU, x, Prim::I16);
+        b.convert(ConvOp::Bits, p, Prim::I64);
+        for value in [0.1, -0.0, 1e30, 1e-30, f64::NAN, f64::INFINITY] {
+            b.fconst(Ty::F64, value);
+            b.fconst(Ty::F32, value);
+        }
+        let lane = b.extract(x, 3);
+        b.insert(x, 1, lane);
+        b.splat(lane, 8);
+        b.shuffle(x, x, &[0, 7]);
+        b.fma(x, x, x);
+        let slot = b.stack_slot(64, 16);
+        b.store(x, slot, 16, Access::ALIGNED);
+        b.load(Ty::I8.with_lanes(16), p, -4, Access::INVARIANT);
+        b.data_addr(object);
+        b.global_addr(global);
+        let (tag, rank) = (b.bool(true), b.i32(2));
+        let array = b.call_extern(alloc, &[tag, rank], Some(Ty::PTR)).expect("alloc has a result");
+        b.rc_inc(array);
+        let pointer = b.extern_addr(alloc);
+        b.call_indirect(sig, pointer, &[n], Some(Ty::I64));
+        let far = b.ptr_add(p, n);
+        let bad = b.icmp(IntCmp::Eq, far, p);
+        b.fault_if(bad, fault, &[p]);
+        let one = b.i64(1);
+        b.begin_parfor(n, one);
+        b.rc_dec(array);
+        b.end_parfor();
+        let (i, carried) = b.begin_for(one, n, one, &[lane, n]);
+        let again = b.begin_loop(&[carried[1]]);
+        let more = b.icmp(IntCmp::Slt, again[0], i);
+        b.begin_if(more);
+        b.begin_else(&[i]);
+        let picked = b.end_if(&[again[0]]);
+        let sums = b.end_loop(more, &picked);
+        let last = b.end_for(&[carried[0], sums[0]]);
+        b.ret(&[last[1], last[0]]);
+        module.add(b.finish());
+        let (mut b, params) = FuncBuilder::new("caller", &[Ty::I64], &[]);
+        b.set_order(Order::Keep);
+        b.set_visibility(Visibility::Entry);
+        let lanes = b.fconst(Ty::F32.with_lanes(4), 1.5);
+        let null = b.null();
+        b.call(FuncId::new(0), &[params[0], lanes, null], &[Ty::I64, Ty::F32]);
+        b.func_addr(FuncId::new(1));
+        b.ret(&[]);
+        module.add(b.finish());
+        module
+    }
+
+    #[test]
+    fn printed_modules_parse_to_equal_modules_and_verify() {
+        let module = everything();
+        assert_eq!(crate::verify::verify(&module), Ok(()));
+        let text = module.to_string();
+        let parsed = parse_module(&text).map_err(|error| format!("{error}\n{text}"));
+        assert_eq!(parsed.as_ref().map(Module::to_string), Ok(text));
+        assert_eq!(parsed, Ok(module));
+    }
+
+    #[test]
+    fn verifier_refuses_broken_functions() {
+        let cases = [
+            ("(v0: i64) -> (i64) private keep { return v1 }", "v1 is used where it is not defined"),
+            ("(v0: i64) -> (i32) private keep { return v0 }", "returns (i64) where (i32) is wanted"),
+            ("(v0: i64) -> () private keep { v1: i64 = fadd v0, v0 return }", "wrong type"),
+            ("(v0: i64) -> () private keep { v1: i32 = iadd v0, v0 return }", "(i32) where (i64)"),
+            ("(v0: i8) -> () private keep { if v0 { v1: i8 = const 1 yield } else { yield } v2: i8 = not v1 return }", "v1 is used"),
+            ("(v0: i8) -> () private keep { v1: i8 = if v0 { yield v0 } else { yield } return }", "yields () where (i8)"),
+            ("(v0: i8) -> () private keep { loop () { yield } return }", "yields () where (i8)"),
+            ("(v0: i8) -> () private keep { if v0 { return } else { yield } return }", "its owner does not allow"),
+            ("(v0: i8) -> () private keep { open }", "has no body"),
+        ];
+        for (text, expected) in cases {
+            let module = parse_module(&format!("func fn0 \"f\"{text}")).expect("the cases are grammatical");
+            let errors = crate::verify::verify(&module).expect_err(text);
+            assert!(errors[0].to_string().contains(expected), "{text}: {}", errors[0]);
+        }
+    }
+
+    #[test]
+    fn broken_text_is_refused_with_its_line() {
+        for (text, line) in [("func", 1), ("\n\nglobal glob0 \"x\" i99", 3), ("func fn0 \"f\"(v4000000: i8)", 1), ("data \"", 1), ("{", 1)] {
+            assert_eq!(parse_module(text).map_err(|error| error.line), Err(line), "{text}");
+        }
+        let deep = format!("func fn0 \"f\"(v0: i8) -> () private keep {{ {}", "if v0 {".repeat(100_000));
+        assert!(parse_module(&deep).is_err());
+    }
+}
