@@ -28,7 +28,11 @@
 //! `print` and `parse` are inverse; the form is shown in `tests/ir`.
 #![forbid(unsafe_code)]
 
+pub mod compact;
 pub mod ir;
+pub mod parse;
+pub mod print;
 pub mod traverse;
+pub mod verify;
 
 pub use ir::*;
