@@ -1,0 +1,79 @@
+//! The only unsafe code of this crate: entering compiled code, and finding functions of the C library in this process.
+
+#![expect(unsafe_code, reason = "compiled code is entered through a raw address")]
+
+use std::ffi::CString;
+
+/// The address of a host entry made by [`crate::compile`], valid as long as its JIT module.
+#[derive(Clone, Copy)]
+pub(crate) struct HostEntry {
+    address: *const u8,
+    n_params: usize,
+    n_results: usize,
+}
+
+// SAFETY: the address points to finished, immutable machine code; sharing it between threads shares nothing that is written.
+unsafe impl Send for HostEntry {}
+// SAFETY: as above.
+unsafe impl Sync for HostEntry {}
+
+impl HostEntry {
+    /// Number of argument words.
+    pub(crate) fn n_params(&self) -> usize {
+        self.n_params
+    }
+
+    /// Calls it. `args` must have [`HostEntry::n_params`] words; pointers among them must be what the function expects,
+    /// which the compiler that wrote the function and the caller that reads its type agree on.
+    pub(crate) fn call(&self, args: &[u64]) -> Vec<u64> {
+        assert_eq!(args.len(), self.n_params, "the caller has checked the number of arguments");
+        let mut results = vec![0u64; self.n_results];
+        // SAFETY: `entry` asks its only caller, the JIT, for the signature, the numbers of words and that the code lives; the slices
+        // have these lengths.
+        let entry: extern "C" fn(*const u64, *mut u64) = unsafe { std::mem::transmute(self.address) };
+        entry(args.as_ptr(), results.as_mut_ptr());
+        results
+    }
+}
+
+/// Describes a host entry. `address` is that of a trampoline as [`crate::compile`] makes them, finished by a JIT module whose
+/// memory is never freed; it reads `n_params` words and writes `n_results` words.
+pub(crate) fn entry(address: *const u8, n_params: usize, n_results: usize) -> HostEntry {
+    HostEntry { address, n_params, n_results }
+}
+
+/// The address of a symbol of this process or its C library.
+pub(crate) fn process_symbol(name: &str) -> Option<*const u8> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: the name is a NUL-terminated string; RTLD_DEFAULT needs no handle.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!address.is_null()).then_some(address.cast_const().cast())
+}
+
+macro_rules! math_functions {
+    ($($name:ident($($arg:ident),*): $ty:ident;)*) => {
+        unsafe extern "C" {
+            $(safe fn $name($($arg: $ty),*) -> $ty;)*
+        }
+
+        /// The address of a function of the C mathematical library. Naming the functions here links the library.
+        pub(crate) fn math_symbol(name: &str) -> Option<*const u8> {
+            match name {
+                $(stringify!($name) => Some($name as *const u8),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+math_functions! {
+    sin(x): f64; sinf(x): f32; cos(x): f64; cosf(x): f32; tan(x): f64; tanf(x): f32;
+    asin(x): f64; asinf(x): f32; acos(x): f64; acosf(x): f32; atan(x): f64; atanf(x): f32;
+    atan2(x, y): f64; atan2f(x, y): f32;
+    sinh(x): f64; sinhf(x): f32; cosh(x): f64; coshf(x): f32; tanh(x): f64; tanhf(x): f32;
+    asinh(x): f64; asinhf(x): f32; acosh(x): f64; acoshf(x): f32; atanh(x): f64; atanhf(x): f32;
+    exp(x): f64; expf(x): f32; exp2(x): f64; exp2f(x): f32; expm1(x): f64; expm1f(x): f32;
+    log(x): f64; logf(x): f32; log2(x): f64; log2f(x): f32; log10(x): f64; log10f(x): f32; log1p(x): f64; log1pf(x): f32;
+    pow(x, y): f64; powf(x, y): f32; cbrt(x): f64; cbrtf(x): f32; hypot(x, y): f64; hypotf(x, y): f32;
+    fmod(x, y): f64; fmodf(x, y): f32; round(x): f64; roundf(x): f32;
+}

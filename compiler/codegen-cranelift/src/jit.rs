@@ -1,0 +1,109 @@
+//! Compiles modules into this process and calls them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
+use cranelift_module::FuncId as LinkerFuncId;
+use ravel_nest::ir::Module;
+
+use crate::compile::define_functions;
+use crate::host::{self, HostEntry};
+use crate::plan::Plan;
+use crate::target::{CodeModel, Target};
+use crate::{EmitError, check};
+
+/// Finds the address of a runtime function by its symbol.
+pub type SymbolLookup = dyn Fn(&str) -> Option<*const u8> + Send + Sync;
+
+/// Address space kept together, so that code and data of all modules reach each other with 32-bit distances. Only what is
+/// used becomes memory.
+const RESERVED_BYTES: usize = 1 << 30;
+
+/// A session of compiled modules. Globals of the same name are shared between its modules.
+///
+/// Compiled code stays in memory until the process ends, since results may point into it.
+pub struct Jit {
+    target: Target,
+    module: JITModule,
+    lookup: Arc<SymbolLookup>,
+    globals: HashSet<String>,
+    entries: HashMap<String, HostEntry>,
+    n_modules: usize,
+}
+
+impl Jit {
+    /// A session for this machine. `lookup` knows the runtime; the C library is found without it.
+    ///
+    /// # Errors
+    /// The host is not supported.
+    pub fn new(lookup: impl Fn(&str) -> Option<*const u8> + Send + Sync + 'static) -> Result<Jit, EmitError> {
+        let target = Target::host(CodeModel::Jit)?;
+        let lookup: Arc<SymbolLookup> = Arc::new(lookup);
+        let mut builder = JITBuilder::with_isa(target.keep.clone(), cranelift_module::default_libcall_names());
+        if let Ok(memory) = ArenaMemoryProvider::new_with_size(RESERVED_BYTES) {
+            builder.memory_provider(Box::new(memory));
+        }
+        let runtime = Arc::clone(&lookup);
+        builder.symbol_lookup_fn(Box::new(move |name| find_symbol(&*runtime, name)));
+        let module = JITModule::new(builder);
+        Ok(Jit { target, module, lookup, globals: HashSet::new(), entries: HashMap::new(), n_modules: 0 })
+    }
+
+    /// Compiles a module. Its entry functions can then be called; a later module's entry replaces an earlier one of the same name.
+    ///
+    /// # Errors
+    /// The module is not well formed, names an unknown symbol, or exceeds a limit of Cranelift.
+    pub fn add(&mut self, module: &Module) -> Result<(), EmitError> {
+        check(module)?;
+        let prefix = format!("ravel.{}.", self.n_modules);
+        self.n_modules += 1;
+        let plan = Plan::new(module, &self.target, &mut self.module, &prefix)?;
+        // Cranelift's JIT panics on symbols it cannot find.
+        if let Some(name) = plan.import_names().find(|name| find_symbol(&*self.lookup, name).is_none()) {
+            return Err(EmitError::UnknownSymbol { name });
+        }
+        plan.define_data(&mut self.module, &mut self.globals)?;
+        define_functions(&plan, &mut self.module)?;
+        self.module.finalize_definitions()?;
+        for &(func, trampoline) in &plan.trampolines {
+            let func = &module.funcs[func];
+            let address = self.module.get_finalized_function(LinkerFuncId::from_u32(trampoline));
+            let entry = host::entry(address, func.param_types().count(), func.results.len());
+            self.entries.insert(func.name.clone(), entry);
+        }
+        Ok(())
+    }
+
+    /// Calls an entry function. Each argument and result is one word: integers and floats in its low bits.
+    ///
+    /// # Errors
+    /// There is no such entry, or it takes another number of arguments.
+    pub fn call(&self, name: &str, args: &[u64]) -> Result<Vec<u64>, EmitError> {
+        match self.entries.get(name) {
+            Some(entry) if entry.n_params() == args.len() => Ok(entry.call(args)),
+            Some(entry) => {
+                Err(EmitError::ArgumentCount { func: name.to_string(), wanted: entry.n_params(), given: args.len() })
+            }
+            None => Err(EmitError::NoEntry { name: name.to_string() }),
+        }
+    }
+
+    /// Calls the entry `name`, which takes nothing, and returns its `i32` result, or 0 if it has none.
+    ///
+    /// # Errors
+    /// As [`Jit::call`].
+    pub fn run_main(&self, name: &str) -> Result<i32, EmitError> {
+        let results = self.call(name, &[])?;
+        Ok(results.first().map_or(0, |&word| word as i32))
+    }
+
+    /// Does the session have an entry of this name?
+    pub fn has_entry(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+}
+
+fn find_symbol(runtime: &SymbolLookup, name: &str) -> Option<*const u8> {
+    runtime(name).or_else(|| host::math_symbol(name)).or_else(|| host::process_symbol(name))
+}
