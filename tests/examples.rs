@@ -1,0 +1,191 @@
+//! The examples do what they say, and so do the commands of the README.
+
+use std::process::{Command, ExitCode};
+
+use ravel_tests::{
+    Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository, test_name,
+};
+
+/// One training run of `examples/mnist/zhang.sac` and what PyTorch computes for it in single precision.
+struct Reference {
+    name: &'static str,
+    arguments: &'static str,
+    epoch_errors: &'static [f64],
+    /// Relative; single precision with another order of additions stays far below it.
+    tolerance: f64,
+    /// Norms of k1, b1, k2, b2, fc, b at the end; empty where rounding is amplified too much to compare.
+    norms: &'static [f64],
+    /// Correct ones of the 10,000 test images at the end.
+    correct: Option<i64>,
+}
+
+const REFERENCES: [Reference; 3] = [
+    Reference {
+        name: "paper",
+        arguments: "",
+        epoch_errors: PAPER,
+        tolerance: 1e-6,
+        norms: &[0.490154, 0.406982, 0.397427, 0.297051, 0.673704, 0.228765],
+        correct: Some(1135),
+    },
+    Reference {
+        name: "paper at rate 0.5",
+        arguments: "-r 0.5 -e 7",
+        epoch_errors: PAPER_RATE_HALF,
+        tolerance: 1e-5,
+        norms: &[],
+        correct: None,
+    },
+    Reference {
+        name: "seeded",
+        arguments: "-seeded -scaled -b 20 -r 2 -e 6 -test",
+        epoch_errors: SEEDED,
+        tolerance: 1e-4,
+        norms: &[
+            8.025_619, 3.505_356, 12.092_070, 0.373_758, 17.981_006, 1.987_471,
+        ],
+        correct: Some(9269),
+    },
+];
+
+const PAPER: &[f64] = &[
+    0.490_289_299,
+    0.449_844_798,
+    0.449_802_479,
+    0.449_759_871,
+    0.449_716_837,
+    0.449_673_238,
+    0.449_628_931,
+    0.449_583_772,
+    0.449_537_615,
+    0.449_490_313,
+];
+const PAPER_RATE_HALF: &[f64] = &[
+    0.468_196_340,
+    0.449_771_734,
+    0.449_304_643,
+    0.448_560_841,
+    0.447_169_358,
+    0.443_753_995,
+    0.418_631_070,
+];
+const SEEDED: &[f64] = &[
+    0.460_724_788,
+    0.450_144_976,
+    0.268_006_664,
+    0.107_789_117,
+    0.087_121_513,
+    0.073_180_670,
+];
+
+fn train(reference: &Reference) -> Result<(), Failed> {
+    let arguments = reference.arguments.split_whitespace();
+    let run = in_repository(
+        &mut Command::new(ravel()),
+        ["run", "examples/mnist/zhang.sac"]
+            .into_iter()
+            .chain(arguments),
+    )?;
+    let numbers = |marker: &str| -> Vec<f64> {
+        let lines = run.stdout.lines().filter(|line| line.contains(marker));
+        lines
+            .filter_map(|line| number_after(line, marker))
+            .collect()
+    };
+    let errors: Vec<f64> = run
+        .stdout
+        .lines()
+        .filter(|l| l.starts_with("epoch"))
+        .filter_map(|l| number_after(l, "error "))
+        .collect();
+    close(
+        "epoch errors",
+        &errors,
+        reference.epoch_errors,
+        reference.tolerance,
+        &run,
+    )?;
+    if !reference.norms.is_empty() {
+        let norms: Vec<f64> = ["k1 ", "b1 ", "k2 ", "b2 ", "fc ", " b "]
+            .iter()
+            .flat_map(|marker| numbers(marker))
+            .collect();
+        close("norms", &norms, reference.norms, 1e-4, &run)?;
+    }
+    if let Some(correct) = reference.correct {
+        let found = numbers("test: ");
+        // A digit on the border between two answers may fall to either side.
+        if found.len() != 1 || (found[0] - correct as f64).abs() > 5.0 {
+            return Err(
+                format!("expected {correct} correct test images: {}", run.describe()).into(),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn number_after(line: &str, marker: &str) -> Option<f64> {
+    let rest = &line[line.find(marker)? + marker.len()..];
+    let end = rest.find([' ', ',', '%']).unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+fn close(
+    what: &str,
+    found: &[f64],
+    expected: &[f64],
+    tolerance: f64,
+    run: &Finished,
+) -> Result<(), Failed> {
+    let near = |(f, e): (&f64, &f64)| (f - e).abs() <= tolerance * e.abs();
+    if found.len() == expected.len() && found.iter().zip(expected).all(near) {
+        Ok(())
+    } else {
+        Err(format!("{what} {found:?} are not {expected:?}: {}", run.describe()).into())
+    }
+}
+
+fn in_repository<'a>(
+    command: &mut Command,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> Result<Finished, Failed> {
+    let run = finish(command.args(arguments).current_dir(repository()), b"")?;
+    if run.status == 0 {
+        Ok(run)
+    } else {
+        Err(run.describe().into())
+    }
+}
+
+/// The `ravel` command lines of the README, without what runs them from a checkout.
+fn readme_commands() -> Vec<String> {
+    let text =
+        std::fs::read_to_string(repository().join("README.md")).expect("the README is readable");
+    text.lines()
+        .filter_map(|line| line.strip_prefix("cargo run --release -- "))
+        .map(String::from)
+        .collect()
+}
+
+fn main() -> ExitCode {
+    let mut trials = Vec::new();
+    for source in files_below(&repository().join("examples"), "sac") {
+        let name = test_name(&repository(), &source);
+        trials.push(Trial::test(format!("check {name}"), move || {
+            let path = source.to_string_lossy().into_owned();
+            in_repository(&mut Command::new(ravel()), ["check", path.as_str()]).map(drop)
+        }));
+    }
+    for reference in REFERENCES {
+        trials.push(Trial::test(
+            format!("train as in {}", reference.name),
+            move || train(&reference),
+        ));
+    }
+    for command in readme_commands() {
+        trials.push(Trial::test(format!("README: ravel {command}"), move || {
+            in_repository(&mut Command::new(ravel()), command.split_whitespace()).map(drop)
+        }));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}

@@ -1,0 +1,139 @@
+//! Golden programs: every `golden/<topic>/<name>.out` is the standard output of `<name>.sac` beside it.
+//!
+//! Optional companions: `.in` (standard input), `.args` (program arguments, separated by blanks), `.defs`
+//! (preprocessor definitions, one a line) and `.status` (exit status, 0 without it). Every program runs on the
+//! reference interpreter, through the JIT on one and on two threads, and as a built executable, and must do the
+//! same each time. The expected outputs are derived from the language reference, never recorded from a run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use ravel_tests::{
+    Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository, test_name,
+};
+
+#[derive(Clone, Copy)]
+enum Way {
+    Interpreter,
+    Jit { threads: u32 },
+    Executable,
+}
+
+const WAYS: [(&str, Way); 4] = [
+    ("interp", Way::Interpreter),
+    ("jit", Way::Jit { threads: 1 }),
+    ("jit-2", Way::Jit { threads: 2 }),
+    ("build", Way::Executable),
+];
+
+#[derive(Clone)]
+struct Program {
+    source: PathBuf,
+    output: String,
+    input: String,
+    arguments: Vec<String>,
+    definitions: Vec<String>,
+    status: i32,
+}
+
+impl Program {
+    fn load(output: &Path) -> Self {
+        let companion =
+            |extension| fs::read_to_string(output.with_extension(extension)).unwrap_or_default();
+        Program {
+            source: output.with_extension("sac"),
+            output: fs::read_to_string(output).expect("a listed file is readable"),
+            input: companion("in"),
+            arguments: companion("args")
+                .split_whitespace()
+                .map(String::from)
+                .collect(),
+            definitions: companion("defs").lines().map(String::from).collect(),
+            status: companion("status").trim().parse().unwrap_or(0),
+        }
+    }
+
+    fn run(&self, way: Way) -> Result<(), Failed> {
+        // Programs may write files: each run has a folder of its own.
+        let folder = tempfile::tempdir()?;
+        let mut command = Command::new(ravel());
+        let definitions = self
+            .definitions
+            .iter()
+            .flat_map(|definition| ["-D", definition]);
+        match way {
+            Way::Interpreter => {
+                command
+                    .arg("run")
+                    .args(definitions)
+                    .args(["--backend", "interp"])
+                    .arg(&self.source);
+            }
+            Way::Jit { threads } => {
+                let threads = threads.to_string();
+                command.arg("run").args(definitions).args([
+                    "--backend",
+                    "cranelift",
+                    "--threads",
+                    &threads,
+                ]);
+                command.arg(&self.source);
+            }
+            Way::Executable => {
+                let executable = folder.path().join("program");
+                command
+                    .arg("build")
+                    .args(definitions)
+                    .arg("-o")
+                    .arg(&executable)
+                    .arg(&self.source);
+                let built = finish(command.current_dir(folder.path()), b"")?;
+                if built.status != 0 {
+                    return Err(format!("cannot build: {}", built.describe()).into());
+                }
+                command = Command::new(executable);
+                command.env("RAVEL_THREADS", "2");
+            }
+        }
+        let run = finish(
+            command.args(&self.arguments).current_dir(folder.path()),
+            self.input.as_bytes(),
+        )?;
+        self.compare(&run)
+    }
+
+    fn compare(&self, run: &Finished) -> Result<(), Failed> {
+        if run.stdout != self.output {
+            return Err(format!(
+                "the output differs from\n{}--- but is\n{}",
+                self.output,
+                run.describe()
+            )
+            .into());
+        }
+        if run.status != self.status {
+            return Err(format!(
+                "expected exit status {}, got {}",
+                self.status,
+                run.describe()
+            )
+            .into());
+        }
+        Ok(())
+    }
+}
+
+fn main() -> ExitCode {
+    let folder = repository().join("tests/golden");
+    let mut trials = Vec::new();
+    for output in files_below(&folder, "out") {
+        let program = Program::load(&output);
+        for (label, way) in WAYS {
+            let program = program.clone();
+            let name = format!("{} [{label}]", test_name(&folder, &output));
+            trials.push(Trial::test(name, move || program.run(way)));
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}

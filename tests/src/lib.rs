@@ -1,0 +1,165 @@
+//! What the integration tests share: finding the `ravel` binary, running programs with a time limit, and listing
+//! test files. The tests themselves are `golden.rs` (programs and their outputs), `diagnostics.rs` (wrong programs
+//! and hostile input) and `examples.rs` (examples, README commands).
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+pub use libtest_mimic::{Arguments, Failed, Trial};
+
+/// A test program that runs longer than this has failed; none needs a tenth of it.
+pub const TIME_LIMIT: Duration = Duration::from_secs(300);
+
+/// What a finished process left behind.
+pub struct Finished {
+    /// Exit status; 128 + signal number for a process ended by a signal.
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Finished {
+    /// All that is known, for a failure message.
+    pub fn describe(&self) -> String {
+        format!(
+            "exit status {}\n--- stdout\n{}--- stderr\n{}",
+            self.status,
+            clip(&self.stdout),
+            clip(&self.stderr)
+        )
+    }
+
+    /// Whether the process ended by a panic, an abort or another signal: never acceptable.
+    pub fn crashed(&self) -> bool {
+        self.status == 101 || self.status >= 128 || self.stderr.contains("panicked at")
+    }
+}
+
+fn clip(text: &str) -> String {
+    const LONGEST: usize = 4000;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...\n", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+/// The folder of the workspace.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests crate lies in the repository")
+        .to_path_buf()
+}
+
+/// The compiler under test: `RAVEL_BIN`, or the newest of the release and the debug build.
+///
+/// # Panics
+/// If there is none, with the command that builds it.
+pub fn ravel() -> PathBuf {
+    if let Some(path) = std::env::var_os("RAVEL_BIN") {
+        return PathBuf::from(path);
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| repository().join("target"), PathBuf::from);
+    let modified = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
+    ["release", "debug"]
+        .iter()
+        .map(|profile| target.join(profile).join("ravel"))
+        .filter(|path| path.exists())
+        .max_by_key(modified)
+        .unwrap_or_else(|| {
+            panic!("no ravel binary: run `cargo build --release` first, or set RAVEL_BIN")
+        })
+}
+
+/// Runs a command to its end with the given standard input.
+///
+/// # Errors
+/// If it cannot be started or does not end within [`TIME_LIMIT`]; it is killed then.
+pub fn finish(command: &mut Command, input: &[u8]) -> Result<Finished, Failed> {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| Failed::from(format!("cannot start {command:?}: {error}")))?;
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    let input = input.to_vec();
+    // A program that does not read its input closes the pipe early, which is no failure.
+    std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let stdout = collect(child.stdout.take().expect("stdout is piped"));
+    let stderr = collect(child.stderr.take().expect("stderr is piped"));
+    let timed_out = || Failed::from(format!("{command:?} did not end within {TIME_LIMIT:?}"));
+    let Ok(stdout) = stdout.recv_timeout(TIME_LIMIT) else {
+        stop(&mut child);
+        return Err(timed_out());
+    };
+    let stderr = stderr.recv_timeout(TIME_LIMIT).map_err(|_| timed_out())?;
+    let status = child
+        .wait()
+        .map_err(|error| Failed::from(error.to_string()))?;
+    Ok(Finished {
+        status: exit_code(status),
+        stdout,
+        stderr,
+    })
+}
+
+fn stop(child: &mut Child) {
+    drop(child.kill());
+    drop(child.wait());
+}
+
+fn collect(mut stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        drop(stream.read_to_end(&mut bytes));
+        drop(sender.send(String::from_utf8_lossy(&bytes).into_owned()));
+    });
+    receiver
+}
+
+fn exit_code(status: std::process::ExitStatus) -> i32 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        status
+            .code()
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    }
+    #[cfg(not(unix))]
+    {
+        status.code().unwrap_or(128)
+    }
+}
+
+/// All files below `folder` with the given extension, sorted, so that test names come in a stable order.
+pub fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        let entries =
+            fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        for entry in entries {
+            let path = entry.expect("a readable folder entry").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The path below `folder` without its extension, with forward slashes.
+pub fn test_name(folder: &Path, file: &Path) -> String {
+    let path = file.strip_prefix(folder).unwrap_or(file).with_extension("");
+    path.to_string_lossy().replace('\\', "/")
+}
