@@ -1,1 +1,108 @@
-//! Placeholder.
+//! Scheduling: with-loop IR to loop nests.
+//!
+//! Decides for every with-loop which axis runs on threads, which on vector lanes and which are jammed into registers, turns
+//! bodies into loops over flat memory, and inserts the memory operations. Backends only translate what comes out.
+//!
+//! # Values
+//! - A value of static rank 0 is a machine scalar; booleans are `i8` 0 or 1. Handles and all other arrays are pointers to
+//!   objects of the runtime ([`ravel_runtime` layouts] in [`layout`]).
+//! - Index arithmetic of WIR is `i32` and wraps; addresses are computed in 64 bits from the structure of the index
+//!   expression where its range proves that nothing wraps ([`index`]), and from the `i32` value elsewhere.
+//!
+//! # Ownership
+//! Objects are reference counted; [`memory`] states who owns what. In short: functions own their parameters and give away
+//! their results, natives borrow, with-loop and loop bodies borrow what they capture, the last use of an owned value gives the
+//! reference away. An update of an array whose only reference is at hand happens in place.
+//!
+//! [`ravel_runtime` layouts]: layout
+#![forbid(unsafe_code)]
+
+mod arrays;
+mod dynamic;
+mod faults;
+mod fold;
+mod index;
+mod kernel;
+mod layout;
+mod liveness;
+mod lower;
+mod math;
+mod memory;
+mod module;
+mod natives;
+mod parallel;
+mod scalars;
+mod withloop;
+
+use ravel_nest::ir as nest;
+use ravel_source::Span;
+
+/// What the target machine offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Bytes of the widest vector register that backends accept; 0 without vectors.
+    pub vector_bytes: u32,
+    /// Number of vector registers.
+    pub vector_registers: u32,
+    /// Whether fused multiply-add is one instruction. Sums of products in folds are then fused, which rounds once instead of twice.
+    pub has_fma: bool,
+}
+
+impl Capabilities {
+    /// Scalars only.
+    pub const SCALAR: Capabilities = Capabilities { vector_bytes: 0, vector_registers: 0, has_fma: false };
+}
+
+/// What the caller decides.
+pub struct Options<'a> {
+    /// Drop index and shape checks; divisions stay checked.
+    pub unchecked: bool,
+    /// Run with-loops on threads where that pays.
+    pub parallel: bool,
+    /// Symbol of the entry wrapper; the host calls it. It has the entry function's parameters and results.
+    pub entry_name: String,
+    /// Whether the entry wrapper releases all globals at its end: yes for programs, no for the inputs of one session.
+    pub release_globals: bool,
+    /// `file.sac:3:10` for a span; empty if there is nothing to say.
+    pub position: &'a dyn Fn(Span) -> String,
+}
+
+/// What was decided for one with-loop, or why not more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The with-loop.
+    pub span: Span,
+    /// One sentence for people.
+    pub text: String,
+}
+
+/// A valid program that this stage cannot lower.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// Where.
+    pub span: Span,
+    /// What.
+    pub what: String,
+}
+
+impl std::fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "not supported by the scheduler: {}", self.what)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
+
+/// Lowers a module.
+///
+/// # Errors
+/// Something that only unusual programs contain; see [`Unsupported`].
+pub fn schedule(
+    module: &ravel_wir::Module,
+    target: &Capabilities,
+    options: &Options<'_>,
+) -> std::result::Result<(nest::Module, Vec<Remark>), Unsupported> {
+    module::schedule(module, target, options)
+}

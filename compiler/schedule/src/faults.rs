@@ -1,0 +1,110 @@
+//! Checks and positions.
+
+use ravel_nest::ir::{Access, ConvOp, Prim, Ty};
+use ravel_source::Span;
+use ravel_wir::{Fault, Value};
+
+use crate::Result;
+use crate::lower::{Lower, Val};
+use crate::scalars;
+
+impl Lower<'_, '_> {
+    /// Address of the text `file.sac:3:10 in f`.
+    pub fn position(&mut self, span: Span) -> Val {
+        let place = (self.cx.options.position)(span);
+        let text = format!("{place} in {}", self.func.name);
+        let text = self.cx.text(&text);
+        self.b.data_addr(text)
+    }
+
+    /// Tells the runtime where a function that may fault is called.
+    pub fn set_position(&mut self, span: Span) {
+        if span.is_none() {
+            return;
+        }
+        let position = self.position(span);
+        let set = self.cx.runtime("ravel_set_position", &[Ty::PTR], None);
+        self.b.call_extern(set, &[position], None);
+    }
+
+    /// Faults unless the condition holds.
+    pub fn check(&mut self, cond: Value, fault: &Fault, span: Span) -> Result<()> {
+        if self.cx.options.unchecked && !matches!(fault, Fault::Division) {
+            return Ok(());
+        }
+        let cond = self.val(cond);
+        let cache = self.cache.clone();
+        self.b.begin_if(cond);
+        self.b.begin_else(&[]);
+        self.fault(fault, span);
+        self.b.end_if(&[]);
+        self.cache = cache;
+        Ok(())
+    }
+
+    fn fault(&mut self, fault: &Fault, span: Span) {
+        let position = self.position(span);
+        let (ptr, long) = (Ty::PTR, Ty::I64);
+        match fault {
+            Fault::Index { index, extent, axis } => {
+                let args = [position, self.number(*index), self.b.i64(i64::from(*axis)), self.number(*extent)];
+                let callee = self.cx.runtime("ravel_fault_index", &[ptr, long, long, long], None);
+                self.b.fault(callee, &args);
+            }
+            Fault::Shape { left, right, axis, what } => {
+                let what = self.cx.text(what);
+                let what = self.b.data_addr(what);
+                let args = [position, what, self.b.i64(i64::from(*axis)), self.number(*left), self.number(*right)];
+                let callee = self.cx.runtime("ravel_fault_extent", &[ptr, ptr, long, long, long], None);
+                self.b.fault(callee, &args);
+            }
+            Fault::Division => {
+                let callee = self.cx.runtime("ravel_fault_division", &[ptr], None);
+                self.b.fault(callee, &[position]);
+            }
+            Fault::Message { text, operands } => {
+                let text = self.cx.text(text);
+                let text = self.b.data_addr(text);
+                let numbers = self.b.stack_slot(8 * operands.len().max(1) as u32, 8);
+                for (k, v) in operands.iter().enumerate() {
+                    let number = self.number(*v);
+                    self.b.store(number, numbers, 8 * k as i32, Access::ALIGNED);
+                }
+                let count = self.b.i64(operands.len() as i64);
+                let callee = self.cx.runtime("ravel_fault_numbers", &[ptr, ptr, ptr, long], None);
+                self.b.fault(callee, &[position, text, numbers, count]);
+            }
+        }
+    }
+
+    /// An operand of a message as an `i64`; anything but an integer scalar shows as 0.
+    fn number(&mut self, v: Value) -> Val {
+        let elem = self.elem(v);
+        if !self.func.ty(v).is_scalar() || elem.is_float() || self.is_object(v) {
+            return self.b.i64(0);
+        }
+        let val = self.val(v);
+        self.b.convert(scalars::widening(elem), val, Prim::I64)
+    }
+
+    /// A scalar converted to 64 bits as variadic calls pass it: its tag and its bits.
+    pub fn promoted(&mut self, v: Value) -> (u8, Val) {
+        use ravel_types::Elem;
+        let elem = self.elem(v);
+        let val = self.val(v);
+        if self.is_object(v) {
+            return (crate::layout::tag(Elem::Handle), self.b.convert(ConvOp::Bits, val, Prim::I64));
+        }
+        let promoted = match elem {
+            Elem::F32 => Elem::F64,
+            Elem::Bool | Elem::Char | Elem::I8 | Elem::I16 | Elem::U8 | Elem::U16 => Elem::I32,
+            other => other,
+        };
+        let value = scalars::convert(&mut self.b, elem, promoted, val);
+        let bits = match promoted {
+            Elem::F64 => self.b.convert(ConvOp::Bits, value, Prim::I64),
+            other => self.b.convert(scalars::widening(other), value, Prim::I64),
+        };
+        (crate::layout::tag(promoted), bits)
+    }
+}

@@ -1,0 +1,275 @@
+//! Addresses: index expressions as affine forms in 64 bits, row-major offsets, and what of them can be computed outside of loops.
+
+use ravel_nest::ir::{BinOp as NestBin, Ty};
+use ravel_types::{BinOp, UnOp};
+use ravel_wir::{Op, Value};
+
+use crate::lower::{Key, Lower, Val};
+
+/// An extent or a stride.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Ext {
+    /// Known now.
+    Const(i64),
+    /// An `i64` of the generated code.
+    Val(Val),
+}
+
+/// An integer as `constant + sum of value * factor`, exact in 64 bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub constant: i64,
+    pub terms: Vec<(Value, i64)>,
+    /// Inclusive bounds of the form's value.
+    low: i64,
+    high: i64,
+}
+
+/// Index expressions deeper than this are taken as they are.
+const MAX_DEPTH: usize = 12;
+const I32_MIN: i64 = i32::MIN as i64;
+const I32_MAX: i64 = i32::MAX as i64;
+/// Magnitude up to which forms are tracked; products of two such numbers fit an `i64`.
+const TRACKED: i64 = 1 << 40;
+
+impl Form {
+    fn constant(k: i64) -> Form {
+        Form { constant: k, terms: Vec::new(), low: k, high: k }
+    }
+
+    fn atom(v: Value, range: (i64, i64)) -> Form {
+        Form { constant: 0, terms: vec![(v, 1)], low: range.0, high: range.1 }
+    }
+
+    /// `self + other * factor`.
+    fn plus(mut self, other: &Form, factor: i64) -> Option<Form> {
+        self.constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
+        for &(v, c) in &other.terms {
+            let c = c.checked_mul(factor)?;
+            match self.terms.iter_mut().find(|(w, _)| *w == v) {
+                Some((_, d)) => *d = d.checked_add(c)?,
+                None => self.terms.push((v, c)),
+            }
+        }
+        self.terms.retain(|(_, c)| *c != 0);
+        let (x, y) = (other.low.checked_mul(factor)?, other.high.checked_mul(factor)?);
+        self.low = self.low.checked_add(x.min(y))?;
+        self.high = self.high.checked_add(x.max(y))?;
+        let fits = [self.low, self.high, self.constant].iter().all(|k| k.abs() <= TRACKED);
+        fits.then_some(self)
+    }
+
+    /// Factor of `v`.
+    pub fn factor(&self, v: Value) -> i64 {
+        self.terms.iter().find(|(w, _)| *w == v).map_or(0, |(_, c)| *c)
+    }
+}
+
+/// A summand of an offset: a value times bytes, times a stride where that is not constant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Term {
+    pub atom: Option<Value>,
+    pub bytes: i64,
+    pub stride: Option<Val>,
+}
+
+/// An offset in bytes: a constant and terms, outermost first.
+#[derive(Clone, Debug)]
+pub(crate) struct Offset {
+    pub constant: i64,
+    pub terms: Vec<Term>,
+}
+
+impl Lower<'_, '_> {
+    /// An index that a check or a generator keeps within an `i32` extent, as a form whose 64-bit value is the index.
+    ///
+    /// The arithmetic of the expression wraps at 32 bits and that of the form does not. Where the form lies within
+    /// `-2^31 .. 2^32` they agree for every index that is in range: a wrapped index would have been negative.
+    pub fn form(&self, v: Value) -> Form {
+        match self.raw_form(v, MAX_DEPTH) {
+            Some(form) if form.low >= I32_MIN && form.high < 1 << 32 => form,
+            _ => self.atom(v),
+        }
+    }
+
+    fn atom(&self, v: Value) -> Form {
+        Form::atom(v, self.range[v].unwrap_or((I32_MIN, I32_MAX)))
+    }
+
+    fn raw_form(&self, v: Value, depth: usize) -> Option<Form> {
+        if let Some(k) = self.const_i32(v) {
+            return Some(Form::constant(k));
+        }
+        let Some(inst) = self.live.def(v).filter(|_| depth > 0) else {
+            return Some(self.atom(v));
+        };
+        let sub = |a: &Value| self.raw_form(*a, depth - 1);
+        let exact = match &self.func.insts[inst].op {
+            Op::Bin(BinOp::Add, a, b) => sub(a)?.plus(&sub(b)?, 1),
+            Op::Bin(BinOp::Sub, a, b) => sub(a)?.plus(&sub(b)?, -1),
+            Op::Bin(BinOp::Mul, a, b) => {
+                let (a, b) = (sub(a)?, sub(b)?);
+                if a.terms.is_empty() {
+                    Form::constant(0).plus(&b, a.constant)
+                } else if b.terms.is_empty() {
+                    Form::constant(0).plus(&a, b.constant)
+                } else {
+                    None
+                }
+            }
+            Op::Un(UnOp::Neg, a) => Form::constant(0).plus(&sub(a)?, -1),
+            Op::Extent { .. } => return Some(Form::atom(v, (0, I32_MAX))),
+            _ => None,
+        };
+        Some(exact.unwrap_or_else(|| self.atom(v)))
+    }
+
+    /// Row-major offset of an index in an array with these strides (in elements).
+    pub fn offset(&self, forms: &[Form], strides: &[Ext], elem_bytes: i64) -> Offset {
+        let mut offset = Offset { constant: 0, terms: Vec::new() };
+        for (form, stride) in forms.iter().zip(strides) {
+            let (factor, stride) = match stride {
+                Ext::Const(k) => (k * elem_bytes, None),
+                Ext::Val(v) => (elem_bytes, Some(*v)),
+            };
+            match stride {
+                None => offset.constant += form.constant * factor,
+                Some(_) if form.constant == 0 => {}
+                Some(_) => offset.terms.push(Term { atom: None, bytes: form.constant * factor, stride }),
+            }
+            for &(v, c) in &form.terms {
+                let bytes = c * factor;
+                match offset.terms.iter_mut().find(|t| t.atom == Some(v) && t.stride.is_none() && stride.is_none()) {
+                    Some(term) => term.bytes += bytes,
+                    None => offset.terms.push(Term { atom: Some(v), bytes, stride }),
+                }
+            }
+        }
+        offset.terms.retain(|t| t.bytes != 0);
+        // What is not computed yet comes last, for it will be bound further inside.
+        offset.terms.sort_by_key(|t| match t.atom {
+            Some(v) if self.is_bound(v) => self.level_of(v),
+            Some(v) if self.const_i32(v).is_none() => u32::MAX,
+            _ => 0,
+        });
+        offset
+    }
+
+    /// The address `base + offset` as a pointer and a constant number of bytes.
+    pub fn address(&mut self, base: Val, offset: &Offset) -> (Val, i32) {
+        let mut address = base;
+        for term in &offset.terms {
+            address = self.step_address(address, term);
+        }
+        match i32::try_from(offset.constant) {
+            Ok(bytes) => (address, bytes),
+            Err(_) => {
+                let bytes = self.b.i64(offset.constant);
+                (self.b.ptr_add(address, bytes), 0)
+            }
+        }
+    }
+
+    /// Computes, at this point of the code, what of an address is known here, so that loops opened later find it done.
+    pub fn prepare_address(&mut self, base: Val, offset: &Offset) {
+        let mut address = base;
+        for term in &offset.terms {
+            if term.atom.is_some_and(|v| !self.is_bound(v) && self.const_i32(v).is_none()) {
+                return;
+            }
+            address = self.step_address(address, term);
+        }
+    }
+
+    fn step_address(&mut self, address: Val, term: &Term) -> Val {
+        let bytes = self.term(term);
+        self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes))
+    }
+
+    /// Value of a term in bytes.
+    pub fn term(&mut self, term: &Term) -> Val {
+        match term.atom {
+            Some(v) => {
+                let atom = self.wide(v);
+                self.scaled(atom, term.bytes, term.stride)
+            }
+            None => match term.stride {
+                Some(stride) => self.scaled(stride, term.bytes, None),
+                None => self.b.i64(term.bytes),
+            },
+        }
+    }
+
+    /// `value * factor * stride`, once per scope.
+    pub fn scaled(&mut self, value: Val, factor: i64, stride: Option<Val>) -> Val {
+        if factor == 1 && stride.is_none() {
+            return value;
+        }
+        self.cached(Key::Scaled(value, factor, stride), |lower| {
+            let mut product = value;
+            if let Some(stride) = stride {
+                product = lower.b.mul(product, stride);
+            }
+            lower.times(product, factor)
+        })
+    }
+
+    /// A product with a constant, by a shift for powers of two.
+    pub fn times(&mut self, value: Val, factor: i64) -> Val {
+        if factor == 1 {
+            return value;
+        }
+        if factor > 0 && factor.count_ones() == 1 {
+            let shift = self.b.i64(i64::from(factor.trailing_zeros()));
+            return self.b.binary(NestBin::Shl, value, shift);
+        }
+        let factor = self.b.i64(factor);
+        self.b.mul(value, factor)
+    }
+
+    /// An extent as an `i64` of the generated code.
+    pub fn extent_val(&mut self, ext: Ext) -> Val {
+        match ext {
+            Ext::Const(k) => self.b.i64(k),
+            Ext::Val(v) => v,
+        }
+    }
+
+    /// Product of two extents.
+    pub fn extent_product(&mut self, a: Ext, b: Ext) -> Ext {
+        match (a, b) {
+            (Ext::Const(a), Ext::Const(b)) => Ext::Const(a.saturating_mul(b)),
+            (Ext::Const(1), other) | (other, Ext::Const(1)) => other,
+            (Ext::Const(k), Ext::Val(v)) | (Ext::Val(v), Ext::Const(k)) => Ext::Val(self.scaled(v, k, None)),
+            (Ext::Val(a), Ext::Val(b)) => Ext::Val(self.scaled(a, 1, Some(b))),
+        }
+    }
+
+    /// Row-major strides, in elements, of an array with these extents whose elements are `cell` long.
+    pub fn strides_of(&mut self, extents: &[Ext], cell: Ext) -> Vec<Ext> {
+        let mut strides = vec![cell; extents.len()];
+        for axis in (1..extents.len()).rev() {
+            strides[axis - 1] = self.extent_product(strides[axis], extents[axis]);
+        }
+        strides
+    }
+
+    /// Product of extents.
+    pub fn product(&mut self, extents: &[Ext]) -> Ext {
+        extents.iter().fold(Ext::Const(1), |product, e| self.extent_product(product, *e))
+    }
+
+    /// An `i32` scalar as an extent.
+    pub fn scalar_extent(&mut self, v: Value) -> Ext {
+        match self.const_i32(v) {
+            Some(k) => Ext::Const(k),
+            None => Ext::Val(self.wide(v)),
+        }
+    }
+
+    /// `a + b` on `i64`, once per scope.
+    pub fn sum(&mut self, a: Val, b: Val) -> Val {
+        debug_assert_eq!(self.b.ty(a), Ty::I64);
+        self.cached(Key::Sum(a, b), |lower| lower.b.add(a, b))
+    }
+}

@@ -1,0 +1,374 @@
+//! Functions, regions and structured control; dispatch over the operations.
+
+use std::collections::HashMap;
+
+use cranelift_entity::SecondaryMap;
+use ravel_nest::builder::FuncBuilder;
+use ravel_nest::ir::{self as nest, ConvOp, Prim, Ty};
+use ravel_source::Span;
+use ravel_types::Elem;
+use ravel_wir::{Func, Inst, Op, Region, Value};
+
+use crate::liveness::Liveness;
+use crate::memory::Scope;
+use crate::module::{ModuleCx, machine_type};
+use crate::scalars::{self, Arith};
+use crate::{Result, Unsupported};
+
+pub(crate) type Val = nest::Value;
+
+/// Something computed once and good for the region that computed it and those nested in it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// Data pointer of an object.
+    Data(Val),
+    /// Extent of an axis of an object.
+    Extent(Val, usize),
+    /// 64-bit value of an `i32` scalar.
+    Wide(Value),
+    /// `i32` value of an index that exists in 64 bits.
+    Narrow(Value),
+    /// First value times a constant, times a second one if present.
+    Scaled(Val, i64, Option<Val>),
+    /// Sum of two `i64`.
+    Sum(Val, Val),
+    /// Address plus bytes.
+    Address(Val, Val),
+}
+
+pub(crate) type Cache = HashMap<Key, Val>;
+
+/// Where a value is to be built instead of in an object of its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Dest {
+    /// First element of the place.
+    pub data: Val,
+}
+
+/// One function being lowered.
+pub(crate) struct Lower<'m, 'a> {
+    pub cx: &'m mut ModuleCx<'a>,
+    pub func: &'m Func,
+    pub live: Liveness,
+    pub b: FuncBuilder,
+    pub scopes: Vec<Scope>,
+    pub cache: Cache,
+    vals: SecondaryMap<Value, Option<Val>>,
+    wide: SecondaryMap<Value, Option<Val>>,
+    /// Number of scopes open when the value was bound.
+    level: SecondaryMap<Value, u32>,
+    /// Proven bounds of index scalars, both inclusive.
+    pub range: SecondaryMap<Value, Option<(i64, i64)>>,
+    pub dests: HashMap<Value, Dest>,
+    /// Inside a loop whose iterations already run on threads, or in one that must not.
+    pub sequential: u32,
+}
+
+impl<'m, 'a> Lower<'m, 'a> {
+    /// Lowers a function to the body of a declared one.
+    pub fn function(cx: &'m mut ModuleCx<'a>, func: &'m Func, id: nest::FuncId) -> Result<nest::Func> {
+        let declared = &cx.nest.funcs[id];
+        let params: Vec<Ty> = declared.param_types().collect();
+        let (b, args) = FuncBuilder::new(declared.name.clone(), &params, &declared.results);
+        let mut lower = Lower {
+            cx,
+            func,
+            live: Liveness::of(func),
+            b,
+            scopes: Vec::new(),
+            cache: Cache::new(),
+            vals: SecondaryMap::new(),
+            wide: SecondaryMap::new(),
+            level: SecondaryMap::new(),
+            range: SecondaryMap::new(),
+            dests: HashMap::new(),
+            sequential: 0,
+        };
+        lower.open(func.body);
+        for (&param, arg) in func.params().iter().zip(args) {
+            lower.bind(param, arg);
+            lower.own(param);
+        }
+        lower.drop_unused();
+        let results = lower.body(func.body)?;
+        lower.close();
+        lower.b.ret(&results);
+        Ok(lower.b.finish())
+    }
+
+    pub fn arith(&self) -> Arith {
+        Arith { fma: self.cx.target.has_fma }
+    }
+
+    pub fn unsupported<T>(&self, span: Span, what: impl Into<String>) -> Result<T> {
+        Err(Unsupported { span, what: what.into() })
+    }
+
+    // Scopes and values.
+
+    /// Enters a region: nothing is owned yet.
+    pub fn open(&mut self, region: Region) {
+        let scope = Scope::new(region, self.cache.clone());
+        self.scopes.push(scope);
+    }
+
+    /// Leaves a region: its values are forgotten.
+    pub fn close(&mut self) {
+        let scope = self.scopes.pop().expect("open and close are paired");
+        for v in scope.bound {
+            self.vals[v] = None;
+            self.wide[v] = None;
+        }
+        self.cache = scope.cache;
+    }
+
+    fn note_bound(&mut self, v: Value) {
+        self.level[v] = self.scopes.len() as u32;
+        self.scopes.last_mut().expect("values are bound inside a region").bound.push(v);
+    }
+
+    pub fn bind(&mut self, v: Value, val: Val) {
+        self.vals[v] = Some(val);
+        self.wide[v] = None;
+        self.note_bound(v);
+    }
+
+    /// Binds an `i32` scalar whose value is at hand in 64 bits.
+    pub fn bind_wide(&mut self, v: Value, val: Val, range: (i64, i64)) {
+        self.wide[v] = Some(val);
+        self.vals[v] = None;
+        self.range[v] = Some(range);
+        self.note_bound(v);
+    }
+
+    pub fn has_val(&self, v: Value) -> bool {
+        self.vals[v].is_some()
+    }
+
+    /// Is the value computed already, at this point of the code?
+    pub fn is_bound(&self, v: Value) -> bool {
+        self.vals[v].is_some() || self.wide[v].is_some()
+    }
+
+    pub fn level_of(&self, v: Value) -> u32 {
+        self.level[v]
+    }
+
+    /// The machine value of a WIR value.
+    pub fn val(&mut self, v: Value) -> Val {
+        if let Some(val) = self.vals[v] {
+            return val;
+        }
+        let wide = self.wide[v].expect("values are used after their definition and outside of destinations");
+        self.cached(Key::Narrow(v), |lower| lower.b.convert(ConvOp::Narrow, wide, Prim::I32))
+    }
+
+    /// The value of an `i32` scalar in 64 bits.
+    pub fn wide(&mut self, v: Value) -> Val {
+        if let Some(wide) = self.wide[v] {
+            return wide;
+        }
+        if let Some(k) = self.const_i32(v) {
+            return self.b.i64(k);
+        }
+        let val = self.val(v);
+        self.cached(Key::Wide(v), |lower| lower.b.convert(ConvOp::SExt, val, Prim::I64))
+    }
+
+    /// Computes a value once per scope.
+    pub fn cached(&mut self, key: Key, make: impl FnOnce(&mut Self) -> Val) -> Val {
+        if let Some(&val) = self.cache.get(&key) {
+            return val;
+        }
+        let val = make(self);
+        self.cache.insert(key, val);
+        val
+    }
+
+    /// The value of a constant `i32` scalar.
+    pub fn const_i32(&self, v: Value) -> Option<i64> {
+        match &self.func.insts[self.live.def(v)?].op {
+            Op::Const(scalar) => scalar.as_i64(),
+            _ => None,
+        }
+    }
+
+    // Regions.
+
+    /// Runs a region's instructions in the open scope and returns what it yields, owned.
+    pub fn body(&mut self, region: Region) -> Result<Vec<Val>> {
+        self.insts(region)?;
+        self.start_yields();
+        let yields = self.func.regions[region].yields.clone();
+        Ok(yields.into_iter().map(|v| self.take(v)).collect())
+    }
+
+    pub fn insts(&mut self, region: Region) -> Result<()> {
+        let func = self.func;
+        for (position, &inst) in func.regions[region].insts.iter().enumerate() {
+            self.start_inst(position, inst);
+            self.inst(inst)?;
+            self.end_inst(inst);
+        }
+        Ok(())
+    }
+
+    fn results(&mut self, inst: Inst, values: &[Val]) {
+        let func = self.func;
+        for (&v, &val) in func.insts[inst].results.iter().zip(values) {
+            self.bind(v, val);
+        }
+    }
+
+    fn inst(&mut self, inst: Inst) -> Result<()> {
+        let func = self.func;
+        let data = &func.insts[inst];
+        let span = data.span;
+        let elem_of = |v: &Value| func.ty(*v).elem;
+        let result = data.results.first().copied();
+        let value = match &data.op {
+            Op::If { cond, then, els } => return self.branch(inst, *cond, *then, *els),
+            Op::Loop { init, body } => return self.repeat(inst, init, *body),
+            Op::With(with) => return self.with_loop(inst, with),
+            Op::Call { func: callee, args } => {
+                let args: Vec<Val> = args.iter().map(|v| self.take(*v)).collect();
+                let callee = self.cx.funcs[*callee].expect("every function was declared");
+                let results = self.cx.nest.funcs[callee].results.clone();
+                let values = self.b.call(callee, &args, &results);
+                self.results(inst, &values);
+                return Ok(());
+            }
+            Op::Native { symbol, args, fixed, .. } => return self.native(inst, symbol, args, *fixed),
+            Op::GlobalSet(global, v) => {
+                let new = self.take(*v);
+                let slot = self.cx.globals[*global].expect("every global was declared");
+                let slot = self.b.global_addr(slot);
+                if self.is_object(*v) {
+                    let old = self.b.load(Ty::PTR, slot, 0, nest::Access::ALIGNED);
+                    self.b.store(new, slot, 0, nest::Access::ALIGNED);
+                    self.b.rc_dec(old);
+                } else {
+                    self.b.store(new, slot, 0, nest::Access::ALIGNED);
+                }
+                return Ok(());
+            }
+            Op::Check { cond, fault } => return self.check(*cond, fault, span),
+            Op::Const(scalar) => scalars::constant(&mut self.b, *scalar, 1),
+            Op::Str(text) => {
+                let object = self.cx.string(text);
+                self.b.data_addr(object)
+            }
+            Op::ConstArray(data) => self.const_array(result.expect("constants have a result"), data, span)?,
+            Op::Un(op, a) => {
+                let x = self.val(*a);
+                let arith = self.arith();
+                scalars::unary(&mut self.b, arith, *op, elem_of(a), x)
+            }
+            Op::Bin(op, a, b) => {
+                let (x, y) = (self.val(*a), self.val(*b));
+                let arith = self.arith();
+                scalars::binary(&mut self.b, arith, *op, elem_of(a), x, y)
+            }
+            Op::Convert(a) => {
+                let to = func.ty(result.expect("conversions have a result")).elem;
+                let x = self.val(*a);
+                scalars::convert(&mut self.b, elem_of(a), to, x)
+            }
+            Op::Select { cond, then, els } => {
+                let (c, x, y) = (self.val(*cond), self.val(*then), self.val(*els));
+                let chosen = self.b.select(c, x, y);
+                if self.is_object(*then) {
+                    self.b.rc_inc(chosen);
+                }
+                chosen
+            }
+            Op::Opaque(a) => self.take(*a),
+            Op::GlobalGet(global) => {
+                let slot = self.cx.globals[*global].expect("every global was declared");
+                let ty = machine_type(&self.cx.wir.globals[*global].ty);
+                let slot = self.b.global_addr(slot);
+                let value = self.b.load(ty, slot, 0, nest::Access::ALIGNED);
+                if ty == Ty::PTR {
+                    self.b.rc_inc(value);
+                }
+                value
+            }
+            Op::Extent { array, axis } => {
+                let extent = self.extent(*array, *axis as usize);
+                let extent = self.extent_val(extent);
+                self.b.convert(ConvOp::Narrow, extent, Prim::I32)
+            }
+            Op::Sel { array, index } => {
+                self.select(*array, index, result.expect("selections have a result"))?
+            }
+            Op::Array(cells) => {
+                let result = result.expect("arrays have a result");
+                match self.array(result, cells, span)? {
+                    Some(object) => object,
+                    None => return Ok(()),
+                }
+            }
+            Op::Reshape { array, shape } => self.reshape(*array, shape),
+            Op::Update { array, index, value } => self.update(*array, index, *value)?,
+            Op::Rank(_)
+            | Op::ShapeVec(_)
+            | Op::SelDyn { .. }
+            | Op::ReshapeDyn { .. }
+            | Op::UpdateDyn { .. }
+            | Op::Widen(_)
+            | Op::Narrow(_) => self.dynamic(&data.op, result.expect("dynamic operations have a result"), span)?,
+        };
+        self.results(inst, &[value]);
+        Ok(())
+    }
+
+    fn branch(&mut self, inst: Inst, cond: Value, then: Region, els: Region) -> Result<()> {
+        let cond = self.val(cond);
+        let dying = self.dying();
+        self.disown(&dying);
+        self.b.begin_if(cond);
+        let yields = self.branch_region(then, &dying)?;
+        self.b.begin_else(&yields);
+        let yields = self.branch_region(els, &dying)?;
+        let values = self.b.end_if(&yields);
+        self.results(inst, &values);
+        Ok(())
+    }
+
+    fn branch_region(&mut self, region: Region, owned: &[Value]) -> Result<Vec<Val>> {
+        self.open(region);
+        for &v in owned {
+            self.own(v);
+        }
+        self.drop_unused();
+        let yields = self.body(region)?;
+        self.close();
+        Ok(yields)
+    }
+
+    fn repeat(&mut self, inst: Inst, init: &[Value], body: Region) -> Result<()> {
+        let inits: Vec<Val> = init.iter().map(|v| self.take(*v)).collect();
+        self.preload(body);
+        let carried = self.b.begin_loop(&inits);
+        self.open(body);
+        let func = self.func;
+        for (&param, val) in func.regions[body].params.iter().zip(carried) {
+            self.bind(param, val);
+            self.own(param);
+        }
+        self.drop_unused();
+        let yields = self.body(body)?;
+        self.close();
+        let Some((&again, next)) = yields.split_first() else {
+            return self.unsupported(func.insts[inst].span, "a loop without a condition");
+        };
+        let values = self.b.end_loop(again, next);
+        self.results(inst, &values);
+        Ok(())
+    }
+
+    /// Element type of a value.
+    pub fn elem(&self, v: Value) -> Elem {
+        self.func.ty(v).elem
+    }
+}

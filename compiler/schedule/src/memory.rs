@@ -1,0 +1,191 @@
+//! Ownership of objects: who holds a reference, when one is added and when it is given up.
+//!
+//! Each region under construction has a [`Scope`] with the set of values that it *owns*, that is, for which it holds one reference.
+//! - A function owns its object parameters, a loop body its carried parameters, a fold function its accumulator and cell. A branch of an
+//!   `if` owns what the region around owns and does not use afterwards. Everything else that a region captures is
+//!   borrowed: some region around it keeps the object alive.
+//! - Every instruction yields owned objects. An object that is never used is dropped at once.
+//! - Operations that keep or return an operand *take* it: at the last use of an owned value the reference moves, otherwise it is
+//!   counted once more. Operations that only read leave ownership alone; if that was the last use, the object is dropped
+//!   after the instruction.
+//! - What a region yields is taken too, so that nothing owned is left at its end.
+//!
+//! An owned reference with a count of one is the only reference, because borrowers never outlive the owner: such an object may
+//! be updated in place. Static objects have a huge count and are copied instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ravel_nest::ir::{Access, IntCmp, Ty};
+use ravel_types::Elem;
+use ravel_wir::{Inst, Region, Value};
+
+use crate::layout;
+use crate::lower::{Cache, Lower, Val};
+
+/// The region under construction.
+pub(crate) struct Scope {
+    pub region: Region,
+    /// Position of the instruction at work; the number of instructions at the yields.
+    pub position: usize,
+    /// Values the region holds a reference of.
+    owned: BTreeSet<Value>,
+    /// How often the instruction at work still names each operand.
+    pending: BTreeMap<Value, u32>,
+    /// Values to forget when the region ends.
+    pub bound: Vec<Value>,
+    /// Computed values to fall back to when the region ends.
+    pub cache: Cache,
+}
+
+impl Scope {
+    pub fn new(region: Region, cache: Cache) -> Scope {
+        Scope { region, position: 0, owned: BTreeSet::new(), pending: BTreeMap::new(), bound: Vec::new(), cache }
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Is the value a counted object (and not a machine scalar)?
+    pub fn is_object(&self, v: Value) -> bool {
+        let ty = self.func.ty(v);
+        !ty.is_scalar() || ty.elem == Elem::Handle
+    }
+
+    fn scope(&mut self) -> &mut Scope {
+        self.scopes.last_mut().expect("code is built inside a region")
+    }
+
+    /// The current region holds a reference of `v` from now on.
+    pub fn own(&mut self, v: Value) {
+        if self.is_object(v) {
+            self.scope().owned.insert(v);
+        }
+    }
+
+    /// Drops owned values that the region never uses; call it once the parameters are bound.
+    pub fn drop_unused(&mut self) {
+        let region = self.scope().region;
+        let owned: Vec<Value> = self.scope().owned.iter().copied().collect();
+        for v in owned {
+            if self.live.last_use(region, v).is_none() {
+                self.drop_owned(v);
+            }
+        }
+    }
+
+    fn drop_owned(&mut self, v: Value) {
+        if self.scope().owned.remove(&v) {
+            let object = self.val(v);
+            self.b.rc_dec(object);
+        }
+    }
+
+    /// Notes which operands the instruction at `position` names.
+    pub fn start_inst(&mut self, position: usize, inst: Inst) {
+        let mut pending = BTreeMap::new();
+        let op = &self.func.insts[inst].op;
+        op.for_each_operand(|v| *pending.entry(v).or_insert(0) += 1);
+        for nested in op.regions() {
+            for &v in self.live.free(nested) {
+                *pending.entry(v).or_insert(0) += 1;
+            }
+        }
+        let scope = self.scope();
+        scope.position = position;
+        scope.pending = pending;
+    }
+
+    /// Drops operands that died with the instruction and results that nobody uses; owns the other results.
+    pub fn end_inst(&mut self, inst: Inst) {
+        let (region, position) = (self.scope().region, self.scope().position);
+        let operands: Vec<Value> = std::mem::take(&mut self.scope().pending).into_keys().collect();
+        for v in operands {
+            if self.scope().owned.contains(&v) && self.live.last_use(region, v) == Some(position) {
+                self.drop_owned(v);
+            }
+        }
+        for &v in &self.func.insts[inst].results.clone() {
+            if self.is_object(v) && self.has_val(v) {
+                self.own(v);
+                if self.live.last_use(region, v).is_none() {
+                    self.drop_owned(v);
+                }
+            }
+        }
+    }
+
+    /// Notes which values the region yields.
+    pub fn start_yields(&mut self) {
+        let region = self.scope().region;
+        let data = &self.func.regions[region];
+        let mut pending = BTreeMap::new();
+        for &v in &data.yields {
+            *pending.entry(v).or_insert(0) += 1;
+        }
+        let position = data.insts.len();
+        let scope = self.scope();
+        scope.position = position;
+        scope.pending = pending;
+    }
+
+    /// Whether the current region owns `v` and the operand at hand is its only remaining use.
+    pub fn is_last_use(&mut self, v: Value) -> bool {
+        let scope = self.scopes.last().expect("code is built inside a region");
+        scope.owned.contains(&v)
+            && self.live.last_use(scope.region, v) == Some(scope.position)
+            && scope.pending.get(&v) == Some(&1)
+    }
+
+    /// The value of an operand with one reference that now belongs to the caller. Scalars are passed through.
+    pub fn take(&mut self, v: Value) -> Val {
+        let object = self.val(v);
+        if !self.is_object(v) {
+            return object;
+        }
+        if self.is_last_use(v) {
+            self.scope().owned.remove(&v);
+            return object;
+        }
+        let yields = self.scope().position == self.func.regions[self.scope().region].insts.len();
+        if yields && let Some(pending) = self.scope().pending.get_mut(&v) {
+            // Yields are taken one after the other: the last one of several moves.
+            *pending -= 1;
+        }
+        self.b.rc_inc(object);
+        object
+    }
+
+    /// Drops what the region still owns at its end: cells that were only read.
+    pub fn drop_rest(&mut self) {
+        let owned: Vec<Value> = self.scope().owned.iter().copied().collect();
+        for v in owned {
+            self.drop_owned(v);
+        }
+    }
+
+    /// The owned values that die at the instruction at work: its branches take them over.
+    pub fn dying(&mut self) -> Vec<Value> {
+        let (region, position) = (self.scope().region, self.scope().position);
+        let owned: Vec<Value> = self.scope().owned.iter().copied().collect();
+        owned.into_iter().filter(|v| self.live.last_use(region, *v) == Some(position)).collect()
+    }
+
+    /// The current region owns these no longer: branches took them.
+    pub fn disown(&mut self, values: &[Value]) {
+        for v in values {
+            self.scope().owned.remove(v);
+        }
+    }
+
+    /// An array with the same content that may be written: the object itself if the owned reference is the only one, else a copy.
+    pub fn make_unique(&mut self, object: Val) -> Val {
+        let count = self.b.load(Ty::I64, object, layout::OFFSET_RC, Access::ALIGNED);
+        let one = self.b.i64(1);
+        let unique = self.b.icmp(IntCmp::Eq, count, one);
+        self.b.begin_if(unique);
+        self.b.begin_else(&[object]);
+        let copy = self.cx.runtime("ravel_copy", &[Ty::PTR], Some(Ty::PTR));
+        let copied = self.b.call_extern(copy, &[object], Some(Ty::PTR)).expect("ravel_copy returns the copy");
+        self.b.rc_dec(object);
+        self.b.end_if(&[copied])[0]
+    }
+}

@@ -1,0 +1,151 @@
+//! The nest module under construction and what all functions share: externs, strings, constants, globals, the entry.
+
+use std::collections::HashMap;
+
+use cranelift_entity::{EntityRef, SecondaryMap};
+use ravel_nest::builder::FuncBuilder;
+use ravel_nest::ir::{self as nest, DataId, ExternId, Param, Prim, Reloc, Ty, Visibility};
+use ravel_source::Span;
+use ravel_types::Elem;
+use ravel_wir as wir;
+
+use crate::layout;
+use crate::lower::Lower;
+use crate::scalars::prim_of;
+use crate::{Capabilities, Options, Remark, Result};
+
+/// Shared state of one run.
+pub(crate) struct ModuleCx<'a> {
+    pub wir: &'a wir::Module,
+    pub target: &'a Capabilities,
+    pub options: &'a Options<'a>,
+    pub nest: nest::Module,
+    /// The nest function of each WIR function.
+    pub funcs: SecondaryMap<wir::FuncId, Option<nest::FuncId>>,
+    pub globals: SecondaryMap<wir::GlobalId, Option<nest::GlobalId>>,
+    pub remarks: Vec<Remark>,
+    texts: HashMap<String, DataId>,
+    strings: HashMap<String, DataId>,
+    constants: HashMap<(Elem, Vec<i64>, Vec<u8>), DataId>,
+}
+
+/// The machine type of values of a WIR type.
+pub(crate) fn machine_type(ty: &ravel_types::Ty) -> Ty {
+    if ty.is_scalar() { Ty::scalar(prim_of(ty.elem)) } else { Ty::PTR }
+}
+
+impl ModuleCx<'_> {
+    /// A runtime function.
+    pub fn runtime(&mut self, name: &str, params: &[Ty], result: Option<Ty>) -> ExternId {
+        let params: Vec<Param> = params.iter().map(|&ty| Param { ty, signed: false }).collect();
+        self.nest.extern_func(name, &params, result)
+    }
+
+    /// A NUL-terminated text; equal texts are one.
+    pub fn text(&mut self, text: &str) -> DataId {
+        if let Some(&id) = self.texts.get(text) {
+            return id;
+        }
+        let id = self.nest.c_string(text);
+        self.texts.insert(text.to_string(), id);
+        id
+    }
+
+    /// A static object, shared by equal constants.
+    pub fn constant(&mut self, elem: Elem, shape: &[i64], elements: Vec<u8>) -> DataId {
+        let key = (elem, shape.to_vec(), elements);
+        if let Some(&id) = self.constants.get(&key) {
+            return id;
+        }
+        let count = shape.iter().product();
+        let id = self.object(elem, layout::KIND_ARRAY, shape, count, &key.2);
+        self.constants.insert(key, id);
+        id
+    }
+
+    /// A static string object.
+    pub fn string(&mut self, text: &str) -> DataId {
+        if let Some(&id) = self.strings.get(text) {
+            return id;
+        }
+        let length = text.len() as i64;
+        let id = self.object(Elem::Char, layout::KIND_STRING, &[length], length, text.as_bytes());
+        self.strings.insert(text.to_string(), id);
+        id
+    }
+
+    fn object(&mut self, elem: Elem, kind: u8, shape: &[i64], count: i64, elements: &[u8]) -> DataId {
+        let (bytes, start) = layout::static_object(elem, kind, shape, count, elements);
+        let id = self.nest.data.push(nest::Data { bytes, align: layout::DATA_ALIGN as u32, writable: true, relocs: Vec::new() });
+        let reloc = Reloc { at: layout::OFFSET_DATA as u32, target: id, addend: start as i64 };
+        self.nest.data[id].relocs.push(reloc);
+        id
+    }
+
+    pub fn remark(&mut self, span: Span, text: impl Into<String>) {
+        self.remarks.push(Remark { span, text: text.into() });
+    }
+}
+
+/// Lowers every function, then adds the entry wrapper.
+pub(crate) fn schedule(
+    module: &wir::Module,
+    target: &Capabilities,
+    options: &Options<'_>,
+) -> Result<(nest::Module, Vec<Remark>)> {
+    let mut cx = ModuleCx {
+        wir: module,
+        target,
+        options,
+        nest: nest::Module::new(),
+        funcs: SecondaryMap::new(),
+        globals: SecondaryMap::new(),
+        remarks: Vec::new(),
+        texts: HashMap::new(),
+        strings: HashMap::new(),
+        constants: HashMap::new(),
+    };
+    for (id, global) in &module.globals {
+        let name = format!("ravel_global_{}", global.name);
+        cx.globals[id] = Some(cx.nest.global(&name, machine_type(&global.ty)));
+    }
+    for (id, func) in &module.funcs {
+        let params: Vec<Ty> = func.params().iter().map(|v| machine_type(func.ty(*v))).collect();
+        let results: Vec<Ty> = func.results().iter().map(|v| machine_type(func.ty(*v))).collect();
+        let clean: String = func.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let name = format!("sac_{clean}_{}", id.index());
+        cx.funcs[id] = Some(cx.nest.declare(name, &params, &results));
+    }
+    for (id, func) in &module.funcs {
+        let target = cx.funcs[id].expect("every function was declared above");
+        let lowered = Lower::function(&mut cx, func, target)?;
+        cx.nest.define(target, lowered);
+    }
+    if let Some(entry) = module.entry {
+        add_entry(&mut cx, entry);
+    }
+    Ok((cx.nest, cx.remarks))
+}
+
+/// The function that the host calls: the entry function, then the release of the globals.
+fn add_entry(cx: &mut ModuleCx<'_>, entry: wir::FuncId) {
+    let callee = cx.funcs[entry].expect("every function was declared");
+    let params: Vec<Ty> = cx.nest.funcs[callee].param_types().collect();
+    let results = cx.nest.funcs[callee].results.clone();
+    let (mut b, args) = FuncBuilder::new(cx.options.entry_name.clone(), &params, &results);
+    b.set_visibility(Visibility::Entry);
+    let values = b.call(callee, &args, &results);
+    if cx.options.release_globals {
+        for (id, global) in &cx.nest.globals {
+            if global.ty.prim == Prim::Ptr {
+                let slot = b.global_addr(id);
+                let object = b.load(Ty::PTR, slot, 0, nest::Access::ALIGNED);
+                let null = b.null();
+                b.store(null, slot, 0, nest::Access::ALIGNED);
+                b.rc_dec(object);
+            }
+        }
+    }
+    b.ret(&values);
+    cx.nest.add(b.finish());
+}
