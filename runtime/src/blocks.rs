@@ -1,0 +1,183 @@
+//! Raw memory blocks: size classes, a cache of free blocks per thread and one for the whole process.
+//!
+//! Compiled programs allocate arrays of the same few sizes over and over. A freed block is kept for the next array of its
+//! size class, because returning megabytes to the system and faulting them in again costs more than computing their content.
+//! Every block is aligned to [`DATA_ALIGN`] and its size is a multiple of it, so vector loads may touch the padding.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::cell::RefCell;
+use std::sync::Mutex;
+
+use crate::abi::DATA_ALIGN;
+
+/// Blocks up to this size are cached per thread, without a lock.
+const SMALL_LIMIT: usize = 256 << 10;
+/// Larger blocks are never cached: they are rare, and holding them would show in the memory use.
+const LARGE_LIMIT: usize = 64 << 20;
+/// Bytes that one thread may hold in its cache.
+const THREAD_CAPACITY: usize = 4 << 20;
+/// Bytes that the process-wide cache may hold.
+const SHARED_CAPACITY: usize = 128 << 20;
+/// Size classes per power of two: at most one eighth of a block is wasted.
+const STEPS: usize = 8;
+
+/// Free blocks by size class.
+struct Cache {
+    bins: Vec<Vec<*mut u8>>,
+    held: usize,
+    capacity: usize,
+}
+
+// SAFETY: the cached pointers are free blocks that nobody else refers to; whoever holds the cache owns them.
+unsafe impl Send for Cache {}
+
+impl Cache {
+    const fn new(capacity: usize) -> Cache {
+        Cache { bins: Vec::new(), held: 0, capacity }
+    }
+
+    fn take(&mut self, class: usize, size: usize) -> Option<*mut u8> {
+        let block = self.bins.get_mut(class)?.pop()?;
+        self.held -= size;
+        Some(block)
+    }
+
+    /// Keeps the block; `false` if the cache is full and the block stays with the caller.
+    fn keep(&mut self, class: usize, size: usize, block: *mut u8) -> bool {
+        if self.held + size > self.capacity {
+            return false;
+        }
+        if self.bins.len() <= class {
+            self.bins.resize_with(class + 1, Vec::new);
+        }
+        self.bins[class].push(block);
+        self.held += size;
+        true
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        for (class, bin) in self.bins.iter_mut().enumerate() {
+            for block in bin.drain(..) {
+                release(block, class_size(class));
+            }
+        }
+    }
+}
+
+thread_local! {
+    static LOCAL: RefCell<Cache> = const { RefCell::new(Cache::new(THREAD_CAPACITY)) };
+}
+
+static SHARED: Mutex<Cache> = Mutex::new(Cache::new(SHARED_CAPACITY));
+
+/// Size class of a request, or `None` if the size is out of any machine's range.
+fn class_of(bytes: usize) -> Option<usize> {
+    if bytes > isize::MAX as usize / 2 {
+        return None;
+    }
+    let units = bytes.max(1).div_ceil(DATA_ALIGN);
+    if units <= STEPS {
+        return Some(units - 1);
+    }
+    // units lies in (2^k, 2^(k+1)]; the class is the step of the octave that holds it.
+    let octave = (units - 1).ilog2() as usize;
+    let step = 1usize << (octave - STEPS.ilog2() as usize);
+    let within = (units - (1 << octave)).div_ceil(step);
+    Some(STEPS + (octave - STEPS.ilog2() as usize) * STEPS + within - 1)
+}
+
+/// Size in bytes of the blocks of a class.
+fn class_size(class: usize) -> usize {
+    if class < STEPS {
+        return (class + 1) * DATA_ALIGN;
+    }
+    let shift = (class - STEPS) / STEPS;
+    let within = (class - STEPS) % STEPS + 1;
+    ((STEPS << shift) + (within << shift)) * DATA_ALIGN
+}
+
+fn layout(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size, DATA_ALIGN).ok()
+}
+
+fn release(block: *mut u8, size: usize) {
+    if let Some(layout) = layout(size) {
+        // SAFETY: every block of a class comes from `alloc` with exactly this layout (see `allocate`), and the caller owns it.
+        unsafe { dealloc(block, layout) }
+    }
+}
+
+/// A block of at least `bytes` bytes with undefined content; `None` when memory is exhausted.
+pub fn allocate(bytes: usize) -> Option<*mut u8> {
+    let class = class_of(bytes)?;
+    let size = class_size(class);
+    let cached = if size <= SMALL_LIMIT {
+        LOCAL.try_with(|cache| cache.borrow_mut().take(class, size)).ok().flatten()
+    } else if size <= LARGE_LIMIT {
+        SHARED.lock().ok().and_then(|mut cache| cache.take(class, size))
+    } else {
+        None
+    };
+    if cached.is_some() {
+        return cached;
+    }
+    // SAFETY: the layout has a nonzero size.
+    let block = unsafe { alloc(layout(size)?) };
+    (!block.is_null()).then_some(block)
+}
+
+/// Gives back a block that [`allocate`] returned for the same number of bytes.
+///
+/// # Safety
+/// `block` came from `allocate(bytes)` and is not used afterwards.
+pub unsafe fn free(block: *mut u8, bytes: usize) {
+    let Some(class) = class_of(bytes) else { return };
+    let size = class_size(class);
+    let kept = if size <= SMALL_LIMIT {
+        LOCAL.try_with(|cache| cache.borrow_mut().keep(class, size, block)).unwrap_or(false)
+    } else if size <= LARGE_LIMIT {
+        SHARED.lock().is_ok_and(|mut cache| cache.keep(class, size, block))
+    } else {
+        false
+    };
+    if !kept {
+        release(block, size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_cover_every_size_with_little_waste() {
+        let mut last = 0;
+        for bytes in (1..200_000).step_by(37).chain([1 << 30, (1 << 30) + 1]) {
+            let class = class_of(bytes).expect("sizes in this test are moderate");
+            let size = class_size(class);
+            assert!(size >= bytes, "{bytes} does not fit {size}");
+            assert!(size < bytes + bytes / 8 + 2 * DATA_ALIGN, "{bytes} wastes too much in {size}");
+            assert!(class >= last);
+            assert_eq!(class_of(size), Some(class));
+            last = class;
+        }
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused() {
+        assert_eq!(allocate(usize::MAX), None);
+    }
+
+    #[test]
+    fn a_freed_block_is_reused() {
+        let first = allocate(1000).expect("a kilobyte is available");
+        // SAFETY: allocated just above with the same size.
+        unsafe { free(first, 1000) };
+        let second = allocate(1000).expect("a kilobyte is available");
+        assert_eq!(first, second);
+        // SAFETY: as above.
+        unsafe { free(second, 1000) };
+    }
+}

@@ -1,0 +1,346 @@
+//! Objects: allocation, reference counts, release, deep copies. The C entry points and the checked Rust ones below them.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicI64, Ordering, fence};
+
+use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, ObjectKind};
+use crate::fault::{self, Fault};
+use crate::{blocks, stats};
+
+/// Bytes before the elements of an object of this rank.
+///
+/// A shape of up to four extents always has room, so a value may be reshaped in place within rank 4.
+pub const fn data_offset(rank: u32) -> usize {
+    (HEADER_SIZE + 8 * rank as usize).next_multiple_of(DATA_ALIGN)
+}
+
+/// Number of elements of a shape.
+///
+/// # Errors
+/// An extent is negative, or the product does not fit an `i64`.
+pub fn count_of(shape: &[i64]) -> Result<i64, Fault> {
+    if let Some(extent) = shape.iter().find(|&&extent| extent < 0) {
+        return Err(Fault::new(format!("an array cannot have the negative extent {extent}")));
+    }
+    if shape.contains(&0) {
+        return Ok(0);
+    }
+    shape
+        .iter()
+        .try_fold(1i64, |count, &extent| count.checked_mul(extent))
+        .ok_or_else(|| Fault::new(format!("an array of shape {} is too large", fault::shape_text(shape))))
+}
+
+/// A new object with `rc == 1`; its elements are undefined, except that handles start as null.
+///
+/// # Errors
+/// The shape is not a valid one, or memory is exhausted.
+pub fn allocate(elem: ElemTag, kind: ObjectKind, shape: &[i64]) -> Result<NonNull<ArrayHeader>, Fault> {
+    let count = count_of(shape)?;
+    let rank = u32::try_from(shape.len()).map_err(|_| Fault::new("an array has too many axes".to_string()))?;
+    let offset = data_offset(rank);
+    let memory_fault = || Fault::new(format!("out of memory for an array of shape {}", fault::shape_text(shape)));
+    let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(elem.size())).ok_or_else(memory_fault)?;
+    let total = bytes.checked_add(offset).ok_or_else(memory_fault)?;
+    let block = blocks::allocate(total).ok_or_else(memory_fault)?;
+    stats::on_allocate(bytes);
+    let header = block.cast::<ArrayHeader>();
+    // SAFETY: the block has `offset + bytes` bytes, `offset` covers the header and `rank` extents, and it is aligned to 64.
+    unsafe {
+        let data = block.add(offset);
+        header.write(ArrayHeader {
+            rc: AtomicI64::new(1),
+            data,
+            count,
+            rank,
+            elem: elem as u8,
+            kind: kind as u8,
+            pad: 0,
+        });
+        block.add(HEADER_SIZE).cast::<i64>().copy_from_nonoverlapping(shape.as_ptr(), shape.len());
+        if elem == ElemTag::Handle {
+            data.write_bytes(0, bytes);
+        }
+    }
+    NonNull::new(header).ok_or_else(memory_fault)
+}
+
+/// An opaque object that owns `value`; `drop` runs when the last reference goes.
+///
+/// The element block holds two words: the boxed value and the function that drops it.
+///
+/// # Errors
+/// Memory is exhausted.
+pub fn allocate_opaque<T: Send + 'static>(kind: ObjectKind, value: T) -> Result<NonNull<ArrayHeader>, Fault> {
+    unsafe fn drop_boxed<T>(value: *mut u8) {
+        // SAFETY: `value` came from `Box::into_raw` of a `Box<T>` in `allocate_opaque`, and the object is being released.
+        drop(unsafe { Box::from_raw(value.cast::<T>()) });
+    }
+    let object = allocate(ElemTag::U64, kind, &[2])?;
+    let boxed = Box::into_raw(Box::new(value)).cast::<u8>();
+    let dropper: unsafe fn(*mut u8) = drop_boxed::<T>;
+    // SAFETY: the object has 16 writable, aligned data bytes.
+    unsafe {
+        let words = object.as_ref().data.cast::<*mut u8>();
+        words.write(boxed);
+        words.add(1).cast::<unsafe fn(*mut u8)>().write(dropper);
+    }
+    Ok(object)
+}
+
+/// Pointer to the Rust value inside an opaque object.
+///
+/// # Safety
+/// The object was made by [`allocate_opaque`] and is alive.
+pub unsafe fn opaque_value(object: NonNull<ArrayHeader>) -> *mut u8 {
+    // SAFETY: by contract the first data word holds the boxed value.
+    unsafe { object.as_ref().data.cast::<*mut u8>().read() }
+}
+
+/// Releases an object whose count has reached zero, and the references it holds.
+///
+/// # Safety
+/// `object` is valid and nobody uses it afterwards.
+unsafe fn release(object: NonNull<ArrayHeader>) {
+    // SAFETY: by contract the object is valid; its fields are read before the block is given back.
+    unsafe {
+        let header = object.as_ref();
+        let (data, count) = (header.data, usize::try_from(header.count).unwrap_or(0));
+        let elem = ElemTag::from_u8(header.elem).unwrap_or(ElemTag::U8);
+        if header.kind == ObjectKind::File as u8 || header.kind == ObjectKind::Other as u8 {
+            let dropper = data.cast::<unsafe fn(*mut u8)>().add(1).read();
+            dropper(opaque_value(object));
+        } else if elem == ElemTag::Handle {
+            for position in 0..count {
+                ravel_rc_dec(data.cast::<*mut ArrayHeader>().add(position).read());
+            }
+        }
+        let bytes = count * elem.size();
+        let offset = data as usize - object.as_ptr() as usize;
+        stats::on_free(bytes);
+        blocks::free(object.as_ptr().cast(), offset + bytes);
+    }
+}
+
+/// Shape of an object.
+///
+/// # Safety
+/// `object` is valid for the lifetime of the result.
+pub unsafe fn shape_of<'a>(object: *const ArrayHeader) -> &'a [i64] {
+    // SAFETY: `rank` extents follow the header of a valid object.
+    unsafe { std::slice::from_raw_parts(object.cast::<u8>().add(HEADER_SIZE).cast::<i64>(), (*object).rank as usize) }
+}
+
+/// New array with undefined elements and `rc == 1`. Ends the program if the shape is invalid or memory is exhausted.
+///
+/// # Safety
+/// `shape` points to `rank` extents.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_alloc(elem: u8, rank: u32, shape: *const i64) -> *mut ArrayHeader {
+    let extents = if rank == 0 {
+        &[]
+    } else {
+        // SAFETY: the caller provides `rank` extents.
+        unsafe { std::slice::from_raw_parts(shape, rank as usize) }
+    };
+    let Some(tag) = ElemTag::from_u8(elem) else {
+        fault::raise(Fault::new(format!("compiled code asked for the unknown element type {elem}")))
+    };
+    match allocate(tag, ObjectKind::Array, extents) {
+        Ok(object) => object.as_ptr(),
+        Err(fault) => fault::raise(fault),
+    }
+}
+
+/// Releases an object whose reference count has reached zero.
+///
+/// # Safety
+/// `object` is null or valid, and nobody uses it afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_free(object: *mut ArrayHeader) {
+    if let Some(object) = NonNull::new(object) {
+        // SAFETY: passed on from the caller.
+        unsafe { release(object) }
+    }
+}
+
+/// Adds a reference.
+///
+/// # Safety
+/// `object` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_rc_inc(object: *mut ArrayHeader) {
+    if let Some(object) = NonNull::new(object) {
+        // SAFETY: valid by contract.
+        unsafe { object.as_ref() }.rc.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Gives up a reference; the last one releases the object.
+///
+/// # Safety
+/// `object` is null or valid, and the caller owns the reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_rc_dec(object: *mut ArrayHeader) {
+    let Some(object) = NonNull::new(object) else { return };
+    // SAFETY: valid by contract until the count below reaches zero.
+    if unsafe { object.as_ref() }.rc.fetch_sub(1, Ordering::Release) == 1 {
+        fence(Ordering::Acquire);
+        // SAFETY: that was the last reference.
+        unsafe { release(object) }
+    }
+}
+
+/// 1 if the caller holds the only reference, so that it may write in place.
+///
+/// # Safety
+/// `object` is valid and the caller owns a reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_unique(object: *const ArrayHeader) -> u8 {
+    // SAFETY: valid by contract.
+    u8::from(unsafe { &*object }.rc.load(Ordering::Acquire) == 1)
+}
+
+/// Deep copy of an array with `rc == 1`; handles inside are shared. Opaque objects cannot be copied: they are shared too.
+///
+/// # Safety
+/// `object` is valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_copy(object: *mut ArrayHeader) -> *mut ArrayHeader {
+    // SAFETY: valid by contract.
+    match unsafe { copy(object) } {
+        Ok(copy) => copy,
+        Err(fault) => fault::raise(fault),
+    }
+}
+
+/// [`ravel_copy`] for Rust callers.
+///
+/// # Safety
+/// `object` is valid.
+///
+/// # Errors
+/// Memory is exhausted.
+pub unsafe fn copy(object: *mut ArrayHeader) -> Result<*mut ArrayHeader, Fault> {
+    // SAFETY: valid by contract; the copy has the same number of data bytes.
+    unsafe {
+        let header = &*object;
+        if header.kind == ObjectKind::File as u8 || header.kind == ObjectKind::Other as u8 {
+            ravel_rc_inc(object);
+            return Ok(object);
+        }
+        let elem = ElemTag::from_u8(header.elem).unwrap_or(ElemTag::U8);
+        let kind = if header.kind == ObjectKind::String as u8 { ObjectKind::String } else { ObjectKind::Array };
+        let result = allocate(elem, kind, shape_of(object))?;
+        stats::on_copy();
+        let count = usize::try_from(header.count).unwrap_or(0);
+        result.as_ref().data.copy_from_nonoverlapping(header.data, count * elem.size());
+        if elem == ElemTag::Handle {
+            for position in 0..count {
+                ravel_rc_inc(header.data.cast::<*mut ArrayHeader>().add(position).read());
+            }
+        }
+        Ok(result.as_ptr())
+    }
+}
+
+/// New string object from `length` bytes.
+///
+/// # Safety
+/// `bytes` points to `length` readable bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_string_new(bytes: *const u8, length: i64) -> *mut ArrayHeader {
+    match allocate(ElemTag::Char, ObjectKind::String, &[length]) {
+        Ok(object) => {
+            // SAFETY: the object has `length` data bytes (a negative length was refused), and so has the source.
+            unsafe { object.as_ref().data.copy_from_nonoverlapping(bytes, usize::try_from(length).unwrap_or(0)) };
+            object.as_ptr()
+        }
+        Err(fault) => fault::raise(fault),
+    }
+}
+
+/// Untyped temporary memory, 64-byte aligned; ends the program when memory is exhausted.
+#[unsafe(no_mangle)]
+pub extern "C" fn ravel_scratch_alloc(bytes: i64) -> *mut u8 {
+    match usize::try_from(bytes).ok().and_then(blocks::allocate) {
+        Some(block) => block,
+        None => fault::raise(Fault::new(format!("out of memory for {bytes} bytes of temporary values"))),
+    }
+}
+
+/// Gives back temporary memory.
+///
+/// # Safety
+/// `block` came from `ravel_scratch_alloc(bytes)` and is not used afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_scratch_free(block: *mut u8, bytes: i64) {
+    if let Ok(bytes) = usize::try_from(bytes) {
+        // SAFETY: passed on from the caller.
+        unsafe { blocks::free(block, bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_follow_shapes() {
+        assert_eq!(count_of(&[]).expect("a scalar"), 1);
+        assert_eq!(count_of(&[2, 3]).expect("a matrix"), 6);
+        assert_eq!(count_of(&[i64::MAX, 0, i64::MAX]).expect("empty"), 0);
+        assert!(count_of(&[i64::MAX, 2]).is_err());
+        assert!(count_of(&[-1]).is_err());
+    }
+
+    #[test]
+    fn absurd_arrays_are_out_of_memory() {
+        assert!(allocate(ElemTag::F64, ObjectKind::Array, &[1 << 60]).is_err());
+        assert!(allocate(ElemTag::F64, ObjectKind::Array, &[1 << 55]).is_err());
+    }
+
+    #[test]
+    fn headers_carry_shape_and_aligned_data() {
+        for rank in 0..12usize {
+            let shape = vec![2i64; rank];
+            let object = allocate(ElemTag::F32, ObjectKind::Array, &shape).expect("small");
+            // SAFETY: freshly allocated, released once at the end.
+            unsafe {
+                assert_eq!(object.as_ref().data as usize % DATA_ALIGN, 0);
+                assert_eq!(object.as_ref().count, 1 << rank);
+                assert_eq!(shape_of(object.as_ptr()), shape);
+                ravel_rc_inc(object.as_ptr());
+                assert_eq!(ravel_unique(object.as_ptr()), 0);
+                ravel_rc_dec(object.as_ptr());
+                assert_eq!(ravel_unique(object.as_ptr()), 1);
+                ravel_rc_dec(object.as_ptr());
+            }
+        }
+    }
+
+    #[test]
+    fn copies_are_deep() {
+        let object = allocate(ElemTag::I32, ObjectKind::Array, &[3]).expect("small");
+        // SAFETY: both objects are valid until their release.
+        unsafe {
+            object.as_ref().data.cast::<i32>().copy_from_nonoverlapping([1, 2, 3].as_ptr(), 3);
+            let copied = ravel_copy(object.as_ptr());
+            object.as_ref().data.cast::<i32>().write(9);
+            assert_eq!((*copied).data.cast::<i32>().read(), 1);
+            ravel_rc_dec(copied);
+            ravel_rc_dec(object.as_ptr());
+        }
+    }
+
+    #[test]
+    fn opaque_objects_drop_their_value() {
+        use std::sync::Arc;
+        let value = Arc::new(7);
+        let object = allocate_opaque(ObjectKind::Other, value.clone()).expect("small");
+        assert_eq!(Arc::strong_count(&value), 2);
+        // SAFETY: the only reference.
+        unsafe { ravel_rc_dec(object.as_ptr()) };
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+}

@@ -1,0 +1,426 @@
+//! Faults: run-time errors at a SaC position. They never return and never unwind through compiled frames.
+//!
+//! A fault outside a session prints one line on stderr and ends the process. Inside a session ([`run_session`]) the faulting
+//! thread hands its report to the owner of the session and then sleeps forever: compiled frames above it hold no resource that
+//! the process needs, and a REPL goes on with its next input.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_char};
+use std::fmt::{self, Display, Write as _};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+use crate::{pool, stack, stream};
+
+/// Why a program cannot continue. The position is added when the fault is raised.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What happened, lower case, no full stop.
+    pub message: String,
+    /// How the program ends.
+    pub ending: Ending,
+}
+
+/// How a fault ends the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// A run-time error: reported with its position, exit status 1.
+    Error,
+    /// The program called `RuntimeError::error`: its own message and status.
+    User {
+        /// Exit status.
+        status: i32,
+    },
+    /// The program called `exit`: no message.
+    Exit {
+        /// Exit status.
+        status: i32,
+    },
+}
+
+impl Fault {
+    /// A run-time error.
+    pub fn new(message: impl Into<String>) -> Fault {
+        Fault { message: message.into(), ending: Ending::Error }
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// A fault with the place where it happened, as the owner of a session receives it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// `file.sac:3:10`, if compiled code said where.
+    pub position: Option<String>,
+    /// The SaC function, if compiled code said which.
+    pub function: Option<String>,
+    /// What happened.
+    pub fault: Fault,
+}
+
+impl Report {
+    /// Splits the position text of compiled code, `file.sac:3:10 in f`.
+    pub fn new(position: Option<&str>, fault: Fault) -> Report {
+        let (place, function) = match position {
+            None => (None, None),
+            Some(text) => match text.rsplit_once(" in ") {
+                Some((place, function)) => (Some(place.to_string()), Some(function.to_string())),
+                None => (Some(text.to_string()), None),
+            },
+        };
+        Report { position: place, function, fault }
+    }
+
+    /// Status that the process ends with.
+    pub fn status(&self) -> i32 {
+        match self.fault.ending {
+            Ending::Error => 1,
+            Ending::User { status } | Ending::Exit { status } => status,
+        }
+    }
+}
+
+/// The text for stderr, with its final newline; empty for `exit`.
+impl Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.fault.ending {
+            Ending::Exit { .. } => Ok(()),
+            Ending::User { .. } => write!(f, "\n\n*** USER runtime error\n*** {}\n\n", self.fault.message),
+            Ending::Error => {
+                if let Some(position) = &self.position {
+                    write!(f, "{position}: ")?;
+                }
+                write!(f, "fault: {}", self.fault.message)?;
+                if let Some(function) = &self.function {
+                    write!(f, " (in function {function})")?;
+                }
+                f.write_char('\n')
+            }
+        }
+    }
+}
+
+/// `[2,3]`.
+pub fn shape_text(shape: &[i64]) -> String {
+    let extents: Vec<String> = shape.iter().map(i64::to_string).collect();
+    format!("[{}]", extents.join(","))
+}
+
+struct Session {
+    id: u64,
+    reports: Sender<Report>,
+}
+
+static SESSION: Mutex<Option<Session>> = Mutex::new(None);
+static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// The session this thread works for; 0 outside sessions.
+    static MY_SESSION: Cell<u64> = const { Cell::new(0) };
+    /// Where compiled code on this thread last said it was.
+    static POSITION: Cell<*const c_char> = const { Cell::new(std::ptr::null()) };
+}
+
+/// The session of this thread, which its worker threads take over; 0 outside sessions.
+pub(crate) fn session() -> u64 {
+    MY_SESSION.get()
+}
+
+/// Makes this thread work for a session.
+pub(crate) fn enter_session(id: u64) {
+    MY_SESSION.set(id);
+}
+
+/// Runs `work` on a thread of its own where a fault does not end the process.
+///
+/// One session runs at a time; a second one started meanwhile waits for nothing and takes over the reports.
+///
+/// # Errors
+/// The report of the first fault, or of a thread that could not be started.
+pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Report> {
+    let id = NEXT_SESSION.fetch_add(1, Ordering::Relaxed);
+    let (reports, faults) = channel();
+    if let Ok(mut session) = SESSION.lock() {
+        *session = Some(Session { id, reports });
+    }
+    let (results, outcome) = channel();
+    let spawned = stack::spawn("ravel-session", stack::MAIN_STACK, move || {
+        enter_session(id);
+        let _ = results.send(work());
+        end_session(id);
+    });
+    if let Err(error) = spawned {
+        end_session(id);
+        return Err(Report::new(None, Fault::new(format!("cannot start a thread: {error}"))));
+    }
+    // The sender lives in SESSION: it is taken out by a fault (after sending) or dropped by `end_session`.
+    match faults.recv() {
+        Ok(report) => Err(report),
+        Err(_) => outcome.recv().map_err(|_| Report::new(None, Fault::new("the program ended without a result"))),
+    }
+}
+
+fn end_session(id: u64) {
+    if let Ok(mut session) = SESSION.lock() {
+        session.take_if(|session| session.id == id);
+    }
+}
+
+fn sleep_forever() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Reports a fault at the position compiled code set last, and does not return.
+pub fn raise(fault: Fault) -> ! {
+    let position = POSITION.get();
+    // SAFETY: compiled code sets positions to NUL-terminated constants that live as long as the code.
+    let text = (!position.is_null()).then(|| unsafe { CStr::from_ptr(position) }.to_string_lossy().into_owned());
+    raise_at(text.as_deref(), fault)
+}
+
+/// Reports a fault at a position of the form `file.sac:3:10 in f`, and does not return.
+pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
+    let report = Report::new(position, fault);
+    let id = session();
+    if id != 0 && !matches!(report.fault.ending, Ending::Exit { .. }) {
+        let mine = SESSION.lock().ok().and_then(|mut session| session.take_if(|session| session.id == id));
+        if let Some(session) = mine {
+            stream::flush_stdout();
+            pool::abandon();
+            let _ = session.reports.send(report);
+        }
+        sleep_forever();
+    }
+    end_process(&report)
+}
+
+/// Prints a report and ends the process with its status; of several threads only the first gets through.
+fn end_process(report: &Report) -> ! {
+    if ENDING.swap(true, Ordering::SeqCst) {
+        sleep_forever();
+    }
+    stream::flush_all();
+    let text = report.to_string();
+    if !text.is_empty() {
+        eprint!("{text}");
+    }
+    std::process::exit(report.status())
+}
+
+/// Text of a C string from compiled code.
+///
+/// # Safety
+/// `text` is null or NUL-terminated.
+unsafe fn text_of(text: *const c_char) -> Option<String> {
+    // SAFETY: by contract.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+}
+
+/// Shape from compiled code.
+///
+/// # Safety
+/// `shape` points to `rank` extents unless `rank` is 0.
+unsafe fn extents<'a>(rank: i64, shape: *const i64) -> &'a [i64] {
+    match usize::try_from(rank) {
+        // SAFETY: by contract.
+        Ok(rank) if rank > 0 && !shape.is_null() => unsafe { std::slice::from_raw_parts(shape, rank) },
+        _ => &[],
+    }
+}
+
+/// Message of an index out of range.
+pub fn index_message(index: i64, axis: i64, extent: i64) -> String {
+    format!("index {index} is out of range for axis {axis} of extent {extent}")
+}
+
+/// Message of two shapes that had to be equal; `what` names the operation.
+pub fn shape_message(what: &str, first: &[i64], second: &[i64]) -> String {
+    format!("{what}: the shapes {} and {} differ", shape_text(first), shape_text(second))
+}
+
+/// Message of a division by zero.
+pub const DIVISION_MESSAGE: &str = "division by zero";
+
+/// Message of a failed reshape.
+pub fn reshape_message(found: i64, expected: i64) -> String {
+    format!("reshape: {found} elements do not fill a shape of {expected} elements")
+}
+
+/// Message of a value whose shape does not conform to a declared type or pattern.
+pub fn conformity_message(pattern: &str, shape: &[i64]) -> String {
+    format!("{pattern} does not admit a value of shape {}", shape_text(shape))
+}
+
+/// Message of an extent that had to be another one.
+pub fn extent_message(what: &str, axis: i64, expected: i64, found: i64) -> String {
+    format!("{what}: axis {axis} has extent {found}, expected {expected}")
+}
+
+/// Message of a rank that had to be another one.
+pub fn rank_message(what: &str, expected: i64, found: i64) -> String {
+    format!("{what}: rank {found}, expected {expected}")
+}
+
+/// Sets the position that faults inside natives on this thread report.
+///
+/// # Safety
+/// `pos` is null or a NUL-terminated constant that outlives the compiled code's run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_set_position(pos: *const c_char) {
+    POSITION.set(pos);
+}
+
+/// Index out of range.
+///
+/// # Safety
+/// `pos` is null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_fault_index(pos: *const c_char, index: i64, axis: i64, extent: i64) -> ! {
+    // SAFETY: by contract.
+    let pos = unsafe { text_of(pos) };
+    raise_at(pos.as_deref(), Fault::new(index_message(index, axis, extent)))
+}
+
+/// Two shapes had to be equal; `what` names the operation.
+///
+/// # Safety
+/// Texts are null or NUL-terminated; each shape has as many extents as its rank.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_fault_shape(
+    pos: *const c_char,
+    what: *const c_char,
+    rank_a: i64,
+    shape_a: *const i64,
+    rank_b: i64,
+    shape_b: *const i64,
+) -> ! {
+    // SAFETY: by contract.
+    let (pos, what, first, second) =
+        unsafe { (text_of(pos), text_of(what), extents(rank_a, shape_a), extents(rank_b, shape_b)) };
+    raise_at(pos.as_deref(), Fault::new(shape_message(&what.unwrap_or_default(), first, second)))
+}
+
+/// An extent had to be another one.
+///
+/// # Safety
+/// Texts are null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_fault_extent(
+    pos: *const c_char,
+    what: *const c_char,
+    axis: i64,
+    expected: i64,
+    found: i64,
+) -> ! {
+    // SAFETY: by contract.
+    let (pos, what) = unsafe { (text_of(pos), text_of(what)) };
+    raise_at(pos.as_deref(), Fault::new(extent_message(&what.unwrap_or_default(), axis, expected, found)))
+}
+
+/// A rank had to be another one.
+///
+/// # Safety
+/// Texts are null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_fault_rank(pos: *const c_char, what: *const c_char, expected: i64, found: i64) -> ! {
+    // SAFETY: by contract.
+    let (pos, what) = unsafe { (text_of(pos), text_of(what)) };
+    raise_at(pos.as_deref(), Fault::new(rank_message(&what.unwrap_or_default(), expected, found)))
+}
+
+/// A value does not conform to a declared type or type pattern, whose text is given.
+///
+/// # Safety
+/// Texts are null or NUL-terminated; the shape has `rank` extents.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_fault_conformity(
+    pos: *const c_char,
+    pattern: *const c_char,
+    rank: i64,
+    shape: *const i64,
+) -> ! {
+    // SAFETY: by contract.
+    let (pos, pattern, shape) = unsafe { (text_of(pos), text_of(pattern), extents(rank, shape)) };
+    raise_at(pos.as_deref(), Fault::new(conformity_message(&pattern.unwrap_or_default(), shape)))
+}
+
+/// A reshape to another number of elements.
+///
+/// # Safety
+/// `pos` is null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_fault_reshape(pos: *const c_char, found: i64, expected: i64) -> ! {
+    // SAFETY: by contract.
+    let pos = unsafe { text_of(pos) };
+    raise_at(pos.as_deref(), Fault::new(reshape_message(found, expected)))
+}
+
+/// Integer division or remainder by zero.
+///
+/// # Safety
+/// `pos` is null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_fault_division(pos: *const c_char) -> ! {
+    // SAFETY: by contract.
+    let pos = unsafe { text_of(pos) };
+    raise_at(pos.as_deref(), Fault::new(DIVISION_MESSAGE))
+}
+
+/// Any other fault, in words.
+///
+/// # Safety
+/// Texts are null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_fault_message(pos: *const c_char, text: *const c_char) -> ! {
+    // SAFETY: by contract.
+    let (pos, text) = unsafe { (text_of(pos), text_of(text)) };
+    raise_at(pos.as_deref(), Fault::new(text.unwrap_or_default()))
+}
+
+/// Memory is exhausted, or a size is out of range.
+///
+/// # Safety
+/// `pos` is null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_fault_memory(pos: *const c_char, bytes: i64) -> ! {
+    // SAFETY: by contract.
+    let pos = unsafe { text_of(pos) };
+    raise_at(pos.as_deref(), Fault::new(format!("out of memory: {bytes} bytes are not available")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_name_position_and_function() {
+        let report = Report::new(Some("a in b.sac:3:10 in f"), Fault::new(index_message(7, 0, 5)));
+        assert_eq!(
+            report.to_string(),
+            "a in b.sac:3:10: fault: index 7 is out of range for axis 0 of extent 5 (in function f)\n"
+        );
+        assert_eq!(report.status(), 1);
+        assert_eq!(Report::new(None, Fault::new("x")).to_string(), "fault: x\n");
+    }
+
+    #[test]
+    fn a_session_survives_a_fault() {
+        let ok = run_session(|| 41 + 1);
+        assert_eq!(ok.expect("no fault"), 42);
+        let report = run_session(|| -> i32 { raise_at(Some("t.sac:1:2 in g"), Fault::new("boom")) });
+        let report = report.expect_err("the session faulted");
+        assert_eq!(report.position.as_deref(), Some("t.sac:1:2"));
+        assert_eq!(report.function.as_deref(), Some("g"));
+        assert_eq!(run_session(|| 1).expect("no fault"), 1);
+    }
+}

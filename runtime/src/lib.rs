@@ -1,0 +1,19 @@
+//! The runtime of Ravel programs: objects, worker threads, faults, streams and the natives behind the standard library.
+//!
+//! Built twice from the same source: as a library inside `ravel` for the JIT, the interpreter and the REPL, and as a static
+//! library that is linked into executables. Compiled code sees the C interface of [`abi`]; Rust code sees [`array::Array`],
+//! [`natives::table`] and the run functions of [`start`] and [`fault`].
+#![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+
+pub mod abi;
+pub mod array;
+mod blocks;
+pub mod buffer;
+pub mod dynamic;
+pub mod fault;
+pub mod natives;
+pub mod pool;
+pub mod stack;
+pub mod start;
+pub mod stats;
+pub mod stream;

@@ -1,0 +1,359 @@
+//! The worker pool behind parallel with-loops.
+//!
+//! An index range is cut into chunks of a fixed size that the compiler chose from the shape alone, so partial results, one per
+//! chunk, do not depend on the number of threads. Each thread starts on its own stretch of chunks (the same stretch every time,
+//! which keeps its cache warm) and then helps the others. Workers spin for a short while between jobs, then sleep.
+//!
+//! Protocol: `state` holds the epoch of the current job, whether it is open for joining, and how many workers joined. The
+//! caller publishes a job by storing the next epoch; a worker joins with compare-and-swap, works, and leaves by decrementing.
+//! When no chunk is left the caller closes the job and waits for those who joined. Workers that slept through it cost nothing.
+
+use std::cell::{Cell, UnsafeCell};
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::abi::ParallelFn;
+use crate::{fault, stack};
+
+/// How long an idle worker spins before it sleeps: longer than the gap between two with-loops of one computation, far
+/// shorter than a time slice.
+const SPIN_TIME: Duration = Duration::from_micros(100);
+/// Spin iterations between two looks at the clock.
+const SPINS_PER_LOOK: u32 = 64;
+/// Spin iterations of a caller that waits for the last workers before it yields its core to them.
+const SPINS_BEFORE_YIELD: u32 = 4000;
+/// Upper bound of the thread count that may be asked for.
+pub const MAX_THREADS: usize = 1024;
+
+const OPEN: u64 = 1 << 31;
+const JOINED: u64 = OPEN - 1;
+const EPOCH: u64 = 1 << 32;
+
+/// Keeps counters of different threads on different cache lines.
+#[repr(align(128))]
+struct Stretch {
+    next: AtomicI64,
+    end: AtomicI64,
+}
+
+#[derive(Clone, Copy)]
+struct Job {
+    work: ParallelFn,
+    ctx: *mut u8,
+    n: i64,
+    chunk: i64,
+    session: u64,
+}
+
+struct Pool {
+    state: AtomicU64,
+    job: UnsafeCell<Option<Job>>,
+    stretches: Box<[Stretch]>,
+    busy: AtomicBool,
+    quit: AtomicBool,
+    sleepers: AtomicUsize,
+    bed: Mutex<()>,
+    alarm: Condvar,
+    spin: Duration,
+}
+
+// SAFETY: `job` is written only by the thread that holds `busy`, while no worker is joined; workers read it only after joining,
+// which synchronizes with the store that opened the job. The context pointer is the caller's promise (`ravel_parallel`).
+unsafe impl Sync for Pool {}
+// SAFETY: as above; nothing in a pool belongs to the thread that made it.
+unsafe impl Send for Pool {}
+
+static CURRENT: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
+static CREATE: Mutex<()> = Mutex::new(());
+static REQUESTED: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static SLOT: Cell<i64> = const { Cell::new(0) };
+}
+
+/// Sets the number of threads of the parallel sections that start from now on, the calling thread included.
+///
+/// Call it between runs; sections that are running keep their threads.
+pub fn set_threads(threads: usize) {
+    REQUESTED.store(threads.clamp(1, MAX_THREADS), Ordering::SeqCst);
+    abandon();
+}
+
+/// Number of threads of a parallel section: what [`set_threads`] said, else `RAVEL_THREADS`, else the cores of the machine.
+pub fn threads() -> usize {
+    let requested = REQUESTED.load(Ordering::Relaxed);
+    if requested != 0 {
+        return requested;
+    }
+    let from_environment = std::env::var("RAVEL_THREADS").ok().and_then(|text| text.trim().parse::<usize>().ok());
+    let threads = from_environment.filter(|&threads| threads > 0).unwrap_or_else(cores).min(MAX_THREADS);
+    // Remembered so that the environment is asked once; a concurrent `set_threads` wins.
+    let _ = REQUESTED.compare_exchange(0, threads, Ordering::SeqCst, Ordering::SeqCst);
+    REQUESTED.load(Ordering::Relaxed)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get())
+}
+
+/// Detaches the current pool: idle workers end, the next parallel section starts fresh ones.
+pub(crate) fn abandon() {
+    let old = CURRENT.swap(std::ptr::null_mut(), Ordering::SeqCst);
+    if old.is_null() {
+        return;
+    }
+    // SAFETY: pools are leaked on creation, so the pointer is valid forever.
+    let old = unsafe { &*old };
+    old.quit.store(true, Ordering::SeqCst);
+    if let Ok(_bed) = old.bed.lock() {
+        old.alarm.notify_all();
+    }
+}
+
+/// The current pool, created on first use. Pools are leaked: one per change of the thread count.
+fn current() -> &'static Pool {
+    let pool = CURRENT.load(Ordering::Acquire);
+    if !pool.is_null() {
+        // SAFETY: leaked on creation.
+        return unsafe { &*pool };
+    }
+    let _guard = CREATE.lock();
+    let pool = CURRENT.load(Ordering::Acquire);
+    if !pool.is_null() {
+        // SAFETY: leaked on creation.
+        return unsafe { &*pool };
+    }
+    let threads = threads();
+    let pool: &'static Pool = Box::leak(Box::new(Pool {
+        state: AtomicU64::new(0),
+        job: UnsafeCell::new(None),
+        stretches: (0..threads).map(|_| Stretch { next: AtomicI64::new(0), end: AtomicI64::new(0) }).collect(),
+        busy: AtomicBool::new(false),
+        quit: AtomicBool::new(false),
+        sleepers: AtomicUsize::new(0),
+        bed: Mutex::new(()),
+        alarm: Condvar::new(),
+        // With more threads than cores a spinning worker only takes the core from a working one.
+        spin: if threads <= cores() { SPIN_TIME } else { Duration::ZERO },
+    }));
+    for slot in 1..threads {
+        // A worker that cannot be started is missing, not fatal: the others take its chunks.
+        let _ = stack::spawn("ravel-worker", stack::WORKER_STACK, move || pool.serve(slot));
+    }
+    CURRENT.store(std::ptr::from_ref(pool).cast_mut(), Ordering::Release);
+    pool
+}
+
+impl Pool {
+    /// A worker's life.
+    fn serve(&self, slot: usize) {
+        SLOT.set(i64::try_from(slot).unwrap_or(0));
+        let mut seen = 0;
+        loop {
+            let Some(epoch) = self.await_job(seen) else { return };
+            seen = epoch;
+            // SAFETY: this worker has joined, so the caller neither writes the job nor returns until it leaves.
+            if let Some(job) = unsafe { *self.job.get() } {
+                fault::enter_session(job.session);
+                self.work(&job, slot);
+            }
+            self.state.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// Joins the next open job after `seen` and returns its epoch; `None` when the pool ends.
+    fn await_job(&self, seen: u64) -> Option<u64> {
+        let started = Instant::now();
+        loop {
+            for _ in 0..SPINS_PER_LOOK {
+                if let Some(epoch) = self.try_join(seen) {
+                    return Some(epoch);
+                }
+                spin_loop();
+            }
+            if self.quit.load(Ordering::Relaxed) {
+                return None;
+            }
+            if started.elapsed() >= self.spin {
+                break;
+            }
+        }
+        let Ok(mut bed) = self.bed.lock() else { return None };
+        // The caller stores the state and then reads `sleepers`; this thread does the reverse. Sequential consistency makes
+        // one of the two see the other, and the lock keeps the alarm from ringing between the check and the wait.
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let epoch = loop {
+            if self.quit.load(Ordering::SeqCst) {
+                break None;
+            }
+            if let Some(epoch) = self.try_join(seen) {
+                break Some(epoch);
+            }
+            match self.alarm.wait(bed) {
+                Ok(guard) => bed = guard,
+                Err(_) => break None,
+            }
+        };
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        epoch
+    }
+
+    fn try_join(&self, seen: u64) -> Option<u64> {
+        let mut state = self.state.load(Ordering::SeqCst);
+        while state & OPEN != 0 && state / EPOCH != seen {
+            match self.state.compare_exchange_weak(state, state + 1, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => return Some(state / EPOCH),
+                Err(now) => state = now,
+            }
+        }
+        None
+    }
+
+    /// Takes chunks until none is left, first from the own stretch.
+    fn work(&self, job: &Job, slot: usize) {
+        let count = self.stretches.len();
+        for victim in (0..count).map(|step| (slot + step) % count) {
+            let stretch = &self.stretches[victim];
+            let end = stretch.end.load(Ordering::Relaxed);
+            while stretch.next.load(Ordering::Relaxed) < end {
+                let chunk = stretch.next.fetch_add(1, Ordering::Relaxed);
+                if chunk >= end {
+                    break;
+                }
+                job.run_chunk(chunk, slot);
+            }
+        }
+    }
+
+    /// Runs a job with all threads; the caller holds `busy`.
+    fn run(&self, job: Job, chunks: i64) {
+        let count = i64::try_from(self.stretches.len()).unwrap_or(1);
+        let (share, extra) = (chunks / count, chunks % count);
+        let mut start = 0;
+        for (slot, stretch) in (0i64..).zip(&self.stretches) {
+            let end = start + share + i64::from(slot < extra);
+            stretch.next.store(start, Ordering::Relaxed);
+            stretch.end.store(end, Ordering::Relaxed);
+            start = end;
+        }
+        // SAFETY: the caller holds `busy` and the last job ended with no worker joined, so nobody reads the job now.
+        unsafe { *self.job.get() = Some(job) };
+        let epoch = (self.state.load(Ordering::Relaxed) / EPOCH).wrapping_add(1) & (u64::MAX / EPOCH);
+        self.state.store(epoch * EPOCH | OPEN, Ordering::SeqCst);
+        if self.sleepers.load(Ordering::SeqCst) > 0
+            && let Ok(_bed) = self.bed.lock()
+        {
+            self.alarm.notify_all();
+        }
+        self.work(&job, 0);
+        self.state.fetch_and(!OPEN, Ordering::SeqCst);
+        let mut spins = 0;
+        while self.state.load(Ordering::Acquire) & JOINED != 0 {
+            spins += 1;
+            if spins < SPINS_BEFORE_YIELD {
+                spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+impl Job {
+    fn run_chunk(&self, chunk: i64, slot: usize) {
+        let lo = chunk * self.chunk;
+        let hi = self.n.min(lo.saturating_add(self.chunk));
+        // SAFETY: the caller of `ravel_parallel` promises that the work function may run on any thread with this context.
+        unsafe { (self.work)(self.ctx, lo, hi, i64::try_from(slot).unwrap_or(0)) }
+    }
+}
+
+/// Runs `work(ctx, lo, hi, slot)` for the chunks `[0,chunk) [chunk,2*chunk) ...` of `0..n`, on all threads, and returns when all
+/// are done. The last chunk may be shorter. `slot` is in `0..ravel_threads()`; no two chunks run with the same slot of one call
+/// at a time. A call from inside a parallel section runs its chunks in order on the calling thread.
+///
+/// # Safety
+/// `work` may be called from any thread with `ctx`, concurrently for different chunks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, chunk: i64) {
+    if n <= 0 {
+        return;
+    }
+    let chunk = chunk.clamp(1, n);
+    let chunks = (n - 1) / chunk + 1;
+    let job = Job { work, ctx, n, chunk, session: fault::session() };
+    if chunks > 1 && threads() > 1 {
+        let pool = current();
+        if !pool.busy.swap(true, Ordering::Acquire) {
+            pool.run(job, chunks);
+            pool.busy.store(false, Ordering::Release);
+            return;
+        }
+    }
+    let slot = usize::try_from(SLOT.get()).unwrap_or(0);
+    for number in 0..chunks {
+        job.run_chunk(number, slot);
+    }
+}
+
+/// Number of slots that parallel sections use.
+#[unsafe(no_mangle)]
+pub extern "C" fn ravel_threads() -> i64 {
+    i64::try_from(threads()).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Sums {
+        partial: Vec<AtomicI64>,
+        chunk: i64,
+    }
+
+    unsafe extern "C" fn sum(ctx: *mut u8, lo: i64, hi: i64, _slot: i64) {
+        // SAFETY: the tests pass a `Sums` that outlives the call.
+        let sums = unsafe { &*ctx.cast::<Sums>() };
+        let index = usize::try_from(lo / sums.chunk).expect("chunks are not negative");
+        sums.partial[index].fetch_add((lo..hi).sum(), Ordering::Relaxed);
+    }
+
+    unsafe extern "C" fn nested(ctx: *mut u8, lo: i64, hi: i64, _slot: i64) {
+        // SAFETY: the test passes an `AtomicI64`.
+        let total = unsafe { &*ctx.cast::<AtomicI64>() };
+        for _ in lo..hi {
+            let inner = Sums { partial: (0..4).map(|_| AtomicI64::new(0)).collect(), chunk: 25 };
+            // SAFETY: `sum` is safe to call concurrently.
+            unsafe { ravel_parallel(sum, std::ptr::from_ref(&inner).cast_mut().cast(), 100, 25) };
+            total.fetch_add(inner.partial.iter().map(|p| p.load(Ordering::Relaxed)).sum(), Ordering::Relaxed);
+        }
+    }
+
+    /// One test, because the pool is one per process and the thread count is global.
+    #[test]
+    fn chunks_are_fixed_and_each_runs_once() {
+        for threads in [1, 2, 3, 8] {
+            set_threads(threads);
+            for round in 0..200 {
+                let (n, chunk) = (1000 + round, 7);
+                let count = usize::try_from((n - 1) / chunk + 1).expect("small");
+                let sums = Sums { partial: (0..count).map(|_| AtomicI64::new(0)).collect(), chunk };
+                // SAFETY: `sum` is safe to call concurrently and `sums` outlives the call.
+                unsafe { ravel_parallel(sum, std::ptr::from_ref(&sums).cast_mut().cast(), n, chunk) };
+                for (index, partial) in (0i64..).zip(&sums.partial) {
+                    let expected: i64 = (index * chunk..n.min((index + 1) * chunk)).sum();
+                    assert_eq!(partial.load(Ordering::Relaxed), expected);
+                }
+                if round % 50 == 49 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            let total = AtomicI64::new(0);
+            // SAFETY: `nested` is safe to call concurrently and `total` outlives the call.
+            unsafe { ravel_parallel(nested, std::ptr::from_ref(&total).cast_mut().cast(), 64, 1) };
+            assert_eq!(total.load(Ordering::Relaxed), 64 * 4950);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Threads with known stacks, and a fault instead of a crash when recursion exhausts one.
+//!
+//! SaC programs recurse on data. Compiled code runs on a thread with a large stack (address space only: pages are used as they
+//! are touched), and a signal handler on an alternate stack turns a hit of the guard page into a fault.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::Once;
+use std::thread::{Builder, JoinHandle};
+
+use crate::fault::{self, Fault};
+
+/// Stack of the thread that runs `main`, in bytes of address space.
+pub const MAIN_STACK: usize = 1 << 30;
+/// Stack of a worker thread.
+pub const WORKER_STACK: usize = 64 << 20;
+/// Stack of the signal handler: room for formatting a message.
+const ALTERNATE_STACK: usize = 128 << 10;
+/// How far from the lowest stack address an access counts as an overflow, on both sides: a large frame may skip the guard page.
+const GUARD_REACH: usize = 1 << 20;
+
+thread_local! {
+    /// Lowest address of this thread's stack; 0 where overflow is not watched.
+    static LOWEST: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Starts a named thread with a watched stack of `bytes`; falls back to smaller stacks where address space is limited.
+///
+/// # Errors
+/// The system refuses to start a thread.
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    install_handler();
+    // A failed spawn drops the closure, so the work waits in a slot that the thread empties.
+    let slot = std::sync::Arc::new(std::sync::Mutex::new(Some(work)));
+    let mut size = bytes;
+    loop {
+        let slot = slot.clone();
+        let spawned = Builder::new().name(name.to_string()).stack_size(size).spawn(move || {
+            watch_this_thread();
+            let work = slot.lock().ok().and_then(|mut work| work.take());
+            work.expect("only the one thread that started takes the work")()
+        });
+        match spawned {
+            Err(_) if size > 8 << 20 => size /= 4,
+            other => return other,
+        }
+    }
+}
+
+/// Gives the current thread an alternate signal stack and notes where its stack ends.
+fn watch_this_thread() {
+    // SAFETY: plain calls of the C library on this thread's own attributes; every result is checked before use.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+            return;
+        }
+        let mut lowest = std::ptr::null_mut();
+        let mut size = 0;
+        let found = libc::pthread_attr_getstack(&attributes, &mut lowest, &mut size) == 0;
+        libc::pthread_attr_destroy(&mut attributes);
+        if !found {
+            return;
+        }
+        // Leaked: threads of the runtime live as long as the process, or end with a session.
+        let memory = Box::leak(vec![0u8; ALTERNATE_STACK].into_boxed_slice());
+        let alternate = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: ALTERNATE_STACK };
+        if libc::sigaltstack(&alternate, std::ptr::null_mut()) == 0 {
+            LOWEST.set(lowest as usize);
+        }
+    }
+}
+
+fn install_handler() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: installs a handler with the documented signature for synchronous signals of this process.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_signal as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            libc::sigemptyset(&mut action.sa_mask);
+            libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut());
+            libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
+        }
+    });
+}
+
+/// A memory access near the end of a watched stack is a fault; any other one gets the default treatment.
+extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the kernel passes valid information for these signals.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let lowest = LOWEST.get();
+    if lowest != 0 && address.abs_diff(lowest) < GUARD_REACH {
+        // The thread never returns to the code that overflowed. It can only have been interrupted inside compiled code or a
+        // native it called; allocating here is not strictly allowed in a handler, but the alternative is to say nothing.
+        fault::raise(Fault::new("the recursion is too deep: the stack is exhausted"));
+    }
+    // SAFETY: restores the default action; the access is repeated on return and ends the process as usual.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+    }
+}
