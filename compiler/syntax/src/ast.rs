@@ -461,6 +461,8 @@ pub enum Cover {
     Tuple(Vec<Expr>),
     /// An array literal with dots among its elements.
     Dotted(Vec<Selector>),
+    /// The lower bound of a comprehension's constraint that does not mention the index.
+    Foreign,
 }
 
 /// A numeric literal: its text with suffix as written, and its value.
@@ -470,8 +472,9 @@ pub struct Number {
     pub value: NumberValue,
 }
 
-/// The value of a numeric literal. It always fits its type; the lexer reports those that do not. Only a literal
-/// that is the magnitude of the smallest value of its type (`2147483648` under a minus) wraps to that value.
+/// The value of a numeric literal. It always fits its type; others are reported. Hexadecimal and octal literals state
+/// bit patterns, so `0xffffffff` is -1; the decimal magnitude of the smallest value of a type, allowed only under a
+/// minus, wraps to that value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NumberValue {
     Byte(i8),

@@ -1,0 +1,208 @@
+//! What can be wrong with a text, and how that is said.
+//!
+//! Codes: E0101 characters, E0102 literals, E0103 nesting, E0104 directives, E0105 macros, E0106 `#error`, E0107
+//! includes, E0110 unexpected tokens, E0111 brackets, E0112 to E0119 trees that the grammar accepts and
+//! [`crate::check`] does not, E0120 pragmas.
+
+use crate::literal::LiteralError;
+use ravel_diagnostics::Diagnostic;
+use ravel_source::Span;
+
+/// One cause of a syntax error. Texts are quoted from the source, already shortened.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SyntaxError {
+    StrayCharacters { text: String },
+    OpenString,
+    OpenChar,
+    OpenComment,
+    Literal { text: String, cause: LiteralError },
+    TooDeep { limit: usize },
+    /// A directive that cannot be understood; the message is complete.
+    Directive { message: String, help: Option<&'static str> },
+    Macro { name: String, message: String },
+    UserError { text: String },
+    UserWarning { text: String },
+    Include { name: String },
+    IncludeDepth { limit: usize },
+    Unexpected { found: String, expected: String, help: Option<String> },
+    UnexpectedEnd { expected: String },
+    /// An opening bracket without its partner, or the other way round.
+    Bracket { bracket: char },
+    ClosedBy { open: char, open_span: Span, close: char },
+    MisplacedTuple { nested: bool },
+    MisplacedDots,
+    ManyTargets { operator: String },
+    MissingBody { name: String },
+    ForbiddenBody { name: String, attribute: &'static str },
+    VariadicDefinition { name: String },
+    RepeatedDots,
+    /// The constraint of a comprehension does not bound the partition's index.
+    ForeignConstraint { index: String, index_span: Span },
+    SmallestWithoutMinus { text: String },
+    Pragma { name: String, message: &'static str },
+    QualifiedNothing { module: String },
+    TooManyErrors,
+    FileTooLarge,
+}
+
+impl SyntaxError {
+    /// The report of this error at `span`.
+    pub(crate) fn at(self, span: Span) -> Diagnostic {
+        use SyntaxError::*;
+        match self {
+            StrayCharacters { text } => {
+                let many = text.chars().count() > 1;
+                let title = format!("unknown character{} {text}", if many { "s" } else { "" });
+                Diagnostic::error("E0101", title).at(span, "no token starts with this")
+            }
+            OpenString => Diagnostic::error("E0101", "string is not closed on its line")
+                .at(span, "starts here")
+                .with_help("close it with \", or end the line with \\ to continue it"),
+            OpenChar => Diagnostic::error("E0101", "character literal is not closed")
+                .at(span, "starts here")
+                .with_note("a character literal holds one character, as in 'a' or '\\n'"),
+            OpenComment => Diagnostic::error("E0101", "comment is not closed")
+                .at(Span { end: span.start + 2, ..span }, "starts here")
+                .with_help("close it with */"),
+            Literal { text, cause } => literal(&text, cause, span),
+            TooDeep { limit } => Diagnostic::error("E0103", "nested too deeply")
+                .at(span, format!("more than {limit} levels are open here"))
+                .with_help("give parts of it a name, or split it into functions"),
+            Directive { message, help } => {
+                let report = Diagnostic::error("E0104", message).at(span, "");
+                match help {
+                    Some(help) => report.with_help(help),
+                    None => report,
+                }
+            }
+            Macro { name, message } => {
+                Diagnostic::error("E0105", format!("macro `{name}`: {message}")).at(span, "")
+            }
+            UserError { text } => Diagnostic::error("E0106", format!("#error {text}")).at(span, ""),
+            UserWarning { text } => Diagnostic::warning("E0106", format!("#warning {text}")).at(span, ""),
+            Include { name } => Diagnostic::error("E0107", format!("cannot read the included file {name}"))
+                .at(span, "wanted here")
+                .with_note("files are looked for beside the file that includes them and in the -I folders"),
+            IncludeDepth { limit } => {
+                Diagnostic::error("E0107", format!("#include goes more than {limit} files deep"))
+                    .at(span, "this file probably includes itself")
+                    .with_help("guard it with #ifndef NAME, #define NAME, ... #endif")
+            }
+            Unexpected { found, expected, help } => {
+                let report = Diagnostic::error("E0110", format!("expected {expected}, found {found}"))
+                    .at(span, format!("{found} is not possible here"));
+                match help {
+                    Some(help) => report.with_help(help),
+                    None => report,
+                }
+            }
+            UnexpectedEnd { expected } => {
+                Diagnostic::error("E0110", format!("expected {expected}, found the end of the file"))
+                    .at(span, "the file ends here")
+            }
+            Bracket { bracket } => match bracket {
+                '(' | '[' | '{' => {
+                    Diagnostic::error("E0111", format!("`{bracket}` is never closed")).at(span, "opened here")
+                }
+                _ => Diagnostic::error("E0111", format!("`{bracket}` closes nothing"))
+                    .at(span, "no bracket is open here"),
+            },
+            ClosedBy { open, open_span, close } => {
+                Diagnostic::error("E0111", format!("`{open}` is closed by `{close}`"))
+                    .at(span, "does not match")
+                    .with_label(open_span, "opened here")
+            }
+            MisplacedTuple { nested } => {
+                let report = Diagnostic::error("E0112", "a list in parentheses is not a value").at(span, "");
+                if nested {
+                    report.with_note("results cannot be nested: a function returns a flat list of values")
+                } else {
+                    report
+                        .with_note("several values stand only behind `return` and as the value of a with-loop part")
+                        .with_help("for a vector write [a, b]")
+                }
+            }
+            MisplacedDots => Diagnostic::error("E0113", "`.` and `...` select axes only inside a[...]")
+                .at(span, "not an array element"),
+            ManyTargets { operator } => {
+                Diagnostic::error("E0114", format!("`{operator}=` takes one target")).at(span, "several targets")
+            }
+            MissingBody { name } => Diagnostic::error("E0115", format!("function `{name}` has no body"))
+                .at(span, "declared here")
+                .with_note("only `external` and `specialize` declarations end in `;`"),
+            ForbiddenBody { name, attribute } => {
+                Diagnostic::error("E0115", format!("`{attribute}` function `{name}` cannot have a body"))
+                    .at(span, "body")
+                    .with_help("end the declaration with ; after its parameters")
+            }
+            VariadicDefinition { name } => {
+                Diagnostic::error("E0116", format!("function `{name}` cannot take or return `...`"))
+                    .at(span, "")
+                    .with_note("only external functions are variadic")
+            }
+            RepeatedDots => Diagnostic::error("E0117", "`...` stands at most once in a list").at(span, "second one"),
+            ForeignConstraint { index, index_span } => {
+                Diagnostic::error("E0118", format!("the constraint must bound `{index}`"))
+                    .at(span, "bounds something else")
+                    .with_label(index_span, "index of this partition")
+                    .with_note("a constraint repeats the index without its dots: lower <= index < upper")
+            }
+            SmallestWithoutMinus { text } => {
+                Diagnostic::error("E0102", format!("{text} does not fit its type")).at(span, "one too large")
+            }
+            Pragma { name, message } => Diagnostic::error("E0120", format!("#pragma {name} {message}")).at(span, ""),
+            QualifiedNothing { module } => {
+                Diagnostic::error("E0110", format!("expected a name or an operator after `{module}::`"))
+                    .at(span, "")
+            }
+            TooManyErrors => {
+                Diagnostic::error("E0100", "too many errors, the rest is not shown").at(span, "last one shown")
+            }
+            FileTooLarge => Diagnostic::error("E0100", "source files are limited to 2 GiB").at(span, ""),
+        }
+    }
+}
+
+fn literal(text: &str, cause: LiteralError, span: Span) -> Diagnostic {
+    let error = |title: String| Diagnostic::error("E0102", title);
+    match cause {
+        LiteralError::Suffix(suffix) => error(format!("`{suffix}` is not a suffix of a number")).at(span, "").with_note(
+            "suffixes are i b s l ll, each also unsigned as u ub us ul ull, and f d for real numbers",
+        ),
+        LiteralError::OctalDigit => error(format!("{text} is octal and has a digit above 7"))
+            .at(span, "a leading 0 means octal")
+            .with_help(text.trim_start_matches('0').to_string()),
+        LiteralError::NoDigits => error(format!("{text} lacks digits")).at(span, ""),
+        LiteralError::Range(ty) => {
+            let report = error(format!("{text} does not fit type {ty}")).at(span, "");
+            if ty == "int" { report.with_help(format!("for a 64-bit number write {text}l")) } else { report }
+        }
+        LiteralError::CharLength => {
+            error(format!("{text} is not one character")).at(span, "").with_help("strings stand in double quotes")
+        }
+        LiteralError::WideChar => {
+            error(format!("{text} does not fit type char")).at(span, "").with_note("char is one byte")
+        }
+        LiteralError::Escape => {
+            error(format!("an escape in {text} is larger than one byte")).at(span, "").with_note("char is one byte")
+        }
+    }
+}
+
+/// Text for a message: in backquotes, control characters as escapes, cut after some 30 characters.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::from("`");
+    for (at, c) in text.chars().enumerate() {
+        if at == 30 {
+            out.push_str("...");
+            break;
+        }
+        if c.is_control() || c == '\u{fffd}' {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out.push('`');
+    out
+}

@@ -1,0 +1,193 @@
+//! Words for a failed parse: what was found, what would have fitted, and what was probably meant.
+
+use crate::classify::Classified;
+use crate::errors::{SyntaxError, quoted};
+use crate::parse::Failure;
+use crate::split::Chunk;
+use crate::tokens::{Kind, Token};
+use ravel_diagnostics::Diagnostic;
+
+/// Whether nothing but the end of the block would have fitted, as behind a `return`.
+pub(crate) fn only_closing_brace(failure: &Failure) -> bool {
+    matches!(failure.expected.as_slice(), [only] if only == "\"}\"")
+}
+
+/// The report of a failure.
+pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Diagnostic {
+    let list = &tokens.list;
+    let wanted: Vec<&str> = failure.expected.iter().map(|name| name.trim_matches('"')).collect();
+    let found = list.get(failure.at);
+    let previous = failure.at.checked_sub(1).filter(|at| *at >= chunk.from).map(|at| &list[at]);
+    if only_closing_brace(failure)
+        && let Some(report) = early_return(tokens, chunk, failure.at)
+    {
+        return report;
+    }
+    let expected = describe(&wanted, found.map(|token| token.kind));
+    let Some(found) = found else {
+        return SyntaxError::UnexpectedEnd { expected }.at(tokens.end);
+    };
+    let text = spelling(tokens, found);
+    let help = help(tokens, chunk, failure.at, &wanted);
+    // A missing `;` or bracket is missing behind the line before, not in front of the next one.
+    if let Some(previous) = previous
+        && help.is_none()
+        && found.first_on_line
+        && previous.span.file == found.span.file
+        && matches!(wanted_closer(&wanted), Some(";" | ")" | "]"))
+    {
+        return Diagnostic::error("E0110", format!("expected {expected}, found {text}"))
+            .at(previous.span, format!("expected {expected} behind this"))
+            .with_label(found.span, "found this instead");
+    }
+    SyntaxError::Unexpected { found: text, expected, help }.at(found.span)
+}
+
+/// A token as messages show it.
+fn spelling(tokens: &Classified, token: &Token) -> String {
+    match token.kind {
+        Kind::Str => "a string".to_string(),
+        Kind::Pragma => "a #pragma".to_string(),
+        _ => {
+            let name = tokens.texts.get(token.text);
+            let module = tokens.texts.get(token.module);
+            if module.is_empty() { quoted(name) } else { quoted(&format!("{module}::{name}")) }
+        }
+    }
+}
+
+/// The closing token that fits, if one does.
+fn wanted_closer<'a>(wanted: &[&'a str]) -> Option<&'a str> {
+    [";", ")", "]", "}"].into_iter().find_map(|closer| wanted.iter().find(|name| **name == closer).copied())
+}
+
+/// "`;`", "an expression", "`,` or `)`", ...
+fn describe(wanted: &[&str], found: Option<Kind>) -> String {
+    let has = |name: &str| wanted.contains(&name);
+    let mut words: Vec<String> = Vec::new();
+    if has("use") && has("BASETYPE") {
+        return "a definition".to_string();
+    }
+    let closers: Vec<&str> = [";", ",", ")", "]", "}", ":", "->", "="].into_iter().filter(|name| has(name)).collect();
+    if has("NUM") && has("CHAR") {
+        words.push("an expression".to_string());
+        // `[` and `(` start expressions; of the closers only an empty list's is worth a word.
+        words.extend(closers.iter().filter(|c| matches!(**c, ")" | "]" | "}")).map(|c| format!("`{c}`")));
+        return join(&words);
+    }
+    if has("if") && has("while") {
+        words.push("a statement".to_string());
+        words.extend(closers.iter().filter(|c| **c == "}").map(|c| format!("`{c}`")));
+        return join(&words);
+    }
+    words.extend(closers.iter().map(|closer| format!("`{closer}`")));
+    if has("BASETYPE") {
+        words.push("a type".to_string());
+    }
+    if has("ID") {
+        words.push("a name".to_string());
+    }
+    if has("STRING") {
+        words.push("a string".to_string());
+    }
+    for keyword in ["genarray", "while", "else", "all", "classtype", "typedef", "{", "(", "[", "<", "<=", "|"] {
+        // `genarray` stands for all operations of a with-loop; as a name it comes with `ID`.
+        let named = keyword == "genarray" && has("ID");
+        if has(keyword) && !named && words.len() < 4 {
+            words.push(format!("`{keyword}`"));
+        }
+    }
+    if words.is_empty() && has("+") {
+        words.push("an operator".to_string());
+    }
+    if words.is_empty() {
+        words.extend(wanted.iter().take(4).map(|name| format!("`{name}`")));
+    }
+    if words.is_empty() {
+        // The lexer delivers tokens that no rule mentions, such as a lone `#`.
+        words.push(if found.is_some() { "something else".to_string() } else { "more".to_string() });
+    }
+    join(&words)
+}
+
+fn join(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [init @ .., last] => format!("{} or {last}", init.join(", ")),
+    }
+}
+
+/// What was probably meant, for mistakes that people bring from other languages.
+fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option<String> {
+    let list = &tokens.list;
+    let kind_at = |at: usize| list.get(at).map(|token| token.kind);
+    let found = list.get(at)?;
+    let word = &**tokens.texts.get(found.text);
+    let has = |name: &str| wanted.contains(&name);
+    let help = match found.kind {
+        Kind::Assign if has(";") && has(",") && at > chunk.from + 1 && declares(list, at) => {
+            "a declaration has no initial value: declare the name first, assign it in a statement of its own"
+        }
+        Kind::Assign if has("EQOP") => "to compare write ==",
+        Kind::Return => "`return` stands once, as the last statement of a function; give the value a name in each branch",
+        Kind::BaseType | Kind::Struct if has("if") && has("while") => {
+            "declarations stand at the start of the function body; most variables need none"
+        }
+        Kind::BaseType if kind_at(at.wrapping_sub(2)) == Some(Kind::For) => {
+            "loop variables are not declared: write for (i = 0; ...)"
+        }
+        Kind::LBrace if has("if") && has("while") => "a block stands only behind if, else, while, do and for",
+        Kind::Else if at > chunk.from && kind_at(at - 1) == Some(Kind::Semi) => {
+            "`else` follows its `if` statement directly, without another `;`"
+        }
+        Kind::RBrace if has("NUM") && kind_at(at.wrapping_sub(1)) == Some(Kind::Arrow) => {
+            "write the value of each index behind ->"
+        }
+        Kind::Semi if at > chunk.from && kind_at(at - 1) == Some(Kind::RBrace) && has("use") => "remove the `;`",
+        Kind::Id if word == "break" || word == "continue" => "loops end only by their condition",
+        Kind::Id if has("BASETYPE") && !has("if") && kind_at(at + 1) == Some(Kind::Id) => {
+            return Some(format!("`{word}` is not a type here: is a `use` or `import` missing?"));
+        }
+        Kind::Num | Kind::OtherNum | Kind::Str | Kind::LParen | Kind::LBracket | Kind::True | Kind::False
+            if has("if") && has("while") =>
+        {
+            "a statement is an assignment, a call, a with-loop or a control structure; a value needs a name: x = ...;"
+        }
+        _ => {
+            let previous = at.checked_sub(1).filter(|at| *at >= chunk.from).map(|at| &list[at])?;
+            let text = &**tokens.texts.get(previous.text);
+            match previous.kind {
+                Kind::Id if matches!(text, "break" | "continue") => "loops end only by their condition",
+                Kind::Id if found.kind == Kind::Id && statement_start(list, chunk, at - 1) => {
+                    return Some(format!("`{text}` is not a type here: is a `use` or `import` missing?"));
+                }
+                _ => return None,
+            }
+        }
+    };
+    Some(help.to_string())
+}
+
+/// Whether the tokens in front of `at` are a declaration's type and name.
+fn declares(list: &[Token], at: usize) -> bool {
+    let start = (0..at).rev().find(|i| matches!(list[*i].kind, Kind::Semi | Kind::LBrace | Kind::RBrace));
+    let first = start.map_or(0, |i| i + 1);
+    matches!(list[first].kind, Kind::BaseType | Kind::TypeName | Kind::Struct)
+}
+
+fn statement_start(list: &[Token], chunk: Chunk, at: usize) -> bool {
+    at > chunk.from && matches!(list[at - 1].kind, Kind::Semi | Kind::LBrace | Kind::RBrace)
+}
+
+/// A `return` with statements behind it.
+fn early_return(tokens: &Classified, chunk: Chunk, at: usize) -> Option<Diagnostic> {
+    let list = &tokens.list;
+    let before = list.get(chunk.from..at)?;
+    let offset = before.iter().rposition(|token| token.kind == Kind::Return)?;
+    let found = list.get(at)?;
+    let report = Diagnostic::error("E0110", "`return` is not the last statement of its function")
+        .at(before[offset].span, "returns here")
+        .with_label(found.span, "but the body goes on");
+    Some(report.with_help("assign the result in each branch and return it at the end"))
+}

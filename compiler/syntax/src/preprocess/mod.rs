@@ -1,0 +1,253 @@
+//! The C preprocessor as far as SaC programs use it, on tokens instead of text.
+//!
+//! Supported: object-like and function-like macros with `#`, `##` and `...`, `#include`, `#if` and its kin, `#undef`,
+//! `#error`, `#warning`, line markers (ignored) and `__LINE__`, `__FILE__`. `#pragma` lines go through unexpanded.
+//! A token that a macro's text put in place carries the span of the macro call; an argument keeps its own.
+
+mod condition;
+mod directives;
+mod macros;
+
+use crate::classify::report_bad_token;
+use crate::errors::SyntaxError;
+use crate::tokens::{Kind, TextId, Texts, Token, Tokens, lex};
+use directives::Condition;
+use macros::{Expansion, Macro};
+use ravel_diagnostics::Diagnostic;
+use ravel_source::{FileId, SourceMap, Span};
+use std::rc::Rc;
+
+/// How `#include` gets at files: the syntax crate itself reads none.
+pub trait Loader {
+    /// The file that `#include "name"` (or `<name>`, then `angled`) in `from` means, added to `sources` unless it
+    /// is there already; nothing if there is none.
+    fn include(&mut self, name: &str, angled: bool, from: FileId, sources: &mut SourceMap) -> Option<FileId>;
+}
+
+/// For texts that include nothing, such as lines typed at a prompt.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoIncludes;
+
+impl Loader for NoIncludes {
+    fn include(&mut self, _: &str, _: bool, _: FileId, _: &mut SourceMap) -> Option<FileId> {
+        None
+    }
+}
+
+/// A `-D` or `-U` option; later ones win.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MacroOption {
+    /// `NAME`, which means `NAME=1`, or `NAME=text`; the name may have parameters.
+    Define(String),
+    Undefine(String),
+}
+
+/// Macros that are set before the first line of every file.
+#[derive(Clone, Debug, Default)]
+pub struct PreprocessOptions {
+    pub macros: Vec<MacroOption>,
+}
+
+/// Build switches of the public standard library that user programs may ask for.
+const ALWAYS_DEFINED: &str = "#define EXT_STDLIB 1\n#define FULLTYPES 1\n";
+
+/// Files open at once through `#include`.
+const MAX_INCLUDE_DEPTH: usize = 64;
+
+/// Tokens that macros may produce in one file; a macro that doubles itself some thirty times would fill the memory.
+const MAX_EXPANDED_TOKENS: usize = 20_000_000;
+
+/// Reports about characters and literals per file; a binary file has millions of them.
+const MAX_LEXICAL_REPORTS: usize = 20;
+
+/// Reads a file: tokens after preprocessing, with the reports about its characters, directives and macros.
+pub fn lex_and_preprocess(
+    file: FileId,
+    sources: &mut SourceMap,
+    options: &PreprocessOptions,
+    loader: &mut dyn Loader,
+) -> (Tokens, Vec<Diagnostic>) {
+    let mut pre = Preprocessor {
+        sources,
+        loader,
+        texts: Texts::new(),
+        macros: Vec::new(),
+        files: Vec::new(),
+        expansions: Vec::new(),
+        argument_depth: 0,
+        expanded: 0,
+        lexical_reports: 0,
+        reports: Vec::new(),
+        out: Vec::new(),
+    };
+    pre.predefine(options);
+    let length = pre.sources.get(file).map_or(0, |source| source.text.len());
+    let end = Span::new(file, length, length);
+    if u32::try_from(length).is_ok_and(|length| length < u32::MAX / 2) {
+        pre.open(file);
+        pre.run();
+    } else {
+        pre.reports.push(SyntaxError::FileTooLarge.at(Span::NONE));
+    }
+    (Tokens { list: pre.out, texts: pre.texts, end }, pre.reports)
+}
+
+/// An open file.
+struct Source {
+    file: FileId,
+    tokens: Vec<Token>,
+    at: usize,
+    /// Open `#if`s, innermost last.
+    conditions: Vec<Condition>,
+}
+
+impl Source {
+    fn active(&self) -> bool {
+        self.conditions.last().is_none_or(|condition| condition.active)
+    }
+
+    /// The tokens up to the end of the line; moves behind them.
+    fn rest_of_line(&mut self) -> Vec<Token> {
+        let from = self.at;
+        while self.tokens.get(self.at).is_some_and(|token| token.kind != Kind::Newline) {
+            self.at += 1;
+        }
+        self.tokens[from..self.at].to_vec()
+    }
+}
+
+struct Preprocessor<'a> {
+    sources: &'a mut SourceMap,
+    loader: &'a mut dyn Loader,
+    texts: Texts,
+    /// By the text of the name.
+    macros: Vec<Option<Rc<Macro>>>,
+    files: Vec<Source>,
+    /// Macro texts that are being read, innermost last.
+    expansions: Vec<Expansion>,
+    /// How many macro arguments are being expanded inside one another.
+    argument_depth: usize,
+    /// Tokens produced by macros so far.
+    expanded: usize,
+    lexical_reports: usize,
+    reports: Vec<Diagnostic>,
+    out: Vec<Token>,
+}
+
+impl Preprocessor<'_> {
+    fn predefine(&mut self, options: &PreprocessOptions) {
+        let mut text = String::from(ALWAYS_DEFINED);
+        for option in &options.macros {
+            // A line break would let the option smuggle in lines of its own.
+            let line = match option {
+                MacroOption::Define(definition) => match definition.split_once('=') {
+                    Some((name, value)) => format!("#define {name} {value}"),
+                    None => format!("#define {definition} 1"),
+                },
+                MacroOption::Undefine(name) => format!("#undef {name}"),
+            };
+            text.push_str(&line.replace(['\n', '\r'], " "));
+            text.push('\n');
+        }
+        let name = "<command line>";
+        let known = self.sources.files().find(|(_, file)| file.name == name && *file.text == *text).map(|(id, _)| id);
+        let file = known.unwrap_or_else(|| self.sources.add(name, text));
+        self.open(file);
+        self.run();
+    }
+
+    fn open(&mut self, file: FileId) {
+        let text = self.sources.get(file).map(|source| source.text.clone()).unwrap_or_default();
+        let mut tokens = Vec::with_capacity(text.len() / 4);
+        lex(file, &text, &mut self.texts, &mut tokens);
+        self.files.push(Source { file, tokens, at: 0, conditions: Vec::new() });
+    }
+
+    fn run(&mut self) {
+        while let Some(token) = self.next_token() {
+            self.emit(token);
+        }
+    }
+
+    fn emit(&mut self, token: Token) {
+        if self.lexical_reports <= MAX_LEXICAL_REPORTS
+            && let Some(report) = report_bad_token(&token, &self.texts)
+        {
+            self.lexical_reports += 1;
+            self.reports.push(report);
+            if self.lexical_reports > MAX_LEXICAL_REPORTS {
+                self.reports.push(SyntaxError::TooManyErrors.at(token.span));
+            }
+        }
+        self.out.push(token);
+    }
+
+    /// The next token with all macros expanded.
+    fn next_token(&mut self) -> Option<Token> {
+        loop {
+            let token = self.next_unexpanded()?;
+            if token.kind != Kind::Id || token.no_expand {
+                return Some(token);
+            }
+            match self.expand(token) {
+                Some(token) => return Some(token),
+                None => continue,
+            }
+        }
+    }
+
+    /// The next token of the innermost macro text or of the file; nothing at the end of a macro argument.
+    fn next_unexpanded(&mut self) -> Option<Token> {
+        while let Some(expansion) = self.expansions.last_mut() {
+            if let Some(token) = expansion.next() {
+                return Some(token);
+            }
+            if expansion.is_argument() {
+                return None;
+            }
+            self.expansions.pop();
+        }
+        self.next_of_file()
+    }
+
+    /// The next token of the innermost file outside of directives and of what they hide.
+    fn next_of_file(&mut self) -> Option<Token> {
+        self.skip_to_token()?;
+        let source = self.files.last_mut()?;
+        let token = source.tokens[source.at];
+        source.at += 1;
+        Some(token)
+    }
+
+    /// Obeys directives up to the next token of the text, which the innermost file then points at.
+    fn skip_to_token(&mut self) -> Option<()> {
+        loop {
+            let source = self.files.last_mut()?;
+            let active = source.active();
+            match source.tokens.get(source.at) {
+                None => {
+                    let closed = self.files.pop()?;
+                    self.report_open_conditions(&closed);
+                }
+                Some(token) if token.kind == Kind::Newline => source.at += 1,
+                Some(token) if token.kind == Kind::Hash && token.first_on_line => self.directive(),
+                Some(_) if active => return Some(()),
+                Some(_) => {
+                    source.rest_of_line();
+                }
+            }
+        }
+    }
+
+    fn report(&mut self, error: SyntaxError, span: Span) {
+        self.reports.push(error.at(span));
+    }
+
+    fn macro_of(&self, name: TextId) -> Option<&Rc<Macro>> {
+        self.macros.get(name.0 as usize)?.as_ref()
+    }
+
+    fn text(&self, id: TextId) -> &str {
+        self.texts.get(id)
+    }
+}
