@@ -445,7 +445,7 @@ mod tests {
                 for size in ["", "4", "12", "20", ".0", ".1", ".3", ".17", "10.2", "30.20", "."] {
                     let text = format!("[%{flags}{size}{conversion}]");
                     for value in values {
-                        if value == 999999.5 && flags.contains('#') && conversion.eq_ignore_ascii_case("g") {
+                        if [9.5, 99.5, 999999.5].contains(&value) && flags.contains('#') && conversion.eq_ignore_ascii_case("g") {
                             continue; // glibc drops zeros that the standard keeps when rounding changes the exponent
                         }
                         assert_eq!(ours(&text, FormatArg::Real(value)), c_double(&text, value), "{text} of {value:?}");
