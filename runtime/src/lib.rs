@@ -17,3 +17,4 @@ pub mod stack;
 pub mod start;
 pub mod stats;
 pub mod stream;
+pub mod symbols;

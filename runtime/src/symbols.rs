@@ -1,0 +1,74 @@
+//! Addresses of everything compiled code may call, for JIT symbol tables.
+
+use crate::natives::table;
+use crate::{buffer, dynamic, fault, pool};
+
+macro_rules! symbols {
+    ($name:expr; $($module:ident :: $function:ident,)*) => {
+        match $name {
+            $(stringify!($function) => Some($module::$function as *const u8),)*
+            _ => None,
+        }
+    };
+}
+
+/// The address of a native or of another entry point of the runtime.
+pub fn lookup(name: &str) -> Option<*const u8> {
+    if let Some(native) = table::find(name) {
+        return Some(native.address.0.cast());
+    }
+    symbols! { name;
+        buffer::ravel_alloc,
+        buffer::ravel_free,
+        buffer::ravel_rc_inc,
+        buffer::ravel_rc_dec,
+        buffer::ravel_unique,
+        buffer::ravel_copy,
+        buffer::ravel_string_new,
+        buffer::ravel_scratch_alloc,
+        buffer::ravel_scratch_free,
+        pool::ravel_parallel,
+        fault::ravel_set_position,
+        fault::ravel_fault_index,
+        fault::ravel_fault_shape,
+        fault::ravel_fault_extent,
+        fault::ravel_fault_rank,
+        fault::ravel_fault_conformity,
+        fault::ravel_fault_reshape,
+        fault::ravel_fault_division,
+        fault::ravel_fault_message,
+        fault::ravel_fault_memory,
+        dynamic::ravel_copy_bytes,
+        dynamic::ravel_copy_handles,
+        dynamic::ravel_fault_numbers,
+        dynamic::ravel_reshaped,
+        dynamic::ravel_shape_vec,
+        dynamic::ravel_dyn_slot,
+        dynamic::ravel_dyn_cell,
+        dynamic::ravel_dyn_update,
+        dynamic::ravel_dyn_reshape,
+        dynamic::ravel_narrow,
+        dynamic::ravel_check_count,
+        dynamic::ravel_array_of_cells,
+        dynamic::ravel_alloc_frame,
+        dynamic::ravel_fill_cells,
+        dynamic::ravel_cell_offset,
+        dynamic::ravel_put_cell,
+        dynamic::ravel_odometer_start,
+        dynamic::ravel_odometer_axes,
+        dynamic::ravel_odometer_position,
+        dynamic::ravel_odometer_index,
+        dynamic::ravel_odometer_next,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn natives_and_entry_points_are_found() {
+        for name in ["ravel_printf", "ravel_alloc", "ravel_odometer_next"] {
+            assert!(super::lookup(name).is_some(), "{name}");
+        }
+        assert!(super::lookup("ravel_nothing").is_none());
+    }
+}
