@@ -167,6 +167,103 @@ fn readme_commands() -> Vec<String> {
         .collect()
 }
 
+/// The programs of the tour with the outputs that the page promises.
+fn tour_programs() -> Vec<(String, String)> {
+    let text =
+        std::fs::read_to_string(repository().join("docs/tour.md")).expect("the tour is readable");
+    let mut programs = Vec::new();
+    for part in text.split("\n```c\n").skip(1) {
+        let (source, rest) = part.split_once("```\n").expect("a code block ends");
+        let output = rest
+            .strip_prefix("```text\n")
+            .and_then(|rest| rest.split_once("```"));
+        let (output, _) = output.expect("the output of a program follows it");
+        programs.push((source.to_string(), output.to_string()));
+    }
+    programs
+}
+
+fn run_tour_program(source: &str, output: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("tour.sac");
+    std::fs::write(&path, source)?;
+    let run = finish(Command::new(ravel()).arg("run").arg(&path), b"")?;
+    if run.status == 0 && run.stdout == output {
+        Ok(())
+    } else {
+        Err(format!("expected\n{output}--- but got {}", run.describe()).into())
+    }
+}
+
+/// An IDX file of unsigned bytes.
+fn idx(extents: &[u32], data: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0, 0, 8, extents.len() as u8];
+    extents
+        .iter()
+        .for_each(|extent| bytes.extend(extent.to_be_bytes()));
+    bytes.extend(data);
+    bytes
+}
+
+/// Trains on a folder whose training labels are `labels`: the run must end with a message about that file.
+fn refuse_labels(labels: Option<Vec<u8>>, word: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes);
+    for (prefix, good_labels) in [("train", labels), ("t10k", Some(idx(&[4], &[1, 2, 3, 4])))] {
+        write(
+            &format!("{prefix}-images-idx3-ubyte.gz"),
+            &idx(&[4, 28, 28], &[7; 4 * 784]),
+        )?;
+        if let Some(bytes) = good_labels {
+            write(&format!("{prefix}-labels-idx1-ubyte.gz"), &bytes)?;
+        }
+    }
+    let run = finish(
+        Command::new(ravel())
+            .args([
+                "run",
+                "examples/mnist/zhang.sac",
+                "-e",
+                "1",
+                "-b",
+                "2",
+                "-tr",
+                "4",
+                "-te",
+                "4",
+                "-d",
+            ])
+            .arg(folder.path())
+            .current_dir(repository()),
+        b"",
+    )?;
+    let named = run.stderr.contains("train-labels-idx1-ubyte.gz") && run.stderr.contains(word);
+    if run.crashed() || run.status == 0 || !named {
+        return Err(format!("expected `{word}` about the labels: {}", run.describe()).into());
+    }
+    Ok(())
+}
+
+/// A name, the training labels, and a word that the refusal must contain.
+type BadLabels = (&'static str, fn() -> Option<Vec<u8>>, &'static str);
+
+const BAD_LABELS: [BadLabels; 6] = [
+    ("missing file", || None, ""),
+    ("truncated file", || Some(idx(&[4], &[1, 2])), ""),
+    (
+        "wrong magic number",
+        || Some([&[1, 2, 3, 4][..], &idx(&[4], &[1; 4])].concat()),
+        "",
+    ),
+    ("empty file", || Some(Vec::new()), ""),
+    (
+        "label out of range",
+        || Some(idx(&[4], &[1, 2, 10, 4])),
+        "10",
+    ),
+    ("too few labels", || Some(idx(&[3], &[1, 2, 3])), "3 labels"),
+];
+
 fn main() -> ExitCode {
     let mut trials = Vec::new();
     for source in files_below(&repository().join("examples"), "sac") {
@@ -181,6 +278,17 @@ fn main() -> ExitCode {
             format!("train as in {}", reference.name),
             move || train(&reference),
         ));
+    }
+    for (number, (source, output)) in tour_programs().into_iter().enumerate() {
+        let name = format!("tour program {}", number + 1);
+        trials.push(Trial::test(name, move || {
+            run_tour_program(&source, &output)
+        }));
+    }
+    for (name, labels, word) in BAD_LABELS {
+        trials.push(Trial::test(format!("refuses data: {name}"), move || {
+            refuse_labels(labels(), word)
+        }));
     }
     for command in readme_commands() {
         trials.push(Trial::test(format!("README: ravel {command}"), move || {
