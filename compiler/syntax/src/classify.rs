@@ -138,6 +138,7 @@ pub(crate) fn classify(tokens: &Tokens, names: &TypeNames, reports: &mut Vec<Dia
         at: 0,
         names,
         word_kinds: Vec::new(),
+        relations: vec![false],
         reports,
         out: Classified {
             list: Vec::with_capacity(tokens.list.len()),
@@ -159,6 +160,8 @@ struct Pass<'a> {
     names: &'a TypeNames,
     /// The kind of each bare word that was looked up before, by text.
     word_kinds: Vec<Option<Kind>>,
+    /// Per open bracket, whether a `<` or `<=` stands in it since its last comma or semicolon.
+    relations: Vec<bool>,
     reports: &'a mut Vec<Diagnostic>,
     out: Classified,
 }
@@ -194,15 +197,54 @@ impl Pass<'_> {
     }
 
     fn push(&mut self, token: Token) {
+        match token.kind {
+            Kind::LParen | Kind::LBracket | Kind::LBrace => self.relations.push(false),
+            Kind::RParen | Kind::RBracket | Kind::RBrace if self.relations.len() > 1 => {
+                self.relations.pop();
+            }
+            Kind::Less | Kind::LessEq => self.set_relation(true),
+            Kind::Comma | Kind::Semi => self.set_relation(false),
+            _ => {}
+        }
         self.out.list.push(token);
         self.at += 1;
+    }
+
+    fn set_relation(&mut self, seen: bool) {
+        if let Some(top) = self.relations.last_mut() {
+            *top = seen;
+        }
+    }
+
+    /// `step` and `width` are keywords behind a bound of a generator and free names everywhere else.
+    fn behind_bound(&self) -> bool {
+        let ends_operand = self.out.list.last().is_some_and(|last| {
+            matches!(
+                last.kind,
+                Kind::Id
+                    | Kind::SName
+                    | Kind::Num
+                    | Kind::OtherNum
+                    | Kind::Char
+                    | Kind::True
+                    | Kind::False
+                    | Kind::Dot
+                    | Kind::RParen
+                    | Kind::RBracket
+                    | Kind::RBrace
+            )
+        });
+        ends_operand && self.relations.len() > 1 && self.relations.last() == Some(&true)
     }
 
     /// A keyword, a name, or a name with its module.
     fn word(&mut self, token: Token) {
         let qualified = self.input.get(self.at + 1).is_some_and(|next| next.kind == Kind::ColonColon);
         if !qualified {
-            let kind = self.bare_kind(token.text);
+            let mut kind = self.bare_kind(token.text);
+            if matches!(kind, Kind::Step | Kind::Width) && !self.behind_bound() {
+                kind = Kind::Id;
+            }
             self.push(Token { kind, ..token });
             return;
         }

@@ -17,9 +17,9 @@ pub struct Interface {
     pub module: Option<Ident>,
     /// Whether the header is `class`; its name is then a type too.
     pub is_class: bool,
-    /// Names of typedefs, the class and families that this file defines. A family name never leaves the file.
+    /// Names of typedefs and the class that this file defines.
     pub types: Vec<Ident>,
-    /// The subset of `types` that are families.
+    /// Names of families: types too, but only in this file.
     pub families: Vec<Ident>,
     pub structs: Vec<Ident>,
     /// Operator symbols beyond the built-in ones that this file defines.
@@ -42,7 +42,7 @@ impl Interface {
 
     /// Adds what the file itself defines, and the operators that its symbol sets name.
     pub(crate) fn add_own_names(&self, names: &mut TypeNames) {
-        for ty in &self.types {
+        for ty in self.types.iter().chain(&self.families) {
             names.add_type(None, &ty.name);
         }
         for name in &self.structs {
@@ -284,7 +284,6 @@ impl<'a> Scan<'a> {
             && self.word(self.at + 2) == Some("family")
             && let Some(name) = self.ident(self.at + 3)
         {
-            self.found.types.push(name.clone());
             self.found.families.push(name);
         }
     }

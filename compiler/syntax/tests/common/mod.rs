@@ -98,8 +98,9 @@ impl Library {
             self.add(&load.module.name, &load.symbols, &mut names, &mut HashSet::new());
         }
         for mention in &interface.mentions {
-            for ty in self.modules.get(&*mention.name).into_iter().flat_map(|found| &found.types) {
-                names.add_type(Some(&mention.name), &ty.name);
+            if let Some(found) = self.modules.get(&*mention.name) {
+                found.types.iter().for_each(|ty| names.add_type(Some(&mention.name), &ty.name));
+                found.structs.iter().for_each(|ty| names.add_struct(Some(&mention.name), &ty.name));
             }
             for (module, types) in PUBLIC_TYPES {
                 if module == &*mention.name {
