@@ -73,14 +73,15 @@ impl Lower<'_, '_> {
         let from = self.b.load(Ty::PTR, cell, crate::layout::OFFSET_DATA, Access::ALIGNED);
         let prim = prim_of(elem);
         let lanes = self.lanes(elem);
-        let zero = self.b.i64(0);
-        let (main, one) = (self.b.i64(-i64::from(lanes)), self.b.i64(1));
-        let whole = self.b.binary(ravel_nest::ir::BinOp::And, count, main);
+        let (zero, one) = (self.b.i64(0), self.b.i64(1));
+        let mut loops = vec![(1, zero, count)];
+        if lanes > 1 {
+            let mask = self.b.i64(-i64::from(lanes));
+            let whole = self.b.binary(ravel_nest::ir::BinOp::And, count, mask);
+            loops = vec![(lanes, zero, whole), (1, whole, count)];
+        }
         let arith = self.arith();
-        for (lanes, low, high) in [(lanes, zero, whole), (1, whole, count)] {
-            if lanes == 1 && self.lanes(elem) == 1 && low == zero {
-                continue;
-            }
+        for (lanes, low, high) in loops {
             let step = if lanes == 1 { one } else { self.b.i64(i64::from(lanes)) };
             let (i, _) = self.b.begin_for(low, high, step, &[]);
             let bytes = self.times(i, i64::from(prim.bytes()));

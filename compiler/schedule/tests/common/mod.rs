@@ -1,0 +1,78 @@
+//! Runs a program of WIR text both ways.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ravel_codegen_cranelift::{Jit, capabilities};
+use ravel_interp::Val;
+use ravel_runtime::{natives::table, stats, symbols};
+use ravel_schedule::{Capabilities, Options, Remark, schedule};
+use ravel_source::FileId;
+use ravel_types::{Elem, Scalar};
+
+/// What a compiled run did.
+pub struct Run {
+    pub copies: i64,
+    pub remarks: Vec<Remark>,
+}
+
+/// Runs share the counters of the runtime.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn scalar(elem: Elem, bits: u64) -> Scalar {
+    Scalar::from_bits(elem, bits).expect("entries of these tests give numbers")
+}
+
+fn close(expected: Scalar, found: Scalar) -> bool {
+    match (expected, found) {
+        (Scalar::F64(x), Scalar::F64(y)) => x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-11 * x.abs().max(1e-3),
+        (Scalar::F32(x), Scalar::F32(y)) => x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-4 * x.abs().max(1e-2),
+        (x, y) => x == y,
+    }
+}
+
+/// Checks that the compiled entry gives what the interpreter gives, with vectors and without, and that no array stays behind.
+pub fn same(text: &str) -> Run {
+    let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
+    ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
+    let entry = module.entry.expect("the text has an entry");
+    let elems: Vec<Elem> = module.funcs[entry].results().iter().map(|v| module.funcs[entry].ty(*v).elem).collect();
+    let expected: Vec<Scalar> = ravel_interp::run(&Arc::new(module.clone()), table::find)
+        .expect("the program does not fault")
+        .into_iter()
+        .map(|v| match v {
+            Val::Scalar(s) => s,
+            other => panic!("entries of these tests give scalars, not {other:?}"),
+        })
+        .collect();
+    let host = capabilities().expect("the host is supported");
+    let vectors =
+        Capabilities { vector_bytes: host.vector_bytes, vector_registers: host.vector_registers, has_fma: host.has_fma };
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    stats::enable();
+    let mut last = None;
+    for (target, parallel) in [(Capabilities::SCALAR, false), (vectors, false), (vectors, true)] {
+        let options = Options {
+            unchecked: false,
+            parallel,
+            entry_name: "entry".to_string(),
+            release_globals: true,
+            position: &|span| format!("test:{}", span.start),
+        };
+        let (nest, remarks) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
+        if std::env::var_os("RAVEL_SHOW_NEST").is_some() {
+            eprintln!("{nest}");
+        }
+        let mut jit = Jit::new(symbols::lookup).expect("the host is supported");
+        jit.add(&nest).unwrap_or_else(|e| panic!("{e}\n{nest}"));
+        stats::reset();
+        let words = jit.call("entry", &[]).expect("the entry exists");
+        let counts = stats::snapshot();
+        for (k, (&expected, (&word, &elem))) in expected.iter().zip(words.iter().zip(&elems)).enumerate() {
+            let found = scalar(elem, word);
+            assert!(close(expected, found), "result {k}: {found:?}, the interpreter says {expected:?} ({target:?})\n{nest}");
+        }
+        assert_eq!(counts.live, 0, "arrays left ({target:?})\n{nest}");
+        last = Some(Run { copies: counts.copies, remarks });
+    }
+    last.expect("there are three runs")
+}
