@@ -4,42 +4,65 @@
 
 use std::ffi::CString;
 
-/// The address of a host entry made by [`crate::compile`], valid as long as its JIT module.
+/// A compiled function that the host may call, from any thread and as long as the process lives.
 #[derive(Clone, Copy)]
-pub(crate) struct HostEntry {
-    address: *const u8,
+pub struct Entry {
+    /// `extern "C" fn(*const u64, *mut u64)`.
+    trampoline: *const u8,
+    /// The function itself.
+    function: *const u8,
     n_params: usize,
     n_results: usize,
+    is_program: bool,
 }
 
-// SAFETY: the address points to finished, immutable machine code; sharing it between threads shares nothing that is written.
-unsafe impl Send for HostEntry {}
+// SAFETY: the addresses point to finished, immutable machine code; sharing them between threads shares nothing that is written.
+unsafe impl Send for Entry {}
 // SAFETY: as above.
-unsafe impl Sync for HostEntry {}
+unsafe impl Sync for Entry {}
 
-impl HostEntry {
+/// Describes an entry. `trampoline` is one as [`crate::compile`] makes them for `function`, with `n_params` words in and `n_results` words
+/// out; both are finished by a JIT module whose memory is never freed. `is_program` says that the type is `() -> i32`.
+pub(crate) fn entry(trampoline: *const u8, function: *const u8, n_params: usize, n_results: usize, is_program: bool) -> Entry {
+    Entry { trampoline, function, n_params, n_results, is_program }
+}
+
+impl Entry {
     /// Number of argument words.
-    pub(crate) fn n_params(&self) -> usize {
+    pub fn n_params(&self) -> usize {
         self.n_params
     }
 
-    /// Calls it. `args` must have [`HostEntry::n_params`] words; pointers among them must be what the function expects,
-    /// which the compiler that wrote the function and the caller that reads its type agree on.
-    pub(crate) fn call(&self, args: &[u64]) -> Vec<u64> {
-        assert_eq!(args.len(), self.n_params, "the caller has checked the number of arguments");
+    /// Calls it. Each argument and result is one word: integers and floats in its low bits, pointers as addresses.
+    ///
+    /// Pointers must be what the function expects; whoever reads its type in nest knows.
+    ///
+    /// # Panics
+    /// If the number of arguments is not [`Entry::n_params`].
+    pub fn call(&self, args: &[u64]) -> Vec<u64> {
+        assert_eq!(args.len(), self.n_params, "an entry is called with as many words as it has parameters");
         let mut results = vec![0u64; self.n_results];
         // SAFETY: `entry` asks its only caller, the JIT, for the signature, the numbers of words and that the code lives; the slices
         // have these lengths.
-        let entry: extern "C" fn(*const u64, *mut u64) = unsafe { std::mem::transmute(self.address) };
-        entry(args.as_ptr(), results.as_mut_ptr());
+        let trampoline: extern "C" fn(*const u64, *mut u64) = unsafe { std::mem::transmute(self.trampoline) };
+        trampoline(args.as_ptr(), results.as_mut_ptr());
         results
     }
-}
 
-/// Describes a host entry. `address` is that of a trampoline as [`crate::compile`] makes them, finished by a JIT module whose
-/// memory is never freed; it reads `n_params` words and writes `n_results` words.
-pub(crate) fn entry(address: *const u8, n_params: usize, n_results: usize) -> HostEntry {
-    HostEntry { address, n_params, n_results }
+    /// Runs it as the whole program on the runtime's main thread and returns its status after flushing all output. A fault ends the process.
+    ///
+    /// Nothing if its type is not `() -> i32`.
+    pub fn run_program(&self) -> Option<i32> {
+        if !self.is_program {
+            return None;
+        }
+        // SAFETY: the function has this type, and nest that verifies obeys the runtime's interface.
+        let status = unsafe {
+            let function: unsafe extern "C" fn() -> i32 = std::mem::transmute(self.function);
+            ravel_runtime::start::run_program(function)
+        };
+        Some(status)
+    }
 }
 
 /// The address of a symbol of this process or its C library.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::FuncId as LinkerFuncId;
-use ravel_nest::ir::Module;
+use ravel_nest::ir::{Module, Ty};
 
 use crate::compile::define_functions;
-use crate::host::{self, HostEntry};
+use crate::host::{self, Entry};
 use crate::plan::Plan;
 use crate::target::{CodeModel, Target};
 use crate::{EmitError, check};
@@ -28,11 +28,19 @@ pub struct Jit {
     module: JITModule,
     lookup: Arc<SymbolLookup>,
     globals: HashSet<String>,
-    entries: HashMap<String, HostEntry>,
+    entries: HashMap<String, Entry>,
     n_modules: usize,
 }
 
 impl Jit {
+    /// A session for this machine that can call the runtime in this process.
+    ///
+    /// # Errors
+    /// The host is not supported.
+    pub fn with_runtime() -> Result<Jit, EmitError> {
+        Jit::new(ravel_runtime::symbols::lookup)
+    }
+
     /// A session for this machine. `lookup` knows the runtime; the C library is found without it.
     ///
     /// # Errors
@@ -67,9 +75,12 @@ impl Jit {
         define_functions(&plan, &mut self.module)?;
         self.module.finalize_definitions()?;
         for &(func, trampoline) in &plan.trampolines {
+            let address = |id| self.module.get_finalized_function(LinkerFuncId::from_u32(id));
+            let (trampoline, function) = (address(trampoline), address(plan.funcs[func]));
             let func = &module.funcs[func];
-            let address = self.module.get_finalized_function(LinkerFuncId::from_u32(trampoline));
-            let entry = host::entry(address, func.param_types().count(), func.results.len());
+            let n_params = func.param_types().count();
+            let is_program = n_params == 0 && func.results == [Ty::I32];
+            let entry = host::entry(trampoline, function, n_params, func.results.len(), is_program);
             self.entries.insert(func.name.clone(), entry);
         }
         Ok(())
@@ -80,27 +91,28 @@ impl Jit {
     /// # Errors
     /// There is no such entry, or it takes another number of arguments.
     pub fn call(&self, name: &str, args: &[u64]) -> Result<Vec<u64>, EmitError> {
-        match self.entries.get(name) {
-            Some(entry) if entry.n_params() == args.len() => Ok(entry.call(args)),
-            Some(entry) => {
-                Err(EmitError::ArgumentCount { func: name.to_string(), wanted: entry.n_params(), given: args.len() })
-            }
-            None => Err(EmitError::NoEntry { name: name.to_string() }),
+        let entry = self.entry(name)?;
+        if entry.n_params() != args.len() {
+            return Err(EmitError::ArgumentCount { func: name.to_string(), wanted: entry.n_params(), given: args.len() });
         }
+        Ok(entry.call(args))
     }
 
-    /// Calls the entry `name`, which takes nothing, and returns its `i32` result, or 0 if it has none.
+    /// The entry `name`, for calls that outlive this borrow or happen on another thread.
     ///
     /// # Errors
-    /// As [`Jit::call`].
-    pub fn run_main(&self, name: &str) -> Result<i32, EmitError> {
-        let results = self.call(name, &[])?;
-        Ok(results.first().map_or(0, |&word| word as i32))
+    /// There is no such entry.
+    pub fn entry(&self, name: &str) -> Result<Entry, EmitError> {
+        self.entries.get(name).copied().ok_or_else(|| EmitError::NoEntry { name: name.to_string() })
     }
 
-    /// Does the session have an entry of this name?
-    pub fn has_entry(&self, name: &str) -> bool {
-        self.entries.contains_key(name)
+    /// Runs the entry `name`, of type `() -> i32`, as the whole program; see [`Entry::run_program`].
+    ///
+    /// # Errors
+    /// There is no such entry, or it has another type.
+    pub fn run_program(&self, name: &str) -> Result<i32, EmitError> {
+        let no_entry = || EmitError::NoEntry { name: name.to_string() };
+        self.entry(name)?.run_program().ok_or_else(no_entry)
     }
 }
 

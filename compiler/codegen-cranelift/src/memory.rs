@@ -3,13 +3,11 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AtomicRmwOp, InstBuilder, MemFlagsData, types};
 use ravel_nest::ir::{Access, Op, Sharing, Ty, Value};
+use ravel_runtime::abi::OFFSET_RC;
 
 use crate::plan::Runtime;
 use crate::translate::Translator;
 use crate::types::{Pieces, live_lanes, piece_count, piece_type};
-
-/// Byte offset of the reference count in an array object; part of the runtime's binary interface.
-const OFFSET_RC: i32 = 0;
 
 fn flags(access: Access) -> MemFlagsData {
     let mut flags = MemFlagsData::new().with_notrap();

@@ -8,7 +8,8 @@ use cranelift_codegen::Context;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId as LinkerFuncId, Linkage, Module as Linker};
 use cranelift_object::{ObjectBuilder, ObjectModule};
-use ravel_nest::ir::Module;
+use ravel_nest::ir::{Func, Module, Ty};
+use ravel_runtime::abi::symbols;
 
 use crate::compile::define_functions;
 use crate::plan::{FUNCTIONS, Plan};
@@ -16,11 +17,11 @@ use crate::target::{CodeModel, Target};
 use crate::{EmitError, check};
 
 /// Compiles a module to an object file. If `entry` names a function of type `() -> i32`, the object has a C `main(argc, argv)`
-/// that calls `start(argc, argv, entry)` and returns its result.
+/// that starts the runtime with it.
 ///
 /// # Errors
 /// The module is not well formed, has no such entry, or exceeds a limit of Cranelift.
-pub fn emit_object(module: &Module, entry: Option<&str>, start: &str) -> Result<Vec<u8>, EmitError> {
+pub fn emit_object(module: &Module, entry: Option<&str>) -> Result<Vec<u8>, EmitError> {
     check(module)?;
     let target = Target::host(CodeModel::Object)?;
     let builder = ObjectBuilder::new(target.keep.clone(), "ravel", cranelift_module::default_libcall_names())?;
@@ -29,21 +30,26 @@ pub fn emit_object(module: &Module, entry: Option<&str>, start: &str) -> Result<
     plan.define_data(&mut linker, &mut HashSet::new())?;
     define_functions(&plan, &mut linker)?;
     if let Some(entry) = entry {
-        let func = module.find(entry).ok_or_else(|| EmitError::NoEntry { name: entry.to_string() })?;
-        define_main(&plan, &mut linker, plan.funcs[func], start)?;
+        let func = module.find(entry).filter(|&func| is_program(&module.funcs[func]));
+        let func = func.ok_or_else(|| EmitError::NoEntry { name: entry.to_string() })?;
+        define_main(&plan, &mut linker, plan.funcs[func])?;
     }
     linker.finish().emit().map_err(|error| EmitError::Linker(error.to_string()))
 }
 
+fn is_program(func: &Func) -> bool {
+    func.param_types().count() == 0 && func.results == [Ty::I32]
+}
+
 /// The C entry point.
-fn define_main(plan: &Plan<'_>, linker: &mut ObjectModule, entry: u32, start: &str) -> Result<(), EmitError> {
+fn define_main(plan: &Plan<'_>, linker: &mut ObjectModule, entry: u32) -> Result<(), EmitError> {
     let mut sig = Signature::new(plan.call_conv);
     sig.params = vec![AbiParam::new(types::I32), AbiParam::new(types::I64)];
     sig.returns = vec![AbiParam::new(types::I32)];
     let main = linker.declare_function("main", Linkage::Export, &sig)?;
     let mut start_sig = sig.clone();
     start_sig.params.push(AbiParam::new(types::I64));
-    let start = linker.declare_function(start, Linkage::Import, &start_sig)?;
+    let start = linker.declare_function(symbols::MAIN_START, Linkage::Import, &start_sig)?;
 
     let mut context = Context::for_function(Function::with_name_signature(UserFuncName::user(FUNCTIONS, main.as_u32()), sig));
     let mut builder_context = FunctionBuilderContext::new();

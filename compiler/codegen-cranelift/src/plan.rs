@@ -11,6 +11,7 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use cranelift_module::{DataDescription, FuncOrDataId, Linkage, Module as Linker};
 use ravel_nest::captures::captures;
 use ravel_nest::ir::{DataId, ExternId, Func, FuncId, GlobalId, MathOp, Module, Op, Prim, Region, Signature, Ty, Value, Visibility};
+use ravel_runtime::abi::symbols;
 
 use crate::EmitError;
 use crate::target::Target;
@@ -29,8 +30,8 @@ impl Runtime {
     /// The linker symbol.
     pub fn symbol(self) -> &'static str {
         match self {
-            Runtime::Free => "ravel_free",
-            Runtime::Parallel => "ravel_parallel",
+            Runtime::Free => symbols::FREE,
+            Runtime::Parallel => symbols::PARALLEL,
         }
     }
 

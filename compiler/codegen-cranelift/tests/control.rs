@@ -342,10 +342,45 @@ fn objects_have_a_main_and_are_elf() {
     let status = b.i32(3);
     b.ret(&[status]);
     module.add(b.finish());
-    let object = emit_object(&module, Some("main"), "ravel_main_start").expect("the module is valid");
+    let object = emit_object(&module, Some("main")).expect("the module is valid");
     let has = |name: &[u8]| object.windows(name.len()).any(|window| window == name);
     assert!(has(b"ravel_main_start") && has(b"ravel.main"));
-    assert_eq!(emit_object(&module, Some("other"), "s"), Err(EmitError::NoEntry { name: "other".to_string() }));
+    assert_eq!(emit_object(&module, Some("other")), Err(EmitError::NoEntry { name: "other".to_string() }));
+}
+
+#[test]
+fn programs_run_on_the_runtime_with_one_and_two_threads() {
+    // sum over chunks of 1000: partial sums by chunk, then in order; the status is the sum modulo 100.
+    let mut module = Module::new();
+    let (mut b, _) = entry("main", &[], &[Ty::I32]);
+    let (n, chunk, one, eight, zero) = (b.i64(100_000), b.i64(1000), b.i64(1), b.i64(8), b.i64(0));
+    let partial = b.stack_slot(800, 8);
+    let (lo, hi, _) = b.begin_parfor(n, chunk);
+    let (i, sums) = b.begin_for(lo, hi, one, &[zero]);
+    let sum = b.add(sums[0], i);
+    let sums = b.end_for(&[sum]);
+    let at = b.binary(BinOp::UDiv, lo, chunk);
+    let at = b.mul(at, eight);
+    let place = b.ptr_add(partial, at);
+    b.store(sums[0], place, 0, Access::ALIGNED);
+    b.end_parfor();
+    let end = b.i64(800);
+    let (at, sums) = b.begin_for(zero, end, eight, &[zero]);
+    let place = b.ptr_add(partial, at);
+    let part = b.load(Ty::I64, place, 0, Access::ALIGNED);
+    let sum = b.add(sums[0], part);
+    let sums = b.end_for(&[sum]);
+    let modulus = b.i64(9973);
+    let rest = b.binary(BinOp::SRem, sums[0], modulus);
+    let status = b.convert(ravel_nest::ir::ConvOp::Narrow, rest, Prim::I32);
+    b.ret(&[status]);
+    module.add(b.finish());
+    let mut session = Jit::with_runtime().expect("the host is supported");
+    session.add(&module).expect("the module is valid");
+    for threads in [1, 2] {
+        ravel_runtime::pool::set_threads(threads);
+        assert_eq!(session.run_program("main"), Ok((4_999_950_000i64 % 9973) as i32));
+    }
 }
 
 #[test]
