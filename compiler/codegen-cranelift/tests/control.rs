@@ -336,16 +336,44 @@ fn faulting_branches_leave_the_other_branch_alone() {
 }
 
 #[test]
-fn objects_have_a_main_and_are_elf() {
+fn objects_link_with_cc_and_run() {
     let mut module = Module::new();
+    let puts = module.extern_func("puts", &[Ty::PTR.into()], Some(Ty::I32));
+    let text = module.c_string("hello");
+    let address = module.data.push(Data {
+        bytes: vec![0; 8],
+        align: 8,
+        writable: false,
+        relocs: vec![Reloc { at: 0, target: text, addend: 1 }],
+    });
+    let state = module.global("state", Ty::I64);
     let (mut b, _) = FuncBuilder::new("main", &[], &[Ty::I32]);
-    let status = b.i32(3);
+    let pointer = b.data_addr(address);
+    let text = b.load(Ty::PTR, pointer, 0, Access::ALIGNED);
+    b.call_extern(puts, &[text], Some(Ty::I32));
+    let three = b.i64(3);
+    let place = b.global_addr(state);
+    b.store(three, place, 0, Access::ALIGNED);
+    let status = b.load(Ty::I32, place, 0, Access::ALIGNED);
     b.ret(&[status]);
     module.add(b.finish());
-    let object = emit_object(&module, Some("main")).expect("the module is valid");
-    let has = |name: &[u8]| object.windows(name.len()).any(|window| window == name);
-    assert!(has(b"ravel_main_start") && has(b"ravel.main"));
     assert_eq!(emit_object(&module, Some("other")), Err(EmitError::NoEntry { name: "other".to_string() }));
+
+    let object = emit_object(&module, Some("main")).expect("the module is valid");
+    let folder = std::env::temp_dir().join(format!("ravel-object-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
+    let path = |name: &str| folder.join(name);
+    std::fs::write(path("program.o"), object).expect("the temporary folder is writable");
+    let start = "int ravel_main_start(int argc, char **argv, int (*entry)(void)) { (void)argv; return entry() + 10 * argc; }";
+    std::fs::write(path("start.c"), start).expect("the temporary folder is writable");
+    let linked = std::process::Command::new("cc")
+        .args([path("program.o"), path("start.c"), "-o".into(), path("program")])
+        .output()
+        .expect("a C compiler is installed");
+    assert!(linked.status.success() && linked.stderr.is_empty(), "{}", String::from_utf8_lossy(&linked.stderr));
+    let run = std::process::Command::new(path("program")).arg("x").output().expect("the program was linked");
+    assert_eq!((run.status.code(), run.stdout.as_slice()), (Some(23), b"ello\n".as_slice()));
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
 }
 
 #[test]
