@@ -1,1 +1,85 @@
-//! Placeholder.
+//! The reference interpreter of WIR: slow, obviously right, the oracle of every other way to run a program.
+//!
+//! It follows the semantics in the header of [`ravel_wir`] to the letter: with-loops run in row-major order, folds in order.
+//! It trusts no earlier stage: indices, cell shapes and the disjointness of partitions are verified although checks stand
+//! before them, and a violation is a [`RunError::Internal`]. An `update` of an array that nobody else holds and nothing
+//! reads later happens in place, so that loops over `a[i] = e` are linear.
+#![forbid(unsafe_code)]
+
+mod array;
+mod dynamic;
+mod eval;
+mod last_use;
+mod natives;
+mod with_loop;
+
+pub use array::{Arr, Val};
+
+use ravel_runtime::fault::{Ending, Fault, Report};
+use ravel_runtime::natives::Native;
+use ravel_runtime::stack;
+use ravel_source::Span;
+use ravel_wir::{FuncId, Module};
+use std::sync::Arc;
+
+/// Finds a native by its symbol.
+pub type Natives = fn(&str) -> Option<&'static Native>;
+
+/// Why a run ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// The program faulted, or called `exit`.
+    Fault(FaultReport),
+    /// The IR broke its own rules: a bug in the compiler.
+    Internal { span: Span, function: String, problem: String },
+    /// A function that the interpreter cannot call: it is not in the runtime.
+    NoSuchNative { span: Span, symbol: String },
+    /// The thread that runs the program could not be started.
+    NoThread(String),
+}
+
+/// A fault and where it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultReport {
+    pub span: Span,
+    /// The SaC function.
+    pub function: String,
+    pub fault: Fault,
+}
+
+impl FaultReport {
+    /// The report of the runtime, whose text compiled programs print; `position` describes [`FaultReport::span`].
+    pub fn to_report(&self, position: &str) -> Report {
+        Report::new(Some(&format!("{position} in {}", self.function)), self.fault.clone())
+    }
+
+    /// The status the program ends with.
+    pub fn status(&self) -> i32 {
+        match self.fault.ending {
+            Ending::Error => 1,
+            Ending::User { status } | Ending::Exit { status } => status,
+        }
+    }
+}
+
+/// Runs the module's entry, which takes nothing, and gives its results.
+///
+/// # Errors
+/// See [`RunError`]; `exit` is among the faults.
+pub fn run(module: &Arc<Module>, natives: Natives) -> Result<Vec<Val>, RunError> {
+    match module.entry {
+        Some(entry) => run_func(module, natives, entry, Vec::new()),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Runs one function on a thread with a large stack.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run_func(module: &Arc<Module>, natives: Natives, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
+    let module = module.clone();
+    let work = move || eval::Machine::new(&module, natives).call_entry(func, args);
+    let thread = stack::spawn("ravel-interp", stack::MAIN_STACK, work).map_err(|e| RunError::NoThread(e.to_string()))?;
+    thread.join().unwrap_or_else(|_| Err(RunError::NoThread("the interpreter's thread panicked".to_string())))
+}

@@ -1,1 +1,18 @@
-//! Placeholder.
+//! The optimiser: passes from WIR to WIR, one file each, and the order in which they run.
+//!
+//! [`optimize`] is what the driver calls; [`run_passes`] runs any chain, for tests and the command line. Every pass leaves
+//! verified WIR behind, which debug builds check after each of them.
+#![forbid(unsafe_code)]
+
+mod cse;
+mod dce;
+mod edit;
+mod inline;
+mod pass;
+mod pipeline;
+mod simplify;
+mod stats;
+
+pub use pass::{Context, Outcome, Pass, Remark, Run};
+pub use pipeline::{Level, PASSES, PassError, optimize, run_passes};
+pub use stats::{Stats, stats};

@@ -1,0 +1,78 @@
+//! Operations that check rank and shape at run time.
+
+use crate::array::{Arr, Val};
+use crate::eval::{boxed, position};
+use ravel_runtime::buffer::count_of;
+use ravel_runtime::fault::{self, Fault};
+use ravel_types::{Shape, Ty};
+use std::sync::Arc;
+
+/// The array behind a value; a scalar counts as an array of rank 0.
+fn array_of(val: &Val) -> Arc<Arr> {
+    match boxed(val.clone()) {
+        Val::Array(a) => a,
+        Val::Scalar(_) | Val::Handle(_) => unreachable!("boxed() gives arrays"),
+    }
+}
+
+fn place(array: &Arr, index: &[i64]) -> Result<(usize, usize), Fault> {
+    if index.len() > array.shape.len() {
+        return Err(Fault::new(fault::rank_message("selection", index.len() as i64, array.shape.len() as i64)));
+    }
+    position(array, index).map(|(at, count, _)| (at, count)).map_err(Fault::new)
+}
+
+pub fn select(array: &Val, index: &[i64], ty: &Ty) -> Result<Val, Fault> {
+    let array = array_of(array);
+    let (at, count) = place(&array, index)?;
+    let cell = array.slice(at, count, array.shape[index.len()..].to_vec());
+    narrow(Val::Array(Arc::new(cell)), ty)
+}
+
+pub fn update(array: Val, index: &[i64], value: &Val) -> Result<Val, Fault> {
+    let Val::Array(mut array) = boxed(array) else { unreachable!("boxed() gives arrays") };
+    let (at, _) = place(&array, index)?;
+    let expected = &array.shape[index.len()..];
+    if value.shape() != expected {
+        return Err(Fault::new(fault::shape_message("modarray", expected, value.shape())));
+    }
+    Arc::make_mut(&mut array).put(at, value);
+    Ok(Val::Array(array))
+}
+
+pub fn reshape(array: &Val, shape: &[i64], ty: &Ty) -> Result<Val, Fault> {
+    let array = array_of(array);
+    let count = count_of(shape)?;
+    if count != array.count() as i64 {
+        return Err(Fault::new(fault::reshape_message(array.count() as i64, count)));
+    }
+    narrow(Val::Array(Arc::new(array.slice(0, array.count(), shape.to_vec()))), ty)
+}
+
+/// The value at a more specific type.
+pub fn narrow(val: Val, ty: &Ty) -> Result<Val, Fault> {
+    let Shape::Known(extents) = &ty.shape else { return Ok(boxed(val)) };
+    let shape = val.shape();
+    let fits = shape.len() == extents.len()
+        && extents.iter().zip(shape).all(|(e, n)| e.as_const().is_none_or(|c| i64::from(c) == *n));
+    if !fits {
+        return Err(Fault::new(fault::conformity_message(&source_type(ty), shape)));
+    }
+    Ok(match &val {
+        Val::Array(a) if extents.is_empty() => a.element(0),
+        _ => val,
+    })
+}
+
+/// A type as a SaC programmer writes it: `double[3,.]`.
+fn source_type(ty: &Ty) -> String {
+    let name = ravel_types::Basic::ALL.into_iter().find(|b| b.elem() == ty.elem).map_or("object", |b| b.name());
+    match ty.shape.extents() {
+        None => format!("{name}[*]"),
+        Some([]) => name.to_string(),
+        Some(extents) => {
+            let axes: Vec<String> = extents.iter().map(|e| e.as_const().map_or(".".to_string(), |c| c.to_string())).collect();
+            format!("{name}[{}]", axes.join(","))
+        }
+    }
+}

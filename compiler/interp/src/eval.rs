@@ -1,0 +1,437 @@
+//! Functions, regions and all instructions but with-loops.
+
+use crate::array::{Arr, Data, Val};
+use crate::dynamic;
+use crate::last_use::{LastUses, last_uses};
+use crate::{FaultReport, Natives, RunError};
+use ravel_runtime::buffer::count_of;
+use ravel_runtime::fault::{self, Fault as RunFault};
+use ravel_source::Span;
+use ravel_types::{Elem, EvalFault, Scalar, Shape, Ty, eval_bin, eval_convert, eval_un};
+use ravel_wir::{Fault, Func, FuncId, GlobalId, Inst, Module, Op, Region, Value};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Errors are boxed: the interpreter's own stack frames should stay small.
+pub type Run<T> = Result<T, Box<RunError>>;
+
+/// How much of the thread's stack a program may use.
+const MAX_STACK: usize = ravel_runtime::stack::MAIN_STACK / 8 * 7;
+
+/// The state of a run.
+pub struct Machine<'m> {
+    pub module: &'m Module,
+    pub natives: Natives,
+    globals: Vec<Val>,
+    last_uses: Vec<Option<Rc<LastUses>>>,
+    stack_base: usize,
+}
+
+/// One call.
+pub struct Frame<'m> {
+    pub func: &'m Func,
+    uses: Rc<LastUses>,
+    values: Vec<Option<Val>>,
+}
+
+impl<'m> Machine<'m> {
+    pub fn new(module: &'m Module, natives: Natives) -> Machine<'m> {
+        let globals = module.globals.values().map(|g| null_of(&g.ty)).collect();
+        Machine { module, natives, globals, last_uses: vec![None; module.funcs.len()], stack_base: stack_address() }
+    }
+
+    /// The outermost call.
+    pub fn call_entry(&mut self, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
+        self.call(func, args).map_err(|e| *e)
+    }
+
+    fn call(&mut self, id: FuncId, args: Vec<Val>) -> Run<Vec<Val>> {
+        let module = self.module;
+        let func = &module.funcs[id];
+        let uses = self.last_uses[id.as_u32() as usize].get_or_insert_with(|| Rc::new(last_uses(func))).clone();
+        let mut frame = Frame { func, uses, values: vec![None; func.values.len()] };
+        if self.stack_base.abs_diff(stack_address()) > MAX_STACK {
+            return Err(frame.fault(func.span, RunFault::new("the recursion is too deep: the stack is exhausted")));
+        }
+        self.region(&mut frame, func.body, args)
+    }
+
+    /// Runs a region with the given values as parameters.
+    pub fn region(&mut self, frame: &mut Frame<'m>, region: Region, params: Vec<Val>) -> Run<Vec<Val>> {
+        let func = frame.func;
+        let data = &func.regions[region];
+        for (param, val) in data.params.iter().zip(params) {
+            frame.values[index(*param)] = Some(val);
+        }
+        for &inst in &data.insts {
+            self.inst(frame, inst)?;
+        }
+        let uses = frame.uses.clone();
+        data.yields.iter().map(|v| frame.read(*v, &uses.at_yield[region], func.span)).collect()
+    }
+
+    fn inst(&mut self, frame: &mut Frame<'m>, inst: Inst) -> Run<()> {
+        let func = frame.func;
+        let data = &func.insts[inst];
+        let results = match &data.op {
+            Op::If { cond, then, els } => {
+                let branch = if frame.cond(*cond, data.span)? { *then } else { *els };
+                self.region(frame, branch, Vec::new())?
+            }
+            Op::Loop { init, body } => {
+                let mut state = frame.read_all(inst, init)?;
+                loop {
+                    let mut next = self.region(frame, *body, state)?;
+                    let go_on = if next.is_empty() { None } else { Some(next.remove(0)) };
+                    state = next;
+                    match go_on {
+                        Some(Val::Scalar(Scalar::Bool(true))) => {}
+                        Some(Val::Scalar(Scalar::Bool(false))) => break state,
+                        _ => return Err(frame.internal(data.span, "a loop body yields no condition")),
+                    }
+                }
+            }
+            Op::With(with) => self.with_loop(frame, inst, with)?,
+            Op::Call { func: callee, args } => {
+                let args = frame.read_all(inst, args)?;
+                self.call(*callee, args)?
+            }
+            Op::Native { symbol, args, fixed, .. } => {
+                let args = frame.read_all(inst, args)?;
+                let types: Vec<Ty> = data.results.iter().map(|v| func.ty(*v).clone()).collect();
+                let Some(native) = (self.natives)(symbol) else {
+                    return Err(Box::new(RunError::NoSuchNative { span: data.span, symbol: symbol.to_string() }));
+                };
+                crate::natives::call(native, args, *fixed, &types).map_err(|fault| frame.fault(data.span, fault))?
+            }
+            Op::GlobalGet(global) => vec![self.globals[global_index(*global)].clone()],
+            Op::GlobalSet(global, value) => {
+                self.globals[global_index(*global)] = frame.get(*value, data.span)?;
+                Vec::new()
+            }
+            Op::Check { cond, fault } => {
+                if !frame.cond(*cond, data.span)? {
+                    let fault = frame.check_fault(fault, data.span)?;
+                    return Err(frame.fault(data.span, fault));
+                }
+                Vec::new()
+            }
+            op => vec![frame.simple(inst, op)?],
+        };
+        if results.len() != data.results.len() {
+            return Err(frame.internal(data.span, "wrong number of results"));
+        }
+        for (value, val) in data.results.iter().zip(results) {
+            frame.define(*value, val, data.span)?;
+        }
+        Ok(())
+    }
+}
+
+impl<'m> Frame<'m> {
+    pub fn fault(&self, span: Span, fault: RunFault) -> Box<RunError> {
+        Box::new(RunError::Fault(FaultReport { span, function: self.func.name.clone(), fault }))
+    }
+
+    pub fn internal(&self, span: Span, problem: impl Into<String>) -> Box<RunError> {
+        Box::new(RunError::Internal { span, function: self.func.name.clone(), problem: problem.into() })
+    }
+
+    /// Sets a value after a look at its type.
+    fn define(&mut self, value: Value, val: Val, span: Span) -> Run<()> {
+        let ty = self.func.ty(value);
+        let fits = val.elem() == ty.elem
+            && match (&ty.shape, &val) {
+                (Shape::Unknown, Val::Array(_)) => true,
+                (Shape::Unknown, _) => false,
+                (Shape::Known(e), Val::Array(a)) => {
+                    !e.is_empty()
+                        && a.shape.len() == e.len()
+                        && e.iter().zip(&a.shape).all(|(e, n)| e.as_const().is_none_or(|c| i64::from(c) == *n))
+                }
+                (Shape::Known(e), _) => e.is_empty(),
+            };
+        if !fits {
+            return Err(self.internal(span, format!("{value} should be {ty} but has shape {:?} of {}", val.shape(), val.elem())));
+        }
+        self.values[index(value)] = Some(val);
+        Ok(())
+    }
+
+    pub fn get(&self, value: Value, span: Span) -> Run<Val> {
+        match &self.values[index(value)] {
+            Some(val) => Ok(val.clone()),
+            None => Err(self.internal(span, format!("{value} has no value"))),
+        }
+    }
+
+    /// The value, handed over if it is among `last`.
+    fn read(&mut self, value: Value, last: &[Value], span: Span) -> Run<Val> {
+        let taken = if last.contains(&value) { self.values[index(value)].take() } else { None };
+        match taken {
+            Some(val) => Ok(val),
+            None => self.get(value, span),
+        }
+    }
+
+    /// Operands of `inst`, each handed over if this is its last use.
+    fn read_all(&mut self, inst: Inst, values: &[Value]) -> Run<Vec<Val>> {
+        let uses = self.uses.clone();
+        let span = self.func.insts[inst].span;
+        values.iter().map(|v| self.read(*v, &uses.at_inst[inst], span)).collect()
+    }
+
+    pub fn cond(&self, value: Value, span: Span) -> Run<bool> {
+        match &self.values[index(value)] {
+            Some(Val::Scalar(Scalar::Bool(b))) => Ok(*b),
+            _ => Err(self.internal(span, format!("{value} is no condition"))),
+        }
+    }
+
+    pub fn int(&self, value: Value, span: Span) -> Run<i64> {
+        match &self.values[index(value)] {
+            Some(Val::Scalar(Scalar::I32(v))) => Ok(i64::from(*v)),
+            _ => Err(self.internal(span, format!("{value} is no i32"))),
+        }
+    }
+
+    pub fn ints(&self, values: &[Value], span: Span) -> Run<Vec<i64>> {
+        values.iter().map(|v| self.int(*v, span)).collect()
+    }
+
+    fn scalar(&self, value: Value, span: Span) -> Run<Scalar> {
+        match &self.values[index(value)] {
+            Some(Val::Scalar(s)) => Ok(*s),
+            _ => Err(self.internal(span, format!("{value} is no scalar"))),
+        }
+    }
+
+    fn array(&self, value: Value, span: Span) -> Run<Arc<Arr>> {
+        match &self.values[index(value)] {
+            Some(Val::Array(a)) => Ok(a.clone()),
+            _ => Err(self.internal(span, format!("{value} is no array"))),
+        }
+    }
+
+    /// An index or shape vector.
+    pub fn vector(&self, value: Value, span: Span) -> Run<Vec<i64>> {
+        let ints = self.get(value, span)?.scalars().and_then(|v| v.into_iter().map(Scalar::as_i64).collect());
+        ints.ok_or_else(|| self.internal(span, format!("{value} is no index vector")))
+    }
+
+    fn check_fault(&self, fault: &Fault, span: Span) -> Run<RunFault> {
+        Ok(match fault {
+            Fault::Index { index, extent, axis } => {
+                RunFault::new(fault::index_message(self.int(*index, span)?, i64::from(*axis), self.int(*extent, span)?))
+            }
+            Fault::Shape { left, right, axis, what } => {
+                let (expected, found) = (self.int(*left, span)?, self.int(*right, span)?);
+                RunFault::new(fault::extent_message(what, i64::from(*axis), expected, found))
+            }
+            Fault::Division => RunFault::new(fault::DIVISION_MESSAGE),
+            Fault::Message { text, operands } => {
+                let mut message = text.to_string();
+                for (i, operand) in operands.iter().enumerate() {
+                    let separator = if i == 0 { " " } else { ", " };
+                    message.push_str(&format!("{separator}{}", self.scalar(*operand, span)?));
+                }
+                RunFault::new(message)
+            }
+        })
+    }
+
+    fn evaluated(&self, result: Result<Scalar, EvalFault>, span: Span) -> Run<Val> {
+        match result {
+            Ok(s) => Ok(Val::Scalar(s)),
+            Err(EvalFault::DivisionByZero) => Err(self.internal(span, "a division by zero that no check stopped")),
+            Err(EvalFault::Undefined) => Err(self.internal(span, "an operation on the wrong types")),
+        }
+    }
+
+    /// Instructions with one result that neither branch nor touch the machine.
+    fn simple(&mut self, inst: Inst, op: &Op) -> Run<Val> {
+        let func = self.func;
+        let span = func.insts[inst].span;
+        let ty = func.insts[inst].results.first().map(|v| func.ty(*v)).cloned();
+        let ty = ty.ok_or_else(|| self.internal(span, "no result"))?;
+        let elem = ty.elem;
+        Ok(match op {
+            Op::Const(value) => Val::Scalar(*value),
+            Op::Str(text) => {
+                let object = ravel_runtime::array::Array::string(text.as_bytes()).map_err(|f| self.fault(span, f))?;
+                Val::Handle(Some(object))
+            }
+            Op::ConstArray(data) => {
+                let shape = ty.shape.constants().unwrap_or_default().into_iter().map(i64::from).collect();
+                Val::Array(Arc::new(Arr::from_scalars(elem, shape, &data.values)))
+            }
+            Op::Un(op, a) => self.evaluated(eval_un(*op, self.scalar(*a, span)?), span)?,
+            Op::Bin(op, a, b) => self.evaluated(eval_bin(*op, self.scalar(*a, span)?, self.scalar(*b, span)?), span)?,
+            Op::Convert(a) => match eval_convert(self.scalar(*a, span)?, elem) {
+                Some(s) => Val::Scalar(s),
+                None => return Err(self.internal(span, "no such conversion")),
+            },
+            Op::Select { cond, then, els } => {
+                let chosen = if self.cond(*cond, span)? { then } else { els };
+                self.get(*chosen, span)?
+            }
+            Op::Extent { array, axis } => match self.get(*array, span)?.shape().get(*axis as usize) {
+                Some(n) => int_val(*n),
+                None => return Err(self.internal(span, "no such axis")),
+            },
+            Op::Rank(a) => int_val(self.get(*a, span)?.shape().len() as i64),
+            Op::ShapeVec(a) => int_vector(self.get(*a, span)?.shape()),
+            Op::Sel { array, index } => {
+                let (array, index) = (self.array(*array, span)?, self.ints(index, span)?);
+                let (at, cell, _) = position(&array, &index).map_err(|m| self.internal(span, m))?;
+                cell_at(&array, at, cell, &ty)
+            }
+            Op::SelDyn { array, index } => {
+                let array = self.get(*array, span)?;
+                let index = self.vector(*index, span)?;
+                dynamic::select(&array, &index, &ty).map_err(|f| self.fault(span, f))?
+            }
+            Op::Array(cells) => {
+                let shape = ty.shape.constants().unwrap_or_default();
+                let lead = ty.rank().unwrap_or(0) - cells.first().map_or(0, |c| func.ty(*c).rank().unwrap_or(0));
+                let cells: Vec<Val> = cells.iter().map(|c| self.get(*c, span)).collect::<Run<_>>()?;
+                let mut full: Vec<i64> = match cells.first() {
+                    // Only the leading axes need constant extents.
+                    Some(_) => leading_constants(&ty, lead),
+                    None => shape.into_iter().map(i64::from).collect(),
+                };
+                let cell_shape = cells.first().map_or(&[][..], Val::shape).to_vec();
+                if cells.iter().any(|c| c.shape() != cell_shape) {
+                    return Err(self.internal(span, "the cells of an array differ in shape"));
+                }
+                if !cells.is_empty() {
+                    full.extend(&cell_shape);
+                }
+                let size = cells.first().map_or(0, Val::count);
+                let mut arr = Arr::zeros(elem, full, size * cells.len());
+                for (i, cell) in cells.iter().enumerate() {
+                    arr.put(i * size, cell);
+                }
+                Val::Array(Arc::new(arr))
+            }
+            Op::Reshape { array, shape } => {
+                let shape = self.ints(shape, span)?;
+                let array = self.array(*array, span)?;
+                match count_of(&shape) {
+                    Ok(n) if n as usize == array.count() => Val::Array(Arc::new(array.slice(0, array.count(), shape))),
+                    _ => return Err(self.internal(span, "a reshape to another count")),
+                }
+            }
+            Op::ReshapeDyn { array, shape } => {
+                let (array, shape) = (self.get(*array, span)?, self.vector(*shape, span)?);
+                dynamic::reshape(&array, &shape, &ty).map_err(|f| self.fault(span, f))?
+            }
+            Op::Update { array, index, value } => {
+                let index = self.ints(index, span)?;
+                let value = self.get(*value, span)?;
+                let uses = self.uses.clone();
+                let Val::Array(mut array) = self.read(*array, &uses.at_inst[inst], span)? else {
+                    return Err(self.internal(span, "an update of no array"));
+                };
+                let (at, cell, rank) = position(&array, &index).map_err(|m| self.internal(span, m))?;
+                if value.shape() != &array.shape[rank..] || value.count() != cell {
+                    return Err(self.internal(span, "the cell of an update does not fit"));
+                }
+                Arc::make_mut(&mut array).put(at, &value);
+                Val::Array(array)
+            }
+            Op::UpdateDyn { array, index, value } => {
+                let (index, value) = (self.vector(*index, span)?, self.get(*value, span)?);
+                let uses = self.uses.clone();
+                let array = self.read(*array, &uses.at_inst[inst], span)?;
+                dynamic::update(array, &index, &value).map_err(|f| self.fault(span, f))?
+            }
+            Op::Widen(a) => {
+                let val = self.get(*a, span)?;
+                if ty.is_scalar() { val } else { boxed(val) }
+            }
+            Op::Narrow(a) => {
+                let val = self.get(*a, span)?;
+                dynamic::narrow(val, &ty).map_err(|f| self.fault(span, f))?
+            }
+            Op::Opaque(a) => self.get(*a, span)?,
+            _ => return Err(self.internal(span, "an instruction in the wrong place")),
+        })
+    }
+}
+
+fn leading_constants(ty: &Ty, lead: usize) -> Vec<i64> {
+    let extents = ty.shape.extents().unwrap_or_default();
+    extents[..lead].iter().map(|e| i64::from(e.as_const().unwrap_or(0))).collect()
+}
+
+/// First element, number of elements and index length of the cell at `index`.
+pub fn position(array: &Arr, index: &[i64]) -> Result<(usize, usize, usize), String> {
+    if index.len() > array.shape.len() {
+        return Err("an index longer than the rank".to_string());
+    }
+    let mut at = 0;
+    for (axis, (&i, &n)) in index.iter().zip(&array.shape).enumerate() {
+        if i < 0 || i >= n {
+            return Err(fault::index_message(i, axis as i64, n));
+        }
+        at = at * n as usize + i as usize;
+    }
+    let cell: usize = array.shape[index.len()..].iter().map(|n| *n as usize).product();
+    Ok((at * cell, cell, index.len()))
+}
+
+/// The cell as a value of type `ty`.
+pub fn cell_at(array: &Arr, at: usize, count: usize, ty: &Ty) -> Val {
+    if ty.is_scalar() {
+        return array.element(at);
+    }
+    let rank = ty.rank().unwrap_or(0);
+    let shape = array.shape[array.shape.len() - rank.min(array.shape.len())..].to_vec();
+    Val::Array(Arc::new(array.slice(at, count, shape)))
+}
+
+/// The value as an array object, also at rank 0.
+pub fn boxed(val: Val) -> Val {
+    match val {
+        Val::Scalar(s) => Val::Array(Arc::new(Arr::from_scalars(s.elem(), Vec::new(), &[s]))),
+        Val::Handle(h) => Val::Array(Arc::new(Arr { elem: Elem::Handle, shape: Vec::new(), data: Data::Handles(vec![h]) })),
+        array => array,
+    }
+}
+
+pub fn int_val(v: i64) -> Val {
+    Val::Scalar(Scalar::I32(v as i32))
+}
+
+pub fn int_vector(values: &[i64]) -> Val {
+    let scalars: Vec<Scalar> = values.iter().map(|v| Scalar::I32(*v as i32)).collect();
+    Val::Array(Arc::new(Arr::from_scalars(Elem::I32, vec![values.len() as i64], &scalars)))
+}
+
+/// What a global holds before its first assignment.
+fn null_of(ty: &Ty) -> Val {
+    if !ty.is_scalar() {
+        let shape = vec![0; ty.rank().unwrap_or(1)];
+        return Val::Array(Arc::new(Arr::zeros(ty.elem, shape, 0)));
+    }
+    match Scalar::zero(ty.elem) {
+        Some(zero) => Val::Scalar(zero),
+        None => Val::Handle(None),
+    }
+}
+
+fn index(value: Value) -> usize {
+    value.as_u32() as usize
+}
+
+fn global_index(global: GlobalId) -> usize {
+    global.as_u32() as usize
+}
+
+/// Roughly where the stack pointer is.
+#[inline(never)]
+fn stack_address() -> usize {
+    let marker = 0u8;
+    std::ptr::from_ref(&marker).addr()
+}

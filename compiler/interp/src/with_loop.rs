@@ -1,0 +1,238 @@
+//! With-loops, index by index in row-major order.
+
+use crate::array::{Arr, Val};
+use crate::eval::{Frame, Machine, Run, int_val, int_vector, position};
+use ravel_runtime::buffer::count_of;
+use ravel_runtime::fault::{self, Fault};
+use ravel_source::Span;
+use ravel_types::{BinOp, EvalFault, Scalar, Ty, eval_bin};
+use ravel_wir::{Combine, Frame as FrameShape, Generator, Inst, Value, With, WithOp};
+use std::sync::Arc;
+
+/// An index set with its numbers.
+struct Bounds {
+    lower: Vec<i64>,
+    upper: Vec<i64>,
+    step: Vec<i64>,
+    width: Vec<i64>,
+    is_vector: bool,
+}
+
+/// The result of one operator under construction.
+enum Building {
+    Array {
+        /// The array so far, once the cell shape is known.
+        array: Option<Arr>,
+        frame: Vec<i64>,
+        cell: Option<Vec<i64>>,
+        default: Option<Val>,
+        written: Vec<bool>,
+        ty: Ty,
+    },
+    Fold(Val),
+}
+
+impl<'m> Machine<'m> {
+    pub fn with_loop(&mut self, frame: &mut Frame<'m>, inst: Inst, with: &'m With) -> Run<Vec<Val>> {
+        let func = frame.func;
+        let data = &func.insts[inst];
+        let span = data.span;
+        let mut building = Vec::new();
+        for (op, result) in with.ops.iter().zip(&data.results) {
+            building.push(start(frame, op, func.ty(*result), span)?);
+        }
+        for part in &with.parts {
+            let bounds = bounds_of(frame, &part.generator, span)?;
+            let mut index = bounds.lower.clone();
+            if bounds.lower.iter().zip(&bounds.upper).any(|(l, u)| l >= u) {
+                continue;
+            }
+            loop {
+                let params = match bounds.is_vector {
+                    true => vec![int_vector(&index)],
+                    false => index.iter().map(|i| int_val(*i)).collect(),
+                };
+                let cells = self.region(frame, part.body, params)?;
+                for ((op, cell), building) in with.ops.iter().zip(cells).zip(&mut building) {
+                    match building {
+                        Building::Fold(acc) => {
+                            let old = std::mem::replace(acc, Val::Handle(None));
+                            *acc = self.combine(frame, op, old, cell, span)?;
+                        }
+                        array => write_cell(frame, array, &index, &cell, span)?,
+                    }
+                }
+                if !bounds.advance(&mut index) {
+                    break;
+                }
+            }
+        }
+        building.into_iter().map(|b| finish(frame, b, span)).collect()
+    }
+
+    fn combine(&mut self, frame: &mut Frame<'m>, op: &WithOp, acc: Val, cell: Val, span: Span) -> Run<Val> {
+        match op {
+            WithOp::Fold { combine: Combine::Region(region), .. } => {
+                let mut next = self.region(frame, *region, vec![acc, cell])?;
+                next.pop().ok_or_else(|| frame.internal(span, "a fold function without a result"))
+            }
+            WithOp::Fold { combine: Combine::Op(op), .. } => elementwise(frame, *op, acc, &cell, span),
+            _ => Err(frame.internal(span, "not a fold")),
+        }
+    }
+}
+
+fn elementwise(frame: &Frame<'_>, op: BinOp, acc: Val, cell: &Val, span: Span) -> Run<Val> {
+    let failed = |e: EvalFault| match e {
+        EvalFault::DivisionByZero => frame.fault(span, Fault::new(fault::DIVISION_MESSAGE)),
+        EvalFault::Undefined => frame.internal(span, "a fold operation on the wrong types"),
+    };
+    if acc.shape() != cell.shape() {
+        return Err(frame.fault(span, Fault::new(fault::shape_message("the cells of a with-loop", acc.shape(), cell.shape()))));
+    }
+    match (acc, cell) {
+        (Val::Scalar(a), Val::Scalar(b)) => eval_bin(op, a, *b).map(Val::Scalar).map_err(failed),
+        (Val::Array(a), Val::Array(b)) => {
+            let pairs = Val::Array(a.clone()).scalars().zip(Val::Array(b.clone()).scalars());
+            let Some((x, y)) = pairs else { return Err(frame.internal(span, "a fold of handles")) };
+            let values: Vec<Scalar> = x.into_iter().zip(y).map(|(x, y)| eval_bin(op, x, y).map_err(failed)).collect::<Run<_>>()?;
+            Ok(Val::Array(Arc::new(Arr::from_scalars(a.elem, a.shape.clone(), &values))))
+        }
+        _ => Err(frame.internal(span, "accumulator and cell differ in kind")),
+    }
+}
+
+impl Bounds {
+    /// The next index of the set in row-major order; false after the last one.
+    fn advance(&self, index: &mut [i64]) -> bool {
+        for axis in (0..index.len()).rev() {
+            let mut next = index[axis] + 1;
+            if (next - self.lower[axis]) % self.step[axis] >= self.width[axis] {
+                next += self.step[axis] - self.width[axis];
+            }
+            if next < self.upper[axis] {
+                index[axis] = next;
+                return true;
+            }
+            index[axis] = self.lower[axis];
+        }
+        false
+    }
+}
+
+fn bounds_of(frame: &Frame<'_>, generator: &Generator, span: Span) -> Run<Bounds> {
+    let scalars = |v: &Vec<Value>| frame.ints(v, span);
+    let (lower, upper, step, width, is_vector) = match generator {
+        Generator::Known { lower, upper, step, width } => (
+            scalars(lower)?,
+            scalars(upper)?,
+            step.as_ref().map(scalars).transpose()?,
+            width.as_ref().map(scalars).transpose()?,
+            false,
+        ),
+        Generator::Dyn { lower, upper, step, width } => (
+            frame.vector(*lower, span)?,
+            frame.vector(*upper, span)?,
+            step.map(|v| frame.vector(v, span)).transpose()?,
+            width.map(|v| frame.vector(v, span)).transpose()?,
+            true,
+        ),
+    };
+    let rank = lower.len();
+    let step = step.unwrap_or_else(|| vec![1; rank]);
+    let width = width.unwrap_or_else(|| vec![1; rank]);
+    if [&upper, &step, &width].iter().any(|v| v.len() != rank) {
+        return Err(frame.internal(span, "the bounds of a generator differ in length"));
+    }
+    // Without axes, `step` or `width` of 1 with 1 means every index.
+    let dense = step.iter().zip(&width).all(|(s, w)| *s >= 1 && (1..=*s).contains(w));
+    if !dense {
+        return Err(frame.internal(span, "a generator with a bad step or width"));
+    }
+    Ok(Bounds { lower, upper, step, width, is_vector })
+}
+
+fn start(frame: &Frame<'_>, op: &WithOp, ty: &Ty, span: Span) -> Run<Building> {
+    Ok(match op {
+        WithOp::Fold { neutral, .. } => Building::Fold(frame.get(*neutral, span)?),
+        WithOp::Modarray { array } => {
+            let Val::Array(array) = frame.get(*array, span)? else {
+                return Err(frame.internal(span, "modarray of no array"));
+            };
+            let array = (*array).clone();
+            // The frame is only known with the first index; the cells are judged against the array itself.
+            Building::Array { frame: Vec::new(), cell: None, default: None, written: Vec::new(), array: Some(array), ty: ty.clone() }
+        }
+        WithOp::Genarray { frame: shape, cell, default } => {
+            let shape = match shape {
+                FrameShape::Known(extents) => frame.ints(extents, span)?,
+                FrameShape::Dyn(v) => frame.vector(*v, span)?,
+            };
+            let count = count_of(&shape).map_err(|f| frame.fault(span, f))?;
+            let cell = cell.as_ref().map(|c| frame.ints(c, span)).transpose()?;
+            let default = default.map(|d| frame.get(d, span)).transpose()?;
+            Building::Array { frame: shape, cell, default, written: vec![false; count as usize], array: None, ty: ty.clone() }
+        }
+    })
+}
+
+/// The array full of defaults, for cells of shape `cell`.
+fn allocate(frame: &Frame<'_>, lead: &[i64], cell: &[i64], default: &Option<Val>, ty: &Ty, span: Span) -> Run<Arr> {
+    let shape: Vec<i64> = lead.iter().chain(cell).copied().collect();
+    let count = count_of(&shape).map_err(|f| frame.fault(span, f))? as usize;
+    let mut array = Arr::zeros(ty.elem, shape, count);
+    if let Some(default) = default {
+        if default.shape() != cell {
+            let message = fault::shape_message("the cells of a with-loop", cell, default.shape());
+            return Err(frame.fault(span, Fault::new(message)));
+        }
+        let size = default.count();
+        for at in (0..count).step_by(size.max(1)) {
+            array.put(at, default);
+        }
+    }
+    Ok(array)
+}
+
+fn write_cell(frame: &Frame<'_>, building: &mut Building, index: &[i64], cell: &Val, span: Span) -> Run<()> {
+    let Building::Array { array, frame: lead, cell: cell_shape, default, written, ty } = building else {
+        return Err(frame.internal(span, "a fold has no cells"));
+    };
+    if array.is_none() {
+        let shape = cell_shape.get_or_insert_with(|| cell.shape().to_vec());
+        *array = Some(allocate(frame, lead, shape, default, ty, span)?);
+    }
+    let Some(array) = array else { return Ok(()) };
+    let (at, size, rank) = position(array, index).map_err(|m| frame.internal(span, m))?;
+    let expected = &array.shape[rank..];
+    if cell.shape() != expected {
+        return Err(frame.fault(span, Fault::new(fault::shape_message("the cells of a with-loop", expected, cell.shape()))));
+    }
+    if written.is_empty() {
+        let count: i64 = array.shape[..rank].iter().product();
+        *written = vec![false; count as usize];
+    }
+    let number = index.iter().zip(&array.shape).fold(0, |n, (i, e)| n * e + i) as usize;
+    if std::mem::replace(&mut written[number], true) {
+        return Err(frame.internal(span, format!("two partitions write index {index:?}")));
+    }
+    debug_assert_eq!(size, cell.count());
+    array.put(at, cell);
+    Ok(())
+}
+
+fn finish(frame: &Frame<'_>, building: Building, span: Span) -> Run<Val> {
+    let (array, ty) = match building {
+        Building::Fold(acc) => return Ok(acc),
+        Building::Array { array: Some(array), ty, .. } => (array, ty),
+        // No index at all: the cell shape is what was said, the default's, or what the type knows.
+        Building::Array { frame: lead, cell, default, ty, .. } => {
+            let cell = cell.or_else(|| default.as_ref().map(|d| d.shape().to_vec())).unwrap_or_else(|| {
+                let rest = ty.shape.extents().and_then(|e| e.get(lead.len()..)).unwrap_or_default();
+                rest.iter().map(|e| i64::from(e.as_const().unwrap_or(0))).collect()
+            });
+            (allocate(frame, &lead, &cell, &default, &ty, span)?, ty)
+        }
+    };
+    Ok(if ty.is_scalar() { array.element(0) } else { Val::Array(Arc::new(array)) })
+}

@@ -1,0 +1,263 @@
+//! Common subexpressions: of two equal computations the one that comes first, in the same region or around it, serves both.
+//!
+//! Before: anything. After: no region computes what it or an enclosing region has computed before it; with-loops, branches
+//! and loops are compared as a whole. A check of a condition that was checked before is gone.
+//! Leaves alone: effects, and equal computations in regions of which neither encloses the other.
+
+use crate::edit::{Renames, region_has_effect};
+use crate::pass::{Context, Pass, Run};
+use ravel_types::{Shape, Ty};
+use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
+use std::collections::HashMap;
+
+pub const PASS: Pass =
+    Pass { name: "cse", summary: "compute equal things once", run: Run::Func(eliminate_common_subexpressions) };
+
+/// Walks forward with a table of what is available, scoped by regions.
+pub fn eliminate_common_subexpressions(func: &mut Func, cx: &mut Context) -> bool {
+    let mut c = Cse { func, cx, renames: Renames::default(), available: HashMap::new(), changed: false };
+    let body = c.func.body;
+    c.region(body);
+    c.changed
+}
+
+/// A computation written as numbers; equal keys are equal computations.
+type Key = Vec<u64>;
+
+struct Cse<'a> {
+    func: &'a mut Func,
+    cx: &'a Context,
+    renames: Renames,
+    available: HashMap<Key, Vec<Value>>,
+    changed: bool,
+}
+
+impl Cse<'_> {
+    fn region(&mut self, region: Region) {
+        let mut added = Vec::new();
+        let insts = std::mem::take(&mut self.func.regions[region].insts);
+        let mut kept = Vec::with_capacity(insts.len());
+        for inst in insts {
+            self.renames.apply_inst(self.func, inst);
+            for nested in self.func.insts[inst].op.regions() {
+                self.region(nested);
+            }
+            let Some(key) = self.key(inst) else {
+                kept.push(inst);
+                continue;
+            };
+            let results = self.func.insts[inst].results.clone();
+            match self.available.get(&key) {
+                Some(first) => {
+                    self.changed = true;
+                    for (old, new) in results.iter().zip(first) {
+                        self.renames.set(*old, *new);
+                    }
+                }
+                None => {
+                    self.available.insert(key.clone(), results);
+                    added.push(key);
+                    kept.push(inst);
+                }
+            }
+        }
+        self.func.regions[region].insts = kept;
+        for v in &mut self.func.regions[region].yields {
+            *v = self.renames.get(*v);
+        }
+        for key in added {
+            self.available.remove(&key);
+        }
+    }
+
+    /// The key of an instruction, unless it has an effect. A check counts as a computation without results.
+    fn key(&self, inst: Inst) -> Option<Key> {
+        let op = &self.func.insts[inst].op;
+        if op.regions().iter().any(|r| region_has_effect(self.func, *r, self.cx)) {
+            return None;
+        }
+        let mut writer = KeyWriter { func: self.func, cx: self.cx, key: Vec::new(), local: HashMap::new() };
+        writer.inst(inst).then_some(writer.key)
+    }
+}
+
+struct KeyWriter<'a> {
+    func: &'a Func,
+    cx: &'a Context,
+    key: Key,
+    /// Values defined inside the instruction, by order of definition.
+    local: HashMap<Value, u64>,
+}
+
+/// Marks a local number, so that it differs from any value.
+const LOCAL: u64 = 1 << 40;
+
+impl KeyWriter<'_> {
+    fn value(&mut self, v: Value) {
+        let number = self.local.get(&v).map_or(u64::from(v.as_u32()), |n| LOCAL + n);
+        self.key.push(number);
+    }
+
+    fn define(&mut self, v: Value) {
+        let n = self.local.len() as u64;
+        self.local.insert(v, n);
+    }
+
+    fn values(&mut self, values: &[Value]) {
+        self.key.push(values.len() as u64);
+        values.iter().for_each(|v| self.value(*v));
+    }
+
+    fn option(&mut self, value: Option<Value>) {
+        match value {
+            Some(v) => self.value(v),
+            None => self.key.push(u64::MAX),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.key.push(text.len() as u64);
+        self.key.extend(text.bytes().map(u64::from));
+    }
+
+    /// Element type and rank: what distinguishes conversions and widenings. Extents are facts, not inputs, but constants
+    /// are part of what `narrow` checks.
+    fn ty(&mut self, ty: &Ty) {
+        self.key.push(ty.elem as u64);
+        match &ty.shape {
+            Shape::Unknown => self.key.push(u64::MAX),
+            Shape::Known(extents) => {
+                self.key.push(extents.len() as u64);
+                self.key.extend(extents.iter().map(|e| e.as_const().map_or(u64::MAX, |c| c as u32 as u64)));
+            }
+        }
+    }
+
+    fn region(&mut self, region: Region) -> bool {
+        let data = &self.func.regions[region];
+        self.key.push(data.params.len() as u64);
+        data.params.iter().for_each(|v| self.define(*v));
+        self.key.push(data.insts.len() as u64);
+        for &inst in &data.insts {
+            if !self.inst(inst) {
+                return false;
+            }
+            self.func.insts[inst].results.iter().for_each(|v| self.define(*v));
+        }
+        self.values(&data.yields);
+        true
+    }
+
+    /// Writes the instruction; false if it may not be shared.
+    fn inst(&mut self, inst: Inst) -> bool {
+        let func = self.func;
+        let data = &func.insts[inst];
+        let tag = match &data.op {
+            Op::Const(v) => {
+                self.key.extend([0, v.elem() as u64, v.bits()]);
+                return true;
+            }
+            Op::Str(text) => {
+                self.key.push(1);
+                self.text(text);
+                return true;
+            }
+            Op::ConstArray(c) => {
+                self.key.push(2);
+                self.ty(func.ty(data.results[0]));
+                self.key.extend(c.values.iter().map(|v| v.bits()));
+                return true;
+            }
+            Op::Un(op, _) => 0x100 + *op as u64,
+            Op::Bin(op, ..) => 0x200 + *op as u64,
+            Op::Extent { axis, .. } => 0x1_0000 + u64::from(*axis),
+            Op::Convert(_) => 3,
+            Op::Select { .. } => 4,
+            Op::Rank(_) => 5,
+            Op::ShapeVec(_) => 6,
+            Op::Sel { .. } => 7,
+            Op::SelDyn { .. } => 8,
+            Op::Array(_) => 9,
+            Op::Reshape { .. } => 10,
+            Op::ReshapeDyn { .. } => 11,
+            Op::Update { .. } => 12,
+            Op::UpdateDyn { .. } => 13,
+            Op::Widen(_) => 14,
+            Op::Narrow(_) => 15,
+            Op::If { .. } => 16,
+            Op::Loop { .. } => 17,
+            Op::With(_) => 18,
+            Op::Call { func, .. } if !self.cx.has_effects(*func) => {
+                self.key.push(u64::from(func.as_u32()));
+                19
+            }
+            Op::Native { symbol, effect: false, .. } => {
+                self.text(symbol);
+                20
+            }
+            // Whatever the message: a condition that held still holds.
+            Op::Check { cond, .. } => {
+                self.key.push(21);
+                self.value(*cond);
+                return true;
+            }
+            Op::Opaque(_) | Op::Call { .. } | Op::Native { .. } | Op::GlobalGet(_) | Op::GlobalSet(..) => return false,
+        };
+        self.key.push(tag);
+        data.results.iter().for_each(|v| self.ty(func.ty(*v)));
+        if let Op::With(with) = &data.op {
+            self.key.push(u64::from(with.ordered));
+            for part in &with.parts {
+                self.generator(&part.generator);
+            }
+            with.ops.iter().for_each(|op| self.operator(op));
+        } else {
+            let mut operands = Vec::new();
+            data.op.for_each_operand(|v| operands.push(v));
+            self.values(&operands);
+        }
+        data.op.regions().into_iter().all(|r| self.region(r))
+    }
+
+    fn generator(&mut self, generator: &Generator) {
+        match generator {
+            Generator::Known { lower, upper, step, width } => {
+                self.key.push(30);
+                self.values(lower);
+                self.values(upper);
+                self.values(step.as_deref().unwrap_or_default());
+                self.values(width.as_deref().unwrap_or_default());
+            }
+            Generator::Dyn { lower, upper, step, width } => {
+                self.key.push(31);
+                [Some(*lower), Some(*upper), *step, *width].into_iter().for_each(|v| self.option(v));
+            }
+        }
+    }
+
+    fn operator(&mut self, op: &WithOp) {
+        match op {
+            WithOp::Genarray { frame, cell, default } => {
+                self.key.push(32 + u64::from(cell.is_some()));
+                match frame {
+                    Frame::Known(extents) => self.values(extents),
+                    Frame::Dyn(v) => self.option(Some(*v)),
+                }
+                self.values(cell.as_deref().unwrap_or_default());
+                self.option(*default);
+            }
+            WithOp::Modarray { array } => {
+                self.key.push(34);
+                self.value(*array);
+            }
+            WithOp::Fold { neutral, combine, stop } => {
+                self.key.push(match combine {
+                    Combine::Op(op) => 0x300 + *op as u64,
+                    Combine::Region(_) => 35,
+                });
+                self.value(*neutral);
+                self.option(*stop);
+            }
+        }
+    }
+}

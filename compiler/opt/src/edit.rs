@@ -1,0 +1,344 @@
+//! Tools of the passes: definitions, use counts, replacement of values, copies of regions.
+
+use crate::pass::Context;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use ravel_source::Span;
+use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Sym, Ty};
+use ravel_wir::traverse::{has_effect, walk};
+use ravel_wir::{Fault, Func, Inst, InstData, Op, Region, RegionData, Value};
+use std::collections::{HashMap, HashSet};
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Def {
+    #[default]
+    None,
+    /// A result of an instruction, by position.
+    Inst(Inst, u32),
+    /// A parameter of a region, by position.
+    Param(Region, u32),
+}
+
+/// Definitions of a function's values.
+pub struct Defs {
+    of: SecondaryMap<Value, Def>,
+    /// The loop of each loop body.
+    pub loops: HashMap<Region, Inst>,
+}
+
+impl Defs {
+    pub fn new(func: &Func) -> Defs {
+        let mut defs = Defs { of: SecondaryMap::with_capacity(func.values.len()), loops: HashMap::new() };
+        defs.add_region(func, func.body);
+        defs
+    }
+
+    /// Notes the results of an instruction and everything inside it.
+    pub fn add_inst(&mut self, func: &Func, inst: Inst) {
+        for (k, v) in func.insts[inst].results.iter().enumerate() {
+            self.of[*v] = Def::Inst(inst, k as u32);
+        }
+        if let Op::Loop { body, .. } = &func.insts[inst].op {
+            self.loops.insert(*body, inst);
+        }
+        for region in func.insts[inst].op.regions() {
+            self.add_region(func, region);
+        }
+    }
+
+    pub fn add_region(&mut self, func: &Func, region: Region) {
+        for (k, v) in func.regions[region].params.iter().enumerate() {
+            self.of[*v] = Def::Param(region, k as u32);
+        }
+        for &inst in &func.regions[region].insts {
+            self.add_inst(func, inst);
+        }
+    }
+
+    pub fn get(&self, value: Value) -> Def {
+        self.of[value]
+    }
+
+    /// The operation that computes `value`; none for parameters.
+    pub fn op<'f>(&self, func: &'f Func, value: Value) -> Option<&'f Op> {
+        match self.of[value] {
+            Def::Inst(inst, _) => Some(&func.insts[inst].op),
+            _ => None,
+        }
+    }
+
+    pub fn inst(&self, value: Value) -> Option<Inst> {
+        match self.of[value] {
+            Def::Inst(inst, _) => Some(inst),
+            _ => None,
+        }
+    }
+
+    /// The value of a scalar constant.
+    pub fn constant(&self, func: &Func, value: Value) -> Option<Scalar> {
+        match self.op(func, value) {
+            Some(Op::Const(s)) => Some(*s),
+            _ => None,
+        }
+    }
+
+    /// The value of an `i32` constant.
+    pub fn int(&self, func: &Func, value: Value) -> Option<i32> {
+        match self.constant(func, value) {
+            Some(Scalar::I32(v)) => Some(v),
+            _ => None,
+        }
+    }
+
+    pub fn ints(&self, func: &Func, values: &[Value]) -> Option<Vec<i32>> {
+        values.iter().map(|v| self.int(func, *v)).collect()
+    }
+}
+
+/// Values that stand for others.
+#[derive(Default)]
+pub struct Renames {
+    to: SecondaryMap<Value, PackedOption<Value>>,
+    any: bool,
+}
+
+impl Renames {
+    /// From now on `old` is `new`.
+    pub fn set(&mut self, old: Value, new: Value) {
+        if old != new {
+            self.to[old] = new.into();
+            self.any = true;
+        }
+    }
+
+    pub fn get(&self, mut value: Value) -> Value {
+        while let Some(next) = self.to[value].expand() {
+            value = next;
+        }
+        value
+    }
+
+    pub fn is_empty(&self) -> bool {
+        !self.any
+    }
+
+    /// Replaces the operands of one instruction, not those inside it.
+    pub fn apply_inst(&self, func: &mut Func, inst: Inst) {
+        func.insts[inst].op.for_each_operand_mut(|v| *v = self.get(*v));
+    }
+
+    /// Replaces every use in the function.
+    pub fn apply(&self, func: &mut Func) {
+        if self.any {
+            self.apply_region(func, func.body);
+        }
+    }
+
+    pub fn apply_region(&self, func: &mut Func, region: Region) {
+        for i in 0..func.regions[region].insts.len() {
+            let inst = func.regions[region].insts[i];
+            self.apply_inst(func, inst);
+            for nested in func.insts[inst].op.regions() {
+                self.apply_region(func, nested);
+            }
+        }
+        for v in &mut func.regions[region].yields {
+            *v = self.get(*v);
+        }
+    }
+}
+
+/// How often each value is used, by instructions and yields.
+pub fn use_counts(func: &Func) -> SecondaryMap<Value, u32> {
+    let mut counts = SecondaryMap::with_capacity(func.values.len());
+    count_region(func, func.body, &mut counts);
+    counts
+}
+
+fn count_region(func: &Func, region: Region, counts: &mut SecondaryMap<Value, u32>) {
+    for &inst in &func.regions[region].insts {
+        let op = &func.insts[inst].op;
+        op.for_each_operand(|v| counts[v] += 1);
+        for nested in op.regions() {
+            count_region(func, nested, counts);
+        }
+    }
+    for &v in &func.regions[region].yields {
+        counts[v] += 1;
+    }
+}
+
+/// Number of instructions in a region, nested ones included.
+pub fn size_of(func: &Func, region: Region) -> usize {
+    let mut n = 0;
+    walk(func, region, &mut |_, inst| n += usize::from(!matches!(func.insts[inst].op, Op::Const(_))));
+    n
+}
+
+/// Whether running the region can be observed other than through what it yields.
+pub fn region_has_effect(func: &Func, region: Region, cx: &Context) -> bool {
+    func.regions[region].insts.iter().any(|i| has_effect(&|f| cx.has_effects(f), func, *i))
+}
+
+/// Whether the instruction may run where it was not asked to: no effect, no fault, nothing that a check must precede.
+pub fn is_speculatable(func: &Func, inst: Inst, cx: &Context) -> bool {
+    match &func.insts[inst].op {
+        Op::Bin(op, a, _) => !(op.needs_nonzero() && !func.ty(*a).elem.is_float()),
+        Op::Un(ravel_types::UnOp::Reciproc, a) => func.ty(*a).elem.is_float(),
+        Op::Const(_) | Op::Str(_) | Op::ConstArray(_) | Op::Un(..) | Op::Convert(_) | Op::Select { .. } => true,
+        Op::Extent { .. } | Op::Rank(_) | Op::ShapeVec(_) | Op::Array(_) | Op::Widen(_) | Op::Opaque(_) => true,
+        Op::If { .. } => func.insts[inst]
+            .op
+            .regions()
+            .into_iter()
+            .all(|r| func.regions[r].insts.iter().all(|i| is_speculatable(func, *i, cx))),
+        _ => false,
+    }
+}
+
+/// A copy of regions, in one function or from another one.
+pub struct Copier<'s> {
+    /// Where the copied entities live; none if they live in the function that is edited.
+    pub source: Option<&'s Func>,
+    pub values: HashMap<Value, Value>,
+    pub syms: HashMap<Sym, Affine>,
+}
+
+impl<'s> Copier<'s> {
+    /// Copies within one function. Symbols that only values inside `region` mention are facts about *one* evaluation of it:
+    /// the copy gets fresh ones.
+    pub fn within(func: &mut Func, region: Region) -> Copier<'s> {
+        let mut inner = HashSet::new();
+        collect_values(func, region, &mut inner);
+        let mut local: Vec<Sym> = inner.iter().flat_map(|v| syms_of(func.ty(*v))).collect();
+        local.sort();
+        local.dedup();
+        if !local.is_empty() {
+            let mut all = HashSet::new();
+            collect_values(func, func.body, &mut all);
+            let outside: HashSet<Sym> = all.difference(&inner).flat_map(|v| syms_of(func.ty(*v))).collect();
+            local.retain(|s| !outside.contains(s));
+        }
+        let syms = local.into_iter().map(|s| (s, Affine::sym(func.fresh_sym()))).collect();
+        Copier { source: None, values: HashMap::new(), syms }
+    }
+
+    fn ty(&self, ty: &Ty) -> Ty {
+        match &ty.shape {
+            Shape::Known(extents) if !self.syms.is_empty() => {
+                let map = |s: Sym| self.syms.get(&s).cloned().unwrap_or_else(|| Affine::sym(s));
+                Ty::new(ty.elem, Shape::Known(extents.iter().map(|e| e.map(map)).collect()))
+            }
+            _ => ty.clone(),
+        }
+    }
+
+    /// The copy's name for a value; values from outside keep theirs.
+    pub fn value(&self, value: Value) -> Value {
+        self.values.get(&value).copied().unwrap_or(value)
+    }
+
+    fn define(&mut self, func: &mut Func, value: Value) -> Value {
+        let ty = self.ty(match self.source {
+            Some(source) => source.ty(value),
+            None => func.ty(value),
+        });
+        let new = func.new_value(ty);
+        self.values.insert(value, new);
+        new
+    }
+
+    /// Copies the instructions of `region` to the end of `out` and gives the copies of what it yields. Its parameters must
+    /// have been mapped.
+    pub fn splice(&mut self, func: &mut Func, region: Region, out: &mut Vec<Inst>) -> Vec<Value> {
+        let data = match self.source {
+            Some(source) => source.regions[region].clone(),
+            None => func.regions[region].clone(),
+        };
+        for inst in data.insts {
+            out.push(self.inst(func, inst));
+        }
+        data.yields.iter().map(|v| self.value(*v)).collect()
+    }
+
+    pub fn inst(&mut self, func: &mut Func, inst: Inst) -> Inst {
+        let mut data = match self.source {
+            Some(source) => source.insts[inst].clone(),
+            None => func.insts[inst].clone(),
+        };
+        data.op.for_each_operand_mut(|v| *v = self.value(*v));
+        data.op.for_each_region_mut(|r| *r = self.region(func, *r));
+        data.results = data.results.iter().map(|v| self.define(func, *v)).collect();
+        func.insts.push(data)
+    }
+
+    pub fn region(&mut self, func: &mut Func, region: Region) -> Region {
+        let params = match self.source {
+            Some(source) => source.regions[region].params.clone(),
+            None => func.regions[region].params.clone(),
+        };
+        let params = params.into_iter().map(|v| self.define(func, v)).collect();
+        let mut insts = Vec::new();
+        let yields = self.splice(func, region, &mut insts);
+        func.regions.push(RegionData { params, insts, yields })
+    }
+}
+
+/// Every value defined in a region or inside it.
+pub fn collect_values(func: &Func, region: Region, values: &mut HashSet<Value>) {
+    values.extend(func.regions[region].params.iter().copied());
+    for &inst in &func.regions[region].insts {
+        values.extend(func.insts[inst].results.iter().copied());
+        for nested in func.insts[inst].op.regions() {
+            collect_values(func, nested, values);
+        }
+    }
+}
+
+/// Symbols of a type.
+pub fn syms_of(ty: &Ty) -> Vec<Sym> {
+    ty.shape.extents().unwrap_or_default().iter().flat_map(|e| e.terms().iter().map(|(s, _)| *s)).collect()
+}
+
+/// Appends new instructions to a list, noting their definitions.
+pub struct Emitter<'a> {
+    pub func: &'a mut Func,
+    pub defs: &'a mut Defs,
+    pub out: &'a mut Vec<Inst>,
+    pub span: Span,
+}
+
+impl Emitter<'_> {
+    pub fn emit(&mut self, op: Op, ty: Ty) -> Value {
+        let inst = self.func.make_inst(op, vec![ty], self.span);
+        self.defs.add_inst(self.func, inst);
+        self.out.push(inst);
+        self.func.insts[inst].results[0]
+    }
+
+    pub fn constant(&mut self, value: Scalar) -> Value {
+        self.emit(Op::Const(value), Ty::scalar(value.elem()))
+    }
+
+    pub fn int(&mut self, value: i32) -> Value {
+        self.constant(Scalar::I32(value))
+    }
+
+    /// An integer operation on `i32`, folded if both sides are constants.
+    pub fn int_op(&mut self, op: BinOp, a: Value, b: Value) -> Value {
+        if let (Some(x), Some(y)) = (self.defs.constant(self.func, a), self.defs.constant(self.func, b)) {
+            if let Ok(v) = ravel_types::eval_bin(op, x, y) {
+                return self.constant(v);
+            }
+        }
+        let elem = if op.is_comparison() { Elem::Bool } else { Elem::I32 };
+        self.emit(Op::Bin(op, a, b), Ty::scalar(elem))
+    }
+}
+
+/// Adds a check to the end of a list.
+pub fn push_check(func: &mut Func, out: &mut Vec<Inst>, cond: Value, fault: Fault, span: Span) {
+    let inst = func.insts.push(InstData { op: Op::Check { cond, fault }, results: Vec::new(), span });
+    out.push(inst);
+}

@@ -1,0 +1,213 @@
+//! Inlining: calls of small functions, and of functions that are called once, become their bodies.
+//!
+//! ```text
+//!    %y = call @f1 (%x)        // @f1 (%a) { %b = mul %a, %a yield %b }
+//! => %y = mul %x, %x
+//! ```
+//!
+//! Before: anything. After: no call of a function that `is_wanted`; functions that nobody calls are gone.
+//! Leaves alone: `noinline` functions, recursion, and large functions with several callers.
+
+use crate::edit::{Copier, Renames, size_of, syms_of};
+use crate::pass::{Context, Pass, Run};
+use ravel_types::Affine;
+use ravel_wir::traverse::walk;
+use ravel_wir::{Func, FuncId, Inst, Module, Op, Region, Value};
+use std::collections::{BTreeMap, HashMap};
+
+pub const PASS: Pass = Pass {
+    name: "inline",
+    summary: "replace calls of small or once-called functions by their bodies",
+    run: Run::Module(inline_calls),
+};
+
+/// A body up to this many instructions costs less than the knowledge that a call hides.
+const SMALL: usize = 60;
+
+/// A caller does not grow beyond this by small bodies; once-called functions do not count.
+const MAX_CALLER: usize = 20_000;
+
+/// Inlines callees first, so that each body is copied in its final form.
+pub fn inline_calls(module: &mut Module, cx: &mut Context) -> bool {
+    let callees: Vec<Vec<FuncId>> = module.funcs.values().map(callees_of).collect();
+    let mut n_calls = vec![0usize; module.funcs.len()];
+    callees.iter().flatten().for_each(|f| n_calls[number(*f)] += 1);
+    let (order, recursive) = bottom_up(&callees);
+    let mut wanted = vec![false; module.funcs.len()];
+    let mut changed = false;
+    for id in order {
+        if callees[number(id)].iter().any(|c| wanted[number(*c)]) {
+            let mut func = std::mem::replace(&mut module.funcs[id], Func::new("", ravel_source::Span::NONE));
+            changed |= inline_into(&mut func, &module.funcs, &wanted);
+            module.funcs[id] = func;
+        }
+        let func = &module.funcs[id];
+        let fits = size_of(func, func.body) <= SMALL || n_calls[number(id)] == 1;
+        wanted[number(id)] = fits && !func.noinline && !recursive[number(id)] && module.entry != Some(id);
+    }
+    changed |= remove_uncalled(module);
+    *cx = Context { effects: module.funcs.values().map(|f| f.effects).collect(), ..std::mem::take(cx) };
+    changed
+}
+
+fn number(id: FuncId) -> usize {
+    id.as_u32() as usize
+}
+
+/// Called functions, once per call.
+fn callees_of(func: &Func) -> Vec<FuncId> {
+    let mut callees = Vec::new();
+    walk(func, func.body, &mut |_, inst| {
+        if let Op::Call { func, .. } = &func.insts[inst].op {
+            callees.push(*func);
+        }
+    });
+    callees
+}
+
+/// Functions with callees before callers, and which of them take part in recursion.
+fn bottom_up(callees: &[Vec<FuncId>]) -> (Vec<FuncId>, Vec<bool>) {
+    // Tarjan's strongly connected components, with the call stack kept by hand: call graphs may be deep chains.
+    let n = callees.len();
+    let (mut index, mut low) = (vec![usize::MAX; n], vec![0; n]);
+    let (mut on_stack, mut stack) = (vec![false; n], Vec::new());
+    let (mut order, mut recursive) = (Vec::new(), vec![false; n]);
+    let mut next = 0;
+    for root in 0..n {
+        if index[root] != usize::MAX {
+            continue;
+        }
+        let mut work = vec![(root, 0)];
+        while let Some((f, k)) = work.pop() {
+            if k == 0 {
+                index[f] = next;
+                low[f] = next;
+                next += 1;
+                stack.push(f);
+                on_stack[f] = true;
+            }
+            if let Some(callee) = callees[f].get(k) {
+                let c = number(*callee);
+                work.push((f, k + 1));
+                recursive[f] |= c == f;
+                if index[c] == usize::MAX {
+                    work.push((c, 0));
+                } else if on_stack[c] {
+                    low[f] = low[f].min(index[c]);
+                }
+                continue;
+            }
+            if let Some((parent, _)) = work.last() {
+                low[*parent] = low[*parent].min(low[f]);
+            }
+            if low[f] == index[f] {
+                let at = stack.iter().rposition(|s| *s == f).unwrap_or(0);
+                let component = stack.split_off(at);
+                for &member in &component {
+                    on_stack[member] = false;
+                    recursive[member] |= component.len() > 1;
+                    order.push(FuncId::from_u32(member as u32));
+                }
+            }
+        }
+    }
+    (order, recursive)
+}
+
+fn inline_into(func: &mut Func, funcs: &cranelift_entity::PrimaryMap<FuncId, Func>, wanted: &[bool]) -> bool {
+    let mut size = size_of(func, func.body);
+    let mut renames = Renames::default();
+    let mut changed = false;
+    let body = func.body;
+    let mut stack = vec![body];
+    // Regions are collected first: the copies need no second look, for callees are inlined before callers.
+    let mut regions: Vec<Region> = Vec::new();
+    while let Some(region) = stack.pop() {
+        regions.push(region);
+        for &inst in &func.regions[region].insts {
+            stack.extend(func.insts[inst].op.regions());
+        }
+    }
+    for region in regions {
+        let insts = std::mem::take(&mut func.regions[region].insts);
+        let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
+        for inst in insts {
+            let (callee, args) = match &func.insts[inst].op {
+                Op::Call { func: callee, args } if wanted[number(*callee)] => (*callee, args.clone()),
+                _ => {
+                    out.push(inst);
+                    continue;
+                }
+            };
+            let source = &funcs[callee];
+            size += size_of(source, source.body);
+            if size > MAX_CALLER && size_of(source, source.body) > 3 {
+                out.push(inst);
+                continue;
+            }
+            let yields = copy_body(func, source, &args, &mut out);
+            let results = func.insts[inst].results.clone();
+            for (old, new) in results.into_iter().zip(yields) {
+                renames.set(old, new);
+            }
+            changed = true;
+        }
+        func.regions[region].insts = out;
+    }
+    renames.apply(func);
+    changed
+}
+
+fn copy_body(func: &mut Func, source: &Func, args: &[Value], out: &mut Vec<Inst>) -> Vec<Value> {
+    let mut syms = HashMap::new();
+    // Symbols that are an extent of a parameter are the argument's extent.
+    for (param, arg) in source.params().iter().zip(args) {
+        let (from, to) = (source.ty(*param).shape.extents(), func.ty(*arg).shape.extents());
+        for (f, t) in from.into_iter().flatten().zip(to.into_iter().flatten()) {
+            if let Some(sym) = f.as_sym() {
+                syms.entry(sym).or_insert_with(|| t.clone());
+            }
+        }
+    }
+    let mut all: Vec<_> = source.values.values().flat_map(|v| syms_of(&v.ty)).collect();
+    all.sort();
+    all.dedup();
+    for sym in all {
+        syms.entry(sym).or_insert_with(|| Affine::sym(func.fresh_sym()));
+    }
+    let values = source.params().iter().copied().zip(args.iter().copied()).collect();
+    let mut copier = Copier { source: Some(source), values, syms };
+    copier.splice(func, source.body, out)
+}
+
+/// Removes what the entry does not reach; a module without an entry keeps everything.
+fn remove_uncalled(module: &mut Module) -> bool {
+    let Some(entry) = module.entry else { return false };
+    let mut reached = BTreeMap::new();
+    let mut work = vec![entry];
+    while let Some(id) = work.pop() {
+        if reached.insert(id, ()).is_none() {
+            work.extend(callees_of(&module.funcs[id]));
+        }
+    }
+    if reached.len() == module.funcs.len() {
+        return false;
+    }
+    let new_ids: HashMap<FuncId, FuncId> =
+        reached.keys().enumerate().map(|(new, old)| (*old, FuncId::from_u32(new as u32))).collect();
+    let old = std::mem::take(&mut module.funcs);
+    for (id, mut func) in old {
+        if !new_ids.contains_key(&id) {
+            continue;
+        }
+        for data in func.insts.values_mut() {
+            if let Op::Call { func: callee, .. } = &mut data.op {
+                // Instructions out of use may name functions that are gone.
+                *callee = new_ids.get(callee).copied().unwrap_or(*callee);
+            }
+        }
+        module.funcs.push(func);
+    }
+    module.entry = new_ids.get(&entry).copied();
+    true
+}

@@ -1,0 +1,76 @@
+//! What a pass is, and what it says about the with-loops it looked at.
+
+use ravel_source::Span;
+use ravel_wir::{Func, FuncId, Module};
+
+/// A named, described rewriting of WIR.
+pub struct Pass {
+    /// Also its file (with `_`), its name on command lines and its folder under `tests/ir`.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    pub run: Run,
+}
+
+/// What a pass works on. Both forms tell whether they changed anything.
+#[derive(Clone, Copy)]
+pub enum Run {
+    Func(fn(&mut Func, &mut Context) -> bool),
+    Module(fn(&mut Module, &mut Context) -> bool),
+}
+
+/// What passes know beyond the function in hand, and where they put their remarks.
+#[derive(Default)]
+pub struct Context {
+    /// By function: calls of it have effects.
+    pub effects: Vec<bool>,
+    pub remarks: Vec<Remark>,
+    /// The pass that is running, and the function.
+    pub pass: &'static str,
+    pub func: String,
+}
+
+/// What a pass did to a with-loop, or why it left it alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    pub pass: &'static str,
+    /// The with-loop.
+    pub span: Span,
+    /// Name of the SaC function that holds it now.
+    pub func: String,
+    pub outcome: Outcome,
+}
+
+/// See [`Remark`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Applied(String),
+    Refused(String),
+}
+
+impl Context {
+    /// Facts about the functions of a module.
+    pub fn new(module: &Module) -> Context {
+        Context { effects: module.funcs.values().map(|f| f.effects).collect(), ..Context::default() }
+    }
+
+    pub fn has_effects(&self, func: FuncId) -> bool {
+        self.effects.get(func.as_u32() as usize).copied().unwrap_or(true)
+    }
+
+    pub fn applied(&mut self, span: Span, what: impl Into<String>) {
+        self.remark(span, Outcome::Applied(what.into()));
+    }
+
+    pub fn refused(&mut self, span: Span, why: impl Into<String>) {
+        self.remark(span, Outcome::Refused(why.into()));
+    }
+
+    /// One remark per pass, place and outcome: passes run many times.
+    fn remark(&mut self, span: Span, outcome: Outcome) {
+        let remark = Remark { pass: self.pass, span, func: self.func.clone(), outcome };
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
+    }
+}

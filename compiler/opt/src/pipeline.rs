@@ -1,0 +1,130 @@
+//! The orders in which passes run.
+
+use crate::pass::{Context, Pass, Remark, Run};
+use crate::{cse, dce, inline, simplify};
+use ravel_wir::compact::compact;
+use ravel_wir::verify::verify;
+use ravel_wir::{FuncId, Module};
+use std::fmt;
+
+/// Every pass, by name.
+pub const PASSES: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
+
+/// How much to optimise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing: the specialiser's output as it is.
+    None,
+    /// What makes code smaller without moving work: for fast compilation.
+    Quick,
+    Full,
+}
+
+/// Why a chain of passes could not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PassError {
+    /// No pass of that name.
+    Unknown(String),
+    /// The pass broke the IR: a bug of the pass; or the input was broken, and the name says so.
+    Broken { pass: &'static str, problems: Vec<String> },
+}
+
+impl fmt::Display for PassError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PassError::Unknown(name) => write!(f, "there is no pass `{name}`"),
+            PassError::Broken { pass, problems } => write!(f, "after {pass}: {}", problems.join("; ")),
+        }
+    }
+}
+
+impl std::error::Error for PassError {}
+
+/// Runs before the cycle: bodies come together.
+const FIRST: &[&Pass] = &[&inline::PASS];
+
+/// Runs over each function until nothing changes.
+const CYCLE: &[&Pass] = &[&simplify::PASS, &cse::PASS, &dce::PASS];
+
+/// The quick level's only round.
+const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
+
+/// The cycle ends after this many rounds even if something still changes: every round leaves valid IR, so stopping early
+/// costs speed only.
+const MAX_ROUNDS: usize = 12;
+
+/// Optimises a module.
+///
+/// # Errors
+/// [`PassError::Broken`] in debug builds, if a pass (or the producer of the module) left ill-formed IR.
+pub fn optimize(mut module: Module, level: Level) -> Result<(Module, Vec<Remark>), PassError> {
+    let mut cx = Context::new(&module);
+    check(&module, "the input")?;
+    match level {
+        Level::None => {}
+        Level::Quick => {
+            for pass in QUICK {
+                run(pass, &mut module, &mut cx)?;
+            }
+        }
+        Level::Full => {
+            for pass in FIRST {
+                run(pass, &mut module, &mut cx)?;
+            }
+            for _ in 0..MAX_ROUNDS {
+                let mut changed = false;
+                for pass in CYCLE {
+                    changed |= run(pass, &mut module, &mut cx)?;
+                }
+                module.funcs.values_mut().for_each(compact);
+                if !changed {
+                    break;
+                }
+            }
+        }
+    }
+    module.funcs.values_mut().for_each(compact);
+    Ok((module, cx.remarks))
+}
+
+/// Runs the named passes in order, once each.
+///
+/// # Errors
+/// An unknown name; in debug builds also ill-formed IR.
+pub fn run_passes(mut module: Module, names: &[&str]) -> Result<(Module, Vec<Remark>), PassError> {
+    let mut cx = Context::new(&module);
+    check(&module, "the input")?;
+    for name in names {
+        let pass = PASSES.iter().find(|p| p.name == *name).ok_or_else(|| PassError::Unknown(name.to_string()))?;
+        run(pass, &mut module, &mut cx)?;
+        module.funcs.values_mut().for_each(compact);
+    }
+    Ok((module, cx.remarks))
+}
+
+fn run(pass: &Pass, module: &mut Module, cx: &mut Context) -> Result<bool, PassError> {
+    cx.pass = pass.name;
+    let changed = match pass.run {
+        Run::Module(run) => run(module, cx),
+        Run::Func(run) => {
+            let mut changed = false;
+            for id in (0..module.funcs.len()).map(|n| FuncId::from_u32(n as u32)) {
+                cx.func.clone_from(&module.funcs[id].name);
+                changed |= run(&mut module.funcs[id], cx);
+            }
+            changed
+        }
+    };
+    check(module, pass.name)?;
+    Ok(changed)
+}
+
+/// In debug builds, judges what a pass left behind.
+fn check(module: &Module, pass: &'static str) -> Result<(), PassError> {
+    if cfg!(debug_assertions) {
+        if let Err(errors) = verify(module) {
+            return Err(PassError::Broken { pass, problems: errors.iter().map(ToString::to_string).collect() });
+        }
+    }
+    Ok(())
+}

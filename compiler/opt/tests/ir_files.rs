@@ -1,0 +1,102 @@
+//! Runs every file under `tests/ir`: passes on text.
+//!
+//! ```text
+//! //! about: what it shows
+//! //! passes: simplify, dce            (or `full` for the whole pipeline)
+//! ==== input
+//! func @f0 ...
+//! ==== expect count: with = 1, check = 0
+//! ==== expect unchanged
+//! ==== expect
+//! exact text
+//! ```
+//! `RAVEL_BLESS=1` rewrites exact text.
+
+use ravel_opt::{Level, optimize, run_passes, stats};
+use ravel_source::FileId;
+use ravel_wir::parse::parse_module;
+use ravel_wir::print::print_module;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn files(dir: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> = fs::read_dir(dir).expect("the test folder").map(|e| e.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "wir") {
+            found.push(path);
+        }
+    }
+}
+
+/// What is wrong with a file, or its text with new expectations.
+fn run(text: &str) -> Result<String, String> {
+    let mut sections = text.split("\n==== ");
+    let head = sections.next().unwrap_or_default();
+    let passes = head.lines().find_map(|l| l.strip_prefix("//! passes:")).ok_or("no `passes:` line")?;
+    let passes: Vec<&str> = passes.split(',').map(str::trim).filter(|p| !p.is_empty()).collect();
+    let input = sections.next().and_then(|s| s.strip_prefix("input\n")).ok_or("no input section")?;
+    let module = parse_module(input, FileId(0)).map_err(|e| format!("input: {e}"))?;
+    let before = print_module(&module);
+    let result = if passes == ["full"] { optimize(module, Level::Full) } else { run_passes(module, &passes) };
+    let (module, remarks) = result.map_err(|e| e.to_string())?;
+    let after = print_module(&module);
+    let mut blessed = format!("{head}\n==== input\n{input}");
+    let mut problems = Vec::new();
+    for section in sections {
+        blessed.push_str("\n==== ");
+        let (title, body) = section.split_once('\n').unwrap_or((section, ""));
+        if title == "expect" {
+            blessed.push_str("expect\n");
+            blessed.push_str(&after);
+            if body.trim_end() != after.trim_end() {
+                problems.push(format!("expected\n{body}\nfound\n{after}"));
+            }
+            continue;
+        }
+        blessed.push_str(section);
+        if title == "expect unchanged" {
+            if before != after {
+                problems.push(format!("changed\n{before}\nto\n{after}"));
+            }
+        } else if let Some(counts) = title.strip_prefix("expect count:") {
+            for count in counts.split(',') {
+                let (name, number) = count.split_once('=').ok_or("a count is `name = number`")?;
+                let found = stats(&module).get(name.trim()).ok_or_else(|| format!("nothing is called {name}"))?;
+                if number.trim().parse() != Ok(found) {
+                    problems.push(format!("expected {count}, found {found} in\n{after}"));
+                }
+            }
+        } else if let Some(words) = title.strip_prefix("expect remark:") {
+            if !remarks.iter().any(|r| format!("{:?}", r.outcome).contains(words.trim())) {
+                problems.push(format!("no remark says `{}`: {remarks:?}", words.trim()));
+            }
+        } else {
+            problems.push(format!("unknown section `{title}`"));
+        }
+    }
+    if problems.is_empty() || std::env::var_os("RAVEL_BLESS").is_some() { Ok(blessed) } else { Err(problems.join("\n")) }
+}
+
+#[test]
+fn ir_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir");
+    let mut found = Vec::new();
+    files(&root, &mut found);
+    assert!(!found.is_empty(), "no files under tests/ir");
+    let mut failures = Vec::new();
+    for path in found {
+        let text = fs::read_to_string(&path).expect("a readable file");
+        match run(&text) {
+            Ok(blessed) => {
+                if std::env::var_os("RAVEL_BLESS").is_some() && blessed != text {
+                    fs::write(&path, blessed).expect("a writable file");
+                }
+            }
+            Err(problem) => failures.push(format!("{}:\n{problem}", path.display())),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
