@@ -1,4 +1,159 @@
-//! Core: module loading, name resolution, overload sets and desugaring; AST in, [`ir::Program`] out.
+//! Core: module loading, name resolution, overload sets and desugaring; syntax trees in, [`ir::Program`] out.
+//!
+//! [`load`] reads the root file and every module that it needs through a [`Loader`], resolves all names and
+//! lowers the functions that the root file can reach, and no others. Errors do not stop it: what cannot be lowered becomes
+//! [`ir::ExprKind::Error`], and one run reports everything. A program with errors must not go to later stages.
+//!
+//! The work in order: `modules` loads files and builds their symbol tables (`interface`), `lookup` finds what a name
+//! means, `types`, `functions` and `globals` lower definitions, `overloads` makes the sets that calls refer to,
+//! `stmts`, `exprs`, `calls`, `select`, `withloops`, `comprehension` (with `infer`) and `literals` lower bodies.
 #![forbid(unsafe_code)]
 
+mod calls;
+mod comprehension;
+mod diagnostics;
+mod exprs;
+mod flow;
+mod frontend;
+mod functions;
+mod globals;
+mod infer;
+mod interface;
 pub mod ir;
+mod literals;
+mod loader;
+mod lookup;
+mod make;
+mod modules;
+mod overloads;
+mod print;
+mod reach;
+mod scope;
+mod select;
+mod stmts;
+mod types;
+mod visit;
+mod withloops;
+
+pub use loader::{Loader, ModulePlace, Options, RootSource};
+pub use overloads::{DispatchShape, dispatch_shape};
+pub use print::print;
+
+use interface::DefId;
+use ir::{FunId, GlobalId, SetId, StructId, UserType, UserTypeId, UserTypeKind};
+use modules::{Def, ModId, Module, Progress};
+use overloads::{Callee, Wanted};
+use ravel_diagnostics::Diagnostics;
+use ravel_source::{SourceMap, Span};
+use ravel_syntax::ast::{QName, Text};
+use std::collections::{HashMap, HashSet};
+use types::Known;
+
+/// Loads a root file and everything that it reaches.
+///
+/// The program is complete if the diagnostics have no errors. A root without `main` is no error here.
+pub fn load(
+    root: RootSource,
+    loader: &mut dyn Loader,
+    options: &Options,
+    map: &mut SourceMap,
+) -> (ir::Program, Diagnostics) {
+    let mut core = Core {
+        loader,
+        options,
+        map,
+        reports: Diagnostics::new(),
+        progress: HashMap::new(),
+        missing: HashSet::new(),
+        chain: Vec::new(),
+        modules: Vec::new(),
+        defs: Vec::new(),
+        program: ir::Program::default(),
+        functions: HashMap::new(),
+        user_types: HashMap::new(),
+        structs: HashMap::new(),
+        globals: HashMap::new(),
+        waiting: Vec::new(),
+        head_slots: Vec::new(),
+        foreign: Vec::new(),
+        callees: HashMap::new(),
+        sets: HashMap::new(),
+        wrappers: HashMap::new(),
+        compared: HashSet::new(),
+    };
+    let module = core.load_root(&root);
+    core.lower_root(module);
+    (core.program, core.reports)
+}
+
+/// All state of one run.
+struct Core<'a> {
+    loader: &'a mut dyn Loader,
+    options: &'a Options,
+    map: &'a mut SourceMap,
+    reports: Diagnostics,
+    /// By file name.
+    progress: HashMap<String, Progress>,
+    /// Modules that were not found, with the file that mentions them.
+    missing: HashSet<(Text, String)>,
+    /// The modules that are being loaded, each with the place where it mentions the next one.
+    chain: Vec<(String, Span)>,
+    modules: Vec<Module>,
+    defs: Vec<Def>,
+    program: ir::Program,
+    /// What has been lowered; nothing for definitions with errors.
+    functions: HashMap<DefId, Option<FunId>>,
+    user_types: HashMap<DefId, Known<UserTypeId>>,
+    structs: HashMap<DefId, Known<StructId>>,
+    globals: HashMap<DefId, Option<GlobalId>>,
+    waiting: Vec<functions::Waiting>,
+    /// By function: how many of its slots belong to its head.
+    head_slots: Vec<usize>,
+    /// By function: whether it is external.
+    foreign: Vec<bool>,
+    callees: HashMap<(ModId, Option<Text>, Text, usize, Wanted), Callee>,
+    sets: HashMap<(Text, Vec<FunId>), SetId>,
+    wrappers: HashMap<(FunId, Vec<usize>), FunId>,
+    /// Pairs of functions with the same dispatch types that have been reported.
+    compared: HashSet<(DefId, DefId)>,
+}
+
+impl Core<'_> {
+    fn lower_root(&mut self, root: ModId) {
+        self.find_string_type();
+        self.root_functions(root);
+        for object in self.module(root).objects.clone() {
+            self.global(object);
+        }
+        for def in self.module(root).types.clone() {
+            self.check_type(def);
+        }
+        self.lower_waiting();
+        self.order_globals();
+    }
+
+    /// The type of string literals, if the library module that defines it has been loaded.
+    fn find_string_type(&mut self) {
+        let string = QName { module: None, name: "string".into(), span: Span::NONE };
+        let module = self.modules.iter().position(|module| &*module.name == "String" && module.library);
+        if let Some(module) = module
+            && let Ok(def) = self.meaning(ModId(module as u32), &string, lookup::Kind::Type)
+        {
+            self.program.string_type = self.user_type(def);
+        }
+    }
+
+    /// Makes sure that there is a type for a string literal.
+    fn need_string_type(&mut self) {
+        if self.program.string_type.is_some() {
+            return;
+        }
+        self.load_module(&"String".into(), Span::NONE, "");
+        self.find_string_type();
+        if self.program.string_type.is_none() {
+            let (name, module) = ("string".to_string(), "String".to_string());
+            self.program.user_types.push(UserType { name, module, kind: UserTypeKind::External, span: Span::NONE });
+            self.program.string_type = Some(UserTypeId(self.program.user_types.len() as u32 - 1));
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The words of core's errors: one function per kind of mistake. Codes E0201 to E0239 are explained here.
+
+use ravel_diagnostics::{Diagnostic, did_you_mean};
+use ravel_source::Span;
+
+// ------------------------------------------------------------------------------------------- modules
+
+pub fn unknown_module(name: &str, at: Span, known: &[String]) -> Diagnostic {
+    let report = Diagnostic::error("E0201", format!("module `{name}` not found")).at(at, "no file of this name");
+    match did_you_mean(name, known.iter().map(String::as_str)) {
+        Some(close) => report.with_help(format!("did you mean `{close}`?")),
+        None => report.with_help(format!(
+            "a module `{name}` is a file {name}.sac beside this one, in a folder given by -I, or in the library"
+        )),
+    }
+}
+
+pub fn unreadable_module(name: &str, file: &str, why: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0204", format!("cannot read module `{name}`"))
+        .at(at, "needed here")
+        .with_note(format!("{file}: {why}"))
+}
+
+/// `found` is what the header says, if there is one.
+pub fn wrong_header(name: &str, file: &str, found: Option<&str>, at: Span) -> Diagnostic {
+    let report = Diagnostic::error("E0202", format!("{file} is not a module `{name}`")).at(at, "loaded here");
+    match found {
+        Some(found) => report.with_help(format!("its header says `{found}`; file and module must have the same name")),
+        None => report.with_help(format!("start the file with `module {name};` and say what it exports")),
+    }
+}
+
+/// `chain` lists the mentions that lead from a module back to itself.
+pub fn module_cycle(chain: &[(String, Span)]) -> Diagnostic {
+    let names: Vec<&str> = chain.iter().map(|(name, _)| name.as_str()).collect();
+    let first = names.first().copied().unwrap_or_default();
+    let mut report = Diagnostic::error("E0203", format!("modules need each other: {} -> {first}", names.join(" -> ")));
+    for (i, (name, span)) in chain.iter().enumerate() {
+        let needed = names[(i + 1) % names.len()];
+        let text = format!("`{name}` needs `{needed}` here");
+        report = if i + 1 == chain.len() { report.at(*span, text) } else { report.with_label(*span, text) };
+    }
+    report.with_help("move what both need into a third module")
+}
+
+pub fn own_module(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0206", format!("module `{name}` loads itself")).at(at, "this is the module's own name")
+}
+
+pub fn deprecated_module(name: &str, text: &str, at: Span) -> Diagnostic {
+    Diagnostic::warning("E0207", format!("module `{name}` is deprecated")).at(at, "loaded here").with_note(text)
+}
+
+pub fn hides_library(name: &str, file: &str, at: Span) -> Diagnostic {
+    Diagnostic::warning("E0239", format!("{file} hides the library module `{name}`")).at(at, "loaded here")
+}
+
+/// A `use` or `import` list names something that the module does not offer.
+pub fn not_offered(module: &str, name: &str, at: Span, offered: &[&str], provided_only: bool) -> Diagnostic {
+    let report = Diagnostic::error("E0205", format!("module `{module}` does not export `{name}`")).at(at, "");
+    if provided_only {
+        return report.with_help(format!("it provides `{name}` for `use`, not for `import`"));
+    }
+    match did_you_mean(name, offered.iter().copied()) {
+        Some(close) => report.with_help(format!("did you mean `{close}`?")),
+        None => report,
+    }
+}
+
+/// An `export` or `provide` list names something that the file does not have.
+pub fn nothing_to_export(name: &str, at: Span, own: &[&str]) -> Diagnostic {
+    let report = Diagnostic::error("E0205", format!("there is no `{name}` to export"))
+        .at(at, "neither defined nor imported in this file");
+    match did_you_mean(name, own.iter().copied()) {
+        Some(close) => report.with_help(format!("did you mean `{close}`?")),
+        None => report,
+    }
+}
+
+// --------------------------------------------------------------------------------------------- names
+
+/// What to offer for an unknown name.
+#[derive(Clone, Debug, Default)]
+pub struct Suggestion {
+    /// A visible name that is spelled almost the same.
+    pub close: Option<String>,
+    /// A module that exports the name itself.
+    pub module: Option<String>,
+}
+
+impl Suggestion {
+    fn help(self, report: Diagnostic) -> Diagnostic {
+        match (self.module, self.close) {
+            (Some(module), _) => report.with_help(format!("add `use {module}: all;`")),
+            (None, Some(close)) => report.with_help(format!("did you mean `{close}`?")),
+            (None, None) => report,
+        }
+    }
+}
+
+pub fn unknown_function(name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
+    let what = if name.starts_with(|c: char| c.is_alphabetic() || c == '_') { "function" } else { "operator" };
+    suggestion.help(Diagnostic::error("E0210", format!("unknown {what} `{name}`")).at(at, "not defined here"))
+}
+
+/// Syntax that stands for a function which is not visible.
+pub fn missing_syntax_function(syntax: &str, name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
+    let report = Diagnostic::error("E0210", format!("{syntax} needs a function `{name}`")).at(at, "none is visible here");
+    suggestion.help(report)
+}
+
+/// `candidates` describes each visible function of the name.
+pub fn no_such_counts(name: &str, args: usize, results: Option<usize>, at: Span, candidates: &[String]) -> Diagnostic {
+    let wanted = match results {
+        Some(1) | None => format!("no `{name}` takes {}", count(args, "argument")),
+        Some(n) => format!("no `{name}` takes {} and gives {}", count(args, "argument"), count(n, "result")),
+    };
+    let mut report = Diagnostic::error("E0211", wanted).at(at, "");
+    for candidate in candidates.iter().take(6) {
+        report = report.with_note(candidate.clone());
+    }
+    if candidates.len() > 6 {
+        report = report.with_note(format!("and {} more", candidates.len() - 6));
+    }
+    report
+}
+
+pub fn count(n: usize, thing: &str) -> String {
+    match n {
+        0 => format!("no {thing}s"),
+        1 => format!("1 {thing}"),
+        _ => format!("{n} {thing}s"),
+    }
+}
+
+pub fn unknown_variable(name: &str, at: Span, suggestion: Suggestion, function: bool) -> Diagnostic {
+    let report = Diagnostic::error("E0212", format!("unknown variable `{name}`")).at(at, "not assigned before");
+    if function {
+        return report.with_help(format!("`{name}` is a function; a call needs parentheses"));
+    }
+    suggestion.help(report)
+}
+
+pub fn maybe_unassigned(name: &str, at: Span, assigned: Span) -> Diagnostic {
+    Diagnostic::error("E0213", format!("`{name}` may have no value here"))
+        .at(at, "used here")
+        .with_label(assigned, "not every path to the use comes through an assignment such as this")
+        .with_help(format!("give `{name}` a value before the condition or loop"))
+}
+
+pub fn unknown_type(name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
+    suggestion.help(Diagnostic::error("E0214", format!("unknown type `{name}`")).at(at, ""))
+}
+
+pub fn ambiguous(kind: &str, name: &str, at: Span, modules: &[String]) -> Diagnostic {
+    Diagnostic::error("E0215", format!("{kind} `{name}` has several meanings"))
+        .at(at, format!("from {}", modules.join(" and ")))
+        .with_help(format!("qualify it, as in `{}::{name}`", modules.first().map_or("Module", String::as_str)))
+}
+
+pub fn unknown_primitive(name: &str, at: Span) -> Diagnostic {
+    let names = ravel_types::prim_names();
+    let report = Diagnostic::error("E0216", format!("unknown primitive `{name}`")).at(at, "");
+    match did_you_mean(name, names.iter().map(String::as_str)) {
+        Some(close) => report.with_help(format!("did you mean `{close}`?")),
+        None => report,
+    }
+}
+
+pub fn primitive_arity(name: &str, needs: usize, has: usize, at: Span) -> Diagnostic {
+    Diagnostic::error("E0216", format!("`{name}` takes {}", count(needs, "argument")))
+        .at(at, format!("{} given", count(has, "argument")))
+}
+
+// ------------------------------------------------------------------------------------------ functions
+
+pub fn duplicate(kind: &str, name: &str, at: Span, before: Span) -> Diagnostic {
+    Diagnostic::error("E0222", format!("{kind} `{name}` is defined twice"))
+        .at(at, "again here")
+        .with_label(before, "first here")
+}
+
+pub fn duplicate_function(name: &str, at: Span, before: Span) -> Diagnostic {
+    Diagnostic::error("E0218", format!("function `{name}` is defined twice for the same argument types"))
+        .at(at, "again here")
+        .with_label(before, "first here")
+        .with_note("overloads must differ in element type or in how much of a shape is fixed")
+}
+
+pub fn hides_instance(name: &str, module: &str, at: Span) -> Diagnostic {
+    Diagnostic::warning("E0219", format!("this `{name}` hides the one of module `{module}`"))
+        .at(at, "same argument types")
+        .with_help(format!("load it with `use {module}: all except {{ {name} }};` to say that this is meant"))
+}
+
+pub fn reference_argument(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0217", format!("`{name}` changes this argument, so it must be a variable or a global object"))
+        .at(at, "a value without a name")
+}
+
+pub fn duplicate_parameter(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0231", format!("two parameters are called `{name}`")).at(at, "again here")
+}
+
+pub fn return_count(name: &str, declared: usize, given: usize, at: Span) -> Diagnostic {
+    let report = Diagnostic::error("E0220", format!("`{name}` declares {}", count(declared, "result")));
+    match given {
+        0 => report.at(at, "nothing is returned"),
+        n => report.at(at, format!("{} returned", count(n, "value"))),
+    }
+}
+
+pub fn target_count(targets: usize, values: usize, at: Span) -> Diagnostic {
+    Diagnostic::error("E0221", format!("{} on the left of `=`, {} on the right", targets, count(values, "value")))
+        .at(at, "")
+}
+
+pub fn main_signature(at: Span) -> Diagnostic {
+    Diagnostic::error("E0237", "`main` must be `int main()`")
+        .at(at, "")
+        .with_help("arguments of the command line come from module CommandLine")
+}
+
+pub fn specialize_mismatch(name: &str, at: Span, why: &str) -> Diagnostic {
+    Diagnostic::warning("E0238", format!("no instance of `{name}` to specialize")).at(at, why)
+}
+
+pub fn undeclared_variadic(name: &str, function: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0232", format!("the type of `{name}` must be declared"))
+        .at(at, format!("`{function}` can give a value of any type here"))
+        .with_help(format!("declare it at the start of the function, as in `int {name};`"))
+}
+
+pub fn local_object(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::warning("E0219", format!("this makes a variable `{name}`; the global object keeps its value")).at(at, "")
+}
+
+// ---------------------------------------------------------------------------------------------- types
+
+pub fn unknown_shape(what: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0223", format!("{what} must have a known shape")).at(at, "only numbers can stand here")
+}
+
+pub fn recursive_type(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0224", format!("type `{name}` contains itself")).at(at, "")
+}
+
+pub fn names_in_local_type(at: Span) -> Diagnostic {
+    Diagnostic::warning("E0233", "names in this type bind nothing and check nothing")
+        .at(at, "read as `.`")
+        .with_note("shape patterns have their meaning only in the head of a function")
+}
+
+pub fn nested_type(at: Span) -> Diagnostic {
+    Diagnostic::error("E0223", "nested types are not supported").at(at, "")
+}
+
+pub fn family(at: Span, why: impl Into<String>) -> Diagnostic {
+    Diagnostic::error("E0235", "this type family cannot be used").at(at, why)
+}
+
+pub fn unknown_field(name: &str, record: &str, at: Span, fields: &[&str]) -> Diagnostic {
+    let report = Diagnostic::error("E0225", format!("struct {record} has no field `{name}`")).at(at, "");
+    match did_you_mean(name, fields.iter().copied()) {
+        Some(close) => report.with_help(format!("did you mean `{close}`?")),
+        None => report.with_note(format!("its fields are {}", fields.join(", "))),
+    }
+}
+
+pub fn field_twice(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0226", format!("field `{name}` is given twice")).at(at, "")
+}
+
+pub fn field_count(record: &str, fields: usize, given: usize, at: Span) -> Diagnostic {
+    Diagnostic::error("E0226", format!("struct {record} has {}", count(fields, "field")))
+        .at(at, format!("{} given", count(given, "value")))
+        .with_help("give all fields in order, none, or name them as in `{ .x = e }`")
+}
+
+pub fn object_cycle(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0234", format!("object `{name}` needs itself to be initialized")).at(at, "")
+}
+
+pub fn not_text(at: Span) -> Diagnostic {
+    Diagnostic::error("E0236", "this string is not valid UTF-8")
+        .at(at, "")
+        .with_help("write the bytes as an array of characters")
+}
+
+// -------------------------------------------------------------------------------- loops and selections
+
+pub fn no_bound(name: &str, at: Span, list: bool) -> Diagnostic {
+    let forms = if list { format!("`A[{name}]` or `A[..., {name}]`") } else { format!("`A[{name}]`") };
+    Diagnostic::error("E0227", format!("no upper bound for `{name}`"))
+        .at(at, "the last partition must have one")
+        .with_note(format!("a bound is found only from a selection {forms} where `{name}` stands alone"))
+        .with_help(format!("add a bound, as in `| {} < shape`", if list { "[i, j]" } else { name }))
+}
+
+pub fn dot_bound(at: Span) -> Diagnostic {
+    Diagnostic::error("E0228", "`.` cannot be the upper bound of the last partition")
+        .at(at, "this bound decides the shape of the result")
+}
+
+pub fn index_lengths(at: Span, first: Span) -> Diagnostic {
+    Diagnostic::error("E0228", "partitions of one comprehension must have indices of one length")
+        .at(at, "")
+        .with_label(first, "another length here")
+}
+
+pub fn dots_differ(at: Span) -> Diagnostic {
+    Diagnostic::error("E0228", "partitions of one comprehension must place their cells alike").at(at, "")
+}
+
+pub fn value_count(values: usize, operations: usize, at: Span) -> Diagnostic {
+    Diagnostic::error("E0229", format!("{} for {}", count(values, "value"), count(operations, "operation"))).at(at, "")
+}
+
+pub fn several_dots(at: Span) -> Diagnostic {
+    Diagnostic::error("E0230", "only one `...` can stand in an index").at(at, "")
+}
+
+pub fn dot_in_assignment(at: Span) -> Diagnostic {
+    Diagnostic::error("E0230", "dots cannot stand on the left of `=`")
+        .at(at, "")
+        .with_help("a short index such as `a[i]` replaces a whole row")
+}
+
+pub fn fold_primitive(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0216", format!("primitive `{name}` cannot be folded with"))
+        .at(at, "")
+        .with_help("use an operator such as `+`, or write a function around it")
+}

@@ -1,0 +1,106 @@
+//! The way into the parser: text to tokens, what the file mentions, and tokens to a tree once its type names are known.
+
+use crate::{Loader, Options};
+use ravel_diagnostics::Diagnostics;
+use ravel_source::{FileId, SourceMap, Span};
+use ravel_syntax::ast::{self, SymbolSet, Text};
+use ravel_syntax::{PreprocessOptions, Tokens, TypeNames};
+use std::collections::HashMap;
+
+/// A module that a file needs.
+pub(crate) struct Mention {
+    pub module: Text,
+    pub span: Span,
+    /// By `M::name`, not by `use` or `import`.
+    pub qualified: bool,
+    /// The symbols of `use` or `import`.
+    pub symbols: Option<SymbolSet>,
+}
+
+/// A file that has been read but not parsed.
+pub(crate) struct Scanned {
+    tokens: Tokens,
+    /// The name in the header and where it stands.
+    pub header: Option<(Text, Span)>,
+    pub mentions: Vec<Mention>,
+}
+
+/// Type names that a file sees from other modules.
+#[derive(Default)]
+pub(crate) struct Visible(TypeNames);
+
+impl Visible {
+    pub(crate) fn add_type(&mut self, module: Option<&Text>, name: &Text) {
+        self.0.add_type(module.map(|module| &**module), name);
+    }
+
+    pub(crate) fn add_struct(&mut self, module: Option<&Text>, name: &Text) {
+        self.0.add_struct(module.map(|module| &**module), name);
+    }
+
+    /// Adds the name if it is an operator symbol.
+    pub(crate) fn add_operator(&mut self, name: &Text) {
+        if !name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
+            self.0.add_operator(name);
+        }
+    }
+}
+
+/// Gives the preprocessor access to included files.
+struct Includes<'a> {
+    loader: &'a mut dyn Loader,
+    /// Files of this run by name.
+    known: HashMap<String, FileId>,
+}
+
+impl ravel_syntax::Loader for Includes<'_> {
+    fn include(&mut self, name: &str, _angled: bool, from: FileId, sources: &mut SourceMap) -> Option<FileId> {
+        let from = sources.get(from).map_or("", |file| file.name.as_str());
+        let found = self.loader.find_include(name, from)?;
+        if let Some(known) = self.known.get(&found) {
+            return Some(*known);
+        }
+        let text = self.loader.read(&found).ok()?;
+        let id = sources.add(found.clone(), text);
+        self.known.insert(found, id);
+        Some(id)
+    }
+}
+
+/// Preprocesses a file and finds what it needs.
+pub(crate) fn scan(
+    file: FileId,
+    loader: &mut dyn Loader,
+    options: &Options,
+    library: bool,
+    map: &mut SourceMap,
+    reports: &mut Diagnostics,
+) -> Scanned {
+    let macros = if library { Vec::new() } else { options.macros.clone() };
+    let mut includes = Includes { loader, known: HashMap::new() };
+    let options = PreprocessOptions { macros };
+    let (tokens, problems) = ravel_syntax::lex_and_preprocess(file, map, &options, &mut includes);
+    reports.extend(problems);
+    let interface = ravel_syntax::prescan(&tokens);
+    let loads = interface.loads.into_iter().map(|load| Mention {
+        module: load.module.name,
+        span: load.module.span,
+        qualified: false,
+        symbols: Some(load.symbols),
+    });
+    let names = interface.mentions.into_iter().map(|module| Mention {
+        module: module.name,
+        span: module.span,
+        qualified: true,
+        symbols: None,
+    });
+    let mentions = loads.chain(names).collect();
+    Scanned { tokens, header: interface.module.map(|name| (name.name, name.span)), mentions }
+}
+
+/// Parses a file that has been scanned.
+pub(crate) fn parse(scanned: &Scanned, visible: &Visible, reports: &mut Diagnostics) -> ast::File {
+    let (file, problems) = ravel_syntax::parse_file(&scanned.tokens, &visible.0);
+    reports.extend(problems);
+    file
+}

@@ -1,0 +1,349 @@
+//! Functions: heads with their shape patterns, bodies, external declarations.
+
+use crate::diagnostics as report;
+use crate::interface::DefId;
+use crate::ir::{self, Cond, Expr, ExprKind, External, FunBody, FunId, LocalId, Stmt, Target};
+use crate::modules::ModId;
+use crate::scope::Body;
+use crate::types::Place;
+use crate::Core;
+use ravel_source::Span;
+use ravel_syntax::ast::{self, Definition, PragmaArgs, Text};
+use std::sync::Arc;
+
+/// A function head while its types are lowered, and afterwards what its body sees of it.
+pub(crate) struct Head {
+    pub fun: ir::Fun,
+    /// Parameters, and names of patterns in their types.
+    pub visible: Vec<(Text, LocalId)>,
+    /// Names that only result types have.
+    pub result_only: Vec<(Text, LocalId)>,
+}
+
+/// A function whose body has still to be lowered.
+pub(crate) struct Waiting {
+    pub id: FunId,
+    pub def: DefId,
+    pub visible: Vec<(Text, LocalId)>,
+    pub result_only: Vec<(Text, LocalId)>,
+}
+
+impl Head {
+    /// The slot of a name in a shape pattern; nothing for `_`.
+    pub(crate) fn pattern_name(&mut self, name: &ast::Ident, result: bool) -> Option<LocalId> {
+        if &*name.name == "_" {
+            return None;
+        }
+        let known = self.visible.iter().chain(&self.result_only).find(|(text, _)| *text == name.name);
+        if let Some((_, slot)) = known {
+            return Some(*slot);
+        }
+        let slot = self.slot(name);
+        let names = if result { &mut self.result_only } else { &mut self.visible };
+        names.push((name.name.clone(), slot));
+        Some(slot)
+    }
+
+    fn slot(&mut self, name: &ast::Ident) -> LocalId {
+        self.fun.locals.push(ir::Local { name: name.name.to_string(), declared: None, span: name.span });
+        LocalId(self.fun.locals.len() as u32 - 1)
+    }
+}
+
+fn error(span: Span) -> Expr {
+    Expr { kind: ExprKind::Error, span }
+}
+
+impl Core<'_> {
+    /// The core function of a definition; its body waits until [`Core::lower_waiting`]. Nothing after an error in its types.
+    pub(crate) fn function(&mut self, def: DefId) -> Option<FunId> {
+        if let Some(known) = self.functions.get(&def) {
+            return *known;
+        }
+        let (file, index) = self.item(def);
+        let Some(Definition::Function(function)) = file.definitions.get(index) else { return None };
+        let module = self.def(def).module;
+        let id = self.head(module, function).map(|head| {
+            let id = FunId(self.program.funs.len() as u32);
+            self.head_slots.push(head.fun.locals.len());
+            self.foreign.push(function.body.is_none());
+            self.program.funs.push(head.fun);
+            self.waiting.push(Waiting { id, def, visible: head.visible, result_only: head.result_only });
+            id
+        });
+        self.functions.insert(def, id);
+        id
+    }
+
+    fn head(&mut self, module: ModId, function: &ast::Function) -> Option<Head> {
+        let mut head = Head {
+            fun: ir::Fun {
+                name: function.name.name.to_string(),
+                module: self.module(module).name.to_string(),
+                inline: function.attributes.inline,
+                noinline: function.attributes.noinline,
+                families: Vec::new(),
+                params: Vec::new(),
+                results: Vec::new(),
+                variadic_params: function.variadic_params,
+                variadic_results: function.variadic_results,
+                conds: Vec::new(),
+                locals: Vec::new(),
+                body: FunBody::Sac { block: Vec::new(), returns: Vec::new() },
+                span: function.head_span,
+            },
+            visible: Vec::new(),
+            result_only: Vec::new(),
+        };
+        // All parameters first: a pattern may mention a later one.
+        for param in &function.params {
+            let slot = head.slot(&param.name);
+            if &*param.name.name == "_" {
+                continue;
+            }
+            if head.visible.iter().any(|(name, _)| *name == param.name.name) {
+                self.reports.push(report::duplicate_parameter(&param.name.name, param.name.span));
+            }
+            head.visible.push((param.name.name.clone(), slot));
+        }
+        let mut params = Vec::new();
+        for (i, param) in function.params.iter().enumerate() {
+            let ty = self.type_pat(module, &param.ty, &mut Place::Head(&mut head));
+            params.push(ty.map(|ty| ir::Param { local: LocalId(i as u32), ty, by_ref: param.by_ref }));
+        }
+        let mut results = Vec::new();
+        for result in &function.results {
+            results.push(self.type_pat(module, result, &mut Place::Result(&mut head)));
+        }
+        // After all types were looked at, so that every error in them is reported.
+        head.fun.params = params.into_iter().collect::<Option<_>>()?;
+        head.fun.results = results.into_iter().collect::<Option<_>>()?;
+        Some(head)
+    }
+
+    /// Lowers the bodies of all functions that have been mentioned, and of those that they mention, and so on.
+    pub(crate) fn lower_waiting(&mut self) {
+        while let Some(waiting) = self.waiting.pop() {
+            let (file, index) = self.item(waiting.def);
+            if let Some(Definition::Function(function)) = file.definitions.get(index) {
+                self.body(waiting, function);
+            }
+        }
+    }
+
+    fn body(&mut self, waiting: Waiting, function: &ast::Function) {
+        let Waiting { id, def, visible, result_only } = waiting;
+        let module = self.def(def).module;
+        let conds = self.conditions(id, module, function, &visible, &result_only);
+        let (body, locals) = match &function.body {
+            Some(body) => self.sac_body(id, module, function, body, &visible),
+            None => (FunBody::External(external(function)), self.program.funs[id.index()].locals.clone()),
+        };
+        let fun = &mut self.program.funs[id.index()];
+        fun.conds = conds;
+        fun.body = body;
+        fun.locals = locals;
+    }
+
+    /// Conditions see names of results, which the body does not; what they add to the slots stays.
+    fn conditions(
+        &mut self,
+        id: FunId,
+        module: ModId,
+        function: &ast::Function,
+        visible: &[(Text, LocalId)],
+        result_only: &[(Text, LocalId)],
+    ) -> Vec<Cond> {
+        if function.conditions.is_empty() {
+            return Vec::new();
+        }
+        let names: Vec<(Text, LocalId)> = visible.iter().chain(result_only).cloned().collect();
+        let fun = &self.program.funs[id.index()];
+        let (families, locals) = (fun.families.clone(), fun.locals.clone());
+        let mut lowering = Body::new(self, module, families, locals, &names);
+        let mut conds = Vec::new();
+        for condition in &function.conditions {
+            let expr = lowering.expr(condition);
+            let mut after = false;
+            crate::visit::each_name(condition, &mut |name| {
+                after |= name.module.is_none() && result_only.iter().any(|(text, _)| *text == name.name);
+            });
+            conds.push(Cond { expr, after });
+        }
+        let locals = std::mem::take(&mut lowering.locals);
+        self.program.funs[id.index()].locals = locals;
+        conds
+    }
+
+    fn sac_body(
+        &mut self,
+        id: FunId,
+        module: ModId,
+        function: &ast::Function,
+        body: &ast::Body,
+        visible: &[(Text, LocalId)],
+    ) -> (FunBody, Vec<ir::Local>) {
+        let fun = &self.program.funs[id.index()];
+        let (families, locals) = (fun.families.clone(), fun.locals.clone());
+        let refs: Vec<LocalId> = fun.params.iter().filter(|param| param.by_ref).map(|param| param.local).collect();
+        let results = fun.results.len();
+        let mut lowering = Body::new(self, module, families, locals, visible);
+        for decl in &body.decls {
+            lowering.declare(decl);
+        }
+        let mut block = lowering.stmts(&body.stmts);
+        let mut returns = lowering.returned(function, body, results, &refs, &mut block);
+        returns.extend(refs.into_iter().map(|slot| Expr { kind: ExprKind::Local(slot), span: function.name.span }));
+        let locals = std::mem::take(&mut lowering.locals);
+        (FunBody::Sac { block, returns }, locals)
+    }
+
+    /// Every function of the root file, with checks that need the whole file.
+    pub(crate) fn root_functions(&mut self, root: ModId) {
+        for def in self.module(root).functions.clone() {
+            let Some(id) = self.function(def) else { continue };
+            let fun = &self.program.funs[id.index()];
+            if fun.name == "main" {
+                let int = fun.results.len() == 1
+                    && fun.results[0].elem == ir::ElemTy::Basic(ravel_types::Basic::Int)
+                    && fun.results[0].dims.is_empty();
+                if !int || !fun.params.is_empty() {
+                    let span = self.def_span(def);
+                    self.reports.push(report::main_signature(span));
+                } else {
+                    self.program.main = Some(id);
+                }
+            }
+            let (file, index) = self.item(def);
+            let Some(Definition::Function(function)) = file.definitions.get(index) else { continue };
+            let fun = &self.program.funs[id.index()];
+            let known_ranks = fun.params.iter().all(|param| fixed_rank(&param.ty.dims));
+            if function.body.is_some() && !fun.inline && fun.families.is_empty() && known_ranks {
+                self.program.roots.push(id);
+            }
+            self.check_duplicates(root, &function.name.name);
+        }
+        let file = self.module(root).file.clone();
+        for definition in &file.definitions {
+            if let Definition::Function(function) = definition
+                && function.attributes.specialize
+            {
+                self.check_specialize(root, function);
+            }
+        }
+    }
+
+    /// A request to specialize is a hint, so a wrong one is only worth a warning.
+    fn check_specialize(&mut self, module: ModId, function: &ast::Function) {
+        let name = ast::QName { module: None, name: function.name.name.clone(), span: function.name.span };
+        let found = self.meanings(module, &name, crate::lookup::Kind::Function).unwrap_or_default();
+        let fits = found.iter().any(|def| {
+            let (file, index) = self.item(*def);
+            match file.definitions.get(index) {
+                Some(Definition::Function(other)) => other.params.len() == function.params.len(),
+                _ => false,
+            }
+        });
+        let why = match (found.is_empty(), fits) {
+            (true, _) => "no function of this name",
+            (_, false) => "no function of this name has as many parameters",
+            _ => return,
+        };
+        self.reports.push(report::specialize_mismatch(&name.name, name.span, why));
+    }
+}
+
+fn fixed_rank(dims: &[ir::DimPat]) -> bool {
+    dims.iter().all(|dim| match dim {
+        ir::DimPat::Num(_) | ir::DimPat::Any | ir::DimPat::Name(_) => true,
+        ir::DimPat::Rank { rank, .. } => matches!(rank, ir::RankPat::Num(_)),
+        ir::DimPat::Star | ir::DimPat::Plus => false,
+    })
+}
+
+fn external(function: &ast::Function) -> External {
+    let mut external = External {
+        symbol: Arc::from(&*function.name.name),
+        effect: function.params.iter().any(|param| param.by_ref)
+            || function.results.is_empty() && !function.variadic_results,
+        linksign: Vec::new(),
+        link: Vec::new(),
+    };
+    for pragma in &function.pragmas {
+        match (&*pragma.name.name, &pragma.args) {
+            ("linkname", PragmaArgs::Strings(names)) => {
+                if let Some(name) = names.first() {
+                    external.symbol = name.clone();
+                }
+            }
+            ("linkobj" | "linkwith", PragmaArgs::Strings(names)) => {
+                external.link.extend(names.iter().map(|name| name.to_string()));
+            }
+            ("linksign", PragmaArgs::Numbers(numbers)) => {
+                external.linksign = numbers.iter().map(|n| u32::try_from(*n).unwrap_or(u32::MAX)).collect();
+            }
+            ("effect", _) => external.effect = true,
+            _ => {}
+        }
+    }
+    external
+}
+
+impl Body<'_, '_> {
+    fn declare(&mut self, decl: &ast::VarDecl) {
+        let families = std::mem::take(&mut self.families);
+        let ty = self.core.type_pat(self.module, &decl.ty, &mut Place::Local(&families));
+        self.families = families;
+        let Some(ty) = ty else { return };
+        for name in &decl.names {
+            self.declared.insert(name.name.clone(), ty.clone());
+            // A declared parameter keeps its slot.
+            let known = ast::QName { module: None, name: name.name.clone(), span: name.span };
+            if self.is_local(&known)
+                && let ExprKind::Local(slot) = self.read(&known)
+            {
+                self.locals[slot.index()].declared = Some(ty.clone());
+            }
+        }
+    }
+
+    /// The values of `return`: as many as declared, or one call that gives them all.
+    fn returned(
+        &mut self,
+        function: &ast::Function,
+        body: &ast::Body,
+        results: usize,
+        refs: &[LocalId],
+        block: &mut Vec<Stmt>,
+    ) -> Vec<Expr> {
+        let values = body.ret.as_ref().map_or(&[][..], |ret| &ret.values);
+        if values.len() == results {
+            let mut returned = Vec::new();
+            for value in values {
+                returned.push(self.expr(value));
+            }
+            return returned;
+        }
+        if let [value] = values
+            && results > 1
+            && let Some(counted) = self.several(value, results)
+        {
+            if counted.refs.is_empty() && refs.is_empty() {
+                return vec![counted.value];
+            }
+            let temps: Vec<LocalId> = (0..results).map(|_| self.temp("result", value.span)).collect();
+            let targets = temps.iter().map(|slot| Target::Local(*slot)).chain(counted.refs).collect();
+            block.push(Stmt::Assign { targets, value: counted.value, span: value.span });
+            return temps.into_iter().map(|slot| Expr { kind: ExprKind::Local(slot), span: value.span }).collect();
+        }
+        // A call without results in a `void` function is not a value, anything else is a miscount.
+        let at = match (&body.ret, values) {
+            (_, [first, .., last]) => first.span.to(last.span),
+            (_, [one]) => one.span,
+            (Some(ret), []) => ret.span,
+            (None, []) => function.name.span,
+        };
+        self.core.reports.push(report::return_count(&function.name.name, results, values.len(), at));
+        vec![error(at); results]
+    }
+}

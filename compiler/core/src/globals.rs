@@ -1,0 +1,136 @@
+//! Global objects: found as functions mention them, put in the order in which they must be initialised at the end.
+
+use crate::Core;
+use crate::diagnostics as report;
+use crate::interface::DefId;
+use crate::ir::{Expr, ExprKind, Fun, FunBody, FunId, Global, GlobalId, Program, Set, SetId, Stmt, Target};
+use crate::make;
+use crate::modules::ModId;
+use crate::reach;
+use crate::scope::Body;
+use crate::types::Place;
+use ravel_syntax::ast::{self, Definition};
+
+impl Core<'_> {
+    /// The global object of a definition; nothing after an error in its type.
+    pub(crate) fn global(&mut self, def: DefId) -> Option<GlobalId> {
+        if let Some(known) = self.globals.get(&def) {
+            return *known;
+        }
+        let module = self.def(def).module;
+        let (file, index) = self.item(def);
+        let Some(Definition::Object(object)) = file.definitions.get(index) else { return None };
+        let id = self.type_pat(module, &object.ty, &mut Place::Global).map(|ty| {
+            let module = self.module(module).name.to_string();
+            let name = object.name.name.to_string();
+            self.program.globals.push(Global { name, module, ty, init: None, span: object.name.span });
+            GlobalId(self.program.globals.len() as u32 - 1)
+        });
+        self.globals.insert(def, id);
+        if let (Some(id), Some(init)) = (id, &object.init) {
+            let init = self.initializer(id, module, init);
+            self.program.globals[id.index()].init = Some(init);
+        }
+        id
+    }
+
+    /// The initialiser; one that needs slots becomes a function.
+    fn initializer(&mut self, id: GlobalId, module: ModId, init: &ast::Expr) -> Expr {
+        let mut lowering = Body::new(self, module, Vec::new(), Vec::new(), &[]);
+        let value = lowering.expr(init);
+        let locals = std::mem::take(&mut lowering.locals);
+        if locals.is_empty() {
+            return value;
+        }
+        let span = init.span;
+        let global = &self.program.globals[id.index()];
+        let fun = Fun {
+            name: format!("init_{}", global.name),
+            module: global.module.clone(),
+            inline: false,
+            noinline: false,
+            families: Vec::new(),
+            params: Vec::new(),
+            results: vec![global.ty.clone()],
+            variadic_params: false,
+            variadic_results: false,
+            conds: Vec::new(),
+            locals,
+            body: FunBody::Sac { block: Vec::new(), returns: vec![value] },
+            span,
+        };
+        self.program.sets.push(Set { name: fun.name.clone(), members: vec![FunId(self.program.funs.len() as u32)] });
+        let set = SetId(self.program.sets.len() as u32 - 1);
+        self.program.funs.push(fun);
+        self.head_slots.push(0);
+        self.foreign.push(false);
+        make::expr(ExprKind::Call { set, args: Vec::new() }, span)
+    }
+
+    /// Puts the objects in the order of their initialisation.
+    pub(crate) fn order_globals(&mut self) {
+        let count = self.program.globals.len();
+        let mut needs: Vec<Vec<GlobalId>> = Vec::new();
+        for global in &self.program.globals {
+            needs.push(global.init.as_ref().map_or(Vec::new(), |init| reach::objects(&self.program, init)));
+        }
+        let mut order: Vec<usize> = Vec::new();
+        let mut state = vec![0u8; count];
+        for i in 0..count {
+            self.visit(i, &needs, &mut state, &mut order);
+        }
+        if order.iter().enumerate().all(|(new, old)| new == *old) {
+            return;
+        }
+        let mut place = vec![GlobalId(0); count];
+        for (new, old) in order.iter().enumerate() {
+            place[*old] = GlobalId(new as u32);
+        }
+        let mut globals: Vec<Option<Global>> = std::mem::take(&mut self.program.globals).into_iter().map(Some).collect();
+        self.program.globals = order.into_iter().filter_map(|old| globals[old].take()).collect();
+        renumber(&mut self.program, &place);
+    }
+
+    fn visit(&mut self, at: usize, needs: &[Vec<GlobalId>], state: &mut [u8], order: &mut Vec<usize>) {
+        match state[at] {
+            2 => return,
+            1 => {
+                let global = &self.program.globals[at];
+                let diagnostic = report::object_cycle(&global.name, global.span);
+                self.reports.push(diagnostic);
+                return;
+            }
+            _ => state[at] = 1,
+        }
+        for need in &needs[at] {
+            self.visit(need.index(), needs, state, order);
+        }
+        state[at] = 2;
+        order.push(at);
+    }
+}
+
+/// Gives every object the number that `place` has for its old one.
+fn renumber(program: &mut Program, place: &[GlobalId]) {
+    let mut target = |target: &mut Target| {
+        if let Target::Global(id) = target {
+            *id = place[id.index()];
+        }
+    };
+    let mut expr = |expr: &mut Expr| {
+        if let ExprKind::Global(id) = &mut expr.kind {
+            *id = place[id.index()];
+        }
+    };
+    for global in &mut program.globals {
+        global.init.iter_mut().for_each(|init| reach::rewrite(init, &mut expr, &mut target));
+    }
+    for fun in &mut program.funs {
+        fun.conds.iter_mut().for_each(|cond| reach::rewrite(&mut cond.expr, &mut expr, &mut target));
+        if let FunBody::Sac { block, returns } = &mut fun.body {
+            block.iter_mut().for_each(|stmt: &mut Stmt| reach::rewrite_stmt(stmt, &mut expr, &mut target));
+            returns.iter_mut().for_each(|value| reach::rewrite(value, &mut expr, &mut target));
+        }
+    }
+}
+

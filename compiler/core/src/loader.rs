@@ -1,0 +1,45 @@
+//! What the caller provides: the root text, options, and access to files.
+
+use ravel_syntax::MacroOption;
+use std::sync::Arc;
+
+/// Where the text of a module was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModulePlace {
+    /// The file as diagnostics show it; also its identity, so equal files must get equal names.
+    pub name: String,
+    /// Part of the built-in library.
+    pub library: bool,
+    /// A file of the user that stands in front of a library module of the same name.
+    pub hides_library: bool,
+}
+
+/// File access. Core itself never touches the file system.
+pub trait Loader {
+    /// The file of `module`, as mentioned in the file `from`: searched beside that file first, then along the search path,
+    /// then in the library.
+    fn find_module(&mut self, module: &str, from: &str) -> Option<ModulePlace>;
+
+    /// The name of the file that `#include "path"` in the file `from` means.
+    fn find_include(&mut self, path: &str, from: &str) -> Option<String>;
+
+    /// The text of a file that one of the other functions named, or why it cannot be had.
+    fn read(&mut self, name: &str) -> Result<Arc<str>, String>;
+
+    /// Names of all library modules, most important first: searched for suggestions when a name is unknown.
+    fn library_modules(&mut self) -> Vec<String>;
+}
+
+/// The file that compilation starts from: a program, or a module that is only checked.
+#[derive(Clone, Debug)]
+pub struct RootSource {
+    pub name: String,
+    pub text: Arc<str>,
+}
+
+/// Settings of the preprocessor.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `-D` and `-U`, in order; applied to the root file and to user modules, never to the library.
+    pub macros: Vec<MacroOption>,
+}

@@ -1,0 +1,349 @@
+//! Module loading: every file once, what it mentions first, then its own parse and its symbol table.
+//!
+//! Modules form an acyclic graph. A file is scanned for the modules that it mentions (`use`, `import` and `M::name`),
+//! these are loaded, and only then is it parsed, because the parser must know which names are types.
+
+use crate::diagnostics as report;
+use crate::frontend::{self, Scanned};
+use crate::interface::{DefId, Entry, Selection, Table};
+use crate::{Core, RootSource};
+use ravel_source::Span;
+use ravel_syntax::ast::{self, Definition, Header, LoadKind, OfferKind, SymbolSet, Text};
+use ravel_types::Basic;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Index of a loaded module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModId(pub u32);
+
+impl ModId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A parsed file with its names.
+pub struct Module {
+    /// What the header says; the file name for a program.
+    pub name: Text,
+    pub library: bool,
+    pub file: Arc<ast::File>,
+    /// Defined here or imported: what the module may offer.
+    pub own: Table,
+    /// Visible through `use` only.
+    pub used: Table,
+    pub exported: Table,
+    pub provided: Table,
+    /// Modules by the name under which this file mentions them.
+    pub mentions: HashMap<Text, ModId>,
+    pub families: HashMap<Text, Vec<Basic>>,
+    /// Functions of this file by position in the list of definitions.
+    pub functions: Vec<DefId>,
+    pub objects: Vec<DefId>,
+    /// Typedefs, records and the class.
+    pub types: Vec<DefId>,
+}
+
+impl Module {
+    /// The class that this file defines.
+    pub fn class(&self) -> Option<&ast::ClassHeader> {
+        match &self.file.header {
+            Header::Class(class) => Some(class),
+            _ => None,
+        }
+    }
+}
+
+/// A definition and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Def {
+    pub module: ModId,
+    pub place: DefPlace,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefPlace {
+    /// Index into the definitions of the file.
+    Item(usize),
+    /// The class of the file's header.
+    Class,
+}
+
+/// How far the loading of a file has come.
+pub enum Progress {
+    /// Depth in the chain of mentions.
+    Loading(usize),
+    Done(ModId),
+    Failed,
+}
+
+impl Core<'_> {
+    /// Loads the root file and all that it mentions.
+    pub(crate) fn load_root(&mut self, root: &RootSource) -> ModId {
+        let file = self.map.add(root.name.clone(), root.text.clone());
+        self.progress.insert(root.name.clone(), Progress::Loading(0));
+        let scanned = frontend::scan(file, self.loader, self.options, false, self.map, &mut self.reports);
+        let name = scanned.header.as_ref().map_or_else(|| Text::from(root.name.as_str()), |(name, _)| name.clone());
+        self.chain.push((name.to_string(), Span::NONE));
+        let module = self.finish_module(name, &root.name, false, scanned);
+        self.chain.pop();
+        self.progress.insert(root.name.clone(), Progress::Done(module));
+        module
+    }
+
+    /// The module `name` as mentioned at `at` in the file called `from`. Errors are reported once per file.
+    pub(crate) fn load_module(&mut self, name: &Text, at: Span, from: &str) -> Option<ModId> {
+        let Some(place) = self.loader.find_module(name, from) else {
+            if self.missing.insert((name.clone(), from.to_string())) {
+                let known = self.loader.library_modules();
+                self.reports.push(report::unknown_module(name, at, &known));
+            }
+            return None;
+        };
+        if let Some(last) = self.chain.last_mut() {
+            last.1 = at;
+        }
+        match self.progress.get(&place.name) {
+            Some(Progress::Done(module)) => return Some(*module),
+            Some(Progress::Failed) => return None,
+            Some(Progress::Loading(depth)) => {
+                let chain = self.chain[*depth..].to_vec();
+                let diagnostic = match chain.as_slice() {
+                    [_] => report::own_module(name, at),
+                    _ => report::module_cycle(&chain),
+                };
+                self.reports.push(diagnostic);
+                return None;
+            }
+            None => {}
+        }
+        if place.hides_library {
+            self.reports.push(report::hides_library(name, &place.name, at));
+        }
+        self.progress.insert(place.name.clone(), Progress::Loading(self.chain.len()));
+        let loaded = self.read_module(name, &place, at);
+        let progress = loaded.map_or(Progress::Failed, Progress::Done);
+        self.progress.insert(place.name, progress);
+        loaded
+    }
+
+    fn read_module(&mut self, name: &Text, place: &crate::ModulePlace, at: Span) -> Option<ModId> {
+        let text = match self.loader.read(&place.name) {
+            Ok(text) => text,
+            Err(why) => {
+                self.reports.push(report::unreadable_module(name, &place.name, &why, at));
+                return None;
+            }
+        };
+        let file = self.map.add(place.name.clone(), text);
+        let scanned = frontend::scan(file, self.loader, self.options, place.library, self.map, &mut self.reports);
+        let found = scanned.header.as_ref().map(|(name, _)| &**name);
+        if found != Some(&**name) {
+            self.reports.push(report::wrong_header(name, &place.name, found, at));
+            return None;
+        }
+        self.chain.push((name.to_string(), at));
+        let module = self.finish_module(name.clone(), &place.name, place.library, scanned);
+        self.chain.pop();
+        Some(module)
+    }
+
+    /// Loads what the file mentions, parses it and builds its tables.
+    fn finish_module(&mut self, name: Text, file_name: &str, library: bool, scanned: Scanned) -> ModId {
+        let mut mentions = HashMap::new();
+        for mention in &scanned.mentions {
+            if mention.module == name && mention.qualified {
+                continue;
+            }
+            if !mentions.contains_key(&mention.module)
+                && let Some(module) = self.load_module(&mention.module, mention.span, file_name)
+            {
+                mentions.insert(mention.module.clone(), module);
+                self.warn_deprecated(module, mention.span);
+            }
+        }
+        let visible = self.visible_types(&scanned, &mentions);
+        let parsed = frontend::parse(&scanned, &visible, &mut self.reports);
+        let id = ModId(self.modules.len() as u32);
+        let mut module = Module {
+            name,
+            library,
+            file: Arc::new(parsed),
+            own: Table::default(),
+            used: Table::default(),
+            exported: Table::default(),
+            provided: Table::default(),
+            mentions,
+            families: HashMap::new(),
+            functions: Vec::new(),
+            objects: Vec::new(),
+            types: Vec::new(),
+        };
+        self.define_symbols(id, &mut module);
+        self.load_symbols(&mut module);
+        self.offer_symbols(&mut module);
+        self.modules.push(module);
+        id
+    }
+
+    fn warn_deprecated(&mut self, module: ModId, at: Span) {
+        let text = match &self.modules[module.index()].file.header {
+            Header::Module(header) => header.deprecated.clone(),
+            Header::Class(header) => header.deprecated.clone(),
+            Header::Program => None,
+        };
+        if let Some(text) = text {
+            let name = self.modules[module.index()].name.clone();
+            self.reports.push(report::deprecated_module(&name, &text, at));
+        }
+    }
+
+    /// The type names that the file sees from other modules.
+    fn visible_types(&self, scanned: &Scanned, mentions: &HashMap<Text, ModId>) -> frontend::Visible {
+        let mut visible = frontend::Visible::default();
+        let mut add = |module: Option<&Text>, name: &Text, entry: &Entry| {
+            if !entry.types.is_empty() {
+                visible.add_type(module, name);
+            }
+            if !entry.structs.is_empty() {
+                visible.add_struct(module, name);
+            }
+            if module.is_none() && !entry.functions.is_empty() {
+                visible.add_operator(name);
+            }
+        };
+        for mention in &scanned.mentions {
+            let Some(module) = mentions.get(&mention.module) else { continue };
+            let tables = [&self.modules[module.index()].exported, &self.modules[module.index()].provided];
+            for (name, entry) in tables.into_iter().flat_map(Table::iter) {
+                if mention.qualified {
+                    add(Some(&mention.module), name, entry);
+                } else if mention.symbols.as_ref().is_none_or(|set| Selection::new(set).has(name)) {
+                    add(None, name, entry);
+                }
+            }
+        }
+        visible
+    }
+
+    /// Enters the definitions of the file itself.
+    fn define_symbols(&mut self, id: ModId, module: &mut Module) {
+        let file = module.file.clone();
+        if let Header::Class(class) = &file.header {
+            let def = self.add_def(id, DefPlace::Class);
+            module.own.entry(&class.name.name).types.push(def);
+            module.types.push(def);
+        }
+        let mut first: HashMap<(u8, Text), Span> = HashMap::new();
+        for (i, definition) in file.definitions.iter().enumerate() {
+            let (kind, name) = match definition {
+                Definition::Typedef(def) => (0, &def.name),
+                Definition::ExternalTypedef(def) => (0, &def.name),
+                Definition::Struct(def) => (1, &def.name),
+                Definition::Object(def) => (2, &def.name),
+                Definition::Function(def) if !def.attributes.specialize => (3, &def.name),
+                Definition::Family(family) => {
+                    self.define_family(module, family);
+                    continue;
+                }
+                _ => continue,
+            };
+            if kind < 3
+                && let Some(before) = first.insert((kind, name.name.clone()), name.span)
+            {
+                let word = ["type", "struct", "object"][kind as usize];
+                self.reports.push(report::duplicate(word, &name.name, name.span, before));
+                continue;
+            }
+            let def = self.add_def(id, DefPlace::Item(i));
+            let entry = module.own.entry(&name.name);
+            match kind {
+                0 => {
+                    entry.types.push(def);
+                    module.types.push(def);
+                }
+                1 => {
+                    entry.structs.push(def);
+                    module.types.push(def);
+                }
+                2 => {
+                    entry.objects.push(def);
+                    module.objects.push(def);
+                }
+                _ => {
+                    entry.functions.push(def);
+                    module.functions.push(def);
+                }
+            }
+        }
+    }
+
+    fn add_def(&mut self, module: ModId, place: DefPlace) -> DefId {
+        self.defs.push(Def { module, place });
+        DefId(self.defs.len() as u32 - 1)
+    }
+
+    fn define_family(&mut self, module: &mut Module, family: &ast::Family) {
+        let mut members = Vec::new();
+        for member in &family.members {
+            match &member.base {
+                ast::TypeBase::Basic(basic) => members.push(crate::types::basic(*basic)),
+                ast::TypeBase::Named(name) if module.families.contains_key(&name.name) => {
+                    members.extend(module.families[&name.name].iter().copied());
+                }
+                _ => self.reports.push(report::family(member.span, "members must be built-in types or earlier families")),
+            }
+        }
+        members.dedup();
+        module.families.insert(family.name.name.clone(), members);
+    }
+
+    /// `use` and `import`.
+    fn load_symbols(&mut self, module: &mut Module) {
+        let file = module.file.clone();
+        for definition in &file.definitions {
+            let Definition::Load(load) = definition else { continue };
+            let Some(source) = module.mentions.get(&load.module.name) else { continue };
+            let source = &self.modules[source.index()];
+            let selection = Selection::new(&load.symbols);
+            match load.kind {
+                LoadKind::Use => {
+                    module.used.merge_from(&source.exported, |name| selection.has(name));
+                    module.used.merge_from(&source.provided, |name| selection.has(name));
+                }
+                LoadKind::Import => module.own.merge_from(&source.exported, |name| selection.has(name)),
+            }
+            let SymbolSet::Some(symbols) = &load.symbols else { continue };
+            for symbol in symbols {
+                let exported = source.exported.get(&symbol.name).is_some();
+                let provided = source.provided.get(&symbol.name).is_some();
+                if exported || provided && load.kind == LoadKind::Use {
+                    continue;
+                }
+                let mut offered: Vec<&str> = source.exported.names().map(|name| &**name).collect();
+                offered.sort_unstable();
+                self.reports.push(report::not_offered(&source.name, &symbol.name, symbol.span, &offered, provided));
+            }
+        }
+    }
+
+    /// `export` and `provide`.
+    fn offer_symbols(&mut self, module: &mut Module) {
+        let file = module.file.clone();
+        for definition in &file.definitions {
+            let Definition::Offer(offer) = definition else { continue };
+            let selection = Selection::new(&offer.symbols);
+            match offer.kind {
+                OfferKind::Export => module.exported.merge_from(&module.own, |name| selection.has(name)),
+                OfferKind::Provide => module.provided.merge_from(&module.own, |name| selection.has(name)),
+            }
+            let SymbolSet::Some(symbols) = &offer.symbols else { continue };
+            for symbol in symbols.iter().filter(|symbol| module.own.get(&symbol.name).is_none()) {
+                let mut own: Vec<&str> = module.own.names().map(|name| &**name).collect();
+                own.sort_unstable();
+                self.reports.push(report::nothing_to_export(&symbol.name, symbol.span, &own));
+            }
+        }
+    }
+}

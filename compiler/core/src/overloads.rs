@@ -1,0 +1,366 @@
+//! Overload sets: which functions a call can mean, by name and counts; dispatch on types is left to the specialiser.
+//!
+//! Members of a set agree on what a call passes back through reference parameters. Where definitions disagree - a foreign
+//! function whose handle is changed in place beside a SaC function that returns its new value - the ones that
+//! pass back too little are wrapped in a function that does.
+
+use crate::diagnostics as report;
+use crate::interface::DefId;
+use crate::ir::{self, DimPat, ElemTy, Expr, ExprKind, FunBody, FunId, RankPat, Set, SetId, Stmt, Target, TypePat};
+use crate::lookup::{Kind, Missing};
+use crate::modules::ModId;
+use crate::Core;
+use ravel_source::Span;
+use ravel_syntax::ast::{Definition, QName, Text};
+
+/// How many results the place of a call takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Wanted {
+    Count(usize),
+    /// A call statement: none if some function of the name gives none, else they are dropped.
+    Effect,
+}
+
+/// The syntax that a function stands behind, for the report when there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    Call,
+    Selection,
+    Update,
+}
+
+/// What a call means.
+#[derive(Clone, Debug)]
+pub(crate) struct Callee {
+    pub set: SetId,
+    /// Declared results that the call gives.
+    pub results: usize,
+    /// Argument positions whose new values come as further results.
+    pub returned: Vec<usize>,
+    /// Argument positions that must name a variable or an object.
+    pub by_ref: Vec<usize>,
+    /// The first result without a declared type.
+    pub variadic_from: Option<usize>,
+}
+
+/// Counts of one definition.
+struct Counts {
+    params: usize,
+    variadic_params: bool,
+    results: usize,
+    variadic_results: bool,
+}
+
+impl Counts {
+    fn takes(&self, args: usize) -> bool {
+        self.params == args || self.variadic_params && args > self.params
+    }
+
+    fn gives(&self, results: usize) -> bool {
+        self.results == results || self.variadic_results && results > self.results
+    }
+
+    fn describe(&self, name: &str, module: &str) -> String {
+        let some = |n: usize, variadic: bool, thing: &str| match variadic {
+            true => format!("{n} or more {thing}s"),
+            false => report::count(n, thing),
+        };
+        let takes = some(self.params, self.variadic_params, "argument");
+        let gives = some(self.results, self.variadic_results, "result");
+        format!("`{name}` of {module} takes {takes} and gives {gives}")
+    }
+}
+
+/// The part of a shape pattern that overload resolution sees (language reference 2.3 rule 1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DispatchShape {
+    Known(Vec<i32>),
+    Rank(usize),
+    Nonscalar,
+    Any,
+}
+
+/// Weakens a shape pattern to what overload resolution sees.
+pub fn dispatch_shape(dims: &[DimPat]) -> DispatchShape {
+    if let Some(shape) = crate::types::numbers(dims) {
+        return DispatchShape::Known(shape);
+    }
+    let mut rank = 0;
+    let (mut variable, mut nonscalar) = (false, false);
+    for dim in dims {
+        match dim {
+            DimPat::Num(_) | DimPat::Any | DimPat::Name(_) => rank += 1,
+            DimPat::Star => variable = true,
+            DimPat::Plus => (variable, nonscalar) = (true, true),
+            DimPat::Rank { rank: RankPat::Num(n), .. } => rank += (*n).max(0) as usize,
+            DimPat::Rank { min, .. } => {
+                variable = true;
+                nonscalar |= *min > 0;
+            }
+        }
+    }
+    match (variable, nonscalar || rank > 0) {
+        (false, _) => DispatchShape::Rank(rank),
+        (true, true) => DispatchShape::Nonscalar,
+        (true, false) => DispatchShape::Any,
+    }
+}
+
+fn same_type(a: (&ir::Fun, &TypePat), b: (&ir::Fun, &TypePat)) -> bool {
+    let elem = match (a.1.elem, b.1.elem) {
+        (ElemTy::Family(x), ElemTy::Family(y)) => {
+            x == y && a.0.families[x.index()].members == b.0.families[y.index()].members
+        }
+        (x, y) => x == y,
+    };
+    elem && dispatch_shape(&a.1.dims) == dispatch_shape(&b.1.dims)
+}
+
+/// Whether no call could tell the two apart.
+fn same_dispatch(a: &ir::Fun, b: &ir::Fun) -> bool {
+    let pairs = || a.params.iter().zip(&b.params);
+    a.params.len() == b.params.len()
+        && a.results.len() == b.results.len()
+        && (a.variadic_params, a.variadic_results) == (b.variadic_params, b.variadic_results)
+        && pairs().all(|(x, y)| same_type((a, &x.ty), (b, &y.ty)))
+}
+
+impl Core<'_> {
+    fn counts(&self, def: DefId) -> Counts {
+        let (file, index) = self.item(def);
+        match file.definitions.get(index) {
+            Some(Definition::Function(function)) => Counts {
+                params: function.params.len(),
+                variadic_params: function.variadic_params,
+                results: function.results.len(),
+                variadic_results: function.variadic_results,
+            },
+            _ => Counts { params: 0, variadic_params: false, results: 0, variadic_results: false },
+        }
+    }
+
+    /// The functions that a call of `name` can mean; reports and gives nothing if there is none.
+    pub(crate) fn callee(
+        &mut self,
+        module: ModId,
+        name: &QName,
+        args: usize,
+        wanted: Wanted,
+        syntax: Syntax,
+    ) -> Option<Callee> {
+        let key = (module, name.module.clone(), name.name.clone(), args, wanted);
+        if let Some(known) = self.callees.get(&key) {
+            return Some(known.clone());
+        }
+        let found = match self.meanings(module, name, Kind::Function) {
+            Ok(found) if !found.is_empty() => found,
+            Err(Missing::Reported) => return None,
+            _ => {
+                self.report_no_function(module, name, syntax);
+                return None;
+            }
+        };
+        let takes: Vec<(DefId, Counts)> =
+            found.iter().map(|def| (*def, self.counts(*def))).filter(|(_, counts)| counts.takes(args)).collect();
+        let results = match wanted {
+            Wanted::Count(n) => Some(n),
+            Wanted::Effect => takes.iter().map(|(_, counts)| counts.results).min(),
+        };
+        let fits: Vec<DefId> = results.map_or(Vec::new(), |results| {
+            takes.iter().filter(|(_, counts)| counts.gives(results)).map(|(def, _)| *def).collect()
+        });
+        let Some(results) = results.filter(|_| !fits.is_empty()) else {
+            let describe = |def: &DefId| {
+                let counts = self.counts(*def);
+                counts.describe(&name.name, &self.module(self.def(*def).module).name)
+            };
+            let candidates: Vec<String> = found.iter().map(describe).collect();
+            let wanted = match wanted {
+                Wanted::Count(n) => Some(n),
+                Wanted::Effect => None,
+            };
+            self.reports.push(report::no_such_counts(&name.name, args, wanted, name.span, &candidates));
+            return None;
+        };
+        let fixed = fits.iter().map(|def| self.counts(*def)).find(|counts| counts.results < results);
+        let members = self.members(module, &name.name, &fits);
+        if members.is_empty() {
+            return None;
+        }
+        let (members, returned, by_ref) = self.agree_on_references(members, args);
+        let set = self.intern_set(&name.name, members);
+        let callee = Callee { set, results, returned, by_ref, variadic_from: fixed.map(|counts| counts.results) };
+        self.callees.insert(key, callee.clone());
+        Some(callee)
+    }
+
+    fn report_no_function(&mut self, module: ModId, name: &QName, syntax: Syntax) {
+        let suggestion = self.suggest(module, &name.name, Kind::Function, &[]);
+        self.reports.push(match syntax {
+            Syntax::Call => report::unknown_function(&name.name, name.span, suggestion),
+            Syntax::Selection => report::missing_syntax_function("a selection", &name.name, name.span, suggestion),
+            Syntax::Update => report::missing_syntax_function("an indexed assignment", &name.name, name.span, suggestion),
+        });
+    }
+
+    /// The core functions of definitions, without those that a definition of `module` hides.
+    fn members(&mut self, module: ModId, name: &Text, defs: &[DefId]) -> Vec<FunId> {
+        let mut members: Vec<(DefId, FunId)> =
+            defs.iter().filter_map(|def| self.function(*def).map(|id| (*def, id))).collect();
+        let mut hidden = Vec::new();
+        for (i, (a, fun_a)) in members.iter().enumerate() {
+            for (b, fun_b) in &members[..i] {
+                if !same_dispatch(&self.program.funs[fun_a.index()], &self.program.funs[fun_b.index()]) {
+                    continue;
+                }
+                let (module_a, module_b) = (self.def(*a).module, self.def(*b).module);
+                let owns = |owner: ModId, def: &DefId| {
+                    self.module(owner).own.get(name).is_some_and(|entry| entry.functions.contains(def))
+                };
+                let fresh = !self.compared.contains(&(*a, *b));
+                if module_a == module_b || owns(module_a, b) || owns(module_b, a) {
+                    if fresh {
+                        let (at, before) = (self.def_span(*a), self.def_span(*b));
+                        self.reports.push(report::duplicate_function(name, at.max(before), at.min(before)));
+                    }
+                    hidden.push(*a);
+                } else if module_a == module || module_b == module {
+                    let (mine, theirs) = if module_a == module { (*a, *b) } else { (*b, *a) };
+                    if fresh {
+                        let other = self.module(self.def(theirs).module).name.to_string();
+                        let at = self.def_span(mine);
+                        self.reports.push(report::hides_instance(name, &other, at));
+                    }
+                    hidden.push(theirs);
+                }
+                self.compared.insert((*a, *b));
+            }
+        }
+        members.retain(|(def, _)| !hidden.contains(def));
+        members.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Reports functions of one module that no call could tell apart, called or not.
+    pub(crate) fn check_duplicates(&mut self, module: ModId, name: &Text) {
+        let Some(entry) = self.module(module).own.get(name) else { return };
+        let own: Vec<DefId> = entry.functions.iter().copied().filter(|def| self.def(*def).module == module).collect();
+        self.members(module, name, &own);
+    }
+
+    /// Brings all members to one set of reference parameters; gives the members, the positions that
+    /// come back as results and all reference positions.
+    fn agree_on_references(&mut self, members: Vec<FunId>, args: usize) -> (Vec<FunId>, Vec<usize>, Vec<usize>) {
+        let mut by_ref: Vec<usize> = Vec::new();
+        let mut returned = false;
+        for member in &members {
+            let fun = &self.program.funs[member.index()];
+            let refs = fun.params.iter().enumerate().filter(|(_, param)| param.by_ref).map(|(i, _)| i);
+            let before = by_ref.len();
+            by_ref.extend(refs);
+            returned |= by_ref.len() > before && !self.foreign[member.index()];
+        }
+        by_ref.sort_unstable();
+        by_ref.dedup();
+        if !returned {
+            return (members, Vec::new(), by_ref);
+        }
+        let members = members.into_iter().map(|member| self.wrapper(member, &by_ref, args)).collect();
+        (members, by_ref.clone(), by_ref)
+    }
+
+    /// `member`, or a function around it that gives back all parameters of `by_ref`.
+    fn wrapper(&mut self, member: FunId, by_ref: &[usize], args: usize) -> FunId {
+        let fun = &self.program.funs[member.index()];
+        let refs: Vec<usize> = (0..fun.params.len()).filter(|i| fun.params[*i].by_ref).collect();
+        if refs == by_ref && !self.foreign[member.index()] || fun.params.len() != args || fun.variadic_results {
+            return member;
+        }
+        let key = (member, by_ref.to_vec());
+        if let Some(known) = self.wrappers.get(&key) {
+            return *known;
+        }
+        let span = fun.span;
+        let mut outer = ir::Fun {
+            locals: fun.locals[..self.head_slots[member.index()]].to_vec(),
+            conds: Vec::new(),
+            inline: true,
+            noinline: false,
+            ..fun.clone()
+        };
+        for i in by_ref {
+            if let Some(param) = outer.params.get_mut(*i) {
+                param.by_ref = true;
+            }
+        }
+        let local = |slot| Expr { kind: ExprKind::Local(slot), span };
+        let head_slots = outer.locals.len();
+        let mut targets = Vec::new();
+        let mut returns = Vec::new();
+        for _ in &outer.results {
+            let slot = ir::LocalId(outer.locals.len() as u32);
+            outer.locals.push(ir::Local { name: "result".into(), declared: None, span });
+            targets.push(Target::Local(slot));
+            returns.push(local(slot));
+        }
+        if !self.foreign[member.index()] {
+            targets.extend(refs.iter().map(|i| Target::Local(outer.params[*i].local)));
+        }
+        returns.extend(outer.params.iter().filter(|param| param.by_ref).map(|param| local(param.local)));
+        let args = outer.params.iter().map(|param| local(param.local)).collect();
+        let name: Text = outer.name.as_str().into();
+        let set = self.intern_set(&name, vec![member]);
+        let value = Expr { kind: ExprKind::Call { set, args }, span };
+        outer.body = FunBody::Sac { block: vec![Stmt::Assign { targets, value, span }], returns };
+        let id = FunId(self.program.funs.len() as u32);
+        self.program.funs.push(outer);
+        self.head_slots.push(head_slots);
+        self.foreign.push(false);
+        self.wrappers.insert(key, id);
+        id
+    }
+
+    fn intern_set(&mut self, name: &Text, members: Vec<FunId>) -> SetId {
+        let next = SetId(self.program.sets.len() as u32);
+        let key = (name.clone(), members);
+        if let Some(known) = self.sets.get(&key) {
+            return *known;
+        }
+        self.program.sets.push(Set { name: name.to_string(), members: key.1.clone() });
+        self.sets.insert(key, next);
+        next
+    }
+
+    /// Whether a call of this name and argument count may change variables among its arguments: their positions.
+    pub(crate) fn rebinding_positions(&self, module: ModId, name: &QName, args: usize) -> Vec<usize> {
+        let mut positions = Vec::new();
+        for def in self.meanings(module, name, Kind::Function).unwrap_or_default() {
+            let (file, index) = self.item(def);
+            let Some(Definition::Function(function)) = file.definitions.get(index) else { continue };
+            if function.body.is_some() && function.params.len() == args {
+                positions.extend((0..args).filter(|i| function.params[*i].by_ref));
+            }
+        }
+        positions
+    }
+}
+
+/// A name that syntax stands for, at the place of the syntax.
+pub(crate) fn syntax_name(name: &str, span: Span) -> QName {
+    QName { module: None, name: name.into(), span }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_weakened_as_dispatch_sees_them() {
+        let rank = |rank, min| DimPat::Rank { rank, min, shape: None };
+        assert_eq!(dispatch_shape(&[]), DispatchShape::Known(vec![]));
+        assert_eq!(dispatch_shape(&[DimPat::Num(3), DimPat::Any]), DispatchShape::Rank(2));
+        assert_eq!(dispatch_shape(&[rank(RankPat::Num(2), 2), DimPat::Any]), DispatchShape::Rank(3));
+        assert_eq!(dispatch_shape(&[rank(RankPat::Anon, 0)]), DispatchShape::Any);
+        assert_eq!(dispatch_shape(&[rank(RankPat::Anon, 1)]), DispatchShape::Nonscalar);
+        assert_eq!(dispatch_shape(&[DimPat::Any, DimPat::Star]), DispatchShape::Nonscalar);
+    }
+}

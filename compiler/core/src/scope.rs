@@ -1,0 +1,205 @@
+//! The state of lowering one function body: its slots, the names that reach them, and what has a value.
+
+use crate::Core;
+use crate::diagnostics as report;
+use crate::flow::Flow;
+use crate::ir::{self, Expr, ExprKind, LocalId, Stmt, Target, TypePat};
+use crate::lookup::{Kind, Missing};
+use crate::modules::ModId;
+use ravel_source::Span;
+use ravel_syntax::ast::{QName, Text};
+use std::collections::HashMap;
+
+/// A variable outside that a with-loop part assigns: inside, it is a slot of its own.
+struct Inherited {
+    outer: LocalId,
+    inner: LocalId,
+    /// Whether the part reads the outer value.
+    read: bool,
+}
+
+/// Names of the function, or of one with-loop part.
+#[derive(Default)]
+struct Scope {
+    names: HashMap<Text, LocalId>,
+    inherited: Vec<Inherited>,
+}
+
+/// A function body on its way to core.
+pub(crate) struct Body<'c, 'a> {
+    pub core: &'c mut Core<'a>,
+    pub module: ModId,
+    /// Those of the function's head.
+    pub families: Vec<ir::Family>,
+    pub locals: Vec<ir::Local>,
+    /// Types from the declarations at the start of the body.
+    pub declared: HashMap<Text, TypePat>,
+    pub flow: Flow,
+    scopes: Vec<Scope>,
+}
+
+impl<'c, 'a> Body<'c, 'a> {
+    /// A body whose slots so far are those of the head; `visible` names have values.
+    pub(crate) fn new(
+        core: &'c mut Core<'a>,
+        module: ModId,
+        families: Vec<ir::Family>,
+        locals: Vec<ir::Local>,
+        visible: &[(Text, LocalId)],
+    ) -> Body<'c, 'a> {
+        let mut flow = Flow::default();
+        let mut scope = Scope::default();
+        for (name, slot) in visible {
+            scope.names.insert(name.clone(), *slot);
+            flow.assign(*slot);
+        }
+        Body { core, module, families, locals, declared: HashMap::new(), flow, scopes: vec![scope] }
+    }
+
+    /// A fresh slot that no name reaches.
+    pub(crate) fn temp(&mut self, name: &str, span: Span) -> LocalId {
+        self.locals.push(ir::Local { name: name.to_string(), declared: None, span });
+        let slot = LocalId(self.locals.len() as u32 - 1);
+        self.flow.assign(slot);
+        slot
+    }
+
+    fn new_slot(&mut self, name: &Text, span: Span) -> LocalId {
+        let declared = self.declared.get(name).cloned();
+        self.locals.push(ir::Local { name: name.to_string(), declared, span });
+        LocalId(self.locals.len() as u32 - 1)
+    }
+
+    fn find(&self, name: &str) -> Option<LocalId> {
+        self.scopes.iter().rev().find_map(|scope| scope.names.get(name).copied())
+    }
+
+    /// Whether the name is a variable here.
+    pub(crate) fn is_local(&self, name: &QName) -> bool {
+        name.module.is_none() && self.find(&name.name).is_some()
+    }
+
+    /// The slot that an assignment to `name` at this point writes; it has a value from now on.
+    pub(crate) fn assign(&mut self, name: &Text, span: Span) -> LocalId {
+        let innermost = self.scopes.last().and_then(|scope| scope.names.get(name).copied());
+        let slot = innermost.unwrap_or_else(|| {
+            let slot = self.new_slot(name, span);
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.names.insert(name.clone(), slot);
+            }
+            slot
+        });
+        self.flow.assign(slot);
+        slot
+    }
+
+    /// The place that an assignment to `name` writes.
+    pub(crate) fn target(&mut self, name: &QName) -> Target {
+        if &*name.name == "_" && !self.declared.contains_key(&name.name) {
+            return Target::Discard;
+        }
+        if self.find(&name.name).is_none()
+            && let Ok(found) = self.core.meanings(self.module, name, Kind::Object)
+            && found.iter().any(|object| self.core.def(*object).module == self.module)
+        {
+            self.core.reports.push(report::local_object(&name.name, name.span));
+        }
+        Target::Local(self.assign(&name.name, name.span))
+    }
+
+    /// The value of a variable or a global object.
+    pub(crate) fn read(&mut self, name: &QName) -> ExprKind {
+        if name.module.is_none()
+            && let Some(slot) = self.find(&name.name)
+        {
+            self.read_slot(slot, &name.name, name.span);
+            return ExprKind::Local(slot);
+        }
+        match self.core.meaning(self.module, name, Kind::Object) {
+            Ok(object) => self.core.global(object).map_or(ExprKind::Error, ExprKind::Global),
+            Err(missing) => {
+                self.report_unknown(name, missing);
+                ExprKind::Error
+            }
+        }
+    }
+
+    fn report_unknown(&mut self, name: &QName, missing: Missing) {
+        if !matches!(missing, Missing::Nothing) {
+            return self.core.report_missing(self.module, name, Kind::Object, missing);
+        }
+        let locals: Vec<Text> = self.scopes.iter().flat_map(|scope| scope.names.keys().cloned()).collect();
+        let is_function = self.core.meanings(self.module, name, Kind::Function).is_ok_and(|found| !found.is_empty());
+        let suggestion = match is_function {
+            true => report::Suggestion::default(),
+            false => self.core.suggest(self.module, &name.name, Kind::Object, &locals),
+        };
+        self.core.reports.push(report::unknown_variable(&name.name, name.span, suggestion, is_function));
+        // Later uses of the name would only repeat the report.
+        if name.module.is_none() {
+            self.assign(&name.name, name.span);
+        }
+    }
+
+    /// Notes a use of a slot and reports it if the slot may have no value.
+    fn read_slot(&mut self, slot: LocalId, name: &str, span: Span) {
+        if !self.flow.is_assigned(slot) {
+            let assigned = self.locals[slot.index()].span;
+            self.core.reports.push(report::maybe_unassigned(name, span, assigned));
+            self.flow.assign(slot);
+        }
+        self.note_inherited(slot);
+    }
+
+    fn note_inherited(&mut self, slot: LocalId) {
+        if !self.flow.is_inherited(slot) {
+            return;
+        }
+        for scope in &mut self.scopes {
+            for inherited in scope.inherited.iter_mut().filter(|inherited| inherited.inner == slot) {
+                inherited.read = true;
+            }
+        }
+    }
+
+    /// Opens the scope of a with-loop part whose statements assign `assigned`. Index names come afterwards.
+    pub(crate) fn enter_part(&mut self, assigned: &[Text]) {
+        let mut scope = Scope::default();
+        for name in assigned {
+            let Some(outer) = self.find(name).filter(|slot| self.flow.is_assigned(*slot)) else { continue };
+            if scope.names.contains_key(name) {
+                continue;
+            }
+            let inner = self.new_slot(name, self.locals[outer.index()].span);
+            scope.names.insert(name.clone(), inner);
+            scope.inherited.push(Inherited { outer, inner, read: false });
+            self.flow.inherit(inner);
+        }
+        self.scopes.push(scope);
+    }
+
+    /// A name of the innermost scope, hiding outer ones: an index.
+    pub(crate) fn bind(&mut self, name: &Text, span: Span) -> LocalId {
+        self.locals.push(ir::Local { name: name.to_string(), declared: None, span });
+        let slot = LocalId(self.locals.len() as u32 - 1);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.inherited.retain(|inherited| scope.names.get(name) != Some(&inherited.inner));
+            scope.names.insert(name.clone(), slot);
+        }
+        self.flow.assign(slot);
+        slot
+    }
+
+    /// Closes the scope of a part; the result goes in front of the part's statements.
+    pub(crate) fn leave_part(&mut self) -> Vec<Stmt> {
+        let scope = self.scopes.pop().unwrap_or_default();
+        let mut copies = Vec::new();
+        for inherited in scope.inherited.into_iter().filter(|inherited| inherited.read) {
+            self.note_inherited(inherited.outer);
+            let span = self.locals[inherited.inner.index()].span;
+            let value = Expr { kind: ExprKind::Local(inherited.outer), span };
+            copies.push(Stmt::Assign { targets: vec![Target::Local(inherited.inner)], value, span });
+        }
+        copies
+    }
+}
