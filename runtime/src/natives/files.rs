@@ -1,6 +1,7 @@
 //! Stream objects: what a `File` or `TermFile` handle points to.
 
 use std::cell::UnsafeCell;
+use std::process::Child;
 
 use super::{FileRef, Handle};
 use crate::abi::ObjectKind;
@@ -14,6 +15,8 @@ pub(super) enum FileObject {
     Standard(Standard),
     /// A stream that closes with the last handle.
     Own(Stream),
+    /// A pipe from or to a command.
+    Pipe(Stream, Child),
 }
 
 /// A new handle.

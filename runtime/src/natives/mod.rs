@@ -5,6 +5,7 @@
 //! entry of the table that the compiler looks names up in.
 
 mod bench;
+mod binary;
 mod chars;
 mod clock;
 mod command_line;
@@ -14,6 +15,7 @@ mod format;
 mod hide;
 mod idx;
 mod layout;
+mod list;
 mod math;
 mod number;
 mod print;
@@ -38,12 +40,26 @@ pub use print::array_text;
 /// Type of a native's argument or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ty {
-    /// A machine scalar or, for `Handle`, an object.
+    /// A machine scalar or, for `Handle`, an opaque object.
     Scalar(ElemTag),
+    /// A string object.
+    String,
     /// An array of this element type and any rank.
     Array(ElemTag),
     /// An array of any element type and rank.
     AnyArray,
+}
+
+/// The type in SaC words.
+impl std::fmt::Display for Ty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Ty::Scalar(tag) => f.write_str(tag.name()),
+            Ty::String => f.write_str("string"),
+            Ty::Array(tag) => write!(f, "{}[*]", tag.name()),
+            Ty::AnyArray => f.write_str("A[*]"),
+        }
+    }
 }
 
 impl Ty {
@@ -154,7 +170,7 @@ impl Value {
 }
 
 fn wrong_argument(expected: Ty, found: &Value) -> Fault {
-    Fault::new(format!("a native expects {expected:?} but was given {found:?}"))
+    Fault::new(format!("a native expects {expected} but was given {found:?}"))
 }
 
 /// Argument types of natives as compiled code sees them.
@@ -321,7 +337,7 @@ struct Object<'a>(ArrayRef<'a>);
 
 object_arguments! {
     ArrayRef: Ty::AnyArray => |view| Ok(view);
-    Text: Ty::Scalar(ElemTag::Handle) => |view| match view.text() {
+    Text: Ty::String => |view| match view.text() {
         Some(text) => Ok(Text(text)),
         None => Err(Fault::new("a native expects a string")),
     };
@@ -330,6 +346,34 @@ object_arguments! {
         None => Err(Fault::new("a native expects a character array")),
     };
     Object: Ty::Scalar(ElemTag::Handle) => |view| Ok(Object(view));
+}
+
+/// Elements of an array argument of one type, in row-major order.
+#[derive(Clone, Copy)]
+struct ArrayArg<'a, T>(&'a [T]);
+
+impl<T: crate::array::Element> ArgType for ArrayArg<'_, T> {
+    type Abi = *mut ArrayHeader;
+    const TY: Ty = Ty::Array(T::TAG);
+}
+
+impl<'a, T: crate::array::Element> ArrayArg<'a, T> {
+    fn of(view: ArrayRef<'a>) -> Result<Self, Fault> {
+        match view.as_slice::<T>() {
+            Some(elements) => Ok(ArrayArg(elements)),
+            None => Err(Fault::new(format!("a native expects an array of {}", T::TAG.name()))),
+        }
+    }
+}
+
+impl<'a, T: crate::array::Element> Arg<'a> for ArrayArg<'a, T> {
+    unsafe fn from_abi(abi: *mut ArrayHeader) -> Result<Self, Fault> {
+        // SAFETY: by contract.
+        unsafe { object_argument(abi) }.and_then(Self::of)
+    }
+    fn from_value(value: &'a Value) -> Result<Self, Fault> {
+        object_value(value, Self::TY).and_then(Self::of)
+    }
 }
 
 /// A stream argument.
@@ -347,7 +391,16 @@ impl FileRef<'_> {
         // the only reference to the stream.
         match unsafe { &mut *self.0.get() } {
             files::FileObject::Standard(which) => work(&mut crate::stream::standard(*which)),
-            files::FileObject::Own(stream) => work(stream),
+            files::FileObject::Own(stream) | files::FileObject::Pipe(stream, _) => work(stream),
+        }
+    }
+
+    /// Waits for the command behind a pipe; does nothing for other streams.
+    fn wait(self) {
+        // SAFETY: as in `with`.
+        if let files::FileObject::Pipe(_, command) = unsafe { &mut *self.0.get() } {
+            // A command that cannot be waited for has ended already.
+            let _ = command.wait();
         }
     }
 }
@@ -388,7 +441,7 @@ macro_rules! object_results {
     )*};
 }
 object_results! {
-    [] Str: Ty::Scalar(ElemTag::Handle);
+    [] Str: Ty::String;
     [] Handle: Ty::Scalar(ElemTag::Handle);
     [] Of<Char>: Ty::Array(ElemTag::Char);
     [<E: crate::array::Element>] Of<E>: Ty::Array(E::TAG);

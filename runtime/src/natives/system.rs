@@ -63,6 +63,11 @@ natives! { SYSTEM;
         Array::opaque(ObjectKind::Other, ()).map(Handle)
     }
 
+    /// An object that stands for a handle without a value.
+    pure fn ravel_null_handle() -> (object: Handle) {
+        Array::opaque(ObjectKind::Other, ()).map(Handle)
+    }
+
     /// Words for an `errno`.
     pure fn ravel_syserr_strerror(err: i32) -> (text: Str) {
         Str::new(error_text(err).as_bytes())

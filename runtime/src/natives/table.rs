@@ -4,38 +4,25 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::{
-    Native, bench, chars, clock, command_line, fibre, hide, idx, math, print, random, streams, strings, system, variadic,
+    Native, Ty, Variadic, bench, binary, chars, clock, command_line, fibre, hide, idx, list, math, print, random, streams,
+    strings, system, variadic,
 };
 
-/// The natives of every area.
-static AREAS: &[&[Native]] = &[
-    variadic::LIST,
-    streams::FILES,
-    streams::INTEGERS,
-    print::SCALARS,
-    print::ARRAYS,
-    fibre::SCALARS,
-    fibre::OTHERS,
-    strings::STRINGS,
-    strings::TEXTS,
-    chars::CLASSES,
-    chars::CASES,
-    math::UNARY,
-    math::BINARY,
-    math::CLASSES,
-    math::PARTS,
-    command_line::ARGUMENTS,
-    clock::CLOCKS,
-    bench::BENCH,
-    random::RANDOM,
-    system::SYSTEM,
-    idx::IDX,
-    hide::HIDE,
+/// Titles for the documentation, and the natives of every area.
+static AREAS: &[(&str, &[&[Native]])] = &[
+    ("Formatted text", &[variadic::LIST]),
+    ("Streams", &[streams::FILES, streams::INTEGERS, print::SCALARS, print::ARRAYS]),
+    ("FibreIO", &[fibre::OTHERS, fibre::SCALARS]),
+    ("Strings and characters", &[strings::STRINGS, strings::TEXTS, chars::CASES, chars::CLASSES]),
+    ("Mathematics", &[math::UNARY, math::BINARY, math::CLASSES, math::PARTS]),
+    ("Command line, clocks, benchmarks", &[command_line::ARGUMENTS, clock::CLOCKS, bench::BENCH]),
+    ("System", &[system::SYSTEM, binary::BINARY]),
+    ("Random numbers, lists, data files, hiding", &[random::RANDOM, list::LISTS, idx::IDX, hide::HIDE]),
 ];
 
 /// All natives.
 pub fn all() -> impl Iterator<Item = &'static Native> {
-    AREAS.iter().flat_map(|area| area.iter())
+    AREAS.iter().flat_map(|(_, lists)| lists.iter().flat_map(|list| list.iter()))
 }
 
 /// The native with this symbol.
@@ -44,10 +31,65 @@ pub fn find(name: &str) -> Option<&'static Native> {
     BY_NAME.get_or_init(|| all().map(|native| (native.name, native)).collect()).get(name).copied()
 }
 
+/// The signature as a SaC declaration: `(int err, handle file) ravel_io_fopen(string name, string mode)`.
+pub fn signature(native: &Native) -> String {
+    let named = |values: &[(&str, Ty)]| values.iter().map(|(name, ty)| format!("{ty} {name}")).collect::<Vec<_>>();
+    let mut params = named(native.params);
+    let mut results = named(native.results);
+    match native.variadic {
+        Variadic::No => {}
+        Variadic::Arguments => params.push("...".to_string()),
+        Variadic::Results => results.push("...".to_string()),
+    }
+    let results = match (&results[..], native.results) {
+        ([], _) => "void".to_string(),
+        ([_], [(_, ty)]) => ty.to_string(),
+        (several, _) => format!("({})", several.join(", ")),
+    };
+    format!("{results} {}({})", native.name, params.join(", "))
+}
+
+/// The page that lists all natives.
+pub fn documentation() -> String {
+    let mut page = INTRODUCTION.to_string();
+    for (title, lists) in AREAS {
+        page.push_str(&format!("\n## {title}\n| native | E | meaning |\n|---|---|---|\n"));
+        for native in lists.iter().flat_map(|list| list.iter()) {
+            let effect = if native.effect { "!" } else { "" };
+            page.push_str(&format!("| `{}` | {effect} | {} |\n", signature(native), native.doc.trim()));
+        }
+    }
+    page
+}
+
+/// What a reader of the list has to know.
+const INTRODUCTION: &str = "\
+# Natives: functions of the runtime that SaC code may declare
+
+This page is made from the runtime's sources: `RAVEL_BLESS=1 cargo test -p ravel-runtime documentation` writes it.
+
+Declare one with `external T f(args);` and `#pragma linkname \"NAME\"`. Arguments come in the order below; no `linksign` is
+needed. `handle` is any opaque object (a stream, a timer, a list ...); streams of the classes `File` and `TermFile` are one
+type. `A[*]` is an array of any element type and any rank: the native reads both from the array, so declare it once per element
+type with the same linkname. A reference parameter `&f` is the handle itself. Column E: `!` marks an effect, which is ordered
+with all others; the rest is pure. `long` also serves `longlong`, and `ulong` `ulonglong`.
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::natives::{Value, Variadic};
+    use crate::natives::Value;
+
+    #[test]
+    fn the_documentation_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/NATIVES.md");
+        let current = documentation();
+        if std::env::var_os("RAVEL_BLESS").is_some() {
+            std::fs::write(path, &current).expect("the page is writable");
+        }
+        let written = std::fs::read_to_string(path).expect("the page exists");
+        assert!(written == current, "NATIVES.md is out of date: run with RAVEL_BLESS=1");
+    }
 
     #[test]
     fn names_are_unique() {

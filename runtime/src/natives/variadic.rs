@@ -308,7 +308,7 @@ pub(super) static LIST: &[Native] = &[
     Native {
         name: "ravel_printf",
         doc: "C formatting to stdout",
-        params: &[("format", HANDLE)],
+        params: &[("format", Ty::String)],
         results: &[],
         variadic: Variadic::Arguments,
         effect: true,
@@ -318,7 +318,7 @@ pub(super) static LIST: &[Native] = &[
     Native {
         name: "ravel_fprintf",
         doc: "C formatting to a stream",
-        params: &[("file", HANDLE), ("format", HANDLE)],
+        params: &[("file", HANDLE), ("format", Ty::String)],
         results: &[],
         variadic: Variadic::Arguments,
         effect: true,
@@ -328,8 +328,8 @@ pub(super) static LIST: &[Native] = &[
     Native {
         name: "ravel_sprintf",
         doc: "C formatting to a new string",
-        params: &[("format", HANDLE)],
-        results: &[("text", HANDLE)],
+        params: &[("format", Ty::String)],
+        results: &[("text", Ty::String)],
         variadic: Variadic::Arguments,
         effect: false,
         address: Address(ravel_sprintf as *const _),
@@ -338,7 +338,7 @@ pub(super) static LIST: &[Native] = &[
     Native {
         name: "ravel_error",
         doc: "`RuntimeError::error`: ends the program with a message and a status",
-        params: &[("status", INT), ("format", HANDLE)],
+        params: &[("status", INT), ("format", Ty::String)],
         results: &[],
         variadic: Variadic::Arguments,
         effect: true,
@@ -348,7 +348,7 @@ pub(super) static LIST: &[Native] = &[
     Native {
         name: "ravel_scanf",
         doc: "scans stdin; the number of conversions, then the values",
-        params: &[("format", HANDLE)],
+        params: &[("format", Ty::String)],
         results: &[("count", INT)],
         variadic: Variadic::Results,
         effect: true,
@@ -358,7 +358,7 @@ pub(super) static LIST: &[Native] = &[
     Native {
         name: "ravel_fscanf",
         doc: "scans a stream; the number of conversions, then the values",
-        params: &[("file", HANDLE), ("format", HANDLE)],
+        params: &[("file", HANDLE), ("format", Ty::String)],
         results: &[("count", INT)],
         variadic: Variadic::Results,
         effect: true,
@@ -368,7 +368,7 @@ pub(super) static LIST: &[Native] = &[
     Native {
         name: "ravel_sscanf",
         doc: "scans a string; the number of conversions, then the values",
-        params: &[("source", HANDLE), ("format", HANDLE)],
+        params: &[("source", Ty::String), ("format", Ty::String)],
         results: &[("count", INT)],
         variadic: Variadic::Results,
         effect: false,
