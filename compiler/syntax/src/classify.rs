@@ -218,8 +218,10 @@ impl Pass<'_> {
 
     /// `step` and `width` are keywords behind a bound of a generator and free names everywhere else.
     fn behind_bound(&self) -> bool {
-        let ends_operand = self.out.list.last().is_some_and(|last| {
-            matches!(
+        let ends_operand = match self.out.list.as_slice() {
+            // A `.` that is a bound, not one in front of a field.
+            [.., before, Token { kind: Kind::Dot, .. }] => matches!(before.kind, Kind::Less | Kind::LessEq),
+            [.., last] => matches!(
                 last.kind,
                 Kind::Id
                     | Kind::SName
@@ -228,12 +230,12 @@ impl Pass<'_> {
                     | Kind::Char
                     | Kind::True
                     | Kind::False
-                    | Kind::Dot
                     | Kind::RParen
                     | Kind::RBracket
                     | Kind::RBrace
-            )
-        });
+            ),
+            [] => false,
+        };
         ends_operand && self.relations.len() > 1 && self.relations.last() == Some(&true)
     }
 

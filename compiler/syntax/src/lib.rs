@@ -32,6 +32,8 @@ mod parse;
 mod pragma;
 mod preprocess;
 mod prescan;
+mod print;
+mod spans;
 mod split;
 mod tokens;
 
@@ -39,6 +41,8 @@ pub use classify::TypeNames;
 pub use parse::parse_file;
 pub use preprocess::{Loader, MacroOption, NoIncludes, PreprocessOptions, lex_and_preprocess};
 pub use prescan::{Interface, prescan};
+pub use print::{print_expr, print_file, print_type};
+pub use spans::{Spans, equal_modulo_spans};
 pub use tokens::Tokens;
 
 #[allow(clippy::all, clippy::pedantic, unused, missing_docs)]

@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::{Library, parse_with, repository, sac_files};
+use common::{Library, parse_named, parse_with, repository, sac_files};
+use ravel_syntax::{NoIncludes, equal_modulo_spans, print_file};
 
 #[test]
-fn every_file_of_the_repository_parses() {
+fn every_file_of_the_repository_survives_printing() {
     let mut files = Vec::new();
     for folder in ["stdlib", "examples", "tests/golden"] {
         sac_files(&repository().join(folder), &mut files);
@@ -19,10 +20,19 @@ fn every_file_of_the_repository_parses() {
     let mut failures = Vec::new();
     for path in &files {
         let parsed = parse_with(&library, path);
-        if parsed.reports.is_empty() {
+        if !parsed.reports.is_empty() {
+            failures.push(parsed.rendered());
             continue;
         }
-        failures.push(parsed.rendered());
+        let text = print_file(&parsed.file);
+        let again = parse_named(&library, "printed", &text, &mut NoIncludes);
+        if !again.reports.is_empty() {
+            failures.push(format!("{}: printed text does not parse\n{}", path.display(), again.rendered()));
+        } else if !equal_modulo_spans(&parsed.file, &again.file) {
+            failures.push(format!("{}: printed text parses to another tree\n{text}", path.display()));
+        } else if print_file(&again.file) != text {
+            failures.push(format!("{}: printing twice gives another text", path.display()));
+        }
     }
     assert!(failures.is_empty(), "{} of {} files\n{}", failures.len(), files.len(), failures.join("\n"));
 }
