@@ -33,6 +33,7 @@ mod pragma;
 mod preprocess;
 mod prescan;
 mod print;
+mod repl;
 mod spans;
 mod split;
 mod tokens;
@@ -42,6 +43,7 @@ pub use parse::parse_file;
 pub use preprocess::{Loader, MacroOption, NoIncludes, PreprocessOptions, lex_and_preprocess};
 pub use prescan::{Interface, prescan};
 pub use print::{print_expr, print_file, print_type};
+pub use repl::{ReplInput, parse_repl_input};
 pub use spans::{Spans, equal_modulo_spans};
 pub use tokens::Tokens;
 

@@ -52,7 +52,7 @@ pub(crate) struct Failure {
 
 /// A run of tokens that the grammar sees as one.
 #[derive(Clone, Copy)]
-struct Hole {
+pub(crate) struct Hole {
     from: usize,
     upto: usize,
     kind: Kind,
@@ -109,7 +109,8 @@ impl Parser<'_> {
         }
         let mut holes: Vec<Hole> = Vec::new();
         for _ in 0..MAX_REPORTS_PER_DEFINITION {
-            let failure = match self.attempt(chunk, start, &holes) {
+            let closers = vec![Kind::RBrace; chunk.unclosed];
+            let failure = match self.attempt(chunk, start, &holes, &closers) {
                 Ok(parsed) => return Some(parsed),
                 Err(failure) => failure,
             };
@@ -126,13 +127,19 @@ impl Parser<'_> {
         None
     }
 
-    /// One run of the grammar.
-    fn attempt(&self, chunk: Chunk, start: Kind, holes: &[Hole]) -> Result<Parsed, Failure> {
+    /// One run of the grammar; `closers` stand behind the chunk although nobody wrote them.
+    pub(crate) fn attempt(
+        &self,
+        chunk: Chunk,
+        start: Kind,
+        holes: &[Hole],
+        closers: &[Kind],
+    ) -> Result<Parsed, Failure> {
         let cx = Context { tokens: self.tokens };
         let list = &self.tokens.list;
         let mut holes = holes.iter().peekable();
         let mut at = chunk.from;
-        let mut missing = chunk.unclosed;
+        let mut closers = closers.iter();
         let tokens = std::iter::from_fn(|| {
             let start = at;
             if let Some(hole) = holes.peek().filter(|hole| hole.from == at) {
@@ -145,8 +152,7 @@ impl Parser<'_> {
                 at += 1;
                 return Some((start, list[start].kind, at));
             }
-            missing = missing.checked_sub(1)?;
-            Some((at, Kind::RBrace, at))
+            closers.next().map(|kind| (at, *kind, at))
         });
         let input = std::iter::once((chunk.from, start, chunk.from)).chain(tokens).map(Ok);
         crate::grammar::StartParser::new().parse(&cx, input).map_err(|error| match error {

@@ -126,9 +126,11 @@ fn only_starts_definition(kind: Kind) -> bool {
 /// Whether a definition seems to start in the middle of another one: a defining keyword, or a type and then a name
 /// with parentheses, first on its line.
 fn starts_definition(list: &[Token], at: usize) -> bool {
-    if !list[at].first_on_line {
-        return false;
-    }
+    list[at].first_on_line && looks_like_definition(list, at)
+}
+
+/// The same without regard to lines.
+pub(crate) fn looks_like_definition(list: &[Token], at: usize) -> bool {
     let kind = list[at].kind;
     if only_starts_definition(kind) {
         return true;
