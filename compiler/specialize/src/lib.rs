@@ -1,1 +1,75 @@
-//! Placeholder.
+//! Specialisation: core in, WIR out, by abstract interpretation.
+//!
+//! Starting at `main` (or another entry), every function is executed on *abstract values*: the element type is always known,
+//! the shape usually, small `int` vectors element by element. Overloads are chosen by what is known of the arguments, at
+//! run time where that leaves several. `inline` functions are elaborated in place; of every other function one WIR function is
+//! made per distinct tuple of abstract arguments, with symbols renamed canonically.
+//!
+//! Shape arithmetic is ordinary SaC on index vectors. Vectors of known short length are held as scalars ([`value::Val::Tup`]),
+//! and with-loops over small known index sets that make such vectors are executed index by index, so shape arithmetic folds away
+//! while functions are elaborated. Extents that are not known become symbols; sums and multiples of them stay comparable.
+//!
+//! Recursive functions and loops are iterated to a fixed point: constant, symbol, known rank, unknown rank.
+#![forbid(unsafe_code)]
+
+mod bind;
+mod call;
+mod check;
+mod dispatch;
+mod emit;
+mod expr;
+mod fold;
+mod generator;
+mod instance;
+mod literal;
+mod prim;
+mod report;
+mod spec;
+mod stmt;
+mod types;
+pub mod value;
+mod vector;
+mod walk;
+mod withloop;
+
+use ravel_core::ir::{FunId, Program};
+use ravel_diagnostics::Diagnostic;
+use ravel_source::{FileId, SourceMap};
+use value::Kind;
+
+/// What to start from.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// `int main()`.
+    Main,
+    /// A function with these arguments, as the REPL calls it. With `init_globals` the objects are initialised first.
+    Function { fun: FunId, args: Vec<Kind>, init_globals: bool },
+    /// Every root of the program, for `check` of a module: nothing is called.
+    Roots,
+}
+
+/// Settings of specialisation.
+pub struct Options<'a> {
+    pub map: &'a SourceMap,
+    /// Files whose code is reported at the call that led there.
+    pub is_library: &'a dyn Fn(FileId) -> bool,
+    /// Check type patterns and conditions (on unless `--no-check`).
+    pub check_patterns: bool,
+}
+
+/// The outcome: a module whose entry is set, what the entry's results are, and everything there is to say.
+pub struct Specialized {
+    pub module: ravel_wir::Module,
+    /// Kinds of the entry's results, in order; the WIR results carry their leaves.
+    pub results: Vec<Kind>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// Number of WIR functions made.
+    pub instances: usize,
+}
+
+/// Specialises a program.
+///
+/// The module is meaningful only if no diagnostic is an error.
+pub fn specialize(program: &Program, entry: Entry, options: &Options<'_>) -> Specialized {
+    spec::run(program, entry, options)
+}

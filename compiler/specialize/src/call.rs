@@ -1,0 +1,167 @@
+//! Applying one overload instance: in place, as a WIR function, or as a foreign call.
+
+use crate::spec::{Frame, Site, Spec};
+use crate::value::{Kind, Sc, Val};
+use ravel_core::ir::{External, Fun, FunBody, FunId, TypePat};
+use ravel_source::Span;
+use ravel_types::Basic;
+use ravel_wir::{Fault, Op, Value};
+
+/// Activations of one `inline` function inside each other before it is called instead.
+const MAX_INLINE_DEPTH: usize = 24;
+
+/// Activations of all functions inside each other before the recursion is given up as endless.
+const MAX_STACK: usize = 4000;
+
+impl Spec<'_> {
+    pub fn apply(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
+        let fun = self.fun(id);
+        let count = self.result_count(fun).unwrap_or(0);
+        if args.iter().any(|a| matches!(a, Val::Bottom)) {
+            return vec![Val::Bottom; count];
+        }
+        if self.stack.len() > MAX_STACK {
+            self.error("E0340", format!("`{}` is specialised without end", fun.name), "the recursion never meets the same shapes again");
+            return vec![Val::Bottom; count];
+        }
+        match &fun.body {
+            FunBody::External(external) => {
+                self.stack.push(Site { fun: id, span });
+                let results = self.external(id, external, families, args);
+                self.stack.pop();
+                results
+            }
+            FunBody::Sac { .. } => {
+                let active = self.stack.iter().filter(|s| s.fun == id).count();
+                if fun.inline && !fun.noinline && active < MAX_INLINE_DEPTH {
+                    self.elaborate(id, families, args, span)
+                } else {
+                    self.call_instance(id, families, args, span)
+                }
+            }
+        }
+    }
+
+    /// Executes a function's body on abstract values in the function under construction.
+    pub fn elaborate(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
+        let fun = self.fun(id);
+        let FunBody::Sac { block, returns } = &fun.body else { return Vec::new() };
+        let outer = self.here;
+        self.stack.push(Site { fun: id, span });
+        let mut frame = Frame { fun: id, families, env: vec![None; fun.locals.len()] };
+        for (param, arg) in fun.params.iter().zip(&args) {
+            frame.env[param.local.index()] = Some(arg.clone());
+        }
+        let items: Vec<(&TypePat, &Val)> = fun.params.iter().map(|p| &p.ty).zip(&args).collect();
+        let what = format!("arguments of `{}`", fun.name);
+        self.bind_patterns(&mut frame, &items, &what);
+        self.conditions(&mut frame, fun, false);
+        self.block(&mut frame, block);
+        let mut results = Vec::new();
+        if returns.len() == 1 && fun.results.len() != 1 {
+            results = self.exprs(&mut frame, &returns[0], fun.results.len());
+        } else {
+            for e in returns {
+                let v = self.expr(&mut frame, e);
+                results.push(v);
+            }
+        }
+        let what = format!("result of `{}`", fun.name);
+        if let Some(e) = returns.first() {
+            self.at(e.span);
+        }
+        for (v, ty) in results.iter_mut().zip(&fun.results) {
+            let value = std::mem::replace(v, Val::Bottom);
+            *v = self.assert_type(&frame, ty, value, &what);
+        }
+        let items: Vec<(&TypePat, &Val)> = fun.results.iter().zip(&results).collect();
+        self.bind_patterns(&mut frame, &items, &what);
+        self.conditions(&mut frame, fun, true);
+        for param in fun.params.iter().filter(|p| p.by_ref) {
+            results.push(frame.env[param.local.index()].clone().unwrap_or(Val::Bottom));
+        }
+        self.stack.pop();
+        self.at(outer);
+        results
+    }
+
+    /// The conditions after the parameter list, those over results after the body.
+    fn conditions(&mut self, frame: &mut Frame, fun: &Fun, after: bool) {
+        if !self.options.check_patterns {
+            return;
+        }
+        for cond in fun.conds.iter().filter(|c| c.after == after) {
+            let Val::Sc(Basic::Bool, holds) = self.expr(frame, &cond.expr) else { continue };
+            let text = self.options.map.snippet(cond.expr.span).split_whitespace().collect::<Vec<_>>().join(" ");
+            let message = format!("condition `{text}` of `{}` does not hold", fun.name);
+            if holds.as_bool() == Some(false) && self.speculative == 0 && self.conditional == 0 {
+                self.error("E0324", message.clone(), "the condition fails for this call");
+            }
+            self.emit_check(&holds, Fault::Message { text: message.into(), operands: Vec::new() });
+        }
+    }
+
+    fn external(&mut self, id: FunId, external: &External, families: Vec<Option<Basic>>, args: Vec<Val>) -> Vec<Val> {
+        let fun = self.fun(id);
+        let frame = Frame { fun: id, families, env: vec![None; fun.locals.len()] };
+        let mut flat = Vec::with_capacity(args.len());
+        for (i, arg) in args.iter().enumerate() {
+            let boxed = fun.params.get(i).is_some_and(|p| !p.ty.dims.is_empty());
+            match self.foreign_argument(arg, boxed) {
+                Some(v) => flat.push(v),
+                None => {
+                    let shown = self.show_value_type(arg);
+                    self.error("E0341", format!("a value of type {shown} cannot be passed to a foreign function"), "passed here");
+                    return vec![Val::Bottom; fun.results.len()];
+                }
+            }
+        }
+        let mut kinds: Vec<Kind> = fun.results.iter().map(|ty| self.kind_of_type(&frame, ty)).collect();
+        kinds.append(&mut self.variadic);
+        let mut leaves = Vec::new();
+        kinds.iter().for_each(|k| k.leaves(&mut leaves));
+        let op = Op::Native {
+            symbol: external.symbol.clone(),
+            args: flat,
+            fixed: fun.params.len().min(args.len()),
+            effect: external.effect || fun.variadic_results,
+        };
+        let mut values = self.em.inst_leaves(op, &leaves).into_iter();
+        kinds.iter().map(|k| self.em.instantiate(k, &mut values)).collect()
+    }
+
+    /// The machine value for a foreign parameter: scalars by value, arrays and handles by reference.
+    fn foreign_argument(&mut self, arg: &Val, boxed: bool) -> Option<Value> {
+        match arg {
+            Val::Sc(_, s) if !boxed => Some(self.em.value(s)),
+            Val::Sc(..) | Val::Tup(..) | Val::Arr(..) => self.em.boxed(arg),
+            Val::Handle(_, v) => Some(*v),
+            Val::Wrapped(_, inner) => self.foreign_argument(inner, boxed),
+            Val::Struct(..) | Val::Bottom => None,
+        }
+    }
+
+    /// A scalar bool, as conditions need; reports anything else.
+    pub fn truth(&mut self, v: &Val, what: &str) -> Option<Sc> {
+        match v {
+            Val::Sc(Basic::Bool, s) => Some(s.clone()),
+            Val::Bottom => None,
+            Val::Arr(Basic::Bool, _) if self.outer_rank(v).is_none() => match self.narrow_outer(v, &[]) {
+                Val::Sc(_, s) => Some(s),
+                _ => None,
+            },
+            other => {
+                let shown = self.show_value_type(other);
+                let site = self.user_site();
+                let mut diagnostic =
+                    ravel_diagnostics::Diagnostic::error("E0305", format!("{what} must be a scalar bool, found {shown}"))
+                        .at(site, format!("this is {shown}"));
+                if shown.starts_with("bool[") {
+                    diagnostic = diagnostic.with_help("use `all(...)` or `any(...)` on arrays of bool");
+                }
+                self.report(diagnostic);
+                None
+            }
+        }
+    }
+}

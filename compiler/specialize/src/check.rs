@@ -1,0 +1,229 @@
+//! Assertions: declared types, casts, agreement of extents, and index ranges.
+
+use crate::spec::{Frame, Spec};
+use crate::value::{Kind, Sc, Val};
+use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
+use ravel_types::{Affine, Basic, BinOp};
+use ravel_wir::Fault;
+
+/// Two extents that must be equal.
+pub struct Agree {
+    pub left: Sc,
+    pub right: Sc,
+    pub axis: u32,
+}
+
+impl Spec<'_> {
+    /// Extents that must agree: known disagreement is an error, unknown agreement a check.
+    pub fn require_agreement(&mut self, pairs: &[Agree], what: &str, name: &str) {
+        let mut known = Vec::new();
+        let mut wrong = false;
+        for Agree { left, right, axis } in pairs {
+            let (x, y) = (self.em.form(left), self.em.form(right));
+            match x.sub(&y).as_const() {
+                Some(0) => {}
+                Some(_) => wrong = true,
+                None => {
+                    let same = self.em.bin(BinOp::Eq, Basic::Int, left, right);
+                    let (left, right) = (self.em.value(left), self.em.value(right));
+                    self.emit_check(&same, Fault::Shape { left, right, axis: *axis, what: what.into() });
+                }
+            }
+            known.push((x, y));
+        }
+        if wrong {
+            let side = |pick: fn(&(Affine, Affine)) -> &Affine| {
+                let shown: Vec<String> =
+                    known.iter().map(|p| pick(p).as_const().map_or(".".to_string(), |n| n.to_string())).collect();
+                shown.join(",")
+            };
+            let (a, b) = (side(|p| &p.0), side(|p| &p.1));
+            if self.speculative == 0 {
+                self.error("E0312", format!("{what} differ in shape: [{a}] and [{b}]"), format!("`{name}` would be both [{a}] and [{b}]"));
+            }
+            for Agree { left, right, axis } in pairs {
+                let (left, right) = (self.em.value(left), self.em.value(right));
+                let never = Sc::bool(false);
+                self.emit_check(&never, Fault::Shape { left, right, axis: *axis, what: what.into() });
+            }
+        }
+    }
+
+    /// Checks `0 <= index < extent`.
+    pub fn require_index(&mut self, index: &Sc, extent: &Affine, axis: u32) {
+        let proven = self.em.index_in_range(index, extent);
+        if proven == Some(true) {
+            return;
+        }
+        let bound = self.em.from_form(extent);
+        let (i, n) = (self.em.value(index), self.em.value(&bound));
+        let fault = Fault::Index { index: i, extent: n, axis };
+        if proven == Some(false) {
+            let title = match (index.as_int(), extent.as_const()) {
+                (Some(i), Some(n)) => format!("index {i} is out of range for axis {axis} of extent {n}"),
+                _ => format!("the index is out of range for axis {axis}"),
+            };
+            return self.certain_fault("E0330", title, fault);
+        }
+        let low = self.em.bin(BinOp::Ge, Basic::Int, index, &Sc::int(0));
+        let high = self.em.bin(BinOp::Lt, Basic::Int, index, &bound);
+        let both = self.em.and(&low, &high);
+        self.emit_check(&both, fault);
+    }
+
+    /// The extents that a declared type fixes; nothing if its rank is open.
+    fn fixed_axes(&self, dims: &[DimPat]) -> Option<Vec<Option<i32>>> {
+        let mut axes = Vec::new();
+        for dim in dims {
+            match dim {
+                DimPat::Num(n) => axes.push(Some(*n)),
+                DimPat::Any | DimPat::Name(_) => axes.push(None),
+                DimPat::Rank { rank: RankPat::Num(n), .. } => axes.extend(vec![None; (*n).max(0) as usize]),
+                DimPat::Star | DimPat::Plus | DimPat::Rank { .. } => return None,
+            }
+        }
+        Some(axes)
+    }
+
+    /// The value seen through a declared type of its own element type: narrowed where the type says more, left as it is where the
+    /// type says less.
+    pub fn assert_type(&mut self, frame: &Frame, ty: &TypePat, v: Val, what: &str) -> Val {
+        let Some(elem) = self.elem_of(&v) else { return v };
+        let want = self.resolve_elem(&frame.families, ty.elem);
+        if want != elem {
+            let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
+            self.error("E0301", format!("{what} is declared {wanted} but is {found}"), format!("this is {found}"));
+            return Val::Bottom;
+        }
+        self.assert_shape(frame, ty, v, what)
+    }
+
+    /// Narrows to the shape of a declared type.
+    pub fn assert_shape(&mut self, frame: &Frame, ty: &TypePat, v: Val, what: &str) -> Val {
+        let shape = self.outer_shape(&v);
+        let Some(axes) = self.fixed_axes(&ty.dims) else {
+            let scalar_forbidden = ty.dims.iter().any(|d| !matches!(d, DimPat::Star | DimPat::Rank { min: 0, .. }));
+            match shape {
+                Some(s) if s.is_empty() && scalar_forbidden => return self.shape_conflict(frame, ty, &v, what),
+                None if scalar_forbidden => {
+                    let rank = self.rank_of(&v);
+                    let positive = self.em.bin(BinOp::Ge, Basic::Int, &rank, &Sc::int(1));
+                    let text = format!("{what} is declared {} but is a scalar", self.show_type(self.fun(frame.fun), ty));
+                    self.emit_check(&positive, Fault::Message { text: text.into(), operands: Vec::new() });
+                }
+                _ => {}
+            }
+            return v;
+        };
+        if let Some(shape) = &shape {
+            let clash = shape.len() != axes.len()
+                || shape.iter().zip(&axes).any(|(have, want)| match (have.as_int(), want) {
+                    (Some(h), Some(w)) => h != *w,
+                    _ => false,
+                });
+            if clash {
+                return self.shape_conflict(frame, ty, &v, what);
+            }
+        }
+        self.narrow_outer(&v, &axes)
+    }
+
+    fn shape_conflict(&mut self, frame: &Frame, ty: &TypePat, v: &Val, what: &str) -> Val {
+        let (found, wanted) = (self.show_value_type(v), self.show_type(self.fun(frame.fun), ty));
+        let text = format!("{what} is declared {wanted} but is {found}");
+        if self.speculative == 0 {
+            self.error("E0322", text, format!("this is {found}"));
+            return Val::Bottom;
+        }
+        self.emit_check(&Sc::bool(false), Fault::Message { text: text.into(), operands: Vec::new() });
+        // Unreachable code still needs a value of the declared type.
+        let kind = self.kind_of_type(frame, ty);
+        self.undefined(&kind)
+    }
+
+    /// A value for code that is never reached.
+    pub fn undefined(&mut self, kind: &Kind) -> Val {
+        self.zero_of_kind(kind)
+    }
+
+    /// A cast: between a user type and its base, or an assertion of shape.
+    pub fn cast(&mut self, frame: &Frame, ty: &TypePat, v: Val) -> Val {
+        let Some(elem) = self.elem_of(&v) else { return v };
+        let want = self.resolve_elem(&frame.families, ty.elem);
+        if elem == want {
+            return self.assert_shape(frame, ty, v, "the cast");
+        }
+        if let ElemTy::User(u) = want
+            && let UserTypeKind::Typedef { base, shape } = &self.program.user_types[u.index()].kind
+        {
+            // The base may itself be below: (complex) of a cast to its base's base is not allowed, as in C's typedef chains.
+            if *base == elem {
+                let inner = self.outer_shape(&v);
+                let shape = shape.clone();
+                if let Some(have) = &inner {
+                    let tail = have.len().checked_sub(shape.len());
+                    let fits = tail.is_some_and(|t| {
+                        have[t..].iter().zip(&shape).all(|(h, s)| h.as_int().is_none_or(|h| h == *s))
+                    });
+                    if !fits {
+                        return self.shape_conflict(frame, ty, &v, "the cast");
+                    }
+                    let mut axes: Vec<Option<i32>> = vec![None; have.len() - shape.len()];
+                    axes.extend(shape.iter().map(|s| Some(*s)));
+                    let v = self.narrow_outer(&v, &axes);
+                    return self.assert_shape(frame, ty, Val::Wrapped(u, Box::new(v)), "the cast");
+                }
+                if let Some(mut axes) = self.fixed_axes(&ty.dims) {
+                    axes.extend(shape.iter().map(|s| Some(*s)));
+                    let v = self.narrow_outer(&v, &axes);
+                    return Val::Wrapped(u, Box::new(v));
+                }
+                return Val::Wrapped(u, Box::new(v));
+            }
+        }
+        if let Val::Wrapped(u, inner) = &v
+            && let UserTypeKind::Typedef { base, .. } = &self.program.user_types[u.index()].kind
+        {
+            if *base == want {
+                return self.assert_shape(frame, ty, (**inner).clone(), "the cast");
+            }
+            if let Val::Wrapped(..) = **inner {
+                return self.cast(frame, ty, (**inner).clone());
+            }
+        }
+        let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
+        let help = match (elem, want) {
+            (ElemTy::Basic(_), ElemTy::Basic(b)) => conversion(b),
+            _ => None,
+        };
+        let site = self.user_site();
+        let mut diagnostic = ravel_diagnostics::Diagnostic::error("E0323", format!("a cast cannot turn {found} into {wanted}"))
+            .at(site, format!("this is {found}"))
+            .with_note("casts assert shapes and change between a user type and its base; they never convert numbers");
+        if let Some(name) = help {
+            diagnostic = diagnostic.with_help(format!("use `{name}(...)`"));
+        }
+        self.report(diagnostic);
+        Val::Bottom
+    }
+}
+
+/// The library function that converts to a type.
+fn conversion(to: Basic) -> Option<&'static str> {
+    Some(match to {
+        Basic::Int => "toi",
+        Basic::Long => "tol",
+        Basic::Longlong => "toll",
+        Basic::Short => "tosh",
+        Basic::Byte => "tob",
+        Basic::Uint => "toui",
+        Basic::Ulong => "toul",
+        Basic::Ulonglong => "toull",
+        Basic::Ushort => "tous",
+        Basic::Ubyte => "toub",
+        Basic::Float => "tof",
+        Basic::Double => "tod",
+        Basic::Bool => "tobool",
+        Basic::Char => "tochar",
+    })
+}

@@ -1,0 +1,468 @@
+//! Overload resolution: which instance of a set a call means, decided now or, where shapes are not known, at run time.
+
+use crate::spec::Spec;
+use crate::value::{LeafShape, Sc, ShapeKind, Val};
+use ravel_core::ir::{DimPat, ElemTy, Fun, FunBody, FunId, RankPat, SetId, TypePat};
+use ravel_diagnostics::Diagnostic;
+use ravel_source::Span;
+use ravel_types::{Basic, BinOp};
+use ravel_wir::{Fault, Op};
+use std::sync::Arc;
+
+/// A shape pattern weakened for dispatch (language reference 2.3, rule 1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Weak {
+    /// Known rank, some extents fixed.
+    Ranked(Vec<Option<i32>>),
+    /// Rank at least 1.
+    NonScalar,
+    Any,
+}
+
+/// How an argument list fits an instance.
+#[derive(Clone, Debug, PartialEq)]
+enum Fit {
+    Yes,
+    /// Depends on shapes known only at run time.
+    Maybe,
+    No(String),
+}
+
+#[derive(Clone)]
+struct Candidate {
+    fun: FunId,
+    families: Vec<Option<Basic>>,
+    certain: bool,
+    weak: Vec<Weak>,
+    generic: bool,
+}
+
+/// The dispatch type of a pattern.
+pub fn weaken(dims: &[DimPat]) -> Weak {
+    let mut axes = Vec::new();
+    let (mut variable, mut at_least_one) = (false, false);
+    for dim in dims {
+        match dim {
+            DimPat::Num(n) => axes.push(Some(*n)),
+            DimPat::Any | DimPat::Name(_) => axes.push(None),
+            DimPat::Rank { rank: RankPat::Num(n), .. } => axes.extend(vec![None; (*n).max(0) as usize]),
+            DimPat::Star => variable = true,
+            DimPat::Plus => (variable, at_least_one) = (true, true),
+            DimPat::Rank { min, .. } => {
+                variable = true;
+                at_least_one |= *min > 0;
+            }
+        }
+    }
+    match (variable, at_least_one || !axes.is_empty()) {
+        (false, _) => Weak::Ranked(axes),
+        (true, true) => Weak::NonScalar,
+        (true, false) => Weak::Any,
+    }
+}
+
+impl Weak {
+    /// Whether every shape of `self` is one of `other`.
+    pub fn within(&self, other: &Weak) -> bool {
+        match (self, other) {
+            (_, Weak::Any) => true,
+            (Weak::Any, _) => false,
+            (Weak::Ranked(a), Weak::NonScalar) => !a.is_empty(),
+            (Weak::NonScalar, Weak::NonScalar) => true,
+            (Weak::NonScalar, Weak::Ranked(_)) => false,
+            (Weak::Ranked(a), Weak::Ranked(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(x, y)| y.is_none() || x == y)
+            }
+        }
+    }
+}
+
+impl Candidate {
+    fn more_specific_than(&self, other: &Candidate) -> bool {
+        let below = self.weak.iter().zip(&other.weak).all(|(a, b)| a.within(b));
+        below && (self.weak != other.weak || (!self.generic && other.generic))
+    }
+
+    /// The left-to-right rule for instances that are not ordered: the leftmost position that differs decides.
+    fn wins_leftmost(&self, other: &Candidate) -> bool {
+        self.weak.iter().zip(&other.weak).find(|(a, b)| a != b).is_some_and(|(a, b)| a.within(b))
+    }
+}
+
+impl Spec<'_> {
+    /// Calls a member of an overload set. `wanted` is the number of results that the context takes; a call statement takes
+    /// none and drops what there is.
+    pub fn call_set(&mut self, set: SetId, args: Vec<Val>, wanted: usize, span: Span) -> Vec<Val> {
+        if args.iter().any(|a| matches!(a, Val::Bottom)) {
+            return vec![Val::Bottom; wanted];
+        }
+        let saved = self.here;
+        self.at(span);
+        let set = &self.program.sets[set.index()];
+        let name = set.name.clone();
+        let fits_count = |f: &Fun| {
+            if f.variadic_params { f.params.len() <= args.len() } else { f.params.len() == args.len() }
+        };
+        let members: Vec<FunId> = set.members.iter().copied().filter(|id| fits_count(self.fun(*id))).collect();
+        let mut counted: Vec<FunId> =
+            members.iter().copied().filter(|id| self.result_count(self.fun(*id)) == Some(wanted)).collect();
+        if counted.is_empty() {
+            counted = members.iter().copied().filter(|id| self.result_count(self.fun(*id)).is_none() || wanted == 0).collect();
+        }
+        let mut rejected = Vec::new();
+        let mut candidates = Vec::new();
+        for id in counted {
+            match self.candidate(id, &args) {
+                Ok(candidate) => candidates.push(candidate),
+                Err(reason) => rejected.push((id, reason)),
+            }
+        }
+        let results = if candidates.is_empty() {
+            let miscounted: Vec<FunId> =
+                set.members.iter().copied().filter(|id| !rejected.iter().any(|(r, _)| r == id)).collect();
+            for id in &miscounted {
+                let fun = self.fun(*id);
+                let reason = if fits_count(fun) {
+                    format!("gives {} results, {wanted} wanted", self.result_count(fun).unwrap_or(0))
+                } else {
+                    format!("takes {} arguments, {} given", fun.params.len(), args.len())
+                };
+                rejected.push((*id, reason));
+            }
+            self.no_instance(&name, &args, &rejected);
+            vec![Val::Bottom; wanted]
+        } else {
+            self.choose(&name, candidates, args, wanted, span)
+        };
+        self.at(saved);
+        results
+    }
+
+    /// Number of results of a call, including those of reference parameters; nothing if it varies.
+    pub fn result_count(&self, fun: &Fun) -> Option<usize> {
+        if fun.variadic_results {
+            return None;
+        }
+        let refs = match fun.body {
+            FunBody::Sac { .. } => fun.params.iter().filter(|p| p.by_ref).count(),
+            FunBody::External(_) => 0,
+        };
+        Some(fun.results.len() + refs)
+    }
+
+    fn candidate(&mut self, id: FunId, args: &[Val]) -> Result<Candidate, String> {
+        let fun = self.fun(id);
+        let mut families = vec![None; fun.families.len()];
+        let mut certain = true;
+        let mut weak = Vec::with_capacity(fun.params.len());
+        for (i, (param, arg)) in fun.params.iter().zip(args).enumerate() {
+            match self.fit(fun, &param.ty, &mut families, arg) {
+                Fit::Yes => {}
+                Fit::Maybe => certain = false,
+                Fit::No(reason) => return Err(format!("argument {}: {reason}", i + 1)),
+            }
+            weak.push(weaken(&param.ty.dims));
+        }
+        Ok(Candidate { fun: id, families, certain, weak, generic: !fun.families.is_empty() })
+    }
+
+    fn fit(&mut self, fun: &Fun, ty: &TypePat, families: &mut [Option<Basic>], arg: &Val) -> Fit {
+        let Some(elem) = self.elem_of(arg) else { return Fit::Yes };
+        let matches = match (ty.elem, elem) {
+            (ElemTy::Family(f), ElemTy::Basic(b)) => match families[f.index()] {
+                Some(bound) => bound == b,
+                None => {
+                    let member = fun.families[f.index()].members.contains(&b);
+                    if member {
+                        families[f.index()] = Some(b);
+                    }
+                    member
+                }
+            },
+            (want, have) => want == have,
+        };
+        if !matches {
+            let want = match ty.elem {
+                ElemTy::Family(f) if families[f.index()].is_some() => {
+                    families[f.index()].map_or(String::new(), |b| b.name().to_string())
+                }
+                other => self.elem_name(other, &fun.families),
+            };
+            return Fit::No(format!("expects {want}, found {}", self.show_value_type(arg)));
+        }
+        let weak = weaken(&ty.dims);
+        let Some(shape) = self.outer_shape(arg) else {
+            return if weak == Weak::Any { Fit::Yes } else { Fit::Maybe };
+        };
+        match weak {
+            Weak::Any => Fit::Yes,
+            Weak::NonScalar if shape.is_empty() => Fit::No("expects an array, found a scalar".to_string()),
+            Weak::NonScalar => Fit::Yes,
+            Weak::Ranked(axes) if axes.len() != shape.len() => {
+                Fit::No(format!("expects rank {}, found {}", axes.len(), self.show_value_type(arg)))
+            }
+            Weak::Ranked(axes) => {
+                let mut fit = Fit::Yes;
+                for (want, have) in axes.iter().zip(&shape) {
+                    match (want, have.as_int()) {
+                        (None, _) => {}
+                        (Some(w), Some(h)) if *w == h => {}
+                        (Some(_), Some(_)) => {
+                            return Fit::No(format!(
+                                "expects {}, found {}",
+                                self.show_type(fun, ty),
+                                self.show_value_type(arg)
+                            ));
+                        }
+                        (Some(_), None) => fit = Fit::Maybe,
+                    }
+                }
+                fit
+            }
+        }
+    }
+
+    fn no_instance(&mut self, name: &str, args: &[Val], rejected: &[(FunId, String)]) {
+        let types: Vec<String> = args.iter().map(|a| self.show_value_type(a)).collect();
+        let site = self.user_site();
+        let mut diagnostic = Diagnostic::error("E0310", format!("no instance of `{name}` takes ({})", types.join(", ")))
+            .at(site, format!("called with ({})", types.join(", ")));
+        const SHOWN: usize = 8;
+        for (id, reason) in rejected.iter().take(SHOWN) {
+            let fun = self.fun(*id);
+            diagnostic = diagnostic.with_note(format!("{} of {}: {reason}", self.show_head(fun), fun.module));
+        }
+        if rejected.len() > SHOWN {
+            diagnostic = diagnostic.with_note(format!("and {} more", rejected.len() - SHOWN));
+        }
+        let elems: Vec<Option<ElemTy>> = args.iter().map(|a| self.elem_of(a)).collect();
+        if let [Some(ElemTy::Basic(a)), Some(ElemTy::Basic(b))] = elems[..]
+            && a != b
+        {
+            let (convert, suffix) = match (a, b) {
+                (Basic::Double, _) | (_, Basic::Double) => ("tod", "d"),
+                (Basic::Float, _) | (_, Basic::Float) => ("tof", "f"),
+                _ => ("toi", ""),
+            };
+            let literal = if suffix.is_empty() { String::new() } else { format!(", or write literals as `2{suffix}`") };
+            diagnostic = diagnostic.with_help(format!("nothing converts implicitly: use `{convert}(...)`{literal}"));
+        }
+        self.report(diagnostic);
+    }
+
+    /// Picks the most specific candidate; emits tests where only the run time can tell.
+    fn choose(&mut self, name: &str, mut candidates: Vec<Candidate>, args: Vec<Val>, wanted: usize, span: Span) -> Vec<Val> {
+        let best = match (0..candidates.len())
+            .find(|i| candidates.iter().enumerate().all(|(j, c)| *i == j || !c.more_specific_than(&candidates[*i])))
+        {
+            Some(first) => {
+                // Among the minimal ones the leftmost position decides.
+                let minimal: Vec<usize> = (0..candidates.len())
+                    .filter(|i| candidates.iter().enumerate().all(|(j, c)| *i == j || !c.more_specific_than(&candidates[*i])))
+                    .collect();
+                let best = minimal
+                    .iter()
+                    .copied()
+                    .find(|i| minimal.iter().all(|j| i == j || !candidates[*j].wins_leftmost(&candidates[*i])))
+                    .unwrap_or(first);
+                if let Some(rival) = minimal.iter().find(|j| {
+                    **j != best && candidates[**j].certain && candidates[best].certain
+                        && overlap(&candidates[best].weak, &candidates[**j].weak)
+                }) {
+                    self.ambiguous(name, candidates[best].fun, candidates[*rival].fun);
+                }
+                best
+            }
+            None => 0,
+        };
+        let chosen = candidates.swap_remove(best);
+        if chosen.certain {
+            return self.apply(chosen.fun, chosen.families, args, span);
+        }
+        // What is no more general than the chosen one cannot be meant once its test has failed, unless shapes are disjoint.
+        let test = self.test(&chosen.weak, &args);
+        if candidates.is_empty() {
+            let types: Vec<String> = args.iter().map(|a| self.show_value_type(a)).collect();
+            let text: Arc<str> = format!("no instance of `{name}` takes arguments of these shapes ({})", types.join(", ")).into();
+            self.emit_check(&test, Fault::Message { text, operands: Vec::new() });
+            let args = self.narrow_args(&chosen.weak, args);
+            return self.apply(chosen.fun, chosen.families, args, span);
+        }
+        let other_args = args.clone();
+        self.speculative += 1;
+        let results = self.branch(
+            &test,
+            |spec| {
+                let args = spec.narrow_args(&chosen.weak, args);
+                let values = spec.apply(chosen.fun, chosen.families, args, span);
+                pad(values, wanted)
+            },
+            |spec| {
+                let values = spec.choose(name, candidates, other_args, wanted, span);
+                pad(values, wanted)
+            },
+        );
+        self.speculative -= 1;
+        results
+    }
+
+    fn ambiguous(&mut self, name: &str, a: FunId, b: FunId) {
+        let (a, b) = (self.fun(a), self.fun(b));
+        let site = self.user_site();
+        let diagnostic = Diagnostic::warning("E0311", format!("the call of `{name}` is ambiguous"))
+            .at(site, "two instances fit and neither is more specific")
+            .with_note(format!("{} of {} is taken: the leftmost argument decides", self.show_head(a), a.module))
+            .with_note(format!("{} of {} fits as well", self.show_head(b), b.module))
+            .with_help("define an instance for the overlap");
+        self.report(diagnostic);
+    }
+
+    /// Whether the run-time shapes belong to the dispatch types.
+    fn test(&mut self, weak: &[Weak], args: &[Val]) -> Sc {
+        let mut all = Sc::bool(true);
+        for (weak, arg) in weak.iter().zip(args) {
+            let one = self.test_one(weak, arg);
+            all = self.em.and(&all, &one);
+        }
+        all
+    }
+
+    fn test_one(&mut self, weak: &Weak, arg: &Val) -> Sc {
+        match weak {
+            Weak::Any => Sc::bool(true),
+            Weak::NonScalar => {
+                let rank = self.rank_of(arg);
+                self.em.bin(BinOp::Ge, Basic::Int, &rank, &Sc::int(1))
+            }
+            Weak::Ranked(axes) => {
+                let rank = self.rank_of(arg);
+                let same = self.em.bin(BinOp::Eq, Basic::Int, &rank, &Sc::int(axes.len() as i32));
+                if axes.iter().all(Option::is_none) {
+                    return same;
+                }
+                let fits = self.branch(
+                    &same,
+                    |spec| {
+                        let shape = spec.shape_vector(arg);
+                        let mut all = Sc::bool(true);
+                        for (i, want) in axes.iter().enumerate() {
+                            if let Some(want) = want {
+                                let have = spec.vector_element(&shape, &Sc::int(i as i32));
+                                let equal = spec.em.bin(BinOp::Eq, Basic::Int, &have, &Sc::int(*want));
+                                all = spec.em.and(&all, &equal);
+                            }
+                        }
+                        vec![Val::Sc(Basic::Bool, all)]
+                    },
+                    |_| vec![Val::Sc(Basic::Bool, Sc::bool(false))],
+                );
+                match fits.into_iter().next() {
+                    Some(Val::Sc(_, s)) => s,
+                    _ => Sc::bool(false),
+                }
+            }
+        }
+    }
+
+    fn narrow_args(&mut self, weak: &[Weak], mut args: Vec<Val>) -> Vec<Val> {
+        for (arg, weak) in args.iter_mut().zip(weak) {
+            if let Weak::Ranked(axes) = weak {
+                *arg = self.narrow_outer(arg, axes);
+            }
+        }
+        args
+    }
+
+    /// The value with its outer shape known to have this rank and these extents; checked at run time where not known.
+    pub fn narrow_outer(&mut self, v: &Val, axes: &[Option<i32>]) -> Val {
+        match v {
+            Val::Arr(b, value) => {
+                let have = self.em.extents(*value);
+                if let Some(have) = &have
+                    && (have.len() != axes.len() || have.iter().zip(axes).all(|(h, a)| a.is_none() || h.as_const() == *a))
+                {
+                    return v.clone();
+                }
+                if axes.is_empty() {
+                    let ty = ravel_types::Ty::scalar(b.elem());
+                    return Val::Sc(*b, Sc::Val(self.em.inst1(Op::Narrow(*value), ty)));
+                }
+                let extents = axes
+                    .iter()
+                    .enumerate()
+                    .map(|(i, a)| {
+                        a.map(ravel_types::Affine::constant).or_else(|| have.as_ref().map(|h| h[i].clone()))
+                    })
+                    .collect();
+                let leaf = (b.elem(), LeafShape::Array(ShapeKind::Known(extents)));
+                Val::Arr(*b, self.em.inst_leaves(Op::Narrow(*value), &[leaf])[0])
+            }
+            Val::Wrapped(u, inner) => {
+                let shape = match &self.program.user_types[u.index()].kind {
+                    ravel_core::ir::UserTypeKind::Typedef { shape, .. } => shape.clone(),
+                    _ => return v.clone(),
+                };
+                let mut axes = axes.to_vec();
+                axes.extend(shape.into_iter().map(Some));
+                Val::Wrapped(*u, Box::new(self.narrow_outer(inner, &axes)))
+            }
+            Val::Struct(s, fields) => {
+                let shapes: Vec<Vec<i32>> =
+                    self.program.structs[s.index()].fields.iter().map(|f| f.shape.clone()).collect();
+                let fields = fields
+                    .iter()
+                    .zip(shapes)
+                    .map(|(f, shape)| {
+                        let mut axes = axes.to_vec();
+                        axes.extend(shape.into_iter().map(Some));
+                        self.narrow_outer(f, &axes)
+                    })
+                    .collect();
+                Val::Struct(*s, fields)
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+fn overlap(a: &[Weak], b: &[Weak]) -> bool {
+    a.iter().zip(b).all(|(x, y)| match (x, y) {
+        (Weak::Ranked(p), Weak::Ranked(q)) => {
+            p.len() == q.len() && p.iter().zip(q).all(|(m, n)| m.is_none() || n.is_none() || m == n)
+        }
+        (Weak::Ranked(p), Weak::NonScalar) | (Weak::NonScalar, Weak::Ranked(p)) => !p.is_empty(),
+        _ => true,
+    })
+}
+
+/// A call statement drops surplus results; merged branches need equal counts.
+fn pad(mut values: Vec<Val>, wanted: usize) -> Vec<Val> {
+    values.truncate(wanted);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_weaken_to_dispatch_types() {
+        let rank = |min| DimPat::Rank { rank: RankPat::Anon, min, shape: None };
+        assert_eq!(weaken(&[]), Weak::Ranked(vec![]));
+        assert_eq!(weaken(&[DimPat::Num(3), DimPat::Any]), Weak::Ranked(vec![Some(3), None]));
+        assert_eq!(weaken(&[rank(0)]), Weak::Any);
+        assert_eq!(weaken(&[rank(1)]), Weak::NonScalar);
+        assert_eq!(weaken(&[DimPat::Any, rank(0)]), Weak::NonScalar);
+        let two = DimPat::Rank { rank: RankPat::Num(2), min: 0, shape: None };
+        assert_eq!(weaken(&[two]), Weak::Ranked(vec![None, None]));
+    }
+
+    #[test]
+    fn scalars_lie_below_any_but_not_below_non_scalar() {
+        let scalar = Weak::Ranked(vec![]);
+        assert!(scalar.within(&Weak::Any));
+        assert!(!scalar.within(&Weak::NonScalar));
+        assert!(Weak::Ranked(vec![Some(3)]).within(&Weak::Ranked(vec![None])));
+        assert!(!Weak::Ranked(vec![None]).within(&Weak::Ranked(vec![Some(3)])));
+    }
+}

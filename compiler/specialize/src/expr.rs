@@ -1,0 +1,235 @@
+//! Expressions.
+
+use crate::literal::is_tuple;
+use crate::spec::{Frame, Spec};
+use crate::value::{Kind, Sc, ShapeKind, Val};
+use crate::walk;
+use ravel_core::ir::{Expr, ExprKind, StructId};
+use ravel_diagnostics::{Diagnostic, did_you_mean};
+use ravel_types::Affine;
+use ravel_wir::Op;
+use std::collections::BTreeSet;
+
+impl Spec<'_> {
+    /// The values of an expression in a position that takes `n` of them.
+    pub fn exprs(&mut self, frame: &mut Frame, e: &Expr, n: usize) -> Vec<Val> {
+        match &e.kind {
+            ExprKind::Call { set, args } => {
+                let args = self.arguments(frame, args);
+                self.call_set(*set, args, n, e.span)
+            }
+            ExprKind::With(with) => {
+                self.at(e.span);
+                self.with_loop(frame, with, n)
+            }
+            ExprKind::Block { block, value } => {
+                self.block(frame, block);
+                self.exprs(frame, value, n)
+            }
+            ExprKind::Error => vec![Val::Bottom; n],
+            _ if n == 1 => vec![self.expr(frame, e)],
+            _ => {
+                self.at(e.span);
+                let v = self.expr(frame, e);
+                if n > 0 && !matches!(v, Val::Bottom) {
+                    self.error("E0308", format!("one value where {n} are wanted"), "only calls and with-loops give several values");
+                }
+                vec![Val::Bottom; n]
+            }
+        }
+    }
+
+    fn arguments(&mut self, frame: &mut Frame, args: &[Expr]) -> Vec<Val> {
+        args.iter().map(|a| self.expr(frame, a)).collect()
+    }
+
+    /// The value of an expression.
+    pub fn expr(&mut self, frame: &mut Frame, e: &Expr) -> Val {
+        match &e.kind {
+            ExprKind::Const { ty, value } => Val::Sc(*ty, Sc::Const(*value)),
+            ExprKind::Str(text) => match self.program.string_type {
+                Some(string) => Val::Handle(string, self.em.inst1(Op::Str(text.clone()), Self::handle_type())),
+                None => Val::Bottom,
+            },
+            ExprKind::Local(slot) => frame.env[slot.index()].clone().unwrap_or(Val::Bottom),
+            ExprKind::Global(id) => self.get_global(*id),
+            ExprKind::Array(items) => {
+                let v = self.array_literal(frame, items);
+                self.at(e.span);
+                v
+            }
+            ExprKind::ConstArray { ty, shape, values } => match shape[..] {
+                [_] if is_tuple(*ty, values.len()) => Val::Tup(*ty, values.iter().map(|c| Sc::Const(*c)).collect()),
+                _ => Val::Arr(*ty, self.em.const_array(ty.elem(), shape, values.to_vec())),
+            },
+            ExprKind::Empty { elem, cell } => self.empty_array(frame, *elem, cell),
+            ExprKind::Call { .. } | ExprKind::With(_) => {
+                self.exprs(frame, e, 1).into_iter().next().unwrap_or(Val::Bottom)
+            }
+            ExprKind::Prim { prim, args } => {
+                let args = self.arguments(frame, args);
+                self.at(e.span);
+                self.prim(*prim, args)
+            }
+            ExprKind::Cond { cond, then, els } => {
+                let c = self.expr(frame, cond);
+                self.at(cond.span);
+                let Some(c) = self.truth(&c, "the condition of `?:`") else { return Val::Bottom };
+                self.at(e.span);
+                let mut slots = BTreeSet::new();
+                walk::assigned_in_expr(then, &mut slots);
+                walk::assigned_in_expr(els, &mut slots);
+                let merged = self.merge(
+                    frame,
+                    &c,
+                    slots,
+                    Box::new(|spec, frame| vec![spec.expr(frame, then)]),
+                    Box::new(|spec, frame| vec![spec.expr(frame, els)]),
+                );
+                merged.into_iter().next_back().unwrap_or(Val::Bottom)
+            }
+            ExprKind::Cast { ty, value } => {
+                let v = self.expr(frame, value);
+                self.at(e.span);
+                self.cast(frame, ty, v)
+            }
+            ExprKind::Wrap { class, value } => {
+                let v = self.expr(frame, value);
+                self.at(e.span);
+                let ravel_core::ir::UserTypeKind::Class { rep } = &self.program.user_types[class.index()].kind else {
+                    return v;
+                };
+                let v = self.assert_type(frame, rep, v, "the representation of the class");
+                if matches!(v, Val::Bottom) { v } else { Val::Wrapped(*class, Box::new(v)) }
+            }
+            ExprKind::Unwrap { value, .. } => match self.expr(frame, value) {
+                Val::Wrapped(_, inner) => *inner,
+                other => other,
+            },
+            ExprKind::StructLit { ty, fields } => self.struct_literal(frame, *ty, fields, e),
+            ExprKind::Field { value, field } => {
+                let v = self.expr(frame, value);
+                self.at(e.span);
+                match self.field_index(&v, field) {
+                    Some((i, Val::Struct(_, mut fields))) => fields.swap_remove(i),
+                    _ => Val::Bottom,
+                }
+            }
+            ExprKind::WithField { value, field, new } => {
+                let v = self.expr(frame, value);
+                let new = self.expr(frame, new);
+                self.at(e.span);
+                if matches!(new, Val::Bottom) {
+                    return Val::Bottom;
+                }
+                match self.field_index(&v, field) {
+                    Some((i, Val::Struct(s, mut fields))) => {
+                        let Some(new) = self.fit_field(&fields[i], new, field) else { return Val::Bottom };
+                        fields[i] = new;
+                        Val::Struct(s, fields)
+                    }
+                    _ => Val::Bottom,
+                }
+            }
+            ExprKind::Block { block, value } => {
+                self.block(frame, block);
+                self.expr(frame, value)
+            }
+            ExprKind::ZeroCell | ExprKind::Error => Val::Bottom,
+        }
+    }
+
+    fn field_index(&mut self, v: &Val, field: &str) -> Option<(usize, Val)> {
+        match v {
+            Val::Bottom => None,
+            Val::Struct(s, _) => {
+                let def = &self.program.structs[s.index()];
+                match def.fields.iter().position(|f| f.name == *field) {
+                    Some(i) => Some((i, v.clone())),
+                    None => {
+                        let names = def.fields.iter().map(|f| f.name.as_str());
+                        let site = self.user_site();
+                        let mut diagnostic = Diagnostic::error("E0350", format!("struct {} has no field `{field}`", def.name))
+                            .at(site, "unknown field");
+                        if let Some(near) = did_you_mean(field, names) {
+                            diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
+                        }
+                        self.report(diagnostic);
+                        None
+                    }
+                }
+            }
+            other => {
+                let shown = self.show_value_type(other);
+                self.error("E0351", format!("{shown} has no fields"), "only structs have fields");
+                None
+            }
+        }
+    }
+
+    /// A new field value, which must have the old one's element type and shape.
+    fn fit_field(&mut self, old: &Val, new: Val, field: &str) -> Option<Val> {
+        if self.elem_of(old) != self.elem_of(&new) {
+            let (a, b) = (self.show_value_type(old), self.show_value_type(&new));
+            self.error("E0301", format!("field `{field}` is {a}, found {b}"), format!("this is {b}"));
+            return None;
+        }
+        self.require_same_shape(old, &new, &format!("field `{field}` and its new value"));
+        Some(new)
+    }
+
+    /// Checks that two values have one outer shape.
+    pub fn require_same_shape(&mut self, a: &Val, b: &Val, what: &str) {
+        match (self.outer_shape(a), self.outer_shape(b)) {
+            (Some(x), Some(y)) if x.len() == y.len() => {
+                let pairs: Vec<crate::check::Agree> = x
+                    .into_iter()
+                    .zip(y)
+                    .enumerate()
+                    .map(|(axis, (left, right))| crate::check::Agree { left, right, axis: axis as u32 })
+                    .collect();
+                self.require_agreement(&pairs, what, "shape");
+            }
+            (Some(x), Some(y)) => {
+                let (m, n) = (x.len() as i32, y.len() as i32);
+                self.require_agreement(
+                    &[crate::check::Agree { left: Sc::int(m), right: Sc::int(n), axis: 0 }],
+                    what,
+                    "rank",
+                );
+            }
+            _ => {
+                let (x, y) = (self.shape_vector(a), self.shape_vector(b));
+                let equal = self.vectors_equal(&x, &y);
+                let text = format!("{what} differ in shape");
+                self.emit_check(&equal, ravel_wir::Fault::Message { text: text.into(), operands: Vec::new() });
+            }
+        }
+    }
+
+    fn struct_literal(&mut self, frame: &mut Frame, id: StructId, fields: &[Option<Expr>], e: &Expr) -> Val {
+        let def = &self.program.structs[id.index()];
+        let mut values = Vec::with_capacity(def.fields.len());
+        for (i, field) in def.fields.iter().enumerate() {
+            let shape = ShapeKind::Known(field.shape.iter().map(|n| Some(Affine::constant(*n))).collect());
+            let kind: Kind = self.kind_of_elem(frame, field.elem, &shape);
+            let zero = self.zero_of_kind(&kind);
+            match fields.get(i).and_then(Option::as_ref) {
+                Some(given) => {
+                    let v = self.expr(frame, given);
+                    self.at(given.span);
+                    if matches!(v, Val::Bottom) {
+                        return Val::Bottom;
+                    }
+                    match self.fit_field(&zero, v, &field.name) {
+                        Some(v) => values.push(v),
+                        None => return Val::Bottom,
+                    }
+                }
+                None => values.push(zero),
+            }
+        }
+        self.at(e.span);
+        Val::Struct(id, values)
+    }
+}

@@ -1,0 +1,320 @@
+//! Folds: fold functions as scalar operations or regions, records split into independent folds, and loops for the rest.
+
+use crate::generator::IndexSet;
+use crate::spec::{Frame, Spec};
+use crate::value::{Kind, LeafShape, Sc, Val};
+use crate::withloop::{Body, cell_kind};
+use ravel_core::ir::{self, FoldFun};
+use ravel_types::{Basic, BinOp, Elem};
+use ravel_wir::{Combine, Inst, Op, Region, Value, WithOp, traverse};
+use std::collections::HashSet;
+
+/// Rounds of the fixed point over the accumulator's kind.
+const MAX_ROUNDS: usize = 8;
+
+impl<'p> Spec<'p> {
+    /// Adds the fold of the cells of operation `k`; the kind of its result. Nothing if it needs a loop (or was wrong).
+    #[expect(clippy::too_many_arguments, reason = "the operands of the operation and what the loop has gathered so far")]
+    pub fn fold(
+        &mut self,
+        k: usize,
+        fun: &FoldFun,
+        args: &[Val],
+        neutral: &Val,
+        stop: Option<&Val>,
+        bodies: &mut [Body],
+        yields: &mut [Vec<Value>],
+        ops: &mut Vec<WithOp>,
+    ) -> Option<Kind> {
+        let mut cell = Kind::Bottom;
+        for body in bodies.iter() {
+            let found = self.em.visible_kind(&body.cells[k]).forget_values(false);
+            cell = match cell.join(&found) {
+                Some(kind) => kind,
+                None => {
+                    self.error("E0361", "the cells of a fold differ in type", "all cells have one type");
+                    return None;
+                }
+            };
+        }
+        if matches!(cell, Kind::Bottom) {
+            // No part at all: the neutral element, as a fold over nothing.
+            cell = self.em.kind_of(neutral).forget_values(false);
+        }
+        let mut acc = self.em.visible_kind(neutral).forget_values(false);
+        for _ in 0..MAX_ROUNDS {
+            let (_, out, _) = self.combine(fun, args, &acc, &cell);
+            let found = self.em.visible_kind(&out).forget_values(false);
+            if found.has_bottom() {
+                return None;
+            }
+            match acc.join(&found) {
+                Some(joined) if joined == acc => break,
+                Some(joined) => acc = joined,
+                None => {
+                    let a = crate::report::show_kind(self, &acc);
+                    let b = crate::report::show_kind(self, &found);
+                    self.error("E0368", format!("the fold function gives {b} for an accumulator of {a}"), "types differ");
+                    return None;
+                }
+            }
+        }
+        let leaves = Self::leaves_of(&acc);
+        if leaves.len() == 1 && Self::leaves_of(&cell).len() > 1 {
+            cell = cell_kind(&cell);
+        }
+        if leaves.len() == 1 && Self::leaves_of(&cell).len() == 1 {
+            let (region, out, _) = self.combine(fun, args, &acc, &cell);
+            let opened = self.em.reopen(region);
+            let mut values = Vec::new();
+            self.em.flatten(&out, &acc, &mut values);
+            self.em.close(opened);
+            self.em.set_yields(region, values);
+            let combine = self.plain_operation(region).map_or(Combine::Region(region), Combine::Op);
+            self.finish_fold(k, &acc, &cell, neutral, stop, vec![combine], bodies, yields, ops);
+            return Some(acc);
+        }
+        let combines = self.split(fun, args, &acc, &cell)?;
+        self.finish_fold(k, &acc, &cell, neutral, stop, combines, bodies, yields, ops);
+        Some(acc)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the operands of the operation and what the loop has gathered so far")]
+    fn finish_fold(
+        &mut self,
+        k: usize,
+        acc: &Kind,
+        cell: &Kind,
+        neutral: &Val,
+        stop: Option<&Val>,
+        combines: Vec<Combine>,
+        bodies: &[Body],
+        yields: &mut [Vec<Value>],
+        ops: &mut Vec<WithOp>,
+    ) {
+        for (body, out) in bodies.iter().zip(yields) {
+            let opened = self.em.reopen(body.region);
+            self.em.flatten(&body.cells[k], cell, out);
+            self.em.close(opened);
+        }
+        let mut neutrals = Vec::new();
+        self.em.flatten(neutral, acc, &mut neutrals);
+        let mut stops = Vec::new();
+        if let Some(stop) = stop
+            && combines.len() == 1
+            && self.em.kind_of(stop).forget_values(false) == *acc
+        {
+            self.em.flatten(stop, acc, &mut stops);
+        }
+        for (i, combine) in combines.into_iter().enumerate() {
+            ops.push(WithOp::Fold { neutral: neutrals[i], combine, stop: stops.get(i).copied() });
+        }
+    }
+
+    /// The fold function applied to an accumulator and a cell, in a region whose parameters carry them.
+    fn combine(&mut self, fun: &FoldFun, args: &[Val], acc: &Kind, cell: &Kind) -> (Region, Val, Vec<Value>) {
+        let opened = self.em.open();
+        let mut params = self.em.params_for(opened.region, &Self::leaves_of(acc));
+        params.extend(self.em.params_for(opened.region, &Self::leaves_of(cell)));
+        let mut values = params.clone().into_iter();
+        let a = self.em.instantiate(acc, &mut values);
+        let c = self.em.instantiate(cell, &mut values);
+        let out = self.apply_fold(fun, args, a, c);
+        let region = self.em.close(opened);
+        (region, out, params)
+    }
+
+    fn apply_fold(&mut self, fun: &FoldFun, args: &[Val], acc: Val, cell: Val) -> Val {
+        let mut argv = args.to_vec();
+        argv.extend([acc, cell]);
+        self.conditional += 1;
+        let out = self.call_set(fun.set, argv, 1, fun.span).into_iter().next().unwrap_or(Val::Bottom);
+        self.conditional -= 1;
+        out
+    }
+
+    /// The scalar operation that a region consists of.
+    fn plain_operation(&self, region: Region) -> Option<BinOp> {
+        let func = &self.em.func;
+        let data = &func.regions[region];
+        let ([inst], [acc, cell]) = (data.insts.as_slice(), data.params.as_slice()) else { return None };
+        match func.insts[*inst].op {
+            Op::Bin(op, a, b) if data.yields == func.insts[*inst].results => {
+                let straight = a == *acc && b == *cell;
+                let swapped = a == *cell && b == *acc && op.commutes();
+                (straight || swapped).then_some(op)
+            }
+            _ => None,
+        }
+    }
+
+    /// One fold function per leaf, if each leaf of the result depends only on its own accumulator and cell.
+    fn split(&mut self, fun: &FoldFun, args: &[Val], acc: &Kind, cell: &Kind) -> Option<Vec<Combine>> {
+        let leaves = Self::leaves_of(acc);
+        if leaves != Self::leaves_of(cell) {
+            return None;
+        }
+        let n = leaves.len();
+        let mut combines = Vec::with_capacity(n);
+        for i in 0..n {
+            let (region, out, params) = self.combine(fun, args, acc, cell);
+            let opened = self.em.reopen(region);
+            let mut values = Vec::new();
+            self.em.flatten(&out, acc, &mut values);
+            self.em.close(opened);
+            if self.region_has_io(&self.em.func, region) {
+                return None;
+            }
+            let own = [params[i], params[n + i]];
+            let foreign: HashSet<Value> = params.iter().copied().filter(|p| !own.contains(p)).collect();
+            if !self.keep_slice(region, values[i], &foreign) {
+                return None;
+            }
+            self.em.func.regions[region].params = own.to_vec();
+            self.em.set_yields(region, vec![values[i]]);
+            combines.push(self.plain_operation(region).map_or(Combine::Region(region), Combine::Op));
+        }
+        Some(combines)
+    }
+
+    /// Removes what `wanted` does not need from a region; false if it needs one of the `foreign` values.
+    fn keep_slice(&mut self, region: Region, wanted: Value, foreign: &HashSet<Value>) -> bool {
+        let mut needed: HashSet<Value> = HashSet::from([wanted]);
+        let insts = self.em.func.regions[region].insts.clone();
+        let mut kept: Vec<Inst> = Vec::new();
+        for inst in insts.into_iter().rev() {
+            let func = &self.em.func;
+            let data = &func.insts[inst];
+            let check = matches!(data.op, Op::Check { .. });
+            if !check && !data.results.iter().any(|r| needed.contains(r)) {
+                continue;
+            }
+            let mut uses = HashSet::new();
+            data.op.for_each_operand(|v| {
+                uses.insert(v);
+            });
+            for nested in data.op.regions() {
+                uses.extend(traverse::free_values(func, nested));
+            }
+            needed.extend(uses);
+            kept.push(inst);
+        }
+        kept.reverse();
+        self.em.func.regions[region].insts = kept;
+        !needed.iter().any(|v| foreign.contains(v))
+    }
+
+    /// A fold whose accumulator cannot be split: sequential loops over the index sets.
+    #[expect(clippy::too_many_arguments, reason = "the operands of the operation")]
+    pub fn fold_by_loop(
+        &mut self,
+        frame: &Frame,
+        with: &ir::With,
+        k: usize,
+        fun: &FoldFun,
+        args: &[Val],
+        neutral: &Val,
+        frame_shape: Option<&Val>,
+    ) -> Val {
+        let mut inner = frame.fork();
+        let mut acc = neutral.clone();
+        for (i, part) in with.parts.iter().enumerate() {
+            let Some(IndexSet::Box(set)) = self.index_set(&mut inner, part, frame_shape) else {
+                self.error("E0369", "this fold of records needs an index of known length", "not supported");
+                return Val::Bottom;
+            };
+            let mut counts = Vec::with_capacity(set.rank());
+            let mut total = Sc::int(1);
+            for axis in 0..set.rank() {
+                let extent = self.em.sub(&set.upper[axis], &set.lower[axis]);
+                let count = self.em.bin(BinOp::Max, Basic::Int, &extent, &Sc::int(0));
+                total = self.em.bin(BinOp::Mul, Basic::Int, &total, &count);
+                counts.push(count);
+            }
+            let some = self.em.bin(BinOp::Gt, Basic::Int, &total, &Sc::int(0));
+            let before = acc.clone();
+            let result = self.branch(
+                &some,
+                |spec| {
+                    vec![spec.loop_over(&total, before.clone(), &mut |spec, t, acc| {
+                        let mut rest = t;
+                        let mut index = vec![Sc::int(0); counts.len()];
+                        for axis in (0..counts.len()).rev() {
+                            let offset = spec.em.bin(BinOp::Mod, Basic::Int, &rest, &counts[axis]);
+                            rest = spec.em.bin(BinOp::Div, Basic::Int, &rest, &counts[axis]);
+                            index[axis] = spec.em.add(&set.lower[axis], &offset);
+                        }
+                        let iv = Val::Tup(Basic::Int, index);
+                        let taken = match set.step {
+                            Some(_) => spec.covers(&IndexSet::Box(set.clone()), &iv),
+                            None => Sc::bool(true),
+                        };
+                        let kept = acc.clone();
+                        let next = spec.branch(
+                            &taken,
+                            |spec| {
+                                let cells = spec.part_cells(&inner, with, i, iv);
+                                let cell = cells.into_iter().nth(k).unwrap_or(Val::Bottom);
+                                vec![spec.apply_fold(fun, args, acc, cell)]
+                            },
+                            |_| vec![kept],
+                        );
+                        next.into_iter().next().unwrap_or(Val::Bottom)
+                    })]
+                },
+                |_| vec![acc],
+            );
+            acc = result.into_iter().next().unwrap_or(Val::Bottom);
+        }
+        acc
+    }
+
+    /// `acc = step(t, acc)` for t in `0 .. n`, n at least 1.
+    fn loop_over(&mut self, n: &Sc, init: Val, step: &mut dyn FnMut(&mut Self, Sc, Val) -> Val) -> Val {
+        let mut kind = cell_kind_of_tuple(&self.em.visible_kind(&init).forget_values(false));
+        self.conditional += 1;
+        let mut found = None;
+        for _ in 0..MAX_ROUNDS {
+            let opened = self.em.open();
+            let t = self.em.params_for(opened.region, &[(Elem::I32, LeafShape::Scalar)])[0];
+            let params = self.em.params_for(opened.region, &Self::leaves_of(&kind));
+            let acc = self.em.instantiate(&kind, &mut params.into_iter());
+            let out = step(self, Sc::Val(t), acc);
+            let next = self.em.add(&Sc::Val(t), &Sc::int(1));
+            let again = self.em.bin(BinOp::Lt, Basic::Int, &next, n);
+            let mut yields = vec![self.em.value(&again), self.em.value(&next)];
+            let seen = self.em.visible_kind(&out).forget_values(false);
+            let joined = kind.join(&seen);
+            if joined.as_ref() == Some(&kind) {
+                self.em.flatten(&out, &kind, &mut yields);
+                let region = self.em.close(opened);
+                self.em.set_yields(region, yields);
+                found = Some(region);
+                break;
+            }
+            self.em.close(opened);
+            match joined {
+                Some(joined) => kind = joined,
+                None => break,
+            }
+        }
+        self.conditional -= 1;
+        let Some(region) = found else { return Val::Bottom };
+        let mut start = vec![self.em.value(&Sc::int(0))];
+        self.em.flatten(&init, &kind, &mut start);
+        let mut leaves = vec![(Elem::I32, LeafShape::Scalar)];
+        leaves.extend(Self::leaves_of(&kind));
+        let results = self.em.inst_leaves(Op::Loop { init: start, body: region }, &leaves);
+        self.em.instantiate(&kind, &mut results.into_iter().skip(1))
+    }
+}
+
+/// Accumulators keep tuples as scalars; everything else is stored like a cell.
+fn cell_kind_of_tuple(kind: &Kind) -> Kind {
+    match kind {
+        Kind::Tup(..) => kind.clone(),
+        Kind::Wrapped(u, k) => Kind::Wrapped(*u, Box::new(cell_kind_of_tuple(k))),
+        Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(cell_kind_of_tuple).collect()),
+        other => cell_kind(other),
+    }
+}

@@ -1,0 +1,88 @@
+//! Errors of specialisation, reported at the user's code even when they arise inside the library.
+
+use crate::spec::Spec;
+use crate::value::{Kind, Val};
+use ravel_diagnostics::Diagnostic;
+use ravel_source::Span;
+use ravel_wir::{Fault, Op};
+
+impl Spec<'_> {
+    /// The innermost position in the user's own files: `here`, or the call that led into the library.
+    pub fn user_site(&self) -> Span {
+        let own = |span: &Span| !span.is_none() && !(self.options.is_library)(span.file);
+        if own(&self.here) {
+            return self.here;
+        }
+        self.stack.iter().rev().map(|s| s.span).find(own).unwrap_or(self.here)
+    }
+
+    /// Records an error once per code, place and title.
+    pub fn report(&mut self, diagnostic: Diagnostic) {
+        let key = (diagnostic.code, diagnostic.span(), diagnostic.title.clone());
+        if self.reported.insert(key) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// An error at the user's code; if that is not where it arose, a note says where.
+    pub fn error(&mut self, code: &'static str, title: impl Into<String>, label: impl Into<String>) {
+        let site = self.user_site();
+        let mut diagnostic = Diagnostic::error(code, title).at(site, label);
+        if site != self.here
+            && let Some(inner) = self.stack.last()
+        {
+            let fun = self.fun(inner.fun);
+            diagnostic = diagnostic.with_note(format!("found in `{}` of module {}", self.show_head(fun), fun.module));
+        }
+        self.report(diagnostic);
+    }
+
+    pub fn type_mismatch(&mut self, value: &Val, kind: &Kind, span: Span) {
+        let found = self.show_value_type(value);
+        let wanted = show_kind(self, kind);
+        let saved = std::mem::replace(&mut self.here, span);
+        self.error("E0301", format!("expected {wanted}, found {found}"), format!("this is {found}"));
+        self.here = saved;
+    }
+
+    /// A run-time check at the current position.
+    pub fn emit_check(&mut self, cond: &crate::value::Sc, fault: Fault) {
+        if cond.as_bool() == Some(true) {
+            return;
+        }
+        let cond = self.em.value(cond);
+        self.em.inst(Op::Check { cond, fault }, Vec::new());
+    }
+
+    /// A fault that is certain once this place is reached: an error where the place is certainly reached, else a check.
+    pub fn certain_fault(&mut self, code: &'static str, title: String, fault: Fault) {
+        if self.conditional == 0 && self.speculative == 0 {
+            self.error(code, title, "this always fails");
+        }
+        self.emit_check(&crate::value::Sc::bool(false), fault);
+    }
+}
+
+/// A kind as a programmer would write the type.
+pub fn show_kind(spec: &Spec<'_>, kind: &Kind) -> String {
+    use crate::value::ShapeKind;
+    let with_shape = |name: &str, shape: &ShapeKind| match shape {
+        ShapeKind::Unknown => format!("{name}[*]"),
+        ShapeKind::Known(e) if e.is_empty() => name.to_string(),
+        ShapeKind::Known(e) => {
+            let extents: Vec<String> = e
+                .iter()
+                .map(|e| e.as_ref().and_then(|a| a.as_const()).map_or(".".to_string(), |n| n.to_string()))
+                .collect();
+            format!("{name}[{}]", extents.join(","))
+        }
+    };
+    match kind {
+        Kind::Bottom => "?".to_string(),
+        Kind::Sc(b, _) => b.name().to_string(),
+        Kind::Tup(b, s) => format!("{}[{}]", b.name(), s.len()),
+        Kind::Arr(b, shape) => with_shape(b.name(), shape),
+        Kind::Handle(u) | Kind::Wrapped(u, _) => spec.program.user_types[u.index()].name.clone(),
+        Kind::Struct(s, _) => format!("struct {}", spec.program.structs[s.index()].name),
+    }
+}

@@ -1,0 +1,275 @@
+//! The specialiser's state, the entry function, and what happens after the last instance is done.
+
+use crate::emit::Emitter;
+use crate::instance::Instance;
+use crate::value::{Kind, Val};
+use crate::{Entry, Options, Specialized};
+use ravel_core::ir::{self, FunId, Program};
+use ravel_diagnostics::Diagnostic;
+use ravel_source::Span;
+use ravel_types::{Basic, Elem, Ty};
+use ravel_wir::{FuncId, GlobalId, Module, Op};
+use std::collections::{HashMap, HashSet};
+
+/// The slots and type variables of one activation of a function.
+pub struct Frame {
+    pub fun: FunId,
+    pub families: Vec<Option<Basic>>,
+    pub env: Vec<Option<Val>>,
+}
+
+/// One entry of the stack of calls that elaboration is in.
+#[derive(Clone, Copy)]
+pub struct Site {
+    pub fun: FunId,
+    /// Where the call was written.
+    pub span: Span,
+}
+
+pub struct Spec<'p> {
+    pub program: &'p Program,
+    pub options: &'p Options<'p>,
+    pub module: Module,
+    pub em: Emitter,
+    pub stack: Vec<Site>,
+    /// Position of the construct being elaborated.
+    pub here: Span,
+    pub instances: Vec<Instance>,
+    pub index: HashMap<crate::instance::Key, usize>,
+    /// WIR slots and kind of each global object.
+    pub globals: Vec<(Vec<GlobalId>, Kind)>,
+    /// Regions entered that may not run: a fault that is certain there is still only a run-time fault.
+    pub conditional: u32,
+    /// Branches of run-time dispatch entered: not even a type error is certain there.
+    pub speculative: u32,
+    /// Kinds of the further results of a call with variadic results, from the declarations of the targets.
+    pub variadic: Vec<Kind>,
+    pub diagnostics: Vec<Diagnostic>,
+    pub reported: HashSet<(&'static str, Span, String)>,
+}
+
+pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialized {
+    let mut spec = Spec {
+        program,
+        options,
+        module: Module::default(),
+        em: Emitter::new("entry", Span::NONE),
+        stack: Vec::new(),
+        here: Span::NONE,
+        instances: Vec::new(),
+        index: HashMap::new(),
+        globals: Vec::new(),
+        conditional: 0,
+        speculative: 0,
+        variadic: Vec::new(),
+        diagnostics: Vec::new(),
+        reported: HashSet::new(),
+    };
+    spec.declare_globals();
+    let results = spec.entry(entry);
+    spec.mark_effects();
+    let instances = spec.instances.len();
+    Specialized { module: spec.module, results, diagnostics: spec.diagnostics, instances }
+}
+
+impl<'p> Spec<'p> {
+    pub fn fun(&self, id: FunId) -> &'p ir::Fun {
+        &self.program.funs[id.index()]
+    }
+
+    fn declare_globals(&mut self) {
+        for global in &self.program.globals {
+            let frame = Frame { fun: FunId(0), families: Vec::new(), env: Vec::new() };
+            let kind = self.kind_of_type(&frame, &global.ty);
+            let mut leaves = Vec::new();
+            kind.leaves(&mut leaves);
+            let (types, _) = self.em.leaf_types(&leaves);
+            let slots = types
+                .into_iter()
+                .map(|ty| {
+                    // A slot outlives every symbol.
+                    let ty = match ty.rank() {
+                        Some(0) => ty,
+                        _ => Ty::new(ty.elem, ravel_types::Shape::Unknown),
+                    };
+                    self.module.globals.push(ravel_wir::Global { name: format!("{}::{}", global.module, global.name), ty })
+                })
+                .collect();
+            self.globals.push((slots, kind));
+        }
+        self.em = Emitter::new("entry", Span::NONE);
+    }
+
+    fn entry(&mut self, entry: Entry) -> Vec<Kind> {
+        let id = self.module.funcs.push(self.em.func.clone());
+        let init = !matches!(entry, Entry::Function { init_globals: false, .. } | Entry::Roots);
+        if init {
+            self.init_globals();
+        }
+        let results = match entry {
+            Entry::Main => match self.program.main {
+                Some(main) => {
+                    let span = self.fun(main).span;
+                    let value = self.apply(main, Vec::new(), Vec::new(), span);
+                    match value.into_iter().next() {
+                        Some(Val::Sc(Basic::Int, s)) => {
+                            let v = self.em.value(&s);
+                            self.em.set_yields(self.em.func.body, vec![v]);
+                        }
+                        _ => {
+                            let zero = self.em.constant(ravel_types::Scalar::I32(0));
+                            self.em.set_yields(self.em.func.body, vec![zero]);
+                        }
+                    }
+                    Vec::new()
+                }
+                None => Vec::new(),
+            },
+            Entry::Function { fun, args, .. } => {
+                let args = args.iter().map(|kind| self.parameter(kind)).collect();
+                let span = self.fun(fun).span;
+                let values = self.apply(fun, Vec::new(), args, span);
+                let body = self.em.func.body;
+                let kinds: Vec<Kind> = values
+                    .iter()
+                    .map(|v| {
+                        let kind = self.em.visible_kind(v);
+                        kind.map_forms(&mut |_| None)
+                    })
+                    .collect();
+                let mut yields = Vec::new();
+                for (v, k) in values.iter().zip(&kinds) {
+                    self.em.flatten(v, k, &mut yields);
+                }
+                self.em.set_yields(body, yields);
+                kinds
+            }
+            Entry::Roots => {
+                for root in &self.program.roots {
+                    self.check_root(*root);
+                }
+                Vec::new()
+            }
+        };
+        self.module.funcs[id] = std::mem::replace(&mut self.em, Emitter::new("done", Span::NONE)).func;
+        self.module.entry = Some(id);
+        results
+    }
+
+    /// A parameter of the entry function.
+    fn parameter(&mut self, kind: &Kind) -> Val {
+        let mut leaves = Vec::new();
+        kind.leaves(&mut leaves);
+        let body = self.em.func.body;
+        let values = self.em.params_for(body, &leaves);
+        self.em.instantiate(kind, &mut values.into_iter())
+    }
+
+    /// Elaborates a function for its declared parameter types, for the errors in it.
+    fn check_root(&mut self, root: FunId) {
+        let fun = self.fun(root);
+        if !fun.families.is_empty() || !matches!(fun.body, ir::FunBody::Sac { .. }) {
+            return;
+        }
+        let frame = Frame { fun: root, families: Vec::new(), env: Vec::new() };
+        let kinds: Vec<Kind> = fun.params.iter().map(|p| self.kind_of_type(&frame, &p.ty)).collect();
+        let body = self.em.func.body;
+        let args = kinds
+            .iter()
+            .map(|kind| {
+                let mut leaves = Vec::new();
+                kind.leaves(&mut leaves);
+                let values = self.em.params_for(body, &leaves);
+                self.em.instantiate(kind, &mut values.into_iter())
+            })
+            .collect();
+        self.apply(root, Vec::new(), args, fun.span);
+    }
+
+    fn init_globals(&mut self) {
+        for (i, global) in self.program.globals.iter().enumerate() {
+            let Some(init) = &global.init else { continue };
+            let mut frame = Frame { fun: FunId(0), families: Vec::new(), env: Vec::new() };
+            let value = self.expr(&mut frame, init);
+            self.set_global(ir::GlobalId(i as u32), value, global.span);
+        }
+    }
+
+    pub fn set_global(&mut self, id: ir::GlobalId, value: Val, span: Span) {
+        let (slots, kind) = self.globals[id.index()].clone();
+        let have = self.em.kind_of(&value);
+        // The declared type of an object bounds its values from above.
+        match have.join(&kind) {
+            Some(_) => {}
+            None => return self.type_mismatch(&value, &kind, span),
+        }
+        let mut flat = Vec::new();
+        self.em.flatten(&value, &kind, &mut flat);
+        for (slot, v) in slots.into_iter().zip(flat) {
+            let ty = self.module.globals[slot].ty.clone();
+            let v = if ty.rank().is_none() && self.em.func.ty(v).rank().is_some() {
+                self.em.inst1(Op::Widen(v), ty)
+            } else {
+                v
+            };
+            self.em.inst(Op::GlobalSet(slot, v), Vec::new());
+        }
+    }
+
+    pub fn get_global(&mut self, id: ir::GlobalId) -> Val {
+        let (slots, kind) = self.globals[id.index()].clone();
+        let mut leaves = Vec::new();
+        kind.leaves(&mut leaves);
+        let mut values = Vec::new();
+        for (slot, leaf) in slots.into_iter().zip(&leaves) {
+            let ty = self.module.globals[slot].ty.clone();
+            let v = self.em.inst1(Op::GlobalGet(slot), ty.clone());
+            let v = match leaf {
+                (_, crate::value::LeafShape::Array(crate::value::ShapeKind::Known(_))) if ty.rank().is_none() => {
+                    self.em.inst_leaves(Op::Narrow(v), std::slice::from_ref(leaf))[0]
+                }
+                _ => v,
+            };
+            values.push(v);
+        }
+        self.em.instantiate(&kind, &mut values.into_iter())
+    }
+
+    /// Marks the functions whose calls are effects.
+    fn mark_effects(&mut self) {
+        loop {
+            let mut changed = Vec::new();
+            for (id, func) in &self.module.funcs {
+                if !func.effects && self.region_has_io(func, func.body) {
+                    changed.push(id);
+                }
+            }
+            if changed.is_empty() {
+                return;
+            }
+            for id in changed {
+                self.module.funcs[id].effects = true;
+            }
+        }
+    }
+
+    /// Whether running the region does I/O or touches a global. Checks do not count.
+    pub fn region_has_io(&self, func: &ravel_wir::Func, region: ravel_wir::Region) -> bool {
+        func.regions[region].insts.iter().any(|inst| match &func.insts[*inst].op {
+            Op::Native { effect: true, .. } | Op::GlobalGet(_) | Op::GlobalSet(..) => true,
+            Op::Call { func: callee, .. } => self.callee_has_io(*callee),
+            op => op.regions().into_iter().any(|r| self.region_has_io(func, r)),
+        })
+    }
+
+    fn callee_has_io(&self, callee: FuncId) -> bool {
+        // Instances still under construction are judged by their core body: recursion that does I/O is found there.
+        let func = &self.module.funcs[callee];
+        func.effects || self.region_has_io(func, func.body)
+    }
+
+    /// The WIR element type of handles, for readability at the call sites.
+    pub fn handle_type() -> Ty {
+        Ty::scalar(Elem::Handle)
+    }
+}

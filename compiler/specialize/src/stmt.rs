@@ -1,0 +1,320 @@
+//! Statements: assignment, conditionals, and loops as fixed points over abstract values.
+
+use crate::spec::{Frame, Spec};
+use crate::value::{Kind, Sc, ShapeKind, Val};
+use crate::walk;
+use ravel_core::ir::{Block, Expr, ExprKind, LocalId, SetId, Stmt, Target};
+use ravel_source::Span;
+use ravel_wir::Op;
+use std::collections::BTreeSet;
+
+/// Rounds of a loop's fixed point before every loop variable loses all knowledge but its element type.
+const MAX_ROUNDS: usize = 12;
+
+/// What one branch of a merge leaves behind: the slots it has no value for, and its extra values.
+type Branch<'a, 'p> = Box<dyn FnOnce(&mut Spec<'p>, &mut Frame) -> Vec<Val> + 'a>;
+
+impl<'p> Spec<'p> {
+    pub fn block(&mut self, frame: &mut Frame, block: &Block) {
+        for stmt in block {
+            self.stmt(frame, stmt);
+        }
+    }
+
+    fn stmt(&mut self, frame: &mut Frame, stmt: &Stmt) {
+        match stmt {
+            Stmt::Assign { targets, value, span } => self.assign(frame, targets, value, *span),
+            Stmt::If { cond, then, els, span } => {
+                let c = self.expr(frame, cond);
+                self.at(cond.span);
+                let Some(c) = self.truth(&c, "the condition of `if`") else {
+                    return self.lose(frame, &[then, els]);
+                };
+                self.at(*span);
+                let mut slots = BTreeSet::new();
+                walk::assigned(then, &mut slots);
+                walk::assigned(els, &mut slots);
+                self.merge(
+                    frame,
+                    &c,
+                    slots,
+                    Box::new(|spec, frame| {
+                        spec.block(frame, then);
+                        Vec::new()
+                    }),
+                    Box::new(|spec, frame| {
+                        spec.block(frame, els);
+                        Vec::new()
+                    }),
+                );
+            }
+            Stmt::While { cond, body, do_first, span } => self.while_loop(frame, cond, body, *do_first, *span),
+        }
+    }
+
+    /// After an error in a condition: what its branches assign is unknown, silently.
+    fn lose(&mut self, frame: &mut Frame, blocks: &[&Block]) {
+        let mut slots = BTreeSet::new();
+        blocks.iter().for_each(|b| walk::assigned(b, &mut slots));
+        for slot in slots {
+            frame.env[slot.index()] = Some(Val::Bottom);
+        }
+    }
+
+    fn assign(&mut self, frame: &mut Frame, targets: &[Target], value: &Expr, span: Span) {
+        let values = match (&value.kind, targets) {
+            (ExprKind::Call { set, args }, _) => {
+                let mut argv = Vec::with_capacity(args.len());
+                for a in args {
+                    let v = self.expr(frame, a);
+                    argv.push(v);
+                }
+                self.variadic = self.variadic_kinds(frame, *set, targets);
+                let values = self.call_set(*set, argv, targets.len(), value.span);
+                self.variadic.clear();
+                values
+            }
+            (_, [_]) => vec![self.expr(frame, value)],
+            _ => self.exprs(frame, value, targets.len()),
+        };
+        self.at(span);
+        for (target, v) in targets.iter().zip(values) {
+            match target {
+                Target::Local(slot) => {
+                    let fun = self.fun(frame.fun);
+                    let local = &fun.locals[slot.index()];
+                    let v = match &local.declared {
+                        Some(ty) => {
+                            let what = format!("`{}`", local.name);
+                            self.at(value.span);
+                            self.assert_type(frame, ty, v, &what)
+                        }
+                        None => v,
+                    };
+                    frame.env[slot.index()] = Some(v);
+                }
+                Target::Global(id) => self.set_global(*id, v, span),
+                Target::Discard => {}
+            }
+        }
+    }
+
+    /// The declared types of the targets beyond the fixed results of a call with variadic results.
+    fn variadic_kinds(&mut self, frame: &Frame, set: SetId, targets: &[Target]) -> Vec<Kind> {
+        let member = self.program.sets[set.index()].members.iter().map(|m| self.fun(*m)).find(|f| f.variadic_results);
+        let Some(member) = member else { return Vec::new() };
+        let fun = self.fun(frame.fun);
+        let mut kinds = Vec::new();
+        for target in targets.iter().skip(member.results.len()) {
+            let declared = match target {
+                Target::Local(slot) => fun.locals[slot.index()].declared.as_ref(),
+                _ => None,
+            };
+            match declared {
+                Some(ty) => kinds.push(self.kind_of_type(frame, ty)),
+                None => {
+                    let name = match target {
+                        Target::Local(slot) => fun.locals[slot.index()].name.clone(),
+                        _ => "_".to_string(),
+                    };
+                    self.error(
+                        "E0342",
+                        format!("`{name}` needs a declaration: `{}` takes its result types from the targets", member.name),
+                        "declare this variable at the start of the function",
+                    );
+                    kinds.push(Kind::Bottom);
+                }
+            }
+        }
+        kinds
+    }
+
+    /// Runs one of two branches and merges what they leave in `slots`, together with extra values.
+    pub fn merge(
+        &mut self,
+        frame: &mut Frame,
+        cond: &Sc,
+        slots: BTreeSet<LocalId>,
+        then: Branch<'_, 'p>,
+        els: Branch<'_, 'p>,
+    ) -> Vec<Val> {
+        match cond.as_bool() {
+            Some(true) => return then(self, frame),
+            Some(false) => return els(self, frame),
+            None => {}
+        }
+        let slots: Vec<LocalId> = slots.into_iter().collect();
+        let (mut then_frame, mut els_frame) = (frame.fork(), frame.fork());
+        let collect = |frame: &Frame, extra: Vec<Val>| -> Vec<Val> {
+            slots.iter().map(|s| frame.env[s.index()].clone().unwrap_or(Val::Bottom)).chain(extra).collect()
+        };
+        let merged = self.branch(
+            cond,
+            |spec| {
+                let extra = then(spec, &mut then_frame);
+                collect(&then_frame, extra)
+            },
+            |spec| {
+                let extra = els(spec, &mut els_frame);
+                collect(&els_frame, extra)
+            },
+        );
+        let mut merged = merged.into_iter();
+        for slot in &slots {
+            let value = merged.next();
+            let defined = then_frame.env[slot.index()].is_some() && els_frame.env[slot.index()].is_some();
+            frame.env[slot.index()] = if defined { value } else { None };
+        }
+        merged.collect()
+    }
+
+    fn while_loop(&mut self, frame: &mut Frame, cond: &Expr, body: &Block, do_first: bool, span: Span) {
+        if do_first {
+            return self.do_loop(frame, cond, body, true, span);
+        }
+        let c = self.expr(frame, cond);
+        self.at(cond.span);
+        let Some(c) = self.truth(&c, "the condition of a loop") else {
+            return self.lose(frame, &[body]);
+        };
+        self.at(span);
+        let mut slots = BTreeSet::new();
+        walk::assigned(body, &mut slots);
+        walk::assigned_in_expr(cond, &mut slots);
+        self.merge(
+            frame,
+            &c,
+            slots,
+            Box::new(|spec, frame| {
+                spec.do_loop(frame, cond, body, false, span);
+                Vec::new()
+            }),
+            Box::new(|_, _| Vec::new()),
+        );
+    }
+
+    /// `do body while (cond)`.
+    fn do_loop(&mut self, frame: &mut Frame, cond: &Expr, body: &Block, keeps_new: bool, span: Span) {
+        let mut slots = BTreeSet::new();
+        walk::assigned(body, &mut slots);
+        walk::assigned_in_expr(cond, &mut slots);
+        let carried: Vec<LocalId> = slots.iter().copied().filter(|s| frame.env[s.index()].is_some()).collect();
+        // Names first assigned in the body and used after the loop.
+        let fresh: Vec<LocalId> = slots
+            .iter()
+            .copied()
+            .filter(|s| keeps_new && frame.env[s.index()].is_none())
+            .filter(|s| {
+                let inside = walk::reads(body, *s) + walk::reads_of(cond, *s);
+                walk::reads_in_body(&self.fun(frame.fun).body, *s) > inside
+            })
+            .collect();
+        let mut init: Vec<Val> =
+            carried.iter().map(|s| frame.env[s.index()].clone().expect("carried slots have a value")).collect();
+        let mut kinds: Vec<Kind> = init.iter().map(|v| self.em.visible_kind(v)).collect();
+        kinds.extend(fresh.iter().map(|_| Kind::Bottom));
+        let all: Vec<LocalId> = carried.iter().chain(&fresh).copied().collect();
+        self.conditional += 1;
+        let (region, outs, again) = 'rounds: {
+            for round in 0.. {
+                let reported = (self.diagnostics.len(), self.reported.clone());
+                let opened = self.em.open();
+                let mut leaves = Vec::new();
+                kinds.iter().for_each(|k| k.leaves(&mut leaves));
+                let mut params = self.em.params_for(opened.region, &leaves).into_iter();
+                let mut inner = frame.fork();
+                for (slot, kind) in all.iter().zip(&kinds) {
+                    let v = self.em.instantiate(kind, &mut params);
+                    inner.env[slot.index()] = if matches!(kind, Kind::Bottom) { None } else { Some(v) };
+                }
+                for slot in &fresh {
+                    inner.env[slot.index()] = None;
+                }
+                self.block(&mut inner, body);
+                let c = self.expr(&mut inner, cond);
+                self.at(cond.span);
+                let again = self.truth(&c, "the condition of a loop").unwrap_or(Sc::bool(false));
+                let outs: Vec<Val> =
+                    all.iter().map(|s| inner.env[s.index()].clone().unwrap_or(Val::Bottom)).collect();
+                let region = self.em.close(opened);
+                let mut stable = true;
+                let mut next = Vec::with_capacity(kinds.len());
+                for ((kind, out), slot) in kinds.iter().zip(&outs).zip(&all) {
+                    let found = self.em.visible_kind(out);
+                    let joined = match kind.join(&found) {
+                        Some(joined) => joined,
+                        None => {
+                            let name = self.fun(frame.fun).locals[slot.index()].name.clone();
+                            let (a, b) = (crate::report::show_kind(self, kind), crate::report::show_kind(self, &found));
+                            self.at(span);
+                            self.error(
+                                "E0306",
+                                format!("`{name}` changes its element type in the loop: {a} before, {b} after one iteration"),
+                                "loop variables keep one element type",
+                            );
+                            kind.clone()
+                        }
+                    };
+                    let joined = if round >= MAX_ROUNDS { widest(&joined) } else { joined };
+                    stable &= joined == *kind;
+                    next.push(joined);
+                }
+                if stable || round > MAX_ROUNDS + 2 {
+                    break 'rounds (region, outs, again);
+                }
+                // What this round reported rests on knowledge that the loop does not keep.
+                self.diagnostics.truncate(reported.0);
+                self.reported = reported.1;
+                kinds = next;
+            }
+            unreachable!("the rounds are bounded")
+        };
+        self.conditional -= 1;
+        self.at(span);
+        let opened = self.em.reopen(region);
+        let mut yields = vec![self.em.value(&again)];
+        for (out, kind) in outs.iter().zip(&kinds) {
+            self.em.flatten(out, kind, &mut yields);
+        }
+        self.em.set_yields(region, yields);
+        self.em.close(opened);
+        for kind in &kinds[carried.len()..] {
+            let zero = self.zero_of_kind(kind);
+            init.push(zero);
+        }
+        let mut start = Vec::new();
+        for (v, kind) in init.iter().zip(&kinds) {
+            self.em.flatten(v, kind, &mut start);
+        }
+        let mut leaves = Vec::new();
+        kinds.iter().for_each(|k| k.leaves(&mut leaves));
+        let mut results = self.em.inst_leaves(Op::Loop { init: start, body: region }, &leaves).into_iter();
+        for slot in &slots {
+            frame.env[slot.index()] = None;
+        }
+        for (slot, kind) in all.iter().zip(&kinds) {
+            let v = self.em.instantiate(kind, &mut results);
+            frame.env[slot.index()] = Some(v);
+        }
+    }
+}
+
+/// The kind that keeps only the element type.
+fn widest(kind: &Kind) -> Kind {
+    match kind {
+        Kind::Sc(b, _) | Kind::Tup(b, _) | Kind::Arr(b, _) => match kind {
+            Kind::Sc(..) => Kind::Sc(*b, crate::value::ScKind::Any),
+            _ => Kind::Arr(*b, ShapeKind::Unknown),
+        },
+        Kind::Wrapped(u, k) => Kind::Wrapped(*u, Box::new(widest(k))),
+        Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(widest).collect()),
+        other => other.clone(),
+    }
+}
+
+impl Frame {
+    /// A copy for a branch that may assign differently.
+    pub fn fork(&self) -> Frame {
+        Frame { fun: self.fun, families: self.families.clone(), env: self.env.clone() }
+    }
+}

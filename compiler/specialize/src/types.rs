@@ -1,0 +1,172 @@
+//! Declared types as kinds, outer shapes of values, and how both read in messages.
+
+use crate::spec::{Frame, Spec};
+use crate::value::{Kind, Sc, ScKind, ShapeKind, Val};
+use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
+use ravel_types::{Affine, Basic};
+
+impl Spec<'_> {
+    /// The element type with family variables replaced; an unbound variable stands for itself.
+    pub fn resolve_elem(&self, families: &[Option<Basic>], elem: ElemTy) -> ElemTy {
+        match elem {
+            ElemTy::Family(f) => families.get(f.index()).copied().flatten().map_or(elem, ElemTy::Basic),
+            other => other,
+        }
+    }
+
+    /// The element type of a value.
+    pub fn elem_of(&self, v: &Val) -> Option<ElemTy> {
+        Some(match v {
+            Val::Bottom => return None,
+            Val::Sc(b, _) | Val::Tup(b, _) | Val::Arr(b, _) => ElemTy::Basic(*b),
+            Val::Handle(u, _) | Val::Wrapped(u, _) => ElemTy::User(*u),
+            Val::Struct(s, _) => ElemTy::Struct(*s),
+        })
+    }
+
+    /// The kind that a declared type promises.
+    pub fn kind_of_type(&self, frame: &Frame, ty: &TypePat) -> Kind {
+        let mut extents = Vec::new();
+        let mut known = true;
+        for dim in &ty.dims {
+            match dim {
+                DimPat::Num(n) => extents.push(Some(Affine::constant(*n))),
+                DimPat::Any | DimPat::Name(_) => extents.push(None),
+                DimPat::Rank { rank: RankPat::Num(n), .. } => extents.extend(vec![None; (*n).max(0) as usize]),
+                DimPat::Star | DimPat::Plus | DimPat::Rank { .. } => known = false,
+            }
+        }
+        let shape = if known { ShapeKind::Known(extents) } else { ShapeKind::Unknown };
+        self.kind_of_elem(frame, self.resolve_elem(&frame.families, ty.elem), &shape)
+    }
+
+    /// The kind of arrays of an element type with this outer shape.
+    pub fn kind_of_elem(&self, frame: &Frame, elem: ElemTy, outer: &ShapeKind) -> Kind {
+        let inner = |shape: &[i32]| match outer {
+            ShapeKind::Known(e) => {
+                ShapeKind::Known(e.iter().cloned().chain(shape.iter().map(|n| Some(Affine::constant(*n)))).collect())
+            }
+            ShapeKind::Unknown => ShapeKind::Unknown,
+        };
+        match elem {
+            ElemTy::Basic(b) if outer.rank() == Some(0) => Kind::Sc(b, ScKind::Any),
+            ElemTy::Basic(b) => Kind::Arr(b, outer.clone()),
+            ElemTy::User(u) => match &self.program.user_types[u.index()].kind {
+                UserTypeKind::External => Kind::Handle(u),
+                UserTypeKind::Typedef { base, shape } => {
+                    Kind::Wrapped(u, Box::new(self.kind_of_elem(frame, *base, &inner(shape))))
+                }
+                UserTypeKind::Class { rep } => Kind::Wrapped(u, Box::new(self.kind_of_type(frame, rep))),
+            },
+            ElemTy::Struct(s) => {
+                let fields = &self.program.structs[s.index()].fields;
+                Kind::Struct(s, fields.iter().map(|f| self.kind_of_elem(frame, f.elem, &inner(&f.shape))).collect())
+            }
+            ElemTy::Family(_) => Kind::Bottom,
+        }
+    }
+
+    /// Number of axes of the representation below the outer shape of a user type.
+    fn inner_rank(&self, v: &Val) -> usize {
+        match v {
+            Val::Wrapped(u, _) => match &self.program.user_types[u.index()].kind {
+                UserTypeKind::Typedef { shape, .. } => shape.len(),
+                _ => 0,
+            },
+            _ => 0,
+        }
+    }
+
+    /// The shape of a value as the program sees it (user types hide their inner axes); nothing if the rank is unknown.
+    pub fn outer_shape(&mut self, v: &Val) -> Option<Vec<Sc>> {
+        match v {
+            Val::Bottom | Val::Sc(..) | Val::Handle(..) => Some(Vec::new()),
+            Val::Tup(_, s) => Some(vec![Sc::int(s.len() as i32)]),
+            Val::Arr(_, v) => {
+                let extents = self.em.extents(*v)?;
+                Some(extents.iter().map(|e| self.em.from_form(e)).collect())
+            }
+            Val::Wrapped(u, inner) => {
+                if !matches!(self.program.user_types[u.index()].kind, UserTypeKind::Typedef { .. }) {
+                    return Some(Vec::new());
+                }
+                let mut shape = self.outer_shape(inner)?;
+                shape.truncate(shape.len().saturating_sub(self.inner_rank(v)));
+                Some(shape)
+            }
+            Val::Struct(s, fields) => {
+                let field_rank = self.program.structs[s.index()].fields.first().map_or(0, |f| f.shape.len());
+                let first = fields.first()?;
+                let mut shape = self.outer_shape(first)?;
+                shape.truncate(shape.len().saturating_sub(field_rank));
+                Some(shape)
+            }
+        }
+    }
+
+    /// Rank of the outer shape, if known.
+    pub fn outer_rank(&mut self, v: &Val) -> Option<usize> {
+        self.outer_shape(v).map(|s| s.len())
+    }
+
+    pub fn elem_name(&self, elem: ElemTy, families: &[ravel_core::ir::Family]) -> String {
+        match elem {
+            ElemTy::Basic(b) => b.name().to_string(),
+            ElemTy::User(u) => self.program.user_types[u.index()].name.clone(),
+            ElemTy::Struct(s) => format!("struct {}", self.program.structs[s.index()].name),
+            ElemTy::Family(f) => families.get(f.index()).map_or("?".to_string(), |f| f.name.clone()),
+        }
+    }
+
+    /// The type of a value as a programmer would write it.
+    pub fn show_value_type(&mut self, v: &Val) -> String {
+        let Some(elem) = self.elem_of(v) else { return "?".to_string() };
+        let name = self.elem_name(elem, &[]);
+        match self.outer_shape(v) {
+            None => format!("{name}[*]"),
+            Some(shape) if shape.is_empty() => name,
+            Some(shape) => {
+                let extents: Vec<String> =
+                    shape.iter().map(|s| s.as_int().map_or(".".to_string(), |n| n.to_string())).collect();
+                format!("{name}[{}]", extents.join(","))
+            }
+        }
+    }
+
+    /// A declared type as written.
+    pub fn show_type(&self, fun: &ravel_core::ir::Fun, ty: &TypePat) -> String {
+        let name = self.elem_name(ty.elem, &fun.families);
+        if ty.dims.is_empty() {
+            return name;
+        }
+        let local = |l: &ravel_core::ir::LocalId| fun.locals[l.index()].name.clone();
+        let dims: Vec<String> = ty
+            .dims
+            .iter()
+            .map(|d| match d {
+                DimPat::Num(n) => n.to_string(),
+                DimPat::Any => ".".to_string(),
+                DimPat::Name(l) => local(l),
+                DimPat::Star => "*".to_string(),
+                DimPat::Plus => "+".to_string(),
+                DimPat::Rank { rank, min, shape } => {
+                    let rank = match rank {
+                        RankPat::Num(n) => n.to_string(),
+                        RankPat::Name(l) => local(l),
+                        RankPat::Anon => "_".to_string(),
+                    };
+                    let min = if *min > 0 { format!(">{}", min - 1) } else { String::new() };
+                    format!("{rank}{min}:{}", shape.as_ref().map_or("_".to_string(), local))
+                }
+            })
+            .collect();
+        format!("{name}[{}]", dims.join(","))
+    }
+
+    /// The head of a function, for candidate lists.
+    pub fn show_head(&self, fun: &ravel_core::ir::Fun) -> String {
+        let params: Vec<String> = fun.params.iter().map(|p| self.show_type(fun, &p.ty)).collect();
+        let dots = if fun.variadic_params { ", ..." } else { "" };
+        format!("{}({}{dots})", fun.name, params.join(", "))
+    }
+}
