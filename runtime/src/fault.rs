@@ -422,5 +422,22 @@ mod tests {
         assert_eq!(report.position.as_deref(), Some("t.sac:1:2"));
         assert_eq!(report.function.as_deref(), Some("g"));
         assert_eq!(run_session(|| 1).expect("no fault"), 1);
+        // A fault on a worker thread, while the session's own thread waits for it.
+        let report = run_session(|| {
+            // SAFETY: the work function ignores its context.
+            unsafe { pool::ravel_parallel(faulting, std::ptr::null_mut(), 100, 1) }
+        });
+        assert_eq!(report.expect_err("a chunk faulted").fault, Fault::new("chunk"));
+        let done = run_session(|| {
+            // SAFETY: the work function ignores its context.
+            unsafe { pool::ravel_parallel(harmless, std::ptr::null_mut(), 100, 1) }
+        });
+        assert_eq!(done, Ok(()));
     }
+
+    unsafe extern "C" fn faulting(_ctx: *mut u8, _lo: i64, _hi: i64, _slot: i64) {
+        raise(Fault::new("chunk"))
+    }
+
+    unsafe extern "C" fn harmless(_ctx: *mut u8, _lo: i64, _hi: i64, _slot: i64) {}
 }

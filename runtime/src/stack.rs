@@ -5,8 +5,8 @@
 
 use std::cell::Cell;
 use std::io;
-use std::sync::Once;
-use std::thread::{Builder, JoinHandle};
+use std::sync::{Arc, Mutex, Once};
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use crate::fault::{self, Fault};
 
@@ -14,6 +14,8 @@ use crate::fault::{self, Fault};
 pub const MAIN_STACK: usize = 1 << 30;
 /// Stack of a worker thread.
 pub const WORKER_STACK: usize = 64 << 20;
+/// Below this a stack is not made smaller, and a thread that cannot be started is an error.
+const SMALLEST_STACK: usize = 8 << 20;
 /// Stack of the signal handler: room for formatting a message.
 const ALTERNATE_STACK: usize = 128 << 10;
 /// How far from the lowest stack address an access counts as an overflow, on both sides: a large frame may skip the guard page.
@@ -33,19 +35,45 @@ pub fn spawn<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
+    with_stack(name, bytes, work, |builder, work| builder.spawn(work))
+}
+
+/// [`spawn`] for work that borrows.
+///
+/// # Errors
+/// The system refuses to start a thread.
+pub fn spawn_scoped<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    with_stack(name, bytes, work, |builder, work| builder.spawn_scoped(scope, work))
+}
+
+/// What a thread runs: watches its stack, then does the work.
+type Work<'w, T> = Box<dyn FnOnce() -> T + Send + 'w>;
+
+/// Tries to start a thread with ever smaller stacks.
+fn with_stack<'w, T: Send + 'w, H>(
+    name: &str,
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'w,
+    start: impl Fn(Builder, Work<'w, T>) -> io::Result<H>,
+) -> io::Result<H> {
     install_handler();
-    // A failed spawn drops the closure, so the work waits in a slot that the thread empties.
-    let slot = std::sync::Arc::new(std::sync::Mutex::new(Some(work)));
+    // A failed start drops its closure, so the work waits in a slot that the thread empties.
+    let slot = Arc::new(Mutex::new(Some(work)));
     let mut size = bytes;
     loop {
         let slot = slot.clone();
-        let spawned = Builder::new().name(name.to_string()).stack_size(size).spawn(move || {
+        let run: Work<'w, T> = Box::new(move || {
             watch_this_thread();
             let work = slot.lock().ok().and_then(|mut work| work.take());
             work.expect("only the one thread that started takes the work")()
         });
-        match spawned {
-            Err(_) if size > 8 << 20 => size /= 4,
+        match start(Builder::new().name(name.to_string()).stack_size(size), run) {
+            Err(_) if size > SMALLEST_STACK => size /= 4,
             other => return other,
         }
     }

@@ -56,24 +56,29 @@ pub fn argument_count() -> usize {
     ARGUMENTS.lock().map_or(0, |arguments| arguments.len())
 }
 
-/// Runs compiled code on a thread with a large stack and returns its result after flushing all output.
+/// Runs a program on a thread with a large stack and returns its status after flushing all output.
 ///
 /// A fault inside ends the process, as in an executable. For a run that survives faults see [`fault::run_session`].
-///
-/// # Safety
-/// `entry` is compiled code that obeys the interface of [`crate::abi`].
-pub unsafe fn run_program(entry: EntryFn) -> i32 {
-    let spawned = stack::spawn("ravel-main", stack::MAIN_STACK, move || {
-        // SAFETY: by contract of `run_program`.
-        unsafe { entry() }
+pub fn run_main(program: impl FnOnce() -> i32 + Send) -> i32 {
+    let status = std::thread::scope(|scope| {
+        stack::spawn_scoped(scope, "ravel-main", stack::MAIN_STACK, program).map(std::thread::ScopedJoinHandle::join)
     });
-    let status = match spawned.map(std::thread::JoinHandle::join) {
+    let status = match status {
         Ok(Ok(status)) => status,
         Ok(Err(_)) => fault::raise(Fault::new("the runtime failed; this is a bug in Ravel")),
         Err(error) => fault::raise(Fault::new(format!("cannot start a thread: {error}"))),
     };
     stream::flush_all();
     status
+}
+
+/// [`run_main`] for compiled code.
+///
+/// # Safety
+/// `entry` is compiled code that obeys the interface of [`crate::abi`].
+pub unsafe fn run_program(entry: EntryFn) -> i32 {
+    // SAFETY: by contract.
+    run_main(|| unsafe { entry() })
 }
 
 /// `main` of an executable: sets up, runs `entry`, prints statistics if `RAVEL_STATS` is set (to anything but 0), flushes.

@@ -305,8 +305,9 @@ pub fn flush_stdout() {
     }
 }
 
-/// Writes out all standard streams at the end of a program; files of the program flush when they are released.
+/// Writes out everything that is buffered, files that the program left open included.
 pub fn flush_all() {
+    crate::natives::flush_open_files();
     flush_stdout();
     if let Ok(mut stderr) = STDERR.try_lock() {
         let _ = stderr.flush();

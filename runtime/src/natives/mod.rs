@@ -35,6 +35,7 @@ use crate::array::{Array, ArrayRef};
 use crate::fault::Fault;
 use crate::stream::Stream;
 
+pub(crate) use files::flush_open_files;
 pub use print::array_text;
 
 /// Type of a native's argument or result.
@@ -378,30 +379,23 @@ impl<'a, T: crate::array::Element> Arg<'a> for ArrayArg<'a, T> {
 
 /// A stream argument.
 #[derive(Clone, Copy)]
-struct FileRef<'a>(&'a std::cell::UnsafeCell<files::FileObject>);
+struct FileRef<'a>(&'a files::FileCell);
 
 object_arguments! {
     FileRef: Ty::Scalar(ElemTag::Handle) => files::file_of;
 }
 
 impl FileRef<'_> {
-    /// Runs `work` with the stream.
+    /// Runs `work` with the stream. `work` must not call a native.
     fn with<R>(self, work: impl FnOnce(&mut Stream) -> R) -> R {
-        // SAFETY: natives with effects run one at a time, and `work` (this crate's own code) calls no other native, so this is
-        // the only reference to the stream.
-        match unsafe { &mut *self.0.get() } {
-            files::FileObject::Standard(which) => work(&mut crate::stream::standard(*which)),
-            files::FileObject::Own(stream) | files::FileObject::Pipe(stream, _) => work(stream),
-        }
+        // SAFETY: natives with effects run one at a time, and `work` is this crate's own code.
+        unsafe { self.0.with_stream(work) }
     }
 
     /// Waits for the command behind a pipe; does nothing for other streams.
     fn wait(self) {
         // SAFETY: as in `with`.
-        if let files::FileObject::Pipe(_, command) = unsafe { &mut *self.0.get() } {
-            // A command that cannot be waited for has ended already.
-            let _ = command.wait();
-        }
+        unsafe { self.0.wait() }
     }
 }
 

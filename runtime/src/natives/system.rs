@@ -83,16 +83,16 @@ natives! { SYSTEM;
         Ok(variable(name.0).is_some())
     }
 
-    /// Sets an environment variable for the commands that the program starts; `errno` or 0.
-    effect fn ravel_env_set(name: Text<'_>, value: Text<'_>, overwrite: bool) -> (err: i32) {
+    /// Sets an environment variable for the commands that the program starts; whether the name and the value are valid.
+    effect fn ravel_env_set(name: Text<'_>, value: Text<'_>, overwrite: bool) -> (ok: bool) {
         if !is_variable_name(name.0) || value.0.contains(&0) {
-            return Ok(libc::EINVAL);
+            return Ok(false);
         }
         if overwrite || variable(name.0).is_none() {
             // SAFETY: natives with effects run one at a time, and no other part of the runtime reads the environment then.
             unsafe { std::env::set_var(OsStr::from_bytes(name.0), OsStr::from_bytes(value.0)) };
         }
-        Ok(0)
+        Ok(true)
     }
 
     /// Removes an environment variable; `errno` or 0.
