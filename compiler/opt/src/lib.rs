@@ -8,8 +8,11 @@ mod cse;
 mod dce;
 mod edit;
 mod inline;
+mod linear;
 mod pass;
 mod pipeline;
+mod prove_checks;
+mod ranges;
 mod simplify;
 mod stats;
 

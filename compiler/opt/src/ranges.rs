@@ -1,0 +1,549 @@
+//! What is known of `i32` scalars at a place of the program: linear forms, bounds, facts from checks and branches.
+//!
+//! A pass walks the regions in program order and tells a [`Ranges`] what it passes ([`Ranges::enter_part`], [`Ranges::assume`],
+//! [`Ranges::learn`]); leaving a region takes back what held only inside ([`Ranges::mark`], [`Ranges::undo`]). SaC's integers
+//! wrap: the form of a sum is used only where bounds show that the exact sum fits 32 bits.
+
+use crate::edit::{Def, Defs};
+use crate::linear::{Atom, Lin};
+use ravel_types::{Affine, BinOp, Elem, Scalar, UnOp};
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, WithOp};
+use std::collections::HashMap;
+
+/// Facts that hold at the place a walk has reached.
+#[derive(Default)]
+pub struct Ranges {
+    forms: HashMap<Value, Lin>,
+    bounds: HashMap<Atom, Bounds>,
+    /// Atoms that are known to equal a form.
+    equal: HashMap<Atom, Lin>,
+    /// Each is `<= 0`.
+    facts: Vec<Lin>,
+    truths: HashMap<Value, bool>,
+    interned: HashMap<Affine, u32>,
+    log: Vec<Undo>,
+    next_stamp: u32,
+}
+
+/// Bounds of an atom; they mention only atoms with smaller stamps.
+#[derive(Clone, Default)]
+struct Bounds {
+    stamp: u32,
+    lower: Vec<Lin>,
+    upper: Vec<Lin>,
+}
+
+enum Undo {
+    Form(Value),
+    Bounds(Atom, Option<Bounds>),
+    Equal(Atom),
+    Fact,
+    Truth(Value, Option<bool>),
+}
+
+/// A state to return to.
+#[derive(Clone, Copy)]
+pub struct Mark(usize);
+
+/// Eliminations tried for one question: enough for index arithmetic, and a bound on the time for anything else.
+const FUEL: u32 = 120;
+
+/// Facts consulted for one question, latest first.
+const MAX_FACTS: usize = 24;
+
+const MIN: i64 = i32::MIN as i64;
+const MAX: i64 = i32::MAX as i64;
+
+impl Ranges {
+    pub fn mark(&self) -> Mark {
+        Mark(self.log.len())
+    }
+
+    pub fn undo(&mut self, mark: Mark) {
+        while self.log.len() > mark.0 {
+            match self.log.pop() {
+                Some(Undo::Form(v)) => {
+                    self.forms.remove(&v);
+                }
+                Some(Undo::Bounds(a, Some(old))) => {
+                    self.bounds.insert(a, old);
+                }
+                Some(Undo::Bounds(a, None)) => {
+                    self.bounds.remove(&a);
+                }
+                Some(Undo::Equal(a)) => {
+                    self.equal.remove(&a);
+                }
+                Some(Undo::Fact) => {
+                    self.facts.pop();
+                }
+                Some(Undo::Truth(v, Some(old))) => {
+                    self.truths.insert(v, old);
+                }
+                Some(Undo::Truth(v, None)) => {
+                    self.truths.remove(&v);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn bound(&mut self, atom: Atom, lower: Option<Lin>, upper: Option<Lin>) {
+        let old = self.bounds.get(&atom).cloned();
+        let mut new = old.clone().unwrap_or_default();
+        self.next_stamp += 1;
+        new.stamp = self.next_stamp;
+        new.lower.extend(lower);
+        new.upper.extend(upper);
+        self.log.push(Undo::Bounds(atom, old));
+        self.bounds.insert(atom, new);
+    }
+
+    fn fact(&mut self, lin: Option<Lin>) {
+        if let Some(lin) = lin.filter(|l| l.as_const().is_none()) {
+            self.log.push(Undo::Fact);
+            self.facts.push(lin);
+        }
+    }
+
+    /// The form with known equalities applied.
+    fn normal(&self, lin: &Lin) -> Lin {
+        let mut lin = lin.clone();
+        for _ in 0..8 {
+            let next = lin.terms.iter().find_map(|(a, _)| self.equal.get(a).and_then(|by| lin.substitute(*a, by)));
+            match next {
+                Some(next) => lin = next,
+                None => break,
+            }
+        }
+        lin
+    }
+
+    /// An upper bound of the form; `i64::MAX` if there is none.
+    pub fn upper(&self, lin: &Lin) -> i64 {
+        let mut fuel = FUEL;
+        self.eliminate(&self.normal(lin), &mut fuel)
+    }
+
+    /// A lower bound of the form; `i64::MIN` if there is none.
+    pub fn lower(&self, lin: &Lin) -> i64 {
+        match lin.scale(-1).map(|l| self.upper(&l)) {
+            Some(i64::MAX) | None => i64::MIN,
+            Some(v) => -v,
+        }
+    }
+
+    fn eliminate(&self, lin: &Lin, fuel: &mut u32) -> i64 {
+        let stamp = |a: &Atom| self.bounds.get(a).map_or(0, |b| b.stamp);
+        let Some((atom, k)) = lin.terms.iter().max_by_key(|(a, _)| stamp(a)).copied() else {
+            return lin.c;
+        };
+        let mut best = match (k > 0).then_some(MAX).unwrap_or(MIN).checked_mul(k) {
+            // The bound of the type comes last: it forgets what the atom has to do with others.
+            Some(at_most) => lin
+                .substitute(atom, &Lin::constant(0))
+                .map_or(i64::MAX, |rest| self.eliminate_rest(&rest, fuel).saturating_add(at_most)),
+            None => i64::MAX,
+        };
+        if let Some(bounds) = self.bounds.get(&atom) {
+            for bound in if k > 0 { &bounds.upper } else { &bounds.lower } {
+                if *fuel == 0 {
+                    break;
+                }
+                *fuel -= 1;
+                if let Some(next) = lin.substitute(atom, bound) {
+                    best = best.min(self.eliminate(&self.normal(&next), fuel));
+                }
+            }
+        }
+        best
+    }
+
+    fn eliminate_rest(&self, lin: &Lin, fuel: &mut u32) -> i64 {
+        if lin.terms.is_empty() {
+            return lin.c;
+        }
+        if *fuel == 0 {
+            return i64::MAX;
+        }
+        *fuel -= 1;
+        self.eliminate(lin, fuel)
+    }
+
+    /// Whether the form is certainly at most zero.
+    fn is_not_positive(&self, lin: &Lin) -> bool {
+        if self.upper(lin) <= 0 {
+            return true;
+        }
+        let lin = self.normal(lin);
+        self.facts.iter().rev().take(MAX_FACTS).any(|fact| {
+            let fact = self.normal(fact);
+            // A fact helps only if it removes something.
+            fact.terms.iter().any(|(a, _)| lin.mentions(*a)) && lin.sub(&fact).is_some_and(|rest| self.upper(&rest) <= 0)
+        })
+    }
+
+    fn fits(&self, lin: &Lin) -> bool {
+        self.is_not_positive(&lin.plus(-MAX)) && lin.scale(-1).is_some_and(|l| self.is_not_positive(&l.plus(MIN)))
+    }
+
+    /// The form of an `i32` scalar.
+    pub fn form(&mut self, func: &Func, defs: &Defs, value: Value) -> Lin {
+        if let Some(lin) = self.forms.get(&value) {
+            return self.normal(lin);
+        }
+        let lin = self.compute(func, defs, value).filter(|l| self.fits(l));
+        let lin = lin.unwrap_or_else(|| Lin::atom(Atom::Value(value)));
+        self.log.push(Undo::Form(value));
+        self.forms.insert(value, lin.clone());
+        self.normal(&lin)
+    }
+
+    /// The exact form, if the value has one; it may not fit. Other values get what bounds their operation gives them.
+    fn compute(&mut self, func: &Func, defs: &Defs, value: Value) -> Option<Lin> {
+        let Def::Inst(inst, _) = defs.get(value) else { return None };
+        let atom = Atom::Value(value);
+        match &func.insts[inst].op {
+            Op::Const(v) => v.as_i64().map(Lin::constant),
+            Op::Un(UnOp::Neg, a) => self.form(func, defs, *a).scale(-1),
+            Op::Bin(op, a, b) => {
+                let (x, y) = (self.form(func, defs, *a), self.form(func, defs, *b));
+                self.binary(*op, x, y, atom)
+            }
+            Op::Extent { array, axis } => {
+                let form = func.ty(*array).shape.extents()?.get(*axis as usize)?.clone();
+                Some(self.extent(&form))
+            }
+            Op::Select { then, els, .. } => {
+                let (x, y) = (self.form(func, defs, *then), self.form(func, defs, *els));
+                let (low, high) = (self.lower(&x).min(self.lower(&y)), self.upper(&x).max(self.upper(&y)));
+                self.bound(atom, Some(Lin::constant(low.max(MIN))), Some(Lin::constant(high.min(MAX))));
+                None
+            }
+            Op::Convert(a) => {
+                let (low, high) = match func.ty(*a).elem {
+                    Elem::Bool => (0, 1),
+                    Elem::Char | Elem::U8 => (0, 255),
+                    Elem::I8 => (-128, 127),
+                    Elem::U16 => (0, 65_535),
+                    Elem::I16 => (-32_768, 32_767),
+                    _ => return None,
+                };
+                self.bound(atom, Some(Lin::constant(low)), Some(Lin::constant(high)));
+                None
+            }
+            Op::Sel { array, .. } => {
+                let Some(Op::ConstArray(data)) = defs.op(func, *array) else { return None };
+                let numbers: Vec<i64> = data.values.iter().filter_map(|v| v.as_i64()).collect();
+                let (low, high) = (numbers.iter().min()?, numbers.iter().max()?);
+                self.bound(atom, Some(Lin::constant(*low)), Some(Lin::constant(*high)));
+                None
+            }
+            Op::Rank(_) => {
+                self.bound(atom, Some(Lin::constant(0)), None);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn binary(&mut self, op: BinOp, x: Lin, y: Lin, atom: Atom) -> Option<Lin> {
+        match op {
+            BinOp::Add => x.add(&y),
+            BinOp::Sub => x.sub(&y),
+            BinOp::Mul => match (x.as_const(), y.as_const()) {
+                (Some(k), _) => y.scale(k),
+                (_, Some(k)) => x.scale(k),
+                _ => {
+                    let (a, b) = ((self.lower(&x), self.upper(&x)), (self.lower(&y), self.upper(&y)));
+                    let products = [a.0.checked_mul(b.0), a.0.checked_mul(b.1), a.1.checked_mul(b.0), a.1.checked_mul(b.1)];
+                    let products: Vec<i64> = products.into_iter().collect::<Option<_>>()?;
+                    let (low, high) = (products.iter().copied().min()?, products.iter().copied().max()?);
+                    if low >= MIN && high <= MAX {
+                        self.bound(atom, Some(Lin::constant(low)), Some(Lin::constant(high)));
+                    }
+                    None
+                }
+            },
+            BinOp::Min => {
+                let low = self.lower(&x).min(self.lower(&y));
+                self.bound(atom, Some(Lin::constant(low.max(MIN))), Some(x));
+                self.bound(atom, None, Some(y));
+                None
+            }
+            BinOp::Max => {
+                let high = self.upper(&x).max(self.upper(&y));
+                self.bound(atom, Some(x), Some(Lin::constant(high.min(MAX))));
+                self.bound(atom, Some(y), None);
+                None
+            }
+            BinOp::Mod | BinOp::AplMod if self.lower(&y) >= 1 && (op == BinOp::AplMod || self.lower(&x) >= 0) => {
+                self.bound(atom, Some(Lin::constant(0)), Some(y.plus(-1)));
+                if op == BinOp::Mod {
+                    self.bound(atom, None, Some(x));
+                }
+                None
+            }
+            BinOp::Div => {
+                let k = y.as_const().filter(|k| *k >= 1)?;
+                if self.lower(&x) < 0 {
+                    return None;
+                }
+                self.bound(atom, Some(Lin::constant(0)), Some(Lin::constant(self.upper(&x).min(MAX) / k)));
+                let multiple = Lin::atom(atom).scale(k);
+                self.fact(multiple.as_ref().and_then(|m| m.sub(&x)));
+                self.fact(multiple.and_then(|m| x.plus(1 - k).sub(&m)));
+                None
+            }
+            BinOp::And => {
+                let k = y.as_const().filter(|k| *k >= 0)?;
+                self.bound(atom, Some(Lin::constant(0)), Some(Lin::constant(k)));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// The form of an extent, given its form in a type.
+    fn extent(&mut self, form: &Affine) -> Lin {
+        let mut lin = Lin::constant(i64::from(form.constant_part()));
+        for (sym, k) in form.terms() {
+            match lin.add_scaled(&Lin::atom(Atom::Sym(*sym)), i64::from(*k)) {
+                Some(sum) => lin = sum,
+                None => return self.opaque_extent(form),
+            }
+        }
+        let lin = self.normal(&lin);
+        if form.as_sym().is_none() && !self.fits(&lin) {
+            return self.opaque_extent(form);
+        }
+        if self.lower(&lin) < 0 {
+            self.fact(lin.scale(-1));
+        }
+        lin
+    }
+
+    fn opaque_extent(&mut self, form: &Affine) -> Lin {
+        let next = self.interned.len() as u32;
+        let atom = Atom::Form(*self.interned.entry(form.clone()).or_insert(next));
+        if !self.bounds.contains_key(&atom) {
+            self.bound(atom, Some(Lin::constant(0)), None);
+        }
+        Lin::atom(atom)
+    }
+
+    /// A value becomes visible: extents are not negative.
+    pub fn see(&mut self, func: &Func, value: Value) {
+        for form in func.ty(value).shape.extents().unwrap_or_default() {
+            if let Some(sym) = form.as_sym() {
+                let atom = Atom::Sym(sym);
+                if !self.bounds.contains_key(&atom) && !self.equal.contains_key(&atom) {
+                    self.bound(atom, Some(Lin::constant(0)), None);
+                }
+            }
+        }
+    }
+
+    /// What holds after an instruction has run.
+    pub fn learn(&mut self, func: &Func, defs: &Defs, inst: Inst) {
+        let data = &func.insts[inst];
+        data.results.iter().for_each(|v| self.see(func, *v));
+        match &data.op {
+            Op::Check { cond, .. } => self.assume(func, defs, *cond, true),
+            Op::With(with) => {
+                for (op, result) in with.ops.iter().zip(&data.results) {
+                    if let WithOp::Genarray { frame: Frame::Known(frame), cell, .. } = op {
+                        let extents: Vec<Value> = frame.iter().chain(cell.iter().flatten()).copied().collect();
+                        self.shape_is(func, defs, *result, &extents);
+                    }
+                }
+            }
+            Op::Reshape { shape, .. } => self.shape_is(func, defs, data.results[0], shape),
+            _ => {}
+        }
+    }
+
+    /// The shape of `array` is given by scalars.
+    fn shape_is(&mut self, func: &Func, defs: &Defs, array: Value, extents: &[Value]) {
+        let forms = func.ty(array).shape.extents().unwrap_or_default().to_vec();
+        for (form, extent) in forms.iter().zip(extents) {
+            let scalar = self.form(func, defs, *extent);
+            if form.as_const().is_none() {
+                let typed = self.extent(form);
+                self.equate(&typed, &scalar);
+            }
+            if self.lower(&scalar) < 0 {
+                self.fact(scalar.scale(-1));
+            }
+        }
+    }
+
+    /// Two forms are equal from here on.
+    fn equate(&mut self, a: &Lin, b: &Lin) {
+        let (a, b) = (self.normal(a), self.normal(b));
+        if a == b {
+            return;
+        }
+        // An atom with bounds of its own keeps its name, for the bounds would be lost with it.
+        let is_free = |s: &Self, atom: Atom| s.bounds.get(&atom).is_none_or(|x| x.upper.is_empty() && x.lower.iter().all(|l| l.as_const().is_some()));
+        for (name, form) in [(&a, &b), (&b, &a)] {
+            if let Some(atom) = name.as_atom() {
+                if is_free(self, atom) && !form.mentions(atom) && !self.equal.contains_key(&atom) {
+                    if self.lower(form) < self.lower(name) {
+                        let low = self.lower(name);
+                        self.fact(form.scale(-1).map(|l| l.plus(low)));
+                    }
+                    self.log.push(Undo::Equal(atom));
+                    self.equal.insert(atom, form.clone());
+                    return;
+                }
+            }
+        }
+        self.fact(a.sub(&b));
+        self.fact(b.sub(&a));
+    }
+
+    /// A condition is known from here on.
+    pub fn assume(&mut self, func: &Func, defs: &Defs, cond: Value, truth: bool) {
+        let old = self.truths.insert(cond, truth);
+        self.log.push(Undo::Truth(cond, old));
+        match defs.op(func, cond) {
+            Some(Op::Bin(BinOp::And, a, b)) if truth => {
+                self.assume(func, defs, *a, true);
+                self.assume(func, defs, *b, true);
+            }
+            Some(Op::Bin(BinOp::Or, a, b)) if !truth => {
+                self.assume(func, defs, *a, false);
+                self.assume(func, defs, *b, false);
+            }
+            Some(Op::Un(UnOp::Not, a)) => self.assume(func, defs, *a, !truth),
+            Some(Op::Bin(op, a, b)) if op.is_comparison() && func.ty(*a).elem == Elem::I32 => {
+                let (x, y) = (self.form(func, defs, *a), self.form(func, defs, *b));
+                match (op, truth) {
+                    (BinOp::Lt, true) | (BinOp::Ge, false) => self.fact(x.plus(1).sub(&y)),
+                    (BinOp::Le, true) | (BinOp::Gt, false) => self.fact(x.sub(&y)),
+                    (BinOp::Gt, true) | (BinOp::Le, false) => self.fact(y.plus(1).sub(&x)),
+                    (BinOp::Ge, true) | (BinOp::Lt, false) => self.fact(y.sub(&x)),
+                    (BinOp::Eq, true) | (BinOp::Ne, false) => self.equate(&x, &y),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a condition certainly is.
+    pub fn decide(&mut self, func: &Func, defs: &Defs, cond: Value) -> Option<bool> {
+        if let Some(truth) = self.truths.get(&cond) {
+            return Some(*truth);
+        }
+        match defs.op(func, cond)? {
+            Op::Const(Scalar::Bool(b)) => Some(*b),
+            Op::Un(UnOp::Not, a) => self.decide(func, defs, *a).map(|b| !b),
+            Op::Bin(BinOp::And, a, b) => match (self.decide(func, defs, *a), self.decide(func, defs, *b)) {
+                (Some(true), Some(true)) => Some(true),
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                _ => None,
+            },
+            Op::Bin(BinOp::Or, a, b) => match (self.decide(func, defs, *a), self.decide(func, defs, *b)) {
+                (Some(false), Some(false)) => Some(false),
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                _ => None,
+            },
+            Op::Bin(op, a, b) if op.is_comparison() && func.ty(*a).elem == Elem::I32 => {
+                let (x, y) = (self.form(func, defs, *a), self.form(func, defs, *b));
+                self.compare(*op, &x, &y)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a comparison of two forms certainly is.
+    pub fn compare(&self, op: BinOp, x: &Lin, y: &Lin) -> Option<bool> {
+        let (d, e) = (x.sub(y)?, y.sub(x)?);
+        let below = |s: &Self| s.is_not_positive(&d.plus(1));
+        let above = |s: &Self| s.is_not_positive(&e.plus(1));
+        let at_most = |s: &Self| s.is_not_positive(&d);
+        let at_least = |s: &Self| s.is_not_positive(&e);
+        let either = |yes: bool, no: &dyn Fn(&Self) -> bool| if yes { Some(true) } else { no(self).then_some(false) };
+        match op {
+            BinOp::Lt => either(below(self), &at_least),
+            BinOp::Le => either(at_most(self), &above),
+            BinOp::Gt => either(above(self), &at_most),
+            BinOp::Ge => either(at_least(self), &below),
+            BinOp::Eq => either(at_most(self) && at_least(self), &|s| below(s) || above(s)),
+            BinOp::Ne => either(below(self) || above(self), &|s| at_most(s) && at_least(s)),
+            _ => None,
+        }
+    }
+
+    /// The body of a partition is entered: its indices lie within the generator.
+    pub fn enter_part(&mut self, func: &Func, defs: &Defs, part: &Part) {
+        let params = &func.regions[part.body].params;
+        params.iter().for_each(|v| self.see(func, *v));
+        if let Generator::Known { lower, upper, .. } = &part.generator {
+            for ((param, lower), upper) in params.iter().zip(lower).zip(upper) {
+                let (low, high) = (self.form(func, defs, *lower), self.form(func, defs, *upper));
+                self.bound(Atom::Value(*param), Some(low.clone()), Some(high.plus(-1)));
+                // There is an index, so the bounds are apart.
+                self.fact(low.plus(1).sub(&high));
+            }
+        }
+    }
+
+    /// The body of a loop is entered. A parameter that only grows by a constant, and is tested against a bound before each
+    /// further round, stays within its first value and the bound.
+    pub fn enter_loop(&mut self, func: &Func, defs: &Defs, init: &[Value], body: Region) {
+        let data = &func.regions[body];
+        data.params.iter().for_each(|v| self.see(func, *v));
+        let Some((go_on, next)) = data.yields.split_first() else { return };
+        for ((param, init), next) in data.params.iter().zip(init).zip(next) {
+            if func.ty(*param).elem != Elem::I32 || !func.ty(*param).is_scalar() {
+                continue;
+            }
+            let step = match defs.op(func, *next) {
+                Some(Op::Bin(BinOp::Add, p, k)) if p == param => defs.int(func, *k),
+                _ => None,
+            };
+            let first = self.form(func, defs, *init);
+            let Some(step) = step.filter(|k| *k != 0) else { continue };
+            let mut tests = vec![*go_on];
+            let mut bound = None;
+            while let Some(test) = tests.pop() {
+                match defs.op(func, test) {
+                    Some(Op::Bin(BinOp::And, a, b)) => tests.extend([*a, *b]),
+                    Some(Op::Bin(op, a, b)) if a == next && is_outside(func, defs, body, *b) => {
+                        let limit = self.form(func, defs, *b);
+                        bound = match (op, step > 0) {
+                            (BinOp::Lt, true) => Some(limit.plus(-1)),
+                            (BinOp::Le, true) => Some(limit),
+                            (BinOp::Gt, false) => Some(limit.plus(1)),
+                            (BinOp::Ge, false) => Some(limit),
+                            _ => bound,
+                        };
+                    }
+                    _ => {}
+                }
+            }
+            let Some(bound) = bound else { continue };
+            // The first value must respect the bound too, and the step after the last one must not wrap.
+            let (op, last) = if step > 0 { (BinOp::Le, self.upper(&bound)) } else { (BinOp::Ge, self.lower(&bound)) };
+            let steps_on = last.saturating_add(i64::from(step));
+            if self.compare(op, &first, &bound) == Some(true) && (MIN..=MAX).contains(&steps_on) {
+                let (low, high) = if step > 0 { (first, bound) } else { (bound, first) };
+                self.bound(Atom::Value(*param), Some(low), Some(high));
+            }
+        }
+    }
+}
+
+/// Whether a value is defined outside the body of a loop (a constant counts).
+fn is_outside(func: &Func, defs: &Defs, body: Region, value: Value) -> bool {
+    match defs.get(value) {
+        Def::Inst(inst, _) => {
+            matches!(func.insts[inst].op, Op::Const(_)) || !func.regions[body].insts.contains(&inst)
+        }
+        Def::Param(region, _) => region != body,
+        Def::None => false,
+    }
+}
