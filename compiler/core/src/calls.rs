@@ -32,7 +32,9 @@ fn looks_primitive(name: &QName) -> bool {
 impl Body<'_, '_> {
     /// A call that gives as many results as wanted.
     pub(crate) fn call(&mut self, call: &ast::Call, wanted: Wanted) -> Counted {
-        if looks_primitive(&call.callee) && self.core.meanings(self.module, &call.callee, Kind::Function).is_ok_and(|f| f.is_empty()) {
+        if looks_primitive(&call.callee)
+            && self.core.meanings(self.module, &call.callee, Kind::Function).is_ok_and(|f| f.is_empty())
+        {
             return Counted::plain(self.primitive(call), 1);
         }
         if let Some(converted) = self.class_conversion(call) {

@@ -163,7 +163,8 @@ impl Body<'_, '_> {
                 span: partition.span,
             });
         }
-        let operation = || WithOp::Genarray { shape: shape.clone(), default: Some(make::expr(ExprKind::ZeroCell, span)) };
+        let operation =
+            || WithOp::Genarray { shape: shape.clone(), default: Some(make::expr(ExprKind::ZeroCell, span)) };
         let ops = (0..results).map(|_| operation()).collect();
         (prelude, With { parts, ops, comprehension: true, span })
     }

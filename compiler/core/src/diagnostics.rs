@@ -105,7 +105,8 @@ pub fn unknown_function(name: &str, at: Span, suggestion: Suggestion) -> Diagnos
 
 /// Syntax that stands for a function which is not visible.
 pub fn missing_syntax_function(syntax: &str, name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
-    let report = Diagnostic::error("E0210", format!("{syntax} needs a function `{name}`")).at(at, "none is visible here");
+    let report =
+        Diagnostic::error("E0210", format!("{syntax} needs a function `{name}`")).at(at, "none is visible here");
     suggestion.help(report)
 }
 
@@ -232,7 +233,8 @@ pub fn undeclared_variadic(name: &str, function: &str, at: Span) -> Diagnostic {
 }
 
 pub fn local_object(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::warning("E0219", format!("this makes a variable `{name}`; the global object keeps its value")).at(at, "")
+    Diagnostic::warning("E0219", format!("this makes a variable `{name}`; the global object keeps its value"))
+        .at(at, "")
 }
 
 // ---------------------------------------------------------------------------------------------- types

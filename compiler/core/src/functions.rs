@@ -1,12 +1,12 @@
 //! Functions: heads with their shape patterns, bodies, external declarations.
 
+use crate::Core;
 use crate::diagnostics as report;
 use crate::interface::DefId;
 use crate::ir::{self, Cond, Expr, ExprKind, External, FunBody, FunId, LocalId, Stmt, Target};
 use crate::modules::ModId;
 use crate::scope::Body;
 use crate::types::Place;
-use crate::Core;
 use ravel_source::Span;
 use ravel_syntax::ast::{self, Definition, PragmaArgs, Text};
 use std::sync::Arc;

@@ -86,7 +86,8 @@ impl Core<'_> {
         for (new, old) in order.iter().enumerate() {
             place[*old] = GlobalId(new as u32);
         }
-        let mut globals: Vec<Option<Global>> = std::mem::take(&mut self.program.globals).into_iter().map(Some).collect();
+        let mut globals: Vec<Option<Global>> =
+            std::mem::take(&mut self.program.globals).into_iter().map(Some).collect();
         self.program.globals = order.into_iter().filter_map(|old| globals[old].take()).collect();
         renumber(&mut self.program, &place);
     }
@@ -133,4 +134,3 @@ fn renumber(program: &mut Program, place: &[GlobalId]) {
         }
     }
 }
-

@@ -110,6 +110,7 @@ impl Core<'_> {
     pub(crate) fn report_missing(&mut self, module: ModId, name: &QName, kind: Kind, missing: Missing) {
         let diagnostic = match missing {
             Missing::Reported => return,
+            Missing::Nothing if self.module(module).lost.contains(&name.name) => return,
             Missing::Several(modules) => report::ambiguous(kind.word(), &name.name, name.span, &modules),
             Missing::Nothing => {
                 let suggestion = self.suggest(module, &name.name, kind, &[]);

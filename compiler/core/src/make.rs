@@ -84,11 +84,15 @@ pub(crate) fn assign(slot: LocalId, value: Expr) -> Stmt {
 }
 
 /// `value` after the statements, if there are any.
-pub(crate) fn after(block: Vec<Stmt>, value: Expr) -> Expr {
+pub(crate) fn after(mut block: Vec<Stmt>, value: Expr) -> Expr {
     if block.is_empty() {
         return value;
     }
     let span = value.span;
+    if let ExprKind::Block { block: inner, value } = value.kind {
+        block.extend(inner);
+        return expr(ExprKind::Block { block, value }, span);
+    }
     expr(ExprKind::Block { block, value: Box::new(value) }, span)
 }
 

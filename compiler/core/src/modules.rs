@@ -7,10 +7,11 @@ use crate::diagnostics as report;
 use crate::frontend::{self, Scanned};
 use crate::interface::{DefId, Entry, Selection, Table};
 use crate::{Core, RootSource};
-use ravel_source::Span;
+use ravel_diagnostics::Diagnostics;
+use ravel_source::{FileId, Span};
 use ravel_syntax::ast::{self, Definition, Header, LoadKind, OfferKind, SymbolSet, Text};
 use ravel_types::Basic;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Index of a loaded module.
@@ -43,6 +44,8 @@ pub struct Module {
     pub objects: Vec<DefId>,
     /// Typedefs, records and the class.
     pub types: Vec<DefId>,
+    /// Words on the lines where definitions may have been lost to syntax errors, here and in the modules that it loads.
+    pub lost: HashSet<Text>,
 }
 
 impl Module {
@@ -86,7 +89,7 @@ impl Core<'_> {
         let scanned = frontend::scan(file, self.loader, self.options, false, self.map, &mut self.reports);
         let name = scanned.header.as_ref().map_or_else(|| Text::from(root.name.as_str()), |(name, _)| name.clone());
         self.chain.push((name.to_string(), Span::NONE));
-        let module = self.finish_module(name, &root.name, false, scanned);
+        let module = self.finish_module(name, file, &root.name, false, scanned);
         self.chain.pop();
         self.progress.insert(root.name.clone(), Progress::Done(module));
         module
@@ -144,13 +147,13 @@ impl Core<'_> {
             return None;
         }
         self.chain.push((name.to_string(), at));
-        let module = self.finish_module(name.clone(), &place.name, place.library, scanned);
+        let module = self.finish_module(name.clone(), file, &place.name, place.library, scanned);
         self.chain.pop();
         Some(module)
     }
 
     /// Loads what the file mentions, parses it and builds its tables.
-    fn finish_module(&mut self, name: Text, file_name: &str, library: bool, scanned: Scanned) -> ModId {
+    fn finish_module(&mut self, name: Text, file: FileId, file_name: &str, library: bool, scanned: Scanned) -> ModId {
         let mut mentions = HashMap::new();
         for mention in &scanned.mentions {
             if mention.module == name && mention.qualified {
@@ -164,7 +167,16 @@ impl Core<'_> {
             }
         }
         let visible = self.visible_types(&scanned, &mentions);
-        let parsed = frontend::parse(&scanned, &visible, &mut self.reports);
+        let mut problems = Diagnostics::new();
+        let parsed = frontend::parse(&scanned, &visible, &mut problems);
+        let mut lost: HashSet<Text> = HashSet::new();
+        for module in mentions.values() {
+            lost.extend(self.modules[module.index()].lost.iter().cloned());
+        }
+        if problems.has_errors() {
+            lost.extend(self.top_level_words(file));
+        }
+        self.reports.extend(problems);
         let id = ModId(self.modules.len() as u32);
         let mut module = Module {
             name,
@@ -179,12 +191,20 @@ impl Core<'_> {
             functions: Vec::new(),
             objects: Vec::new(),
             types: Vec::new(),
+            lost,
         };
         self.define_symbols(id, &mut module);
         self.load_symbols(&mut module);
         self.offer_symbols(&mut module);
         self.modules.push(module);
         id
+    }
+
+    /// Words of the lines that are not indented: heads of definitions, mostly.
+    fn top_level_words(&self, file: FileId) -> Vec<Text> {
+        let text = self.map.get(file).map_or("", |file| &*file.text);
+        let heads = text.lines().filter(|line| line.starts_with(|c: char| !c.is_whitespace() && c != '#' && c != '/'));
+        heads.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).map(Text::from).collect()
     }
 
     fn warn_deprecated(&mut self, module: ModId, at: Span) {
@@ -249,6 +269,7 @@ impl Core<'_> {
                 }
                 _ => continue,
             };
+            self.families_behind(module, definition);
             if kind < 3
                 && let Some(before) = first.insert((kind, name.name.clone()), name.span)
             {
@@ -292,11 +313,35 @@ impl Core<'_> {
                 ast::TypeBase::Named(name) if module.families.contains_key(&name.name) => {
                     members.extend(module.families[&name.name].iter().copied());
                 }
-                _ => self.reports.push(report::family(member.span, "members must be built-in types or earlier families")),
+                _ => {
+                    self.reports.push(report::family(member.span, "members must be built-in types or earlier families"))
+                }
             }
         }
         members.dedup();
         module.families.insert(family.name.name.clone(), members);
+    }
+
+    /// Pragmas behind an external declaration belong to it in the syntax, but a family among them belongs to the file.
+    fn families_behind(&mut self, module: &mut Module, definition: &Definition) {
+        let pragmas = match definition {
+            Definition::Function(def) => &def.pragmas,
+            Definition::ExternalTypedef(def) => &def.pragmas,
+            Definition::Object(def) => &def.pragmas,
+            _ => return,
+        };
+        for pragma in pragmas.iter().filter(|pragma| &*pragma.name.name == "family") {
+            let ast::PragmaArgs::Other(text) = &pragma.args else { continue };
+            let mut words = text.split_whitespace();
+            let name = ast::Ident { name: words.next().unwrap_or_default().into(), span: pragma.span };
+            let member = |word: &str| {
+                let named = ast::QName { module: None, name: word.into(), span: pragma.span };
+                let base = ast::BasicType::from_keyword(word).map(ast::TypeBase::Basic);
+                ast::FamilyMember { base: base.unwrap_or(ast::TypeBase::Named(named)), span: pragma.span }
+            };
+            let members = words.map(member).collect();
+            self.define_family(module, &ast::Family { name, members, span: pragma.span });
+        }
     }
 
     /// `use` and `import`.
@@ -318,7 +363,8 @@ impl Core<'_> {
             for symbol in symbols {
                 let exported = source.exported.get(&symbol.name).is_some();
                 let provided = source.provided.get(&symbol.name).is_some();
-                if exported || provided && load.kind == LoadKind::Use {
+                let lost = source.lost.contains(&symbol.name);
+                if exported || lost || provided && load.kind == LoadKind::Use {
                     continue;
                 }
                 let mut offered: Vec<&str> = source.exported.names().map(|name| &**name).collect();
@@ -339,7 +385,11 @@ impl Core<'_> {
                 OfferKind::Provide => module.provided.merge_from(&module.own, |name| selection.has(name)),
             }
             let SymbolSet::Some(symbols) = &offer.symbols else { continue };
-            for symbol in symbols.iter().filter(|symbol| module.own.get(&symbol.name).is_none()) {
+            let missing = |symbol: &&ast::Ident| module.own.get(&symbol.name).is_none();
+            for symbol in symbols.iter().filter(missing) {
+                if module.lost.contains(&symbol.name) {
+                    continue;
+                }
                 let mut own: Vec<&str> = module.own.names().map(|name| &**name).collect();
                 own.sort_unstable();
                 self.reports.push(report::nothing_to_export(&symbol.name, symbol.span, &own));

@@ -4,12 +4,12 @@
 //! function whose handle is changed in place beside a SaC function that returns its new value - the ones that
 //! pass back too little are wrapped in a function that does.
 
+use crate::Core;
 use crate::diagnostics as report;
 use crate::interface::DefId;
 use crate::ir::{self, DimPat, ElemTy, Expr, ExprKind, FunBody, FunId, RankPat, Set, SetId, Stmt, Target, TypePat};
 use crate::lookup::{Kind, Missing};
 use crate::modules::ModId;
-use crate::Core;
 use ravel_source::Span;
 use ravel_syntax::ast::{Definition, QName, Text};
 
@@ -170,6 +170,9 @@ impl Core<'_> {
             takes.iter().filter(|(_, counts)| counts.gives(results)).map(|(def, _)| *def).collect()
         });
         let Some(results) = results.filter(|_| !fits.is_empty()) else {
+            if self.module(module).lost.contains(&name.name) {
+                return None;
+            }
             let describe = |def: &DefId| {
                 let counts = self.counts(*def);
                 counts.describe(&name.name, &self.module(self.def(*def).module).name)
@@ -195,11 +198,16 @@ impl Core<'_> {
     }
 
     fn report_no_function(&mut self, module: ModId, name: &QName, syntax: Syntax) {
+        if self.module(module).lost.contains(&name.name) {
+            return;
+        }
         let suggestion = self.suggest(module, &name.name, Kind::Function, &[]);
         self.reports.push(match syntax {
             Syntax::Call => report::unknown_function(&name.name, name.span, suggestion),
             Syntax::Selection => report::missing_syntax_function("a selection", &name.name, name.span, suggestion),
-            Syntax::Update => report::missing_syntax_function("an indexed assignment", &name.name, name.span, suggestion),
+            Syntax::Update => {
+                report::missing_syntax_function("an indexed assignment", &name.name, name.span, suggestion)
+            }
         });
     }
 

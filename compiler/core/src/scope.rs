@@ -35,6 +35,8 @@ pub(crate) struct Body<'c, 'a> {
     /// Types from the declarations at the start of the body.
     pub declared: HashMap<Text, TypePat>,
     pub flow: Flow,
+    /// A statement was lost to a syntax error, so an unknown variable may have been assigned there.
+    pub damaged: bool,
     scopes: Vec<Scope>,
 }
 
@@ -53,7 +55,7 @@ impl<'c, 'a> Body<'c, 'a> {
             scope.names.insert(name.clone(), *slot);
             flow.assign(*slot);
         }
-        Body { core, module, families, locals, declared: HashMap::new(), flow, scopes: vec![scope] }
+        Body { core, module, families, locals, declared: HashMap::new(), flow, damaged: false, scopes: vec![scope] }
     }
 
     /// A fresh slot that no name reaches.
@@ -125,6 +127,9 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     fn report_unknown(&mut self, name: &QName, missing: Missing) {
+        if self.damaged || self.core.module(self.module).lost.contains(&name.name) {
+            return;
+        }
         if !matches!(missing, Missing::Nothing) {
             return self.core.report_missing(self.module, name, Kind::Object, missing);
         }
@@ -145,7 +150,9 @@ impl<'c, 'a> Body<'c, 'a> {
     fn read_slot(&mut self, slot: LocalId, name: &str, span: Span) {
         if !self.flow.is_assigned(slot) {
             let assigned = self.locals[slot.index()].span;
-            self.core.reports.push(report::maybe_unassigned(name, span, assigned));
+            if !self.damaged {
+                self.core.reports.push(report::maybe_unassigned(name, span, assigned));
+            }
             self.flow.assign(slot);
         }
         self.note_inherited(slot);

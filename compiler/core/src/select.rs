@@ -143,7 +143,8 @@ impl Body<'_, '_> {
             }
         };
         let values = cells(self, whole);
-        let operation = || WithOp::Genarray { shape: frame.clone(), default: Some(make::expr(ExprKind::ZeroCell, span)) };
+        let operation =
+            || WithOp::Genarray { shape: frame.clone(), default: Some(make::expr(ExprKind::ZeroCell, span)) };
         let with = With {
             ops: values.iter().map(|_| operation()).collect(),
             parts: vec![Part {
@@ -188,6 +189,9 @@ fn kept_shape(pattern: &Pattern, shape: &Expr, span: Span) -> Expr {
 
 /// The index into the array, given the index vector over the kept axes.
 fn whole_index(before: &[Slot], behind: &[Slot], iv: &Expr, span: Span) -> Expr {
+    if kept(before) == before.len() && kept(behind) == behind.len() {
+        return iv.clone();
+    }
     let mut count = 0;
     let mut front = Vec::new();
     for slot in before {

@@ -67,7 +67,7 @@ impl Body<'_, '_> {
                 let cond = self.expr(cond);
                 out.push(Stmt::While { cond, body, do_first: true, span });
             }
-            StmtKind::Error => {}
+            StmtKind::Error => self.damaged = true,
         }
     }
 
