@@ -197,7 +197,7 @@ impl Func {
 }
 
 /// A straight sequence of instructions with parameters and an exit.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Region {
     /// Values bound when the region is entered; which ones depends on the owner.
     pub params: Vec<Value>,
@@ -208,7 +208,7 @@ pub struct Region {
 }
 
 /// How a region is left.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Exit {
     /// Not written yet; never in a verified module.
     #[default]
@@ -227,7 +227,7 @@ pub enum Exit {
 }
 
 /// An instruction and the values it defines.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inst {
     /// In the order of the operation's results.
     pub results: SmallVec<[Value; 1]>,
@@ -267,7 +267,7 @@ pub enum Sharing {
 }
 
 /// An operation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// `bits` (of the lane type, zero-extended) in every lane. Result: `ty`.
     Const {
@@ -486,7 +486,7 @@ impl Module {
 impl Op {
     /// Calls `visit` with every operand of the operation itself, in order; not with those inside its regions.
     pub fn for_each_operand(&self, mut visit: impl FnMut(Value)) {
-        let mut all = |values: &[Value]| values.iter().copied().for_each(&mut visit);
+        let mut visit = |value: &Value| visit(*value);
         match self {
             Op::Const { .. }
             | Op::StackSlot { .. }
@@ -500,30 +500,60 @@ impl Op {
             | Op::Extract(a, _)
             | Op::Reduce(_, a)
             | Op::RcInc(a, _)
-            | Op::RcDec(a, _) => all(&[*a]),
+            | Op::RcDec(a, _) => visit(a),
             Op::Binary(_, a, b)
             | Op::IntCmp(_, a, b)
             | Op::FloatCmp(_, a, b)
             | Op::Shuffle(a, b, _)
-            | Op::PtrAdd(a, b) => all(&[*a, *b]),
-            Op::Fma(a, b, c) => all(&[*a, *b, *c]),
-            Op::Select { cond, on_true, on_false } => all(&[*cond, *on_true, *on_false]),
-            Op::Insert { vector, scalar, .. } => all(&[*vector, *scalar]),
-            Op::Math(_, args) => all(args),
-            Op::Load { ptr, .. } => all(&[*ptr]),
-            Op::Store { value, ptr, .. } => all(&[*value, *ptr]),
-            Op::Call(_, args) | Op::CallExtern(_, args) => all(args),
-            Op::CallIndirect { callee, args, .. } => {
-                all(&[*callee]);
-                all(args);
-            }
-            Op::If { cond, .. } => all(&[*cond]),
-            Op::For { lo, hi, step, inits, .. } => {
-                all(&[*lo, *hi, *step]);
-                all(inits);
-            }
-            Op::Loop { inits, .. } => all(inits),
-            Op::ParFor { n, chunk, .. } => all(&[*n, *chunk]),
+            | Op::PtrAdd(a, b) => [a, b].into_iter().for_each(visit),
+            Op::Fma(a, b, c) => [a, b, c].into_iter().for_each(visit),
+            Op::Select { cond, on_true, on_false } => [cond, on_true, on_false].into_iter().for_each(visit),
+            Op::Insert { vector, scalar, .. } => [vector, scalar].into_iter().for_each(visit),
+            Op::Math(_, args) => args.iter().for_each(visit),
+            Op::Load { ptr, .. } => visit(ptr),
+            Op::Store { value, ptr, .. } => [value, ptr].into_iter().for_each(visit),
+            Op::Call(_, args) | Op::CallExtern(_, args) => args.iter().for_each(visit),
+            Op::CallIndirect { callee, args, .. } => [callee].into_iter().chain(args).for_each(visit),
+            Op::If { cond, .. } => visit(cond),
+            Op::For { lo, hi, step, inits, .. } => [lo, hi, step].into_iter().chain(inits).for_each(visit),
+            Op::Loop { inits, .. } => inits.iter().for_each(visit),
+            Op::ParFor { n, chunk, .. } => [n, chunk].into_iter().for_each(visit),
+        }
+    }
+
+    /// Like [`Op::for_each_operand`], but `visit` may replace the operand.
+    pub fn for_each_operand_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
+        match self {
+            Op::Const { .. }
+            | Op::StackSlot { .. }
+            | Op::DataAddr(_)
+            | Op::GlobalAddr(_)
+            | Op::FuncAddr(_)
+            | Op::ExternAddr(_) => {}
+            Op::Unary(_, a)
+            | Op::Convert(_, a, _)
+            | Op::Splat(a, _)
+            | Op::Extract(a, _)
+            | Op::Reduce(_, a)
+            | Op::RcInc(a, _)
+            | Op::RcDec(a, _) => visit(a),
+            Op::Binary(_, a, b)
+            | Op::IntCmp(_, a, b)
+            | Op::FloatCmp(_, a, b)
+            | Op::Shuffle(a, b, _)
+            | Op::PtrAdd(a, b) => [a, b].into_iter().for_each(visit),
+            Op::Fma(a, b, c) => [a, b, c].into_iter().for_each(visit),
+            Op::Select { cond, on_true, on_false } => [cond, on_true, on_false].into_iter().for_each(visit),
+            Op::Insert { vector, scalar, .. } => [vector, scalar].into_iter().for_each(visit),
+            Op::Math(_, args) => args.iter_mut().for_each(visit),
+            Op::Load { ptr, .. } => visit(ptr),
+            Op::Store { value, ptr, .. } => [value, ptr].into_iter().for_each(visit),
+            Op::Call(_, args) | Op::CallExtern(_, args) => args.iter_mut().for_each(visit),
+            Op::CallIndirect { callee, args, .. } => [callee].into_iter().chain(args).for_each(visit),
+            Op::If { cond, .. } => visit(cond),
+            Op::For { lo, hi, step, inits, .. } => [lo, hi, step].into_iter().chain(inits).for_each(visit),
+            Op::Loop { inits, .. } => inits.iter_mut().for_each(visit),
+            Op::ParFor { n, chunk, .. } => [n, chunk].into_iter().for_each(visit),
         }
     }
 
@@ -538,6 +568,15 @@ impl Op {
 }
 
 impl Exit {
+    /// The values used by the exit, in order, to be replaced.
+    pub fn operands_mut(&mut self) -> &mut [Value] {
+        match self {
+            Exit::Open => &mut [],
+            Exit::Yield(values) | Exit::Return(values) => values,
+            Exit::Fault { args, .. } => args,
+        }
+    }
+
     /// The values used by the exit, in order.
     pub fn operands(&self) -> &[Value] {
         match self {

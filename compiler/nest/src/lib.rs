@@ -10,5 +10,6 @@ pub mod ir;
 pub mod ops;
 pub mod parse;
 mod print;
+pub mod simplify;
 pub mod types;
 pub mod verify;
