@@ -241,7 +241,7 @@ impl Pool {
         // SAFETY: the caller holds `busy` and the last job ended with no worker joined, so nobody reads the job now.
         unsafe { *self.job.get() = Some(job) };
         let epoch = (self.state.load(Ordering::Relaxed) / EPOCH).wrapping_add(1) & (u64::MAX / EPOCH);
-        self.state.store(epoch * EPOCH | OPEN, Ordering::SeqCst);
+        self.state.store((epoch * EPOCH) | OPEN, Ordering::SeqCst);
         if self.sleepers.load(Ordering::SeqCst) > 0
             && let Ok(_bed) = self.bed.lock()
         {

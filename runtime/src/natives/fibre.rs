@@ -3,6 +3,8 @@
 //! A scalar is a number. An array is `[lo,hi:` elements `]`, nested per axis, with extent `hi-lo+1`; blanks and commas between
 //! elements are free, reals accept `e` or `d` exponents.
 
+use super::format::{self, FormatArg};
+use super::print::Printable;
 use super::{FileRef, Of, Text, natives, number, scan, streams};
 use crate::abi::ElemTag;
 use crate::array::{Array, ArrayRef, Element};
@@ -140,8 +142,12 @@ fn integer_text<T: Element + ToString>(array: ArrayRef<'_>) -> Vec<String> {
     array.as_slice::<T>().unwrap_or_default().iter().map(T::to_string).collect()
 }
 
+/// Reals by `%f`, or by `%.16f` if they stand alone.
 fn real_texts<T: Element + Into<f64>>(array: ArrayRef<'_>) -> Vec<String> {
-    array.as_slice::<T>().unwrap_or_default().iter().map(|&value| format!("{:.6}", value.into())).collect()
+    let conversion: &[u8] = if array.rank() == 0 { b"%.16f" } else { b"%f" };
+    let text = |&value: &T| format::format(conversion, &[FormatArg::Real(value.into())]).unwrap_or_default();
+    let texts = array.as_slice::<T>().unwrap_or_default().iter().map(text);
+    texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect()
 }
 
 /// The Fibre image of an array; a scalar of rank 0 is one line.
@@ -174,13 +180,9 @@ pub(super) fn image(array: ArrayRef<'_>) -> Vec<u8> {
 fn nested(shape: &[i64], depth: usize, elements: &[String], reals: bool, out: &mut String) {
     let Some((&extent, inner)) = shape.split_first() else {
         for element in elements {
-            // Integers stand one blank deeper than their bracket, reals four, or three with a sign.
-            let deeper = match (reals, depth) {
-                (_, 0) => 0,
-                (true, _) => 3 + usize::from(!element.starts_with('-')),
-                (false, _) => 0,
-            };
-            out.push_str(&" ".repeat(depth + deeper - usize::from(deeper > 0)));
+            // Integers stand one blank deeper than their bracket, reals four, or three with a sign; scalars at the margin.
+            let deeper = if reals && depth > 0 { 2 + usize::from(!element.starts_with('-')) } else { 0 };
+            out.push_str(&" ".repeat(depth + deeper));
             out.push_str(element);
             out.push('\n');
         }
@@ -224,23 +226,23 @@ macro_rules! fibre_natives {
 
                 /// Writes one scalar on a line.
                 effect fn $print(file: FileRef<'_>, x: $ty) -> () {
-                    write(file, format!($format, x).as_bytes())
+                    write(file, &format::format($format, &[x.argument()])?)
                 }
             )*
         }
     };
 }
 fibre_natives! {
-    ravel_fibre_scan_array_byte ravel_fibre_scan_byte ravel_fibre_scan_array_str_byte ravel_fibre_print_byte "{}\n" i8;
-    ravel_fibre_scan_array_short ravel_fibre_scan_short ravel_fibre_scan_array_str_short ravel_fibre_print_short "{}\n" i16;
-    ravel_fibre_scan_array_int ravel_fibre_scan_int ravel_fibre_scan_array_str_int ravel_fibre_print_int "{}\n" i32;
-    ravel_fibre_scan_array_long ravel_fibre_scan_long ravel_fibre_scan_array_str_long ravel_fibre_print_long "{}\n" i64;
-    ravel_fibre_scan_array_ubyte ravel_fibre_scan_ubyte ravel_fibre_scan_array_str_ubyte ravel_fibre_print_ubyte "{}\n" u8;
-    ravel_fibre_scan_array_ushort ravel_fibre_scan_ushort ravel_fibre_scan_array_str_ushort ravel_fibre_print_ushort "{}\n" u16;
-    ravel_fibre_scan_array_uint ravel_fibre_scan_uint ravel_fibre_scan_array_str_uint ravel_fibre_print_uint "{}\n" u32;
-    ravel_fibre_scan_array_ulong ravel_fibre_scan_ulong ravel_fibre_scan_array_str_ulong ravel_fibre_print_ulong "{}\n" u64;
-    ravel_fibre_scan_array_float ravel_fibre_scan_float ravel_fibre_scan_array_str_float ravel_fibre_print_float "{:.16}\n" f32;
-    ravel_fibre_scan_array_double ravel_fibre_scan_double ravel_fibre_scan_array_str_double ravel_fibre_print_double "{:.16}\n" f64;
+    ravel_fibre_scan_array_byte ravel_fibre_scan_byte ravel_fibre_scan_array_str_byte ravel_fibre_print_byte b"%d\n" i8;
+    ravel_fibre_scan_array_short ravel_fibre_scan_short ravel_fibre_scan_array_str_short ravel_fibre_print_short b"%d\n" i16;
+    ravel_fibre_scan_array_int ravel_fibre_scan_int ravel_fibre_scan_array_str_int ravel_fibre_print_int b"%d\n" i32;
+    ravel_fibre_scan_array_long ravel_fibre_scan_long ravel_fibre_scan_array_str_long ravel_fibre_print_long b"%d\n" i64;
+    ravel_fibre_scan_array_ubyte ravel_fibre_scan_ubyte ravel_fibre_scan_array_str_ubyte ravel_fibre_print_ubyte b"%u\n" u8;
+    ravel_fibre_scan_array_ushort ravel_fibre_scan_ushort ravel_fibre_scan_array_str_ushort ravel_fibre_print_ushort b"%u\n" u16;
+    ravel_fibre_scan_array_uint ravel_fibre_scan_uint ravel_fibre_scan_array_str_uint ravel_fibre_print_uint b"%u\n" u32;
+    ravel_fibre_scan_array_ulong ravel_fibre_scan_ulong ravel_fibre_scan_array_str_ulong ravel_fibre_print_ulong b"%u\n" u64;
+    ravel_fibre_scan_array_float ravel_fibre_scan_float ravel_fibre_scan_array_str_float ravel_fibre_print_float b"%.16f\n" f32;
+    ravel_fibre_scan_array_double ravel_fibre_scan_double ravel_fibre_scan_array_str_double ravel_fibre_print_double b"%.16f\n" f64;
 }
 
 natives! { OTHERS;
