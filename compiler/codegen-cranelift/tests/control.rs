@@ -44,10 +44,16 @@ fn symbol(name: &str) -> Option<*const u8> {
     }
 }
 
-fn jit(module: &Module) -> Jit {
-    let mut jit = Jit::new(symbol).expect("the host is supported");
-    jit.add(module).unwrap_or_else(|error| panic!("{error}\n{module}"));
-    jit
+/// Compiles the module as written, then simplified, and checks both.
+fn each(module: &mut Module, check: impl Fn(&Jit)) {
+    for simplified in [false, true] {
+        if simplified {
+            ravel_nest::simplify::simplify_module(module);
+        }
+        let mut jit = Jit::new(symbol).expect("the host is supported");
+        jit.add(module).unwrap_or_else(|error| panic!("{error}\n{module}"));
+        check(&jit);
+    }
 }
 
 fn entry(name: &str, params: &[Ty], results: &[Ty]) -> (FuncBuilder, Vec<Value>) {
@@ -77,13 +83,14 @@ fn counted_loops_run_zero_one_and_many_times() {
         b.ret(&out);
         module.add(b.finish());
     }
-    let jit = jit(&module);
-    assert_eq!(jit.call("sum", &[1, 6, 1]), Ok(vec![15, 120]));
-    assert_eq!(jit.call("sum", &[1, 6, 2]), Ok(vec![9, 15]));
-    assert_eq!(jit.call("sum", &[6, 6, 1]), Ok(vec![0, 1]));
-    assert_eq!(jit.call("sum", &[-3i64 as u64, -1i64 as u64, 5]), Ok(vec![-3i64 as u64, -3i64 as u64]));
-    assert_eq!(jit.call("none", &[]), Ok(vec![0]));
-    assert_eq!(jit.call("some", &[]), Ok(vec![9]));
+    each(&mut module, |jit| {
+        assert_eq!(jit.call("sum", &[1, 6, 1]), Ok(vec![15, 120]));
+        assert_eq!(jit.call("sum", &[1, 6, 2]), Ok(vec![9, 15]));
+        assert_eq!(jit.call("sum", &[6, 6, 1]), Ok(vec![0, 1]));
+        assert_eq!(jit.call("sum", &[-3i64 as u64, -1i64 as u64, 5]), Ok(vec![-3i64 as u64, -3i64 as u64]));
+        assert_eq!(jit.call("none", &[]), Ok(vec![0]));
+        assert_eq!(jit.call("some", &[]), Ok(vec![9]));
+    });
 }
 
 #[test]
@@ -107,7 +114,7 @@ fn do_while_and_if_carry_several_values() {
     let out = b.end_loop(again, &[next[0], steps, greatest]);
     b.ret(&out[1..]);
     module.add(b.finish());
-    assert_eq!(jit(&module).call("collatz", &[27]), Ok(vec![111, 9232]));
+    each(&mut module, |jit| assert_eq!(jit.call("collatz", &[27]), Ok(vec![111, 9232])));
 }
 
 #[test]
@@ -139,12 +146,13 @@ fn calls_pass_many_results_vectors_and_recursion() {
     let last = b.extract(out[3], 7);
     b.ret(&[out[0], last, out[1], out[4]]);
     module.add(b.finish());
-    let jit = jit(&module);
-    assert_eq!(jit.call("fib", &[20]), Ok(vec![6765]));
-    let bits = |x: f32| u64::from(x.to_bits());
-    assert_eq!(jit.call("use", &[bits(1.5), 0xff]), Ok(vec![bits(12.0), bits(3.0), 0xff, 0.5f64.to_bits()]));
-    assert_eq!(jit.call("fib", &[]), Err(EmitError::ArgumentCount { func: "fib".to_string(), wanted: 1, given: 0 }));
-    assert_eq!(jit.call("spread", &[]), Err(EmitError::NoEntry { name: "spread".to_string() }));
+    each(&mut module, |jit| {
+        assert_eq!(jit.call("fib", &[20]), Ok(vec![6765]));
+        let bits = |x: f32| u64::from(x.to_bits());
+        assert_eq!(jit.call("use", &[bits(1.5), 0xff]), Ok(vec![bits(12.0), bits(3.0), 0xff, 0.5f64.to_bits()]));
+        assert_eq!(jit.call("fib", &[]), Err(EmitError::ArgumentCount { func: "fib".to_string(), wanted: 1, given: 0 }));
+        assert_eq!(jit.call("spread", &[]), Err(EmitError::NoEntry { name: "spread".to_string() }));
+    });
 }
 
 #[test]
@@ -167,7 +175,7 @@ fn externs_get_extended_integers_and_pointers_to_functions_can_be_called() {
     let out = b.call_extern(difference, &[byte, byte, eleven], Some(Ty::I64)).expect("difference has a result");
     b.ret(&[out, eleven]);
     module.add(b.finish());
-    assert_eq!(jit(&module).call("f", &[0x1234_56ff]), Ok(vec![(-1i64 - 255 + 11) as u64, 11]));
+    each(&mut module, |jit| assert_eq!(jit.call("f", &[0x1234_56ff]), Ok(vec![(-1i64 - 255 + 11) as u64, 11])));
 
     module.extern_func("no_such_function", &[], None);
     let mut session = Jit::new(symbol).expect("the host is supported");
@@ -221,7 +229,7 @@ fn stack_slots_are_aligned_and_kept_apart() {
     }
     b.ret(&[rubbish, total]);
     module.add(b.finish());
-    assert_eq!(jit(&module).call("f", &[3]), Ok(vec![0, 96]));
+    each(&mut module, |jit| assert_eq!(jit.call("f", &[3]), Ok(vec![0, 96])));
 }
 
 #[test]
@@ -236,18 +244,19 @@ fn reference_counts_free_at_zero_and_ignore_null() {
         b.push(Op::RcDec(p[0], sharing), &[]);
         b.ret(&[]);
         module.add(b.finish());
-        let jit = jit(&module);
-        let mut object = [1i64; 4];
-        let address = object.as_mut_ptr() as u64;
-        let count = |name: &str, address: u64| jit.call(name, &[address]).expect("the entry exists");
-        let before = FREED.load(Ordering::SeqCst);
-        count("inc", 0);
-        count("dec", 0);
-        count("inc", address);
-        count("dec", address);
-        assert_eq!(FREED.load(Ordering::SeqCst), before);
-        count("dec", address);
-        assert_eq!(FREED.load(Ordering::SeqCst), before + address as i64);
+        each(&mut module, |jit| {
+            let mut object = [1i64; 4];
+            let address = object.as_mut_ptr() as u64;
+            let count = |name: &str, address: u64| jit.call(name, &[address]).expect("the entry exists");
+            let before = FREED.load(Ordering::SeqCst);
+            count("inc", 0);
+            count("dec", 0);
+            count("inc", address);
+            count("dec", address);
+            assert_eq!(FREED.load(Ordering::SeqCst), before);
+            count("dec", address);
+            assert_eq!(FREED.load(Ordering::SeqCst), before + address as i64);
+        });
     }
 }
 
@@ -293,16 +302,17 @@ fn parallel_loops_see_outer_values_and_write_memory() {
     b.end_parfor();
     b.ret(&[]);
     module.add(b.finish());
-    let jit = jit(&module);
-    for (n, chunk) in [(0, 4), (1, 1), (100, 7), (64, 64)] {
-        let mut out = vec![0i64; n + 1];
-        jit.call("fill", &[out.as_mut_ptr() as u64, n as u64, chunk, -5i32 as u32 as u64]).expect("the entry exists");
-        let expected: Vec<i64> = (0..n as i64).map(|i| i - 5 + 7 + 1000).chain([0]).collect();
-        assert_eq!(out, expected);
-    }
-    let mut out = vec![0i64; 25];
-    jit.call("nested", &[out.as_mut_ptr() as u64, 5]).expect("the entry exists");
-    assert_eq!(out, (0..25).map(|k| k / 5 * 100 + k % 5).collect::<Vec<i64>>());
+    each(&mut module, |jit| {
+        for (n, chunk) in [(0, 4), (1, 1), (100, 7), (64, 64)] {
+            let mut out = vec![0i64; n + 1];
+            jit.call("fill", &[out.as_mut_ptr() as u64, n as u64, chunk, -5i32 as u32 as u64]).expect("the entry exists");
+            let expected: Vec<i64> = (0..n as i64).map(|i| i - 5 + 7 + 1000).chain([0]).collect();
+            assert_eq!(out, expected);
+        }
+        let mut out = vec![0i64; 25];
+        jit.call("nested", &[out.as_mut_ptr() as u64, 5]).expect("the entry exists");
+        assert_eq!(out, (0..25).map(|k| k / 5 * 100 + k % 5).collect::<Vec<i64>>());
+    });
 }
 
 /// A conditional around a parallel loop, so that captured values come from several scopes.
@@ -332,7 +342,7 @@ fn faulting_branches_leave_the_other_branch_alone() {
     let out = b.end_if(&[p[0]]);
     b.ret(&out);
     module.add(b.finish());
-    assert_eq!(jit(&module).call("check", &[9]), Ok(vec![9]));
+    each(&mut module, |jit| assert_eq!(jit.call("check", &[9]), Ok(vec![9])));
 }
 
 #[test]

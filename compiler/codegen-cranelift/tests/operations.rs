@@ -107,7 +107,14 @@ impl Suite {
         self.cases.push(Case { name, out, args: bytes, expected });
     }
 
-    fn run(self) {
+    /// Runs every case as written and simplified.
+    fn run(mut self) {
+        self.run_module();
+        ravel_nest::simplify::simplify_module(&mut self.module);
+        self.run_module();
+    }
+
+    fn run_module(&self) {
         let mut jit = Jit::new(|_| None).expect("the host is supported");
         jit.add(&self.module).unwrap_or_else(|error| panic!("{error}"));
         for case in &self.cases {
@@ -264,6 +271,17 @@ fn constant_divisors_and_shift_amounts() {
             let a = samples(prim, 1);
             for constant in [1, 3, 10, mask(prim), mask(prim) >> 1, 5 + u64::from(prim.bits())] {
                 let constant = constant & mask(prim);
+                let whole = |f: &mut FuncBuilder, _: &[Value]| f.bits(ty, constant);
+                suite.case(format!("constant {ty}"), &[], ty, whole, vec![constant; 16]);
+                for op in BinOp::ALL.iter().copied().filter(|op| !op.is_float()) {
+                    let b = a[5].max(1);
+                    let expected = vec![binary_model(op, prim, constant, b); 16];
+                    let body = |f: &mut FuncBuilder, _: &[Value]| {
+                        let (x, y) = (f.bits(ty, constant), f.bits(ty, b));
+                        f.binary(op, x, y)
+                    };
+                    suite.case(format!("constants {op:?} {ty}"), &[], ty, body, expected);
+                }
                 for op in [BinOp::SDiv, BinOp::SRem, BinOp::UDiv, BinOp::URem, BinOp::Shl, BinOp::SShr, BinOp::UShr, BinOp::IMul] {
                     let expected = map1(&a, |a| binary_model(op, prim, a, constant));
                     let body = |f: &mut FuncBuilder, v: &[Value]| {
