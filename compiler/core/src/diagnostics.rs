@@ -7,7 +7,8 @@ use ravel_source::Span;
 
 pub fn unknown_module(name: &str, at: Span, known: &[String]) -> Diagnostic {
     let report = Diagnostic::error("E0201", format!("module `{name}` not found")).at(at, "no file of this name");
-    match did_you_mean(name, known.iter().map(String::as_str)) {
+    let other_case = known.iter().find(|known| known.eq_ignore_ascii_case(name)).map(String::as_str);
+    match other_case.or_else(|| did_you_mean(name, known.iter().map(String::as_str))) {
         Some(close) => report.with_help(format!("did you mean `{close}`?")),
         None => report.with_help(format!(
             "a module `{name}` is a file {name}.sac beside this one, in a folder given by -I, or in the library"
@@ -55,15 +56,25 @@ pub fn hides_library(name: &str, file: &str, at: Span) -> Diagnostic {
     Diagnostic::warning("E0239", format!("{file} hides the library module `{name}`")).at(at, "loaded here")
 }
 
-/// A `use` or `import` list names something that the module does not offer.
-pub fn not_offered(module: &str, name: &str, at: Span, offered: &[&str], provided_only: bool) -> Diagnostic {
+/// Why a module does not offer a name.
+pub enum NotOffered {
+    Unknown,
+    /// It has the name and keeps it to itself.
+    Private,
+    /// It has the name for `use` only.
+    Provided,
+}
+
+/// A `use` or `import` list, or a qualified name, asks for something that the module does not offer.
+pub fn not_offered(module: &str, name: &str, at: Span, why: NotOffered, offered: &[&str]) -> Diagnostic {
     let report = Diagnostic::error("E0205", format!("module `{module}` does not export `{name}`")).at(at, "");
-    if provided_only {
-        return report.with_help(format!("it provides `{name}` for `use`, not for `import`"));
-    }
-    match did_you_mean(name, offered.iter().copied()) {
-        Some(close) => report.with_help(format!("did you mean `{close}`?")),
-        None => report,
+    match (why, did_you_mean(name, offered.iter().copied())) {
+        (NotOffered::Provided, _) => report.with_help(format!("it provides `{name}` for `use`, not for `import`")),
+        (NotOffered::Private, _) => {
+            report.with_help(format!("the module has a `{name}`; add `export {{ {name} }};` there"))
+        }
+        (NotOffered::Unknown, Some(close)) => report.with_help(format!("did you mean `{close}`?")),
+        (NotOffered::Unknown, None) => report,
     }
 }
 
@@ -110,15 +121,44 @@ pub fn missing_syntax_function(syntax: &str, name: &str, at: Span, suggestion: S
     suggestion.help(report)
 }
 
-/// `candidates` describes each visible function of the name.
-pub fn no_such_counts(name: &str, args: usize, results: Option<usize>, at: Span, candidates: &[String]) -> Diagnostic {
-    let wanted = match results {
-        Some(1) | None => format!("no `{name}` takes {}", count(args, "argument")),
-        Some(n) => format!("no `{name}` takes {} and gives {}", count(args, "argument"), count(n, "result")),
+/// A visible function of the right name and the wrong counts.
+pub struct Candidate {
+    /// "2 arguments".
+    pub takes: String,
+    /// "1 result".
+    pub gives: String,
+    /// Whether it takes as many arguments as the call has.
+    pub fits: bool,
+    pub module: String,
+    pub span: Span,
+    pub library: bool,
+}
+
+/// `results` is how many values the place of the call takes, if that is fixed.
+pub fn no_such_counts(
+    name: &str,
+    args: usize,
+    results: Option<usize>,
+    at: Span,
+    candidates: &[Candidate],
+) -> Diagnostic {
+    let wanted_results = results.unwrap_or(0);
+    let title = match candidates {
+        [only] if only.fits => format!("`{name}` gives {}, {wanted_results} wanted here", only.gives),
+        [only] => format!("`{name}` takes {}, not {args}", only.takes),
+        _ if candidates.iter().any(|candidate| candidate.fits) => {
+            format!("no `{name}` with {} gives {}", count(args, "argument"), count(wanted_results, "result"))
+        }
+        _ => format!("no `{name}` takes {}", count(args, "argument")),
     };
-    let mut report = Diagnostic::error("E0211", wanted).at(at, "");
+    let mut report = Diagnostic::error("E0211", title).at(at, "");
     for candidate in candidates.iter().take(6) {
-        report = report.with_note(candidate.clone());
+        let Candidate { takes, gives, module, .. } = candidate;
+        if candidate.library {
+            report = report.with_note(format!("`{name}` of {module} takes {takes} and gives {gives}"));
+        } else {
+            report = report.with_label(candidate.span, format!("takes {takes} and gives {gives}"));
+        }
     }
     if candidates.len() > 6 {
         report = report.with_note(format!("and {} more", candidates.len() - 6));

@@ -343,7 +343,10 @@ impl Body<'_, '_> {
             (Some(ret), []) => ret.span,
             (None, []) => function.name.span,
         };
-        self.core.reports.push(report::return_count(&function.name.name, results, values.len(), at));
+        let lost = values.is_empty() && self.core.module(self.module).broken;
+        if !lost {
+            self.core.reports.push(report::return_count(&function.name.name, results, values.len(), at));
+        }
         vec![error(at); results]
     }
 }

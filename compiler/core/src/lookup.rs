@@ -110,7 +110,8 @@ impl Core<'_> {
     pub(crate) fn report_missing(&mut self, module: ModId, name: &QName, kind: Kind, missing: Missing) {
         let diagnostic = match missing {
             Missing::Reported => return,
-            Missing::Nothing if self.module(module).lost.contains(&name.name) => return,
+            Missing::Nothing if self.is_excused(module, &name.name) => return,
+            Missing::Nothing if name.module.is_some() => return self.report_not_offered(module, name),
             Missing::Several(modules) => report::ambiguous(kind.word(), &name.name, name.span, &modules),
             Missing::Nothing => {
                 let suggestion = self.suggest(module, &name.name, kind, &[]);
@@ -120,6 +121,22 @@ impl Core<'_> {
                 }
             }
         };
+        self.reports.push(diagnostic);
+    }
+
+    /// Whether the name may be unknown only because of an error that has been reported: a definition that could not be
+    /// parsed, a module that could not be loaded.
+    pub(crate) fn is_excused(&self, module: ModId, name: &str) -> bool {
+        let module = self.module(module);
+        module.incomplete || module.lost.contains(name)
+    }
+
+    /// Reports a qualified name that its module does not offer.
+    pub(crate) fn report_not_offered(&mut self, module: ModId, name: &QName) {
+        let here = self.module(module);
+        let Some(source) = name.module.as_ref().and_then(|other| here.mentions.get(other)) else { return };
+        let source = self.module(*source);
+        let diagnostic = source.not_offered(&name.name, name.span, false);
         self.reports.push(diagnostic);
     }
 

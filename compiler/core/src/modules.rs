@@ -3,11 +3,11 @@
 //! Modules form an acyclic graph. A file is scanned for the modules that it mentions (`use`, `import` and `M::name`),
 //! these are loaded, and only then is it parsed, because the parser must know which names are types.
 
-use crate::diagnostics as report;
+use crate::diagnostics::{self as report, NotOffered};
 use crate::frontend::{self, Scanned};
 use crate::interface::{DefId, Entry, Selection, Table};
 use crate::{Core, RootSource};
-use ravel_diagnostics::Diagnostics;
+use ravel_diagnostics::{Diagnostic, Diagnostics};
 use ravel_source::{FileId, Span};
 use ravel_syntax::ast::{self, Definition, Header, LoadKind, OfferKind, SymbolSet, Text};
 use ravel_types::Basic;
@@ -46,6 +46,10 @@ pub struct Module {
     pub types: Vec<DefId>,
     /// Words on the lines where definitions may have been lost to syntax errors, here and in the modules that it loads.
     pub lost: HashSet<Text>,
+    /// A module that this one loads, or that those load, was not found or not loaded.
+    pub incomplete: bool,
+    /// The file has syntax errors.
+    pub broken: bool,
 }
 
 impl Module {
@@ -55,6 +59,18 @@ impl Module {
             Header::Class(class) => Some(class),
             _ => None,
         }
+    }
+
+    /// The report about a name that this module does not offer to others.
+    pub fn not_offered(&self, name: &str, at: Span, provided: bool) -> Diagnostic {
+        let why = match (provided, self.own.get(name)) {
+            (true, _) => NotOffered::Provided,
+            (false, Some(_)) => NotOffered::Private,
+            (false, None) => NotOffered::Unknown,
+        };
+        let mut offered: Vec<&str> = self.exported.names().map(|name| &**name).collect();
+        offered.sort_unstable();
+        report::not_offered(&self.name, name, at, why, &offered)
     }
 }
 
@@ -155,15 +171,21 @@ impl Core<'_> {
     /// Loads what the file mentions, parses it and builds its tables.
     fn finish_module(&mut self, name: Text, file: FileId, file_name: &str, library: bool, scanned: Scanned) -> ModId {
         let mut mentions = HashMap::new();
+        let mut incomplete = false;
         for mention in &scanned.mentions {
             if mention.module == name && mention.qualified {
                 continue;
             }
-            if !mentions.contains_key(&mention.module)
-                && let Some(module) = self.load_module(&mention.module, mention.span, file_name)
-            {
-                mentions.insert(mention.module.clone(), module);
-                self.warn_deprecated(module, mention.span);
+            if mentions.contains_key(&mention.module) {
+                continue;
+            }
+            match self.load_module(&mention.module, mention.span, file_name) {
+                Some(module) => {
+                    incomplete |= self.modules[module.index()].incomplete;
+                    mentions.insert(mention.module.clone(), module);
+                    self.warn_deprecated(module, mention.span);
+                }
+                None => incomplete = true,
             }
         }
         let visible = self.visible_types(&scanned, &mentions);
@@ -173,7 +195,8 @@ impl Core<'_> {
         for module in mentions.values() {
             lost.extend(self.modules[module.index()].lost.iter().cloned());
         }
-        if problems.has_errors() {
+        let broken = problems.has_errors();
+        if broken {
             lost.extend(self.top_level_words(file));
         }
         self.reports.extend(problems);
@@ -192,6 +215,8 @@ impl Core<'_> {
             objects: Vec::new(),
             types: Vec::new(),
             lost,
+            incomplete,
+            broken,
         };
         self.define_symbols(id, &mut module);
         self.load_symbols(&mut module);
@@ -363,13 +388,11 @@ impl Core<'_> {
             for symbol in symbols {
                 let exported = source.exported.get(&symbol.name).is_some();
                 let provided = source.provided.get(&symbol.name).is_some();
-                let lost = source.lost.contains(&symbol.name);
+                let lost = source.incomplete || source.lost.contains(&symbol.name);
                 if exported || lost || provided && load.kind == LoadKind::Use {
                     continue;
                 }
-                let mut offered: Vec<&str> = source.exported.names().map(|name| &**name).collect();
-                offered.sort_unstable();
-                self.reports.push(report::not_offered(&source.name, &symbol.name, symbol.span, &offered, provided));
+                self.reports.push(source.not_offered(&symbol.name, symbol.span, provided));
             }
         }
     }
@@ -387,7 +410,7 @@ impl Core<'_> {
             let SymbolSet::Some(symbols) = &offer.symbols else { continue };
             let missing = |symbol: &&ast::Ident| module.own.get(&symbol.name).is_none();
             for symbol in symbols.iter().filter(missing) {
-                if module.lost.contains(&symbol.name) {
+                if module.incomplete || module.lost.contains(&symbol.name) {
                     continue;
                 }
                 let mut own: Vec<&str> = module.own.names().map(|name| &**name).collect();

@@ -5,7 +5,7 @@
 //! pass back too little are wrapped in a function that does.
 
 use crate::Core;
-use crate::diagnostics as report;
+use crate::diagnostics::{self as report, Candidate};
 use crate::interface::DefId;
 use crate::ir::{self, DimPat, ElemTy, Expr, ExprKind, FunBody, FunId, RankPat, Set, SetId, Stmt, Target, TypePat};
 use crate::lookup::{Kind, Missing};
@@ -60,14 +60,14 @@ impl Counts {
         self.results == results || self.variadic_results && results > self.results
     }
 
-    fn describe(&self, name: &str, module: &str) -> String {
+    /// Arguments and results in words.
+    fn describe(&self) -> (String, String) {
         let some = |n: usize, variadic: bool, thing: &str| match variadic {
             true => format!("{n} or more {thing}s"),
             false => report::count(n, thing),
         };
         let takes = some(self.params, self.variadic_params, "argument");
-        let gives = some(self.results, self.variadic_results, "result");
-        format!("`{name}` of {module} takes {takes} and gives {gives}")
+        (takes, some(self.results, self.variadic_results, "result"))
     }
 }
 
@@ -170,14 +170,10 @@ impl Core<'_> {
             takes.iter().filter(|(_, counts)| counts.gives(results)).map(|(def, _)| *def).collect()
         });
         let Some(results) = results.filter(|_| !fits.is_empty()) else {
-            if self.module(module).lost.contains(&name.name) {
+            if self.is_excused(module, &name.name) {
                 return None;
             }
-            let describe = |def: &DefId| {
-                let counts = self.counts(*def);
-                counts.describe(&name.name, &self.module(self.def(*def).module).name)
-            };
-            let candidates: Vec<String> = found.iter().map(describe).collect();
+            let candidates: Vec<Candidate> = found.iter().map(|def| self.candidate(*def, args)).collect();
             let wanted = match wanted {
                 Wanted::Count(n) => Some(n),
                 Wanted::Effect => None,
@@ -197,9 +193,20 @@ impl Core<'_> {
         Some(callee)
     }
 
+    fn candidate(&self, def: DefId, args: usize) -> Candidate {
+        let counts = self.counts(def);
+        let (takes, gives) = counts.describe();
+        let module = self.module(self.def(def).module);
+        let (module, library) = (module.name.to_string(), module.library);
+        Candidate { takes, gives, fits: counts.takes(args), module, span: self.def_span(def), library }
+    }
+
     fn report_no_function(&mut self, module: ModId, name: &QName, syntax: Syntax) {
-        if self.module(module).lost.contains(&name.name) {
+        if self.is_excused(module, &name.name) {
             return;
+        }
+        if name.module.is_some() {
+            return self.report_not_offered(module, name);
         }
         let suggestion = self.suggest(module, &name.name, Kind::Function, &[]);
         self.reports.push(match syntax {

@@ -127,7 +127,7 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     fn report_unknown(&mut self, name: &QName, missing: Missing) {
-        if self.damaged || self.core.module(self.module).lost.contains(&name.name) {
+        if self.damaged || self.core.is_excused(self.module, &name.name) {
             return;
         }
         if !matches!(missing, Missing::Nothing) {
