@@ -2,7 +2,7 @@
 
 use super::files::{FileObject, new_file};
 use super::{Char, FileRef, Handle, Str, Text, natives, number, scan, system};
-use crate::fault::Fault;
+use crate::fault::{Ending, Fault};
 use crate::stream::{self, Standard, Stream, errno_of, path_of};
 
 /// C's `EOF`, the error value of `fgets` at the end of a file.
@@ -15,9 +15,13 @@ pub(super) fn error_text(errno: i32) -> String {
     text.split(" (os error").next().unwrap_or_default().to_string()
 }
 
-/// A failed write is a fault: the program has no other way to learn of it.
+/// Status of a program whose reader has gone away, as a shell reports a process that the broken pipe's signal ended.
+const BROKEN_PIPE_STATUS: i32 = 128 + libc::SIGPIPE;
+
+/// A failed write is a fault: the program has no other way to learn of it. Nobody is left to hear of a broken pipe.
 pub(super) fn checked(result: Result<(), i32>) -> Result<(), Fault> {
     result.map_err(|errno| match errno {
+        libc::EPIPE => Fault { message: String::new(), ending: Ending::Exit { status: BROKEN_PIPE_STATUS } },
         libc::EBADF => Fault::new("cannot write to the stream: it is not open for writing"),
         errno => Fault::new(format!("cannot write to the stream: {}", error_text(errno))),
     })
