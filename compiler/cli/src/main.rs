@@ -1,1 +1,216 @@
-fn main() {}
+//! `ravel`: arguments, terminal, exit codes. Nothing else prints.
+#![forbid(unsafe_code)]
+
+mod args;
+
+use args::{BackendName, Build, Check, Cli, Command, Run, Source};
+use clap::Parser;
+use ravel_driver::{Backend, Compilation, Failure, MacroOption, Options, Stage};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Stack of the thread that compiles: specialisation recurses with the program.
+const COMPILER_STACK: usize = 1 << 30;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let worker = std::thread::Builder::new()
+        .stack_size(COMPILER_STACK)
+        .spawn(move || match cli.command {
+            Command::Check(check) => run_check(&check),
+            Command::Run(run) => run_program(run),
+            Command::Build(build) => run_build(&build),
+        });
+    match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(status)) => ExitCode::from(status as u8),
+        Ok(Err(_)) => {
+            eprintln!(
+                "ravel: internal error; this is a bug in Ravel, please report it with the program"
+            );
+            ExitCode::from(70)
+        }
+        Err(error) => {
+            eprintln!("ravel: cannot start a thread: {error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn compilation(source: &Source, unchecked: bool) -> Compilation {
+    let mut folders = source.include.clone();
+    folders.extend(ravel_driver::files::FileLoader::environment_path());
+    let macros = source
+        .define
+        .iter()
+        .cloned()
+        .map(MacroOption::Define)
+        .chain(source.undefine.iter().cloned().map(MacroOption::Undefine))
+        .collect();
+    Compilation::new(Options {
+        macros,
+        folders,
+        unchecked,
+        check_patterns: !source.no_check,
+        ..Options::default()
+    })
+}
+
+/// Prints what was said about the source, and a failure.
+fn report(compilation: &Compilation, failure: Option<&Failure>) {
+    let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    if !compilation.diagnostics.is_empty() {
+        eprint!(
+            "{}",
+            ravel_diagnostics::render(&compilation.diagnostics, &compilation.map, color)
+        );
+    }
+    match failure {
+        Some(Failure::Source) => {
+            let n = compilation
+                .diagnostics
+                .iter()
+                .filter(|d| d.is_error())
+                .count();
+            eprintln!("ravel: {n} error{}", if n == 1 { "" } else { "s" });
+        }
+        Some(other) => eprintln!("ravel: {other}"),
+        None => {}
+    }
+}
+
+fn stage(name: &str) -> Result<Stage, i32> {
+    Stage::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Stage::ALL.iter().map(|(n, _)| *n).collect();
+        eprintln!(
+            "ravel: there is no stage `{name}`; the stages are {}",
+            names.join(", ")
+        );
+        2
+    })
+}
+
+fn emit(mut compilation: Compilation, file: &Path, name: &str) -> i32 {
+    let stage = match stage(name) {
+        Ok(stage) => stage,
+        Err(status) => return status,
+    };
+    match compilation.emit(file, stage) {
+        Ok(text) => {
+            report(&compilation, None);
+            // A closed pipe is the reader's choice.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            0
+        }
+        Err(failure) => {
+            report(&compilation, Some(&failure));
+            1
+        }
+    }
+}
+
+fn run_check(check: &Check) -> i32 {
+    let mut compilation = compilation(&check.source, false);
+    if let Some(stage) = &check.emit {
+        return emit(compilation, &check.file, stage);
+    }
+    let checked = compilation.check(&check.file);
+    report(&compilation, checked.as_ref().err());
+    if check.source.stats {
+        print_stats(&compilation);
+    }
+    if checked.is_ok() { 0 } else { 1 }
+}
+
+fn run_program(run: Run) -> i32 {
+    let mut compilation = compilation(&run.source, run.unchecked);
+    if let Some(stage) = &run.emit {
+        return emit(compilation, &run.file, stage);
+    }
+    let backend = match run.backend {
+        BackendName::Interp => Backend::Interp,
+        BackendName::Cranelift => Backend::Cranelift,
+    };
+    let program = match compilation.program(&run.file, backend) {
+        Ok(program) => program,
+        Err(failure) => {
+            report(&compilation, Some(&failure));
+            return 1;
+        }
+    };
+    report(&compilation, None);
+    let mut arguments = vec![run.file.display().to_string().into_bytes()];
+    arguments.extend(run.args.into_iter().map(String::into_bytes));
+    if let Some(threads) = run.threads {
+        ravel_runtime::pool::set_threads(usize::from(threads));
+    }
+    if run.source.stats {
+        ravel_runtime::stats::enable();
+    }
+    let outcome = compilation.execute(&program, arguments);
+    if run.source.stats {
+        print_stats(&compilation);
+        ravel_runtime::stats::print();
+    }
+    match outcome {
+        Ok(status) => status,
+        Err(failure) => {
+            eprintln!("ravel: {failure}");
+            70
+        }
+    }
+}
+
+fn run_build(build: &Build) -> i32 {
+    let mut compilation = compilation(&build.source, build.unchecked);
+    if let Some(stage) = &build.emit {
+        return emit(compilation, &build.file, stage);
+    }
+    let output = match &build.output {
+        Some(path) => path.clone(),
+        None => match build.file.file_stem() {
+            Some(stem) if build.file.extension().is_some() => PathBuf::from(stem),
+            _ => {
+                eprintln!("ravel: name the executable with -o");
+                return 2;
+            }
+        },
+    };
+    let built = compilation.build(&build.file, &output);
+    let failed = match built {
+        Ok(linked) => {
+            report(&compilation, None);
+            match linked {
+                Ok(()) => false,
+                Err(error) => {
+                    eprintln!("ravel: {error}");
+                    true
+                }
+            }
+        }
+        Err(failure) => {
+            report(&compilation, Some(&failure));
+            true
+        }
+    };
+    if build.source.stats {
+        print_stats(&compilation);
+    }
+    i32::from(failed)
+}
+
+/// Compile-time figures, on stderr so that they do not mix with the program's output.
+fn print_stats(compilation: &Compilation) {
+    eprintln!("compile time:");
+    let mut total = std::time::Duration::ZERO;
+    for (stage, time) in &compilation.times {
+        eprintln!("  {stage:<16}{:>9.1} ms", time.as_secs_f64() * 1e3);
+        total += *time;
+    }
+    eprintln!("  {:<16}{:>9.1} ms", "total", total.as_secs_f64() * 1e3);
+    eprintln!("functions specialised: {}", compilation.instances);
+    eprintln!(
+        "with-loops: {} before optimisation, {} after",
+        compilation.with_loops.0, compilation.with_loops.1
+    );
+}

@@ -1,1 +1,16 @@
-//! Placeholder.
+//! The driver: options, file access, the pipeline from a file to a running or linked program, and `--emit`.
+//!
+//! Stages do no I/O; everything that touches the file system or the process is here or in the runtime.
+#![forbid(unsafe_code)]
+
+pub mod emit;
+pub mod files;
+pub mod link;
+pub mod pipeline;
+pub mod run;
+
+pub use emit::Stage;
+pub use pipeline::{Compilation, ENTRY, Failure, Options};
+pub use ravel_opt::Level;
+pub use ravel_syntax::MacroOption;
+pub use run::Backend;

@@ -34,14 +34,24 @@ impl Spec<'_> {
             if left.len() == before {
                 let fun = self.fun(frame.fun);
                 let text = self.show_type(fun, items[left[0]].0);
-                self.error("E0320", format!("ambiguous ranks in the type pattern {text}"), "several ranks are not determined");
+                self.error(
+                    "E0320",
+                    format!("ambiguous ranks in the type pattern {text}"),
+                    "several ranks are not determined",
+                );
                 return;
             }
             pending = left;
         }
     }
 
-    fn bind_pattern(&mut self, frame: &mut Frame, ty: &TypePat, v: &Val, what: &str) -> Result<(), Pending> {
+    fn bind_pattern(
+        &mut self,
+        frame: &mut Frame,
+        ty: &TypePat,
+        v: &Val,
+        what: &str,
+    ) -> Result<(), Pending> {
         if matches!(v, Val::Bottom) || ty.dims.is_empty() {
             return Ok(());
         }
@@ -50,8 +60,14 @@ impl Spec<'_> {
         for (i, dim) in ty.dims.iter().enumerate() {
             let count = match dim {
                 DimPat::Num(_) | DimPat::Any | DimPat::Name(_) => Some(Sc::int(1)),
-                DimPat::Rank { rank: RankPat::Num(n), .. } => Some(Sc::int(*n)),
-                DimPat::Rank { rank: RankPat::Name(l), .. } => match &frame.env[l.index()] {
+                DimPat::Rank {
+                    rank: RankPat::Num(n),
+                    ..
+                } => Some(Sc::int(*n)),
+                DimPat::Rank {
+                    rank: RankPat::Name(l),
+                    ..
+                } => match &frame.env[l.index()] {
                     Some(Val::Sc(Basic::Int, s)) => Some(s.clone()),
                     _ => None,
                 },
@@ -78,7 +94,9 @@ impl Spec<'_> {
                     DimPat::Plus => 1,
                     _ => 0,
                 };
-                let enough = self.em.bin(BinOp::Ge, Basic::Int, &count, &Sc::int(min.max(0)));
+                let enough = self
+                    .em
+                    .bin(BinOp::Ge, Basic::Int, &count, &Sc::int(min.max(0)));
                 self.require(frame, ty, enough, what, "has too few axes");
                 pieces[i].count = Some(count);
             }
@@ -104,7 +122,9 @@ impl Spec<'_> {
                     let extent = self.vector_element(&shape, &at);
                     self.bind_name(frame, *l, Val::Sc(Basic::Int, extent), what);
                 }
-                DimPat::Rank { rank, shape: name, .. } => {
+                DimPat::Rank {
+                    rank, shape: name, ..
+                } => {
                     if let RankPat::Name(l) = rank {
                         self.bind_name(frame, *l, Val::Sc(Basic::Int, count.clone()), what);
                     }
@@ -130,7 +150,11 @@ impl Spec<'_> {
         let spelled = fun.locals[name.index()].name.clone();
         match (&bound, &value) {
             (Val::Sc(Basic::Int, a), Val::Sc(Basic::Int, b)) => {
-                let agree = Agree { left: a.clone(), right: b.clone(), axis: 0 };
+                let agree = Agree {
+                    left: a.clone(),
+                    right: b.clone(),
+                    axis: 0,
+                };
                 self.require_agreement(&[agree], what, &spelled);
             }
             _ => match (self.elements(&bound), self.elements(&value)) {
@@ -139,18 +163,36 @@ impl Spec<'_> {
                         .into_iter()
                         .zip(b)
                         .enumerate()
-                        .map(|(axis, (left, right))| Agree { left, right, axis: axis as u32 })
+                        .map(|(axis, (left, right))| Agree {
+                            left,
+                            right,
+                            axis: axis as u32,
+                        })
                         .collect();
                     self.require_agreement(&agreements, what, &spelled);
                 }
                 (Some(a), Some(b)) => {
                     let (left, right) = (Sc::int(a.len() as i32), Sc::int(b.len() as i32));
-                    self.require_agreement(&[Agree { left, right, axis: 0 }], what, &format!("rank of {spelled}"));
+                    self.require_agreement(
+                        &[Agree {
+                            left,
+                            right,
+                            axis: 0,
+                        }],
+                        what,
+                        &format!("rank of {spelled}"),
+                    );
                 }
                 _ => {
                     let equal = self.vectors_equal(&bound, &value);
                     let text: Arc<str> = format!("{what} differ in shape (`{spelled}`)").into();
-                    self.emit_check(&equal, Fault::Message { text, operands: Vec::new() });
+                    self.emit_check(
+                        &equal,
+                        Fault::Message {
+                            text,
+                            operands: Vec::new(),
+                        },
+                    );
                 }
             },
         }
@@ -161,7 +203,10 @@ impl Spec<'_> {
             return;
         }
         let fun = self.fun(frame.fun);
-        let text = format!("{what}: the value does not fit the type {} ({how})", self.show_type(fun, ty));
+        let text = format!(
+            "{what}: the value does not fit the type {} ({how})",
+            self.show_type(fun, ty)
+        );
         if holds.as_bool() == Some(false) {
             if self.speculative == 0 {
                 self.error("E0321", text.clone(), "does not fit");
@@ -169,10 +214,15 @@ impl Spec<'_> {
         } else if holds.as_bool() == Some(true) {
             return;
         }
-        self.emit_check(&holds, Fault::Message { text: text.into(), operands: Vec::new() });
+        self.emit_check(
+            &holds,
+            Fault::Message {
+                text: text.into(),
+                operands: Vec::new(),
+            },
+        );
     }
 }
-
 
 fn same_const(a: &Sc, b: &Sc) -> Option<bool> {
     Some(a.as_int()? == b.as_int()?)

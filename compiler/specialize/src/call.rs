@@ -14,14 +14,24 @@ const MAX_INLINE_DEPTH: usize = 24;
 const MAX_STACK: usize = 4000;
 
 impl Spec<'_> {
-    pub fn apply(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
+    pub fn apply(
+        &mut self,
+        id: FunId,
+        families: Vec<Option<Basic>>,
+        args: Vec<Val>,
+        span: Span,
+    ) -> Vec<Val> {
         let fun = self.fun(id);
         let count = self.result_count(fun).unwrap_or(0);
         if args.iter().any(|a| matches!(a, Val::Bottom)) {
             return vec![Val::Bottom; count];
         }
         if self.stack.len() > MAX_STACK {
-            self.error("E0340", format!("`{}` is specialised without end", fun.name), "the recursion never meets the same shapes again");
+            self.error(
+                "E0340",
+                format!("`{}` is specialised without end", fun.name),
+                "the recursion never meets the same shapes again",
+            );
             return vec![Val::Bottom; count];
         }
         match &fun.body {
@@ -43,12 +53,24 @@ impl Spec<'_> {
     }
 
     /// Executes a function's body on abstract values in the function under construction.
-    pub fn elaborate(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
+    pub fn elaborate(
+        &mut self,
+        id: FunId,
+        families: Vec<Option<Basic>>,
+        args: Vec<Val>,
+        span: Span,
+    ) -> Vec<Val> {
         let fun = self.fun(id);
-        let FunBody::Sac { block, returns } = &fun.body else { return Vec::new() };
+        let FunBody::Sac { block, returns } = &fun.body else {
+            return Vec::new();
+        };
         let outer = self.here;
         self.stack.push(Site { fun: id, span });
-        let mut frame = Frame { fun: id, families, env: vec![None; fun.locals.len()] };
+        let mut frame = Frame {
+            fun: id,
+            families,
+            env: vec![None; fun.locals.len()],
+        };
         for (param, arg) in fun.params.iter().zip(&args) {
             frame.env[param.local.index()] = Some(arg.clone());
         }
@@ -78,7 +100,11 @@ impl Spec<'_> {
         self.bind_patterns(&mut frame, &items, &what);
         self.conditions(&mut frame, fun, true);
         for param in fun.params.iter().filter(|p| p.by_ref) {
-            results.push(frame.env[param.local.index()].clone().unwrap_or(Val::Bottom));
+            results.push(
+                frame.env[param.local.index()]
+                    .clone()
+                    .unwrap_or(Val::Bottom),
+            );
         }
         self.stack.pop();
         self.at(outer);
@@ -91,19 +117,47 @@ impl Spec<'_> {
             return;
         }
         for cond in fun.conds.iter().filter(|c| c.after == after) {
-            let Val::Sc(Basic::Bool, holds) = self.expr(frame, &cond.expr) else { continue };
-            let text = self.options.map.snippet(cond.expr.span).split_whitespace().collect::<Vec<_>>().join(" ");
+            let Val::Sc(Basic::Bool, holds) = self.expr(frame, &cond.expr) else {
+                continue;
+            };
+            let text = self
+                .options
+                .map
+                .snippet(cond.expr.span)
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
             let message = format!("condition `{text}` of `{}` does not hold", fun.name);
             if holds.as_bool() == Some(false) && self.speculative == 0 && self.conditional == 0 {
-                self.error("E0324", message.clone(), "the condition fails for this call");
+                self.error(
+                    "E0324",
+                    message.clone(),
+                    "the condition fails for this call",
+                );
             }
-            self.emit_check(&holds, Fault::Message { text: message.into(), operands: Vec::new() });
+            self.emit_check(
+                &holds,
+                Fault::Message {
+                    text: message.into(),
+                    operands: Vec::new(),
+                },
+            );
         }
     }
 
-    fn external(&mut self, id: FunId, external: &External, families: Vec<Option<Basic>>, args: Vec<Val>) -> Vec<Val> {
+    fn external(
+        &mut self,
+        id: FunId,
+        external: &External,
+        families: Vec<Option<Basic>>,
+        args: Vec<Val>,
+    ) -> Vec<Val> {
         let fun = self.fun(id);
-        let frame = Frame { fun: id, families, env: vec![None; fun.locals.len()] };
+        let frame = Frame {
+            fun: id,
+            families,
+            env: vec![None; fun.locals.len()],
+        };
         let mut flat = Vec::with_capacity(args.len());
         for (i, arg) in args.iter().enumerate() {
             let boxed = fun.params.get(i).is_some_and(|p| !p.ty.dims.is_empty());
@@ -111,12 +165,20 @@ impl Spec<'_> {
                 Some(v) => flat.push(v),
                 None => {
                     let shown = self.show_value_type(arg);
-                    self.error("E0341", format!("a value of type {shown} cannot be passed to a foreign function"), "passed here");
+                    self.error(
+                        "E0341",
+                        format!("a value of type {shown} cannot be passed to a foreign function"),
+                        "passed here",
+                    );
                     return vec![Val::Bottom; fun.results.len()];
                 }
             }
         }
-        let mut kinds: Vec<Kind> = fun.results.iter().map(|ty| self.kind_of_type(&frame, ty)).collect();
+        let mut kinds: Vec<Kind> = fun
+            .results
+            .iter()
+            .map(|ty| self.kind_of_type(&frame, ty))
+            .collect();
         kinds.append(&mut self.variadic);
         let mut leaves = Vec::new();
         kinds.iter().for_each(|k| k.leaves(&mut leaves));
@@ -127,7 +189,10 @@ impl Spec<'_> {
             effect: external.effect || fun.variadic_results,
         };
         let mut values = self.em.inst_leaves(op, &leaves).into_iter();
-        kinds.iter().map(|k| self.em.instantiate(k, &mut values)).collect()
+        kinds
+            .iter()
+            .map(|k| self.em.instantiate(k, &mut values))
+            .collect()
     }
 
     /// The machine value for a foreign parameter: scalars by value, arrays and handles by reference.
@@ -146,18 +211,23 @@ impl Spec<'_> {
         match v {
             Val::Sc(Basic::Bool, s) => Some(s.clone()),
             Val::Bottom => None,
-            Val::Arr(Basic::Bool, _) if self.outer_rank(v).is_none() => match self.narrow_outer(v, &[]) {
-                Val::Sc(_, s) => Some(s),
-                _ => None,
-            },
+            Val::Arr(Basic::Bool, _) if self.outer_rank(v).is_none() => {
+                match self.narrow_outer(v, &[]) {
+                    Val::Sc(_, s) => Some(s),
+                    _ => None,
+                }
+            }
             other => {
                 let shown = self.show_value_type(other);
                 let site = self.user_site();
-                let mut diagnostic =
-                    ravel_diagnostics::Diagnostic::error("E0305", format!("{what} must be a scalar bool, found {shown}"))
-                        .at(site, format!("this is {shown}"));
+                let mut diagnostic = ravel_diagnostics::Diagnostic::error(
+                    "E0305",
+                    format!("{what} must be a scalar bool, found {shown}"),
+                )
+                .at(site, format!("this is {shown}"));
                 if shown.starts_with("bool[") {
-                    diagnostic = diagnostic.with_help("use `all(...)` or `any(...)` on arrays of bool");
+                    diagnostic =
+                        diagnostic.with_help("use `all(...)` or `any(...)` on arrays of bool");
                 }
                 self.report(diagnostic);
                 None

@@ -26,25 +26,51 @@ impl Spec<'_> {
                 None => {
                     let same = self.em.bin(BinOp::Eq, Basic::Int, left, right);
                     let (left, right) = (self.em.value(left), self.em.value(right));
-                    self.emit_check(&same, Fault::Shape { left, right, axis: *axis, what: what.into() });
+                    self.emit_check(
+                        &same,
+                        Fault::Shape {
+                            left,
+                            right,
+                            axis: *axis,
+                            what: what.into(),
+                        },
+                    );
                 }
             }
             known.push((x, y));
         }
         if wrong {
             let side = |pick: fn(&(Affine, Affine)) -> &Affine| {
-                let shown: Vec<String> =
-                    known.iter().map(|p| pick(p).as_const().map_or(".".to_string(), |n| n.to_string())).collect();
+                let shown: Vec<String> = known
+                    .iter()
+                    .map(|p| {
+                        pick(p)
+                            .as_const()
+                            .map_or(".".to_string(), |n| n.to_string())
+                    })
+                    .collect();
                 shown.join(",")
             };
             let (a, b) = (side(|p| &p.0), side(|p| &p.1));
             if self.speculative == 0 {
-                self.error("E0312", format!("{what} differ in shape: [{a}] and [{b}]"), format!("`{name}` would be both [{a}] and [{b}]"));
+                self.error(
+                    "E0312",
+                    format!("{what} differ in shape: [{a}] and [{b}]"),
+                    format!("`{name}` would be both [{a}] and [{b}]"),
+                );
             }
             for Agree { left, right, axis } in pairs {
                 let (left, right) = (self.em.value(left), self.em.value(right));
                 let never = Sc::bool(false);
-                self.emit_check(&never, Fault::Shape { left, right, axis: *axis, what: what.into() });
+                self.emit_check(
+                    &never,
+                    Fault::Shape {
+                        left,
+                        right,
+                        axis: *axis,
+                        what: what.into(),
+                    },
+                );
             }
         }
     }
@@ -57,10 +83,16 @@ impl Spec<'_> {
         }
         let bound = self.em.from_form(extent);
         let (i, n) = (self.em.value(index), self.em.value(&bound));
-        let fault = Fault::Index { index: i, extent: n, axis };
+        let fault = Fault::Index {
+            index: i,
+            extent: n,
+            axis,
+        };
         if proven == Some(false) {
             let title = match (index.as_int(), extent.as_const()) {
-                (Some(i), Some(n)) => format!("index {i} is out of range for axis {axis} of extent {n}"),
+                (Some(i), Some(n)) => {
+                    format!("index {i} is out of range for axis {axis} of extent {n}")
+                }
                 _ => format!("the index is out of range for axis {axis}"),
             };
             return self.certain_fault("E0330", title, fault);
@@ -78,7 +110,10 @@ impl Spec<'_> {
             match dim {
                 DimPat::Num(n) => axes.push(Some(*n)),
                 DimPat::Any | DimPat::Name(_) => axes.push(None),
-                DimPat::Rank { rank: RankPat::Num(n), .. } => axes.extend(vec![None; (*n).max(0) as usize]),
+                DimPat::Rank {
+                    rank: RankPat::Num(n),
+                    ..
+                } => axes.extend(vec![None; (*n).max(0) as usize]),
                 DimPat::Star | DimPat::Plus | DimPat::Rank { .. } => return None,
             }
         }
@@ -88,11 +123,20 @@ impl Spec<'_> {
     /// The value seen through a declared type of its own element type: narrowed where the type says more, left as it is where the
     /// type says less.
     pub fn assert_type(&mut self, frame: &Frame, ty: &TypePat, v: Val, what: &str) -> Val {
-        let Some(elem) = self.elem_of(&v) else { return v };
+        let Some(elem) = self.elem_of(&v) else {
+            return v;
+        };
         let want = self.resolve_elem(&frame.families, ty.elem);
         if want != elem {
-            let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
-            self.error("E0301", format!("{what} is declared {wanted} but is {found}"), format!("this is {found}"));
+            let (found, wanted) = (
+                self.show_value_type(&v),
+                self.show_type(self.fun(frame.fun), ty),
+            );
+            self.error(
+                "E0301",
+                format!("{what} is declared {wanted} but is {found}"),
+                format!("this is {found}"),
+            );
             return Val::Bottom;
         }
         self.assert_shape(frame, ty, v, what)
@@ -102,14 +146,28 @@ impl Spec<'_> {
     pub fn assert_shape(&mut self, frame: &Frame, ty: &TypePat, v: Val, what: &str) -> Val {
         let shape = self.outer_shape(&v);
         let Some(axes) = self.fixed_axes(&ty.dims) else {
-            let scalar_forbidden = ty.dims.iter().any(|d| !matches!(d, DimPat::Star | DimPat::Rank { min: 0, .. }));
+            let scalar_forbidden = ty
+                .dims
+                .iter()
+                .any(|d| !matches!(d, DimPat::Star | DimPat::Rank { min: 0, .. }));
             match shape {
-                Some(s) if s.is_empty() && scalar_forbidden => return self.shape_conflict(frame, ty, &v, what),
+                Some(s) if s.is_empty() && scalar_forbidden => {
+                    return self.shape_conflict(frame, ty, &v, what);
+                }
                 None if scalar_forbidden => {
                     let rank = self.rank_of(&v);
                     let positive = self.em.bin(BinOp::Ge, Basic::Int, &rank, &Sc::int(1));
-                    let text = format!("{what} is declared {} but is a scalar", self.show_type(self.fun(frame.fun), ty));
-                    self.emit_check(&positive, Fault::Message { text: text.into(), operands: Vec::new() });
+                    let text = format!(
+                        "{what} is declared {} but is a scalar",
+                        self.show_type(self.fun(frame.fun), ty)
+                    );
+                    self.emit_check(
+                        &positive,
+                        Fault::Message {
+                            text: text.into(),
+                            operands: Vec::new(),
+                        },
+                    );
                 }
                 _ => {}
             }
@@ -117,10 +175,13 @@ impl Spec<'_> {
         };
         if let Some(shape) = &shape {
             let clash = shape.len() != axes.len()
-                || shape.iter().zip(&axes).any(|(have, want)| match (have.as_int(), want) {
-                    (Some(h), Some(w)) => h != *w,
-                    _ => false,
-                });
+                || shape
+                    .iter()
+                    .zip(&axes)
+                    .any(|(have, want)| match (have.as_int(), want) {
+                        (Some(h), Some(w)) => h != *w,
+                        _ => false,
+                    });
             if clash {
                 return self.shape_conflict(frame, ty, &v, what);
             }
@@ -129,13 +190,22 @@ impl Spec<'_> {
     }
 
     fn shape_conflict(&mut self, frame: &Frame, ty: &TypePat, v: &Val, what: &str) -> Val {
-        let (found, wanted) = (self.show_value_type(v), self.show_type(self.fun(frame.fun), ty));
+        let (found, wanted) = (
+            self.show_value_type(v),
+            self.show_type(self.fun(frame.fun), ty),
+        );
         let text = format!("{what} is declared {wanted} but is {found}");
         if self.speculative == 0 {
             self.error("E0322", text, format!("this is {found}"));
             return Val::Bottom;
         }
-        self.emit_check(&Sc::bool(false), Fault::Message { text: text.into(), operands: Vec::new() });
+        self.emit_check(
+            &Sc::bool(false),
+            Fault::Message {
+                text: text.into(),
+                operands: Vec::new(),
+            },
+        );
         // Unreachable code still needs a value of the declared type.
         let kind = self.kind_of_type(frame, ty);
         self.undefined(&kind)
@@ -148,7 +218,9 @@ impl Spec<'_> {
 
     /// A cast: between a user type and its base, or an assertion of shape.
     pub fn cast(&mut self, frame: &Frame, ty: &TypePat, v: Val) -> Val {
-        let Some(elem) = self.elem_of(&v) else { return v };
+        let Some(elem) = self.elem_of(&v) else {
+            return v;
+        };
         let want = self.resolve_elem(&frame.families, ty.elem);
         if elem == want {
             return self.assert_shape(frame, ty, v, "the cast");
@@ -163,7 +235,10 @@ impl Spec<'_> {
                 if let Some(have) = &inner {
                     let tail = have.len().checked_sub(shape.len());
                     let fits = tail.is_some_and(|t| {
-                        have[t..].iter().zip(&shape).all(|(h, s)| h.as_int().is_none_or(|h| h == *s))
+                        have[t..]
+                            .iter()
+                            .zip(&shape)
+                            .all(|(h, s)| h.as_int().is_none_or(|h| h == *s))
                     });
                     if !fits {
                         return self.shape_conflict(frame, ty, &v, "the cast");
@@ -191,7 +266,10 @@ impl Spec<'_> {
                 return self.cast(frame, ty, (**inner).clone());
             }
         }
-        let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
+        let (found, wanted) = (
+            self.show_value_type(&v),
+            self.show_type(self.fun(frame.fun), ty),
+        );
         let help = match (elem, want) {
             (ElemTy::Basic(_), ElemTy::Basic(b)) => conversion(b),
             _ => None,

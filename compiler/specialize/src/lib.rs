@@ -43,7 +43,11 @@ pub enum Entry {
     /// `int main()`.
     Main,
     /// A function with these arguments, as the REPL calls it. With `init_globals` the objects are initialised first.
-    Function { fun: FunId, args: Vec<Kind>, init_globals: bool },
+    Function {
+        fun: FunId,
+        args: Vec<Kind>,
+        init_globals: bool,
+    },
     /// Every root of the program, for `check` of a module: nothing is called.
     Roots,
 }

@@ -12,7 +12,11 @@ const MAX_REAL_TUPLE: usize = 4;
 
 /// Whether a vector of this type and length is held as scalars.
 pub fn is_tuple(basic: Basic, n: usize) -> bool {
-    n <= if matches!(basic, Basic::Int | Basic::Bool) { MAX_TUPLE } else { MAX_REAL_TUPLE }
+    n <= if matches!(basic, Basic::Int | Basic::Bool) {
+        MAX_TUPLE
+    } else {
+        MAX_REAL_TUPLE
+    }
 }
 
 impl Spec<'_> {
@@ -31,7 +35,11 @@ impl Spec<'_> {
             if self.elem_of(v) != first {
                 let (a, b) = (self.show_value_type(&values[0]), self.show_value_type(v));
                 self.at(item.span);
-                self.error("E0303", format!("array literal mixes {a} and {b}"), format!("this is {b}"));
+                self.error(
+                    "E0303",
+                    format!("array literal mixes {a} and {b}"),
+                    format!("this is {b}"),
+                );
                 return Val::Bottom;
             }
         }
@@ -69,7 +77,11 @@ impl Spec<'_> {
                 Val::Struct(s, fields)
             }
             Val::Handle(..) => {
-                self.error("E0304", "values of an external type cannot be elements of an array", "external types are scalar");
+                self.error(
+                    "E0304",
+                    "values of an external type cannot be elements of an array",
+                    "external types are scalar",
+                );
                 Val::Bottom
             }
             Val::Sc(b, _) if values.iter().all(|v| matches!(v, Val::Sc(..))) => {
@@ -81,28 +93,42 @@ impl Spec<'_> {
                         _ => None,
                     })
                     .collect();
-                if is_tuple(basic, scalars.len()) { Val::Tup(basic, scalars) } else { Val::Arr(basic, self.em.vector(basic, &scalars)) }
+                if is_tuple(basic, scalars.len()) {
+                    Val::Tup(basic, scalars)
+                } else {
+                    Val::Arr(basic, self.em.vector(basic, &scalars))
+                }
             }
             _ => self.stack_arrays(values),
         }
     }
 
     fn stack_arrays(&mut self, values: Vec<Val>) -> Val {
-        let Some(ElemTy::Basic(basic)) = self.elem_of(&values[0]) else { return Val::Bottom };
+        let Some(ElemTy::Basic(basic)) = self.elem_of(&values[0]) else {
+            return Val::Bottom;
+        };
         let shapes: Vec<Option<Vec<Sc>>> = values.iter().map(|v| self.outer_shape(v)).collect();
         let known = shapes.iter().flatten().next().cloned();
         for shape in &shapes[1..] {
             if let (Some(a), Some(b)) = (&known, shape) {
                 if a.len() != b.len() {
                     let (x, y) = (a.len(), b.len());
-                    self.error("E0312", format!("the cells of an array literal differ in rank: {x} and {y}"), "cells must have one shape");
+                    self.error(
+                        "E0312",
+                        format!("the cells of an array literal differ in rank: {x} and {y}"),
+                        "cells must have one shape",
+                    );
                     return Val::Bottom;
                 }
                 let pairs: Vec<Agree> = a
                     .iter()
                     .zip(b)
                     .enumerate()
-                    .map(|(axis, (l, r))| Agree { left: l.clone(), right: r.clone(), axis: axis as u32 })
+                    .map(|(axis, (l, r))| Agree {
+                        left: l.clone(),
+                        right: r.clone(),
+                        axis: axis as u32,
+                    })
                     .collect();
                 self.require_agreement(&pairs, "the cells of an array literal", "cell");
             }
@@ -123,7 +149,13 @@ impl Spec<'_> {
             }
             let mut shape = vec![Affine::constant(n)];
             shape.extend(cell.iter().cloned());
-            return Val::Arr(basic, self.em.inst1(Op::Array(scalars), Ty::new(basic.elem(), Shape::Known(shape))));
+            return Val::Arr(
+                basic,
+                self.em.inst1(
+                    Op::Array(scalars),
+                    Ty::new(basic.elem(), Shape::Known(shape)),
+                ),
+            );
         }
         let kind = match &cell {
             Some(c) => ShapeKind::Known(c.iter().cloned().map(Some).collect()),
@@ -135,16 +167,23 @@ impl Spec<'_> {
                 (ShapeKind::Known(e), Val::Arr(_, _)) if self.outer_rank(v).is_none() => {
                     let axes = vec![None; e.len()];
                     let narrowed = self.narrow_outer(v, &axes);
-                    self.em.flatten(&narrowed, &Kind::Arr(basic, kind.clone()), &mut cells);
+                    self.em
+                        .flatten(&narrowed, &Kind::Arr(basic, kind.clone()), &mut cells);
                 }
-                _ => self.em.flatten(v, &Kind::Arr(basic, kind.clone()), &mut cells),
+                _ => self
+                    .em
+                    .flatten(v, &Kind::Arr(basic, kind.clone()), &mut cells),
             }
         }
         let shape = match cell {
             Some(c) => Shape::Known(std::iter::once(Affine::constant(n)).chain(c).collect()),
             None => Shape::Unknown,
         };
-        Val::Arr(basic, self.em.inst1(Op::Array(cells), Ty::new(basic.elem(), shape)))
+        Val::Arr(
+            basic,
+            self.em
+                .inst1(Op::Array(cells), Ty::new(basic.elem(), shape)),
+        )
     }
 
     /// One constant for cells that are all constants.
@@ -164,7 +203,10 @@ impl Spec<'_> {
                     let n = constants.len() as i32;
                     (constants, vec![n])
                 }
-                Val::Arr(_, v) => (self.em.const_data(*v)?.values.clone(), self.em.func.ty(*v).shape.constants()?),
+                Val::Arr(_, v) => (
+                    self.em.const_data(*v)?.values.clone(),
+                    self.em.func.ty(*v).shape.constants()?,
+                ),
                 _ => return None,
             };
             if *shape.get_or_insert_with(|| cell.clone()) != cell {
@@ -174,12 +216,20 @@ impl Spec<'_> {
         }
         let mut full = vec![values.len() as i32];
         full.extend(shape?);
-        Some(Val::Arr(basic, self.em.const_array(basic.elem(), &full, all)))
+        Some(Val::Arr(
+            basic,
+            self.em.const_array(basic.elem(), &full, all),
+        ))
     }
 
     /// `[]`, `[:T]`: the empty array of shape `0 ++ cell`.
     pub fn empty_array(&mut self, frame: &Frame, elem: ElemTy, cell: &[i32]) -> Val {
-        let shape = ShapeKind::Known(std::iter::once(0).chain(cell.iter().copied()).map(|n| Some(Affine::constant(n))).collect());
+        let shape = ShapeKind::Known(
+            std::iter::once(0)
+                .chain(cell.iter().copied())
+                .map(|n| Some(Affine::constant(n)))
+                .collect(),
+        );
         let elem = self.resolve_elem(&frame.families, elem);
         if let (ElemTy::Basic(b), []) = (elem, cell) {
             return Val::Tup(b, Vec::new());
@@ -196,7 +246,10 @@ impl Spec<'_> {
             Kind::Sc(b, _) => Val::Sc(*b, zero(*b)),
             Kind::Tup(b, ks) => Val::Tup(*b, vec![zero(*b); ks.len()]),
             Kind::Arr(b, ShapeKind::Known(extents)) => {
-                let extents: Vec<Affine> = extents.iter().map(|e| e.clone().unwrap_or(Affine::constant(0))).collect();
+                let extents: Vec<Affine> = extents
+                    .iter()
+                    .map(|e| e.clone().unwrap_or(Affine::constant(0)))
+                    .collect();
                 self.zero_array(*b, &extents)
             }
             Kind::Arr(b, ShapeKind::Unknown) => {
@@ -205,13 +258,20 @@ impl Spec<'_> {
             }
             Kind::Handle(u) => {
                 let v = self.em.inst1(
-                    Op::Native { symbol: "ravel_null_handle".into(), args: Vec::new(), fixed: 0, effect: false },
+                    Op::Native {
+                        symbol: "ravel_null_handle".into(),
+                        args: Vec::new(),
+                        fixed: 0,
+                        effect: false,
+                    },
                     Self::handle_type(),
                 );
                 Val::Handle(*u, v)
             }
             Kind::Wrapped(u, k) => Val::Wrapped(*u, Box::new(self.zero_of_kind(k))),
-            Kind::Struct(s, ks) => Val::Struct(*s, ks.iter().map(|k| self.zero_of_kind(k)).collect()),
+            Kind::Struct(s, ks) => {
+                Val::Struct(*s, ks.iter().map(|k| self.zero_of_kind(k)).collect())
+            }
         }
     }
 
@@ -228,8 +288,16 @@ impl Spec<'_> {
         }
         let frame: Vec<Sc> = extents.iter().map(|e| self.em.from_form(e)).collect();
         let frame = self.em.values(&frame);
-        let ops = vec![WithOp::Genarray { frame: WirFrame::Known(frame), cell: Some(Vec::new()), default: None }];
-        let with = With { parts: Vec::new(), ops, ordered: false };
+        let ops = vec![WithOp::Genarray {
+            frame: WirFrame::Known(frame),
+            cell: Some(Vec::new()),
+            default: None,
+        }];
+        let with = With {
+            parts: Vec::new(),
+            ops,
+            ordered: false,
+        };
         let ty = Ty::new(basic.elem(), Shape::Known(extents.to_vec()));
         Val::Arr(basic, self.em.inst1(Op::With(with), ty))
     }

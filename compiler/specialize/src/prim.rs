@@ -5,7 +5,10 @@ use crate::literal::zero;
 use crate::spec::Spec;
 use crate::value::{Kind, Sc, ShapeKind, Val};
 use ravel_core::ir::UserTypeKind;
-use ravel_types::{Affine, Basic, BinOp, Elem, EvalFault, Prim, Ranks, Scalar, Shape, Ty, UnOp, eval_bin, eval_convert, eval_un};
+use ravel_types::{
+    Affine, Basic, BinOp, Elem, EvalFault, Prim, Ranks, Scalar, Shape, Ty, UnOp, eval_bin,
+    eval_convert, eval_un,
+};
 use ravel_wir::{Fault, Op, Value};
 
 /// An index or shape vector.
@@ -21,7 +24,15 @@ impl Spec<'_> {
             return Val::Bottom;
         }
         if args.len() != prim.arity() {
-            self.error("E0309", format!("a primitive with {} arguments is given {}", prim.arity(), args.len()), "called here");
+            self.error(
+                "E0309",
+                format!(
+                    "a primitive with {} arguments is given {}",
+                    prim.arity(),
+                    args.len()
+                ),
+                "called here",
+            );
             return Val::Bottom;
         }
         match prim {
@@ -53,9 +64,13 @@ impl Spec<'_> {
             Prim::Take | Prim::Drop => self.take_drop(prim == Prim::Take, &args[0], &args[1]),
             Prim::All => {
                 let n = self.vector_length(&args[0]);
-                let all = self.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
-                    spec.vector_element(&args[0], i)
-                });
+                let all = self.fold_vector(
+                    BinOp::And,
+                    Scalar::Bool(true),
+                    Basic::Bool,
+                    &n,
+                    |spec, i| spec.vector_element(&args[0], i),
+                );
                 Val::Sc(Basic::Bool, all)
             }
             Prim::Mask => self.mask(&args[0], &args[1], &args[2]),
@@ -74,7 +89,11 @@ impl Spec<'_> {
             },
             other => {
                 let shown = self.show_value_type(other);
-                self.error("E0307", format!("this primitive takes a scalar, found {shown}"), format!("an argument is {shown}"));
+                self.error(
+                    "E0307",
+                    format!("this primitive takes a scalar, found {shown}"),
+                    format!("an argument is {shown}"),
+                );
                 None
             }
         }
@@ -82,7 +101,11 @@ impl Spec<'_> {
 
     fn defined(&mut self, basic: Basic, test: Result<Scalar, EvalFault>, op: &str) -> bool {
         if test == Err(EvalFault::Undefined) {
-            self.error("E0307", format!("`{op}` is not defined on {basic}"), format!("the arguments are {basic}"));
+            self.error(
+                "E0307",
+                format!("`{op}` is not defined on {basic}"),
+                format!("the arguments are {basic}"),
+            );
             return false;
         }
         true
@@ -111,37 +134,66 @@ impl Spec<'_> {
                 }
             }
         }
-        let result = if op.is_comparison() { Basic::Bool } else { basic };
+        let result = if op.is_comparison() {
+            Basic::Bool
+        } else {
+            basic
+        };
         Some((result, self.em.bin(op, basic, a, b)))
     }
 
     fn prim_bin(&mut self, op: BinOp, ranks: Ranks, args: &[Val]) -> Val {
         let (a, b) = (&args[0], &args[1]);
-        let (Some(x), Some(y)) = (self.elem_of(a), self.elem_of(b)) else { return Val::Bottom };
+        let (Some(x), Some(y)) = (self.elem_of(a), self.elem_of(b)) else {
+            return Val::Bottom;
+        };
         if x != y {
             let (p, q) = (self.show_value_type(a), self.show_value_type(b));
-            self.error("E0307", format!("`{op}` takes two arguments of one type, found {p} and {q}"), "types differ");
+            self.error(
+                "E0307",
+                format!("`{op}` takes two arguments of one type, found {p} and {q}"),
+                "types differ",
+            );
             return Val::Bottom;
         }
         if ranks == Ranks::SxS {
-            let (Some((basic, x)), Some((_, y))) = (self.scalar_arg(a), self.scalar_arg(b)) else { return Val::Bottom };
-            return self.scalar_bin(op, basic, &x, &y).map_or(Val::Bottom, |(b, s)| Val::Sc(b, s));
+            let (Some((basic, x)), Some((_, y))) = (self.scalar_arg(a), self.scalar_arg(b)) else {
+                return Val::Bottom;
+            };
+            return self
+                .scalar_bin(op, basic, &x, &y)
+                .map_or(Val::Bottom, |(b, s)| Val::Sc(b, s));
         }
-        let ravel_core::ir::ElemTy::Basic(basic) = x else { return Val::Bottom };
+        let ravel_core::ir::ElemTy::Basic(basic) = x else {
+            return Val::Bottom;
+        };
         let n = match ranks {
             Ranks::SxV => self.vector_length(b),
             Ranks::VxS => self.vector_length(a),
             _ => {
                 let (left, right) = (self.vector_length(a), self.vector_length(b));
-                self.require_agreement(&[Agree { left: left.clone(), right, axis: 0 }], "arguments of a vector primitive", "length");
+                self.require_agreement(
+                    &[Agree {
+                        left: left.clone(),
+                        right,
+                        axis: 0,
+                    }],
+                    "arguments of a vector primitive",
+                    "length",
+                );
                 left
             }
         };
-        let result = if op.is_comparison() { Basic::Bool } else { basic };
+        let result = if op.is_comparison() {
+            Basic::Bool
+        } else {
+            basic
+        };
         self.make_vector(result, &n, |spec, i| {
             let x = spec.scalar_or_element(a, i);
             let y = spec.scalar_or_element(b, i);
-            spec.scalar_bin(op, basic, &x, &y).map_or(zero(result), |(_, s)| s)
+            spec.scalar_bin(op, basic, &x, &y)
+                .map_or(zero(result), |(_, s)| s)
         })
     }
 
@@ -157,7 +209,11 @@ impl Spec<'_> {
         if !self.defined(basic, eval_un(op, one), op.name()) {
             return None;
         }
-        let result = if op.is_predicate() { Basic::Bool } else { basic };
+        let result = if op.is_predicate() {
+            Basic::Bool
+        } else {
+            basic
+        };
         if let Sc::Const(c) = s
             && let Ok(v) = eval_un(op, *c)
         {
@@ -171,20 +227,34 @@ impl Spec<'_> {
             return self.scalar_bin(BinOp::Div, basic, &one, s);
         }
         let v = self.em.value(s);
-        Some((result, Sc::Val(self.em.inst1(Op::Un(op, v), Ty::scalar(result.elem())))))
+        Some((
+            result,
+            Sc::Val(self.em.inst1(Op::Un(op, v), Ty::scalar(result.elem()))),
+        ))
     }
 
     fn prim_un(&mut self, op: UnOp, ranks: Ranks, a: &Val) -> Val {
         if ranks == Ranks::S {
-            let Some((basic, s)) = self.scalar_arg(a) else { return Val::Bottom };
-            return self.scalar_un(op, basic, &s).map_or(Val::Bottom, |(b, s)| Val::Sc(b, s));
+            let Some((basic, s)) = self.scalar_arg(a) else {
+                return Val::Bottom;
+            };
+            return self
+                .scalar_un(op, basic, &s)
+                .map_or(Val::Bottom, |(b, s)| Val::Sc(b, s));
         }
-        let (Val::Tup(basic, _) | Val::Arr(basic, _)) = a else { return Val::Bottom };
-        let result = if op.is_predicate() { Basic::Bool } else { *basic };
+        let (Val::Tup(basic, _) | Val::Arr(basic, _)) = a else {
+            return Val::Bottom;
+        };
+        let result = if op.is_predicate() {
+            Basic::Bool
+        } else {
+            *basic
+        };
         let n = self.vector_length(a);
         self.make_vector(result, &n, |spec, i| {
             let x = spec.vector_element(a, i);
-            spec.scalar_un(op, *basic, &x).map_or(zero(result), |(_, s)| s)
+            spec.scalar_un(op, *basic, &x)
+                .map_or(zero(result), |(_, s)| s)
         })
     }
 
@@ -209,7 +279,10 @@ impl Spec<'_> {
             None if a == b => a.clone(),
             None => {
                 let (cond, then, els) = (self.em.value(cond), self.em.value(a), self.em.value(b));
-                Sc::Val(self.em.inst1(Op::Select { cond, then, els }, Ty::scalar(basic.elem())))
+                Sc::Val(
+                    self.em
+                        .inst1(Op::Select { cond, then, els }, Ty::scalar(basic.elem())),
+                )
             }
         }
     }
@@ -217,7 +290,9 @@ impl Spec<'_> {
     /// An index or shape vector; reports anything that is not an int vector.
     pub fn index_vector(&mut self, v: &Val) -> Option<IndexVector> {
         let v = match v {
-            Val::Arr(Basic::Int, _) if self.outer_rank(v).is_none() => self.narrow_outer(v, &[None]),
+            Val::Arr(Basic::Int, _) if self.outer_rank(v).is_none() => {
+                self.narrow_outer(v, &[None])
+            }
             other => other.clone(),
         };
         let rank = self.outer_rank(&v);
@@ -231,7 +306,11 @@ impl Spec<'_> {
             }),
             other => {
                 let shown = self.show_value_type(other);
-                self.error("E0331", format!("an index or shape must be an int vector, found {shown}"), format!("this is {shown}"));
+                self.error(
+                    "E0331",
+                    format!("an index or shape must be an int vector, found {shown}"),
+                    format!("this is {shown}"),
+                );
                 None
             }
         }
@@ -247,7 +326,12 @@ impl Spec<'_> {
     /// The element or cell at an index vector. With `full` the index has as many components as there are axes.
     pub fn select(&mut self, iv: &IndexVector, a: &Val, full: bool) -> Val {
         match a {
-            Val::Wrapped(u, inner) if matches!(self.program.user_types[u.index()].kind, UserTypeKind::Typedef { .. }) => {
+            Val::Wrapped(u, inner)
+                if matches!(
+                    self.program.user_types[u.index()].kind,
+                    UserTypeKind::Typedef { .. }
+                ) =>
+            {
                 if !self.index_fits(iv, a, full) {
                     return Val::Bottom;
                 }
@@ -261,7 +345,11 @@ impl Spec<'_> {
                     return Val::Bottom;
                 }
                 let fields: Vec<Val> = fields.iter().map(|f| self.select(iv, f, false)).collect();
-                if fields.iter().any(|f| matches!(f, Val::Bottom)) { Val::Bottom } else { Val::Struct(*s, fields) }
+                if fields.iter().any(|f| matches!(f, Val::Bottom)) {
+                    Val::Bottom
+                } else {
+                    Val::Struct(*s, fields)
+                }
             }
             Val::Sc(..) | Val::Tup(..) | Val::Arr(..) => {
                 if !self.index_fits(iv, a, full) {
@@ -276,7 +364,11 @@ impl Spec<'_> {
                 IndexVector::Scalars(s) if s.is_empty() => other.clone(),
                 _ => {
                     let shown = self.show_value_type(other);
-                    self.error("E0332", format!("{shown} has no axes to select on"), "selected here");
+                    self.error(
+                        "E0332",
+                        format!("{shown} has no axes to select on"),
+                        "selected here",
+                    );
                     Val::Bottom
                 }
             },
@@ -285,12 +377,22 @@ impl Spec<'_> {
 
     /// Reports an index that is too long (or, with `full`, too short) for the rank.
     fn index_fits(&mut self, iv: &IndexVector, a: &Val, full: bool) -> bool {
-        let (IndexVector::Scalars(index), Some(rank)) = (iv, self.outer_rank(a)) else { return true };
+        let (IndexVector::Scalars(index), Some(rank)) = (iv, self.outer_rank(a)) else {
+            return true;
+        };
         let (n, shown) = (index.len(), self.show_value_type(a));
         if n > rank || (full && n < rank) {
             if self.speculative == 0 {
-                let how = if n > rank { "has more components than" } else { "does not cover" };
-                self.error("E0332", format!("an index of length {n} {how} the axes of {shown}"), format!("selecting from {shown}"));
+                let how = if n > rank {
+                    "has more components than"
+                } else {
+                    "does not cover"
+                };
+                self.error(
+                    "E0332",
+                    format!("an index of length {n} {how} the axes of {shown}"),
+                    format!("selecting from {shown}"),
+                );
             }
             return false;
         }
@@ -313,7 +415,13 @@ impl Spec<'_> {
                     None => {
                         let array = self.em.vector(*basic, scalars);
                         let index = self.em.values(index);
-                        Val::Sc(*basic, Sc::Val(self.em.inst1(Op::Sel { array, index }, Ty::scalar(basic.elem()))))
+                        Val::Sc(
+                            *basic,
+                            Sc::Val(
+                                self.em
+                                    .inst1(Op::Sel { array, index }, Ty::scalar(basic.elem())),
+                            ),
+                        )
                     }
                 }
             }
@@ -330,8 +438,18 @@ impl Spec<'_> {
                 let values = self.em.values(index);
                 let ty = ravel_wir::cell_type(self.em.func.ty(*array), index.len());
                 let scalar = ty.is_scalar();
-                let v = self.em.inst1(Op::Sel { array: *array, index: values }, ty);
-                if scalar { Val::Sc(*basic, Sc::Val(v)) } else { Val::Arr(*basic, v) }
+                let v = self.em.inst1(
+                    Op::Sel {
+                        array: *array,
+                        index: values,
+                    },
+                    ty,
+                );
+                if scalar {
+                    Val::Sc(*basic, Sc::Val(v))
+                } else {
+                    Val::Arr(*basic, v)
+                }
             }
             other => other.clone(),
         }
@@ -355,20 +473,31 @@ impl Spec<'_> {
 
     fn select_dyn(&mut self, iv: &IndexVector, a: &Val, full: bool) -> Val {
         let index = self.dyn_vector(iv);
-        let (Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _)) = a else { return Val::Bottom };
-        let Some(array) = self.em.boxed(a) else { return Val::Bottom };
+        let (Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _)) = a else {
+            return Val::Bottom;
+        };
+        let Some(array) = self.em.boxed(a) else {
+            return Val::Bottom;
+        };
         let op = Op::SelDyn { array, index };
         if full {
             return Val::Sc(*basic, Sc::Val(self.em.inst1(op, Ty::scalar(basic.elem()))));
         }
-        Val::Arr(*basic, self.em.inst1(op, Ty::new(basic.elem(), Shape::Unknown)))
+        Val::Arr(
+            *basic,
+            self.em.inst1(op, Ty::new(basic.elem(), Shape::Unknown)),
+        )
     }
 
     /// `a` with the element or cell at an index vector replaced.
     pub fn update(&mut self, a: &Val, iv: &IndexVector, cell: &Val) -> Val {
         if self.elem_of(a) != self.elem_of(cell) {
             let (x, y) = (self.show_value_type(a), self.show_value_type(cell));
-            self.error("E0301", format!("elements of {x} cannot be replaced by {y}"), format!("the new value is {y}"));
+            self.error(
+                "E0301",
+                format!("elements of {x} cannot be replaced by {y}"),
+                format!("the new value is {y}"),
+            );
             return Val::Bottom;
         }
         if !self.index_fits(iv, a, false) {
@@ -380,8 +509,16 @@ impl Spec<'_> {
                 v => Val::Wrapped(*u, Box::new(v)),
             },
             (Val::Struct(s, fields), Val::Struct(_, cells)) => {
-                let fields: Vec<Val> = fields.iter().zip(cells).map(|(f, c)| self.update(f, iv, c)).collect();
-                if fields.iter().any(|f| matches!(f, Val::Bottom)) { Val::Bottom } else { Val::Struct(*s, fields) }
+                let fields: Vec<Val> = fields
+                    .iter()
+                    .zip(cells)
+                    .map(|(f, c)| self.update(f, iv, c))
+                    .collect();
+                if fields.iter().any(|f| matches!(f, Val::Bottom)) {
+                    Val::Bottom
+                } else {
+                    Val::Struct(*s, fields)
+                }
             }
             (Val::Sc(..) | Val::Tup(..) | Val::Arr(..), _) => self.update_basic(a, iv, cell),
             _ => cell.clone(),
@@ -392,7 +529,9 @@ impl Spec<'_> {
         let extents = self.outer_shape(a);
         let (Some(extents), IndexVector::Scalars(index)) = (extents, iv) else {
             let index = self.dyn_vector(iv);
-            let (Some(array), Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _)) = (self.em.boxed(a), a) else {
+            let (Some(array), Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _)) =
+                (self.em.boxed(a), a)
+            else {
                 return Val::Bottom;
             };
             let value = match cell {
@@ -403,26 +542,43 @@ impl Spec<'_> {
                 },
             };
             let ty = self.em.func.ty(array).clone();
-            return Val::Arr(*basic, self.em.inst1(Op::UpdateDyn { array, index, value }, ty));
+            return Val::Arr(
+                *basic,
+                self.em.inst1(
+                    Op::UpdateDyn {
+                        array,
+                        index,
+                        value,
+                    },
+                    ty,
+                ),
+            );
         };
         for (axis, (i, n)) in index.iter().zip(&extents).enumerate() {
             let n = self.em.form(n);
             self.require_index(i, &n, axis as u32);
         }
-        let Some(cell) = self.fit_cell(&extents[index.len()..], cell, "the replaced cell and its new value") else {
+        let Some(cell) = self.fit_cell(
+            &extents[index.len()..],
+            cell,
+            "the replaced cell and its new value",
+        ) else {
             return Val::Bottom;
         };
         if index.is_empty() {
             return cell;
         }
-        if let (Val::Tup(basic, scalars), Some(i), Val::Sc(_, new)) = (a, index[0].as_int(), &cell) {
+        if let (Val::Tup(basic, scalars), Some(i), Val::Sc(_, new)) = (a, index[0].as_int(), &cell)
+        {
             let mut scalars = scalars.clone();
             if let Some(slot) = usize::try_from(i).ok().and_then(|i| scalars.get_mut(i)) {
                 *slot = new.clone();
             }
             return Val::Tup(*basic, scalars);
         }
-        let (Some(array), Val::Tup(basic, _) | Val::Arr(basic, _)) = (self.em.boxed(a), a) else { return Val::Bottom };
+        let (Some(array), Val::Tup(basic, _) | Val::Arr(basic, _)) = (self.em.boxed(a), a) else {
+            return Val::Bottom;
+        };
         let index = self.em.values(index);
         let value = match &cell {
             Val::Sc(_, s) => self.em.value(s),
@@ -432,7 +588,17 @@ impl Spec<'_> {
             },
         };
         let ty = self.em.func.ty(array).clone();
-        Val::Arr(*basic, self.em.inst1(Op::Update { array, index, value }, ty))
+        Val::Arr(
+            *basic,
+            self.em.inst1(
+                Op::Update {
+                    array,
+                    index,
+                    value,
+                },
+                ty,
+            ),
+        )
     }
 
     /// A value of the given outer shape; checks what is not known.
@@ -449,7 +615,11 @@ impl Spec<'_> {
             let found = self.show_value_type(&cell);
             let (m, n) = (extents.len(), shape.len());
             if self.speculative == 0 {
-                self.error("E0312", format!("{what} differ in rank: {m} and {n}"), format!("this is {found}"));
+                self.error(
+                    "E0312",
+                    format!("{what} differ in rank: {m} and {n}"),
+                    format!("this is {found}"),
+                );
             }
             return None;
         }
@@ -457,7 +627,11 @@ impl Spec<'_> {
             .iter()
             .zip(shape)
             .enumerate()
-            .map(|(axis, (left, right))| Agree { left: left.clone(), right, axis: axis as u32 })
+            .map(|(axis, (left, right))| Agree {
+                left: left.clone(),
+                right,
+                axis: axis as u32,
+            })
             .collect();
         self.require_agreement(&pairs, what, "cell");
         Some(cell)
@@ -470,28 +644,45 @@ impl Spec<'_> {
                     UserTypeKind::Typedef { shape, .. } => shape.clone(),
                     _ => return a.clone(),
                 };
-                let IndexVector::Scalars(s) = shape else { return a.clone() };
-                let full = s.iter().cloned().chain(tail.into_iter().map(Sc::int)).collect();
+                let IndexVector::Scalars(s) = shape else {
+                    return a.clone();
+                };
+                let full = s
+                    .iter()
+                    .cloned()
+                    .chain(tail.into_iter().map(Sc::int))
+                    .collect();
                 match self.reshape(&IndexVector::Scalars(full), inner) {
                     Val::Bottom => Val::Bottom,
                     v => Val::Wrapped(*u, Box::new(v)),
                 }
             }
             Val::Struct(s, fields) => {
-                let defs: Vec<Vec<i32>> =
-                    self.program.structs[s.index()].fields.iter().map(|f| f.shape.clone()).collect();
-                let IndexVector::Scalars(shape) = shape else { return a.clone() };
+                let defs: Vec<Vec<i32>> = self.program.structs[s.index()]
+                    .fields
+                    .iter()
+                    .map(|f| f.shape.clone())
+                    .collect();
+                let IndexVector::Scalars(shape) = shape else {
+                    return a.clone();
+                };
                 let fields = fields
                     .iter()
                     .zip(defs)
                     .map(|(f, tail)| {
-                        let full = shape.iter().cloned().chain(tail.into_iter().map(Sc::int)).collect();
+                        let full = shape
+                            .iter()
+                            .cloned()
+                            .chain(tail.into_iter().map(Sc::int))
+                            .collect();
                         self.reshape(&IndexVector::Scalars(full), f)
                     })
                     .collect();
                 Val::Struct(*s, fields)
             }
-            Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _) => self.reshape_basic(*basic, shape, a),
+            Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _) => {
+                self.reshape_basic(*basic, shape, a)
+            }
             other => other.clone(),
         }
     }
@@ -499,26 +690,52 @@ impl Spec<'_> {
     fn reshape_basic(&mut self, basic: Basic, shape: &IndexVector, a: &Val) -> Val {
         let IndexVector::Scalars(new) = shape else {
             let vector = self.dyn_vector(shape);
-            let Some(array) = self.em.boxed(a) else { return Val::Bottom };
-            return Val::Arr(basic, self.em.inst1(Op::ReshapeDyn { array, shape: vector }, Ty::new(basic.elem(), Shape::Unknown)));
+            let Some(array) = self.em.boxed(a) else {
+                return Val::Bottom;
+            };
+            return Val::Arr(
+                basic,
+                self.em.inst1(
+                    Op::ReshapeDyn {
+                        array,
+                        shape: vector,
+                    },
+                    Ty::new(basic.elem(), Shape::Unknown),
+                ),
+            );
         };
         for (axis, n) in new.iter().enumerate() {
             if self.em.range(n).0 < 0 {
                 let ok = self.em.bin(BinOp::Ge, Basic::Int, n, &Sc::int(0));
                 let operand = self.em.value(n);
                 if ok.as_bool() == Some(false) {
-                    self.error("E0334", format!("axis {axis} of a shape is negative"), "shapes have extents of at least 0");
+                    self.error(
+                        "E0334",
+                        format!("axis {axis} of a shape is negative"),
+                        "shapes have extents of at least 0",
+                    );
                 }
-                self.emit_check(&ok, Fault::Message { text: "a shape has a negative extent".into(), operands: vec![operand] });
+                self.emit_check(
+                    &ok,
+                    Fault::Message {
+                        text: "a shape has a negative extent".into(),
+                        operands: vec![operand],
+                    },
+                );
             }
         }
         let forms: Vec<Affine> = new.iter().map(|n| self.em.form(n)).collect();
         let Some(old) = self.outer_shape(a) else {
             let vector = self.dyn_vector(shape);
-            let Some(array) = self.em.boxed(a) else { return Val::Bottom };
+            let Some(array) = self.em.boxed(a) else {
+                return Val::Bottom;
+            };
             let ty = Ty::new(basic.elem(), Shape::Known(forms));
             let scalar = ty.is_scalar();
-            let op = Op::ReshapeDyn { array, shape: vector };
+            let op = Op::ReshapeDyn {
+                array,
+                shape: vector,
+            };
             if scalar {
                 let v = self.em.inst1(op, Ty::new(basic.elem(), Shape::Unknown));
                 return self.narrow_outer(&Val::Arr(basic, v), &[]);
@@ -530,10 +747,17 @@ impl Spec<'_> {
         }
         self.require_counts(new, &old);
         if let Val::Arr(_, v) = a
-            && let (Some(data), Some(shape)) = (self.em.const_data(*v).cloned(), Shape::Known(forms.clone()).constants())
+            && let (Some(data), Some(shape)) = (
+                self.em.const_data(*v).cloned(),
+                Shape::Known(forms.clone()).constants(),
+            )
             && !shape.is_empty()
         {
-            return Val::Arr(basic, self.em.const_array(basic.elem(), &shape, data.values.clone()));
+            return Val::Arr(
+                basic,
+                self.em
+                    .const_array(basic.elem(), &shape, data.values.clone()),
+            );
         }
         if new.is_empty() {
             let index = vec![Sc::int(0); old.len()];
@@ -550,17 +774,44 @@ impl Spec<'_> {
             },
         };
         let shape = self.em.values(new);
-        Val::Arr(basic, self.em.inst1(Op::Reshape { array, shape }, Ty::new(basic.elem(), Shape::Known(forms))))
+        Val::Arr(
+            basic,
+            self.em.inst1(
+                Op::Reshape { array, shape },
+                Ty::new(basic.elem(), Shape::Known(forms)),
+            ),
+        )
     }
 
     /// Checks that two shapes have equally many elements.
     fn require_counts(&mut self, new: &[Sc], old: &[Sc]) {
-        let constants = |s: &[Sc]| s.iter().map(|s| s.as_int().map(i64::from)).product::<Option<i64>>();
+        let constants = |s: &[Sc]| {
+            s.iter()
+                .map(|s| s.as_int().map(i64::from))
+                .product::<Option<i64>>()
+        };
         if let (Some(n), Some(o)) = (constants(new), constants(old)) {
             if n != o {
-                let show = |s: &[Sc]| s.iter().filter_map(Sc::as_int).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
-                let text = format!("an array of {o} elements (shape [{}]) cannot be reshaped to [{}], which has {n}", show(old), show(new));
-                self.certain_fault("E0335", text.clone(), Fault::Message { text: text.into(), operands: Vec::new() });
+                let show = |s: &[Sc]| {
+                    s.iter()
+                        .filter_map(Sc::as_int)
+                        .map(|n| n.to_string())
+                        .collect::<Vec<_>>()
+                        .join(",")
+                };
+                let text = format!(
+                    "an array of {o} elements (shape [{}]) cannot be reshaped to [{}], which has {n}",
+                    show(old),
+                    show(new)
+                );
+                self.certain_fault(
+                    "E0335",
+                    text.clone(),
+                    Fault::Message {
+                        text: text.into(),
+                        operands: Vec::new(),
+                    },
+                );
             }
             return;
         }
@@ -593,7 +844,11 @@ impl Spec<'_> {
         }
         let (Some(ravel_core::ir::ElemTy::Basic(basic)), true) = (x, x == y) else {
             let (p, q) = (self.show_value_type(a), self.show_value_type(b));
-            self.error("E0307", format!("vectors of different types: {p} and {q}"), "types differ");
+            self.error(
+                "E0307",
+                format!("vectors of different types: {p} and {q}"),
+                "types differ",
+            );
             return Val::Bottom;
         };
         let (n, m) = (self.vector_length(a), self.vector_length(b));
@@ -608,25 +863,40 @@ impl Spec<'_> {
     }
 
     fn take_drop(&mut self, take: bool, n: &Val, v: &Val) -> Val {
-        let Some((Basic::Int, n)) = self.scalar_arg(n) else { return Val::Bottom };
+        let Some((Basic::Int, n)) = self.scalar_arg(n) else {
+            return Val::Bottom;
+        };
         let len = self.vector_length(v);
         let positive = self.em.bin(BinOp::Ge, Basic::Int, &n, &Sc::int(0));
         let (zero, minus) = (Sc::int(0), self.em.sub(&Sc::int(0), &n));
         let from_end = self.em.add(&len, &n);
         let rest = self.em.sub(&len, &n);
         let (from, count) = if take {
-            (self.choose_scalar(&positive, Basic::Int, &zero, &from_end), self.choose_scalar(&positive, Basic::Int, &n, &minus))
+            (
+                self.choose_scalar(&positive, Basic::Int, &zero, &from_end),
+                self.choose_scalar(&positive, Basic::Int, &n, &minus),
+            )
         } else {
-            (self.choose_scalar(&positive, Basic::Int, &n, &zero), self.choose_scalar(&positive, Basic::Int, &rest, &from_end))
+            (
+                self.choose_scalar(&positive, Basic::Int, &n, &zero),
+                self.choose_scalar(&positive, Basic::Int, &rest, &from_end),
+            )
         };
         let low = self.em.bin(BinOp::Ge, Basic::Int, &count, &Sc::int(0));
         let high = self.em.bin(BinOp::Le, Basic::Int, &count, &len);
         let both = self.em.and(&low, &high);
         let what = if take { "take" } else { "drop" };
         let operands = vec![self.em.value(&n), self.em.value(&len)];
-        let fault = Fault::Message { text: format!("{what} of more elements than there are (wanted, present)").into(), operands };
+        let fault = Fault::Message {
+            text: format!("{what} of more elements than there are (wanted, present)").into(),
+            operands,
+        };
         if both.as_bool() == Some(false) {
-            self.certain_fault("E0336", format!("{what} of more elements than there are"), fault);
+            self.certain_fault(
+                "E0336",
+                format!("{what} of more elements than there are"),
+                fault,
+            );
             return Val::Bottom;
         }
         self.emit_check(&both, fault);
@@ -634,7 +904,9 @@ impl Spec<'_> {
     }
 
     fn mask(&mut self, p: &Val, a: &Val, b: &Val) -> Val {
-        let (Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _)) = a else { return Val::Bottom };
+        let (Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _)) = a else {
+            return Val::Bottom;
+        };
         let basic = *basic;
         if let (Val::Sc(_, c), Val::Sc(_, x), Val::Sc(_, y)) = (p, a, b) {
             return Val::Sc(basic, self.choose_scalar(c, basic, x, y));
@@ -652,23 +924,36 @@ impl Spec<'_> {
         match v {
             Val::Sc(b, s) if prim != Prim::HideDim => {
                 let v = self.em.value(&s);
-                Val::Sc(b, Sc::Val(self.em.inst1(Op::Opaque(v), Ty::scalar(b.elem()))))
+                Val::Sc(
+                    b,
+                    Sc::Val(self.em.inst1(Op::Opaque(v), Ty::scalar(b.elem()))),
+                )
             }
             Val::Sc(..) | Val::Tup(..) | Val::Arr(..) => {
-                let (Some(ravel_core::ir::ElemTy::Basic(basic)), Some(array)) = (self.elem_of(&v), self.em.boxed(&v)) else {
+                let (Some(ravel_core::ir::ElemTy::Basic(basic)), Some(array)) =
+                    (self.elem_of(&v), self.em.boxed(&v))
+                else {
                     return v;
                 };
                 let shape = match (prim, self.em.extents(array)) {
-                    (Prim::HideValue, Some(e)) => ShapeKind::Known(e.into_iter().map(Some).collect()),
+                    (Prim::HideValue, Some(e)) => {
+                        ShapeKind::Known(e.into_iter().map(Some).collect())
+                    }
                     (Prim::HideShape, Some(e)) => ShapeKind::Known(vec![None; e.len()]),
                     _ => ShapeKind::Unknown,
                 };
                 let mut flat = Vec::new();
-                self.em.flatten(&Val::Arr(basic, array), &Kind::Arr(basic, shape.clone()), &mut flat);
+                self.em.flatten(
+                    &Val::Arr(basic, array),
+                    &Kind::Arr(basic, shape.clone()),
+                    &mut flat,
+                );
                 let leaf = (basic.elem(), crate::value::LeafShape::Array(shape));
                 Val::Arr(basic, self.em.inst_leaves(Op::Opaque(flat[0]), &[leaf])[0])
             }
-            Val::Wrapped(u, inner) if prim == Prim::HideValue => Val::Wrapped(u, Box::new(self.hide(prim, *inner))),
+            Val::Wrapped(u, inner) if prim == Prim::HideValue => {
+                Val::Wrapped(u, Box::new(self.hide(prim, *inner)))
+            }
             Val::Struct(s, fields) if prim == Prim::HideValue => {
                 Val::Struct(s, fields.into_iter().map(|f| self.hide(prim, f)).collect())
             }
@@ -689,14 +974,24 @@ impl Spec<'_> {
                 value.map_or(Val::Bottom, |v| Val::Sc(*b, Sc::Const(v)))
             }
             Val::Wrapped(..) | Val::Struct(..) if prim == Prim::Zero => {
-                let frame = crate::spec::Frame { fun: ravel_core::ir::FunId(0), families: Vec::new(), env: Vec::new() };
-                let Some(elem) = self.elem_of(a) else { return Val::Bottom };
+                let frame = crate::spec::Frame {
+                    fun: ravel_core::ir::FunId(0),
+                    families: Vec::new(),
+                    env: Vec::new(),
+                };
+                let Some(elem) = self.elem_of(a) else {
+                    return Val::Bottom;
+                };
                 let kind = self.kind_of_elem(&frame, elem, &ShapeKind::Known(Vec::new()));
                 self.zero_of_kind(&kind)
             }
             other => {
                 let shown = self.show_value_type(other);
-                self.error("E0307", format!("{shown} has no such value"), "asked for here");
+                self.error(
+                    "E0307",
+                    format!("{shown} has no such value"),
+                    "asked for here",
+                );
                 Val::Bottom
             }
         }

@@ -69,7 +69,12 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
     let results = spec.entry(entry);
     spec.mark_effects();
     let instances = spec.instances.len();
-    Specialized { module: spec.module, results, diagnostics: spec.diagnostics, instances }
+    Specialized {
+        module: spec.module,
+        results,
+        diagnostics: spec.diagnostics,
+        instances,
+    }
 }
 
 impl<'p> Spec<'p> {
@@ -79,7 +84,11 @@ impl<'p> Spec<'p> {
 
     fn declare_globals(&mut self) {
         for global in &self.program.globals {
-            let frame = Frame { fun: FunId(0), families: Vec::new(), env: Vec::new() };
+            let frame = Frame {
+                fun: FunId(0),
+                families: Vec::new(),
+                env: Vec::new(),
+            };
             let kind = self.kind_of_type(&frame, &global.ty);
             let mut leaves = Vec::new();
             kind.leaves(&mut leaves);
@@ -92,7 +101,10 @@ impl<'p> Spec<'p> {
                         Some(0) => ty,
                         _ => Ty::new(ty.elem, ravel_types::Shape::Unknown),
                     };
-                    self.module.globals.push(ravel_wir::Global { name: format!("{}::{}", global.module, global.name), ty })
+                    self.module.globals.push(ravel_wir::Global {
+                        name: format!("{}::{}", global.module, global.name),
+                        ty,
+                    })
                 })
                 .collect();
             self.globals.push((slots, kind));
@@ -102,7 +114,13 @@ impl<'p> Spec<'p> {
 
     fn entry(&mut self, entry: Entry) -> Vec<Kind> {
         let id = self.module.funcs.push(self.em.func.clone());
-        let init = !matches!(entry, Entry::Function { init_globals: false, .. } | Entry::Roots);
+        let init = !matches!(
+            entry,
+            Entry::Function {
+                init_globals: false,
+                ..
+            } | Entry::Roots
+        );
         if init {
             self.init_globals();
         }
@@ -151,7 +169,8 @@ impl<'p> Spec<'p> {
                 Vec::new()
             }
         };
-        self.module.funcs[id] = std::mem::replace(&mut self.em, Emitter::new("done", Span::NONE)).func;
+        self.module.funcs[id] =
+            std::mem::replace(&mut self.em, Emitter::new("done", Span::NONE)).func;
         self.module.entry = Some(id);
         results
     }
@@ -171,8 +190,16 @@ impl<'p> Spec<'p> {
         if !fun.families.is_empty() || !matches!(fun.body, ir::FunBody::Sac { .. }) {
             return;
         }
-        let frame = Frame { fun: root, families: Vec::new(), env: Vec::new() };
-        let kinds: Vec<Kind> = fun.params.iter().map(|p| self.kind_of_type(&frame, &p.ty)).collect();
+        let frame = Frame {
+            fun: root,
+            families: Vec::new(),
+            env: Vec::new(),
+        };
+        let kinds: Vec<Kind> = fun
+            .params
+            .iter()
+            .map(|p| self.kind_of_type(&frame, &p.ty))
+            .collect();
         let body = self.em.func.body;
         let args = kinds
             .iter()
@@ -189,7 +216,11 @@ impl<'p> Spec<'p> {
     fn init_globals(&mut self) {
         for (i, global) in self.program.globals.iter().enumerate() {
             let Some(init) = &global.init else { continue };
-            let mut frame = Frame { fun: FunId(0), families: Vec::new(), env: Vec::new() };
+            let mut frame = Frame {
+                fun: FunId(0),
+                families: Vec::new(),
+                env: Vec::new(),
+            };
             let value = self.expr(&mut frame, init);
             self.set_global(ir::GlobalId(i as u32), value, global.span);
         }
@@ -225,8 +256,11 @@ impl<'p> Spec<'p> {
             let ty = self.module.globals[slot].ty.clone();
             let v = self.em.inst1(Op::GlobalGet(slot), ty.clone());
             let v = match leaf {
-                (_, crate::value::LeafShape::Array(crate::value::ShapeKind::Known(_))) if ty.rank().is_none() => {
-                    self.em.inst_leaves(Op::Narrow(v), std::slice::from_ref(leaf))[0]
+                (_, crate::value::LeafShape::Array(crate::value::ShapeKind::Known(_)))
+                    if ty.rank().is_none() =>
+                {
+                    self.em
+                        .inst_leaves(Op::Narrow(v), std::slice::from_ref(leaf))[0]
                 }
                 _ => v,
             };
@@ -255,11 +289,17 @@ impl<'p> Spec<'p> {
 
     /// Whether running the region does I/O or touches a global. Checks do not count.
     pub fn region_has_io(&self, func: &ravel_wir::Func, region: ravel_wir::Region) -> bool {
-        func.regions[region].insts.iter().any(|inst| match &func.insts[*inst].op {
-            Op::Native { effect: true, .. } | Op::GlobalGet(_) | Op::GlobalSet(..) => true,
-            Op::Call { func: callee, .. } => self.callee_has_io(*callee),
-            op => op.regions().into_iter().any(|r| self.region_has_io(func, r)),
-        })
+        func.regions[region]
+            .insts
+            .iter()
+            .any(|inst| match &func.insts[*inst].op {
+                Op::Native { effect: true, .. } | Op::GlobalGet(_) | Op::GlobalSet(..) => true,
+                Op::Call { func: callee, .. } => self.callee_has_io(*callee),
+                op => op
+                    .regions()
+                    .into_iter()
+                    .any(|r| self.region_has_io(func, r)),
+            })
     }
 
     fn callee_has_io(&self, callee: FuncId) -> bool {

@@ -23,8 +23,17 @@ impl<'p> Spec<'p> {
 
     fn stmt(&mut self, frame: &mut Frame, stmt: &Stmt) {
         match stmt {
-            Stmt::Assign { targets, value, span } => self.assign(frame, targets, value, *span),
-            Stmt::If { cond, then, els, span } => {
+            Stmt::Assign {
+                targets,
+                value,
+                span,
+            } => self.assign(frame, targets, value, *span),
+            Stmt::If {
+                cond,
+                then,
+                els,
+                span,
+            } => {
                 let c = self.expr(frame, cond);
                 self.at(cond.span);
                 let Some(c) = self.truth(&c, "the condition of `if`") else {
@@ -48,7 +57,12 @@ impl<'p> Spec<'p> {
                     }),
                 );
             }
-            Stmt::While { cond, body, do_first, span } => self.while_loop(frame, cond, body, *do_first, *span),
+            Stmt::While {
+                cond,
+                body,
+                do_first,
+                span,
+            } => self.while_loop(frame, cond, body, *do_first, *span),
         }
     }
 
@@ -101,8 +115,14 @@ impl<'p> Spec<'p> {
 
     /// The declared types of the targets beyond the fixed results of a call with variadic results.
     fn variadic_kinds(&mut self, frame: &Frame, set: SetId, targets: &[Target]) -> Vec<Kind> {
-        let member = self.program.sets[set.index()].members.iter().map(|m| self.fun(*m)).find(|f| f.variadic_results);
-        let Some(member) = member else { return Vec::new() };
+        let member = self.program.sets[set.index()]
+            .members
+            .iter()
+            .map(|m| self.fun(*m))
+            .find(|f| f.variadic_results);
+        let Some(member) = member else {
+            return Vec::new();
+        };
         let fun = self.fun(frame.fun);
         let mut kinds = Vec::new();
         for target in targets.iter().skip(member.results.len()) {
@@ -146,7 +166,11 @@ impl<'p> Spec<'p> {
         let slots: Vec<LocalId> = slots.into_iter().collect();
         let (mut then_frame, mut els_frame) = (frame.fork(), frame.fork());
         let collect = |frame: &Frame, extra: Vec<Val>| -> Vec<Val> {
-            slots.iter().map(|s| frame.env[s.index()].clone().unwrap_or(Val::Bottom)).chain(extra).collect()
+            slots
+                .iter()
+                .map(|s| frame.env[s.index()].clone().unwrap_or(Val::Bottom))
+                .chain(extra)
+                .collect()
         };
         let merged = self.branch(
             cond,
@@ -162,13 +186,21 @@ impl<'p> Spec<'p> {
         let mut merged = merged.into_iter();
         for slot in &slots {
             let value = merged.next();
-            let defined = then_frame.env[slot.index()].is_some() && els_frame.env[slot.index()].is_some();
+            let defined =
+                then_frame.env[slot.index()].is_some() && els_frame.env[slot.index()].is_some();
             frame.env[slot.index()] = if defined { value } else { None };
         }
         merged.collect()
     }
 
-    fn while_loop(&mut self, frame: &mut Frame, cond: &Expr, body: &Block, do_first: bool, span: Span) {
+    fn while_loop(
+        &mut self,
+        frame: &mut Frame,
+        cond: &Expr,
+        body: &Block,
+        do_first: bool,
+        span: Span,
+    ) {
         if do_first {
             return self.do_loop(frame, cond, body, true, span);
         }
@@ -194,11 +226,22 @@ impl<'p> Spec<'p> {
     }
 
     /// `do body while (cond)`.
-    fn do_loop(&mut self, frame: &mut Frame, cond: &Expr, body: &Block, keeps_new: bool, span: Span) {
+    fn do_loop(
+        &mut self,
+        frame: &mut Frame,
+        cond: &Expr,
+        body: &Block,
+        keeps_new: bool,
+        span: Span,
+    ) {
         let mut slots = BTreeSet::new();
         walk::assigned(body, &mut slots);
         walk::assigned_in_expr(cond, &mut slots);
-        let carried: Vec<LocalId> = slots.iter().copied().filter(|s| frame.env[s.index()].is_some()).collect();
+        let carried: Vec<LocalId> = slots
+            .iter()
+            .copied()
+            .filter(|s| frame.env[s.index()].is_some())
+            .collect();
         // Names first assigned in the body and used after the loop.
         let fresh: Vec<LocalId> = slots
             .iter()
@@ -209,8 +252,14 @@ impl<'p> Spec<'p> {
                 walk::reads_in_body(&self.fun(frame.fun).body, *s) > inside
             })
             .collect();
-        let mut init: Vec<Val> =
-            carried.iter().map(|s| frame.env[s.index()].clone().expect("carried slots have a value")).collect();
+        let mut init: Vec<Val> = carried
+            .iter()
+            .map(|s| {
+                frame.env[s.index()]
+                    .clone()
+                    .expect("carried slots have a value")
+            })
+            .collect();
         let mut kinds: Vec<Kind> = init.iter().map(|v| self.em.visible_kind(v)).collect();
         kinds.extend(fresh.iter().map(|_| Kind::Bottom));
         let all: Vec<LocalId> = carried.iter().chain(&fresh).copied().collect();
@@ -225,7 +274,11 @@ impl<'p> Spec<'p> {
                 let mut inner = frame.fork();
                 for (slot, kind) in all.iter().zip(&kinds) {
                     let v = self.em.instantiate(kind, &mut params);
-                    inner.env[slot.index()] = if matches!(kind, Kind::Bottom) { None } else { Some(v) };
+                    inner.env[slot.index()] = if matches!(kind, Kind::Bottom) {
+                        None
+                    } else {
+                        Some(v)
+                    };
                 }
                 for slot in &fresh {
                     inner.env[slot.index()] = None;
@@ -233,9 +286,13 @@ impl<'p> Spec<'p> {
                 self.block(&mut inner, body);
                 let c = self.expr(&mut inner, cond);
                 self.at(cond.span);
-                let again = self.truth(&c, "the condition of a loop").unwrap_or(Sc::bool(false));
-                let outs: Vec<Val> =
-                    all.iter().map(|s| inner.env[s.index()].clone().unwrap_or(Val::Bottom)).collect();
+                let again = self
+                    .truth(&c, "the condition of a loop")
+                    .unwrap_or(Sc::bool(false));
+                let outs: Vec<Val> = all
+                    .iter()
+                    .map(|s| inner.env[s.index()].clone().unwrap_or(Val::Bottom))
+                    .collect();
                 let region = self.em.close(opened);
                 let mut stable = true;
                 let mut next = Vec::with_capacity(kinds.len());
@@ -245,7 +302,10 @@ impl<'p> Spec<'p> {
                         Some(joined) => joined,
                         None => {
                             let name = self.fun(frame.fun).locals[slot.index()].name.clone();
-                            let (a, b) = (crate::report::show_kind(self, kind), crate::report::show_kind(self, &found));
+                            let (a, b) = (
+                                crate::report::show_kind(self, kind),
+                                crate::report::show_kind(self, &found),
+                            );
                             self.at(span);
                             self.error(
                                 "E0306",
@@ -255,7 +315,11 @@ impl<'p> Spec<'p> {
                             kind.clone()
                         }
                     };
-                    let joined = if round >= MAX_ROUNDS { widest(&joined) } else { joined };
+                    let joined = if round >= MAX_ROUNDS {
+                        widest(&joined)
+                    } else {
+                        joined
+                    };
                     stable &= joined == *kind;
                     next.push(joined);
                 }
@@ -288,7 +352,16 @@ impl<'p> Spec<'p> {
         }
         let mut leaves = Vec::new();
         kinds.iter().for_each(|k| k.leaves(&mut leaves));
-        let mut results = self.em.inst_leaves(Op::Loop { init: start, body: region }, &leaves).into_iter();
+        let mut results = self
+            .em
+            .inst_leaves(
+                Op::Loop {
+                    init: start,
+                    body: region,
+                },
+                &leaves,
+            )
+            .into_iter();
         for slot in &slots {
             frame.env[slot.index()] = None;
         }
@@ -315,6 +388,10 @@ fn widest(kind: &Kind) -> Kind {
 impl Frame {
     /// A copy for a branch that may assign differently.
     pub fn fork(&self) -> Frame {
-        Frame { fun: self.fun, families: self.families.clone(), env: self.env.clone() }
+        Frame {
+            fun: self.fun,
+            families: self.families.clone(),
+            env: self.env.clone(),
+        }
     }
 }

@@ -96,7 +96,11 @@ impl ScKind {
             ScKind::Form(a) => Some(a.clone()),
             _ => None,
         };
-        if self == other || (form(self).is_some() && form(self) == form(other)) { self.clone() } else { ScKind::Any }
+        if self == other || (form(self).is_some() && form(self) == form(other)) {
+            self.clone()
+        } else {
+            ScKind::Any
+        }
     }
 
     fn map(&self, f: &mut impl FnMut(&Affine) -> Option<Affine>) -> ScKind {
@@ -126,16 +130,24 @@ impl ShapeKind {
 
     fn join(&self, other: &ShapeKind) -> ShapeKind {
         match (self, other) {
-            (ShapeKind::Known(a), ShapeKind::Known(b)) if a.len() == b.len() => {
-                ShapeKind::Known(a.iter().zip(b).map(|(x, y)| if x == y { x.clone() } else { None }).collect())
-            }
+            (ShapeKind::Known(a), ShapeKind::Known(b)) if a.len() == b.len() => ShapeKind::Known(
+                a.iter()
+                    .zip(b)
+                    .map(|(x, y)| if x == y { x.clone() } else { None })
+                    .collect(),
+            ),
             _ => ShapeKind::Unknown,
         }
     }
 
     fn map(&self, f: &mut impl FnMut(&Affine) -> Option<Affine>) -> ShapeKind {
         match self {
-            ShapeKind::Known(extents) => ShapeKind::Known(extents.iter().map(|e| e.as_ref().and_then(&mut *f)).collect()),
+            ShapeKind::Known(extents) => ShapeKind::Known(
+                extents
+                    .iter()
+                    .map(|e| e.as_ref().and_then(&mut *f))
+                    .collect(),
+            ),
             ShapeKind::Unknown => ShapeKind::Unknown,
         }
     }
@@ -151,10 +163,16 @@ impl Kind {
                 Kind::Tup(*a, x.iter().zip(y).map(|(x, y)| x.join(y)).collect())
             }
             (Kind::Handle(a), Kind::Handle(b)) if a == b => self.clone(),
-            (Kind::Wrapped(a, x), Kind::Wrapped(b, y)) if a == b => Kind::Wrapped(*a, Box::new(x.join(y)?)),
-            (Kind::Struct(a, x), Kind::Struct(b, y)) if a == b => {
-                Kind::Struct(*a, x.iter().zip(y).map(|(x, y)| x.join(y)).collect::<Option<_>>()?)
+            (Kind::Wrapped(a, x), Kind::Wrapped(b, y)) if a == b => {
+                Kind::Wrapped(*a, Box::new(x.join(y)?))
             }
+            (Kind::Struct(a, x), Kind::Struct(b, y)) if a == b => Kind::Struct(
+                *a,
+                x.iter()
+                    .zip(y)
+                    .map(|(x, y)| x.join(y))
+                    .collect::<Option<_>>()?,
+            ),
             _ => {
                 let (a, b) = (self.basic()?, other.basic()?);
                 if a != b {
@@ -176,7 +194,9 @@ impl Kind {
     pub fn shape_kind(&self) -> Option<ShapeKind> {
         match self {
             Kind::Sc(..) => Some(ShapeKind::Known(Vec::new())),
-            Kind::Tup(_, s) => Some(ShapeKind::Known(vec![Some(Affine::constant(s.len() as i32))])),
+            Kind::Tup(_, s) => Some(ShapeKind::Known(vec![Some(Affine::constant(
+                s.len() as i32
+            ))])),
             Kind::Arr(_, shape) => Some(shape.clone()),
             _ => None,
         }
@@ -218,7 +238,10 @@ impl Kind {
                     .collect(),
             ),
             Kind::Wrapped(u, k) => Kind::Wrapped(*u, Box::new(k.forget_values(floats_only))),
-            Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(|k| k.forget_values(floats_only)).collect()),
+            Kind::Struct(s, ks) => Kind::Struct(
+                *s,
+                ks.iter().map(|k| k.forget_values(floats_only)).collect(),
+            ),
             other => other.clone(),
         }
     }
@@ -228,7 +251,9 @@ impl Kind {
         match self {
             Kind::Sc(b, _) => Kind::Sc(*b, ScKind::Any),
             Kind::Tup(b, _) => Kind::Arr(*b, ShapeKind::Known(vec![None])),
-            Kind::Arr(b, ShapeKind::Known(e)) => Kind::Arr(*b, ShapeKind::Known(vec![None; e.len()])),
+            Kind::Arr(b, ShapeKind::Known(e)) => {
+                Kind::Arr(*b, ShapeKind::Known(vec![None; e.len()]))
+            }
             Kind::Wrapped(u, k) => Kind::Wrapped(*u, k.clone()),
             Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(Kind::forget_extents).collect()),
             other => other.clone(),
@@ -250,9 +275,10 @@ impl Kind {
             Kind::Bottom => {}
             Kind::Sc(_, ScKind::Const(_)) => {}
             Kind::Sc(b, _) => out.push((b.elem(), LeafShape::Scalar)),
-            Kind::Tup(b, ks) => {
-                ks.iter().filter(|k| !matches!(k, ScKind::Const(_))).for_each(|_| out.push((b.elem(), LeafShape::Scalar)))
-            }
+            Kind::Tup(b, ks) => ks
+                .iter()
+                .filter(|k| !matches!(k, ScKind::Const(_)))
+                .for_each(|_| out.push((b.elem(), LeafShape::Scalar))),
             Kind::Arr(b, shape) => out.push((b.elem(), LeafShape::Array(shape.clone()))),
             Kind::Handle(_) => out.push((Elem::Handle, LeafShape::Scalar)),
             Kind::Wrapped(_, k) => k.leaves(out),
@@ -275,11 +301,22 @@ mod tests {
 
     #[test]
     fn join_keeps_what_both_sides_know() {
-        let vec = |n: i32| Kind::Arr(Basic::Int, ShapeKind::Known(vec![Some(Affine::constant(n))]));
+        let vec = |n: i32| {
+            Kind::Arr(
+                Basic::Int,
+                ShapeKind::Known(vec![Some(Affine::constant(n))]),
+            )
+        };
         assert_eq!(vec(3).join(&vec(3)), Some(vec(3)));
-        assert_eq!(vec(3).join(&vec(4)), Some(Kind::Arr(Basic::Int, ShapeKind::Known(vec![None]))));
+        assert_eq!(
+            vec(3).join(&vec(4)),
+            Some(Kind::Arr(Basic::Int, ShapeKind::Known(vec![None])))
+        );
         let scalar = Kind::Sc(Basic::Int, ScKind::Any);
-        assert_eq!(scalar.join(&vec(3)), Some(Kind::Arr(Basic::Int, ShapeKind::Unknown)));
+        assert_eq!(
+            scalar.join(&vec(3)),
+            Some(Kind::Arr(Basic::Int, ShapeKind::Unknown))
+        );
         assert_eq!(scalar.join(&Kind::Sc(Basic::Float, ScKind::Any)), None);
         assert_eq!(Kind::Bottom.join(&vec(3)), Some(vec(3)));
     }
@@ -288,7 +325,12 @@ mod tests {
     fn join_is_commutative_on_forms() {
         let form = |n| Kind::Sc(Basic::Int, ScKind::Form(Affine::sym(Sym(n))));
         let seven = Kind::Sc(Basic::Int, ScKind::Const(Scalar::I32(7)));
-        for (a, b) in [(form(0), form(0)), (form(0), form(1)), (form(0), seven.clone()), (seven.clone(), seven)] {
+        for (a, b) in [
+            (form(0), form(0)),
+            (form(0), form(1)),
+            (form(0), seven.clone()),
+            (seven.clone(), seven),
+        ] {
             assert_eq!(a.join(&b), b.join(&a));
         }
     }

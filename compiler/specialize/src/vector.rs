@@ -18,7 +18,9 @@ impl Spec<'_> {
                 let extents = self.em.extents(*value)?;
                 match extents[..] {
                     [ref n] => {
-                        let n = usize::try_from(n.as_const()?).ok().filter(|n| *n <= MAX_EXPLODE)?;
+                        let n = usize::try_from(n.as_const()?)
+                            .ok()
+                            .filter(|n| *n <= MAX_EXPLODE)?;
                         Some(self.em.explode(*b, *value, n))
                     }
                     _ => None,
@@ -48,7 +50,10 @@ impl Spec<'_> {
                 here + self.hidden_axes(inner)
             }
             Val::Struct(s, fields) => {
-                let here = self.program.structs[s.index()].fields.first().map_or(0, |f| f.shape.len());
+                let here = self.program.structs[s.index()]
+                    .fields
+                    .first()
+                    .map_or(0, |f| f.shape.len());
                 here + fields.first().map_or(0, |f| self.hidden_axes(f))
             }
             _ => 0,
@@ -60,7 +65,9 @@ impl Spec<'_> {
         if let Some(rank) = self.outer_rank(v) {
             return Sc::int(rank as i32);
         }
-        let Some(carrier) = self.carrier(v) else { return Sc::int(0) };
+        let Some(carrier) = self.carrier(v) else {
+            return Sc::int(0);
+        };
         let rank = self.em.inst1(Op::Rank(carrier), Ty::scalar(Elem::I32));
         self.em.set_range(rank, (0, 255));
         let hidden = self.hidden_axes(v);
@@ -72,11 +79,16 @@ impl Spec<'_> {
         if let Some(shape) = self.outer_shape(v) {
             return Val::Tup(Basic::Int, shape);
         }
-        let Some(carrier) = self.carrier(v) else { return Val::Tup(Basic::Int, Vec::new()) };
+        let Some(carrier) = self.carrier(v) else {
+            return Val::Tup(Basic::Int, Vec::new());
+        };
         let whole = self.em.inst1(Op::Rank(carrier), Ty::scalar(Elem::I32));
         self.em.set_range(whole, (0, 255));
         let length = self.em.form(&Sc::Val(whole));
-        let vector = self.em.inst1(Op::ShapeVec(carrier), Ty::new(Elem::I32, Shape::Known(vec![length])));
+        let vector = self.em.inst1(
+            Op::ShapeVec(carrier),
+            Ty::new(Elem::I32, Shape::Known(vec![length])),
+        );
         match self.hidden_axes(v) {
             0 => Val::Arr(Basic::Int, vector),
             n => {
@@ -89,7 +101,10 @@ impl Spec<'_> {
     pub fn vector_length(&mut self, v: &Val) -> Sc {
         match v {
             Val::Tup(_, s) => Sc::int(s.len() as i32),
-            other => self.outer_shape(other).and_then(|s| s.into_iter().next()).unwrap_or(Sc::int(0)),
+            other => self
+                .outer_shape(other)
+                .and_then(|s| s.into_iter().next())
+                .unwrap_or(Sc::int(0)),
         }
     }
 
@@ -111,11 +126,22 @@ impl Spec<'_> {
             return Sc::Const(*c);
         }
         let index = self.em.value(i);
-        Sc::Val(self.em.inst1(Op::Sel { array, index: vec![index] }, Ty::scalar(basic.elem())))
+        Sc::Val(self.em.inst1(
+            Op::Sel {
+                array,
+                index: vec![index],
+            },
+            Ty::scalar(basic.elem()),
+        ))
     }
 
     /// The vector of `cell(0) .. cell(n-1)`.
-    pub fn make_vector(&mut self, basic: Basic, n: &Sc, mut cell: impl FnMut(&mut Self, &Sc) -> Sc) -> Val {
+    pub fn make_vector(
+        &mut self,
+        basic: Basic,
+        n: &Sc,
+        mut cell: impl FnMut(&mut Self, &Sc) -> Sc,
+    ) -> Val {
         if let Some(n) = n.as_int().filter(|n| *n <= MAX_TUPLE as i32) {
             return Val::Tup(basic, (0..n).map(|i| cell(self, &Sc::int(i))).collect());
         }
@@ -130,19 +156,44 @@ impl Spec<'_> {
         let zero = self.em.constant(Scalar::I32(0));
         let with = With {
             parts: vec![Part {
-                generator: Generator::Known { lower: vec![zero], upper: vec![upper], step: None, width: None },
+                generator: Generator::Known {
+                    lower: vec![zero],
+                    upper: vec![upper],
+                    step: None,
+                    width: None,
+                },
                 body,
             }],
-            ops: vec![WithOp::Genarray { frame: WirFrame::Known(vec![upper]), cell: Some(Vec::new()), default: None }],
+            ops: vec![WithOp::Genarray {
+                frame: WirFrame::Known(vec![upper]),
+                cell: Some(Vec::new()),
+                default: None,
+            }],
             ordered: false,
         };
-        Val::Arr(basic, self.em.inst1(Op::With(with), Ty::new(basic.elem(), Shape::Known(vec![length]))))
+        Val::Arr(
+            basic,
+            self.em.inst1(
+                Op::With(with),
+                Ty::new(basic.elem(), Shape::Known(vec![length])),
+            ),
+        )
     }
 
     /// An index parameter `0 <= i < bound` of a with-loop body.
     pub fn index_param(&mut self, region: ravel_wir::Region, bound: &Affine) -> Value {
-        let index = self.em.params_for(region, &[(Elem::I32, crate::value::LeafShape::Scalar)])[0];
-        self.em.set_range(index, (0, bound.as_const().map_or(i32::MAX as i64 - 1, |n| n as i64 - 1)));
+        let index = self
+            .em
+            .params_for(region, &[(Elem::I32, crate::value::LeafShape::Scalar)])[0];
+        self.em.set_range(
+            index,
+            (
+                0,
+                bound
+                    .as_const()
+                    .map_or(i32::MAX as i64 - 1, |n| n as i64 - 1),
+            ),
+        );
         self.em.set_below(index, bound.clone());
         index
     }
@@ -180,10 +231,19 @@ impl Spec<'_> {
         let neutral = self.em.constant(neutral);
         let with = With {
             parts: vec![Part {
-                generator: Generator::Known { lower: vec![zero], upper: vec![upper], step: None, width: None },
+                generator: Generator::Known {
+                    lower: vec![zero],
+                    upper: vec![upper],
+                    step: None,
+                    width: None,
+                },
                 body,
             }],
-            ops: vec![WithOp::Fold { neutral, combine: Combine::Op(op), stop: None }],
+            ops: vec![WithOp::Fold {
+                neutral,
+                combine: Combine::Op(op),
+                stop: None,
+            }],
             ordered: false,
         };
         Sc::Val(self.em.inst1(Op::With(with), Ty::scalar(basic.elem())))
@@ -208,10 +268,16 @@ impl Spec<'_> {
         let equal = self.branch(
             &same,
             |spec| {
-                let all = spec.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
-                    let (x, y) = (spec.vector_element(a, i), spec.vector_element(b, i));
-                    spec.em.bin(BinOp::Eq, Basic::Int, &x, &y)
-                });
+                let all = spec.fold_vector(
+                    BinOp::And,
+                    Scalar::Bool(true),
+                    Basic::Bool,
+                    &n,
+                    |spec, i| {
+                        let (x, y) = (spec.vector_element(a, i), spec.vector_element(b, i));
+                        spec.em.bin(BinOp::Eq, Basic::Int, &x, &y)
+                    },
+                );
                 vec![Val::Sc(Basic::Bool, all)]
             },
             |_| vec![Val::Sc(Basic::Bool, Sc::bool(false))],
@@ -270,9 +336,19 @@ impl Spec<'_> {
         }
         let mut leaves = Vec::new();
         kinds.iter().for_each(|k| k.leaves(&mut leaves));
-        let values = self.em.inst_leaves(Op::If { cond, then: then_region, els: els_region }, &leaves);
+        let values = self.em.inst_leaves(
+            Op::If {
+                cond,
+                then: then_region,
+                els: els_region,
+            },
+            &leaves,
+        );
         let mut values = values.into_iter();
-        kinds.iter().map(|k| self.em.instantiate(k, &mut values)).collect()
+        kinds
+            .iter()
+            .map(|k| self.em.instantiate(k, &mut values))
+            .collect()
     }
 
     /// The span of the construct being elaborated becomes that of new instructions.
@@ -307,14 +383,29 @@ impl Spec<'_> {
         let zero = self.em.constant(Scalar::I32(0));
         let (mid, end) = (self.em.value(n), self.em.value(total));
         let part = |lower, upper, body| Part {
-            generator: Generator::Known { lower: vec![lower], upper: vec![upper], step: None, width: None },
+            generator: Generator::Known {
+                lower: vec![lower],
+                upper: vec![upper],
+                step: None,
+                width: None,
+            },
             body,
         };
         let with = With {
             parts: vec![part(zero, mid, first_body), part(mid, end, second_body)],
-            ops: vec![WithOp::Genarray { frame: WirFrame::Known(vec![end]), cell: Some(Vec::new()), default: None }],
+            ops: vec![WithOp::Genarray {
+                frame: WirFrame::Known(vec![end]),
+                cell: Some(Vec::new()),
+                default: None,
+            }],
             ordered: false,
         };
-        Val::Arr(basic, self.em.inst1(Op::With(with), Ty::new(basic.elem(), Shape::Known(vec![length]))))
+        Val::Arr(
+            basic,
+            self.em.inst1(
+                Op::With(with),
+                Ty::new(basic.elem(), Shape::Known(vec![length])),
+            ),
+        )
     }
 }

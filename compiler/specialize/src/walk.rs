@@ -14,7 +14,9 @@ pub fn assigned(block: &Block, out: &mut BTreeSet<LocalId>) {
                     _ => None,
                 }));
             }
-            Stmt::If { cond, then, els, .. } => {
+            Stmt::If {
+                cond, then, els, ..
+            } => {
                 assigned_in_expr(cond, out);
                 assigned(then, out);
                 assigned(els, out);
@@ -72,7 +74,11 @@ fn children(e: &Expr, f: &mut dyn FnMut(&Expr)) {
                         f(e);
                     }
                 }
-                part.step.iter().chain(&part.width).chain(&part.values).for_each(&mut *f);
+                part.step
+                    .iter()
+                    .chain(&part.width)
+                    .chain(&part.values)
+                    .for_each(&mut *f);
             }
             for op in &with.ops {
                 match op {
@@ -96,7 +102,10 @@ fn reads_in_expr(e: &Expr, slot: LocalId, count: &mut usize) {
     match &e.kind {
         ExprKind::Local(l) if *l == slot => *count += 1,
         ExprKind::Block { block, .. } => *count += reads(block, slot),
-        ExprKind::With(with) => with.parts.iter().for_each(|p| *count += reads(&p.body, slot)),
+        ExprKind::With(with) => with
+            .parts
+            .iter()
+            .for_each(|p| *count += reads(&p.body, slot)),
         _ => {}
     }
     children(e, &mut |child| reads_in_expr(child, slot, count));
@@ -108,7 +117,9 @@ pub fn reads(block: &Block, slot: LocalId) -> usize {
     for stmt in block {
         match stmt {
             Stmt::Assign { value, .. } => reads_in_expr(value, slot, &mut count),
-            Stmt::If { cond, then, els, .. } => {
+            Stmt::If {
+                cond, then, els, ..
+            } => {
                 reads_in_expr(cond, slot, &mut count);
                 count += reads(then, slot) + reads(els, slot);
             }
@@ -123,9 +134,13 @@ pub fn reads(block: &Block, slot: LocalId) -> usize {
 
 /// Number of reads of a slot in a whole function body and in one expression list.
 pub fn reads_in_body(body: &FunBody, slot: LocalId) -> usize {
-    let FunBody::Sac { block, returns } = body else { return 0 };
+    let FunBody::Sac { block, returns } = body else {
+        return 0;
+    };
     let mut count = reads(block, slot);
-    returns.iter().for_each(|e| reads_in_expr(e, slot, &mut count));
+    returns
+        .iter()
+        .for_each(|e| reads_in_expr(e, slot, &mut count));
     count
 }
 

@@ -19,8 +19,15 @@ pub enum Operation<'a> {
         shape: Val,
         default: Option<Val>,
     },
-    Modarray { array: Val },
-    Fold { fun: &'a FoldFun, args: Vec<Val>, neutral: Val, stop: Option<Val> },
+    Modarray {
+        array: Val,
+    },
+    Fold {
+        fun: &'a FoldFun,
+        args: Vec<Val>,
+        neutral: Val,
+        stop: Option<Val>,
+    },
 }
 
 /// One elaborated body: its index set, region and cells, one per operation.
@@ -36,11 +43,15 @@ impl<'p> Spec<'p> {
         let lost = vec![Val::Bottom; wanted.max(with.ops.len())];
         let span = with.span;
         self.at(span);
-        let Some(operations) = self.operations(frame, with) else { return lost };
+        let Some(operations) = self.operations(frame, with) else {
+            return lost;
+        };
         let frame_shape = self.frame_shape(&operations);
         let mut sets = Vec::with_capacity(with.parts.len());
         for part in &with.parts {
-            let Some(set) = self.index_set(frame, part, frame_shape.as_ref()) else { return lost };
+            let Some(set) = self.index_set(frame, part, frame_shape.as_ref()) else {
+                return lost;
+            };
             sets.push(set);
         }
         self.at(span);
@@ -64,7 +75,11 @@ impl<'p> Spec<'p> {
         self.assemble(frame, with, operations, bodies, frame_shape)
     }
 
-    fn operations<'a>(&mut self, frame: &mut Frame, with: &'a ir::With) -> Option<Vec<Operation<'a>>> {
+    fn operations<'a>(
+        &mut self,
+        frame: &mut Frame,
+        with: &'a ir::With,
+    ) -> Option<Vec<Operation<'a>>> {
         let mut operations = Vec::with_capacity(with.ops.len());
         for op in &with.ops {
             operations.push(match op {
@@ -84,10 +99,12 @@ impl<'p> Spec<'p> {
                         IndexVector::Dyn(v) => Val::Arr(Basic::Int, v),
                     };
                     let default = match default {
-                        Some(e) if !matches!(e.kind, ExprKind::ZeroCell) => match self.expr(frame, e) {
-                            Val::Bottom => return None,
-                            v => Some(v),
-                        },
+                        Some(e) if !matches!(e.kind, ExprKind::ZeroCell) => {
+                            match self.expr(frame, e) {
+                                Val::Bottom => return None,
+                                v => Some(v),
+                            }
+                        }
                         _ => None,
                     };
                     Operation::Genarray { shape, default }
@@ -107,7 +124,12 @@ impl<'p> Spec<'p> {
                     if matches!(neutral, Val::Bottom) {
                         return None;
                     }
-                    Operation::Fold { fun, args, neutral, stop }
+                    Operation::Fold {
+                        fun,
+                        args,
+                        neutral,
+                        stop,
+                    }
                 }
             });
             self.at(with.span);
@@ -119,10 +141,15 @@ impl<'p> Spec<'p> {
         if self.em.range(n).0 >= 0 {
             return;
         }
-        let ok = self.em.bin(ravel_types::BinOp::Ge, Basic::Int, n, &Sc::int(0));
+        let ok = self
+            .em
+            .bin(ravel_types::BinOp::Ge, Basic::Int, n, &Sc::int(0));
         let operands = vec![self.em.value(n)];
         let text = format!("axis {axis} of a with-loop's shape is negative");
-        let fault = ravel_wir::Fault::Message { text: text.clone().into(), operands };
+        let fault = ravel_wir::Fault::Message {
+            text: text.clone().into(),
+            operands,
+        };
         if ok.as_bool() == Some(false) {
             self.certain_fault("E0334", text, fault);
         } else {
@@ -151,7 +178,9 @@ impl<'p> Spec<'p> {
         sets: &[IndexSet],
         frame_shape: Option<&Val>,
     ) -> Option<Vec<Val>> {
-        let [operation] = operations else { return self.single_index(frame, with, operations, sets) };
+        let [operation] = operations else {
+            return self.single_index(frame, with, operations, sets);
+        };
         let boxes: Vec<&IndexBox> = sets
             .iter()
             .map(|s| match s {
@@ -162,12 +191,19 @@ impl<'p> Spec<'p> {
         if boxes.iter().any(|b| b.rank() == 0) {
             return self.single_index(frame, with, operations, sets);
         }
-        let lists: Vec<Vec<Vec<i32>>> = boxes.iter().map(|b| b.indices(MAX_TUPLE)).collect::<Option<_>>()?;
+        let lists: Vec<Vec<Vec<i32>>> = boxes
+            .iter()
+            .map(|b| b.indices(MAX_TUPLE))
+            .collect::<Option<_>>()?;
         match operation {
             Operation::Genarray { default, .. } => {
-                let Some(Val::Tup(_, extents)) = frame_shape else { return None };
+                let Some(Val::Tup(_, extents)) = frame_shape else {
+                    return None;
+                };
                 let [n] = extents.as_slice() else { return None };
-                let n = usize::try_from(n.as_int()?).ok().filter(|n| *n <= MAX_TUPLE)?;
+                let n = usize::try_from(n.as_int()?)
+                    .ok()
+                    .filter(|n| *n <= MAX_TUPLE)?;
                 let fill = match default {
                     None => None,
                     Some(Val::Sc(b, s)) if is_tuple(*b, n) => Some((*b, s.clone())),
@@ -175,11 +211,16 @@ impl<'p> Spec<'p> {
                 };
                 self.vector_by_index(frame, with, &lists, n, fill, None)
             }
-            Operation::Modarray { array: Val::Tup(b, old) } => {
-                self.vector_by_index(frame, with, &lists, old.len(), None, Some((*b, old)))
-            }
+            Operation::Modarray {
+                array: Val::Tup(b, old),
+            } => self.vector_by_index(frame, with, &lists, old.len(), None, Some((*b, old))),
             Operation::Modarray { .. } => None,
-            Operation::Fold { fun, args, neutral, stop: None } => {
+            Operation::Fold {
+                fun,
+                args,
+                neutral,
+                stop: None,
+            } => {
                 let small = match neutral {
                     Val::Sc(Basic::Int | Basic::Bool, _) => true,
                     Val::Tup(Basic::Int | Basic::Bool, _) => true,
@@ -196,7 +237,10 @@ impl<'p> Spec<'p> {
                         let cell = self.cell_at(frame, with, i, index, 1).into_iter().next()?;
                         let mut argv = args.clone();
                         argv.extend([acc, cell]);
-                        acc = self.call_set(fun.set, argv, 1, fun.span).into_iter().next()?;
+                        acc = self
+                            .call_set(fun.set, argv, 1, fun.span)
+                            .into_iter()
+                            .next()?;
                         if std::mem::take(&mut first) && self.em.mark() - mark > MAX_UNROLLED_BODY {
                             self.em.truncate(mark);
                             return None;
@@ -234,7 +278,9 @@ impl<'p> Spec<'p> {
                     return None;
                 };
                 let fits = is_tuple(b, n) && basic.is_none_or(|known| known == b);
-                if !fits || (std::mem::take(&mut first) && self.em.mark() - mark > MAX_UNROLLED_BODY) {
+                if !fits
+                    || (std::mem::take(&mut first) && self.em.mark() - mark > MAX_UNROLLED_BODY)
+                {
                     self.em.truncate(mark);
                     return None;
                 }
@@ -247,7 +293,10 @@ impl<'p> Spec<'p> {
         let scalars = slots
             .into_iter()
             .enumerate()
-            .map(|(i, s)| s.or_else(|| old.map(|o| o.1[i].clone())).unwrap_or_else(|| fill.clone()))
+            .map(|(i, s)| {
+                s.or_else(|| old.map(|o| o.1[i].clone()))
+                    .unwrap_or_else(|| fill.clone())
+            })
             .collect();
         Some(vec![Val::Tup(basic, scalars)])
     }
@@ -271,7 +320,9 @@ impl<'p> Spec<'p> {
         if !whole {
             return None;
         }
-        let folds = operations.iter().any(|op| matches!(op, Operation::Fold { .. }));
+        let folds = operations
+            .iter()
+            .any(|op| matches!(op, Operation::Fold { .. }));
         let mut results: Vec<Option<Val>> = operations
             .iter()
             .map(|op| match op {
@@ -300,11 +351,23 @@ impl<'p> Spec<'p> {
                 }
             }
         }
-        Some(results.into_iter().map(|r| r.unwrap_or(Val::Bottom)).collect())
+        Some(
+            results
+                .into_iter()
+                .map(|r| r.unwrap_or(Val::Bottom))
+                .collect(),
+        )
     }
 
     /// The cells of one part at a constant index, executed in the current region.
-    fn cell_at(&mut self, frame: &Frame, with: &ir::With, part: usize, index: &[i32], n: usize) -> Vec<Val> {
+    fn cell_at(
+        &mut self,
+        frame: &Frame,
+        with: &ir::With,
+        part: usize,
+        index: &[i32],
+        n: usize,
+    ) -> Vec<Val> {
         let scalars: Vec<Sc> = index.iter().map(|i| Sc::int(*i)).collect();
         let iv = Val::Tup(Basic::Int, scalars);
         self.conditional += 1;
@@ -339,7 +402,11 @@ impl<'p> Spec<'p> {
         }
         if cells.len() < n {
             self.at(part.span);
-            self.error("E0361", format!("a part gives {} values for {n} operations", cells.len()), "one value per operation");
+            self.error(
+                "E0361",
+                format!("a part gives {} values for {n} operations", cells.len()),
+                "one value per operation",
+            );
             cells.resize(n, Val::Bottom);
         }
         cells
@@ -378,7 +445,12 @@ impl<'p> Spec<'p> {
             self.em.truncate(mark);
             let cells = self.branch(
                 &covered,
-                |spec| kinds.iter().map(|k| spec.zero_of_kind(&k.forget_values(false))).collect(),
+                |spec| {
+                    kinds
+                        .iter()
+                        .map(|k| spec.zero_of_kind(&k.forget_values(false)))
+                        .collect()
+                },
                 |spec| {
                     let cells = spec.cells(&inner, part, index, n);
                     lost = Some(cells.len());
@@ -394,20 +466,34 @@ impl<'p> Spec<'p> {
     }
 
     /// Pairwise disjoint index sets, each with the part it belongs to; nothing if that needs layers.
-    fn disjoint_pieces(&mut self, operations: &[Operation<'_>], sets: &[IndexSet]) -> Option<Vec<(usize, IndexSet)>> {
-        let overlay = operations.iter().any(|op| !matches!(op, Operation::Fold { .. }));
+    fn disjoint_pieces(
+        &mut self,
+        operations: &[Operation<'_>],
+        sets: &[IndexSet],
+    ) -> Option<Vec<(usize, IndexSet)>> {
+        let overlay = operations
+            .iter()
+            .any(|op| !matches!(op, Operation::Fold { .. }));
         let mut pieces: Vec<(usize, IndexSet)> = Vec::new();
         for (i, set) in sets.iter().enumerate() {
             if !overlay || i == 0 {
                 pieces.push((i, set.clone()));
                 continue;
             }
-            let IndexSet::Box(whole) = set else { return None };
+            let IndexSet::Box(whole) = set else {
+                return None;
+            };
             let mut rest = vec![whole.clone()];
             for earlier in &sets[..i] {
-                let IndexSet::Box(earlier) = earlier else { return None };
+                let IndexSet::Box(earlier) = earlier else {
+                    return None;
+                };
                 if earlier.rank() != whole.rank() {
-                    self.error("E0363", "the parts of a with-loop have indices of different lengths", "lengths must agree");
+                    self.error(
+                        "E0363",
+                        "the parts of a with-loop have indices of different lengths",
+                        "lengths must agree",
+                    );
                     return Some(pieces);
                 }
                 rest = self.subtract(rest, earlier)?;
@@ -426,7 +512,10 @@ impl<'p> Spec<'p> {
         sets: &[IndexSet],
         frame_shape: Option<Val>,
     ) -> Vec<Val> {
-        if operations.iter().any(|op| matches!(op, Operation::Fold { .. })) {
+        if operations
+            .iter()
+            .any(|op| matches!(op, Operation::Fold { .. }))
+        {
             self.error(
                 "E0366",
                 "a with-loop with a fold beside other operations has overlapping strided parts",
@@ -436,12 +525,22 @@ impl<'p> Spec<'p> {
         }
         let mut current = operations;
         for i in (0..sets.len()).rev() {
-            let body = self.body(frame, with, i, sets[i].clone(), frame_shape.as_ref(), &sets[..i]);
+            let body = self.body(
+                frame,
+                with,
+                i,
+                sets[i].clone(),
+                frame_shape.as_ref(),
+                &sets[..i],
+            );
             let results = self.assemble(frame, with, current, vec![body], frame_shape.clone());
             if results.iter().any(|r| matches!(r, Val::Bottom)) {
                 return results;
             }
-            current = results.into_iter().map(|array| Operation::Modarray { array }).collect();
+            current = results
+                .into_iter()
+                .map(|array| Operation::Modarray { array })
+                .collect();
         }
         current
             .into_iter()
@@ -462,7 +561,10 @@ impl<'p> Spec<'p> {
         frame_shape: Option<Val>,
     ) -> Vec<Val> {
         let lost = vec![Val::Bottom; operations.len()];
-        if bodies.iter().any(|b| b.cells.iter().any(|c| matches!(c, Val::Bottom))) {
+        if bodies
+            .iter()
+            .any(|b| b.cells.iter().any(|c| matches!(c, Val::Bottom)))
+        {
             return lost;
         }
         let index_rank = bodies.iter().find_map(|b| match &b.set {
@@ -476,18 +578,46 @@ impl<'p> Spec<'p> {
         let mut by_loop: Vec<(usize, Val)> = Vec::new();
         for (k, operation) in operations.iter().enumerate() {
             let kind = match operation {
-                Operation::Genarray { shape, default } => {
-                    self.genarray(k, shape, default.as_ref(), index_rank, &mut bodies, &mut yields, &mut wir_ops)
-                }
+                Operation::Genarray { shape, default } => self.genarray(
+                    k,
+                    shape,
+                    default.as_ref(),
+                    index_rank,
+                    &mut bodies,
+                    &mut yields,
+                    &mut wir_ops,
+                ),
                 Operation::Modarray { array } => {
                     self.modarray(k, array, index_rank, &mut bodies, &mut yields, &mut wir_ops)
                 }
-                Operation::Fold { fun, args, neutral, stop } => {
-                    match self.fold(k, fun, args, neutral, stop.as_ref(), &mut bodies, &mut yields, &mut wir_ops) {
+                Operation::Fold {
+                    fun,
+                    args,
+                    neutral,
+                    stop,
+                } => {
+                    match self.fold(
+                        k,
+                        fun,
+                        args,
+                        neutral,
+                        stop.as_ref(),
+                        &mut bodies,
+                        &mut yields,
+                        &mut wir_ops,
+                    ) {
                         Some(kind) => Some(kind),
                         None if self.diagnostics.iter().any(|d| d.is_error()) => None,
                         None => {
-                            let value = self.fold_by_loop(frame, with, k, fun, args, neutral, frame_shape.as_ref());
+                            let value = self.fold_by_loop(
+                                frame,
+                                with,
+                                k,
+                                fun,
+                                args,
+                                neutral,
+                                frame_shape.as_ref(),
+                            );
                             by_loop.push((k, value));
                             Some(Kind::Bottom)
                         }
@@ -508,7 +638,10 @@ impl<'p> Spec<'p> {
             self.em.set_yields(body.region, values);
             ordered |= self.region_has_io(&self.em.func, body.region);
             let generator = self.wir_generator(&body.set);
-            parts.push(Part { generator, body: body.region });
+            parts.push(Part {
+                generator,
+                body: body.region,
+            });
         }
         for op in &wir_ops {
             if let Some(region) = op.region() {
@@ -517,7 +650,11 @@ impl<'p> Spec<'p> {
         }
         let mut leaves = Vec::new();
         result_kinds.iter().for_each(|k| k.leaves(&mut leaves));
-        let op = Op::With(With { parts, ops: wir_ops, ordered });
+        let op = Op::With(With {
+            parts,
+            ops: wir_ops,
+            ordered,
+        });
         let mut values = self.em.inst_leaves(op, &leaves).into_iter();
         let mut by_loop = by_loop.into_iter().peekable();
         result_kinds
@@ -561,7 +698,11 @@ impl<'p> Spec<'p> {
                 None => {
                     let a = crate::report::show_kind(self, &common);
                     let b = crate::report::show_kind(self, &found);
-                    self.error("E0361", format!("the cells of a with-loop differ in type: {a} and {b}"), "all cells and the default have one type");
+                    self.error(
+                        "E0361",
+                        format!("the cells of a with-loop differ in type: {a} and {b}"),
+                        "all cells and the default have one type",
+                    );
                     return None;
                 }
             };
@@ -586,7 +727,13 @@ impl<'p> Spec<'p> {
     }
 
     /// Adds the cells of operation `k`, seen through `kind`, to the yields.
-    fn yield_cells(&mut self, k: usize, kind: &Kind, bodies: &[Body], yields: &mut [Vec<ravel_wir::Value>]) {
+    fn yield_cells(
+        &mut self,
+        k: usize,
+        kind: &Kind,
+        bodies: &[Body],
+        yields: &mut [Vec<ravel_wir::Value>],
+    ) {
         for (body, out) in bodies.iter().zip(yields) {
             let opened = self.em.reopen(body.region);
             self.em.flatten(&body.cells[k], kind, out);
@@ -594,7 +741,10 @@ impl<'p> Spec<'p> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the operands of the operation and what the loop has gathered so far")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the operands of the operation and what the loop has gathered so far"
+    )]
     fn genarray(
         &mut self,
         k: usize,
@@ -606,10 +756,19 @@ impl<'p> Spec<'p> {
         ops: &mut Vec<WithOp>,
     ) -> Option<Kind> {
         let (frame, tail) = match (shape, index_rank) {
-            (Val::Tup(_, s), Some(rank)) if rank <= s.len() => (Some(s[..rank].to_vec()), s[rank..].to_vec()),
+            (Val::Tup(_, s), Some(rank)) if rank <= s.len() => {
+                (Some(s[..rank].to_vec()), s[rank..].to_vec())
+            }
             (Val::Tup(_, s), None) => (Some(s.clone()), Vec::new()),
             (Val::Tup(_, s), Some(rank)) => {
-                self.error("E0363", format!("the index has {rank} components but the shape {} axes", s.len()), "too many components");
+                self.error(
+                    "E0363",
+                    format!(
+                        "the index has {rank} components but the shape {} axes",
+                        s.len()
+                    ),
+                    "too many components",
+                );
                 return None;
             }
             _ => (None, Vec::new()),
@@ -622,11 +781,19 @@ impl<'p> Spec<'p> {
         let default = if tail.is_empty() { default } else { None };
         let cell = self.common_cell(k, expected.as_deref(), default, bodies)?;
         if matches!(cell, Kind::Bottom) {
-            self.error("E0367", "a with-loop without parts and default has no element type", "give a default");
+            self.error(
+                "E0367",
+                "a with-loop without parts and default has no element type",
+                "give a default",
+            );
             return None;
         }
         if contains_handle(&cell) {
-            self.error("E0304", "values of an external type cannot be elements of an array", "external types are scalar");
+            self.error(
+                "E0304",
+                "values of an external type cannot be elements of an array",
+                "external types are scalar",
+            );
             return None;
         }
         self.yield_cells(k, &cell, bodies, yields);
@@ -642,10 +809,16 @@ impl<'p> Spec<'p> {
         cell.leaves(&mut leaves);
         let cells = self.cell_extents(&leaves);
         for (i, cell) in cells.into_iter().enumerate() {
-            ops.push(WithOp::Genarray { frame: wir_frame.clone(), cell, default: defaults.get(i).copied() });
+            ops.push(WithOp::Genarray {
+                frame: wir_frame.clone(),
+                cell,
+                default: defaults.get(i).copied(),
+            });
         }
         let frame_kind = match &frame {
-            Some(extents) => ShapeKind::Known(extents.iter().map(|e| Some(self.em.form(e))).collect()),
+            Some(extents) => {
+                ShapeKind::Known(extents.iter().map(|e| Some(self.em.form(e))).collect())
+            }
             None => ShapeKind::Unknown,
         };
         Some(array_kind(&cell, &frame_kind))
@@ -680,7 +853,14 @@ impl<'p> Spec<'p> {
         let expected = match (&shape, index_rank) {
             (Some(s), Some(rank)) if rank <= s.len() => Some(s[rank..].to_vec()),
             (Some(s), Some(rank)) => {
-                self.error("E0363", format!("the index has {rank} components but the array {} axes", s.len()), "too many components");
+                self.error(
+                    "E0363",
+                    format!(
+                        "the index has {rank} components but the array {} axes",
+                        s.len()
+                    ),
+                    "too many components",
+                );
                 return None;
             }
             _ => None,
@@ -696,8 +876,15 @@ impl<'p> Spec<'p> {
         let cell = self.common_cell(k, expected.as_deref(), None, bodies)?;
         let whole = cell_kind(&self.em.kind_of(array));
         if self.elem_of(array) != self.elem_of(&bodies[0].cells[k]) {
-            let (a, b) = (self.show_value_type(array), self.show_value_type(&bodies[0].cells[k]));
-            self.error("E0361", format!("cells of type {b} cannot replace parts of {a}"), "element types differ");
+            let (a, b) = (
+                self.show_value_type(array),
+                self.show_value_type(&bodies[0].cells[k]),
+            );
+            self.error(
+                "E0361",
+                format!("cells of type {b} cannot replace parts of {a}"),
+                "element types differ",
+            );
             return None;
         }
         self.yield_cells(k, &cell, bodies, yields);
@@ -712,7 +899,10 @@ impl<'p> Spec<'p> {
 pub fn cell_kind(kind: &Kind) -> Kind {
     match kind {
         Kind::Sc(b, _) => Kind::Sc(*b, ScKind::Any),
-        Kind::Tup(b, s) => Kind::Arr(*b, ShapeKind::Known(vec![Some(Affine::constant(s.len() as i32))])),
+        Kind::Tup(b, s) => Kind::Arr(
+            *b,
+            ShapeKind::Known(vec![Some(Affine::constant(s.len() as i32))]),
+        ),
         Kind::Wrapped(u, k) => Kind::Wrapped(*u, Box::new(cell_kind(k))),
         Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(cell_kind).collect()),
         other => other.clone(),
@@ -727,7 +917,9 @@ fn array_kind(cell: &Kind, frame: &ShapeKind) -> Kind {
         Kind::Arr(b, shape) => Kind::Arr(
             *b,
             match (frame, shape) {
-                (ShapeKind::Known(f), ShapeKind::Known(s)) => ShapeKind::Known(f.iter().chain(s).cloned().collect()),
+                (ShapeKind::Known(f), ShapeKind::Known(s)) => {
+                    ShapeKind::Known(f.iter().chain(s).cloned().collect())
+                }
                 _ => ShapeKind::Unknown,
             },
         ),

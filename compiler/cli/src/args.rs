@@ -1,0 +1,116 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Ravel compiles SaC (Single Assignment C), the rank-polymorphic array language with C syntax.
+#[derive(Parser)]
+#[command(name = "ravel", version, about, max_term_width = 100)]
+#[command(after_help = "\
+Examples:
+  ravel run hello.sac                      compile in memory and run
+  ravel run -D SIZE=512 life.sac 100       define a macro; pass 100 to the program
+  ravel build -o life life.sac             make an executable (`./life -mt 4 100` runs it on 4 threads)
+  ravel check conv.sac                     report errors, run nothing
+
+`ravel help COMMAND` explains each command.")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Report everything that is wrong with a program or module
+    #[command(
+        after_help = "Exit status: 0 if there are no errors (warnings are allowed), 1 otherwise."
+    )]
+    Check(Check),
+    /// Compile a program in memory and run it
+    #[command(after_help = "\
+Arguments after FILE belong to the program; its argv(0) is FILE.
+The exit status is that of the program's main (low 8 bits); a run-time fault ends it with 1 and names the
+source line. Compile errors end with 1 as well, and nothing runs.")]
+    Run(Run),
+    /// Compile a program to an executable
+    #[command(after_help = "\
+The executable needs no Ravel. It takes `-mt N` anywhere among its arguments (or RAVEL_THREADS=N) for the number of
+threads, and prints allocation figures at its end if RAVEL_STATS=1. Linking uses `cc`, or what CC names.")]
+    Build(Build),
+}
+
+/// What every command needs to read a program.
+#[derive(Args)]
+pub struct Source {
+    /// Define a preprocessor macro (NAME means NAME=1)
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub define: Vec<String>,
+    /// Undefine a preprocessor macro
+    #[arg(short = 'U', value_name = "NAME")]
+    pub undefine: Vec<String>,
+    /// Search this folder for modules, before RAVEL_PATH and the built-in library
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+    /// Do not check type patterns and conditions of functions
+    #[arg(long)]
+    pub no_check: bool,
+    /// Print compile time per stage, functions specialised, with-loops, and run-time allocations
+    #[arg(long)]
+    pub stats: bool,
+}
+
+#[derive(Args)]
+pub struct Check {
+    #[command(flatten)]
+    pub source: Source,
+    /// Print an intermediate form instead: core, wir, wir-opt, nest, clif or asm
+    #[arg(long, value_name = "STAGE")]
+    pub emit: Option<String>,
+    pub file: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub source: Source,
+    /// What runs the program
+    #[arg(long, value_enum, default_value_t = BackendName::Cranelift)]
+    pub backend: BackendName,
+    /// Number of threads (also RAVEL_THREADS); all cores by default
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Drop index and shape checks
+    #[arg(long)]
+    pub unchecked: bool,
+    /// Print an intermediate form instead of running
+    #[arg(long, value_name = "STAGE")]
+    pub emit: Option<String>,
+    pub file: PathBuf,
+    /// Arguments of the program
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct Build {
+    #[command(flatten)]
+    pub source: Source,
+    /// The executable; by default FILE without its extension, in the current folder
+    #[arg(short = 'o', value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Drop index and shape checks
+    #[arg(long)]
+    pub unchecked: bool,
+    /// Print an intermediate form instead of building
+    #[arg(long, value_name = "STAGE")]
+    pub emit: Option<String>,
+    pub file: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum BackendName {
+    /// The reference interpreter: slow, and the measure of the others
+    Interp,
+    /// Machine code by Cranelift
+    Cranelift,
+}

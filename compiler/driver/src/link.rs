@@ -1,0 +1,146 @@
+//! Linking an object file with the runtime into an executable.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Why no executable was made.
+#[derive(Debug)]
+pub enum LinkError {
+    /// The static library of the runtime was looked for in these places.
+    NoRuntime(Vec<PathBuf>),
+    /// A file could not be written.
+    Write { path: PathBuf, why: std::io::Error },
+    /// The C compiler could not be started.
+    NoCompiler {
+        command: OsString,
+        why: std::io::Error,
+    },
+    /// The C compiler failed; its words.
+    Failed(String),
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkError::NoRuntime(places) => {
+                write!(
+                    f,
+                    "the runtime library libravel_runtime.a was not found; looked in"
+                )?;
+                places
+                    .iter()
+                    .try_for_each(|p| write!(f, "\n  {}", p.display()))?;
+                write!(f, "\nset RAVEL_RUNTIME to its path")
+            }
+            LinkError::Write { path, why } => write!(f, "cannot write {}: {why}", path.display()),
+            LinkError::NoCompiler { command, why } => {
+                write!(
+                    f,
+                    "cannot start the C compiler `{}` for linking: {why}; set CC to another one",
+                    command.display()
+                )
+            }
+            LinkError::Failed(words) => write!(f, "linking failed:\n{words}"),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+/// `RAVEL_RUNTIME`, or beside the running binary, or in the `deps` folder of a cargo build, or in an installed `lib/ravel`.
+fn runtime_library() -> Result<PathBuf, LinkError> {
+    if let Some(path) = std::env::var_os("RAVEL_RUNTIME").map(PathBuf::from) {
+        return if path.is_file() {
+            Ok(path)
+        } else {
+            Err(LinkError::NoRuntime(vec![path]))
+        };
+    }
+    let exe = std::env::current_exe()
+        .and_then(|p| p.canonicalize())
+        .unwrap_or_default();
+    let folder = exe.parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut places = vec![
+        folder.join("libravel_runtime.a"),
+        folder.join("../lib/ravel/libravel_runtime.a"),
+    ];
+    if let Some(found) = places.iter().find(|p| p.is_file()) {
+        return Ok(found.clone());
+    }
+    // Cargo leaves the library of a dependency, with a hash in its name, in `deps`; the newest belongs to this binary.
+    let deps = folder.join("deps");
+    let mut built: Vec<(std::time::SystemTime, PathBuf)> = std::fs::read_dir(&deps)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|p| {
+            let name = p.file_name().and_then(|n| n.to_str()).unwrap_or("");
+            name.starts_with("libravel_runtime") && name.ends_with(".a")
+        })
+        .filter_map(|p| Some((p.metadata().ok()?.modified().ok()?, p)))
+        .collect();
+    built.sort();
+    match built.pop() {
+        Some((_, path)) => Ok(path),
+        None => {
+            places.push(deps.join("libravel_runtime-*.a"));
+            Err(LinkError::NoRuntime(places))
+        }
+    }
+}
+
+/// Links `object` into the executable `output`, which appears only when it is complete.
+///
+/// # Errors
+/// See [`LinkError`].
+pub fn link(object: &[u8], output: &Path) -> Result<(), LinkError> {
+    let runtime = runtime_library()?;
+    let file_name = output.file_name().unwrap_or_default();
+    let beside = |suffix: &str| {
+        let mut name = OsString::from(".");
+        name.push(file_name);
+        name.push(format!(".{}{suffix}", std::process::id()));
+        output.with_file_name(name)
+    };
+    let (object_path, partial) = (beside(".o"), beside(".partial"));
+    let write = std::fs::write(&object_path, object).map_err(|why| LinkError::Write {
+        path: object_path.clone(),
+        why,
+    });
+    let linked = write
+        .and_then(|()| run_linker(&object_path, &runtime, &partial))
+        .and_then(|()| {
+            std::fs::rename(&partial, output).map_err(|why| LinkError::Write {
+                path: output.to_path_buf(),
+                why,
+            })
+        });
+    // Left-overs of a failure are of no use; that they cannot be removed is no further error.
+    let _ = std::fs::remove_file(&object_path);
+    let _ = std::fs::remove_file(&partial);
+    linked
+}
+
+fn run_linker(object: &Path, runtime: &Path, output: &Path) -> Result<(), LinkError> {
+    let command = std::env::var_os("CC")
+        .filter(|c| !c.is_empty())
+        .unwrap_or_else(|| "cc".into());
+    let result = Command::new(&command)
+        .arg(object)
+        .arg(runtime)
+        .args(["-lpthread", "-lm", "-ldl"])
+        .arg("-o")
+        .arg(output)
+        .output()
+        .map_err(|why| LinkError::NoCompiler { command, why })?;
+    if result.status.success() {
+        Ok(())
+    } else {
+        Err(LinkError::Failed(
+            String::from_utf8_lossy(&result.stderr).into_owned(),
+        ))
+    }
+}

@@ -1,0 +1,288 @@
+//! From a file to a compiled program, stage by stage, with times.
+
+use crate::files::{FileLoader, is_library, read_text};
+use ravel_core::RootSource;
+use ravel_diagnostics::Diagnostic;
+use ravel_nest::ir as nest;
+use ravel_opt::Level;
+use ravel_source::{SourceMap, Span};
+use ravel_specialize::Entry;
+use ravel_syntax::MacroOption;
+use ravel_wir::Module;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Settings of a compilation.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `-D` and `-U`, in order.
+    pub macros: Vec<MacroOption>,
+    /// `-I`, then `RAVEL_PATH`.
+    pub folders: Vec<PathBuf>,
+    pub level: Level,
+    /// Drop index and shape checks.
+    pub unchecked: bool,
+    /// Check type patterns and conditions.
+    pub check_patterns: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            macros: Vec::new(),
+            folders: Vec::new(),
+            level: Level::Full,
+            unchecked: false,
+            check_patterns: true,
+        }
+    }
+}
+
+/// Why a compilation ended without a program.
+#[derive(Debug)]
+pub enum Failure {
+    /// The source is wrong; the diagnostics say how.
+    Source,
+    /// The root file cannot be read.
+    Unreadable { path: PathBuf, why: String },
+    /// The program is valid, but a stage cannot compile it.
+    Unsupported { position: String, what: String },
+    /// A bug in Ravel.
+    Internal { stage: &'static str, what: String },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Source => write!(f, "the source has errors"),
+            Failure::Unreadable { path, why } => write!(f, "cannot read {}: {why}", path.display()),
+            Failure::Unsupported { position, what } => {
+                write!(f, "{position}: not supported: {what}")
+            }
+            Failure::Internal { stage, what } => write!(
+                f,
+                "internal error in {stage}: {what}\nThis is a bug in Ravel; please report it with the program."
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// A file on its way through the stages. The source map and everything said about the source outlive a failure.
+pub struct Compilation {
+    pub options: Options,
+    pub map: SourceMap,
+    pub diagnostics: Vec<Diagnostic>,
+    /// Duration of each stage that ran, in order.
+    pub times: Vec<(&'static str, Duration)>,
+    /// WIR functions made.
+    pub instances: usize,
+    /// With-loops before and after optimisation.
+    pub with_loops: (usize, usize),
+}
+
+impl Compilation {
+    pub fn new(options: Options) -> Compilation {
+        Compilation {
+            options,
+            map: SourceMap::default(),
+            diagnostics: Vec::new(),
+            times: Vec::new(),
+            instances: 0,
+            with_loops: (0, 0),
+        }
+    }
+
+    fn timed<T>(&mut self, stage: &'static str, work: impl FnOnce(&mut Self) -> T) -> T {
+        let start = Instant::now();
+        let result = work(self);
+        self.times.push((stage, start.elapsed()));
+        result
+    }
+
+    fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Reads a file, its modules, and lowers everything it reaches to core.
+    ///
+    /// # Errors
+    /// [`Failure::Unreadable`], [`Failure::Source`].
+    pub fn core(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
+        let text = read_text(path).map_err(|why| Failure::Unreadable {
+            path: path.to_path_buf(),
+            why,
+        })?;
+        self.core_of_text(&path.display().to_string(), text)
+    }
+
+    /// The same for a text; modules are searched beside the file that `name` says.
+    ///
+    /// # Errors
+    /// [`Failure::Source`].
+    pub fn core_of_text(
+        &mut self,
+        name: &str,
+        text: Arc<str>,
+    ) -> Result<ravel_core::ir::Program, Failure> {
+        let program = self.timed("front end", |this| {
+            let mut loader = FileLoader::new(this.options.folders.clone());
+            let options = ravel_core::Options {
+                macros: this.options.macros.clone(),
+            };
+            let root = RootSource {
+                name: name.to_string(),
+                text,
+            };
+            let (program, reports) = ravel_core::load(root, &mut loader, &options, &mut this.map);
+            this.diagnostics.extend(reports.into_sorted());
+            program
+        });
+        if self.has_errors() {
+            Err(Failure::Source)
+        } else {
+            Ok(program)
+        }
+    }
+
+    /// Specialises a program.
+    ///
+    /// # Errors
+    /// [`Failure::Source`].
+    pub fn specialize(
+        &mut self,
+        program: &ravel_core::ir::Program,
+        entry: Entry,
+    ) -> Result<ravel_specialize::Specialized, Failure> {
+        let result = self.timed("specialize", |this| {
+            let map = &this.map;
+            let library = |file| map.get(file).is_some_and(|f| is_library(&f.name));
+            let options = ravel_specialize::Options {
+                map,
+                is_library: &library,
+                check_patterns: this.options.check_patterns,
+            };
+            ravel_specialize::specialize(program, entry, &options)
+        });
+        self.diagnostics.extend(result.diagnostics.iter().cloned());
+        self.instances = result.instances;
+        self.with_loops.0 = ravel_opt::stats(&result.module).withs;
+        if self.has_errors() {
+            Err(Failure::Source)
+        } else {
+            Ok(result)
+        }
+    }
+
+    /// `main` of a file as WIR.
+    ///
+    /// # Errors
+    /// As the stages; a program without `main` is an error of the source.
+    pub fn wir(&mut self, path: &Path) -> Result<Module, Failure> {
+        let program = self.core(path)?;
+        if program.main.is_none() {
+            let file = self.map.files().next().map(|(id, _)| id);
+            let span = file.map_or(Span::NONE, |id| Span::new(id, 0, 0));
+            self.diagnostics.push(
+                Diagnostic::error("E0250", "a program needs a function `int main()`")
+                    .at(span, "this file defines no `main`")
+                    .with_help(
+                        "add `int main() { ... return 0; }`, or use `ravel check` for modules",
+                    ),
+            );
+            return Err(Failure::Source);
+        }
+        Ok(self.specialize(&program, Entry::Main)?.module)
+    }
+
+    /// Optimises.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`] if a pass broke the IR (debug builds look).
+    pub fn optimize(&mut self, module: Module) -> Result<Module, Failure> {
+        let level = self.options.level;
+        let optimized = self.timed("optimize", |_| ravel_opt::optimize(module, level));
+        let (module, _) = optimized.map_err(|e| Failure::Internal {
+            stage: "the optimiser",
+            what: e.to_string(),
+        })?;
+        self.with_loops.1 = ravel_opt::stats(&module).withs;
+        Ok(module)
+    }
+
+    /// Schedules for this machine's Cranelift backend.
+    ///
+    /// # Errors
+    /// [`Failure::Unsupported`].
+    pub fn nest(&mut self, module: &Module, session: bool) -> Result<nest::Module, Failure> {
+        let target = ravel_codegen_cranelift::capabilities().map_err(|e| Failure::Internal {
+            stage: "the target description",
+            what: e.to_string(),
+        })?;
+        let target = ravel_schedule::Capabilities {
+            vector_bytes: target.vector_bytes,
+            vector_registers: target.vector_registers,
+            has_fma: target.has_fma,
+        };
+        let scheduled = self.timed("schedule", |this| {
+            let map = &this.map;
+            let position = |span| {
+                if span == Span::NONE {
+                    String::new()
+                } else {
+                    map.describe(span)
+                }
+            };
+            let options = ravel_schedule::Options {
+                unchecked: this.options.unchecked,
+                parallel: true,
+                entry_name: ENTRY.to_string(),
+                release_globals: !session,
+                position: &position,
+            };
+            ravel_schedule::schedule(module, &target, &options)
+        });
+        match scheduled {
+            Ok((nest, _)) => Ok(nest),
+            Err(e) => Err(Failure::Unsupported {
+                position: self.map.describe(e.span),
+                what: e.what,
+            }),
+        }
+    }
+
+    /// Compiles into this process.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`].
+    pub fn jit(&mut self, module: &nest::Module) -> Result<ravel_codegen_cranelift::Jit, Failure> {
+        let internal = |e: ravel_codegen_cranelift::EmitError| Failure::Internal {
+            stage: "code generation",
+            what: e.to_string(),
+        };
+        let mut jit = ravel_codegen_cranelift::Jit::with_runtime().map_err(internal)?;
+        self.timed("generate code", |_| jit.add(module))
+            .map_err(internal)?;
+        Ok(jit)
+    }
+
+    /// Compiles to an object file with a C `main`.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`].
+    pub fn object(&mut self, module: &nest::Module) -> Result<Vec<u8>, Failure> {
+        let object = self.timed("generate code", |_| {
+            ravel_codegen_cranelift::emit_object(module, Some(ENTRY))
+        });
+        object.map_err(|e| Failure::Internal {
+            stage: "code generation",
+            what: e.to_string(),
+        })
+    }
+}
+
+/// Symbol of the compiled entry function.
+pub const ENTRY: &str = "ravel_entry";

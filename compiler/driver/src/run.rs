@@ -1,0 +1,130 @@
+//! Running a compiled program in this process.
+
+use crate::pipeline::{Compilation, ENTRY, Failure};
+use ravel_interp::{RunError, Val};
+use ravel_types::Scalar;
+use ravel_wir::Module;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What runs a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Backend {
+    /// The reference interpreter.
+    Interp,
+    /// Machine code by Cranelift.
+    #[default]
+    Cranelift,
+}
+
+/// A program that is ready to run.
+pub enum Program {
+    Interp(Arc<Module>),
+    Native(Box<ravel_codegen_cranelift::Jit>),
+}
+
+impl Compilation {
+    /// Compiles `main` of a file for a backend.
+    ///
+    /// # Errors
+    /// Those of the stages.
+    pub fn program(&mut self, path: &Path, backend: Backend) -> Result<Program, Failure> {
+        let module = self.wir(path)?;
+        match backend {
+            // The oracle runs what the specialiser made: it judges the optimiser too.
+            Backend::Interp => Ok(Program::Interp(Arc::new(module))),
+            Backend::Cranelift => {
+                let module = self.optimize(module)?;
+                let nest = self.nest(&module, false)?;
+                Ok(Program::Native(Box::new(self.jit(&nest)?)))
+            }
+        }
+    }
+
+    /// Runs a program to its end; the status of its `main`, or of the fault that ended it. `arguments` starts with the program's
+    /// own name.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`] if the program could not be started, or the interpreter found the IR at fault.
+    pub fn execute(&self, program: &Program, arguments: Vec<Vec<u8>>) -> Result<i32, Failure> {
+        if let Err(fault) = ravel_runtime::start::set_arguments(arguments) {
+            ravel_runtime::fault::raise(fault);
+        }
+        match program {
+            Program::Native(jit) => jit.run_program(ENTRY).map_err(|e| Failure::Internal {
+                stage: "the start of the program",
+                what: e.to_string(),
+            }),
+            Program::Interp(module) => self.interpret(module),
+        }
+    }
+
+    fn interpret(&self, module: &Arc<Module>) -> Result<i32, Failure> {
+        let outcome = ravel_interp::run(module, ravel_runtime::natives::table::find);
+        ravel_runtime::stream::flush_all();
+        match outcome {
+            Ok(values) => Ok(match values.first() {
+                Some(Val::Scalar(Scalar::I32(status))) => *status,
+                _ => 0,
+            }),
+            Err(RunError::Fault(report)) => {
+                let text = report
+                    .to_report(&self.map.describe(report.span))
+                    .to_string();
+                eprint!("{text}");
+                Ok(report.status())
+            }
+            Err(RunError::Internal {
+                span,
+                function,
+                problem,
+            }) => Err(Failure::Internal {
+                stage: "the interpreter",
+                what: format!("{} in {function}: {problem}", self.map.describe(span)),
+            }),
+            Err(RunError::NoSuchNative { span, symbol }) => Err(Failure::Unsupported {
+                position: self.map.describe(span),
+                what: format!("the foreign function `{symbol}` is not part of the runtime"),
+            }),
+            Err(RunError::NoThread(why)) => Err(Failure::Internal {
+                stage: "the interpreter",
+                what: why,
+            }),
+        }
+    }
+}
+
+impl Compilation {
+    /// Reports everything that is wrong with a file: a program is followed from `main`, and every other function with
+    /// parameter types is looked at for itself.
+    ///
+    /// # Errors
+    /// [`Failure::Source`] if there are errors.
+    pub fn check(&mut self, path: &Path) -> Result<(), Failure> {
+        let program = self.core(path)?;
+        if program.main.is_some() {
+            self.specialize(&program, ravel_specialize::Entry::Main)?;
+        }
+        self.specialize(&program, ravel_specialize::Entry::Roots)
+            .map(|_| ())
+    }
+
+    /// Compiles `main` of a file into the executable `output`.
+    ///
+    /// # Errors
+    /// Those of the stages; the inner result is that of linking.
+    pub fn build(
+        &mut self,
+        path: &Path,
+        output: &Path,
+    ) -> Result<Result<(), crate::link::LinkError>, Failure> {
+        let module = self.wir(path)?;
+        let module = self.optimize(module)?;
+        let nest = self.nest(&module, false)?;
+        let object = self.object(&nest)?;
+        let start = std::time::Instant::now();
+        let linked = crate::link::link(&object, output);
+        self.times.push(("link", start.elapsed()));
+        Ok(linked)
+    }
+}
