@@ -74,7 +74,11 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
     let config = Config::default().with_index_type(IndexType::Byte).with_color(color);
     let mut report =
         Report::build(kind, at).with_config(config).with_code(diagnostic.code).with_message(&diagnostic.title);
-    for label in &diagnostic.labels {
+    // ariadne shows lines in the order of labels.
+    let home = diagnostic.span().file;
+    let mut labels: Vec<_> = diagnostic.labels.iter().collect();
+    labels.sort_by_key(|label| (label.span.file != home, label.span));
+    for label in labels {
         let Some(place) = range(label.span, texts.map).filter(|place| quotable(place, texts.map)) else {
             continue;
         };
@@ -83,11 +87,10 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
             (true, _) => Color::Yellow,
             (false, _) => Color::Cyan,
         };
-        let mut shown = Label::new(place).with_color(tint).with_priority(i32::from(label.primary));
-        if !label.message.is_empty() {
-            shown = shown.with_message(&label.message);
-        }
-        report = report.with_label(shown);
+        // ariadne underlines nothing for a label without text.
+        let message = if label.message.is_empty() { "here" } else { &label.message };
+        let priority = i32::from(label.primary);
+        report = report.with_label(Label::new(place).with_color(tint).with_priority(priority).with_message(message));
     }
     for note in &diagnostic.notes {
         report = report.with_note(note);

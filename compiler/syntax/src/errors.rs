@@ -26,9 +26,8 @@ pub(crate) enum SyntaxError {
     IncludeDepth { limit: usize },
     Unexpected { found: String, expected: String, help: Option<String> },
     UnexpectedEnd { expected: String },
-    /// An opening bracket without its partner, or the other way round.
-    Bracket { bracket: char },
-    ClosedBy { open: char, open_span: Span, close: char },
+    OpenBrace,
+    StrayBrace,
     MisplacedTuple { nested: bool },
     MisplacedDots,
     ManyTargets { operator: String },
@@ -42,6 +41,7 @@ pub(crate) enum SyntaxError {
     Pragma { name: String, message: &'static str },
     QualifiedNothing { module: String },
     TooManyErrors,
+    NotText,
     FileTooLarge,
 }
 
@@ -51,7 +51,7 @@ impl SyntaxError {
         use SyntaxError::*;
         match self {
             StrayCharacters { text } => {
-                let many = text.chars().count() > 1;
+                let many = span.end - span.start > 4;
                 let title = format!("unknown character{} {text}", if many { "s" } else { "" });
                 Diagnostic::error("E0101", title).at(span, "no token starts with this")
             }
@@ -100,18 +100,8 @@ impl SyntaxError {
                 Diagnostic::error("E0110", format!("expected {expected}, found the end of the file"))
                     .at(span, "the file ends here")
             }
-            Bracket { bracket } => match bracket {
-                '(' | '[' | '{' => {
-                    Diagnostic::error("E0111", format!("`{bracket}` is never closed")).at(span, "opened here")
-                }
-                _ => Diagnostic::error("E0111", format!("`{bracket}` closes nothing"))
-                    .at(span, "no bracket is open here"),
-            },
-            ClosedBy { open, open_span, close } => {
-                Diagnostic::error("E0111", format!("`{open}` is closed by `{close}`"))
-                    .at(span, "does not match")
-                    .with_label(open_span, "opened here")
-            }
+            OpenBrace => Diagnostic::error("E0111", "`{` is never closed").at(span, "opened here"),
+            StrayBrace => Diagnostic::error("E0111", "`}` closes nothing").at(span, "no `{` is open here"),
             MisplacedTuple { nested } => {
                 let report = Diagnostic::error("E0112", "a list in parentheses is not a value").at(span, "");
                 if nested {
@@ -158,6 +148,9 @@ impl SyntaxError {
             TooManyErrors => {
                 Diagnostic::error("E0100", "too many errors, the rest is not shown").at(span, "last one shown")
             }
+            NotText => Diagnostic::error("E0101", "this file is not SaC source text")
+                .at(span, "")
+                .with_note("most of its first bytes are no characters that a program can contain"),
             FileTooLarge => Diagnostic::error("E0100", "source files are limited to 2 GiB").at(span, ""),
         }
     }
@@ -186,6 +179,18 @@ fn literal(text: &str, cause: LiteralError, span: Span) -> Diagnostic {
         LiteralError::Escape => {
             error(format!("an escape in {text} is larger than one byte")).at(span, "").with_note("char is one byte")
         }
+    }
+}
+
+/// Reports per phase and file; beyond this they help nobody.
+pub(crate) const MAX_REPORTS: usize = 100;
+
+/// Cuts an endless list of reports.
+pub(crate) fn limit(reports: &mut Vec<Diagnostic>) {
+    if reports.len() > MAX_REPORTS {
+        reports.truncate(MAX_REPORTS);
+        let place = reports.last().map_or(Span::NONE, Diagnostic::span);
+        reports.push(SyntaxError::TooManyErrors.at(place));
     }
 }
 

@@ -23,6 +23,12 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
     {
         return report;
     }
+    if let Some(name) = unknown_type(list, chunk, failure.at, &wanted) {
+        let text = spelling(tokens, name);
+        return Diagnostic::error("E0110", format!("{text} is not a type here"))
+            .at(name.span, "stands where a type is expected")
+            .with_help("is a `use` or `import` missing?");
+    }
     let expected = describe(&wanted, found.map(|token| token.kind));
     let Some(found) = found else {
         return SyntaxError::UnexpectedEnd { expected }.at(tokens.end);
@@ -65,6 +71,9 @@ fn wanted_closer<'a>(wanted: &[&'a str]) -> Option<&'a str> {
 fn describe(wanted: &[&str], found: Option<Kind>) -> String {
     let has = |name: &str| wanted.contains(&name);
     let mut words: Vec<String> = Vec::new();
+    if wanted == ["PRAGMA"] {
+        return "the next definition".to_string();
+    }
     if has("use") && has("BASETYPE") {
         return "a definition".to_string();
     }
@@ -90,10 +99,12 @@ fn describe(wanted: &[&str], found: Option<Kind>) -> String {
     if has("STRING") {
         words.push("a string".to_string());
     }
+    // Behind a complete expression any operator would fit too, which nobody needs to hear.
+    let complete = has("+") && !closers.is_empty();
     for keyword in ["genarray", "while", "else", "all", "classtype", "typedef", "{", "(", "[", "<", "<=", "|"] {
         // `genarray` stands for all operations of a with-loop; as a name it comes with `ID`.
         let named = keyword == "genarray" && has("ID");
-        if has(keyword) && !named && words.len() < 4 {
+        if has(keyword) && !named && !complete && words.len() < 4 {
             words.push(format!("`{keyword}`"));
         }
     }
@@ -144,11 +155,15 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         Kind::RBrace if has("NUM") && kind_at(at.wrapping_sub(1)) == Some(Kind::Arrow) => {
             "write the value of each index behind ->"
         }
-        Kind::Semi if at > chunk.from && kind_at(at - 1) == Some(Kind::RBrace) && has("use") => "remove the `;`",
-        Kind::Id if word == "break" || word == "continue" => "loops end only by their condition",
-        Kind::Id if has("BASETYPE") && !has("if") && kind_at(at + 1) == Some(Kind::Id) => {
-            return Some(format!("`{word}` is not a type here: is a `use` or `import` missing?"));
+        Kind::Semi if at > chunk.from && kind_at(at - 1) == Some(Kind::RBrace) && has("PRAGMA") => {
+            "remove the `;`: a function ends with its `}`"
         }
+        Kind::Module | Kind::Class if has("use") => "the header of a file stands before everything else",
+        Kind::Id if word == "break" || word == "continue" => "loops end only by their condition",
+        Kind::Id if has("use") && !matches!(kind_at(at + 1), Some(Kind::Id | Kind::LBracket)) => {
+            "statements stand inside of functions"
+        }
+        kind if has("use") && starts_statement(kind) => "statements stand inside of functions",
         Kind::Num | Kind::OtherNum | Kind::Str | Kind::LParen | Kind::LBracket | Kind::True | Kind::False
             if has("if") && has("while") =>
         {
@@ -159,9 +174,6 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
             let text = &**tokens.texts.get(previous.text);
             match previous.kind {
                 Kind::Id if matches!(text, "break" | "continue") => "loops end only by their condition",
-                Kind::Id if found.kind == Kind::Id && statement_start(list, chunk, at - 1) => {
-                    return Some(format!("`{text}` is not a type here: is a `use` or `import` missing?"));
-                }
                 _ => return None,
             }
         }
@@ -174,6 +186,23 @@ fn declares(list: &[Token], at: usize) -> bool {
     let start = (0..at).rev().find(|i| matches!(list[*i].kind, Kind::Semi | Kind::LBrace | Kind::RBrace));
     let first = start.map_or(0, |i| i + 1);
     matches!(list[first].kind, Kind::BaseType | Kind::TypeName | Kind::Struct)
+}
+
+/// The name that was probably meant as a type, if that explains the failure: `Foo x;`, `int f(Foo x)`, `Foo f()`.
+fn unknown_type<'a>(list: &'a [Token], chunk: Chunk, at: usize, wanted: &[&str]) -> Option<&'a Token> {
+    let has = |name: &str| wanted.contains(&name);
+    let found = list.get(at).filter(|token| token.kind == Kind::Id)?;
+    let next = list.get(at + 1).map(|token| token.kind);
+    if has("BASETYPE") && !has("if") && !has("NUM") && matches!(next, Some(Kind::Id | Kind::LBracket | Kind::Amp)) {
+        return Some(found);
+    }
+    let previous = at.checked_sub(1).filter(|at| *at > chunk.from)?;
+    let is_name = list[previous].kind == Kind::Id && statement_start(list, chunk, previous);
+    (is_name && !found.first_on_line).then(|| &list[previous])
+}
+
+fn starts_statement(kind: Kind) -> bool {
+    matches!(kind, Kind::If | Kind::For | Kind::While | Kind::Do | Kind::Return | Kind::With)
 }
 
 fn statement_start(list: &[Token], chunk: Chunk, at: usize) -> bool {

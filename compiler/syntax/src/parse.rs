@@ -5,14 +5,13 @@ use crate::ast::*;
 use crate::check;
 use crate::classify::{Classified, TypeNames, classify};
 use crate::depth::too_deep;
-use crate::errors::SyntaxError;
+use crate::errors::{MAX_REPORTS, SyntaxError, limit};
 use crate::expected;
 use crate::prescan::prescan;
 use crate::split::{self, Chunk};
 use crate::tokens::{Kind, Token, Tokens};
 use lalrpop_util::ParseError;
 use ravel_diagnostics::Diagnostic;
-use ravel_source::Span;
 
 /// What the grammar's start symbol delivers.
 pub(crate) enum Parsed {
@@ -21,9 +20,6 @@ pub(crate) enum Parsed {
     Expression(Expr),
     Statements(Vec<Stmt>),
 }
-
-/// Reports per file, after which the rest is not looked at: beyond this they help nobody.
-const MAX_REPORTS: usize = 100;
 
 /// Reports per definition; each costs a parse of it.
 const MAX_REPORTS_PER_DEFINITION: usize = 20;
@@ -39,6 +35,7 @@ pub fn parse_file(tokens: &Tokens, visible: &TypeNames) -> (File, Vec<Diagnostic
     let tokens = classify(tokens, &names, &mut reports);
     let mut parser = Parser { tokens: &tokens, reports };
     let file = parser.file();
+    limit(&mut parser.reports);
     (file, parser.reports)
 }
 
@@ -68,29 +65,24 @@ impl Parser<'_> {
         let list = &self.tokens.list;
         let span = list.first().map_or(self.tokens.end, |first| first.span.to(self.tokens.end));
         let mut file = File { header: Header::Program, definitions: Vec::new(), span };
-        let chunks = split::definitions(list, &mut self.reports);
-        let mut chunks = chunks.as_slice();
-        if let Some(first) = chunks.first()
-            && let Some(kind @ (Kind::Module | Kind::Class)) = list.get(first.from).map(|token| token.kind)
+        let mut chunks = split::definitions(list, &mut self.reports);
+        // Only pragmas may stand in front of the header.
+        let header = chunks.iter().position(|chunk| list[chunk.from].kind != Kind::Pragma);
+        if let Some(at) = header
+            && let kind @ (Kind::Module | Kind::Class) = list[chunks[at].from].kind
         {
-            // A class header goes on with its classtype.
-            let mut header = *first;
-            chunks = &chunks[1..];
-            if kind == Kind::Class
-                && let Some(second) = chunks.first()
-            {
-                header.upto = second.upto;
-                header.unclosed = second.unclosed;
-                chunks = &chunks[1..];
+            let mut header = chunks.remove(at);
+            if kind == Kind::Class && at < chunks.len() {
+                // It goes on with the classtype.
+                let second = chunks.remove(at);
+                header = Chunk { from: header.from, ..second };
             }
             if let Some(Parsed::Header(header)) = self.chunk(header, Kind::StartHeader) {
                 file.header = header;
             }
         }
-        for chunk in chunks {
-            if self.reports.len() >= MAX_REPORTS {
-                let place = self.reports.last().map_or(Span::NONE, Diagnostic::span);
-                self.reports.push(SyntaxError::TooManyErrors.at(place));
+        for chunk in &chunks {
+            if self.reports.len() > MAX_REPORTS {
                 break;
             }
             if let Some(Parsed::Definition(definition)) = self.chunk(*chunk, Kind::StartDefinition) {
@@ -179,6 +171,9 @@ impl Parser<'_> {
     }
 
     fn report(&mut self, chunk: Chunk, failure: &Failure) {
+        if failure.at >= chunk.upto && chunk.unclosed > 0 {
+            return; // the brace that is missing has been reported
+        }
         let list = &self.tokens.list;
         if let Some(token) = list.get(failure.at).filter(|_| failure.at < chunk.upto)
             && matches!(token.kind, Kind::Stray | Kind::OpenStr | Kind::OpenChar | Kind::OpenComment)

@@ -21,11 +21,12 @@ pub(crate) fn definitions(list: &[Token], reports: &mut Vec<Diagnostic>) -> Vec<
     if let Some(chunks) = cut(list, false, reports) {
         return chunks;
     }
-    // Some bracket is never closed: cut again, and take what looks like the start of a definition for one.
+    // Some bracket is never closed: cut again, and take more of what looks like the start of a definition for one.
     cut(list, true, reports).unwrap_or_default()
 }
 
-/// Nothing if a bracket is open at the end, unless `guess` says to live with it.
+/// Nothing if a bracket is open at the end, unless `guess` says to live with it. A definition in the first column
+/// ends what is still open in front of it either way.
 fn cut(list: &[Token], guess: bool, reports: &mut Vec<Diagnostic>) -> Option<Vec<Chunk>> {
     let mut found = Vec::new();
     let mut chunks: Vec<Chunk> = Vec::new();
@@ -33,7 +34,7 @@ fn cut(list: &[Token], guess: bool, reports: &mut Vec<Diagnostic>) -> Option<Vec
     let mut from = 0;
     let mut at = 0;
     while at < list.len() {
-        if guess && !open.is_empty() && at > from && starts_definition(list, at) {
+        if !open.is_empty() && at > from && starts_definition(list, at, guess) {
             chunks.push(abandon(list, from, at, &mut open, &mut found));
             from = at;
         }
@@ -123,13 +124,13 @@ fn only_starts_definition(kind: Kind) -> bool {
     )
 }
 
-/// Whether a definition seems to start in the middle of another one: a defining keyword, or a type and then a name
-/// with parentheses, first on its line.
-fn starts_definition(list: &[Token], at: usize) -> bool {
-    list[at].first_on_line && looks_like_definition(list, at)
+/// Whether a definition seems to start in the middle of another one, in the first column or, if `guess` says so,
+/// anywhere at the beginning of a line.
+fn starts_definition(list: &[Token], at: usize, guess: bool) -> bool {
+    list[at].first_on_line && (guess || !list[at].space_before) && looks_like_definition(list, at)
 }
 
-/// The same without regard to lines.
+/// A defining keyword, or a type and then a name with parentheses; neither can start anything inside a function.
 pub(crate) fn looks_like_definition(list: &[Token], at: usize) -> bool {
     let kind = list[at].kind;
     if only_starts_definition(kind) {
@@ -161,7 +162,7 @@ fn close(list: &[Token], open: &mut Vec<usize>, kind: Kind) {
 fn abandon(list: &[Token], from: usize, upto: usize, open: &mut Vec<usize>, found: &mut Vec<Diagnostic>) -> Chunk {
     let braces: Vec<usize> = open.iter().copied().filter(|i| list[*i].kind == Kind::LBrace).collect();
     if let Some(first) = braces.first() {
-        let report = SyntaxError::Bracket { bracket: '{' }.at(list[*first].span);
+        let report = SyntaxError::OpenBrace.at(list[*first].span);
         found.push(match list.get(upto) {
             Some(next) => report.with_label(next.span, "this looks like the start of the next definition"),
             None => report,
@@ -179,19 +180,11 @@ fn stray_brace(
     from: &mut usize,
     found: &mut Vec<Diagnostic>,
 ) {
-    let mut early = None;
-    while let Some(last) = chunks.last() {
-        let closes = list[last.upto - 1].kind == Kind::RBrace;
-        if closes {
-            early = Some(last.upto - 1);
-            break;
-        }
-        if !starts_like_statement(list[last.from].kind) {
-            break;
-        }
+    while chunks.last().is_some_and(|last| starts_like_statement(list[last.from].kind)) {
         chunks.pop();
     }
-    let report = SyntaxError::Bracket { bracket: '}' }.at(list[at].span);
+    let early = chunks.last().map(|last| last.upto - 1).filter(|end| list[*end].kind == Kind::RBrace);
+    let report = SyntaxError::StrayBrace.at(list[at].span);
     found.push(match early {
         Some(early) => report.with_label(list[early].span, "the definition already ends here"),
         None => report,

@@ -9,7 +9,7 @@ mod directives;
 mod macros;
 
 use crate::classify::report_bad_token;
-use crate::errors::SyntaxError;
+use crate::errors::{SyntaxError, limit};
 use crate::tokens::{Kind, TextId, Texts, Token, Tokens, lex};
 use directives::Condition;
 use macros::{Expansion, Macro};
@@ -57,6 +57,9 @@ const MAX_INCLUDE_DEPTH: usize = 64;
 /// Tokens that macros may produce in one file; a macro that doubles itself some thirty times would fill the memory.
 const MAX_EXPANDED_TOKENS: usize = 20_000_000;
 
+/// In bytes; spans are 32 bits wide.
+const MAX_FILE_LENGTH: usize = i32::MAX as usize;
+
 /// Reports about characters and literals per file; a binary file has millions of them.
 const MAX_LEXICAL_REPORTS: usize = 20;
 
@@ -81,15 +84,28 @@ pub fn lex_and_preprocess(
         out: Vec::new(),
     };
     pre.predefine(options);
-    let length = pre.sources.get(file).map_or(0, |source| source.text.len());
-    let end = Span::new(file, length, length);
-    if u32::try_from(length).is_ok_and(|length| length < u32::MAX / 2) {
+    let text = pre.sources.get(file).map(|source| source.text.clone()).unwrap_or_default();
+    let end = Span::new(file, text.len(), text.len());
+    if text.len() > MAX_FILE_LENGTH {
+        pre.reports.push(SyntaxError::FileTooLarge.at(Span::NONE));
+    } else if !is_text(&text) {
+        pre.reports.push(SyntaxError::NotText.at(Span::new(file, 0, 0)));
+    } else {
         pre.open(file);
         pre.run();
-    } else {
-        pre.reports.push(SyntaxError::FileTooLarge.at(Span::NONE));
     }
+    limit(&mut pre.reports);
     (Tokens { list: pre.out, texts: pre.texts, end }, pre.reports)
+}
+
+/// Whether the beginning looks like text: a few odd characters are reported one by one, a binary file as a whole.
+fn is_text(text: &str) -> bool {
+    let (mut all, mut odd) = (0, 0);
+    for c in text.chars().take(4096) {
+        all += 1;
+        odd += usize::from(c == '\u{fffd}' || c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0b' | '\x0c'));
+    }
+    odd < 4 || odd * 20 < all
 }
 
 /// An open file.
