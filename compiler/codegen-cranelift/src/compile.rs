@@ -46,6 +46,9 @@ pub(crate) enum Listing {
 /// Modules with fewer values than this are compiled on one thread: starting others costs more.
 const PARALLEL_THRESHOLD: usize = 4000;
 
+/// Stack of the threads that compile: translation recurses into nested regions.
+const WORKER_STACK: usize = 64 << 20;
+
 fn jobs(plan: &Plan<'_>) -> Vec<Job> {
     let funcs = plan.module.funcs.keys().map(Job::Func);
     let bodies = (0..plan.bodies.len()).map(Job::Body);
@@ -71,7 +74,8 @@ pub(crate) fn define_functions(plan: &Plan<'_>, linker: &mut dyn Linker) -> Resu
     };
     std::thread::scope(|scope| {
         for _ in 1..n_threads {
-            scope.spawn(work);
+            // Without a helper the work is done all the same.
+            let _ = std::thread::Builder::new().stack_size(WORKER_STACK).spawn_scoped(scope, work);
         }
         work();
     });

@@ -90,7 +90,7 @@ impl Suite {
         let name = format!("{name}#{}", self.cases.len());
         let (mut b, params) = FuncBuilder::new(name.clone(), &[Ty::PTR; 4], &[]);
         b.set_visibility(Visibility::Entry);
-        if self.cases.len() % 2 == 0 {
+        if self.cases.len().is_multiple_of(2) {
             b.set_order(Order::Keep);
         }
         let values: Vec<Value> =

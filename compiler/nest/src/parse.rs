@@ -65,16 +65,7 @@ fn tokenize(text: &str) -> Vec<Token<'_>> {
             } else if first == '"' {
                 rest[1..].find('"').map_or(rest.len(), |end| end + 2)
             } else if is_word(first) {
-                // An exponent's plus sign belongs to its number.
-                let mut end = 0;
-                let digits = first.is_ascii_digit() || first == '-';
-                for (at, c) in rest.char_indices() {
-                    if !is_word(c) && !(digits && c == '+' && rest[..at].ends_with('e')) {
-                        break;
-                    }
-                    end = at + c.len_utf8();
-                }
-                end
+                rest.find(|c| !is_word(c)).unwrap_or(rest.len())
             } else {
                 first.len_utf8()
             };
