@@ -286,7 +286,14 @@ impl Body<'_, '_> {
         let shape = match known {
             Some((_, shape)) => shape.clone(),
             None => {
-                let array = self.expr(source.array);
+                let mut array = self.expr(source.array);
+                if !make::is_simple(&array) && !matches!(source.array.kind, ast::ExprKind::Field { .. }) {
+                    // It mentions no index, so its value serves the selection as well.
+                    let slot = self.temp("array", source.array.span);
+                    prelude.push(make::assign(slot, array));
+                    self.ahead.insert(crate::exprs::address(source.array), slot);
+                    array = make::local(slot, source.array.span);
+                }
                 let shape = self.reusable(make::shape(array, source.array.span), "shape", prelude);
                 shapes.push((source.array, shape.clone()));
                 shape

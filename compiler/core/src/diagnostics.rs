@@ -287,6 +287,10 @@ pub fn recursive_type(name: &str, at: Span) -> Diagnostic {
     Diagnostic::error("E0224", format!("type `{name}` contains itself")).at(at, "")
 }
 
+pub fn deep_type(at: Span) -> Diagnostic {
+    Diagnostic::error("E0224", "types are nested too deeply").at(at, "")
+}
+
 pub fn names_in_local_type(at: Span) -> Diagnostic {
     Diagnostic::warning("E0233", "names in this type bind nothing and check nothing")
         .at(at, "read as `.`")

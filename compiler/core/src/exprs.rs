@@ -8,10 +8,18 @@ use ravel_source::Span;
 use ravel_syntax::ast::{self, QName};
 use ravel_types::{Basic, Scalar};
 
+/// The identity of a node of the tree.
+pub(crate) fn address(expr: &ast::Expr) -> usize {
+    std::ptr::from_ref(expr).addr()
+}
+
 impl Body<'_, '_> {
     /// An expression in a place that takes one value.
     pub(crate) fn expr(&mut self, expr: &ast::Expr) -> Expr {
         let span = expr.span;
+        if let Some(slot) = self.ahead.get(&address(expr)) {
+            return make::local(*slot, span);
+        }
         match &expr.kind {
             ast::ExprKind::Number(number) => {
                 let (ty, value) = crate::literals::number(number.value);

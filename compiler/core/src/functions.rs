@@ -123,7 +123,12 @@ impl Core<'_> {
 
     /// Lowers the bodies of all functions that have been mentioned, and of those that they mention, and so on.
     pub(crate) fn lower_waiting(&mut self) {
-        while let Some(waiting) = self.waiting.pop() {
+        loop {
+            if let Some((id, def)) = self.waiting_objects.pop() {
+                self.object_body(id, def);
+                continue;
+            }
+            let Some(waiting) = self.waiting.pop() else { return };
             let (file, index) = self.item(waiting.def);
             if let Some(Definition::Function(function)) = file.definitions.get(index) {
                 self.body(waiting, function);

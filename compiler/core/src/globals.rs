@@ -27,11 +27,19 @@ impl Core<'_> {
             GlobalId(self.program.globals.len() as u32 - 1)
         });
         self.globals.insert(def, id);
-        if let (Some(id), Some(init)) = (id, &object.init) {
-            let init = self.initializer(id, module, init);
-            self.program.globals[id.index()].init = Some(init);
+        if let Some(id) = id {
+            self.waiting_objects.push((id, def));
         }
         id
+    }
+
+    /// Lowers the initialiser of an object.
+    pub(crate) fn object_body(&mut self, id: GlobalId, def: DefId) {
+        let module = self.def(def).module;
+        let (file, index) = self.item(def);
+        let Some(Definition::Object(object)) = file.definitions.get(index) else { return };
+        let init = object.init.as_ref().map(|init| self.initializer(id, module, init));
+        self.program.globals[id.index()].init = init;
     }
 
     /// The initialiser; one that needs slots becomes a function.
@@ -74,11 +82,7 @@ impl Core<'_> {
         for global in &self.program.globals {
             needs.push(global.init.as_ref().map_or(Vec::new(), |init| reach::objects(&self.program, init)));
         }
-        let mut order: Vec<usize> = Vec::new();
-        let mut state = vec![0u8; count];
-        for i in 0..count {
-            self.visit(i, &needs, &mut state, &mut order);
-        }
+        let order = self.topological(&needs);
         if order.iter().enumerate().all(|(new, old)| new == *old) {
             return;
         }
@@ -92,22 +96,42 @@ impl Core<'_> {
         renumber(&mut self.program, &place);
     }
 
-    fn visit(&mut self, at: usize, needs: &[Vec<GlobalId>], state: &mut [u8], order: &mut Vec<usize>) {
-        match state[at] {
-            2 => return,
-            1 => {
-                let global = &self.program.globals[at];
-                let diagnostic = report::object_cycle(&global.name, global.span);
-                self.reports.push(diagnostic);
-                return;
+    /// Objects after all that they need; cycles are reported.
+    fn topological(&mut self, needs: &[Vec<GlobalId>]) -> Vec<usize> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum State {
+            New,
+            Open,
+            Done,
+        }
+        let mut state = vec![State::New; needs.len()];
+        let mut order = Vec::new();
+        for start in 0..needs.len() {
+            // Objects on the way, each with how many of its needs have been looked at.
+            let mut way = vec![(start, 0)];
+            while let Some((at, looked)) = way.pop() {
+                if looked == 0 {
+                    match state[at] {
+                        State::Done => continue,
+                        State::Open => {
+                            let global = &self.program.globals[at];
+                            let diagnostic = report::object_cycle(&global.name, global.span);
+                            self.reports.push(diagnostic);
+                            continue;
+                        }
+                        State::New => state[at] = State::Open,
+                    }
+                }
+                match needs[at].get(looked) {
+                    Some(need) => way.extend([(at, looked + 1), (need.index(), 0)]),
+                    None => {
+                        state[at] = State::Done;
+                        order.push(at);
+                    }
+                }
             }
-            _ => state[at] = 1,
         }
-        for need in &needs[at] {
-            self.visit(need.index(), needs, state, order);
-        }
-        state[at] = 2;
-        order.push(at);
+        order
     }
 }
 

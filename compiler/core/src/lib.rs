@@ -74,6 +74,8 @@ pub fn load(
         structs: HashMap::new(),
         globals: HashMap::new(),
         waiting: Vec::new(),
+        waiting_objects: Vec::new(),
+        type_depth: 0,
         head_slots: Vec::new(),
         foreign: Vec::new(),
         callees: HashMap::new(),
@@ -107,6 +109,9 @@ struct Core<'a> {
     structs: HashMap<DefId, Known<StructId>>,
     globals: HashMap<DefId, Option<GlobalId>>,
     waiting: Vec<functions::Waiting>,
+    waiting_objects: Vec<(GlobalId, DefId)>,
+    /// Type definitions that are being lowered one inside the other.
+    type_depth: usize,
     /// By function: how many of its slots belong to its head.
     head_slots: Vec<usize>,
     /// By function: whether it is external.

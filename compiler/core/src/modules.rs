@@ -103,7 +103,9 @@ impl Core<'_> {
         let file = self.map.add(root.name.clone(), root.text.clone());
         self.progress.insert(root.name.clone(), Progress::Loading(0));
         let scanned = frontend::scan(file, self.loader, self.options, false, self.map, &mut self.reports);
-        let name = scanned.header.as_ref().map_or_else(|| Text::from(root.name.as_str()), |(name, _)| name.clone());
+        // A program is called after its file.
+        let stem = std::path::Path::new(&root.name).file_stem().map_or(root.name.as_str().into(), |s| s.to_string_lossy());
+        let name = scanned.header.as_ref().map_or_else(|| Text::from(&*stem), |(name, _)| name.clone());
         self.chain.push((name.to_string(), Span::NONE));
         let module = self.finish_module(name, file, &root.name, false, scanned);
         self.chain.pop();

@@ -37,6 +37,8 @@ pub(crate) struct Body<'c, 'a> {
     pub flow: Flow,
     /// A statement was lost to a syntax error, so an unknown variable may have been assigned there.
     pub damaged: bool,
+    /// Slots that hold the value of an expression which was evaluated ahead of its place, by address in the tree.
+    pub ahead: HashMap<usize, LocalId>,
     scopes: Vec<Scope>,
 }
 
@@ -55,7 +57,17 @@ impl<'c, 'a> Body<'c, 'a> {
             scope.names.insert(name.clone(), *slot);
             flow.assign(*slot);
         }
-        Body { core, module, families, locals, declared: HashMap::new(), flow, damaged: false, scopes: vec![scope] }
+        Body {
+            core,
+            module,
+            families,
+            locals,
+            declared: HashMap::new(),
+            flow,
+            damaged: false,
+            ahead: HashMap::new(),
+            scopes: vec![scope],
+        }
     }
 
     /// A fresh slot that no name reaches.

@@ -31,6 +31,9 @@ pub fn basic(ty: BasicType) -> Basic {
     }
 }
 
+/// Types inside types; nobody writes a tenth of it.
+const MAX_TYPE_DEPTH: usize = 200;
+
 /// What is known of a type definition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Known<T> {
@@ -151,7 +154,7 @@ impl Core<'_> {
             return self.known(def, *known);
         }
         self.user_types.insert(def, Known::InProgress);
-        let made = self.make_user_type(def);
+        let made = self.deeper(def, |core| core.make_user_type(def));
         self.user_types.insert(def, made.map_or(Known::Failed, Known::Done));
         made
     }
@@ -185,6 +188,19 @@ impl Core<'_> {
         let id = UserTypeId(self.program.user_types.len() as u32);
         self.program.user_types.push(user);
         Some(id)
+    }
+
+    /// Bounds the depth of types inside types, which is the depth of the compiler's own stack.
+    fn deeper<T>(&mut self, def: DefId, make: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.type_depth >= MAX_TYPE_DEPTH {
+            let diagnostic = report::deep_type(self.def_span(def));
+            self.reports.push(diagnostic);
+            return None;
+        }
+        self.type_depth += 1;
+        let made = make(self);
+        self.type_depth -= 1;
+        made
     }
 
     /// The result of an earlier look at a definition; one that is still going on means that the type contains itself.
@@ -224,7 +240,7 @@ impl Core<'_> {
             return self.known(def, *known);
         }
         self.structs.insert(def, Known::InProgress);
-        let made = self.make_record(def);
+        let made = self.deeper(def, |core| core.make_record(def));
         self.structs.insert(def, made.map_or(Known::Failed, Known::Done));
         made
     }

@@ -176,6 +176,22 @@ fn bounds_come_from_selections() {
 }
 
 #[test]
+fn arrays_that_are_computed_give_their_bound_and_their_elements_once() {
+    expect(
+        "int[*] f(int[*] a) { return { iv -> (a + a)[iv] }; }",
+        "f",
+        "return do {
+         array = +(a, a);
+         shape = _shape_A_(array);
+         } give comprehension {
+         (. <= iv < shape) : sel(iv, array);
+         } : genarray(shape, zero cell);",
+    );
+    let nested = (0..60).fold("a".to_string(), |inner, i| format!("{{ [i{i}] -> {inner}[i{i}] }}"));
+    assert!(messages(&format!("use Array: all; int[*] f(int[*] a) {{ return {nested}; }}"), &[]).is_empty());
+}
+
+#[test]
 fn an_inclusive_bound_is_one_less_than_the_shape() {
     expect(
         "int[*] f(int[.] n) { return { iv -> 1 | [1] <= iv <= n step [2] width [1] }; }",
@@ -276,7 +292,7 @@ fn names_of_patterns_are_slots() {
     );
     assert!(
         text.starts_with(
-            "double[n,m,2:s] root.sac::f#0(int ax, double[n,k] x, double[ax:o,d>0:i] y)\n    if ==@0(k, n)"
+            "double[n,m,2:s] root::f#0(int ax, double[n,k] x, double[ax:o,d>0:i] y)\n    if ==@0(k, n)"
         ),
         "{text}"
     );
