@@ -289,23 +289,32 @@ impl<'p> Spec<'p> {
 
     /// Whether running the region does I/O or touches a global. Checks do not count.
     pub fn region_has_io(&self, func: &ravel_wir::Func, region: ravel_wir::Region) -> bool {
+        self.has_io(func, region, &mut Vec::new())
+    }
+
+    /// `seen` holds the callees looked into already, which recursion would visit forever.
+    fn has_io(&self, func: &ravel_wir::Func, region: ravel_wir::Region, seen: &mut Vec<FuncId>) -> bool {
         func.regions[region]
             .insts
             .iter()
             .any(|inst| match &func.insts[*inst].op {
                 Op::Native { effect: true, .. } | Op::GlobalGet(_) | Op::GlobalSet(..) => true,
-                Op::Call { func: callee, .. } => self.callee_has_io(*callee),
+                Op::Call { func: callee, .. } => self.callee_has_io(*callee, seen),
                 op => op
                     .regions()
                     .into_iter()
-                    .any(|r| self.region_has_io(func, r)),
+                    .any(|r| self.has_io(func, r, seen)),
             })
     }
 
-    fn callee_has_io(&self, callee: FuncId) -> bool {
+    fn callee_has_io(&self, callee: FuncId, seen: &mut Vec<FuncId>) -> bool {
         // Instances still under construction are judged by their core body: recursion that does I/O is found there.
         let func = &self.module.funcs[callee];
-        func.effects || self.region_has_io(func, func.body)
+        if func.effects || seen.contains(&callee) {
+            return func.effects;
+        }
+        seen.push(callee);
+        self.has_io(func, func.body, seen)
     }
 
     /// The WIR element type of handles, for readability at the call sites.
