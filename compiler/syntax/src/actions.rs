@@ -74,6 +74,11 @@ impl Context<'_> {
         ExprKind::Number(Number { text, value })
     }
 
+    /// A second parse of the same tokens, after an error, finds the literal taken; its tree is not needed then.
+    pub(crate) fn number_array(&self, at: usize) -> ExprKind {
+        self.tokens.arrays.borrow_mut().remove(&at).map_or(ExprKind::Error, |array| array.kind)
+    }
+
     pub(crate) fn char(&self, at: usize) -> ExprKind {
         let text = self.text(at);
         let value = literal::parse_char(&text).unwrap_or(0);

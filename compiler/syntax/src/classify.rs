@@ -4,12 +4,14 @@
 //! names, adjacent strings and user-defined operators into one token each, and folds every pragma into one token.
 //! Tokens that are errors of their own are reported here and stay in the list, where no grammar rule accepts them.
 
-use crate::ast::{Pragma, Text};
+use crate::ast::{Expr, Pragma, Text};
+use crate::bulk;
 use crate::errors::{SyntaxError, quoted};
 use crate::literal;
 use crate::pragma;
 use crate::tokens::{Kind, TextId, Texts, Token, Tokens};
 use ravel_diagnostics::Diagnostic;
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -69,6 +71,8 @@ pub(crate) struct Classified {
     /// By token index.
     pub(crate) strings: HashMap<usize, Arc<[u8]>>,
     pub(crate) pragmas: HashMap<usize, Pragma>,
+    /// The trees of array literals; the parse that meets one takes it.
+    pub(crate) arrays: RefCell<HashMap<usize, Expr>>,
     pub(crate) end: ravel_source::Span,
 }
 
@@ -145,6 +149,7 @@ pub(crate) fn classify(tokens: &Tokens, names: &TypeNames, reports: &mut Vec<Dia
             texts: tokens.texts.clone(),
             strings: HashMap::new(),
             pragmas: HashMap::new(),
+            arrays: RefCell::default(),
             end: tokens.end,
         },
     };
@@ -180,6 +185,17 @@ impl Pass<'_> {
                 self.push(token);
             }
             Kind::Hash => self.hash(token),
+            Kind::LBracket if self.out.list.last().is_some_and(|last| bulk::may_precede(last.kind)) => {
+                match bulk::array_literal(&self.input[self.at..], &self.out.texts) {
+                    Some((array, length)) => {
+                        let index = self.out.list.len();
+                        self.out.list.push(Token { kind: Kind::NumArray, span: array.span, ..token });
+                        self.out.arrays.borrow_mut().insert(index, array);
+                        self.at += length;
+                    }
+                    None => self.push(token),
+                }
+            }
             Kind::LBrace => {
                 let count = self.out.list.len();
                 let in_type = count >= 2 && self.out.list[count - 2].kind == Kind::Struct;
@@ -227,6 +243,7 @@ impl Pass<'_> {
                     | Kind::SName
                     | Kind::Num
                     | Kind::OtherNum
+                    | Kind::NumArray
                     | Kind::Char
                     | Kind::True
                     | Kind::False

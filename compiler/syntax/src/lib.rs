@@ -22,6 +22,7 @@
 
 mod actions;
 pub mod ast;
+mod bulk;
 mod check;
 mod classify;
 mod depth;

@@ -25,6 +25,10 @@ pub(crate) enum LiteralError {
 /// is the `int` -1; the decimal magnitude of the smallest value is accepted too (a `-` must stand before it, which
 /// [`crate::check`] sees to).
 pub(crate) fn parse_number(text: &str) -> Result<NumberValue, LiteralError> {
+    // Nearly all numbers are small and plain.
+    if text.len() < 10 && text.bytes().all(|b| b.is_ascii_digit()) && (!text.starts_with('0') || text == "0") {
+        return text.parse().map(NumberValue::Int).map_err(|_| LiteralError::NoDigits);
+    }
     let lower = text.to_ascii_lowercase();
     if let Some(hex) = lower.strip_prefix("0x") {
         return hexadecimal(hex);
@@ -87,15 +91,15 @@ fn real(lower: &str) -> Result<NumberValue, LiteralError> {
     let mantissa_end = lower.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
     let (mantissa, rest) = lower.split_at(mantissa_end);
     let (exponent, suffix, binary) = split_exponent(rest)?;
-    let decimal = if binary { mantissa.to_string() } else { format!("{mantissa}e{exponent}") };
     // `1.` and `.5` are fine for Rust; a lone `.` never reaches this function.
-    let (wide, narrow) = match (decimal.parse::<f64>(), decimal.parse::<f32>()) {
-        (Ok(wide), Ok(narrow)) => (wide, narrow),
-        _ => return Err(LiteralError::NoDigits),
-    };
+    let decimal = if binary { mantissa } else { &lower[..lower.len() - suffix.len()] };
+    let wide: f64 = decimal.parse().map_err(|_| LiteralError::NoDigits)?;
     if binary {
-        return typed_real(scale(wide, exponent), scale(wide, exponent) as f32, suffix);
+        let value = scale(wide, exponent);
+        return typed_real(value, value as f32, suffix);
     }
+    // Rounding once from the text, not twice through a double.
+    let narrow = if suffix == "f" { decimal.parse().map_err(|_| LiteralError::NoDigits)? } else { wide as f32 };
     typed_real(wide, narrow, suffix)
 }
 

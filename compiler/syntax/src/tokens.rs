@@ -137,6 +137,8 @@ pub(crate) enum Kind {
     SLit,
     /// An integer without suffix, in decimal; all other numbers are `OtherNum`.
     OtherNum,
+    /// A whole array literal of numbers.
+    NumArray,
     Pragma,
     BaseType,
     True,

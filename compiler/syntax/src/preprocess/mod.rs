@@ -55,7 +55,7 @@ const ALWAYS_DEFINED: &str = "#define EXT_STDLIB 1\n#define FULLTYPES 1\n";
 const MAX_INCLUDE_DEPTH: usize = 64;
 
 /// Tokens that macros may produce in one file; a macro that doubles itself some thirty times would fill the memory.
-const MAX_EXPANDED_TOKENS: usize = 20_000_000;
+const MAX_EXPANDED_TOKENS: usize = 4_000_000;
 
 /// In bytes; spans are 32 bits wide.
 const MAX_FILE_LENGTH: usize = i32::MAX as usize;
