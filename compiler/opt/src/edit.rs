@@ -90,10 +90,6 @@ impl Defs {
             _ => None,
         }
     }
-
-    pub fn ints(&self, func: &Func, values: &[Value]) -> Option<Vec<i32>> {
-        values.iter().map(|v| self.int(func, *v)).collect()
-    }
 }
 
 /// Values that stand for others.
@@ -117,10 +113,6 @@ impl Renames {
             value = next;
         }
         value
-    }
-
-    pub fn is_empty(&self) -> bool {
-        !self.any
     }
 
     /// Replaces the operands of one instruction, not those inside it.

@@ -4,15 +4,20 @@
 //! verified WIR behind, which debug builds check after each of them.
 #![forbid(unsafe_code)]
 
+mod cost;
 mod cse;
 mod dce;
 mod edit;
+mod fold_with_loops;
 mod inline;
 mod linear;
 mod pass;
 mod pipeline;
+mod places;
 mod prove_checks;
 mod ranges;
+mod recognize_elementwise;
+mod scalarize;
 mod simplify;
 mod stats;
 

@@ -1,14 +1,23 @@
 //! The orders in which passes run.
 
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{cse, dce, inline, prove_checks, simplify};
+use crate::{cse, dce, fold_with_loops, inline, prove_checks, recognize_elementwise, scalarize, simplify};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::verify;
 use ravel_wir::{FuncId, Module};
 use std::fmt;
 
 /// Every pass, by name.
-pub const PASSES: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS, &prove_checks::PASS];
+pub const PASSES: &[&Pass] = &[
+    &inline::PASS,
+    &simplify::PASS,
+    &cse::PASS,
+    &prove_checks::PASS,
+    &recognize_elementwise::PASS,
+    &scalarize::PASS,
+    &fold_with_loops::PASS,
+    &dce::PASS,
+];
 
 /// How much to optimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +53,16 @@ impl std::error::Error for PassError {}
 const FIRST: &[&Pass] = &[&inline::PASS];
 
 /// Runs over each function until nothing changes.
-const CYCLE: &[&Pass] = &[&simplify::PASS, &cse::PASS, &prove_checks::PASS, &dce::PASS];
+const CYCLE: &[&Pass] = &[
+    &simplify::PASS,
+    &cse::PASS,
+    &prove_checks::PASS,
+    &dce::PASS,
+    &recognize_elementwise::PASS,
+    &scalarize::PASS,
+    &fold_with_loops::PASS,
+    &dce::PASS,
+];
 
 /// The quick level's only round.
 const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];

@@ -178,13 +178,11 @@ impl<'a> Printer<'a> {
     fn inst(&mut self, inst: Inst) {
         let func = self.func;
         let data = &func.insts[inst];
-        let regions_first = !data.op.regions().is_empty();
-        // Values defined inside come before the results in reading order of a dump, but results are written first.
         let results: Vec<String> = data.results.iter().map(|v| self.typed(*v)).collect();
         if !results.is_empty() {
             let _ = write!(self.out, "{} = ", results.join(", "));
         }
-        if regions_first {
+        if matches!(data.op, Op::If { .. } | Op::Loop { .. } | Op::With(_)) {
             self.structured(&data.op);
         } else {
             let text = self.plain(&data.op);

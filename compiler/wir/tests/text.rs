@@ -58,6 +58,8 @@ func @f0 "f" noinline (%a: f64[s0,2*s1-3], %u: f64[*], %i: i32) -> (f64, f64[*])
       yield %cell
     }
   } modarray %g
+  %zeros: f64[4] = with {
+  } genarray [4] cell [] default 0.5
   %dynamic: f64[*] = with {
     part dyn %sv <= %index: i32[2] < %iv step %iv width %iv {
       yield %x

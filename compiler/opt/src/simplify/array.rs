@@ -110,6 +110,11 @@ impl Simplifier<'_> {
             Op::ConstArray(data) => {
                 let ty = self.func.ty(array).clone();
                 let extents = ty.shape.extents().unwrap_or_default();
+                if let Some(first) = data.values.first().filter(|_| index.len() == extents.len()) {
+                    if data.values.iter().all(|v| v == first) {
+                        return self.constant(*first);
+                    }
+                }
                 let Some(at) = self.flat(index, extents) else { return Step::Keep };
                 let cell = cell_type(&ty, index.len());
                 let Some(count) = cell.shape.count() else { return Step::Keep };

@@ -1,0 +1,343 @@
+//! With-loop folding: a consumer takes over the cell expression of a with-loop it selects from.
+//!
+//! ```text
+//!    b = genarray { iv -> f(iv) }   c = genarray { jv -> g(b[h(jv)]) }
+//! => c = genarray { jv -> g(f(h(jv))) }
+//! ```
+//!
+//! Any index expression `h` will do: the producer's indices are replaced by it. With several partitions, ranges must tell in
+//! which one the index falls, or that it falls in none.
+//!
+//! Before: anything; checks inside producers forbid folding, so `prove-checks` comes first.
+//! After: no selection from a producer that is cheap enough, or whose elements are read about once.
+//! Leaves alone: producers with effects or checks in their bodies, with array cells (see `scalarize`), and those too costly to
+//! compute again for every consumer.
+
+use crate::cost::{Cost, cost_of_yield};
+use crate::edit::{Copier, Def, Defs, Renames, region_has_effect};
+use crate::pass::{Context, Pass, Run};
+use crate::places::{Places, Use, covers_frame, total_trips};
+use crate::ranges::Ranges;
+use ravel_types::{BinOp, Scalar, Ty};
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+use std::collections::HashSet;
+
+pub const PASS: Pass = Pass {
+    name: "fold-with-loops",
+    summary: "substitute producer cells into the with-loops that select them",
+    run: Run::Func(fold_with_loops),
+};
+
+/// How much arithmetic may be done again per element to save storing and loading it.
+const MAX_EXTRA_WORK: f64 = 6.0;
+
+/// Why a producer is left alone.
+#[derive(Debug, PartialEq)]
+enum Refusal {
+    Effects,
+    ArrayCells,
+    DynamicFrame,
+    PartialSelections,
+    UndecidedPartition,
+    /// Reads per element, and the cost of one.
+    TooCostly(f64, f64),
+}
+
+impl Refusal {
+    fn text(&self) -> String {
+        match self {
+            Refusal::Effects => "its cells have effects or checks that could not be proven".to_string(),
+            Refusal::ArrayCells => "its cells are arrays".to_string(),
+            Refusal::PartialSelections => "whole cells are selected from it".to_string(),
+            Refusal::DynamicFrame => "its index sets are not known by rank".to_string(),
+            Refusal::UndecidedPartition => "the index may fall in several partitions".to_string(),
+            Refusal::TooCostly(reads, cost) => {
+                format!("each element is read {reads:.1} times and costs {cost:.0} operations")
+            }
+        }
+    }
+}
+
+/// A selection to be replaced, and by which partition's body.
+struct Site {
+    inst: Inst,
+    region: Region,
+    /// `None`: by what stands at positions without a partition.
+    part: Option<usize>,
+}
+
+/// Folds producers in program order, so that a chain collapses in one walk.
+pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
+    let mut changed = false;
+    let mut places = Places::new(func);
+    let mut defs = Defs::new(func);
+    for producer in places.withs.clone() {
+        for k in 0..func.insts[producer].results.len() {
+            let result = func.insts[producer].results[k];
+            if !places.uses(result).iter().any(|u| is_selection(func, u, result)) {
+                continue;
+            }
+            let span = func.insts[producer].span;
+            match check(func, &places, &defs, producer, k, cx) {
+                Ok(sites) => {
+                    for site in sites {
+                        apply(func, producer, k, site);
+                    }
+                    cx.applied(span, "folded into its consumers");
+                    // Producers are few; a fresh look is simpler than keeping the maps up to date.
+                    places = Places::new(func);
+                    defs = Defs::new(func);
+                    changed = true;
+                }
+                Err(refusal) => cx.refused(span, refusal.text()),
+            }
+        }
+    }
+    changed
+}
+
+fn is_selection(func: &Func, u: &Use, value: Value) -> bool {
+    matches!(u, Use::Operand(inst) if matches!(&func.insts[*inst].op, Op::Sel { array, index } if *array == value && !index.contains(&value)))
+}
+
+fn with_of(func: &Func, inst: Inst) -> &With {
+    match &func.insts[inst].op {
+        Op::With(with) => with,
+        _ => unreachable!("producers are with-loops"),
+    }
+}
+
+fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx: &Context) -> Result<Vec<Site>, Refusal> {
+    let with = with_of(func, producer);
+    let result = func.insts[producer].results[k];
+    let home = places.region_of[producer].expand().ok_or(Refusal::Effects)?;
+    let frame_rank = match &with.ops[k] {
+        WithOp::Genarray { frame: Frame::Known(frame), .. } => frame.len(),
+        WithOp::Modarray { .. } => match with.parts.first().map(|p| &p.generator) {
+            Some(Generator::Known { lower, .. }) => lower.len(),
+            _ => return Err(Refusal::DynamicFrame),
+        },
+        _ => return Err(Refusal::DynamicFrame),
+    };
+    let ranks_agree = |p: &Part| matches!(&p.generator, Generator::Known { lower, .. } if lower.len() == frame_rank);
+    if !with.parts.iter().all(ranks_agree) {
+        return Err(Refusal::DynamicFrame);
+    }
+    if with.ordered || with.parts.iter().any(|p| region_has_effect(func, p.body, cx)) {
+        return Err(Refusal::Effects);
+    }
+    let cell_of = |p: &Part| func.regions[p.body].yields[k];
+    let moves_only = |v: Value| func.ty(v).is_scalar() || matches!(defs.op(func, v), Some(Op::Sel { .. } | Op::ConstArray(_)));
+    if !with.parts.iter().all(|p| moves_only(cell_of(p))) {
+        return Err(Refusal::ArrayCells);
+    }
+    let mut sites = Vec::new();
+    let mut reads = 0.0;
+    let mut worst = Cost::default();
+    let mut used = HashSet::new();
+    for u in places.uses(result) {
+        let Use::Operand(inst) = u else {
+            reads += 1.0;
+            continue;
+        };
+        match &func.insts[*inst].op {
+            Op::Sel { array, index } if *array == result && index.len() >= frame_rank => {
+                let region = places.region_of[*inst].expand().ok_or(Refusal::Effects)?;
+                let part = find_part(func, places, defs, with, k, *inst, &index[..frame_rank])?;
+                used.extend(part);
+                reads += reads_per_element(func, places, defs, producer, home, region, &index[..frame_rank]);
+                sites.push(Site { inst: *inst, region, part });
+            }
+            // Its shape is known without it.
+            Op::Extent { .. } => {}
+            _ => reads += 1.0,
+        }
+    }
+    if sites.is_empty() {
+        return Err(Refusal::PartialSelections);
+    }
+    for part in used {
+        let part = &with.parts[part];
+        let cost = cost_of_yield(func, defs, part.body, cell_of(part));
+        if cost.arithmetic >= worst.arithmetic {
+            worst = cost;
+        }
+    }
+    let cheap = worst.is_copy() || reads <= 1.0 || (reads - 1.0) * worst.arithmetic.max(1.0) <= MAX_EXTRA_WORK;
+    if !cheap {
+        return Err(Refusal::TooCostly(reads, worst.arithmetic));
+    }
+    Ok(sites)
+}
+
+/// The partition that `index` falls in at `site`, or `None` inside for the default.
+fn find_part(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    with: &With,
+    k: usize,
+    site: Inst,
+    index: &[Value],
+) -> Result<Option<usize>, Refusal> {
+    if let (WithOp::Genarray { frame: Frame::Known(frame), .. }, [part]) = (&with.ops[k], &with.parts[..]) {
+        if covers_frame(func, defs, part, frame) {
+            return Ok(Some(0));
+        }
+    }
+    let mut ranges = places.ranges_at(func, defs, site);
+    let mut all_out = true;
+    for (n, part) in with.parts.iter().enumerate() {
+        match contains(func, defs, &mut ranges, part, index) {
+            Some(true) => return Ok(Some(n)),
+            Some(false) => {}
+            None => all_out = false,
+        }
+    }
+    if all_out { Ok(None) } else { Err(Refusal::UndecidedPartition) }
+}
+
+/// Whether an index certainly is, or certainly is not, of a generator.
+fn contains(func: &Func, defs: &Defs, ranges: &mut Ranges, part: &Part, index: &[Value]) -> Option<bool> {
+    let Generator::Known { lower, upper, step, width } = &part.generator else { return None };
+    let mut all_in = true;
+    for (axis, i) in index.iter().enumerate() {
+        let i = ranges.form(func, defs, *i);
+        let (low, high) = (ranges.form(func, defs, lower[axis]), ranges.form(func, defs, upper[axis]));
+        let inside = [ranges.compare(BinOp::Ge, &i, &low), ranges.compare(BinOp::Lt, &i, &high)];
+        if inside.contains(&Some(false)) {
+            return Some(false);
+        }
+        all_in &= inside == [Some(true), Some(true)];
+        if let Some(step) = step {
+            let step = i64::from(defs.int(func, step[axis])?);
+            let width = match width {
+                Some(width) => i64::from(defs.int(func, width[axis])?),
+                None => 1,
+            };
+            match i.sub(&low).and_then(|d| d.as_const()) {
+                Some(offset) if step > 0 && offset.rem_euclid(step) >= width => return Some(false),
+                Some(_) => {}
+                None => all_in &= step == width,
+            }
+        }
+    }
+    all_in.then_some(true)
+}
+
+/// How often, on average, an element of the producer is read by a selection in `region`.
+fn reads_per_element(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    producer: Inst,
+    home: Region,
+    region: Region,
+    index: &[Value],
+) -> f64 {
+    let Some(path) = places.path(region, home) else { return f64::INFINITY };
+    let mut evaluations = Some(1u64);
+    let mut indices: Vec<Value> = Vec::new();
+    let mut repeats = false;
+    for at in path {
+        let Some(owner) = places.owner[at].expand() else { return f64::INFINITY };
+        match &func.insts[owner].op {
+            Op::If { .. } => {}
+            Op::With(with) => {
+                let part = with.parts.iter().find(|p| p.body == at);
+                let n = match part {
+                    Some(part) => crate::places::trips(func, defs, part),
+                    None => total_trips(func, defs, with),
+                };
+                evaluations = evaluations.zip(n).and_then(|(a, b)| a.checked_mul(b));
+                match part {
+                    Some(_) => indices.extend(func.regions[at].params.iter().filter(|_| n != Some(1))),
+                    None => repeats = true,
+                }
+            }
+            _ => return f64::INFINITY,
+        }
+    }
+    // Different evaluations read different elements if every enclosing index is one of the components, shifted at most.
+    let components: Vec<Option<Value>> = index.iter().map(|i| shifted_index(func, defs, *i, &indices)).collect();
+    if !repeats && indices.iter().all(|i| components.contains(&Some(*i))) {
+        return 1.0;
+    }
+    let count = total_trips(func, defs, with_of(func, producer));
+    match (evaluations, count) {
+        (Some(n), Some(count)) if count > 0 => n as f64 / count as f64,
+        _ => f64::INFINITY,
+    }
+}
+
+/// The one index of `indices` that `value` is, up to the addition or subtraction of something that none of them enters.
+fn shifted_index(func: &Func, defs: &Defs, value: Value, indices: &[Value]) -> Option<Value> {
+    if indices.contains(&value) {
+        return Some(value);
+    }
+    match defs.op(func, value) {
+        Some(Op::Bin(BinOp::Add | BinOp::Sub, a, b)) => {
+            let sides = [shifted_index(func, defs, *a, indices), shifted_index(func, defs, *b, indices)];
+            match sides {
+                [Some(i), None] if is_free_of(func, defs, *b, indices) => Some(i),
+                [None, Some(i)] if is_free_of(func, defs, *a, indices) => Some(i),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether the value is a constant or a parameter other than the indices.
+fn is_free_of(func: &Func, defs: &Defs, value: Value, indices: &[Value]) -> bool {
+    match defs.get(value) {
+        Def::Param(..) => !indices.contains(&value),
+        Def::Inst(inst, _) => matches!(func.insts[inst].op, Op::Const(_) | Op::Extent { .. }),
+        Def::None => false,
+    }
+}
+
+/// Replaces a selection by a copy of the body.
+fn apply(func: &mut Func, producer: Inst, k: usize, site: Site) {
+    let with = with_of(func, producer).clone();
+    let Op::Sel { index, .. } = func.insts[site.inst].op.clone() else { return };
+    let result = func.insts[site.inst].results[0];
+    let span = func.insts[site.inst].span;
+    let ty = func.ty(result).clone();
+    let mut new = Vec::new();
+    let (cell, rest) = match site.part {
+        Some(part) => {
+            let body = with.parts[part].body;
+            let params = func.regions[body].params.clone();
+            let mut copier = Copier::within(func, body);
+            copier.values.extend(params.iter().copied().zip(index.iter().copied()));
+            let yields = copier.splice(func, body, &mut new);
+            (yields[k], index[params.len()..].to_vec())
+        }
+        None => match &with.ops[k] {
+            WithOp::Modarray { array } => (*array, index),
+            WithOp::Genarray { frame: Frame::Known(frame), default: Some(default), .. } => (*default, index[frame.len()..].to_vec()),
+            _ => {
+                let zero = Scalar::zero(ty.elem);
+                let Some(zero) = zero.filter(|_| ty.is_scalar()) else { return };
+                let inst = func.make_inst(Op::Const(zero), vec![Ty::scalar(ty.elem)], span);
+                new.push(inst);
+                (func.insts[inst].results[0], Vec::new())
+            }
+        },
+    };
+    let cell = if rest.is_empty() {
+        cell
+    } else {
+        let inst = func.make_inst(Op::Sel { array: cell, index: rest }, vec![ty], span);
+        new.push(inst);
+        func.insts[inst].results[0]
+    };
+    let insts = &mut func.regions[site.region].insts;
+    if let Some(at) = insts.iter().position(|i| *i == site.inst) {
+        insts.splice(at..=at, new);
+    }
+    let mut renames = Renames::default();
+    renames.set(result, cell);
+    renames.apply_region(func, site.region);
+}

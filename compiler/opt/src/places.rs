@@ -1,0 +1,157 @@
+//! Where things are: the region of each instruction, the owner of each region, and the uses of each value.
+
+use crate::edit::Defs;
+use crate::ranges::Ranges;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With};
+use std::collections::HashMap;
+
+/// One use of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// As an operand.
+    Operand(Inst),
+    /// A region yields it.
+    Yield(Region),
+}
+
+/// The tree of regions, and uses; valid until the next edit that moves something.
+pub struct Places {
+    pub region_of: SecondaryMap<Inst, PackedOption<Region>>,
+    /// The instruction that a region is part of.
+    pub owner: SecondaryMap<Region, PackedOption<Inst>>,
+    pub uses: HashMap<Value, Vec<Use>>,
+    /// All with-loops, those inside others first, else in program order.
+    pub withs: Vec<Inst>,
+}
+
+impl Places {
+    pub fn new(func: &Func) -> Places {
+        let mut places =
+            Places { region_of: SecondaryMap::new(), owner: SecondaryMap::new(), uses: HashMap::new(), withs: Vec::new() };
+        places.visit(func, func.body);
+        places
+    }
+
+    fn visit(&mut self, func: &Func, region: Region) {
+        for &inst in &func.regions[region].insts {
+            self.region_of[inst] = region.into();
+            let op = &func.insts[inst].op;
+            op.for_each_operand(|v| self.uses.entry(v).or_default().push(Use::Operand(inst)));
+            for nested in op.regions() {
+                self.owner[nested] = inst.into();
+                self.visit(func, nested);
+            }
+            if matches!(op, Op::With(_)) {
+                self.withs.push(inst);
+            }
+        }
+        for &v in &func.regions[region].yields {
+            self.uses.entry(v).or_default().push(Use::Yield(region));
+        }
+    }
+
+    pub fn uses(&self, value: Value) -> &[Use] {
+        self.uses.get(&value).map_or(&[], Vec::as_slice)
+    }
+
+    /// Regions from `inner` outward, up to but without `outer`; none if `outer` does not enclose it.
+    pub fn path(&self, inner: Region, outer: Region) -> Option<Vec<Region>> {
+        let mut path = Vec::new();
+        let mut at = inner;
+        while at != outer {
+            path.push(at);
+            at = self.parent(at)?;
+        }
+        Some(path)
+    }
+
+    pub fn parent(&self, region: Region) -> Option<Region> {
+        self.region_of[self.owner[region].expand()?].expand()
+    }
+
+    /// What holds just before `inst`.
+    pub fn ranges_at(&self, func: &Func, defs: &Defs, inst: Inst) -> Ranges {
+        let mut ranges = Ranges::default();
+        let mut steps = Vec::new();
+        let mut stop = inst;
+        while let Some(region) = self.region_of[stop].expand() {
+            steps.push((region, stop));
+            match self.owner[region].expand() {
+                Some(owner) => stop = owner,
+                None => break,
+            }
+        }
+        func.params().iter().for_each(|v| ranges.see(func, *v));
+        for (region, stop) in steps.into_iter().rev() {
+            if let Some(owner) = self.owner[region].expand() {
+                match &func.insts[owner].op {
+                    Op::If { cond, then, .. } => ranges.assume(func, defs, *cond, *then == region),
+                    Op::Loop { init, body } => ranges.enter_loop(func, defs, init, *body),
+                    Op::With(with) => {
+                        if let Some(part) = with.parts.iter().find(|p| p.body == region) {
+                            ranges.enter_part(func, defs, part);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            for &earlier in func.regions[region].insts.iter().take_while(|i| **i != stop) {
+                ranges.learn(func, defs, earlier);
+            }
+        }
+        ranges
+    }
+}
+
+/// Number of indices of a partition, if its bounds are constants.
+pub fn trips(func: &Func, defs: &Defs, part: &Part) -> Option<u64> {
+    let Generator::Known { lower, upper, step, width } = &part.generator else { return None };
+    let mut product = 1u64;
+    for axis in 0..lower.len() {
+        let (l, u) = (i64::from(defs.int(func, lower[axis])?), i64::from(defs.int(func, upper[axis])?));
+        let extent = (u - l).max(0);
+        let n = match step {
+            None => extent,
+            Some(step) => {
+                let s = i64::from(defs.int(func, step[axis])?).max(1);
+                let w = match width {
+                    Some(width) => i64::from(defs.int(func, width[axis])?),
+                    None => 1,
+                };
+                extent / s * w + (extent % s).min(w)
+            }
+        };
+        product = product.checked_mul(n as u64)?;
+    }
+    Some(product)
+}
+
+/// Number of indices of a with-loop.
+pub fn total_trips(func: &Func, defs: &Defs, with: &With) -> Option<u64> {
+    with.parts.iter().map(|p| trips(func, defs, p)).try_fold(0u64, |sum, n| sum.checked_add(n?))
+}
+
+/// Whether the partition has every index of the frame: from zero to its extents, without gaps.
+pub fn covers_frame(func: &Func, defs: &Defs, part: &Part, frame: &[Value]) -> bool {
+    let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
+    lower.len() == frame.len()
+        && lower.iter().all(|l| defs.int(func, *l) == Some(0))
+        && upper.iter().zip(frame).all(|(u, f)| same_int(func, defs, *u, *f))
+}
+
+/// Whether two `i32` scalars are equal: one value, one constant, or one extent.
+pub fn same_int(func: &Func, defs: &Defs, a: Value, b: Value) -> bool {
+    if a == b {
+        return true;
+    }
+    match (defs.op(func, a), defs.op(func, b)) {
+        (Some(Op::Const(x)), Some(Op::Const(y))) => x == y,
+        (Some(Op::Extent { array: x, axis: i }), Some(Op::Extent { array: y, axis: j })) => {
+            let form = |v: Value, k: u32| func.ty(v).shape.extents().and_then(|e| e.get(k as usize));
+            (x, i) == (y, j) || (form(*x, *i).is_some() && form(*x, *i) == form(*y, *j))
+        }
+        _ => false,
+    }
+}

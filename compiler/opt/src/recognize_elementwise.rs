@@ -1,0 +1,86 @@
+//! Fold functions that are one scalar operation, element by element, are named as such, so that folds may regroup.
+//!
+//! ```text
+//!    fold { (%a, %b) %c = add %a, %b yield %c }                                            => fold add
+//!    fold { (%a, %b) %c = with { part [0] <= [%i] < [%n] { a[i] + b[i] } } genarray [%n] } => fold add
+//! ```
+//!
+//! Before: calls in fold functions inlined. After: every such function is a [`Combine::Op`].
+//! Leaves alone: operations with exchanged operands that do not commute, and functions that do anything else.
+
+use crate::edit::Defs;
+use crate::pass::{Context, Pass, Run};
+use crate::places::covers_frame;
+use ravel_types::BinOp;
+use ravel_wir::traverse::walk;
+use ravel_wir::{Combine, Frame, Func, Op, Region, Value, WithOp};
+
+pub const PASS: Pass = Pass {
+    name: "recognize-elementwise",
+    summary: "name fold functions that are one scalar operation",
+    run: Run::Func(recognize_elementwise),
+};
+
+pub fn recognize_elementwise(func: &mut Func, cx: &mut Context) -> bool {
+    let defs = Defs::new(func);
+    let mut found = Vec::new();
+    walk(func, func.body, &mut |_, inst| {
+        if let Op::With(with) = &func.insts[inst].op {
+            for (k, op) in with.ops.iter().enumerate() {
+                if let Some(op) = op.region().and_then(|region| operation(func, &defs, region)) {
+                    // Accumulator and cells must have one shape throughout, which the types have to show.
+                    let acc = &func.ty(func.insts[inst].results[k]).shape;
+                    if with.parts.iter().all(|p| func.ty(func.regions[p.body].yields[k]).shape == *acc) {
+                        found.push((inst, k, op));
+                    }
+                }
+            }
+        }
+    });
+    for &(inst, k, op) in &found {
+        cx.applied(func.insts[inst].span, format!("the fold function is {op}"));
+        if let Op::With(with) = &mut func.insts[inst].op {
+            if let WithOp::Fold { combine, .. } = &mut with.ops[k] {
+                *combine = Combine::Op(op);
+            }
+        }
+    }
+    !found.is_empty()
+}
+
+/// The operation that a fold function applies to accumulator and cell.
+fn operation(func: &Func, defs: &Defs, region: Region) -> Option<BinOp> {
+    let data = &func.regions[region];
+    let (&[acc, cell], &[result]) = (&data.params[..], &data.yields[..]) else { return None };
+    match defs.op(func, result)? {
+        Op::Bin(op, a, b) => on_operands(*op, *a, *b, acc, cell),
+        Op::With(with) => {
+            let ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }]) = (&with.parts[..], &with.ops[..]) else {
+                return None;
+            };
+            let body = &func.regions[part.body];
+            let Op::Bin(op, a, b) = defs.op(func, body.yields[0])? else { return None };
+            let source = |v: Value| match defs.op(func, v) {
+                Some(Op::Sel { array, index }) if *index == body.params => Some(*array),
+                _ => None,
+            };
+            let is_whole = func.ty(acc).shape == func.ty(result).shape && func.ty(acc).rank() == Some(frame.len());
+            let only = body.insts.iter().all(|i| matches!(func.insts[*i].op, Op::Bin(..) | Op::Sel { .. } | Op::Const(_)));
+            if is_whole && only && covers_frame(func, defs, part, frame) {
+                on_operands(*op, source(*a)?, source(*b)?, acc, cell)
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}
+
+fn on_operands(op: BinOp, a: Value, b: Value, acc: Value, cell: Value) -> Option<BinOp> {
+    if op.is_comparison() || op.needs_nonzero() {
+        return None;
+    }
+    let straight = a == acc && b == cell;
+    let exchanged = a == cell && b == acc && op.commutes() && !matches!(op, BinOp::Min | BinOp::Max);
+    (straight || exchanged).then_some(op)
+}
