@@ -32,6 +32,9 @@ impl Lower<'_, '_> {
         if self.cx.options.unchecked && !matches!(fault, Fault::Division) {
             return Ok(());
         }
+        if self.proven(cond, 8) {
+            return Ok(());
+        }
         let cond = self.val(cond);
         let cache = self.cache.clone();
         self.b.begin_if(cond);

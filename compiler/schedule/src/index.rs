@@ -1,6 +1,6 @@
 //! Addresses: index expressions as affine forms in 64 bits, row-major offsets, and what of them can be computed outside of loops.
 
-use ravel_nest::ir::{BinOp as NestBin, Ty};
+use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::{BinOp, UnOp};
 use ravel_wir::{Op, Value};
 
@@ -59,9 +59,9 @@ impl Form {
         fits.then_some(self)
     }
 
-    /// Factor of `v`.
-    pub fn factor(&self, v: Value) -> i64 {
-        self.terms.iter().find(|(w, _)| *w == v).map_or(0, |(_, c)| *c)
+    /// Inclusive bounds of the form's value.
+    pub fn range(&self) -> (i64, i64) {
+        (self.low, self.high)
     }
 }
 
@@ -181,11 +181,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn step_address(&mut self, address: Val, term: &Term) -> Val {
-        let bytes = self.term(term);
-        self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes))
-    }
-
     /// Value of a term in bytes.
     pub fn term(&mut self, term: &Term) -> Val {
         match term.atom {
@@ -265,11 +260,5 @@ impl Lower<'_, '_> {
             Some(k) => Ext::Const(k),
             None => Ext::Val(self.wide(v)),
         }
-    }
-
-    /// `a + b` on `i64`, once per scope.
-    pub fn sum(&mut self, a: Val, b: Val) -> Val {
-        debug_assert_eq!(self.b.ty(a), Ty::I64);
-        self.cached(Key::Sum(a, b), |lower| lower.b.add(a, b))
     }
 }

@@ -1,21 +1,270 @@
-//! Vector kernels.
+//! Kernels: the loops around a [`Grid`].
+//!
+//! A kernel computes scalar cells of genarray and modarray partitions, or the results of a fold. One of its axes is cut into
+//! steps of `u` vectors, another one into steps of `j` copies; the rest are plain loops. The remainder of the vector axis is
+//! covered by single vectors, the last of which may overlap the one before (cells are pure, so that computing one twice is
+//! harmless), or by scalars.
+//!
+//! Kernels become functions of their own, compiled in the order written here: see [`crate::outline`].
 
-use ravel_wir::{Inst, Part, With};
+use ravel_nest::ir::BinOp as NestBin;
+use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::cost::{KernelPlan, VecChoice};
+use crate::grid::Grid;
 use crate::lower::{Lower, Val};
 use crate::withloop::Sink;
 
+/// A stretch of a vector axis that is walked in equal steps.
+pub(crate) struct Stretch {
+    pub low: Val,
+    pub high: Val,
+    pub lanes: u8,
+    pub u: usize,
+    /// Number of steps, if constant.
+    pub trips: Option<i64>,
+}
+
+/// Bounds of the outermost axis that replace those of the generator: a chunk of a parallel loop.
+#[derive(Clone, Copy)]
+pub(crate) struct Chunk {
+    pub low: Val,
+    pub high: Val,
+}
+
 impl Lower<'_, '_> {
-    pub fn try_kernel(
+    /// Lowers a partition as a kernel if that is possible and pays; false if nothing was emitted.
+    pub fn try_kernel(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], chunk: Option<Chunk>) -> Result<bool> {
+        let span = self.func.insts[inst].span;
+        if with.ordered || sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
+            return Ok(false);
+        }
+        let plan = match self.plan_kernel(with, part, sinks, chunk.is_some()) {
+            Ok(plan) => plan,
+            Err(reason) => {
+                self.cx.remark(span, format!("scalar loops: {reason}"));
+                return Ok(false);
+            }
+        };
+        self.cx.remark(span, plan.describe());
+        let mut g = Grid::scalar(plan.bytes);
+        if let VecChoice::Fold { u } = plan.vec {
+            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
+        }
+        self.open(part.body);
+        self.kernel_axis(&mut g, &plan, with, part, sinks, 0, chunk)?;
+        self.close();
+        Ok(true)
+    }
+
+    /// Lowers a with-loop of scalar folds with lanes along its last axis; the results, or nothing if it was refused.
+    pub fn try_fold_kernel(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Option<Vec<Val>>> {
+        let func = self.func;
+        let span = func.insts[inst].span;
+        if with.ordered || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) {
+            return Ok(None);
+        }
+        let plan = match self.plan_fold(inst, with) {
+            Ok(plan) => plan,
+            Err(reason) => {
+                self.cx.remark(span, format!("scalar loops: {reason}"));
+                return Ok(None);
+            }
+        };
+        self.cx.remark(span, plan.describe());
+        for part in &with.parts {
+            self.preload(part.body);
+        }
+        let mut g = Grid::scalar(plan.bytes);
+        if let VecChoice::Fold { u } = plan.vec {
+            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
+        }
+        self.fold_cells(&mut g, inst, chunk)?;
+        let results = func.insts[inst].results.clone();
+        results.into_iter().map(|v| self.scalar_of(&mut g, v, 0, 0)).collect::<Result<Vec<Val>>>().map(Some)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the state of one loop nest")]
+    fn kernel_axis(
         &mut self,
-        _inst: Inst,
-        _with: &With,
-        _part: &Part,
-        _sinks: &[Sink],
-        _axis: usize,
-        _carried: &[Val],
-    ) -> Result<Option<Vec<Val>>> {
-        Ok(None)
+        g: &mut Grid,
+        plan: &KernelPlan,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        axis: usize,
+        chunk: Option<Chunk>,
+    ) -> Result<()> {
+        let func = self.func;
+        let params = &func.regions[part.body].params;
+        let Some(&param) = params.get(axis) else {
+            return self.kernel_cells(g, part, sinks);
+        };
+        let Generator::Known { lower, upper, .. } = &part.generator else {
+            return self.unsupported(func.regions[part.body].insts.first().map_or(ravel_source::Span::NONE, |i| func.insts[*i].span), "a kernel of unknown rank");
+        };
+        let range = self.axis_range(with, lower[axis], upper[axis]);
+        let chunk_here = chunk.filter(|_| axis == 0);
+        let is_vec = matches!(plan.vec, VecChoice::Axis { axis: k, .. } if k == axis);
+        let is_jam = plan.jam == Some(axis);
+        let stretches = match plan.vec {
+            VecChoice::Axis { u, .. } if is_vec => self.stretches(lower[axis], upper[axis], chunk_here, plan.lanes, u, true),
+            _ => self.stretches(lower[axis], upper[axis], chunk_here, 1, if is_jam { plan.j } else { 1 }, false),
+        };
+        for stretch in stretches {
+            let mut outer = None;
+            let mut index = stretch.low;
+            if stretch.trips != Some(1) {
+                let step = self.b.i64(stretch.u as i64 * i64::from(stretch.lanes));
+                let (i, _) = self.b.begin_for(stretch.low, stretch.high, step, &[]);
+                outer = Some(self.enter_kernel_loop(i));
+                index = i;
+            }
+            let mark = g.mark();
+            self.open(part.body);
+            if is_vec {
+                g.set_vec(Some(param), stretch.lanes, stretch.u);
+            } else if is_jam {
+                g.set_jam(Some(param), stretch.u);
+            }
+            self.bind_wide(param, index, range);
+            self.prepare_copies(g, part.body);
+            for sink in sinks {
+                if let Sink::Slice { elem, data, strides, .. } = sink {
+                    let offset = self.slice_offset(part, *elem, strides);
+                    self.prepare_offset(g, *data, &offset);
+                }
+            }
+            self.kernel_axis(g, plan, with, part, sinks, axis + 1, chunk)?;
+            if is_vec {
+                g.set_vec(None, 1, 1);
+            } else if is_jam {
+                g.set_jam(None, 1);
+            }
+            self.close();
+            g.release(mark);
+            if let Some(outer) = outer {
+                self.b.end_for(&[]);
+                self.leave_kernel_loop(outer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes and stores the cells of all copies.
+    fn kernel_cells(&mut self, g: &mut Grid, part: &Part, sinks: &[Sink]) -> Result<()> {
+        let yields = &self.func.regions[part.body].yields;
+        for (sink, &v) in sinks.iter().zip(yields) {
+            let Sink::Slice { elem, data, strides, .. } = sink else { continue };
+            let offset = self.slice_offset(part, *elem, strides);
+            for j in 0..g.j {
+                for u in 0..g.u {
+                    self.store_copy(g, *elem, v, *data, &offset, j, u)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts an axis into stretches: steps of `u` copies of `lanes` indices, then single vectors, then single indices.
+    ///
+    /// With `overlap` indices may be visited twice.
+    pub fn stretches(
+        &mut self,
+        lower: Value,
+        upper: Value,
+        chunk: Option<Chunk>,
+        lanes: u8,
+        u: usize,
+        overlap: bool,
+    ) -> Vec<Stretch> {
+        let whole = self.const_i32(lower).zip(self.const_i32(upper)).filter(|_| chunk.is_none());
+        if let Some((low, high)) = whole {
+            return self.const_stretches(low, high, lanes, u, overlap);
+        }
+        let (low, high) = match chunk {
+            Some(chunk) => (chunk.low, chunk.high),
+            None => (self.wide(lower), self.wide(upper)),
+        };
+        let mut sizes = vec![(lanes, u)];
+        if u > 1 && lanes > 1 {
+            sizes.push((lanes, 1));
+        }
+        if u > 1 || lanes > 1 {
+            sizes.push((1, 1));
+        }
+        let mut stretches = Vec::new();
+        let mut start = low;
+        for (lanes, u) in sizes {
+            let step = u as i64 * i64::from(lanes);
+            if step == 1 {
+                stretches.push(Stretch { low: start, high, lanes, u, trips: None });
+                continue;
+            }
+            // The last start of a whole step is at most `high - step`.
+            let last = self.b.i64(step - 1);
+            let end = self.b.sub(high, last);
+            stretches.push(Stretch { low: start, high: end, lanes, u, trips: None });
+            let length = self.b.sub(high, start);
+            let zero = self.b.i64(0);
+            let length = self.b.binary(NestBin::SMax, length, zero);
+            let whole = if step.count_ones() == 1 {
+                let mask = self.b.i64(-step);
+                self.b.binary(NestBin::And, length, mask)
+            } else {
+                let step = self.b.i64(step);
+                let steps = self.b.binary(NestBin::SDiv, length, step);
+                self.b.mul(steps, step)
+            };
+            start = self.b.add(start, whole);
+        }
+        stretches
+    }
+
+    fn const_stretches(&mut self, low: i64, high: i64, lanes: u8, u: usize, overlap: bool) -> Vec<Stretch> {
+        let mut stretches = Vec::new();
+        let mut start = low;
+        let wide = lanes;
+        let mut sizes = vec![(lanes, u)];
+        let rest = (high - low).max(0) % (i64::from(lanes) * u as i64) / i64::from(lanes);
+        if u > 1 && lanes > 1 && rest > 0 {
+            // All that is left in one go, if it fits the registers as the whole step does.
+            sizes.push((lanes, rest as usize));
+        }
+        sizes.push((1, 1));
+        for (lanes, u) in sizes {
+            if overlap && lanes == 1 && (1..i64::from(wide)).contains(&(high - start)) && high - low >= i64::from(wide) {
+                let (from, to) = (self.b.i64(high - i64::from(wide)), self.b.i64(high));
+                stretches.push(Stretch { low: from, high: to, lanes: wide, u: 1, trips: Some(1) });
+                break;
+            }
+            let step = i64::from(lanes) * u as i64;
+            let trips = (high - start) / step;
+            if trips <= 0 {
+                continue;
+            }
+            let end = start + trips * step;
+            let (from, to) = (self.b.i64(start), self.b.i64(end));
+            stretches.push(Stretch { low: from, high: to, lanes, u, trips: Some(trips) });
+            start = end;
+        }
+        stretches
+    }
+
+    /// Notes a loop as one to outline unless it is inside such a loop; returns what to hand to [`Lower::leave_kernel_loop`].
+    pub fn enter_kernel_loop(&mut self, index: Val) -> bool {
+        let outermost = !self.in_kernel_loop;
+        if outermost {
+            self.kernel_loops.insert(index);
+            self.in_kernel_loop = true;
+        }
+        outermost
+    }
+
+    pub fn leave_kernel_loop(&mut self, outermost: bool) {
+        if outermost {
+            self.in_kernel_loop = false;
+        }
     }
 }

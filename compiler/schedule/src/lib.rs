@@ -18,9 +18,11 @@
 #![forbid(unsafe_code)]
 
 mod arrays;
+mod cost;
 mod dynamic;
 mod faults;
 mod fold;
+mod grid;
 mod index;
 mod kernel;
 mod layout;
@@ -30,7 +32,9 @@ mod math;
 mod memory;
 mod module;
 mod natives;
+mod outline;
 mod parallel;
+mod reduce;
 mod scalars;
 mod withloop;
 

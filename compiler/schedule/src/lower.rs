@@ -1,6 +1,6 @@
 //! Functions, regions and structured control; dispatch over the operations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cranelift_entity::SecondaryMap;
 use ravel_nest::builder::FuncBuilder;
@@ -12,6 +12,7 @@ use ravel_wir::{Func, Inst, Op, Region, Value};
 use crate::liveness::Liveness;
 use crate::memory::Scope;
 use crate::module::{ModuleCx, machine_type};
+use crate::outline::outline;
 use crate::scalars::{self, Arith};
 use crate::{Result, Unsupported};
 
@@ -30,8 +31,6 @@ pub(crate) enum Key {
     Narrow(Value),
     /// First value times a constant, times a second one if present.
     Scaled(Val, i64, Option<Val>),
-    /// Sum of two `i64`.
-    Sum(Val, Val),
     /// Address plus bytes.
     Address(Val, Val),
 }
@@ -59,6 +58,13 @@ pub(crate) struct Lower<'m, 'a> {
     level: SecondaryMap<Value, u32>,
     /// Proven bounds of index scalars, both inclusive.
     pub range: SecondaryMap<Value, Option<(i64, i64)>>,
+    /// The upper bound that an index scalar stays below.
+    pub upper_of: SecondaryMap<Value, Option<Value>>,
+    /// Indices of unrolled loops.
+    fixed: SecondaryMap<Value, Option<i64>>,
+    /// Indices of loops that become functions of their own.
+    pub kernel_loops: HashSet<Val>,
+    pub in_kernel_loop: bool,
     pub dests: HashMap<Value, Dest>,
     /// Inside a loop whose iterations already run on threads, or in one that must not.
     pub sequential: u32,
@@ -81,6 +87,10 @@ impl<'m, 'a> Lower<'m, 'a> {
             wide: SecondaryMap::new(),
             level: SecondaryMap::new(),
             range: SecondaryMap::new(),
+            upper_of: SecondaryMap::new(),
+            fixed: SecondaryMap::new(),
+            kernel_loops: HashSet::new(),
+            in_kernel_loop: false,
             dests: HashMap::new(),
             sequential: 0,
         };
@@ -93,7 +103,9 @@ impl<'m, 'a> Lower<'m, 'a> {
         let results = lower.body(func.body)?;
         lower.close();
         lower.b.ret(&results);
-        Ok(lower.b.finish())
+        let mut finished = lower.b.finish();
+        outline(&mut lower.cx.nest, &mut finished, &lower.kernel_loops);
+        Ok(finished)
     }
 
     pub fn arith(&self) -> Arith {
@@ -123,6 +135,8 @@ impl<'m, 'a> Lower<'m, 'a> {
     }
 
     fn note_bound(&mut self, v: Value) {
+        self.cache.remove(&Key::Narrow(v));
+        self.cache.remove(&Key::Wide(v));
         self.level[v] = self.scopes.len() as u32;
         self.scopes.last_mut().expect("values are bound inside a region").bound.push(v);
     }
@@ -139,6 +153,18 @@ impl<'m, 'a> Lower<'m, 'a> {
         self.vals[v] = None;
         self.range[v] = Some(range);
         self.note_bound(v);
+    }
+
+    /// Binds the index of an unrolled loop.
+    pub fn bind_fixed(&mut self, v: Value, index: i64) {
+        self.fixed[v] = Some(index);
+        let val = self.b.i64(index);
+        self.bind_wide(v, val, (index, index));
+    }
+
+    /// The unrolled loop is over.
+    pub fn unfix(&mut self, v: Value) {
+        self.fixed[v] = None;
     }
 
     pub fn has_val(&self, v: Value) -> bool {
@@ -187,6 +213,9 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     /// The value of a constant `i32` scalar.
     pub fn const_i32(&self, v: Value) -> Option<i64> {
+        if self.fixed[v].is_some() {
+            return self.fixed[v];
+        }
         match &self.func.insts[self.live.def(v)?].op {
             Op::Const(scalar) => scalar.as_i64(),
             _ => None,

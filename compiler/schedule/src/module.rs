@@ -27,6 +27,7 @@ pub(crate) struct ModuleCx<'a> {
     texts: HashMap<String, DataId>,
     strings: HashMap<String, DataId>,
     constants: HashMap<(Elem, Vec<i64>, Vec<u8>), DataId>,
+    iotas: HashMap<u8, DataId>,
 }
 
 /// The machine type of values of a WIR type.
@@ -74,6 +75,17 @@ impl ModuleCx<'_> {
         id
     }
 
+    /// The `i32` vector 0, 1, 2, ...
+    pub fn iota(&mut self, lanes: u8) -> DataId {
+        if let Some(&id) = self.iotas.get(&lanes) {
+            return id;
+        }
+        let bytes = (0..i32::from(lanes)).flat_map(i32::to_le_bytes).collect();
+        let id = self.nest.constant_bytes(bytes, 64);
+        self.iotas.insert(lanes, id);
+        id
+    }
+
     fn object(&mut self, elem: Elem, kind: u8, shape: &[i64], count: i64, elements: &[u8]) -> DataId {
         let (bytes, start) = layout::static_object(elem, kind, shape, count, elements);
         let id = self.nest.data.push(nest::Data { bytes, align: layout::DATA_ALIGN as u32, writable: true, relocs: Vec::new() });
@@ -104,6 +116,7 @@ pub(crate) fn schedule(
         texts: HashMap::new(),
         strings: HashMap::new(),
         constants: HashMap::new(),
+        iotas: HashMap::new(),
     };
     for (id, global) in &module.globals {
         let name = format!("ravel_global_{}", global.name);

@@ -5,7 +5,7 @@
 //! a place for the words.
 
 use ravel_nest::ir::{Access, ConvOp, Param, Prim, Ty};
-use ravel_types::Elem;
+use ravel_types::{Elem, UnOp};
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
@@ -21,10 +21,29 @@ const OPEN_RESULTS: [&str; 3] = ["ravel_scanf", "ravel_fscanf", "ravel_sscanf"];
 /// Natives of this family are pure arithmetic and never fault.
 const MATH_PREFIX: &str = "ravel_math_";
 
+/// The scalar operation that a native computes, if it is one: `ravel_math_exp_double` and its like.
+pub(crate) fn math_op(symbol: &str) -> Option<UnOp> {
+    let name = symbol.strip_prefix(MATH_PREFIX)?;
+    let name = name.strip_suffix("_double").or(name.strip_suffix("_float"))?;
+    let op = match name {
+        "fabs" => UnOp::Abs,
+        other => UnOp::from_name(other)?,
+    };
+    (!matches!(op, UnOp::Neg | UnOp::Not | UnOp::Reciproc)).then_some(op)
+}
+
 impl Lower<'_, '_> {
     pub fn native(&mut self, inst: Inst, symbol: &str, args: &[Value], fixed: usize) -> Result<()> {
         let func = self.func;
         let results = &func.insts[inst].results;
+        if let (Some(op), [arg], [result]) = (math_op(symbol), args, &results[..])
+            && self.func.ty(*arg).is_scalar()
+        {
+            let (x, arith) = (self.val(*arg), self.arith());
+            let value = scalars::unary(&mut self.b, arith, op, self.func.ty(*arg).elem, x);
+            self.bind(*result, value);
+            return Ok(());
+        }
         let (fixed_args, open_args) = args.split_at(fixed.min(args.len()));
         let mut params = Vec::new();
         let mut values = Vec::new();

@@ -1,17 +1,235 @@
-//! Threads.
+//! Threads: the outermost axis of a with-loop in chunks.
+//!
+//! The size of a chunk depends on shapes alone, so that results do not depend on the number of threads. Partial results of
+//! folds are combined in the order of their chunks.
 
-use ravel_wir::{Inst, Part, With};
+use ravel_nest::ir::{Access, BinOp as NestBin, Ty};
+use ravel_types::BinOp;
+use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::lower::Lower;
-use crate::withloop::Sink;
+use crate::kernel::Chunk;
+use crate::layout;
+use crate::lower::{Lower, Val};
+use crate::reduce::folds_along;
+use crate::scalars::{self, prim_of};
+use crate::withloop::{Accumulate, Sink};
+
+/// Estimated cycles that make waking other threads worth while, and least cycles per chunk.
+const CHUNK_WORK: f64 = 20_000.0;
+/// A loop is cut into at most this many chunks.
+const MOST_CHUNKS: i64 = 128;
+/// Chunks of vectors are whole numbers of cache lines.
+const VECTOR_CHUNK: i64 = 64;
 
 impl Lower<'_, '_> {
-    pub fn try_parallel(&mut self, _inst: Inst, _with: &With, _part: &Part, _sinks: &[Sink]) -> Result<bool> {
-        Ok(false)
+    /// May this with-loop run on threads at all?
+    fn may_run_on_threads(&self, with: &With, part: &Part) -> bool {
+        let Generator::Known { lower, step, .. } = &part.generator else { return false };
+        self.cx.options.parallel
+            && !with.ordered
+            && self.sequential == 0
+            && !self.b.in_parfor()
+            && !lower.is_empty()
+            && step.is_none()
     }
 
-    pub fn try_parallel_fold(&mut self, _inst: Inst, _with: &With) -> Result<bool> {
-        Ok(false)
+    /// Number of outermost indices, and indices per chunk; nothing if the loop is too small for certain.
+    fn chunks(&mut self, part: &Part) -> Option<(Val, Val)> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        let work = self.work(part.body).max(1.0);
+        let extents: Vec<Option<i64>> = lower
+            .iter()
+            .zip(upper)
+            .map(|(l, u)| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0)))
+            .collect();
+        let known = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
+        let rows = extents[0];
+        if known.is_some_and(|n| n as f64 * work < 2.0 * CHUNK_WORK) || rows.is_some_and(|n| n < 2) {
+            return None;
+        }
+        let least_known: i64 = if extents.len() == 1 { VECTOR_CHUNK } else { 1 };
+        if let (Some(known), Some(rows)) = (known, rows) {
+            let per_row = work * known as f64 / rows.max(1) as f64;
+            let by_work = (CHUNK_WORK / per_row).ceil() as i64;
+            let chunk = by_work.max((rows + MOST_CHUNKS - 1) / MOST_CHUNKS).max(1);
+            let chunk = if work < 100.0 { (chunk + least_known - 1) / least_known * least_known } else { chunk };
+            if chunk >= rows {
+                return None;
+            }
+            return Some((self.b.i64(rows), self.b.i64(chunk)));
+        }
+        let mut inner = self.b.i64(1);
+        let mut rows = inner;
+        for (axis, (l, u)) in lower.iter().zip(upper).enumerate() {
+            let (low, high) = (self.wide(*l), self.wide(*u));
+            let length = self.b.sub(high, low);
+            let zero = self.b.i64(0);
+            let length = self.b.binary(NestBin::SMax, length, zero);
+            if axis == 0 {
+                rows = length;
+            } else {
+                inner = self.b.mul(inner, length);
+            }
+        }
+        // chunk = max(work of a chunk / work of a row, rows / most chunks), rounded up.
+        let one = self.b.i64(1);
+        let inner = self.b.binary(NestBin::SMax, inner, one);
+        let row_budget = self.b.i64((CHUNK_WORK / work).ceil() as i64);
+        let by_work = self.b.binary(NestBin::SDiv, row_budget, inner);
+        let by_work = self.b.add(by_work, one);
+        let most = self.b.i64(MOST_CHUNKS);
+        let by_count = self.b.binary(NestBin::SDiv, rows, most);
+        let by_count = self.b.add(by_count, one);
+        let mut chunk = self.b.binary(NestBin::SMax, by_work, by_count);
+        if least_known > 1 && work < 100.0 {
+            let (up, mask) = (self.b.i64(least_known - 1), self.b.i64(-least_known));
+            chunk = self.b.add(chunk, up);
+            chunk = self.b.binary(NestBin::And, chunk, mask);
+        }
+        Some((rows, chunk))
+    }
+
+    /// Opens the parallel loop over a partition's outermost axis; returns the bounds of the chunk and its number.
+    fn begin_chunks(&mut self, part: &Part, n: Val, chunk: Val) -> Result<(Chunk, Val)> {
+        let Generator::Known { lower, .. } = &part.generator else {
+            return self.unsupported(ravel_source::Span::NONE, "threads over an unknown rank");
+        };
+        let first = self.wide(lower[0]);
+        let (low, high, _) = self.b.begin_parfor(n, chunk);
+        self.open(part.body);
+        let number = self.b.binary(NestBin::SDiv, low, chunk);
+        let (low, high) = (self.b.add(low, first), self.b.add(high, first));
+        Ok((Chunk { low, high }, number))
+    }
+
+    /// Runs a partition of genarray and modarray cells on threads; false if nothing was emitted.
+    pub fn try_parallel(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink]) -> Result<bool> {
+        if !self.may_run_on_threads(with, part) || sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { .. })) {
+            return Ok(false);
+        }
+        let Some((n, chunk)) = self.chunks(part) else { return Ok(false) };
+        self.cx.remark(self.func.insts[inst].span, "threads over axis 0");
+        let (chunk, _) = self.begin_chunks(part, n, chunk)?;
+        if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
+            self.axis(inst, with, part, sinks, 0, Vec::new(), Some(chunk))?;
+        }
+        self.close();
+        self.b.end_parfor();
+        Ok(true)
+    }
+
+    /// Runs a with-loop of regrouping folds on threads; false if nothing was emitted.
+    pub fn try_parallel_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
+        let func = self.func;
+        let [part] = &with.parts[..] else { return Ok(false) };
+        if !self.may_run_on_threads(with, part) || with.ops.is_empty() {
+            return Ok(false);
+        }
+        let results = func.insts[inst].results.clone();
+        let mut folds: Vec<(BinOp, Value)> = Vec::new();
+        for (op, &result) in with.ops.iter().zip(&results) {
+            let (Some(binop), WithOp::Fold { neutral, .. }) = (folds_along(op), op) else { return Ok(false) };
+            let known = scalars::identity(binop, self.elem(result)).is_some();
+            if !known || func.ty(*neutral).rank().is_none() {
+                return Ok(false);
+            }
+            folds.push((binop, *neutral));
+        }
+        self.preload(part.body);
+        let Some((n, chunk)) = self.chunks(part) else { return Ok(false) };
+        self.cx.remark(func.insts[inst].span, "threads over axis 0, partial results combined in order");
+        let neutrals: Vec<Val> = folds
+            .iter()
+            .map(|(_, neutral)| {
+                let value = self.take(*neutral);
+                if func.ty(*neutral).is_scalar() { value } else { self.make_unique(value) }
+            })
+            .collect();
+        // One word per chunk and fold.
+        let words = folds.len() as i64;
+        let one = self.b.i64(1);
+        let rounded = self.b.add(n, chunk);
+        let rounded = self.b.sub(rounded, one);
+        let chunks = self.b.binary(NestBin::SDiv, rounded, chunk);
+        let bytes = self.times(chunks, 8 * words);
+        let partials = self.helper("ravel_scratch_alloc", &[bytes], Some(Ty::PTR)).expect("called with a result type");
+        let (bounds, number) = self.begin_chunks(part, n, chunk)?;
+        let starts: Vec<Val> = folds.iter().zip(&neutrals).map(|((op, v), neutral)| self.start_partial(*op, *v, *neutral)).collect();
+        let last = match self.try_fold_kernel(inst, with, Some(bounds))? {
+            Some(values) => values,
+            None => {
+                let sinks: Vec<Sink> = with
+                    .ops
+                    .iter()
+                    .zip(&results)
+                    .enumerate()
+                    .map(|(position, (op, result))| {
+                        let WithOp::Fold { combine, .. } = op else { unreachable!("all operators are folds, as checked above") };
+                        Sink::Carried { position, elem: self.elem(*result), combine: Accumulate::Fold(combine.clone()) }
+                    })
+                    .collect();
+                self.axis(inst, with, part, &sinks, 0, starts, Some(bounds))?
+            }
+        };
+        let place = self.times(number, 8 * words);
+        let place = self.b.ptr_add(partials, place);
+        for (k, value) in last.into_iter().enumerate() {
+            self.b.store(value, place, 8 * k as i32, Access::ANY);
+        }
+        self.close();
+        self.b.end_parfor();
+        let totals = self.combine_partials(&folds, &results, neutrals, partials, chunks);
+        self.helper("ravel_scratch_free", &[partials, bytes], None);
+        for (result, total) in results.into_iter().zip(totals) {
+            self.bind(result, total);
+        }
+        Ok(true)
+    }
+
+    /// The accumulator that a chunk starts from: the identity, in the shape of the neutral element.
+    fn start_partial(&mut self, op: BinOp, neutral: Value, like: Val) -> Val {
+        let elem = self.elem(neutral);
+        let identity = scalars::identity(op, elem).expect("folds without identity do not run on threads");
+        let scalar = scalars::constant(&mut self.b, identity, 1);
+        if self.func.ty(neutral).is_scalar() {
+            return scalar;
+        }
+        let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(elem)));
+        let rank = self.b.load(Ty::I32, like, layout::OFFSET_RANK, Access::ALIGNED);
+        let offset = self.b.i64(i64::from(layout::OFFSET_SHAPE));
+        let shape = self.b.ptr_add(like, offset);
+        let object = self.helper("ravel_alloc", &[tag, rank, shape], Some(Ty::PTR)).expect("called with a result type");
+        let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
+        let count = self.count_of(object);
+        self.fill(elem, data, crate::index::Ext::Val(count), scalar);
+        object
+    }
+
+    fn combine_partials(
+        &mut self,
+        folds: &[(BinOp, Value)],
+        results: &[Value],
+        neutrals: Vec<Val>,
+        partials: Val,
+        chunks: Val,
+    ) -> Vec<Val> {
+        let arith = self.arith();
+        let (zero, one) = (self.b.i64(0), self.b.i64(1));
+        let (c, mut carried) = self.b.begin_for(zero, chunks, one, &neutrals);
+        let place = self.times(c, 8 * folds.len() as i64);
+        let place = self.b.ptr_add(partials, place);
+        for (k, ((op, neutral), result)) in folds.iter().zip(results).enumerate() {
+            let elem = self.elem(*result);
+            if self.func.ty(*neutral).is_scalar() {
+                let partial = self.b.load(Ty::scalar(prim_of(elem)), place, 8 * k as i32, Access::ANY);
+                carried[k] = scalars::binary(&mut self.b, arith, *op, elem, carried[k], partial);
+            } else {
+                let partial = self.b.load(Ty::PTR, place, 8 * k as i32, Access::ANY);
+                self.combine_arrays(*op, elem, carried[k], partial);
+                self.b.rc_dec(partial);
+            }
+        }
+        self.b.end_for(&carried)
     }
 }

@@ -11,6 +11,7 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
 use crate::index::{Ext, Form};
+use crate::kernel::Chunk;
 use crate::layout;
 use crate::lower::{Dest, Lower, Val};
 
@@ -47,7 +48,14 @@ impl Lower<'_, '_> {
         let func = self.func;
         let span = func.insts[inst].span;
         let results = &func.insts[inst].results;
+        self.set_ranges(with);
         if self.try_parallel_fold(inst, with)? {
+            return Ok(());
+        }
+        if let Some(values) = self.try_fold_kernel(inst, with, None)? {
+            for (&result, value) in results.iter().zip(values) {
+                self.bind(result, value);
+            }
             return Ok(());
         }
         let (sinks, carried) = self.prepare(with, results, span)?;
@@ -283,7 +291,10 @@ impl Lower<'_, '_> {
                 if carried.is_empty() && self.try_parallel(inst, with, part, sinks)? {
                     return Ok(carried);
                 }
-                self.axis(inst, with, part, sinks, 0, carried)
+                if carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)? {
+                    return Ok(carried);
+                }
+                self.axis(inst, with, part, sinks, 0, carried, None)
             }
             Generator::Dyn { lower, upper, step, width } => {
                 self.odometer(with, part, [Some(*lower), Some(*upper), *step, *width], sinks, carried)
@@ -299,7 +310,8 @@ impl Lower<'_, '_> {
         (low, high.max(low))
     }
 
-    /// The loops from an axis inwards.
+    /// The loops from an axis inwards; a chunk replaces the bounds of this axis.
+    #[expect(clippy::too_many_arguments, reason = "the state of one loop nest")]
     pub fn axis(
         &mut self,
         inst: Inst,
@@ -308,31 +320,33 @@ impl Lower<'_, '_> {
         sinks: &[Sink],
         axis: usize,
         carried: Vec<Val>,
+        chunk: Option<Chunk>,
     ) -> Result<Vec<Val>> {
         let func = self.func;
         let params = &func.regions[part.body].params;
         let Generator::Known { lower, upper, step, width } = &part.generator else {
             return self.unsupported(func.insts[inst].span, "a partition of unknown rank among others");
         };
-        if let Some(carried) = self.try_kernel(inst, with, part, sinks, axis, &carried)? {
-            return Ok(carried);
-        }
         let Some(&param) = params.get(axis) else {
             return self.cell(with, part, sinks, &Index::Known(params.clone()), carried);
         };
         let range = self.axis_range(with, lower[axis], upper[axis]);
         if step.is_none()
+            && chunk.is_none()
             && let (Some(low), Some(high)) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]))
             && high == low + 1
         {
             self.open(part.body);
             let low = self.b.i64(low);
             self.bind_wide(param, low, range);
-            let carried = self.axis(inst, with, part, sinks, axis + 1, carried)?;
+            let carried = self.axis(inst, with, part, sinks, axis + 1, carried, None)?;
             self.close();
             return Ok(carried);
         }
-        let (low, high) = (self.wide(lower[axis]), self.wide(upper[axis]));
+        let (low, high) = match chunk {
+            Some(chunk) => (chunk.low, chunk.high),
+            None => (self.wide(lower[axis]), self.wide(upper[axis])),
+        };
         let one = self.b.i64(1);
         let step = match step {
             Some(step) => self.wide(step[axis]),
@@ -349,7 +363,7 @@ impl Lower<'_, '_> {
             None => {
                 self.bind_wide(param, block, range);
                 self.prepare_inner(part, sinks);
-                self.axis(inst, with, part, sinks, axis + 1, outer)?
+                self.axis(inst, with, part, sinks, axis + 1, outer, None)?
             }
             Some(width) => {
                 let end = self.b.add(block, width);
@@ -358,7 +372,7 @@ impl Lower<'_, '_> {
                 self.open(part.body);
                 self.bind_wide(param, i, range);
                 self.prepare_inner(part, sinks);
-                let next = self.axis(inst, with, part, sinks, axis + 1, inner)?;
+                let next = self.axis(inst, with, part, sinks, axis + 1, inner, None)?;
                 self.close();
                 self.b.end_for(&next)
             }

@@ -97,7 +97,7 @@ func @f1 "main" () -> (f64, f64) {
   %a: f64[4] = constarray [1.0, 2.0, 3.0, 4.5]
   %g: f64[3,4,3], %s: f64 = call @f0 (3, %a)
   %x: f64 = sel %g, [2, 3, 1]
-  %h: f64[3,4,3], %s2: f64 = call @f0 (0, %a)
+  %h: f64[s5,4,3], %s2: f64 = call @f0 (0, %a)
   %t: f64 = add %s, %s2
   yield %x, %t
 }

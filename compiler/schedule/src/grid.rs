@@ -1,0 +1,672 @@
+//! A body evaluated for many indices at once: copies along a vector axis and along a jam axis.
+//!
+//! A [`Grid`] stands for `j x u` copies of a body, where copy `u` covers `lanes` consecutive indices of the vector axis. Each value is
+//! computed when it is first needed, once per copy that it varies over: a load that does not depend on the jam axis is
+//! shared by all jam copies, a value that does not depend on the vector axis stays a scalar until it meets a vector. Evaluation on
+//! demand keeps few values alive at a time, which matters because kernels are compiled in this order.
+//!
+//! Element types that do not fill the lanes of the kernel's width are computed lane by lane ([`Cell::Split`]).
+
+use std::collections::HashMap;
+
+use ravel_nest::ir::{Access, ConvOp, IntCmp, Prim, Ty};
+use ravel_types::{BinOp, Elem, UnOp};
+use ravel_wir::{Op, Region, Value};
+
+use crate::Result;
+use crate::index::{Offset, Term};
+use crate::lower::{Key, Lower, Val};
+use crate::scalars::{self, prim_of};
+
+/// What a value varies over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dep {
+    pub vec: bool,
+    pub jam: bool,
+}
+
+impl Dep {
+    pub fn or(self, other: Dep) -> Dep {
+        Dep { vec: self.vec || other.vec, jam: self.jam || other.jam }
+    }
+}
+
+/// One copy of a value.
+#[derive(Clone, Debug)]
+pub(crate) enum Cell {
+    /// The same for all lanes.
+    One(Val),
+    /// One vector; booleans are masks.
+    Packed(Val),
+    /// One scalar per lane.
+    Split(Vec<Val>),
+}
+
+/// The copies of a kernel's body.
+#[derive(Clone, Default)]
+pub(crate) struct Grid {
+    /// Index along the vector axis, if there is one at this point.
+    pub vec: Option<Value>,
+    /// Indices per vector; 1 in scalar remainders.
+    pub lanes: u8,
+    /// Vectors along the vector axis.
+    pub u: usize,
+    /// Index along the jam axis.
+    pub jam: Option<Value>,
+    /// Copies along the jam axis.
+    pub j: usize,
+    /// Width of packed elements.
+    pub bytes: usize,
+    /// Vectors per step along the last axis of folds, where lanes run along that axis; 0 otherwise.
+    pub fold_u: usize,
+    /// Lanes of a vector when lanes run along folds.
+    pub fold_lanes: u8,
+    memo: HashMap<(Value, usize, usize), Cell>,
+    splats: HashMap<(Value, usize, usize), Val>,
+    deps: HashMap<Value, Dep>,
+}
+
+/// Computed copies to go back to when a loop ends.
+pub(crate) struct Mark {
+    memo: HashMap<(Value, usize, usize), Cell>,
+    splats: HashMap<(Value, usize, usize), Val>,
+}
+
+impl Grid {
+    /// One copy with one lane.
+    pub fn scalar(bytes: usize) -> Grid {
+        Grid { lanes: 1, u: 1, j: 1, bytes, ..Grid::default() }
+    }
+
+    pub fn mark(&self) -> Mark {
+        Mark { memo: self.memo.clone(), splats: self.splats.clone() }
+    }
+
+    pub fn release(&mut self, mark: Mark) {
+        self.memo = mark.memo;
+        self.splats = mark.splats;
+    }
+
+    /// Changes the vector axis.
+    pub fn set_vec(&mut self, vec: Option<Value>, lanes: u8, u: usize) {
+        if self.vec != vec {
+            self.deps.clear();
+        }
+        (self.vec, self.lanes, self.u) = (vec, lanes, u);
+    }
+
+    pub fn set_jam(&mut self, jam: Option<Value>, j: usize) {
+        if self.jam != jam {
+            self.deps.clear();
+        }
+        (self.jam, self.j) = (jam, j);
+    }
+
+    pub fn remember(&mut self, v: Value, j: usize, u: usize, cell: Cell) {
+        self.memo.insert((v, j, u), cell);
+    }
+
+    /// Does an element type fill the lanes of this kernel?
+    pub fn packs(&self, elem: Elem) -> bool {
+        match elem {
+            Elem::Bool => true,
+            Elem::F32 | Elem::I32 | Elem::U32 => self.bytes == 4,
+            Elem::F64 | Elem::I64 | Elem::U64 => self.bytes == 8,
+            _ => false,
+        }
+    }
+
+    fn mask_prim(&self) -> Prim {
+        if self.bytes == 4 { Prim::I32 } else { Prim::I64 }
+    }
+
+    /// The machine type of packed values.
+    fn packed_type(&self, elem: Elem) -> Ty {
+        let prim = if elem == Elem::Bool { self.mask_prim() } else { prim_of(elem) };
+        Ty::vector(prim, self.lanes)
+    }
+}
+
+/// Vector conversions that machines have.
+fn converts_packed(from: Elem, to: Elem) -> bool {
+    let int = |e: Elem| matches!(e, Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
+    from == to || (int(from) && int(to)) || matches!((from, to), (Elem::I32, Elem::F32) | (Elem::F32, Elem::I32))
+}
+
+impl Lower<'_, '_> {
+    /// What a value of a kernel's body varies over.
+    pub fn dep(&self, g: &mut Grid, v: Value) -> Dep {
+        if g.vec == Some(v) {
+            return Dep { vec: true, jam: false };
+        }
+        if g.jam == Some(v) {
+            return Dep { vec: false, jam: true };
+        }
+        if self.is_bound(v) {
+            return Dep::default();
+        }
+        if let Some(dep) = g.deps.get(&v) {
+            return *dep;
+        }
+        let Some(inst) = self.live.def(v) else { return Dep::default() };
+        let mut dep = Dep::default();
+        match &self.func.insts[inst].op {
+            Op::Sel { index, .. } => {
+                for &i in index {
+                    dep = dep.or(self.index_dep(g, i));
+                }
+            }
+            op => {
+                let mut operands = Vec::new();
+                op.for_each_operand(|v| operands.push(v));
+                for region in op.regions() {
+                    operands.extend(self.live.free(region).iter().copied());
+                }
+                for v in operands {
+                    dep = dep.or(self.dep(g, v));
+                }
+            }
+        }
+        g.deps.insert(v, dep);
+        dep
+    }
+
+    /// What an index expression varies over, after its terms cancel.
+    fn index_dep(&self, g: &mut Grid, i: Value) -> Dep {
+        self.form(i).terms.iter().fold(Dep::default(), |dep, (v, _)| {
+            let of = self.dep(g, *v);
+            dep.or(of)
+        })
+    }
+
+    /// Is this copy a vector (and not a scalar remainder)?
+    fn is_vector(&self, g: &mut Grid, v: Value) -> bool {
+        g.lanes > 1 && self.dep(g, v).vec
+    }
+
+    /// One copy of a value.
+    pub fn cell_of(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Cell> {
+        let dep = self.dep(g, v);
+        let key = (v, if dep.jam { j } else { 0 }, if dep.vec { u } else { 0 });
+        if let Some(cell) = g.memo.get(&key) {
+            return Ok(cell.clone());
+        }
+        let (j, u) = (key.1, key.2);
+        let cell = self.compute(g, v, j, u)?;
+        g.memo.insert(key, cell.clone());
+        Ok(cell)
+    }
+
+    /// A copy that is a scalar.
+    pub fn scalar_of(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Val> {
+        match self.cell_of(g, v, j, u)? {
+            Cell::One(val) => Ok(val),
+            _ => self.unsupported(ravel_source::Span::NONE, "a vector where a kernel needs a scalar"),
+        }
+    }
+
+    /// A copy as a vector, or the scalar itself if the grid has one lane.
+    pub fn packed_of(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Val> {
+        let elem = self.elem(v);
+        match self.cell_of(g, v, j, u)? {
+            Cell::Packed(val) => Ok(val),
+            Cell::One(val) if g.lanes == 1 => Ok(val),
+            Cell::One(val) => {
+                let dep = self.dep(g, v);
+                let key = (v, if dep.jam { j } else { 0 }, if dep.vec { u } else { 0 });
+                if let Some(&splat) = g.splats.get(&key) {
+                    return Ok(splat);
+                }
+                let splat = match self.live.def(v).map(|inst| &self.func.insts[inst].op) {
+                    Some(Op::Const(scalar)) if elem != Elem::Bool => {
+                        let ty = g.packed_type(elem);
+                        self.b.bits(ty, scalar.bits())
+                    }
+                    _ => self.splat_cell(g, elem, val),
+                };
+                g.splats.insert(key, splat);
+                Ok(splat)
+            }
+            Cell::Split(lanes) => Ok(self.pack(g, elem, &lanes)),
+        }
+    }
+
+    fn splat_cell(&mut self, g: &Grid, elem: Elem, val: Val) -> Val {
+        let val = if elem == Elem::Bool { self.mask_word(g, val) } else { val };
+        self.b.splat(val, g.lanes)
+    }
+
+    /// A scalar boolean as a word of all ones or zero.
+    fn mask_word(&mut self, g: &Grid, val: Val) -> Val {
+        let wide = self.b.convert(ConvOp::ZExt, val, g.mask_prim());
+        self.b.unary(ravel_nest::ir::UnOp::INeg, wide)
+    }
+
+    fn pack(&mut self, g: &Grid, elem: Elem, lanes: &[Val]) -> Val {
+        let lanes: Vec<Val> =
+            lanes.iter().map(|&lane| if elem == Elem::Bool { self.mask_word(g, lane) } else { lane }).collect();
+        let mut vector = self.b.splat(lanes[0], g.lanes);
+        for (k, &lane) in lanes.iter().enumerate().skip(1) {
+            vector = self.b.insert(vector, k as u8, lane);
+        }
+        vector
+    }
+
+    /// A copy as one scalar per lane.
+    pub fn lanes_of(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Vec<Val>> {
+        let elem = self.elem(v);
+        Ok(match self.cell_of(g, v, j, u)? {
+            Cell::One(val) => vec![val; usize::from(g.lanes)],
+            Cell::Split(lanes) => lanes,
+            Cell::Packed(vector) => (0..g.lanes)
+                .map(|lane| {
+                    let word = self.b.extract(vector, lane);
+                    if elem != Elem::Bool {
+                        return word;
+                    }
+                    let zero = self.b.iconst(Ty::scalar(g.mask_prim()), 0);
+                    self.b.icmp(IntCmp::Ne, word, zero)
+                })
+                .collect(),
+        })
+    }
+
+    fn compute(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Cell> {
+        let func = self.func;
+        if g.vec == Some(v) {
+            return Ok(self.vector_index(g, v, u));
+        }
+        if g.jam == Some(v) {
+            let base = self.wide(v);
+            let k = self.b.i64(j as i64);
+            let index = self.b.add(base, k);
+            return Ok(Cell::One(self.b.convert(ConvOp::Narrow, index, Prim::I32)));
+        }
+        if self.is_bound(v) {
+            return Ok(Cell::One(self.val(v)));
+        }
+        let Some(inst) = self.live.def(v) else {
+            return self.unsupported(ravel_source::Span::NONE, "an unbound value in a kernel");
+        };
+        let arith = self.arith();
+        let elem = self.elem(v);
+        match &func.insts[inst].op {
+            Op::Const(scalar) => Ok(Cell::One(scalars::constant(&mut self.b, *scalar, 1))),
+            Op::Extent { array, axis } => {
+                let extent = self.extent(*array, *axis as usize);
+                let extent = self.extent_val(extent);
+                Ok(Cell::One(self.b.convert(ConvOp::Narrow, extent, Prim::I32)))
+            }
+            Op::Opaque(a) => self.cell_of(g, *a, j, u),
+            Op::Un(op, a) => {
+                let from = self.elem(*a);
+                let op = *op;
+                self.apply(g, v, j, u, &[*a], g.packs(from) && g.packs(elem), move |lower, x| {
+                    scalars::unary(&mut lower.b, arith, op, from, x[0])
+                })
+            }
+            Op::Native { symbol, args, .. } => {
+                let Some(op) = crate::natives::math_op(symbol) else {
+                    return self.unsupported(func.insts[inst].span, "a native in a kernel");
+                };
+                self.apply(g, v, j, u, args, g.packs(elem), move |lower, x| scalars::unary(&mut lower.b, arith, op, elem, x[0]))
+            }
+            Op::Bin(op, a, b) => {
+                let (from, op) = (self.elem(*a), *op);
+                self.apply(g, v, j, u, &[*a, *b], g.packs(from) && g.packs(elem), move |lower, x| {
+                    scalars::binary(&mut lower.b, arith, op, from, x[0], x[1])
+                })
+            }
+            Op::Convert(a) => {
+                let from = self.elem(*a);
+                let packed = g.packs(from) && g.packs(elem) && converts_packed(from, elem);
+                self.apply(g, v, j, u, &[*a], packed, move |lower, x| scalars::convert(&mut lower.b, from, elem, x[0]))
+            }
+            Op::Select { cond, then, els } => self.choose(g, v, j, u, *cond, *then, *els),
+            Op::If { cond, then, els } => {
+                let position = func.insts[inst].results.iter().position(|r| *r == v).unwrap_or(0);
+                let (x, y) = (func.regions[*then].yields[position], func.regions[*els].yields[position]);
+                self.choose(g, v, j, u, *cond, x, y)
+            }
+            Op::Sel { array, index } => self.load(g, v, *array, index, j, u),
+            Op::With(_) => {
+                self.fold_cells(g, inst, None)?;
+                let dep = self.dep(g, v);
+                match g.memo.get(&(v, if dep.jam { j } else { 0 }, if dep.vec { u } else { 0 })) {
+                    Some(cell) => Ok(cell.clone()),
+                    None => self.unsupported(func.insts[inst].span, "a fold in a kernel"),
+                }
+            }
+            _ => self.unsupported(func.insts[inst].span, "an operation in a kernel"),
+        }
+    }
+
+    /// The indices of copy `u` along the vector axis, as data.
+    fn vector_index(&mut self, g: &Grid, v: Value, u: usize) -> Cell {
+        let base = self.wide(v);
+        let step = |lower: &mut Self, k: usize| {
+            let k = lower.b.i64(k as i64);
+            let index = lower.b.add(base, k);
+            lower.b.convert(ConvOp::Narrow, index, Prim::I32)
+        };
+        let lanes = usize::from(g.lanes);
+        if lanes == 1 {
+            return Cell::One(step(self, u));
+        }
+        if g.bytes != 4 {
+            return Cell::Split((0..lanes).map(|lane| step(self, u * lanes + lane)).collect());
+        }
+        let first = step(self, u * lanes);
+        let first = self.b.splat(first, g.lanes);
+        let iota = self.cx.iota(g.lanes);
+        let iota = self.b.data_addr(iota);
+        let iota = self.b.load(Ty::vector(Prim::I32, g.lanes), iota, 0, Access::ALIGNED);
+        Cell::Packed(self.b.add(first, iota))
+    }
+
+    /// Applies an operation to a copy: on scalars, on vectors, or lane by lane.
+    #[expect(clippy::too_many_arguments, reason = "one copy of one operation")]
+    fn apply(
+        &mut self,
+        g: &mut Grid,
+        v: Value,
+        j: usize,
+        u: usize,
+        args: &[Value],
+        packed: bool,
+        f: impl Fn(&mut Self, &[Val]) -> Val,
+    ) -> Result<Cell> {
+        if !self.is_vector(g, v) {
+            let args = args.iter().map(|a| self.scalar_of(g, *a, j, u)).collect::<Result<Vec<Val>>>()?;
+            return Ok(Cell::One(f(self, &args)));
+        }
+        if packed {
+            let args = args.iter().map(|a| self.packed_of(g, *a, j, u)).collect::<Result<Vec<Val>>>()?;
+            return Ok(Cell::Packed(f(self, &args)));
+        }
+        let args = args.iter().map(|a| self.lanes_of(g, *a, j, u)).collect::<Result<Vec<Vec<Val>>>>()?;
+        let lanes = (0..usize::from(g.lanes))
+            .map(|lane| {
+                let of_lane: Vec<Val> = args.iter().map(|a| a[lane]).collect();
+                f(self, &of_lane)
+            })
+            .collect();
+        Ok(Cell::Split(lanes))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one copy of one operation")]
+    fn choose(&mut self, g: &mut Grid, v: Value, j: usize, u: usize, cond: Value, x: Value, y: Value) -> Result<Cell> {
+        let packed = g.packs(self.elem(v));
+        if self.is_vector(g, v) && !self.is_vector(g, cond) && packed {
+            let c = self.scalar_of(g, cond, j, u)?;
+            let (x, y) = (self.packed_of(g, x, j, u)?, self.packed_of(g, y, j, u)?);
+            return Ok(Cell::Packed(self.b.select(c, x, y)));
+        }
+        self.apply(g, v, j, u, &[cond, x, y], packed, |lower, x| lower.b.select(x[0], x[1], x[2]))
+    }
+
+    // Memory.
+
+    fn load(&mut self, g: &mut Grid, v: Value, array: Value, index: &[Value], j: usize, u: usize) -> Result<Cell> {
+        let elem = self.elem(v);
+        let ty = Ty::scalar(prim_of(elem));
+        let offset = self.element_offset(array, index);
+        let object = self.val(array);
+        let data = self.data_of(object);
+        if !self.is_vector(g, v) {
+            let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
+            return Ok(Cell::One(self.b.load(ty, ptr, bytes, Access::ALIGNED)));
+        }
+        let stride = self.lane_stride(g, &offset, elem);
+        if g.packs(elem) && elem != Elem::Bool {
+            let vector = ty.with_lanes(g.lanes);
+            if stride == Some(1) {
+                let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
+                return Ok(Cell::Packed(self.b.load(vector, ptr, bytes, Access::ANY)));
+            }
+            if stride == Some(2) {
+                // Two vectors that overlap in one element hold every other element, and nothing beyond the last one is read.
+                let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
+                let low = self.b.load(vector, ptr, bytes, Access::ANY);
+                let skip = (i32::from(g.lanes) - 1) * elem.bytes() as i32;
+                let high = self.b.load(vector, ptr, bytes + skip, Access::ANY);
+                let half = g.lanes / 2;
+                let picks: Vec<u8> = (0..half).map(|k| 2 * k).chain((0..half).map(|k| g.lanes + 2 * k + 1)).collect();
+                return Ok(Cell::Packed(self.b.shuffle(low, high, &picks)));
+            }
+        }
+        let mut lanes = Vec::new();
+        for lane in 0..usize::from(g.lanes) {
+            let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, lane)?;
+            lanes.push(self.b.load(ty, ptr, bytes, Access::ALIGNED));
+        }
+        Ok(if g.packs(elem) { Cell::Packed(self.pack(g, elem, &lanes)) } else { Cell::Split(lanes) })
+    }
+
+    /// Elements from one lane to the next, if that is constant.
+    pub fn lane_stride(&self, g: &mut Grid, offset: &Offset, elem: Elem) -> Option<i64> {
+        let mut stride = 0;
+        for term in &offset.terms {
+            let Some(v) = term.atom else { continue };
+            if g.vec == Some(v) {
+                if term.stride.is_some() || term.bytes % elem.bytes() as i64 != 0 {
+                    return None;
+                }
+                stride += term.bytes / elem.bytes() as i64;
+            } else if self.dep(g, v).vec {
+                return None;
+            }
+        }
+        Some(stride)
+    }
+
+    /// Address of one lane of one copy.
+    pub fn copy_address(
+        &mut self,
+        g: &mut Grid,
+        base: Val,
+        offset: &Offset,
+        j: usize,
+        u: usize,
+        lane: usize,
+    ) -> Result<(Val, i32)> {
+        let mut constant = offset.constant;
+        let mut address = base;
+        for term in &offset.terms {
+            let along = self.copies_along(g, term, j, u, lane);
+            match term.stride {
+                None => constant += along * term.bytes,
+                Some(_) if along == 0 => {}
+                Some(_) => {
+                    address = self.step_address(address, &Term { atom: None, bytes: along * term.bytes, stride: term.stride });
+                }
+            }
+        }
+        for term in &offset.terms {
+            match term.atom {
+                Some(v) if !self.is_bound(v) => {
+                    let index = if self.is_vector(g, v) {
+                        self.lanes_of(g, v, j, u)?[lane]
+                    } else {
+                        self.scalar_of(g, v, j, u)?
+                    };
+                    let wide = self.b.convert(ConvOp::SExt, index, Prim::I64);
+                    let mut bytes = self.times(wide, term.bytes);
+                    if let Some(stride) = term.stride {
+                        bytes = self.b.mul(bytes, stride);
+                    }
+                    address = self.b.ptr_add(address, bytes);
+                }
+                _ => address = self.step_address(address, term),
+            }
+        }
+        match i32::try_from(constant) {
+            Ok(bytes) => Ok((address, bytes)),
+            Err(_) => {
+                let bytes = self.b.i64(constant);
+                Ok((self.b.ptr_add(address, bytes), 0))
+            }
+        }
+    }
+
+    /// How far a copy is along the axis of a term.
+    fn copies_along(&self, g: &Grid, term: &Term, j: usize, u: usize, lane: usize) -> i64 {
+        if term.atom.is_some() && term.atom == g.vec {
+            (u * usize::from(g.lanes) + lane) as i64
+        } else if term.atom.is_some() && term.atom == g.jam {
+            j as i64
+        } else {
+            0
+        }
+    }
+
+    /// Computes, where a loop is about to begin, what of the addresses inside it is known.
+    pub fn prepare_copies(&mut self, g: &mut Grid, region: Region) {
+        let func = self.func;
+        for &inst in &func.regions[region].insts {
+            let op = &func.insts[inst].op;
+            if let Op::Sel { array, index } = op
+                && self.has_val(*array)
+                && self.func.ty(*array).rank().is_some_and(|rank| index.len() <= rank)
+            {
+                let offset = self.element_offset(*array, index);
+                let object = self.val(*array);
+                let data = self.data_of(object);
+                self.prepare_offset(g, data, &offset);
+            }
+            for nested in op.regions() {
+                self.prepare_copies(g, nested);
+            }
+        }
+    }
+
+    /// The same for one offset.
+    pub fn prepare_offset(&mut self, g: &Grid, base: Val, offset: &Offset) {
+        let varies = g.jam.is_some() && offset.terms.iter().any(|t| t.atom == g.jam && t.stride.is_some());
+        for j in 0..if varies { g.j } else { 1 } {
+            let mut address = base;
+            for term in &offset.terms {
+                let along = self.copies_along(g, term, j, 0, 0);
+                if term.stride.is_some() && along != 0 {
+                    address = self.step_address(address, &Term { atom: None, bytes: along * term.bytes, stride: term.stride });
+                }
+            }
+            for term in &offset.terms {
+                if term.atom.is_some_and(|v| !self.is_bound(v)) {
+                    break;
+                }
+                address = self.step_address(address, term);
+            }
+        }
+    }
+
+    /// Stores one copy of a cell.
+    #[expect(clippy::too_many_arguments, reason = "one copy and its place")]
+    pub fn store_copy(&mut self, g: &mut Grid, elem: Elem, v: Value, base: Val, offset: &Offset, j: usize, u: usize) -> Result<()> {
+        if g.vec.is_none() || g.lanes == 1 {
+            let value = self.scalar_of(g, v, j, u)?;
+            let (ptr, bytes) = self.copy_address(g, base, offset, j, u, 0)?;
+            self.b.store(value, ptr, bytes, Access::ALIGNED);
+            return Ok(());
+        }
+        if g.packs(elem) && elem != Elem::Bool && self.lane_stride(g, offset, elem) == Some(1) {
+            let value = self.packed_of(g, v, j, u)?;
+            let (ptr, bytes) = self.copy_address(g, base, offset, j, u, 0)?;
+            self.b.store(value, ptr, bytes, Access::ANY);
+            return Ok(());
+        }
+        for (lane, value) in self.lanes_of(g, v, j, u)?.into_iter().enumerate() {
+            let (ptr, bytes) = self.copy_address(g, base, offset, j, u, lane)?;
+            self.b.store(value, ptr, bytes, Access::ALIGNED);
+        }
+        Ok(())
+    }
+
+    /// Computes, before a loop, the values that its body takes from the kernel's body around it.
+    pub fn force_captured(&mut self, g: &mut Grid, body: Region) -> Result<()> {
+        for v in self.live.free(body).to_vec() {
+            if self.is_bound(v) || !self.func.ty(v).is_scalar() || self.live.def(v).is_none() {
+                continue;
+            }
+            if self.live.def(v).is_some_and(|inst| matches!(self.func.insts[inst].op, Op::Const(_))) {
+                continue;
+            }
+            let dep = self.dep(g, v);
+            for j in 0..if dep.jam { g.j } else { 1 } {
+                for u in 0..if dep.vec { g.u } else { 1 } {
+                    self.cell_of(g, v, j, u)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Identity or any other constant of a fold, in every lane.
+    pub fn constant_of(&mut self, g: &Grid, scalar: ravel_types::Scalar) -> Val {
+        match scalar {
+            ravel_types::Scalar::Bool(truth) if g.lanes > 1 => {
+                let ty = g.packed_type(Elem::Bool);
+                self.b.bits(ty, if truth { u64::MAX } else { 0 })
+            }
+            other => scalars::constant(&mut self.b, other, g.lanes),
+        }
+    }
+
+    /// A cached address computation, for callers outside of [`crate::index`].
+    pub fn step_address(&mut self, address: Val, term: &Term) -> Val {
+        let bytes = self.term(term);
+        self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes))
+    }
+}
+
+/// May the operation be evaluated where its value turns out not to be needed?
+pub(crate) fn is_speculable(op: &Op) -> bool {
+    match op {
+        Op::Bin(op, ..) => !op.needs_nonzero(),
+        Op::Const(_) | Op::Un(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } => true,
+        _ => false,
+    }
+}
+
+/// The machine's own reduction over lanes, if the operation has one.
+pub(crate) fn reduce_op(op: BinOp, elem: Elem) -> Option<ravel_nest::ir::ReduceOp> {
+    use ravel_nest::ir::ReduceOp as R;
+    let signed = elem.is_signed_int();
+    Some(match (op, elem.is_float()) {
+        (BinOp::Add, true) => R::FAdd,
+        (BinOp::Mul, true) => R::FMul,
+        (BinOp::Min, true) => R::FMin,
+        (BinOp::Max, true) => R::FMax,
+        (BinOp::Add | BinOp::Max | BinOp::Or, false) if elem == Elem::Bool => R::Or,
+        (BinOp::Mul | BinOp::Min | BinOp::And, false) if elem == Elem::Bool => R::And,
+        (BinOp::Add, false) => R::IAdd,
+        (BinOp::Mul, false) => R::IMul,
+        (BinOp::Min, false) => if signed { R::SMin } else { R::UMin },
+        (BinOp::Max, false) => if signed { R::SMax } else { R::UMax },
+        (BinOp::And, false) => R::And,
+        (BinOp::Or, false) => R::Or,
+        (BinOp::Xor, false) => R::Xor,
+        _ => return None,
+    })
+}
+
+/// Does a unary operation have vector instructions or an expansion (and is not a call per lane)?
+pub(crate) fn has_vector_form(op: UnOp) -> bool {
+    matches!(
+        op,
+        UnOp::Neg
+            | UnOp::Not
+            | UnOp::Abs
+            | UnOp::Reciproc
+            | UnOp::Sqrt
+            | UnOp::Exp
+            | UnOp::Floor
+            | UnOp::Ceil
+            | UnOp::Rint
+            | UnOp::Trunc
+            | UnOp::IsNan
+            | UnOp::IsInf
+            | UnOp::Finite
+    )
+}
+

@@ -1,0 +1,266 @@
+//! Vector kernels and threads give what the interpreter gives.
+
+mod common;
+
+use common::same;
+
+#[test]
+fn convolution_with_jammed_maps() {
+    let run = same(
+        r#"
+entry @f0
+func @f0 "main" () -> (f32, f32) {
+  %a: f32[28,28] = with {
+    part [0, 0] <= [%i, %j] < [28, 28] {
+      %p: i32 = mul %i, 3
+      %q: i32 = add %p, %j
+      %r: i32 = mod %q, 17
+      %x: f32 = convert %r
+      yield %x
+    }
+  } genarray [28, 28] cell []
+  %w: f32[6,5,5] = with {
+    part [0, 0, 0] <= [%m, %i_2, %j_2] < [6, 5, 5] {
+      %p_2: i32 = mul %i_2, %j_2
+      %q_2: i32 = add %p_2, %m
+      %x_2: f32 = convert %q_2
+      %y: f32 = mul %x_2, 0.125:f32
+      yield %y
+    }
+  } genarray [6, 5, 5] cell []
+  %c: f32[6,24,24] = with {
+    part [0, 0, 0] <= [%m_2, %i_3, %j_3] < [6, 24, 24] {
+      %s: f32 = with {
+        part [0, 0] <= [%k, %l] < [5, 5] {
+          %ik: i32 = add %i_3, %k
+          %jl: i32 = add %j_3, %l
+          %x_3: f32 = sel %a, [%ik, %jl]
+          %y_2: f32 = sel %w, [%m_2, %k, %l]
+          %z: f32 = mul %x_3, %y_2
+          yield %z
+        }
+      } fold add neutral 0.0:f32
+      %n: f32 = neg %s
+      %h: f32 = mul %n, 0.001:f32
+      %e: f32 = exp %h
+      %d: f32 = add %e, 1.0:f32
+      %o: f32 = div 1.0:f32, %d
+      yield %o
+    }
+  } genarray [6, 24, 24] cell []
+  %t: f32 = with {
+    part [0, 0, 0] <= [%m_3, %i_4, %j_4] < [6, 24, 24] { %x_4: f32 = sel %c, [%m_3, %i_4, %j_4] yield %x_4 }
+  } fold add neutral 0.0:f32
+  %x_5: f32 = sel %c, [5, 23, 23]
+  yield %t, %x_5
+}
+"#,
+    );
+    assert!(run.remarks.iter().any(|r| r.text.contains("jammed")), "{:?}", run.remarks);
+}
+
+#[test]
+fn pooling_gradients_and_dot_products() {
+    same(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64, f64, f64, f64) {
+  %a: f64[24,24] = with {
+    part [0, 0] <= [%i, %j] < [24, 24] {
+      %p: i32 = mul %i, 5
+      %q: i32 = sub %p, %j
+      %x: f64 = convert %q
+      yield %x
+    }
+  } genarray [24, 24] cell []
+  %pool: f64[12,12] = with {
+    part [0, 0] <= [%i_2, %j_2] < [12, 12] {
+      %s: f64 = with {
+        part [0, 0] <= [%k, %l] < [2, 2] {
+          %i2: i32 = mul %i_2, 2
+          %j2: i32 = mul %j_2, 2
+          %ik: i32 = add %i2, %k
+          %jl: i32 = add %j2, %l
+          %x_2: f64 = sel %a, [%ik, %jl]
+          yield %x_2
+        }
+      } fold add neutral 0.0
+      %o: f64 = mul %s, 0.25
+      yield %o
+    }
+  } genarray [12, 12] cell []
+  %g: f64[5,5] = with {
+    part [0, 0] <= [%k_2, %l_2] < [5, 5] {
+      %s_2: f64, %mx: f64 = with {
+        part [0, 0] <= [%i_3, %j_3] < [20, 19] {
+          %ik_2: i32 = add %i_3, %k_2
+          %jl_2: i32 = add %j_3, %l_2
+          %x_3: f64 = sel %a, [%ik_2, %jl_2]
+          %y: f64 = sel %a, [%i_3, %j_3]
+          %z: f64 = mul %x_3, %y
+          yield %z, %x_3
+        }
+      } fold add neutral 0.0 fold max neutral -1e300
+      %o_2: f64 = add %s_2, %mx
+      yield %o_2
+    }
+  } genarray [5, 5] cell []
+  %tr: f64[12,12] = with {
+    part [0, 0] <= [%i_4, %j_4] < [12, 12] { %x_4: f64 = sel %pool, [%j_4, %i_4] %f: f64 = convert %j_4 %y_2: f64 = add %x_4, %f yield %y_2 }
+  } genarray [12, 12] cell []
+  %t: f64, %u: f64 = with {
+    part [0, 0] <= [%i_5, %j_5] < [12, 12] { %x_5: f64 = sel %tr, [%i_5, %j_5] %y_3: f64 = sel %pool, [%i_5, %j_5] %z_2: f64 = mul %x_5, %y_3 yield %x_5, %z_2 }
+  } fold add neutral 3.0 fold min neutral 1e300
+  %v: f64 = with { part [0, 0] <= [%i_6, %j_6] < [5, 5] { %x_6: f64 = sel %g, [%i_6, %j_6] yield %x_6 } } fold add neutral 0.0
+  %x_7: f64 = sel %pool, [11, 11]
+  yield %t, %u, %v, %x_7
+}
+"#,
+    );
+}
+
+#[test]
+fn run_time_shapes() {
+    let text = r#"
+entry @f1
+func @f0 "product" noinline (%a: f32[s0,s1], %b: f32[s1,s2], %n: i32) -> (f32[s0,s2], f32, bool, i32) {
+  %r: i32 = extent %a, 0
+  %k: i32 = extent %a, 1
+  %c: i32 = extent %b, 1
+  %p: f32[s0,s2] = with {
+    part [0, 0] <= [%i, %j] < [%r, %c] {
+      %s: f32 = with {
+        part [0] <= [%l] < [%k] {
+          %x: f32 = sel %a, [%i, %l]
+          %y: f32 = sel %b, [%l, %j]
+          %z: f32 = mul %x, %y
+          yield %z
+        }
+      } fold add neutral 0.0:f32
+      yield %s
+    }
+  } genarray [%r, %c] cell []
+  %t: f32, %any: bool, %count: i32 = with {
+    part [0, 0] <= [%i_2, %j_2] < [%r, %c] {
+      %x_2: f32 = sel %p, [%i_2, %j_2]
+      %big: bool = gt %x_2, 10.0:f32
+      %one: i32 = if %big { yield 1 } else { %m: i32 = sub 0, %j_2 yield %m }
+      yield %x_2, %big, %one
+    }
+  } fold add neutral 0.0:f32 fold or neutral false fold add neutral 0
+  yield %p, %t, %any, %count
+}
+func @f1 "main" () -> (f32, bool, i32, f32, f32, f32) {
+  %a: f32[R,K] = with { part [0, 0] <= [%i, %j] < [R, K] { %s: i32 = sub %i, %j %x: f32 = convert %s %y: f32 = mul %x, 0.25:f32 yield %y } } genarray [R, K] cell []
+  %b: f32[K,C] = with { part [0, 0] <= [%i_2, %j_2] < [K, C] { %s_2: i32 = add %i_2, %j_2 %x_2: f32 = convert %s_2 %y_2: f32 = mul %x_2, 0.5:f32 yield %y_2 } } genarray [K, C] cell []
+  %p: f32[R,C], %t: f32, %any: bool, %n: i32 = call @f0 (%a, %b, 0)
+  %r1: i32 = sub R, 1
+  %c1: i32 = sub C, 1
+  %x_3: f32 = sel %p, [%r1, %c1]
+  %y_3: f32 = sel %p, [0, %c1]
+  %z: f32 = sel %p, [%r1, 0]
+  yield %t, %any, %n, %x_3, %y_3, %z
+}
+"#;
+    for (r, k, c) in [(1, 1, 1), (3, 5, 7), (8, 16, 32), (13, 9, 21), (70, 33, 65)] {
+        let program = text.replace("R,", &format!("{r},")).replace("[R", &format!("[{r}")).replace("sub R", &format!("sub {r}"));
+        let program = program.replace("K,", &format!("{k},")).replace("K]", &format!("{k}]")).replace("[K", &format!("[{k}"));
+        let program = program.replace("C]", &format!("{c}]")).replace("sub C", &format!("sub {c}"));
+        same(&program);
+    }
+}
+
+#[test]
+fn large_loops_run_on_threads() {
+    let run = same(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64, f64, f64, i32) {
+  %a: f64[100003] = with {
+    part [0] <= [%i] < [100003] { %x: f64 = convert %i %y: f64 = mul %x, 1e-5 %e: f64 = exp %y yield %e }
+  } genarray [100003] cell []
+  %s: f64, %m: f64 = with { part [0] <= [%i_2] < [100003] { %x_2: f64 = sel %a, [%i_2] yield %x_2, %x_2 } } fold add neutral 0.5 fold max neutral 0.0
+  %z: f64[7] = with { part [0] <= [%i_3] < [7] { yield 1.0 } } genarray [7] cell []
+  %g: f64[7], %n: i32 = with {
+    part [0] <= [%k] < [5000] {
+      %v: f64[7] = with { part [0] <= [%i_4] < [7] { %x_3: f64 = sel %a, [%k] %f: f64 = convert %i_4 %y_2: f64 = mul %x_3, %f %s_2: f64 = sin %y_2 %t: f64 = add %s_2, %y_2 yield %t } } genarray [7] cell []
+      yield %v, %k
+    }
+  } fold add neutral %z fold add neutral 0
+  %x_4: f64 = sel %g, [6]
+  yield %s, %m, %x_4, %n
+}
+"#,
+    );
+    assert!(run.remarks.iter().any(|r| r.text.contains("threads")), "{:?}", run.remarks);
+}
+
+#[test]
+fn exponentials_are_right_at_the_edges() {
+    same(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64, f64, f64, f64, f32, f32, f32, f32, f64) {
+  %a: f64 = exp -745.0
+  %b: f64 = exp 710.0
+  %c: f64 = exp -inf:f64
+  %d: f64 = exp 709.7
+  %e: f32 = exp -100.0:f32
+  %f: f32 = exp 88.7:f32
+  %g: f32 = exp inf:f32
+  %h: f32 = exp -87.5:f32
+  %i: f64 = exp 1e-300
+  yield %a, %b, %c, %d, %e, %f, %g, %h, %i
+}
+"#,
+    );
+}
+
+#[test]
+fn narrow_elements_and_masks() {
+    same(
+        r#"
+entry @f0
+func @f0 "main" () -> (f32, i32, i64, u8) {
+  %img: u8[9,33] = with { part [0, 0] <= [%i, %j] < [9, 33] { %p: i32 = mul %i, 29 %q: i32 = add %p, %j %b: u8 = convert %q yield %b } } genarray [9, 33] cell []
+  %f: f32[9,33] = with { part [0, 0] <= [%i_2, %j_2] < [9, 33] { %b_2: u8 = sel %img, [%i_2, %j_2] %x: f32 = convert %b_2 %y: f32 = div %x, 255.0:f32 yield %y } } genarray [9, 33] cell []
+  %m: bool[9,33] = with { part [0, 0] <= [%i_3, %j_3] < [9, 33] { %x_2: f32 = sel %f, [%i_3, %j_3] %c: bool = lt %x_2, 0.5:f32 %d: bool = isnan %x_2 %n: bool = not %d %o: bool = and %c, %n yield %o } } genarray [9, 33] cell []
+  %sel: f32[9,33] = with { part [0, 0] <= [%i_4, %j_4] < [9, 33] { %c_2: bool = sel %m, [%i_4, %j_4] %x_3: f32 = sel %f, [%i_4, %j_4] %y_2: f32 = select %c_2, %x_3, 2.0:f32 yield %y_2 } } genarray [9, 33] cell []
+  %cnt: i32 = with { part [0, 0] <= [%i_5, %j_5] < [9, 33] { %c_3: bool = sel %m, [%i_5, %j_5] %k: i32 = convert %c_3 yield %k } } fold add neutral 0
+  %s: f32 = with { part [0, 0] <= [%i_6, %j_6] < [9, 33] { %x_4: f32 = sel %sel, [%i_6, %j_6] yield %x_4 } } fold add neutral 0.0:f32
+  %l: i64[40] = with { part [0] <= [%i_7] < [40] { %x_5: i64 = convert %i_7 %y_3: i64 = mul %x_5, %x_5 %q_2: i64 = mod %y_3, 7:i64 yield %q_2 } } genarray [40] cell []
+  %t: i64 = with { part [0] <= [%i_8] < [40] { %x_6: i64 = sel %l, [%i_8] yield %x_6 } } fold add neutral 0:i64
+  %u: u8 = with { part [0, 0] <= [%i_9, %j_7] < [9, 33] { %x_7: u8 = sel %img, [%i_9, %j_7] yield %x_7 } } fold max neutral 0:u8
+  yield %s, %cnt, %t, %u
+}
+"#,
+    );
+}
+
+#[test]
+fn gathers_and_data_dependent_indices() {
+    same(
+        r#"
+entry @f0
+func @f0 "main" () -> (f32, f32) {
+  %idx: i32[50] = with { part [0] <= [%i] < [50] { %p: i32 = mul %i, 13 %q: i32 = mod %p, 50 yield %q } } genarray [50] cell []
+  %a: f32[50] = with { part [0] <= [%i_2] < [50] { %x: f32 = convert %i_2 yield %x } } genarray [50] cell []
+  %g: f32[50] = with {
+    part [0] <= [%i_3] < [50] {
+      %k: i32 = sel %idx, [%i_3]
+      %ok: bool = lt %k, 50
+      check %ok, index %k, 50, 0
+      %x_2: f32 = sel %a, [%k]
+      %r: i32 = sub 49, %i_3
+      %y: f32 = sel %a, [%r]
+      %z: f32 = mul %x_2, %y
+      yield %z
+    }
+  } genarray [50] cell []
+  %s: f32 = with { part [0] <= [%i_4] < [50] { %x_3: f32 = sel %g, [%i_4] %k_2: i32 = sel %idx, [%i_4] %f: f32 = convert %k_2 %t: f32 = add %x_3, %f yield %t } } fold add neutral 0.0:f32
+  %x_4: f32 = sel %g, [49]
+  yield %s, %x_4
+}
+"#,
+    );
+}
