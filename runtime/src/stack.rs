@@ -126,7 +126,8 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _contex
     if lowest != 0 && address.abs_diff(lowest) < GUARD_REACH {
         // The thread never returns to the code that overflowed. It can only have been interrupted inside compiled code or a
         // native it called; allocating here is not strictly allowed in a handler, but the alternative is to say nothing.
-        fault::raise(Fault::new("the recursion is too deep: the stack is exhausted"));
+        // The position that compiled code set last is that of some call before the recursion: it would mislead.
+        fault::raise_at(None, Fault::new("the recursion is too deep: the stack is exhausted"));
     }
     // SAFETY: restores the default action; the access is repeated on return and ends the process as usual.
     unsafe {
