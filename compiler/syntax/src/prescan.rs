@@ -132,11 +132,9 @@ impl<'a> Scan<'a> {
                     }
                 }
                 Kind::Semi if depth == 0 => head_done = false,
-                Kind::Id if depth == 0 || token.first_on_line => {
-                    if self.definition(depth) {
-                        head_done = false;
-                        continue;
-                    }
+                Kind::Id if (depth == 0 || token.first_on_line) && self.definition(depth) => {
+                    head_done = false;
+                    continue;
                 }
                 Kind::Hash => self.family(),
                 kind if depth == 0 && !head_done && kind.is_operator_piece() => {

@@ -318,12 +318,13 @@ impl Preprocessor<'_> {
                 }
             };
             let mut tokens = tokens.into_iter();
-            if pasting && !left_empty {
-                if let (Some(left), Some(right)) = (out.last().copied(), tokens.as_slice().first().copied()) {
-                    out.pop();
-                    tokens.next();
-                    self.paste(left, right, name, span, &mut out);
-                }
+            if pasting
+                && !left_empty
+                && let (Some(left), Some(right)) = (out.last().copied(), tokens.as_slice().first().copied())
+            {
+                out.pop();
+                tokens.next();
+                self.paste(left, right, name, span, &mut out);
             }
             let before = out.len();
             out.extend(tokens);

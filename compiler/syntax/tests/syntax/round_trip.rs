@@ -2,9 +2,7 @@
 //!
 //! `RAVEL_CORPUS` may name more folders, separated by colons.
 
-mod common;
-
-use common::{Library, parse_named, parse_with, repository, sac_files};
+use crate::common::{Library, parse_named, parse_with, repository, sac_files};
 use ravel_syntax::{NoIncludes, equal_modulo_spans, print_file};
 
 #[test]

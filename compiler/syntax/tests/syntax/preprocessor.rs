@@ -1,8 +1,6 @@
 //! The preprocessor, observed through the parser: what a text means after its macros are gone.
 
-mod common;
-
-use common::{Library, parse_named};
+use crate::common::{Library, parse_named};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap};
 use ravel_syntax::*;

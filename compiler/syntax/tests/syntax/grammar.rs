@@ -1,8 +1,6 @@
 //! The grammar's conflicts (language reference, A.3), precedence, and each construct once.
 
-mod common;
-
-use common::{Library, Parsed, parse_named};
+use crate::common::{Library, Parsed, parse_named};
 use ravel_syntax::ast::*;
 use ravel_syntax::{NoIncludes, equal_modulo_spans, print_file};
 

@@ -1,8 +1,6 @@
 //! No text makes the front end panic, hang or fall silent, and one run reports many mistakes.
 
-mod common;
-
-use common::{Library, Parsed, parse_named, repository, sac_files};
+use crate::common::{Library, Parsed, parse_named, repository, sac_files};
 use proptest::prelude::*;
 use ravel_diagnostics::{Diagnostic, render};
 use ravel_syntax::{NoIncludes, TypeNames, lex_and_preprocess, parse_repl_input};
