@@ -62,6 +62,9 @@ pub fn same(text: &str) -> Run {
         if std::env::var_os("RAVEL_SHOW_NEST").is_some() {
             eprintln!("{nest}");
         }
+        if std::env::var_os("RAVEL_SHOW_REMARKS").is_some() {
+            remarks.iter().for_each(|r| eprintln!("{}: {}", r.span.start, r.text));
+        }
         let mut jit = Jit::new(symbols::lookup).expect("the host is supported");
         jit.add(&nest).unwrap_or_else(|e| panic!("{e}\n{nest}"));
         stats::reset();
