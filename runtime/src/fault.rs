@@ -118,7 +118,8 @@ struct Session {
     reports: Sender<Report>,
 }
 
-static SESSION: Mutex<Option<Session>> = Mutex::new(None);
+/// The sessions under way.
+static SESSIONS: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 static ENDING: AtomicBool = AtomicBool::new(false);
 
@@ -141,37 +142,38 @@ pub(crate) fn enter_session(id: u64) {
 
 /// Runs `work` on a thread of its own where a fault does not end the process.
 ///
-/// One session runs at a time; a second one started meanwhile waits for nothing and takes over the reports.
+/// Sessions may run at the same time; of their parallel sections one at a time gets the worker threads.
 ///
 /// # Errors
 /// The report of the first fault, or of a thread that could not be started.
 pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Report> {
     let id = NEXT_SESSION.fetch_add(1, Ordering::Relaxed);
     let (reports, faults) = channel();
-    if let Ok(mut session) = SESSION.lock() {
-        *session = Some(Session { id, reports });
+    if let Ok(mut sessions) = SESSIONS.lock() {
+        sessions.push(Session { id, reports });
     }
     let (results, outcome) = channel();
     let spawned = stack::spawn("ravel-session", stack::MAIN_STACK, move || {
         enter_session(id);
         let _ = results.send(work());
-        end_session(id);
+        drop(end_session(id));
     });
     if let Err(error) = spawned {
-        end_session(id);
+        drop(end_session(id));
         return Err(Report::new(None, Fault::new(format!("cannot start a thread: {error}"))));
     }
-    // The sender lives in SESSION: it is taken out by a fault (after sending) or dropped by `end_session`.
+    // The sender lives in SESSIONS: it is taken out by a fault (after sending) or dropped with its entry.
     match faults.recv() {
         Ok(report) => Err(report),
         Err(_) => outcome.recv().map_err(|_| Report::new(None, Fault::new("the program ended without a result"))),
     }
 }
 
-fn end_session(id: u64) {
-    if let Ok(mut session) = SESSION.lock() {
-        session.take_if(|session| session.id == id);
-    }
+/// Takes a session off the list; `None` if it has ended already.
+fn end_session(id: u64) -> Option<Session> {
+    let mut sessions = SESSIONS.lock().ok()?;
+    let position = sessions.iter().position(|session| session.id == id)?;
+    Some(sessions.swap_remove(position))
 }
 
 fn sleep_forever() -> ! {
@@ -193,8 +195,7 @@ pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
     let report = Report::new(position, fault);
     let id = session();
     if id != 0 && !matches!(report.fault.ending, Ending::Exit { .. }) {
-        let mine = SESSION.lock().ok().and_then(|mut session| session.take_if(|session| session.id == id));
-        if let Some(session) = mine {
+        if let Some(session) = end_session(id) {
             stream::flush_stdout();
             pool::abandon();
             let _ = session.reports.send(report);

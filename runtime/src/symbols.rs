@@ -1,7 +1,7 @@
 //! Addresses of everything compiled code may call, for JIT symbol tables.
 
 use crate::natives::table;
-use crate::{buffer, dynamic, fault, pool};
+use crate::{buffer, dynamic, fault, pool, stats};
 
 macro_rules! symbols {
     ($name:expr; $($module:ident :: $function:ident,)*) => {
@@ -28,6 +28,8 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         buffer::ravel_scratch_alloc,
         buffer::ravel_scratch_free,
         pool::ravel_parallel,
+        pool::ravel_threads,
+        stats::ravel_stats,
         fault::ravel_set_position,
         fault::ravel_fault_index,
         fault::ravel_fault_shape,
