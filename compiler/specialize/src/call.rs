@@ -161,6 +161,16 @@ impl Spec<'_> {
         let mut flat = Vec::with_capacity(args.len());
         for (i, arg) in args.iter().enumerate() {
             let boxed = fun.params.get(i).is_some_and(|p| !p.ty.dims.is_empty());
+            // Variadic arguments are scalars.
+            let arg = match arg {
+                Val::Arr(..) if i >= fun.params.len() && self.outer_rank(arg).is_none() => &self.narrow_outer(arg, &[]),
+                Val::Arr(..) | Val::Tup(..) if i >= fun.params.len() => {
+                    let shown = self.show_value_type(arg);
+                    self.error("E0341", format!("argument {} of `{}` must be a scalar, found {shown}", i + 1, fun.name), "an array is passed here");
+                    return vec![Val::Bottom; fun.results.len()];
+                }
+                other => other,
+            };
             match self.foreign_argument(arg, boxed) {
                 Some(v) => flat.push(v),
                 None => {

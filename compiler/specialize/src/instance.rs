@@ -172,6 +172,7 @@ impl Spec<'_> {
         for round in 0.. {
             self.instances[index].assumed = false;
             let reported = self.diagnostics.len();
+            let inner = self.provisional.len();
             let (built, results) = self.build_once(key, span);
             let assumed = self.instances[index].assumed;
             let before = self.instances[index].results.clone();
@@ -191,8 +192,13 @@ impl Spec<'_> {
                 break;
             }
             self.instances[index].results = after;
+            // What was made during this round may rest on the assumption that has just changed.
+            for key in self.provisional.drain(inner..) {
+                self.index.remove(&key);
+            }
         }
         self.instances[index].under_construction = false;
+        self.provisional.push(key.clone());
         index
     }
 

@@ -157,33 +157,43 @@ impl Spec<'_> {
                 ),
             );
         }
-        let kind = match &cell {
-            Some(c) => ShapeKind::Known(c.iter().cloned().map(Some).collect()),
-            None => ShapeKind::Unknown,
-        };
+        let Some(cell) = cell else { return self.stack_unknown(basic, &values) };
+        let kind = ShapeKind::Known(cell.iter().cloned().map(Some).collect());
         let mut cells: Vec<Value> = Vec::new();
         for v in &values {
-            match (&kind, v) {
-                (ShapeKind::Known(e), Val::Arr(_, _)) if self.outer_rank(v).is_none() => {
-                    let axes = vec![None; e.len()];
-                    let narrowed = self.narrow_outer(v, &axes);
-                    self.em
-                        .flatten(&narrowed, &Kind::Arr(basic, kind.clone()), &mut cells);
-                }
-                _ => self
-                    .em
-                    .flatten(v, &Kind::Arr(basic, kind.clone()), &mut cells),
-            }
+            let v = match self.outer_rank(v) {
+                None => self.narrow_outer(v, &vec![None; cell.len()]),
+                Some(_) => v.clone(),
+            };
+            self.em.flatten(&v, &Kind::Arr(basic, kind.clone()), &mut cells);
         }
-        let shape = match cell {
-            Some(c) => Shape::Known(std::iter::once(Affine::constant(n)).chain(c).collect()),
-            None => Shape::Unknown,
-        };
-        Val::Arr(
-            basic,
-            self.em
-                .inst1(Op::Array(cells), Ty::new(basic.elem(), shape)),
-        )
+        let shape = Shape::Known(std::iter::once(Affine::constant(n)).chain(cell).collect());
+        Val::Arr(basic, self.em.inst1(Op::Array(cells), Ty::new(basic.elem(), shape)))
+    }
+
+    /// Cells of unknown rank: a with-loop with one partition per cell.
+    fn stack_unknown(&mut self, basic: Basic, values: &[Val]) -> Val {
+        let mut parts = Vec::with_capacity(values.len());
+        for (i, v) in values.iter().enumerate() {
+            let bounds = [i as i32, i as i32 + 1].map(|i| self.em.constant(Scalar::I32(i)));
+            let opened = self.em.open();
+            self.em.params_for(opened.region, &[(ravel_types::Elem::I32, LeafShape::Scalar)]);
+            let mut cell = Vec::new();
+            self.em.flatten(v, &Kind::Arr(basic, ShapeKind::Unknown), &mut cell);
+            self.em.set_yields(opened.region, cell);
+            let body = self.em.close(opened);
+            let generator = ravel_wir::Generator::Known {
+                lower: vec![bounds[0]],
+                upper: vec![bounds[1]],
+                step: None,
+                width: None,
+            };
+            parts.push(ravel_wir::Part { generator, body });
+        }
+        let n = self.em.constant(Scalar::I32(values.len() as i32));
+        let ops = vec![WithOp::Genarray { frame: WirFrame::Known(vec![n]), cell: None, default: None }];
+        let with = With { parts, ops, ordered: false };
+        Val::Arr(basic, self.em.inst1(Op::With(with), Ty::new(basic.elem(), Shape::Unknown)))
     }
 
     /// One constant for cells that are all constants.

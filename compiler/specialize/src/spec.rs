@@ -36,6 +36,8 @@ pub struct Spec<'p> {
     pub here: Span,
     pub instances: Vec<Instance>,
     pub index: HashMap<crate::instance::Key, usize>,
+    /// Instances finished inside of a recursive one, whose results may rest on its assumption.
+    pub provisional: Vec<crate::instance::Key>,
     /// WIR slots and kind of each global object.
     pub globals: Vec<(Vec<GlobalId>, Kind)>,
     /// Regions entered that may not run: a fault that is certain there is still only a run-time fault.
@@ -58,6 +60,7 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
         here: Span::NONE,
         instances: Vec::new(),
         index: HashMap::new(),
+        provisional: Vec::new(),
         globals: Vec::new(),
         conditional: 0,
         speculative: 0,
@@ -271,50 +274,33 @@ impl<'p> Spec<'p> {
 
     /// Marks the functions whose calls are effects.
     fn mark_effects(&mut self) {
-        loop {
-            let mut changed = Vec::new();
-            for (id, func) in &self.module.funcs {
-                if !func.effects && self.region_has_io(func, func.body) {
-                    changed.push(id);
-                }
-            }
-            if changed.is_empty() {
-                return;
-            }
-            for id in changed {
-                self.module.funcs[id].effects = true;
-            }
+        for i in 0..self.module.funcs.len() {
+            let id = FuncId::from_u32(i as u32);
+            let func = &self.module.funcs[id];
+            self.module.funcs[id].effects = self.region_has_io(func, func.body);
         }
     }
 
     /// Whether running the region does I/O or touches a global. Checks do not count.
     pub fn region_has_io(&self, func: &ravel_wir::Func, region: ravel_wir::Region) -> bool {
-        self.has_io(func, region, &mut Vec::new())
+        self.has_io(func, region, &mut HashSet::new())
     }
 
-    /// `seen` holds the callees looked into already, which recursion would visit forever.
-    fn has_io(&self, func: &ravel_wir::Func, region: ravel_wir::Region, seen: &mut Vec<FuncId>) -> bool {
-        func.regions[region]
-            .insts
-            .iter()
-            .any(|inst| match &func.insts[*inst].op {
-                Op::Native { effect: true, .. } | Op::GlobalGet(_) | Op::GlobalSet(..) => true,
-                Op::Call { func: callee, .. } => self.callee_has_io(*callee, seen),
-                op => op
-                    .regions()
-                    .into_iter()
-                    .any(|r| self.has_io(func, r, seen)),
-            })
-    }
-
-    fn callee_has_io(&self, callee: FuncId, seen: &mut Vec<FuncId>) -> bool {
-        // Instances still under construction are judged by their core body: recursion that does I/O is found there.
-        let func = &self.module.funcs[callee];
-        if func.effects || seen.contains(&callee) {
-            return func.effects;
-        }
-        seen.push(callee);
-        self.has_io(func, func.body, seen)
+    fn has_io(
+        &self,
+        func: &ravel_wir::Func,
+        region: ravel_wir::Region,
+        seen: &mut HashSet<FuncId>,
+    ) -> bool {
+        func.regions[region].insts.iter().any(|inst| match &func.insts[*inst].op {
+            Op::Native { effect: true, .. } | Op::GlobalGet(_) | Op::GlobalSet(..) => true,
+            // Instances still under construction are empty here; what they do is found when they are done.
+            Op::Call { func: callee, .. } => {
+                let callee_func = &self.module.funcs[*callee];
+                seen.insert(*callee) && self.has_io(callee_func, callee_func.body, seen)
+            }
+            op => op.regions().into_iter().any(|r| self.has_io(func, r, seen)),
+        })
     }
 
     /// The WIR element type of handles, for readability at the call sites.

@@ -163,32 +163,24 @@ impl<'p> Spec<'p> {
             Some(false) => return els(self, frame),
             None => {}
         }
-        let slots: Vec<LocalId> = slots.into_iter().collect();
         let (mut then_frame, mut els_frame) = (frame.fork(), frame.fork());
+        let (then_region, then_extra) = self.arm(|spec| then(spec, &mut then_frame));
+        let (els_region, els_extra) = self.arm(|spec| els(spec, &mut els_frame));
+        // A name that one branch leaves without a value has none afterwards.
+        let (both, lost): (Vec<LocalId>, Vec<LocalId>) = slots.into_iter().partition(|s| {
+            then_frame.env[s.index()].is_some() && els_frame.env[s.index()].is_some()
+        });
         let collect = |frame: &Frame, extra: Vec<Val>| -> Vec<Val> {
-            slots
-                .iter()
-                .map(|s| frame.env[s.index()].clone().unwrap_or(Val::Bottom))
-                .chain(extra)
-                .collect()
+            both.iter().filter_map(|s| frame.env[s.index()].clone()).chain(extra).collect()
         };
-        let merged = self.branch(
-            cond,
-            |spec| {
-                let extra = then(spec, &mut then_frame);
-                collect(&then_frame, extra)
-            },
-            |spec| {
-                let extra = els(spec, &mut els_frame);
-                collect(&els_frame, extra)
-            },
-        );
+        let (then_values, els_values) = (collect(&then_frame, then_extra), collect(&els_frame, els_extra));
+        let merged = self.join_arms(cond, (then_region, &then_values), (els_region, &els_values));
         let mut merged = merged.into_iter();
-        for slot in &slots {
-            let value = merged.next();
-            let defined =
-                then_frame.env[slot.index()].is_some() && els_frame.env[slot.index()].is_some();
-            frame.env[slot.index()] = if defined { value } else { None };
+        for slot in &both {
+            frame.env[slot.index()] = merged.next();
+        }
+        for slot in lost {
+            frame.env[slot.index()] = None;
         }
         merged.collect()
     }

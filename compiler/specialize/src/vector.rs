@@ -4,7 +4,9 @@ use crate::spec::Spec;
 use crate::value::{Kind, MAX_TUPLE, Sc, Val};
 use ravel_source::Span;
 use ravel_types::{Affine, Basic, BinOp, Elem, Scalar, Shape, Ty};
-use ravel_wir::{Combine, Frame as WirFrame, Generator, Op, Part, Value, With, WithOp};
+use ravel_wir::{
+    Combine, Frame as WirFrame, Generator, Op, Part, Region, Value, With, WithOp,
+};
 
 /// Longest vector of known length that is taken apart into scalars when an index or a shape is needed.
 const MAX_EXPLODE: usize = 64;
@@ -300,18 +302,28 @@ impl Spec<'_> {
             Some(false) => return els(self),
             None => {}
         }
-        let cond = self.em.value(cond);
+        let (then_region, then_values) = self.arm(then);
+        let (els_region, els_values) = self.arm(els);
+        self.join_arms(cond, (then_region, &then_values), (els_region, &els_values))
+    }
+
+    /// Executes one branch in a region of its own.
+    pub fn arm<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> (Region, T) {
         self.conditional += 1;
         let opened = self.em.open();
-        let then_values = then(self);
-        let then_region = self.em.close(opened);
-        let opened = self.em.open();
-        let els_values = els(self);
-        let els_region = self.em.close(opened);
+        let values = run(self);
+        let region = self.em.close(opened);
         self.conditional -= 1;
-        let kinds: Vec<Kind> = then_values
+        (region, values)
+    }
+
+    /// Emits the `if` over two executed branches.
+    pub fn join_arms(&mut self, cond: &Sc, then: (Region, &[Val]), els: (Region, &[Val])) -> Vec<Val> {
+        let cond = self.em.value(cond);
+        let kinds: Vec<Kind> = then
+            .1
             .iter()
-            .zip(&els_values)
+            .zip(els.1)
             .map(|(a, b)| {
                 let (x, y) = (self.em.visible_kind(a), self.em.visible_kind(b));
                 x.join(&y).unwrap_or_else(|| {
@@ -325,7 +337,7 @@ impl Spec<'_> {
                 })
             })
             .collect();
-        for (region, values) in [(then_region, &then_values), (els_region, &els_values)] {
+        for (region, values) in [then, els] {
             let opened = self.em.reopen(region);
             let mut yields = Vec::new();
             for (v, k) in values.iter().zip(&kinds) {
@@ -336,19 +348,9 @@ impl Spec<'_> {
         }
         let mut leaves = Vec::new();
         kinds.iter().for_each(|k| k.leaves(&mut leaves));
-        let values = self.em.inst_leaves(
-            Op::If {
-                cond,
-                then: then_region,
-                els: els_region,
-            },
-            &leaves,
-        );
+        let values = self.em.inst_leaves(Op::If { cond, then: then.0, els: els.0 }, &leaves);
         let mut values = values.into_iter();
-        kinds
-            .iter()
-            .map(|k| self.em.instantiate(k, &mut values))
-            .collect()
+        kinds.iter().map(|k| self.em.instantiate(k, &mut values)).collect()
     }
 
     /// The span of the construct being elaborated becomes that of new instructions.
