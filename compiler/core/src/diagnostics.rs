@@ -67,7 +67,7 @@ pub enum NotOffered {
 
 /// A `use` or `import` list, or a qualified name, asks for something that the module does not offer.
 pub fn not_offered(module: &str, name: &str, at: Span, why: NotOffered, offered: &[&str]) -> Diagnostic {
-    let report = Diagnostic::error("E0205", format!("module `{module}` does not export `{name}`")).at(at, "");
+    let report = Diagnostic::error("E0205", format!("module `{module}` does not export `{name}`")).at(at, "not offered");
     match (why, did_you_mean(name, offered.iter().copied())) {
         (NotOffered::Provided, _) => report.with_help(format!("it provides `{name}` for `use`, not for `import`")),
         (NotOffered::Private, _) => {
@@ -151,7 +151,7 @@ pub fn no_such_counts(
         }
         _ => format!("no `{name}` takes {}", count(args, "argument")),
     };
-    let mut report = Diagnostic::error("E0211", title).at(at, "");
+    let mut report = Diagnostic::error("E0211", title).at(at, "this call");
     for candidate in candidates.iter().take(6) {
         let Candidate { takes, gives, module, .. } = candidate;
         if candidate.library {
@@ -190,7 +190,7 @@ pub fn maybe_unassigned(name: &str, at: Span, assigned: Span) -> Diagnostic {
 }
 
 pub fn unknown_type(name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
-    suggestion.help(Diagnostic::error("E0214", format!("unknown type `{name}`")).at(at, ""))
+    suggestion.help(Diagnostic::error("E0214", format!("unknown type `{name}`")).at(at, "no such type here"))
 }
 
 pub fn ambiguous(kind: &str, name: &str, at: Span, modules: &[String]) -> Diagnostic {
@@ -201,7 +201,7 @@ pub fn ambiguous(kind: &str, name: &str, at: Span, modules: &[String]) -> Diagno
 
 pub fn unknown_primitive(name: &str, at: Span) -> Diagnostic {
     let names = ravel_types::prim_names();
-    let report = Diagnostic::error("E0216", format!("unknown primitive `{name}`")).at(at, "");
+    let report = Diagnostic::error("E0216", format!("unknown primitive `{name}`")).at(at, "no such primitive");
     match did_you_mean(name, names.iter().map(String::as_str)) {
         Some(close) => report.with_help(format!("did you mean `{close}`?")),
         None => report,
@@ -253,12 +253,12 @@ pub fn return_count(name: &str, declared: usize, given: usize, at: Span) -> Diag
 
 pub fn target_count(targets: usize, values: usize, at: Span) -> Diagnostic {
     Diagnostic::error("E0221", format!("{} on the left of `=`, {} on the right", targets, count(values, "value")))
-        .at(at, "")
+        .at(at, "does not match")
 }
 
 pub fn main_signature(at: Span) -> Diagnostic {
     Diagnostic::error("E0237", "`main` must be `int main()`")
-        .at(at, "")
+        .at(at, "this list")
         .with_help("arguments of the command line come from module CommandLine")
 }
 
@@ -274,7 +274,7 @@ pub fn undeclared_variadic(name: &str, function: &str, at: Span) -> Diagnostic {
 
 pub fn local_object(name: &str, at: Span) -> Diagnostic {
     Diagnostic::warning("E0219", format!("this makes a variable `{name}`; the global object keeps its value"))
-        .at(at, "")
+        .at(at, "assigned here")
 }
 
 // ---------------------------------------------------------------------------------------------- types
@@ -284,11 +284,11 @@ pub fn unknown_shape(what: &str, at: Span) -> Diagnostic {
 }
 
 pub fn recursive_type(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0224", format!("type `{name}` contains itself")).at(at, "")
+    Diagnostic::error("E0224", format!("type `{name}` contains itself")).at(at, "needs itself")
 }
 
 pub fn deep_type(at: Span) -> Diagnostic {
-    Diagnostic::error("E0224", "types are nested too deeply").at(at, "")
+    Diagnostic::error("E0224", "types are nested too deeply").at(at, "too deep")
 }
 
 pub fn names_in_local_type(at: Span) -> Diagnostic {
@@ -298,7 +298,7 @@ pub fn names_in_local_type(at: Span) -> Diagnostic {
 }
 
 pub fn nested_type(at: Span) -> Diagnostic {
-    Diagnostic::error("E0223", "nested types are not supported").at(at, "")
+    Diagnostic::error("E0223", "nested types are not supported").at(at, "not possible here")
 }
 
 pub fn family(at: Span, why: impl Into<String>) -> Diagnostic {
@@ -306,7 +306,7 @@ pub fn family(at: Span, why: impl Into<String>) -> Diagnostic {
 }
 
 pub fn unknown_field(name: &str, record: &str, at: Span, fields: &[&str]) -> Diagnostic {
-    let report = Diagnostic::error("E0225", format!("struct {record} has no field `{name}`")).at(at, "");
+    let report = Diagnostic::error("E0225", format!("struct {record} has no field `{name}`")).at(at, "no such field");
     match did_you_mean(name, fields.iter().copied()) {
         Some(close) => report.with_help(format!("did you mean `{close}`?")),
         None => report.with_note(format!("its fields are {}", fields.join(", "))),
@@ -314,7 +314,7 @@ pub fn unknown_field(name: &str, record: &str, at: Span, fields: &[&str]) -> Dia
 }
 
 pub fn field_twice(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0226", format!("field `{name}` is given twice")).at(at, "")
+    Diagnostic::error("E0226", format!("field `{name}` is given twice")).at(at, "given before")
 }
 
 pub fn field_count(record: &str, fields: usize, given: usize, at: Span) -> Diagnostic {
@@ -324,12 +324,12 @@ pub fn field_count(record: &str, fields: usize, given: usize, at: Span) -> Diagn
 }
 
 pub fn object_cycle(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0234", format!("object `{name}` needs itself to be initialized")).at(at, "")
+    Diagnostic::error("E0234", format!("object `{name}` needs itself to be initialized")).at(at, "its initializer comes back to it")
 }
 
 pub fn not_text(at: Span) -> Diagnostic {
     Diagnostic::error("E0236", "this string is not valid UTF-8")
-        .at(at, "")
+        .at(at, "bytes that are no text")
         .with_help("write the bytes as an array of characters")
 }
 
@@ -350,30 +350,30 @@ pub fn dot_bound(at: Span) -> Diagnostic {
 
 pub fn index_lengths(at: Span, first: Span) -> Diagnostic {
     Diagnostic::error("E0228", "partitions of one comprehension must have indices of one length")
-        .at(at, "")
+        .at(at, "this index is longer or shorter")
         .with_label(first, "another length here")
 }
 
 pub fn dots_differ(at: Span) -> Diagnostic {
-    Diagnostic::error("E0228", "partitions of one comprehension must place their cells alike").at(at, "")
+    Diagnostic::error("E0228", "partitions of one comprehension must place their cells alike").at(at, "other dots than in the partitions before")
 }
 
 pub fn value_count(values: usize, operations: usize, at: Span) -> Diagnostic {
-    Diagnostic::error("E0229", format!("{} for {}", count(values, "value"), count(operations, "operation"))).at(at, "")
+    Diagnostic::error("E0229", format!("{} for {}", count(values, "value"), count(operations, "operation"))).at(at, "one value for each operation is needed")
 }
 
 pub fn several_dots(at: Span) -> Diagnostic {
-    Diagnostic::error("E0230", "only one `...` can stand in an index").at(at, "")
+    Diagnostic::error("E0230", "only one `...` can stand in an index").at(at, "a second one")
 }
 
 pub fn dot_in_assignment(at: Span) -> Diagnostic {
     Diagnostic::error("E0230", "dots cannot stand on the left of `=`")
-        .at(at, "")
+        .at(at, "this dot")
         .with_help("a short index such as `a[i]` replaces a whole row")
 }
 
 pub fn fold_primitive(name: &str, at: Span) -> Diagnostic {
     Diagnostic::error("E0216", format!("primitive `{name}` cannot be folded with"))
-        .at(at, "")
+        .at(at, "no function to call")
         .with_help("use an operator such as `+`, or write a function around it")
 }

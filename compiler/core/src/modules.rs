@@ -227,10 +227,11 @@ impl Core<'_> {
         id
     }
 
-    /// Words of the lines that are not indented: heads of definitions, mostly.
+    /// Words at the start of the lines that are not indented, up to the parameters or the contents: heads of definitions.
     fn top_level_words(&self, file: FileId) -> Vec<Text> {
         let text = self.map.get(file).map_or("", |file| &*file.text);
         let heads = text.lines().filter(|line| line.starts_with(|c: char| !c.is_whitespace() && c != '#' && c != '/'));
+        let heads = heads.filter_map(|line| line.split(['(', '=', ';', '{']).next());
         heads.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).map(Text::from).collect()
     }
 
