@@ -10,6 +10,7 @@ mod dce;
 mod edit;
 mod fold_with_loops;
 mod inline;
+mod licm;
 mod linear;
 mod pass;
 mod pipeline;
@@ -19,7 +20,9 @@ mod ranges;
 mod recognize_elementwise;
 mod scalarize;
 mod simplify;
+mod split_arrays;
 mod stats;
+mod unroll_small;
 
 pub use pass::{Context, Outcome, Pass, Remark, Run};
 pub use pipeline::{Level, PASSES, PassError, optimize, run_passes};

@@ -1,7 +1,7 @@
 //! The orders in which passes run.
 
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{cse, dce, fold_with_loops, inline, prove_checks, recognize_elementwise, scalarize, simplify};
+use crate::{cse, dce, fold_with_loops, inline, licm, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, unroll_small};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::verify;
 use ravel_wir::{FuncId, Module};
@@ -16,6 +16,9 @@ pub const PASSES: &[&Pass] = &[
     &recognize_elementwise::PASS,
     &scalarize::PASS,
     &fold_with_loops::PASS,
+    &unroll_small::PASS,
+    &split_arrays::PASS,
+    &licm::PASS,
     &dce::PASS,
 ];
 
@@ -61,8 +64,13 @@ const CYCLE: &[&Pass] = &[
     &recognize_elementwise::PASS,
     &scalarize::PASS,
     &fold_with_loops::PASS,
+    &unroll_small::PASS,
+    &split_arrays::PASS,
     &dce::PASS,
 ];
+
+/// Runs once when the cycle has ended: folding would copy back what invariant motion moves out.
+const LAST: &[&Pass] = &[&licm::PASS, &cse::PASS, &simplify::PASS, &dce::PASS];
 
 /// The quick level's only round.
 const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
@@ -98,6 +106,9 @@ pub fn optimize(mut module: Module, level: Level) -> Result<(Module, Vec<Remark>
                 if !changed {
                     break;
                 }
+            }
+            for pass in LAST {
+                run(pass, &mut module, &mut cx)?;
             }
         }
     }

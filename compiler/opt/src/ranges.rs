@@ -305,7 +305,7 @@ impl Ranges {
     }
 
     /// The form of an extent, given its form in a type.
-    fn extent(&mut self, form: &Affine) -> Lin {
+    pub fn extent(&mut self, form: &Affine) -> Lin {
         let mut lin = Lin::constant(i64::from(form.constant_part()));
         for (sym, k) in form.terms() {
             match lin.add_scaled(&Lin::atom(Atom::Sym(*sym)), i64::from(*k)) {

@@ -10,14 +10,19 @@
 //! ==== expect
 //! exact text
 //! ```
-//! `RAVEL_BLESS=1` rewrites exact text.
+//! `RAVEL_BLESS=1` rewrites exact text. The first function of every file also runs in the reference interpreter, before and after
+//! the passes, on made-up arguments: the results must be the same bits.
 
+use ravel_interp::{Arr, RunError, Val, run_func};
 use ravel_opt::{Level, optimize, run_passes, stats};
 use ravel_source::FileId;
+use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::parse::parse_module;
 use ravel_wir::print::print_module;
+use ravel_wir::{FuncId, Module};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(dir).expect("the test folder").map(|e| e.expect("an entry").path()).collect();
@@ -40,11 +45,13 @@ fn run(text: &str) -> Result<String, String> {
     let input = sections.next().and_then(|s| s.strip_prefix("input\n")).ok_or("no input section")?;
     let module = parse_module(input, FileId(0)).map_err(|e| format!("input: {e}"))?;
     let before = print_module(&module);
+    let original = Arc::new(module.clone());
     let result = if passes == ["full"] { optimize(module, Level::Full) } else { run_passes(module, &passes) };
     let (module, remarks) = result.map_err(|e| e.to_string())?;
     let after = print_module(&module);
     let mut blessed = format!("{head}\n==== input\n{input}");
     let mut problems = Vec::new();
+    problems.extend(difference(&original, &Arc::new(module.clone())));
     for section in sections {
         blessed.push_str("\n==== ");
         let (title, body) = section.split_once('\n').unwrap_or((section, ""));
@@ -78,6 +85,46 @@ fn run(text: &str) -> Result<String, String> {
         }
     }
     if problems.is_empty() || std::env::var_os("RAVEL_BLESS").is_some() { Ok(blessed) } else { Err(problems.join("\n")) }
+}
+
+/// How the first functions of two modules differ in what they compute.
+fn difference(before: &Arc<Module>, after: &Arc<Module>) -> Option<String> {
+    for seed in 0..3 {
+        let args: Vec<Val> = first(before).params().iter().map(|v| argument(first(before).ty(*v), seed)).collect::<Option<_>>()?;
+        let outcome = |m: &Arc<Module>| run_func(m, ravel_runtime::natives::table::find, FuncId::from_u32(0), args.clone());
+        match (outcome(before), outcome(after)) {
+            (Ok(x), Ok(y)) if x == y => {}
+            (Err(RunError::Fault(_)), Err(RunError::Fault(_))) => {}
+            // The input leans on checks that are not part of it, or calls functions that do not exist.
+            (Err(RunError::Internal { .. } | RunError::NoSuchNative { .. }), _) => {}
+            (x, y) => return Some(format!("on {args:?} it computed {x:?} and now computes {y:?}")),
+        }
+    }
+    None
+}
+
+fn first(module: &Module) -> &ravel_wir::Func {
+    &module.funcs[FuncId::from_u32(0)]
+}
+
+/// A value of the type; symbols are small numbers that depend on the seed. Nothing for handles.
+fn argument(ty: &Ty, seed: i32) -> Option<Val> {
+    let symbol = |s: ravel_types::Sym| 6 + (s.0 as i32 * 3 + seed) % 5;
+    let shape: Vec<i64> = match ty.shape.extents() {
+        Some(extents) => extents.iter().map(|e| i64::from(e.eval(symbol).max(0))).collect(),
+        None => vec![3, 4],
+    };
+    let count: i64 = shape.iter().product();
+    let number = |i: i64| match ty.elem {
+        Elem::F64 => Some(Scalar::F64((i * 7 + i64::from(seed)) as f64 * 0.37 - 1.5)),
+        Elem::F32 => Some(Scalar::F32((i * 7 + i64::from(seed)) as f32 * 0.37 - 1.5)),
+        elem => Scalar::from_i64(elem, (i * 5 + i64::from(seed) * 3 + 1) % 11),
+    };
+    if ty.is_scalar() {
+        return number(0).map(Val::Scalar);
+    }
+    let values: Vec<Scalar> = (0..count).map(number).collect::<Option<_>>()?;
+    Some(Val::Array(Arc::new(Arr::from_scalars(ty.elem, shape, &values))))
 }
 
 #[test]

@@ -1,0 +1,182 @@
+//! Unrolling: a with-loop over a handful of constant indices becomes straight-line code.
+//!
+//! ```text
+//!    %a = with { part [0] <= [%i] < [2] { f(%i) } } genarray [2]     // only %a[0] and %a[1] are used
+//! => %a = array [f(0), f(1)]
+//! ```
+//!
+//! Before: simplified, bounds constant. After: no such with-loop small enough to be cheaper as code.
+//! Leaves alone: arrays that are used as arrays, and folds that are worth a loop (the scheduler tiles those).
+
+use crate::edit::{Copier, Defs, Renames, size_of};
+use crate::pass::{Context, Pass, Run};
+use crate::places::{Places, Use, total_trips};
+use ravel_source::Span;
+use ravel_types::{Elem, Scalar, Ty};
+use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
+
+pub const PASS: Pass =
+    Pass { name: "unroll-small", summary: "write out with-loops over a few constant indices", run: Run::Func(unroll_small) };
+
+/// Most elements of an array that is held in scalars.
+const MAX_ELEMENTS: u64 = 16;
+/// Most instructions that an unrolled array may become.
+const MAX_ARRAY_CODE: u64 = 128;
+/// Most instructions that an unrolled fold may become: a 2x2 average, not a 5x5 window.
+const MAX_FOLD_CODE: u64 = 40;
+
+pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
+    let (defs, places) = (Defs::new(func), Places::new(func));
+    let mut renames = Renames::default();
+    let mut changed = false;
+    for inst in places.withs.clone() {
+        let Op::With(with) = func.insts[inst].op.clone() else { continue };
+        let Some(region) = places.region_of[inst].expand() else { continue };
+        if !is_small(func, &defs, &places, inst, &with) {
+            continue;
+        }
+        let span = func.insts[inst].span;
+        let mut out = Vec::new();
+        let values = unrolled(func, &defs, inst, &with, &mut out, span);
+        let insts = &mut func.regions[region].insts;
+        if let Some(at) = insts.iter().position(|i| *i == inst) {
+            insts.splice(at..=at, out);
+        }
+        let mut own = Renames::default();
+        for (old, new) in func.insts[inst].results.clone().into_iter().zip(values) {
+            own.set(old, new);
+            renames.set(old, new);
+        }
+        // Bodies that are copied later must already name the new values.
+        own.apply_region(func, region);
+        cx.applied(span, "unrolled");
+        changed = true;
+    }
+    renames.apply(func);
+    changed
+}
+
+fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> bool {
+    let Some(trips) = total_trips(func, defs, with) else { return false };
+    if trips > MAX_ELEMENTS || with.ordered || with.parts.is_empty() {
+        return false;
+    }
+    let is_plain = |p: &Part| {
+        let insts = &func.regions[p.body].insts;
+        insts.iter().all(|i| !matches!(func.insts[*i].op, Op::With(_) | Op::Loop { .. } | Op::Call { .. }))
+    };
+    if !with.parts.iter().all(is_plain) {
+        return false;
+    }
+    let body = with.parts.iter().map(|p| size_of(func, p.body) as u64 + 1).max().unwrap_or(0);
+    with.ops.iter().zip(&func.insts[inst].results).all(|(op, result)| match op {
+        WithOp::Genarray { frame: Frame::Known(_), .. } => {
+            let ty = func.ty(*result);
+            let is_tiny = ty.shape.count().is_some_and(|n| n as u64 <= MAX_ELEMENTS && n as u64 * body <= MAX_ARRAY_CODE);
+            let scalar_cells = with.parts.iter().all(|p| {
+                matches!(&p.generator, Generator::Known { lower, .. } if Some(lower.len()) == ty.rank())
+            });
+            let by_element = |u: &Use| match u {
+                Use::Operand(user) => match &func.insts[*user].op {
+                    Op::Sel { array, index } => *array == *result && index.iter().all(|i| defs.int(func, *i).is_some()),
+                    Op::Extent { .. } => true,
+                    _ => false,
+                },
+                Use::Yield(_) => false,
+            };
+            is_tiny && scalar_cells && places.uses(*result).iter().all(by_element)
+        }
+        WithOp::Fold { neutral, combine, .. } => {
+            let combine = match combine {
+                Combine::Op(_) => 1,
+                Combine::Region(region) => size_of(func, *region) as u64,
+            };
+            func.ty(*neutral).is_scalar() && trips * (body + combine) <= MAX_FOLD_CODE
+        }
+        _ => false,
+    })
+}
+
+/// The indices of a generator with constant bounds, in row-major order.
+fn indices(func: &Func, defs: &Defs, part: &Part) -> Vec<Vec<i32>> {
+    let Generator::Known { lower, upper, step, width } = &part.generator else { return Vec::new() };
+    let int = |v: Value| defs.int(func, v).unwrap_or(0);
+    let mut all = vec![Vec::new()];
+    for axis in 0..lower.len() {
+        let (low, high) = (int(lower[axis]), int(upper[axis]));
+        let step = step.as_ref().map_or(1, |s| int(s[axis]).max(1));
+        let width = width.as_ref().map_or(1, |w| int(w[axis]));
+        let along: Vec<i32> = (low..high).filter(|i| (i - low) % step < width).collect();
+        all = all.iter().flat_map(|head: &Vec<i32>| along.iter().map(move |i| head.iter().copied().chain([*i]).collect())).collect();
+    }
+    all
+}
+
+fn unrolled(func: &mut Func, defs: &Defs, inst: Inst, with: &With, out: &mut Vec<Inst>, span: Span) -> Vec<Value> {
+    let types: Vec<Ty> = func.insts[inst].results.iter().map(|v| func.ty(*v).clone()).collect();
+    let emit = |func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty| {
+        let inst = func.make_inst(op, vec![ty], span);
+        out.push(inst);
+        func.insts[inst].results[0]
+    };
+    // Per operator: the accumulator so far, or the elements.
+    let mut accumulators: Vec<Option<Value>> = Vec::new();
+    let mut elements: Vec<Vec<Option<Value>>> = Vec::new();
+    for (op, ty) in with.ops.iter().zip(&types) {
+        accumulators.push(match op {
+            WithOp::Fold { neutral, .. } => Some(*neutral),
+            _ => None,
+        });
+        elements.push(vec![None; ty.shape.count().unwrap_or(0)]);
+    }
+    for part in &with.parts {
+        let params = func.regions[part.body].params.clone();
+        for index in indices(func, defs, part) {
+            let mut copier = Copier::within(func, part.body);
+            for (param, i) in params.iter().zip(&index) {
+                let constant = emit(func, out, Op::Const(Scalar::I32(*i)), Ty::scalar(Elem::I32));
+                copier.values.insert(*param, constant);
+            }
+            let cells = copier.splice(func, part.body, out);
+            for (k, cell) in cells.into_iter().enumerate() {
+                match (&with.ops[k], accumulators[k]) {
+                    (WithOp::Fold { combine: Combine::Op(op), .. }, Some(acc)) => {
+                        accumulators[k] = Some(emit(func, out, Op::Bin(*op, acc, cell), types[k].clone()));
+                    }
+                    (WithOp::Fold { combine: Combine::Region(region), .. }, Some(acc)) => {
+                        let mut copier = Copier::within(func, *region);
+                        let params = func.regions[*region].params.clone();
+                        copier.values.extend([(params[0], acc), (params[1], cell)]);
+                        accumulators[k] = copier.splice(func, *region, out).first().copied();
+                    }
+                    _ => {
+                        let extents = types[k].shape.constants().unwrap_or_default();
+                        let at = index.iter().zip(extents).fold(0, |at, (i, n)| at * n as usize + *i as usize);
+                        elements[k][at] = Some(cell);
+                    }
+                }
+            }
+        }
+    }
+    let mut results = Vec::new();
+    for (k, op) in with.ops.iter().enumerate() {
+        if let Some(acc) = accumulators[k] {
+            results.push(acc);
+            continue;
+        }
+        let default = match op {
+            WithOp::Genarray { default, .. } => *default,
+            _ => None,
+        };
+        let cells = elements[k].clone().into_iter().map(|cell| match cell.or(default) {
+            Some(v) => v,
+            None => {
+                let zero = Scalar::zero(types[k].elem).unwrap_or(Scalar::I32(0));
+                emit(func, out, Op::Const(zero), Ty::scalar(zero.elem()))
+            }
+        });
+        let cells = cells.collect();
+        results.push(emit(func, out, Op::Array(cells), types[k].clone()));
+    }
+    results
+}
