@@ -5,7 +5,17 @@ use crate::errors::{SyntaxError, quoted};
 use crate::parse::Failure;
 use crate::split::Chunk;
 use crate::tokens::{Kind, Token};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Diagnostic, did_you_mean};
+
+/// Words that may stand in front of a name, for slips of the fingers.
+const LEADING_WORDS: [&str; 32] = [
+    "bool", "char", "byte", "short", "int", "long", "longlong", "ubyte", "ushort", "uint", "ulong", "ulonglong",
+    "float", "double", "return", "use", "import", "export", "provide", "external", "inline", "noinline", "specialize",
+    "typedef", "struct", "objdef", "module", "class", "void", "while", "do", "with",
+];
+
+/// Words that start a statement.
+const STATEMENT_WORDS: [&str; 6] = ["return", "while", "for", "do", "with", "else"];
 
 /// Whether nothing but the end of the block would have fitted, as behind a `return`.
 pub(crate) fn only_closing_brace(failure: &Failure) -> bool {
@@ -25,9 +35,13 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
     }
     if let Some(name) = unknown_type(list, chunk, failure.at, &wanted) {
         let text = spelling(tokens, name);
+        let help = match did_you_mean(tokens.texts.get(name.text), LEADING_WORDS) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "is a `use` or `import` missing?".to_string(),
+        };
         return Diagnostic::error("E0110", format!("{text} is not a type here"))
             .at(name.span, "stands where a type is expected")
-            .with_help("is a `use` or `import` missing?");
+            .with_help(help);
     }
     let expected = describe(&wanted, found.map(|token| token.kind));
     let Some(found) = found else {
@@ -140,6 +154,7 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         Kind::Assign if has(";") && has(",") && at > chunk.from + 1 && declares(list, at) => {
             "a declaration has no initial value: declare the name first, assign it in a statement of its own"
         }
+        Kind::Colon if has("]") && has(",") => "SaC has no slices: take([n], drop([k], a)) cuts out a part",
         Kind::Assign if has("EQOP") => "to compare write ==",
         Kind::Return => "`return` stands once, as the last statement of a function; give the value a name in each branch",
         Kind::BaseType | Kind::Struct if has("if") && has("while") => {
@@ -172,10 +187,13 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         _ => {
             let previous = at.checked_sub(1).filter(|at| *at >= chunk.from).map(|at| &list[at])?;
             let text = &**tokens.texts.get(previous.text);
-            match previous.kind {
-                Kind::Id if matches!(text, "break" | "continue") => "loops end only by their condition",
-                _ => return None,
+            if previous.kind != Kind::Id || !statement_start(list, chunk, at - 1) {
+                return None;
             }
+            if !matches!(text, "break" | "continue") {
+                return did_you_mean(text, STATEMENT_WORDS).map(|near| format!("did you mean `{near}`?"));
+            }
+            "loops end only by their condition"
         }
     };
     Some(help.to_string())

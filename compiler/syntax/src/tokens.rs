@@ -377,7 +377,9 @@ impl Tokens {
 /// Appends the tokens of a text; line ends are tokens, comments and blanks are not.
 pub(crate) fn lex(file: FileId, text: &str, texts: &mut Texts, out: &mut Vec<Token>) {
     let mut lexer = Kind::lexer(text);
-    let mut previous_end = 0;
+    // A byte order mark is not part of the program.
+    let mut previous_end = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    lexer.bump(previous_end);
     let mut first_on_line = true;
     while let Some(result) = lexer.next() {
         let range = lexer.span();
@@ -448,6 +450,11 @@ mod tests {
             "1.", "1.e", "1e-9", "2E3f", "0x1p-53", "0x1.8p3", "0x1f", "1e", "1e+5"
         ]);
         assert_eq!(spellings("0x1e+5 1-2"), ["0x1e", "+", "5", "1", "-", "2"]);
+    }
+
+    #[test]
+    fn byte_order_mark_and_carriage_returns_are_blanks() {
+        assert_eq!(spellings("\u{feff}a\r\nb\\\r\nc"), ["a", "", "b", "c"]);
     }
 
     #[test]

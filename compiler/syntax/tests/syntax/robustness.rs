@@ -105,6 +105,21 @@ fn braces_that_do_not_match() {
 }
 
 #[test]
+fn help_knows_common_slips() {
+    let help = |text: &str| parse(text).reports.first().and_then(|report| report.help.clone()).unwrap_or_default();
+    assert_eq!(help("ues Array: all;"), "did you mean `use`?");
+    assert_eq!(help("int f() { retrun 1; }"), "did you mean `return`?");
+    assert_eq!(help("int f() { retrun x; }"), "did you mean `return`?");
+    assert_eq!(help("string f() { return x; }"), "is a `use` or `import` missing?");
+    assert_eq!(help("int f() { return a[1:2]; }"), "SaC has no slices: take([n], drop([k], a)) cuts out a part");
+    assert_eq!(help("x = 1;"), "statements stand inside of functions");
+    assert!(help("int f() { for (int i = 0; i < 3; i++) { } }").starts_with("loop variables are not declared"));
+    assert!(help("int f() { x = 1; int y; return x; }").starts_with("declarations stand at the start"));
+    assert!(help("int f() { 1 + 2; }").starts_with("a statement is"));
+    assert!(help("int f() { { x = 1; } }").starts_with("a block stands only"));
+}
+
+#[test]
 fn lexical_errors_say_what_is_wrong_once() {
     let text = "int main() { s = \"abc;\n t = 'ab'; u = 0x; v = 12abc; w = 1 $ 2; z = 4000000000; return 0; } /* open";
     assert_eq!(
