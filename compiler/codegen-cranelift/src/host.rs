@@ -3,6 +3,9 @@
 #![expect(unsafe_code, reason = "compiled code is entered through a raw address")]
 
 use std::ffi::CString;
+use std::ptr::NonNull;
+
+use ravel_runtime::array::Array;
 
 /// A compiled function that the host may call, from any thread and as long as the process lives.
 #[derive(Clone, Copy)]
@@ -27,6 +30,15 @@ pub(crate) fn entry(trampoline: *const u8, function: *const u8, n_params: usize,
     Entry { trampoline, function, n_params, n_results, is_program }
 }
 
+/// An argument or result together with what is owned through it.
+#[derive(Debug)]
+pub enum Word {
+    /// A number in the low bits, or a null reference.
+    Bits(u64),
+    /// A reference that changes hands with the call.
+    Object(Array),
+}
+
 impl Entry {
     /// Number of argument words.
     pub fn n_params(&self) -> usize {
@@ -47,6 +59,29 @@ impl Entry {
         let trampoline: extern "C" fn(*const u64, *mut u64) = unsafe { std::mem::transmute(self.trampoline) };
         trampoline(args.as_ptr(), results.as_mut_ptr());
         results
+    }
+
+    /// [`Entry::call`] for functions that schedule made of WIR: they take over the objects among their arguments and give away those
+    /// among their results, which `objects` says by position.
+    ///
+    /// # Panics
+    /// As [`Entry::call`], and if `objects` has not one item per result.
+    pub fn call_owned(&self, args: Vec<Word>, objects: &[bool]) -> Vec<Word> {
+        assert_eq!(objects.len(), self.n_results, "an entry has as many results as the caller describes");
+        let args: Vec<u64> = args
+            .into_iter()
+            .map(|word| match word {
+                Word::Bits(bits) => bits,
+                Word::Object(object) => object.into_raw().as_ptr() as u64,
+            })
+            .collect();
+        let results = self.call(&args);
+        let word = |(bits, is_object): (u64, &bool)| match NonNull::new(bits as *mut ravel_runtime::abi::ArrayHeader) {
+            // SAFETY: compiled functions return valid objects with a reference for the caller; where they do is for the caller to know.
+            Some(object) if *is_object => Word::Object(unsafe { Array::from_raw(object) }),
+            _ => Word::Bits(bits),
+        };
+        results.into_iter().zip(objects).map(word).collect()
     }
 
     /// Runs it as the whole program on the runtime's main thread and returns its status after flushing all output. A fault ends the process.

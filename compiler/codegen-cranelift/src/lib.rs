@@ -28,7 +28,7 @@ use ravel_nest::ir::Module;
 use ravel_nest::verify::{VerifyError, verify};
 
 use crate::compile::Listing;
-pub use crate::host::Entry;
+pub use crate::host::{Entry, Word};
 pub use crate::jit::{Jit, SymbolLookup};
 pub use crate::object::emit_object;
 use crate::plan::Plan;

@@ -38,6 +38,18 @@ impl Visible {
         self.0.add_struct(module.map(|module| &**module), name);
     }
 
+    /// Adds what a file defines itself; [`parse`] needs no telling.
+    pub(crate) fn add_own(&mut self, scanned: &Scanned) {
+        let own = ravel_syntax::prescan(&scanned.tokens);
+        own.types.iter().chain(&own.families).for_each(|name| self.0.add_type(None, &name.name));
+        own.structs.iter().for_each(|name| self.0.add_struct(None, &name.name));
+        own.operators.iter().for_each(|name| self.0.add_operator(&name.name));
+    }
+
+    pub(crate) fn into_names(self) -> TypeNames {
+        self.0
+    }
+
     /// Adds the name if it is an operator symbol.
     pub(crate) fn add_operator(&mut self, name: &Text) {
         if !name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {

@@ -45,6 +45,7 @@ use modules::{Def, ModId, Module, Progress};
 use overloads::{Callee, Wanted};
 use ravel_diagnostics::Diagnostics;
 use ravel_source::{SourceMap, Span};
+use ravel_syntax::TypeNames;
 use ravel_syntax::ast::{QName, Text};
 use std::collections::{HashMap, HashSet};
 use types::Known;
@@ -58,34 +59,23 @@ pub fn load(
     options: &Options,
     map: &mut SourceMap,
 ) -> (ir::Program, Diagnostics) {
-    let mut core = Core {
-        loader,
-        options,
-        map,
-        reports: Diagnostics::new(),
-        progress: HashMap::new(),
-        missing: HashSet::new(),
-        chain: Vec::new(),
-        modules: Vec::new(),
-        defs: Vec::new(),
-        program: ir::Program::default(),
-        functions: HashMap::new(),
-        user_types: HashMap::new(),
-        structs: HashMap::new(),
-        globals: HashMap::new(),
-        waiting: Vec::new(),
-        waiting_objects: Vec::new(),
-        type_depth: 0,
-        head_slots: Vec::new(),
-        foreign: Vec::new(),
-        callees: HashMap::new(),
-        sets: HashMap::new(),
-        wrappers: HashMap::new(),
-        compared: HashSet::new(),
-    };
+    let mut core = Core::new(loader, options, map);
     let module = core.load_root(&root);
     core.lower_root(module);
     (core.program, core.reports)
+}
+
+/// The type names that a root file can use: its own and those of all modules that it mentions. Errors are not reported;
+/// loading the file tells of them.
+///
+/// What is typed at a prompt is told apart with these.
+pub fn visible_types(
+    root: &RootSource,
+    loader: &mut dyn Loader,
+    options: &Options,
+    map: &mut SourceMap,
+) -> TypeNames {
+    Core::new(loader, options, map).root_types(root)
 }
 
 /// All state of one run.
@@ -121,6 +111,36 @@ struct Core<'a> {
     wrappers: HashMap<(FunId, Vec<usize>), FunId>,
     /// Pairs of functions with the same dispatch types that have been reported.
     compared: HashSet<(DefId, DefId)>,
+}
+
+impl<'a> Core<'a> {
+    fn new(loader: &'a mut dyn Loader, options: &'a Options, map: &'a mut SourceMap) -> Core<'a> {
+        Core {
+            loader,
+            options,
+            map,
+            reports: Diagnostics::new(),
+            progress: HashMap::new(),
+            missing: HashSet::new(),
+            chain: Vec::new(),
+            modules: Vec::new(),
+            defs: Vec::new(),
+            program: ir::Program::default(),
+            functions: HashMap::new(),
+            user_types: HashMap::new(),
+            structs: HashMap::new(),
+            globals: HashMap::new(),
+            waiting: Vec::new(),
+            waiting_objects: Vec::new(),
+            type_depth: 0,
+            head_slots: Vec::new(),
+            foreign: Vec::new(),
+            callees: HashMap::new(),
+            sets: HashMap::new(),
+            wrappers: HashMap::new(),
+            compared: HashSet::new(),
+        }
+    }
 }
 
 impl Core<'_> {

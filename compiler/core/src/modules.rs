@@ -10,6 +10,7 @@ use crate::{Core, RootSource};
 use ravel_diagnostics::{Diagnostic, Diagnostics};
 use ravel_source::{FileId, Span};
 use ravel_syntax::ast::{self, Definition, Header, LoadKind, OfferKind, SymbolSet, Text};
+use ravel_syntax::TypeNames;
 use ravel_types::Basic;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -111,6 +112,21 @@ impl Core<'_> {
         self.chain.pop();
         self.progress.insert(root.name.clone(), Progress::Done(module));
         module
+    }
+
+    /// The type names that the root file sees: its own and those of the modules that it mentions.
+    pub(crate) fn root_types(&mut self, root: &RootSource) -> TypeNames {
+        let file = self.map.add(root.name.clone(), root.text.clone());
+        let scanned = frontend::scan(file, self.loader, self.options, false, self.map, &mut self.reports);
+        let mut mentions = HashMap::new();
+        for mention in &scanned.mentions {
+            if let Some(module) = self.load_module(&mention.module, mention.span, &root.name) {
+                mentions.insert(mention.module.clone(), module);
+            }
+        }
+        let mut visible = self.visible_types(&scanned, &mentions);
+        visible.add_own(&scanned);
+        visible.into_names()
     }
 
     /// The module `name` as mentioned at `at` in the file called `from`. Errors are reported once per file.

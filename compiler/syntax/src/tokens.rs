@@ -372,6 +372,11 @@ impl Tokens {
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
+
+    /// Spelling of the last token.
+    pub fn last(&self) -> Option<&str> {
+        self.list.last().map(|token| &**self.texts.get(token.text))
+    }
 }
 
 /// Appends the tokens of a text; line ends are tokens, comments and blanks are not.
