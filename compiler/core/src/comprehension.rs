@@ -19,7 +19,8 @@ enum Item {
     Cells,
 }
 
-/// The index list without the dots at its end, which change nothing; nothing for an index vector.
+/// The index list, nothing for an index vector. Dots at its end are left out, where they change nothing: unless a `...`
+/// before the last name leaves them their axes.
 fn layout(partition: &TensorPartition) -> Option<Vec<Item>> {
     let TensorIndexKind::List(items) = &partition.index.kind else { return None };
     let item = |item: &IndexItem| match item {
@@ -28,8 +29,9 @@ fn layout(partition: &TensorPartition) -> Option<Vec<Item>> {
         IndexItem::Dots(_) => Item::Cells,
     };
     let mut layout: Vec<Item> = items.iter().map(item).collect();
-    while layout.last().is_some_and(|last| *last != Item::Index) {
-        layout.pop();
+    let names = layout.iter().rposition(|item| *item == Item::Index).map_or(0, |last| last + 1);
+    if !layout[..names].contains(&Item::Cells) {
+        layout.truncate(names);
     }
     Some(layout)
 }
@@ -73,15 +75,9 @@ impl Body<'_, '_> {
                 vector = Some(span);
                 continue;
             };
-            if let TensorIndexKind::List(items) = &partition.index.kind {
-                let mut dots = items.iter().filter_map(|item| match item {
-                    IndexItem::Dots(at) => Some(*at),
-                    _ => None,
-                });
-                if let Some(second) = dots.nth(1) {
-                    self.core.reports.push(report::several_dots(second));
-                    return None;
-                }
+            if layout.iter().filter(|item| **item == Item::Cells).count() > 1 {
+                // The parser has reported it.
+                return None;
             }
             match &first {
                 None => first = Some((span, layout)),

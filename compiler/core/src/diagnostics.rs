@@ -362,10 +362,6 @@ pub fn value_count(values: usize, operations: usize, at: Span) -> Diagnostic {
     Diagnostic::error("E0229", format!("{} for {}", count(values, "value"), count(operations, "operation"))).at(at, "one value for each operation is needed")
 }
 
-pub fn several_dots(at: Span) -> Diagnostic {
-    Diagnostic::error("E0230", "only one `...` can stand in an index").at(at, "a second one")
-}
-
 pub fn dot_in_assignment(at: Span) -> Diagnostic {
     Diagnostic::error("E0230", "dots cannot stand on the left of `=`")
         .at(at, "this dot")

@@ -35,6 +35,10 @@ fn kept(slots: &[Slot]) -> usize {
 impl Body<'_, '_> {
     /// `array[selectors]`
     pub(crate) fn select(&mut self, array: &ast::Expr, selectors: &[Selector], span: Span) -> Expr {
+        // A second `...` has been reported by the parser.
+        if selectors.iter().filter(|selector| matches!(selector, Selector::Dots(_))).count() > 1 {
+            return make::error(span);
+        }
         let mut selectors = selectors;
         // Trailing axes are kept anyway.
         while let Some((Selector::Dots(_), rest)) = selectors.split_last() {
@@ -84,10 +88,7 @@ impl Body<'_, '_> {
                     let value = self.expr(expr);
                     Slot::Fixed(self.reusable(value, "at", &mut prelude))
                 }
-                Selector::Dots(at) => {
-                    if pattern.behind.is_some() {
-                        self.core.reports.push(report::several_dots(*at));
-                    }
+                Selector::Dots(_) => {
                     pattern.behind.get_or_insert_default();
                     continue;
                 }

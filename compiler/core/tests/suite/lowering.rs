@@ -235,6 +235,26 @@ fn dots_on_the_left_move_cell_axes() {
 }
 
 #[test]
+fn dots_behind_an_ellipsis_keep_their_axes() {
+    // `...` takes what the last dot leaves, so that dot is not like an unplaced axis.
+    expect(
+        "int[*] f(int[*] v) { return { [..., i, .] -> v | [i] < [4] }; }",
+        "f",
+        "return do {
+         plain = comprehension {
+         (. <= [i] < [4]) : v;
+         } : genarray([4], zero cell);
+         shape = _shape_A_(plain);
+         frame = _cat_VxV_(_drop_SxV_(-1, _drop_SxV_(1, shape)), \
+         [_sel_VxA_([0], shape), _sel_VxA_([0], _take_SxV_(-1, shape))]);
+         } give comprehension {
+         (. <= iv < frame) : _selcell_VxA_(_cat_VxV_(_cat_VxV_([_sel_VxA_([0], _take_SxV_(-2, iv))], \
+         _drop_SxV_(-2, iv)), [_sel_VxA_([1], _take_SxV_(-2, iv))]), plain);
+         } : genarray(frame, zero cell);",
+    );
+}
+
+#[test]
 fn comprehensions_give_several_results() {
     expect(
         "int, int g(int a) { return (a, a); }
