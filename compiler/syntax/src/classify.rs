@@ -245,6 +245,7 @@ impl Pass<'_> {
                     | Kind::OtherNum
                     | Kind::NumArray
                     | Kind::Char
+                    | Kind::Str
                     | Kind::True
                     | Kind::False
                     | Kind::RParen

@@ -165,6 +165,25 @@ fn deep_nesting_is_reported_not_followed() {
 }
 
 #[test]
+fn nesting_below_the_limit_fits_the_stack_of_a_thread() {
+    for expr in [
+        format!("1{}", " + 1".repeat(900)),
+        format!("{}1", "- ".repeat(900)),
+        format!("a{}", "[0]".repeat(900)),
+        format!("{}1", "a ? b : ".repeat(400)),
+        format!("{}1{}", "f(".repeat(250), ")".repeat(250)),
+        format!("{}1{}", "{ i -> ".repeat(250), " | i < n }".repeat(250)),
+    ] {
+        let parsed = parse(&format!("int f() {{ return {expr}; }}"));
+        assert!(parsed.reports.is_empty(), "{}", parsed.rendered());
+        let again = parse(&ravel_syntax::print_file(&parsed.file));
+        assert!(ravel_syntax::equal_modulo_spans(&parsed.file, &again.file));
+    }
+    let arms = parse(&format!("int f() {{ {} x = 1; return x; }}", "if (a) { x = 2; } else ".repeat(900)));
+    assert!(arms.reports.is_empty(), "{}", arms.rendered());
+}
+
+#[test]
 fn a_file_cut_off_anywhere_is_reported() {
     let mut files = Vec::new();
     sac_files(&repository().join("stdlib"), &mut files);
