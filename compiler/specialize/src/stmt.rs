@@ -259,6 +259,7 @@ impl<'p> Spec<'p> {
         let (region, outs, again) = 'rounds: {
             for round in 0.. {
                 let reported = (self.diagnostics.len(), self.reported.clone());
+                let instances = self.instances.len();
                 let opened = self.em.open();
                 let mut leaves = Vec::new();
                 kinds.iter().for_each(|k| k.leaves(&mut leaves));
@@ -318,9 +319,13 @@ impl<'p> Spec<'p> {
                 if stable || round > MAX_ROUNDS + 2 {
                     break 'rounds (region, outs, again);
                 }
-                // What this round reported rests on knowledge that the loop does not keep.
-                self.diagnostics.truncate(reported.0);
-                self.reported = reported.1;
+                // What this round reported rests on knowledge that the loop does not keep. Instances made in it may hold
+                // errors that have to be found again.
+                if self.diagnostics.len() > reported.0 {
+                    self.diagnostics.truncate(reported.0);
+                    self.reported = reported.1;
+                    self.index.retain(|_, i| *i < instances);
+                }
                 kinds = next;
             }
             unreachable!("the rounds are bounded")
