@@ -67,7 +67,8 @@ pub enum NotOffered {
 
 /// A `use` or `import` list, or a qualified name, asks for something that the module does not offer.
 pub fn not_offered(module: &str, name: &str, at: Span, why: NotOffered, offered: &[&str]) -> Diagnostic {
-    let report = Diagnostic::error("E0205", format!("module `{module}` does not export `{name}`")).at(at, "not offered");
+    let report =
+        Diagnostic::error("E0205", format!("module `{module}` does not export `{name}`")).at(at, "not offered");
     match (why, did_you_mean(name, offered.iter().copied())) {
         (NotOffered::Provided, _) => report.with_help(format!("it provides `{name}` for `use`, not for `import`")),
         (NotOffered::Private, _) => {
@@ -324,7 +325,8 @@ pub fn field_count(record: &str, fields: usize, given: usize, at: Span) -> Diagn
 }
 
 pub fn object_cycle(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0234", format!("object `{name}` needs itself to be initialized")).at(at, "its initializer comes back to it")
+    Diagnostic::error("E0234", format!("object `{name}` needs itself to be initialized"))
+        .at(at, "its initializer comes back to it")
 }
 
 pub fn not_text(at: Span) -> Diagnostic {
@@ -355,11 +357,13 @@ pub fn index_lengths(at: Span, first: Span) -> Diagnostic {
 }
 
 pub fn dots_differ(at: Span) -> Diagnostic {
-    Diagnostic::error("E0228", "partitions of one comprehension must place their cells alike").at(at, "other dots than in the partitions before")
+    Diagnostic::error("E0228", "partitions of one comprehension must place their cells alike")
+        .at(at, "other dots than in the partitions before")
 }
 
 pub fn value_count(values: usize, operations: usize, at: Span) -> Diagnostic {
-    Diagnostic::error("E0229", format!("{} for {}", count(values, "value"), count(operations, "operation"))).at(at, "one value for each operation is needed")
+    Diagnostic::error("E0229", format!("{} for {}", count(values, "value"), count(operations, "operation")))
+        .at(at, "one value for each operation is needed")
 }
 
 pub fn dot_in_assignment(at: Span) -> Diagnostic {

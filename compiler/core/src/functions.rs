@@ -1,6 +1,7 @@
 //! Functions: heads with their shape patterns, bodies, external declarations.
 
 use crate::Core;
+use crate::comprehension::flat_assign;
 use crate::diagnostics as report;
 use crate::interface::DefId;
 use crate::ir::{self, Cond, Expr, ExprKind, External, FunBody, FunId, LocalId, Stmt, Target};
@@ -333,12 +334,13 @@ impl Body<'_, '_> {
             && results > 1
             && let Some(counted) = self.several(value, results)
         {
-            if counted.refs.is_empty() && refs.is_empty() {
+            let is_call = matches!(counted.value.kind, ExprKind::Call { .. });
+            if is_call && counted.refs.is_empty() && refs.is_empty() {
                 return vec![counted.value];
             }
             let temps: Vec<LocalId> = (0..results).map(|_| self.temp("result", value.span)).collect();
             let targets = temps.iter().map(|slot| Target::Local(*slot)).chain(counted.refs).collect();
-            block.push(Stmt::Assign { targets, value: counted.value, span: value.span });
+            flat_assign(targets, counted.value, value.span, block);
             return temps.into_iter().map(|slot| Expr { kind: ExprKind::Local(slot), span: value.span }).collect();
         }
         // A call without results in a `void` function is not a value, anything else is a miscount.

@@ -9,8 +9,8 @@ use crate::interface::{DefId, Entry, Selection, Table};
 use crate::{Core, RootSource};
 use ravel_diagnostics::{Diagnostic, Diagnostics};
 use ravel_source::{FileId, Span};
-use ravel_syntax::ast::{self, Definition, Header, LoadKind, OfferKind, SymbolSet, Text};
 use ravel_syntax::TypeNames;
+use ravel_syntax::ast::{self, Definition, Header, LoadKind, OfferKind, SymbolSet, Text};
 use ravel_types::Basic;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -105,7 +105,8 @@ impl Core<'_> {
         self.progress.insert(root.name.clone(), Progress::Loading(0));
         let scanned = frontend::scan(file, self.loader, self.options, false, self.map, &mut self.reports);
         // A program is called after its file.
-        let stem = std::path::Path::new(&root.name).file_stem().map_or(root.name.as_str().into(), |s| s.to_string_lossy());
+        let stem =
+            std::path::Path::new(&root.name).file_stem().map_or(root.name.as_str().into(), |s| s.to_string_lossy());
         let name = scanned.header.as_ref().map_or_else(|| Text::from(&*stem), |(name, _)| name.clone());
         self.chain.push((name.to_string(), Span::NONE));
         let module = self.finish_module(name, file, &root.name, false, scanned);

@@ -92,6 +92,35 @@ fn foreign_reference_parameters_keep_their_variable() {
 }
 
 #[test]
+fn foreign_members_of_a_set_with_reference_results_are_wrapped() {
+    let root = "external typedef file; external file open(); external int get(file &f);
+         int get(int &n) { n = 1; return 2; }
+         int main() { f = open(); n = 0; a = get(f); b = get(n); return a; }";
+    let (program, reports, _) = load_with(root, &[]);
+    assert!(reports.is_empty(), "{reports:#?}");
+    let text = ravel_core::print(&program);
+    assert!(text.contains("    a, f = get@2(f);\n    b, n = get@2(n);"), "{text}");
+    assert!(text.contains("{\n    result = get@1(f);\n    return result, f;\n}"), "{text}");
+}
+
+#[test]
+fn propagated_objects_stay_what_they_are() {
+    expect(
+        "external typedef file; external file open(); external void put(file &f, int i);
+         int main() { f = open(); f = with { ([0] <= [i] < [3]) { put(f, i); } : f; } : propagate(f); return 0; }",
+        "main",
+        "f = open();
+         with {
+         ([0] <= [i] < [3]) {
+         put(f, i);
+         } : ;
+         } : void;
+         f = f;
+         return 0;",
+    );
+}
+
+#[test]
 fn selections_with_dots_are_comprehensions() {
     expect(
         "int[*] f(int[.,.] m, int j) { return m[., j + 1]; }",
@@ -311,9 +340,7 @@ fn names_of_patterns_are_slots() {
         "f",
     );
     assert!(
-        text.starts_with(
-            "double[n,m,2:s] root::f#0(int ax, double[n,k] x, double[ax:o,d>0:i] y)\n    if ==@0(k, n)"
-        ),
+        text.starts_with("double[n,m,2:s] root::f#0(int ax, double[n,k] x, double[ax:o,d>0:i] y)\n    if ==@0(k, n)"),
         "{text}"
     );
 }
@@ -380,7 +407,7 @@ fn only_what_the_root_reaches_is_lowered() {
 #[test]
 fn large_literals_are_folded() {
     let row = "[1,-2,3,4,5,6,7,8]";
-    let root = format!("int[*] f() {{ return [{}]; }}", vec![row; 5].join(","));
+    let root = format!("int[*] f() {{ return [{}]; }}", [row; 5].join(","));
     let text = core_of(&root, "f");
     assert!(text.contains("return constants int[5,8] {1, -2, 3, 4, 5, 6, 7, 8, ...};"), "{text}");
 }
