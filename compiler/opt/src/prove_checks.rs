@@ -102,6 +102,12 @@ impl Prover<'_> {
             }
             Op::If { cond, then, els } => {
                 let decided = self.ranges.decide(self.func, &self.defs, cond);
+                for (branch, truth) in [(then, true), (els, false)] {
+                    let mark = self.ranges.mark();
+                    self.ranges.assume(self.func, &self.defs, cond, truth);
+                    self.region(branch);
+                    self.ranges.undo(mark);
+                }
                 if let Some(truth) = decided.filter(|_| self.defs.constant(self.func, cond).is_none()) {
                     let span = self.func.insts[inst].span;
                     let known = self.func.make_inst(Op::Const(Scalar::Bool(truth)), vec![Ty::scalar(Elem::Bool)], span);
@@ -109,12 +115,6 @@ impl Prover<'_> {
                     let known = self.func.insts[known].results[0];
                     self.func.insts[inst].op = Op::If { cond: known, then, els };
                     self.changed = true;
-                }
-                for (branch, truth) in [(then, true), (els, false)] {
-                    let mark = self.ranges.mark();
-                    self.ranges.assume(self.func, &self.defs, cond, truth);
-                    self.region(branch);
-                    self.ranges.undo(mark);
                 }
             }
             Op::Loop { init, body } => {
