@@ -12,6 +12,8 @@ mod fold_with_loops;
 mod inline;
 mod licm;
 mod linear;
+mod merge_folds;
+mod nests;
 mod pass;
 mod pipeline;
 mod places;

@@ -1,7 +1,7 @@
 //! The orders in which passes run.
 
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{cse, dce, fold_with_loops, inline, licm, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, unroll_small};
+use crate::{cse, dce, fold_with_loops, inline, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, unroll_small};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::verify;
 use ravel_wir::{FuncId, Module};
@@ -15,6 +15,7 @@ pub const PASSES: &[&Pass] = &[
     &prove_checks::PASS,
     &recognize_elementwise::PASS,
     &scalarize::PASS,
+    &merge_folds::PASS,
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &split_arrays::PASS,
@@ -63,6 +64,7 @@ const CYCLE: &[&Pass] = &[
     &dce::PASS,
     &recognize_elementwise::PASS,
     &scalarize::PASS,
+    &merge_folds::PASS,
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &split_arrays::PASS,

@@ -9,11 +9,12 @@
 //! Before: anything; works best after `simplify`. After: no check that [`crate::ranges`] can prove.
 //! Leaves alone: checks that are certain to fail, for their fault belongs to the program.
 
-use crate::edit::{Defs, Renames};
+use crate::edit::{Defs, Renames, use_counts};
 use crate::pass::{Context, Pass, Run};
 use crate::ranges::Ranges;
+use cranelift_entity::SecondaryMap;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
-use ravel_wir::{Func, Inst, Op, Region};
+use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
 
 pub const PASS: Pass = Pass {
     name: "prove-checks",
@@ -23,8 +24,8 @@ pub const PASS: Pass = Pass {
 
 /// One walk in program order.
 pub fn prove_checks(func: &mut Func, _: &mut Context) -> bool {
-    let defs = Defs::new(func);
-    let mut p = Prover { func, defs, ranges: Ranges::default(), renames: Renames::default(), before: Vec::new(), changed: false };
+    let (defs, uses) = (Defs::new(func), use_counts(func));
+    let mut p = Prover { func, defs, uses, ranges: Ranges::default(), renames: Renames::default(), before: Vec::new(), changed: false };
     let body = p.func.body;
     for param in p.func.params().to_vec() {
         p.ranges.see(p.func, param);
@@ -40,6 +41,8 @@ struct Prover<'a> {
     defs: Defs,
     ranges: Ranges,
     renames: Renames,
+    /// As they were at the start.
+    uses: SecondaryMap<Value, u32>,
     /// Constants to stand before the instruction in hand.
     before: Vec<Inst>,
     changed: bool,
@@ -59,6 +62,38 @@ impl Prover<'_> {
         }
         self.func.regions[region].insts = kept;
         self.ranges.undo(mark);
+    }
+
+    /// An axis with bounds `l` and `l + 1` has one index, which is `l`. A fold then need not know `l` any more.
+    fn single_indices(&mut self, inst: Inst, part: usize) {
+        let Op::With(mut with) = self.func.insts[inst].op.clone() else { return };
+        let is_fold = with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) && !with.ordered;
+        let params = self.func.regions[with.parts[part].body].params.clone();
+        let Generator::Known { lower, upper, step: None, width: None } = &mut with.parts[part].generator else { return };
+        for ((param, lower), upper) in params.into_iter().zip(lower).zip(upper) {
+            let (low, high) = (self.ranges.form(self.func, &self.defs, *lower), self.ranges.form(self.func, &self.defs, *upper));
+            if high.sub(&low).and_then(|d| d.as_const()) != Some(1) {
+                continue;
+            }
+            if self.uses[param] > 0 {
+                self.renames.set(param, *lower);
+                self.changed = true;
+            }
+            if is_fold && self.defs.int(self.func, *lower).is_none() {
+                *lower = self.constant(inst, Scalar::I32(0));
+                *upper = self.constant(inst, Scalar::I32(1));
+                self.changed = true;
+            }
+        }
+        self.func.insts[inst].op = Op::With(with);
+    }
+
+    /// A constant before `inst`.
+    fn constant(&mut self, inst: Inst, value: Scalar) -> Value {
+        let span = self.func.insts[inst].span;
+        let constant = self.func.make_inst(Op::Const(value), vec![Ty::scalar(value.elem())], span);
+        self.before.push(constant);
+        self.func.insts[constant].results[0]
     }
 
     /// Whether the instruction stays.
@@ -109,10 +144,7 @@ impl Prover<'_> {
                     self.ranges.undo(mark);
                 }
                 if let Some(truth) = decided.filter(|_| self.defs.constant(self.func, cond).is_none()) {
-                    let span = self.func.insts[inst].span;
-                    let known = self.func.make_inst(Op::Const(Scalar::Bool(truth)), vec![Ty::scalar(Elem::Bool)], span);
-                    self.before.push(known);
-                    let known = self.func.insts[known].results[0];
+                    let known = self.constant(inst, Scalar::Bool(truth));
                     self.func.insts[inst].op = Op::If { cond: known, then, els };
                     self.changed = true;
                 }
@@ -129,6 +161,9 @@ impl Prover<'_> {
                     self.ranges.enter_part(self.func, &self.defs, part);
                     self.region(part.body);
                     self.ranges.undo(mark);
+                }
+                for n in 0..with.parts.len() {
+                    self.single_indices(inst, n);
                 }
                 for region in with.ops.iter().filter_map(|op| op.region()) {
                     self.region(region);

@@ -60,8 +60,13 @@ fn operation(func: &Func, defs: &Defs, region: Region) -> Option<BinOp> {
             };
             let body = &func.regions[part.body];
             let Op::Bin(op, a, b) = defs.op(func, body.yields[0])? else { return None };
+            // Along an axis of extent 1 the index has become a zero.
+            let is_unit = |axis: usize| func.ty(acc).shape.extents().and_then(|e| e.get(axis)?.as_const()) == Some(1);
+            let is_index = |axis: usize, v: Value| v == body.params[axis] || (is_unit(axis) && defs.int(func, v) == Some(0));
             let source = |v: Value| match defs.op(func, v) {
-                Some(Op::Sel { array, index }) if *index == body.params => Some(*array),
+                Some(Op::Sel { array, index }) if index.len() == body.params.len() => {
+                    index.iter().enumerate().all(|(axis, i)| is_index(axis, *i)).then_some(*array)
+                }
                 _ => None,
             };
             let is_whole = func.ty(acc).shape == func.ty(result).shape && func.ty(acc).rank() == Some(frame.len());

@@ -8,12 +8,13 @@
 //! Before: simplified, bounds constant. After: no such with-loop small enough to be cheaper as code.
 //! Leaves alone: arrays that are used as arrays, and folds that are worth a loop (the scheduler tiles those).
 
-use crate::edit::{Copier, Defs, Renames, size_of};
+use crate::edit::{Copier, Defs, Renames, is_speculatable, size_of};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, total_trips};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
+use std::collections::HashSet;
 
 pub const PASS: Pass =
     Pass { name: "unroll-small", summary: "write out with-loops over a few constant indices", run: Run::Func(unroll_small) };
@@ -32,7 +33,7 @@ pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
     for inst in places.withs.clone() {
         let Op::With(with) = func.insts[inst].op.clone() else { continue };
         let Some(region) = places.region_of[inst].expand() else { continue };
-        if !is_small(func, &defs, &places, inst, &with) {
+        if !is_small(func, &defs, &places, inst, &with, cx) {
             continue;
         }
         let span = func.insts[inst].span;
@@ -56,7 +57,7 @@ pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
     changed
 }
 
-fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> bool {
+fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With, cx: &Context) -> bool {
     let Some(trips) = total_trips(func, defs, with) else { return false };
     if trips > MAX_ELEMENTS || with.ordered || with.parts.is_empty() {
         return false;
@@ -68,7 +69,7 @@ fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) 
     if !with.parts.iter().all(is_plain) {
         return false;
     }
-    let body = with.parts.iter().map(|p| size_of(func, p.body) as u64 + 1).max().unwrap_or(0);
+    let body = with.parts.iter().map(|p| remaining_size(func, p, cx) + 1).max().unwrap_or(0);
     with.ops.iter().zip(&func.insts[inst].results).all(|(op, result)| match op {
         WithOp::Genarray { frame: Frame::Known(_), .. } => {
             let ty = func.ty(*result);
@@ -95,6 +96,24 @@ fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) 
         }
         _ => false,
     })
+}
+
+/// Instructions of a body that constant indices do not fold away.
+fn remaining_size(func: &Func, part: &Part, cx: &Context) -> u64 {
+    let mut known: HashSet<Value> = func.regions[part.body].params.iter().copied().collect();
+    let mut size = 0;
+    for &inst in &func.regions[part.body].insts {
+        let data = &func.insts[inst];
+        let mut folds = data.op.regions().is_empty() && is_speculatable(func, inst, cx);
+        data.op.for_each_operand(|v| folds &= known.contains(&v));
+        let is_choice = matches!(&data.op, Op::Select { cond, .. } if known.contains(cond));
+        if folds {
+            known.extend(&data.results);
+        } else if !is_choice {
+            size += 1;
+        }
+    }
+    size
 }
 
 /// The indices of a generator with constant bounds, in row-major order.

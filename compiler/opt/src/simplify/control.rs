@@ -3,7 +3,7 @@
 use super::{Simplifier, Step};
 use crate::edit::is_speculatable;
 use ravel_types::{Affine, Scalar, Shape};
-use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp};
+use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 /// Branches of at most this many cheap instructions become selections.
 const MAX_SPECULATED: usize = 4;
@@ -102,6 +102,11 @@ impl Simplifier<'_> {
                 }
             }
         }
+        if with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) && !with.ordered {
+            for part in &mut with.parts {
+                changed |= self.drop_single_axes(part);
+            }
+        }
         if with.parts.is_empty() && with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. } | WithOp::Modarray { .. })) {
             return Step::Is(
                 with.ops
@@ -120,6 +125,34 @@ impl Simplifier<'_> {
         changed |= self.covering_modarray(&mut with);
         self.refine_types(inst, &with);
         if changed { Step::Becomes(Op::With(with)) } else { Step::Keep }
+    }
+
+    /// A fold does not need axes along which there is one index that nobody asks for.
+    fn drop_single_axes(&mut self, part: &mut Part) -> bool {
+        let Generator::Known { lower, upper, step: None, width: None } = &mut part.generator else { return false };
+        let params = self.func.regions[part.body].params.clone();
+        let is_needed = |s: &Self, axis: usize| {
+            let one_apart = match (s.int_of(lower[axis]), s.int_of(upper[axis])) {
+                (Some(l), Some(u)) => i64::from(u) - i64::from(l) == 1,
+                _ => false,
+            };
+            !one_apart || s.uses[params[axis]] > 0
+        };
+        let needed: Vec<bool> = (0..params.len()).map(|axis| is_needed(self, axis)).collect();
+        if !needed.contains(&false) {
+            return false;
+        }
+        let keep = |list: &mut Vec<Value>| {
+            let mut axis = 0;
+            list.retain(|_| {
+                axis += 1;
+                needed[axis - 1]
+            });
+        };
+        keep(lower);
+        keep(upper);
+        keep(&mut self.func.regions[part.body].params);
+        true
     }
 
     fn is_empty(&self, generator: &Generator) -> bool {

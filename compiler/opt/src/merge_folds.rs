@@ -1,0 +1,95 @@
+//! Merging folds: a fold whose cells are folds with the same operation is one fold over the concatenated index space.
+//!
+//! ```text
+//!    fold add { [i] -> fold add { [j] -> f(i, j) } neutral 0 }   =>   fold add { [i, j] -> f(i, j) }
+//! ```
+//!
+//! Before: simplified. After: no such pair whose inner bounds and neutral element do not depend on the outer index.
+//! Leaves alone: operations that may not be regrouped, inner neutral elements other than the operation's unit, and costly work
+//! between the two folds.
+
+use crate::edit::{Def, Defs};
+use crate::nests::{Joiner, MAX_REPEATED, work_between};
+use crate::pass::{Context, Pass, Run};
+use crate::places::Places;
+use ravel_types::{BinOp, Scalar};
+use ravel_wir::{Combine, Func, Inst, Op, With, WithOp};
+
+pub const PASS: Pass =
+    Pass { name: "merge-folds", summary: "make one fold of a fold of folds", run: Run::Func(merge_folds) };
+
+pub fn merge_folds(func: &mut Func, cx: &mut Context) -> bool {
+    let mut changed = false;
+    for inst in Places::new(func).withs {
+        if !is_regrouping_fold(&func.insts[inst].op) {
+            continue;
+        }
+        let (defs, places) = (Defs::new(func), Places::new(func));
+        let Some(region) = places.region_of[inst].expand() else { continue };
+        let span = func.insts[inst].span;
+        let mut joiner = Joiner { func, defs: &defs, cx, before: Vec::new(), span };
+        let Some(with) = merged(&mut joiner, inst) else { continue };
+        let before = std::mem::take(&mut joiner.before);
+        let insts = &mut func.regions[region].insts;
+        if let Some(at) = insts.iter().position(|i| *i == inst) {
+            insts.splice(at..at, before);
+        }
+        func.insts[inst].op = Op::With(with);
+        cx.applied(span, "merged with the fold that makes its cells");
+        changed = true;
+    }
+    changed
+}
+
+fn is_regrouping_fold(op: &Op) -> bool {
+    matches!(op, Op::With(with) if matches!(&with.ops[..], [WithOp::Fold { combine: Combine::Op(op), .. }] if op.regroups()))
+}
+
+fn merged(joiner: &mut Joiner<'_>, inst: Inst) -> Option<With> {
+    let Op::With(with) = joiner.func.insts[inst].op.clone() else { return None };
+    let [WithOp::Fold { neutral, combine: Combine::Op(op), .. }] = with.ops[..] else { return None };
+    if with.ordered || !joiner.func.ty(neutral).is_scalar() {
+        return None;
+    }
+    let mut inner_of = Vec::new();
+    for part in &with.parts {
+        let body = &joiner.func.regions[part.body];
+        let Def::Inst(cell, _) = joiner.defs.get(body.yields[0]) else { return None };
+        let Op::With(inner) = &joiner.func.insts[cell].op else { return None };
+        let [WithOp::Fold { neutral, combine: Combine::Op(inner_op), .. }] = inner.ops[..] else { return None };
+        let is_unit = joiner.defs.constant(joiner.func, neutral).is_some_and(|n| unit(op, n));
+        if inner_op != op || inner.ordered || !is_unit || !body.insts.contains(&cell) {
+            return None;
+        }
+        if joiner.has_effect_besides(part.body, cell) || work_between(joiner.func, joiner.defs, part.body, cell, inner) > MAX_REPEATED {
+            return None;
+        }
+        inner_of.push((cell, inner.clone()));
+    }
+    let mut parts = Vec::new();
+    for (part, (cell, inner)) in with.parts.iter().zip(inner_of) {
+        for inner_part in &inner.parts {
+            parts.push(joiner.join(part, cell, inner_part)?);
+        }
+    }
+    Some(With { parts, ops: with.ops, ordered: false })
+}
+
+/// Whether `op(x, n)` is `x` for all `x`, the sign of zero aside.
+fn unit(op: BinOp, n: Scalar) -> bool {
+    let is = |k: i64| Scalar::from_i64(n.elem(), k) == Some(n);
+    match (op, n) {
+        (BinOp::Add | BinOp::Or | BinOp::Xor, n) if !n.elem().is_float() => is(0),
+        (BinOp::Add, _) => is(0),
+        (BinOp::Mul, _) => is(1),
+        (BinOp::And, Scalar::Bool(b)) => b,
+        (BinOp::And, _) => is(-1),
+        (BinOp::Min, Scalar::F64(v)) => v == f64::INFINITY,
+        (BinOp::Min, Scalar::F32(v)) => v == f32::INFINITY,
+        (BinOp::Max, Scalar::F64(v)) => v == f64::NEG_INFINITY,
+        (BinOp::Max, Scalar::F32(v)) => v == f32::NEG_INFINITY,
+        (BinOp::Min, Scalar::I32(v)) => v == i32::MAX,
+        (BinOp::Max, Scalar::I32(v)) => v == i32::MIN,
+        _ => false,
+    }
+}
