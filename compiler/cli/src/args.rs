@@ -12,6 +12,7 @@ Examples:
   ravel run -D SIZE=512 life.sac 100       define a macro; pass 100 to the program
   ravel build -o life life.sac             make an executable (`./life -mt 4 100` runs it on 4 threads)
   ravel check conv.sac                     report errors, run nothing
+  ravel repl                               try things at a prompt
 
 `ravel help COMMAND` explains each command.")]
 pub struct Cli {
@@ -37,6 +38,12 @@ source line. Compile errors end with 1 as well, and nothing runs.")]
 The executable needs no Ravel. It takes `-mt N` anywhere among its arguments (or RAVEL_THREADS=N) for the number of
 threads, and prints allocation figures at its end if RAVEL_STATS=1. Linking uses `cc`, or what CC names.")]
     Build(Build),
+    /// Try things at a prompt
+    #[command(after_help = "\
+Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
+Structures, StdIO, Math and MathArray are in use from the start. An error or a fault does not end the session.
+Without a terminal, inputs are read from standard input and no prompt is written. The exit status is 0.")]
+    Repl(Repl),
 }
 
 /// What every command needs to read a program.
@@ -105,6 +112,28 @@ pub struct Build {
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
     pub file: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Repl {
+    /// Define a preprocessor macro (NAME means NAME=1)
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub define: Vec<String>,
+    /// Undefine a preprocessor macro
+    #[arg(short = 'U', value_name = "NAME")]
+    pub undefine: Vec<String>,
+    /// Search this folder for modules, before RAVEL_PATH and the built-in library
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+    /// Number of threads (also RAVEL_THREADS); all cores by default
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Drop index and shape checks
+    #[arg(long)]
+    pub unchecked: bool,
+    /// Do not check type patterns and conditions of functions
+    #[arg(long)]
+    pub no_check: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

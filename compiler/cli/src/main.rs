@@ -2,8 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod repl;
 
-use args::{BackendName, Build, Check, Cli, Command, Run, Source};
+use args::{BackendName, Build, Check, Cli, Command, Repl, Run, Source};
 use clap::Parser;
 use ravel_driver::{Backend, Compilation, Failure, MacroOption, Options, Stage};
 use std::io::{IsTerminal, Write};
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
             Command::Check(check) => run_check(&check),
             Command::Run(run) => run_program(run),
             Command::Build(build) => run_build(&build),
+            Command::Repl(repl) => run_repl(&repl),
         });
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => ExitCode::from(status as u8),
@@ -38,31 +40,45 @@ fn main() -> ExitCode {
 }
 
 fn compilation(source: &Source, unchecked: bool) -> Compilation {
-    let mut folders = source.include.clone();
+    Compilation::new(options(
+        &source.include,
+        &source.define,
+        &source.undefine,
+        unchecked,
+        !source.no_check,
+    ))
+}
+
+fn options(
+    include: &[PathBuf],
+    define: &[String],
+    undefine: &[String],
+    unchecked: bool,
+    check_patterns: bool,
+) -> Options {
+    let mut folders = include.to_vec();
     folders.extend(ravel_driver::files::FileLoader::environment_path());
-    let macros = source
-        .define
-        .iter()
-        .cloned()
-        .map(MacroOption::Define)
-        .chain(source.undefine.iter().cloned().map(MacroOption::Undefine))
-        .collect();
-    Compilation::new(Options {
-        macros,
+    let defined = define.iter().cloned().map(MacroOption::Define);
+    let undefined = undefine.iter().cloned().map(MacroOption::Undefine);
+    Options {
+        macros: defined.chain(undefined).collect(),
         folders,
         unchecked,
-        check_patterns: !source.no_check,
+        check_patterns,
         ..Options::default()
-    })
+    }
+}
+
+fn use_color() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
 /// Prints what was said about the source, and a failure.
 fn report(compilation: &Compilation, failure: Option<&Failure>) {
-    let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     if !compilation.diagnostics.is_empty() {
         eprint!(
             "{}",
-            ravel_diagnostics::render(&compilation.diagnostics, &compilation.map, color)
+            ravel_diagnostics::render(&compilation.diagnostics, &compilation.map, use_color())
         );
     }
     match failure {
@@ -197,6 +213,29 @@ fn run_build(build: &Build) -> i32 {
         print_stats(&compilation);
     }
     i32::from(failed)
+}
+
+fn run_repl(arguments: &Repl) -> i32 {
+    let options = options(
+        &arguments.include,
+        &arguments.define,
+        &arguments.undefine,
+        arguments.unchecked,
+        !arguments.no_check,
+    );
+    if let Some(threads) = arguments.threads {
+        ravel_runtime::pool::set_threads(usize::from(threads));
+    }
+    if let Err(fault) = ravel_runtime::start::set_arguments(vec![b"ravel".to_vec()]) {
+        ravel_runtime::fault::raise(fault);
+    }
+    match ravel_driver::repl::Session::new(options, use_color()) {
+        Ok(session) => repl::run(session),
+        Err(failure) => {
+            eprintln!("ravel: {failure}");
+            70
+        }
+    }
 }
 
 /// Compile-time figures, on stderr so that they do not mix with the program's output.

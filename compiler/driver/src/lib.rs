@@ -7,6 +7,7 @@ pub mod emit;
 pub mod files;
 pub mod link;
 pub mod pipeline;
+pub mod repl;
 pub mod run;
 
 pub use emit::Stage;

@@ -128,16 +128,28 @@ impl Compilation {
         name: &str,
         text: Arc<str>,
     ) -> Result<ravel_core::ir::Program, Failure> {
+        let mut loader = FileLoader::new(self.options.folders.clone());
+        let root = RootSource {
+            name: name.to_string(),
+            text,
+        };
+        self.core_from(root, &mut loader)
+    }
+
+    /// The same with another access to files.
+    ///
+    /// # Errors
+    /// [`Failure::Source`].
+    pub fn core_from(
+        &mut self,
+        root: RootSource,
+        loader: &mut dyn ravel_core::Loader,
+    ) -> Result<ravel_core::ir::Program, Failure> {
         let program = self.timed("front end", |this| {
-            let mut loader = FileLoader::new(this.options.folders.clone());
             let options = ravel_core::Options {
                 macros: this.options.macros.clone(),
             };
-            let root = RootSource {
-                name: name.to_string(),
-                text,
-            };
-            let (program, reports) = ravel_core::load(root, &mut loader, &options, &mut this.map);
+            let (program, reports) = ravel_core::load(root, loader, &options, &mut this.map);
             this.diagnostics.extend(reports.into_sorted());
             program
         });

@@ -1,0 +1,312 @@
+//! Inputs that compute: expressions and statements.
+
+use super::source::{FUNCTION, ROOT, VALUE, words};
+use super::value::{self, Value};
+use super::{Outcome, Refusal, Session, USED, show};
+use crate::pipeline::{Compilation, ENTRY, Failure};
+use ravel_core::RootSource;
+use ravel_core::ir::{self, ExprKind, FunBody, FunId, LocalId, Program, Target};
+use ravel_runtime::fault::run_session;
+use ravel_source::Span;
+use ravel_specialize::Entry;
+use ravel_specialize::value::Kind;
+use ravel_syntax::Tokens;
+use ravel_types::{Basic, Scalar};
+use std::collections::BTreeSet;
+
+/// The code of a call that gives another number of results than its place takes.
+const COUNT_MISMATCH: &str = "E0211";
+
+/// An input as a function.
+struct Wrapped {
+    compilation: Compilation,
+    program: Program,
+    fun: FunId,
+    /// The session's variables that it takes.
+    params: Vec<String>,
+    args: Vec<Kind>,
+    /// The names of its results.
+    results: Vec<String>,
+}
+
+impl Session {
+    /// Shows the value of an expression; a call may also have none.
+    pub(super) fn evaluate(
+        &mut self,
+        name: &str,
+        text: &str,
+        tokens: &Tokens,
+        is_call: bool,
+    ) -> Outcome<(String, String)> {
+        match self.wrap_value(name, text, tokens) {
+            Ok(wrapped) => self.run(name, wrapped),
+            Err(compilation) => {
+                let counts =
+                    |c: &Compilation| c.diagnostics.iter().any(|d| d.code == COUNT_MISMATCH);
+                if is_call && counts(&compilation) {
+                    let semicolon = tokens.last() != Some(";");
+                    if let Ok(wrapped) = self.wrap(name, "", text, if semicolon { ";" } else { "" })
+                    {
+                        return self.run(name, wrapped);
+                    }
+                }
+                Err(self.failure(&compilation, &Failure::Source))
+            }
+        }
+    }
+
+    /// Runs statements.
+    pub(super) fn execute(
+        &mut self,
+        name: &str,
+        text: &str,
+        semicolon: bool,
+    ) -> Outcome<(String, String)> {
+        match self.wrap(name, "", text, if semicolon { ";" } else { "" }) {
+            Ok(wrapped) => self.run(name, wrapped),
+            Err(compilation) => Err(self.failure(&compilation, &Failure::Source)),
+        }
+    }
+
+    /// The type of an expression.
+    pub(super) fn expression_type(&mut self, text: &str, tokens: &Tokens) -> Outcome<String> {
+        let mut wrapped = match self.wrap_value(super::INPUT, text, tokens) {
+            Ok(wrapped) => wrapped,
+            Err(compilation) => return Err(self.failure(&compilation, &Failure::Source)),
+        };
+        let entry = Entry::Function {
+            fun: wrapped.fun,
+            args: wrapped.args,
+            init_globals: false,
+        };
+        match wrapped.compilation.specialize(&wrapped.program, entry) {
+            Ok(specialized) => {
+                let position = wrapped.results.iter().position(|name| name == VALUE);
+                let kind = position
+                    .and_then(|at| specialized.results.get(at))
+                    .unwrap_or(&Kind::Bottom);
+                Ok(value::kind_text(kind, &wrapped.program))
+            }
+            Err(failure) => Err(self.failure(&wrapped.compilation, &failure)),
+        }
+    }
+
+    fn wrap_value(
+        &mut self,
+        name: &str,
+        text: &str,
+        tokens: &Tokens,
+    ) -> Result<Wrapped, Box<Compilation>> {
+        let after = if tokens.last() == Some(";") { "" } else { ";" };
+        self.wrap(name, &format!("{VALUE} ="), text, after)
+    }
+
+    /// Lowers the input as a function to core, or gives the reports why that failed.
+    fn wrap(
+        &mut self,
+        name: &str,
+        before: &str,
+        text: &str,
+        after: &str,
+    ) -> Result<Wrapped, Box<Compilation>> {
+        let mentioned: BTreeSet<&str> = self
+            .chunks
+            .iter()
+            .filter_map(|chunk| chunk.macro_text())
+            .chain([text])
+            .flat_map(words)
+            .collect();
+        let used = self
+            .variables
+            .iter()
+            .filter(|(name, _)| mentioned.contains(name.as_str()));
+        let (params, values): (Vec<String>, Vec<Value>) =
+            used.map(|(n, v)| (n.clone(), v.clone())).unzip();
+        let head: Vec<String> = params
+            .iter()
+            .zip(&values)
+            .map(|(name, value)| format!("{} {name}", value.parameter_type(ROOT)))
+            .collect();
+        let mut loader = self.loader();
+        let body = loader.function(&head.join(", "), before, name, text, after);
+        let text = loader.program(USED, &self.chunks, &body);
+        let root = RootSource {
+            name: ROOT.to_string(),
+            text: text.into(),
+        };
+        let mut compilation = Compilation::new(self.options.clone());
+        let Ok(mut program) = compilation.core_from(root, &mut loader) else {
+            return Err(Box::new(compilation));
+        };
+        let fun = program
+            .funs
+            .iter()
+            .position(|fun| fun.name == FUNCTION)
+            .map(|at| FunId(at as u32));
+        let args: Option<Vec<Kind>> = values.iter().map(|value| value.kind(&program)).collect();
+        // The program holds the function with its parameter types: it was lowered without errors.
+        let (Some(fun), Some(args)) = (fun, args) else {
+            return Err(Box::new(compilation));
+        };
+        let results = return_variables(&compilation, &mut program.funs[fun.index()]);
+        Ok(Wrapped {
+            compilation,
+            program,
+            fun,
+            params,
+            args,
+            results,
+        })
+    }
+
+    /// Compiles the function, calls it, and keeps what it returns.
+    fn run(&mut self, name: &str, wrapped: Wrapped) -> Outcome<(String, String)> {
+        let Wrapped {
+            mut compilation,
+            mut program,
+            fun,
+            params,
+            args,
+            results,
+        } = wrapped;
+        let mut init_globals = false;
+        let mut objects = Vec::new();
+        for global in program
+            .globals
+            .iter_mut()
+            .filter(|global| global.init.is_some())
+        {
+            let object = format!("{}::{}", global.module, global.name);
+            if self.initialised.contains(&object) {
+                global.init = None;
+            } else {
+                init_globals = true;
+                objects.push(object);
+            }
+        }
+        let entry = Entry::Function {
+            fun,
+            args,
+            init_globals,
+        };
+        let kinds = match self.compile(&mut compilation, &program, entry) {
+            Ok(kinds) => kinds,
+            Err(failure) => return Err(self.failure(&compilation, &failure)),
+        };
+        let entry = self
+            .jit
+            .entry(ENTRY)
+            .map_err(|e| Refusal(format!("{e}\n")))?;
+        let mut given = Vec::new();
+        params
+            .iter()
+            .filter_map(|name| self.variables.get(name))
+            .for_each(|value| value.words(&mut given));
+        let is_object = value::objects(&kinds);
+        let outcome = run_session(move || entry.call_owned(given, &is_object));
+        ravel_runtime::stream::flush_all();
+        let returned = match outcome {
+            Ok(returned) => returned,
+            Err(mut report) => {
+                report.function = report.function.filter(|function| function != FUNCTION);
+                return Err(Refusal(report.to_string()));
+            }
+        };
+        self.initialised.extend(objects);
+        let mut returned = returned.into_iter();
+        let mut shown = String::new();
+        for (name, kind) in results.iter().zip(&kinds) {
+            let Some(value) = value::read(kind, &program, &mut returned) else {
+                continue;
+            };
+            if name == VALUE {
+                shown = show::value(&value);
+            } else {
+                self.variables.insert(name.clone(), value);
+            }
+        }
+        Ok((shown, self.remarks(&compilation, name)))
+    }
+
+    /// Everything from core to code; the kinds of the results.
+    fn compile(
+        &mut self,
+        compilation: &mut Compilation,
+        program: &Program,
+        entry: Entry,
+    ) -> Result<Vec<Kind>, Failure> {
+        let specialized = compilation.specialize(program, entry)?;
+        let module = compilation.optimize(specialized.module)?;
+        let nest = compilation.nest(&module, true)?;
+        self.jit.add(&nest).map_err(|e| Failure::Internal {
+            stage: "code generation",
+            what: e.to_string(),
+        })?;
+        Ok(specialized.results)
+    }
+}
+
+/// Makes the function return its parameters and every variable that it surely assigns; says in which order.
+fn return_variables(compilation: &Compilation, fun: &mut ir::Fun) -> Vec<String> {
+    let FunBody::Sac { block, returns } = &mut fun.body else {
+        return Vec::new();
+    };
+    let mut slots: Vec<LocalId> = fun.params.iter().map(|param| param.local).collect();
+    let mut assigned = BTreeSet::new();
+    assigned_slots(block, &mut assigned);
+    // Temporaries have names, too, but not those of the text that they come from.
+    let is_variable = |slot: &LocalId| {
+        let local = &fun.locals[slot.index()];
+        local.name == VALUE || compilation.map.snippet(local.span) == local.name
+    };
+    let new: Vec<LocalId> = assigned
+        .into_iter()
+        .filter(|slot| !slots.contains(slot) && is_variable(slot))
+        .collect();
+    slots.extend(new);
+    let expr = |kind| ir::Expr {
+        kind,
+        span: Span::NONE,
+    };
+    *returns = slots
+        .iter()
+        .map(|slot| expr(ExprKind::Local(*slot)))
+        .collect();
+    if returns.len() == 1 {
+        // One expression could be a call with several results; two are two values.
+        returns.push(expr(ExprKind::Const {
+            ty: Basic::Int,
+            value: Scalar::I32(0),
+        }));
+    }
+    slots
+        .iter()
+        .map(|slot| fun.locals[slot.index()].name.clone())
+        .collect()
+}
+
+/// The slots that every run of the statements assigns.
+fn assigned_slots(block: &[ir::Stmt], out: &mut BTreeSet<LocalId>) {
+    for stmt in block {
+        match stmt {
+            ir::Stmt::Assign { targets, .. } => {
+                out.extend(targets.iter().filter_map(|target| match target {
+                    Target::Local(slot) => Some(*slot),
+                    Target::Global(_) | Target::Discard => None,
+                }))
+            }
+            ir::Stmt::If { then, els, .. } => {
+                let (mut in_then, mut in_else) = (BTreeSet::new(), BTreeSet::new());
+                assigned_slots(then, &mut in_then);
+                assigned_slots(els, &mut in_else);
+                out.extend(in_then.intersection(&in_else));
+            }
+            ir::Stmt::While {
+                body,
+                do_first: true,
+                ..
+            } => assigned_slots(body, out),
+            ir::Stmt::While { .. } => {}
+        }
+    }
+}

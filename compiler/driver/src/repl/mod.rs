@@ -1,0 +1,419 @@
+//! A session of the prompt: what has been entered so far, and what the next input does. No terminal here.
+//!
+//! Each input is compiled as a function of the session's variables that it mentions, in a program that holds every definition
+//! entered before. The function is specialised for the present shapes of these variables, compiled, and called on a thread
+//! that a fault may end; what it returns are the variables' new values.
+
+mod evaluate;
+pub mod show;
+mod source;
+pub mod value;
+
+use crate::files::FileLoader;
+use crate::pipeline::{Compilation, Failure, Options};
+use ravel_core::RootSource;
+use ravel_diagnostics::Diagnostic;
+use ravel_source::{FileId, SourceMap, Span};
+use ravel_syntax::ast::{Definition, ExprKind, Stmt, StmtKind};
+use ravel_syntax::{PreprocessOptions, ReplInput, Tokens, TypeNames};
+use source::{Chunk, INPUT, InputLoader, Key, ROOT};
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use value::{TypeName, Value};
+
+/// Modules whose names are visible from the start.
+pub const USED: &[&str] = &["Structures", "StdIO", "Math", "MathArray"];
+
+/// What came of an input.
+#[derive(Debug)]
+pub enum Reply {
+    /// It is not finished: enter it again with another line.
+    Incomplete,
+    /// It was run or defined; there may be something to show.
+    Done {
+        /// For standard output, without a line break at the end; often empty.
+        shown: String,
+        /// Warnings, for standard error.
+        remarks: String,
+    },
+    /// It has no effect; the text, for standard error, says why.
+    Failed(String),
+}
+
+/// Why an input was refused.
+struct Refusal(String);
+
+type Outcome<T> = Result<T, Refusal>;
+
+/// A prompt's memory.
+pub struct Session {
+    options: Options,
+    color: bool,
+    chunks: Vec<Chunk>,
+    variables: BTreeMap<String, Value>,
+    jit: ravel_codegen_cranelift::Jit,
+    /// Global objects that have their first value.
+    initialised: HashSet<String>,
+    /// Type names that inputs see, and what they were computed from.
+    names: Option<(String, TypeNames)>,
+    /// How many inputs have been accepted as definitions.
+    accepted: usize,
+}
+
+/// An input in tokens, with the texts that they come from.
+struct Scanned {
+    map: SourceMap,
+    tokens: Tokens,
+    reports: Vec<Diagnostic>,
+    /// The input itself.
+    file: FileId,
+}
+
+impl Session {
+    /// # Errors
+    /// [`Failure::Internal`] on a machine that the code generator does not know.
+    pub fn new(options: Options, color: bool) -> Result<Session, Failure> {
+        let jit = ravel_codegen_cranelift::Jit::with_runtime().map_err(|e| Failure::Internal {
+            stage: "code generation",
+            what: e.to_string(),
+        })?;
+        Ok(Session {
+            options,
+            color,
+            chunks: Vec::new(),
+            variables: BTreeMap::new(),
+            jit,
+            initialised: HashSet::new(),
+            names: None,
+            accepted: 0,
+        })
+    }
+
+    /// Takes an input. With `last` there is no other line that could complete it.
+    pub fn enter(&mut self, text: &str, last: bool) -> Reply {
+        self.enter_named(INPUT, text, last)
+    }
+
+    /// Takes the text of a file as if it had been typed.
+    pub fn load(&mut self, path: &Path) -> Reply {
+        let name = path.display().to_string();
+        match crate::files::read_text(path) {
+            Ok(text) => {
+                if let Some(folder) = path.parent()
+                    && !self.options.folders.iter().any(|known| known == folder)
+                {
+                    self.options.folders.push(folder.to_path_buf());
+                }
+                self.enter_named(&name, &text, true)
+            }
+            Err(why) => Reply::Failed(format!("cannot read {name}: {why}\n")),
+        }
+    }
+
+    /// The type of an expression, which is not evaluated.
+    pub fn type_of(&mut self, text: &str) -> Reply {
+        let scanned = self.scan(INPUT, text);
+        let (input, reports) = self.parse(&scanned, text);
+        let is_value = matches!(input, ReplInput::Expression(_)) || single_call(&input);
+        let result = if scanned.has_errors() || !is_value {
+            Err(match self.refusal(&scanned, &reports) {
+                Refusal(text) if text.is_empty() => {
+                    Refusal("this is not an expression\n".to_string())
+                }
+                other => other,
+            })
+        } else {
+            self.expression_type(text, &scanned.tokens)
+        };
+        reply(result.map(|shown| (shown, String::new())))
+    }
+
+    /// Variables by name.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.variables
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Forgets variables, definitions and modules.
+    pub fn reset(&mut self) {
+        self.chunks.clear();
+        self.variables.clear();
+        self.initialised.clear();
+        self.names = None;
+    }
+
+    fn enter_named(&mut self, name: &str, text: &str, last: bool) -> Reply {
+        let scanned = self.scan(name, text);
+        let (input, reports) = self.parse(&scanned, text);
+        if input == ReplInput::Incomplete && !last {
+            return Reply::Incomplete;
+        }
+        if scanned.has_errors() {
+            return reply(Err(self.refusal(&scanned, &reports)));
+        }
+        let outcome = match &input {
+            ReplInput::Invalid => Err(self.refusal(&scanned, &reports)),
+            ReplInput::Incomplete => Err(self.unfinished(&scanned, text)),
+            ReplInput::Empty if source::has_directives(text) => {
+                self.define(name, text, &[], scanned.file)
+            }
+            ReplInput::Empty => Ok((String::new(), String::new())),
+            ReplInput::Definitions(definitions) => {
+                self.define(name, text, definitions, scanned.file)
+            }
+            ReplInput::Expression(expr) => {
+                let call = matches!(expr.kind, ExprKind::Call(_));
+                self.evaluate(name, text, &scanned.tokens, call)
+            }
+            ReplInput::Statements(_) if single_call(&input) => {
+                self.evaluate(name, text, &scanned.tokens, true)
+            }
+            ReplInput::Statements(stmts) => {
+                self.execute(name, text, needs_semicolon(stmts, &scanned.tokens))
+            }
+        };
+        reply(outcome)
+    }
+
+    fn scan(&self, name: &str, text: &str) -> Scanned {
+        let mut map = SourceMap::default();
+        let mut loader = self.loader();
+        let root = loader.alone(&self.chunks, name, text);
+        let id = map.add(ROOT, root);
+        let options = PreprocessOptions {
+            macros: self.options.macros.clone(),
+        };
+        let (tokens, reports) =
+            ravel_syntax::lex_and_preprocess(id, &mut map, &options, &mut loader);
+        let file = map
+            .files()
+            .filter(|(_, file)| file.name == name)
+            .last()
+            .map_or(id, |(id, _)| id);
+        Scanned {
+            map,
+            tokens,
+            reports,
+            file,
+        }
+    }
+
+    fn parse(&mut self, scanned: &Scanned, text: &str) -> (ReplInput, Vec<Diagnostic>) {
+        let names = self.type_names(&scanned.tokens, text);
+        ravel_syntax::parse_repl_input(&scanned.tokens, &names)
+    }
+
+    /// The type names that an input sees.
+    fn type_names(&mut self, tokens: &Tokens, text: &str) -> TypeNames {
+        let interface = ravel_syntax::prescan(tokens);
+        let mut key: Vec<&str> = interface
+            .modules()
+            .iter()
+            .map(|module| &*module.name)
+            .collect();
+        key.sort_unstable();
+        let key = format!("{} {}", self.accepted, key.join(" "));
+        if let Some((known, names)) = &self.names
+            && *known == key
+        {
+            return names.clone();
+        }
+        let mut map = SourceMap::default();
+        let mut loader = self.loader();
+        let text = loader.program(USED, &self.chunks, text);
+        let root = RootSource {
+            name: ROOT.to_string(),
+            text: text.into(),
+        };
+        let options = ravel_core::Options {
+            macros: self.options.macros.clone(),
+        };
+        let names = ravel_core::visible_types(&root, &mut loader, &options, &mut map);
+        self.names = Some((key, names.clone()));
+        names
+    }
+
+    fn loader(&self) -> InputLoader {
+        InputLoader::new(FileLoader::new(self.options.folders.clone()))
+    }
+
+    /// Adds definitions, if the program with them has no errors.
+    fn define(
+        &mut self,
+        name: &str,
+        text: &str,
+        definitions: &[Definition],
+        file: FileId,
+    ) -> Outcome<(String, String)> {
+        let new = Chunk::new(name, text, definitions, file);
+        let mut chunks = self.chunks.clone();
+        // A file that is loaded again replaces its former self.
+        let mut gone = Vec::new();
+        chunks.retain(|chunk| name == INPUT || chunk.name != name);
+        for chunk in &mut chunks {
+            gone.extend(chunk.replace_by(&new));
+        }
+        chunks.retain(|chunk| !chunk.is_empty());
+        let reloaded = self
+            .chunks
+            .iter()
+            .filter(|chunk| name != INPUT && chunk.name == name);
+        gone.extend(reloaded.flat_map(|chunk| chunk.keys().cloned()));
+        chunks.push(new);
+        let remarks = self.check(name, &chunks)?;
+        self.accepted += 1;
+        if let Some(new) = chunks.last_mut().filter(|_| name == INPUT) {
+            new.name = format!("<input {}>", self.accepted);
+        }
+        self.chunks = chunks;
+        let dropped = self.forget(&gone);
+        let shown = match dropped.as_slice() {
+            [] => String::new(),
+            [one] => format!("{one} is gone: its type was defined again"),
+            several => format!(
+                "{} are gone: their types were defined again",
+                several.join(", ")
+            ),
+        };
+        Ok((shown, remarks))
+    }
+
+    /// Looks for errors in a program whose last chunk is new.
+    fn check(&self, name: &str, chunks: &[Chunk]) -> Outcome<String> {
+        let mut compilation = Compilation::new(self.options.clone());
+        let mut loader = self.loader();
+        let text: Arc<str> = loader.program(USED, chunks, "").into();
+        let root = RootSource {
+            name: ROOT.to_string(),
+            text,
+        };
+        let checked = compilation
+            .core_from(root, &mut loader)
+            .and_then(|mut program| {
+                let is_new = |span: Span| {
+                    compilation
+                        .map
+                        .get(span.file)
+                        .is_some_and(|file| file.name == name)
+                };
+                program
+                    .roots
+                    .retain(|root| is_new(program.funs[root.index()].span));
+                compilation.specialize(&program, ravel_specialize::Entry::Roots)
+            });
+        match checked {
+            Ok(_) => Ok(self.remarks(&compilation, name)),
+            Err(failure) => Err(self.failure(&compilation, &failure)),
+        }
+    }
+
+    /// Drops what no longer fits definitions that were replaced; says which variables these are.
+    fn forget(&mut self, gone: &[Key]) -> Vec<String> {
+        let mut dropped = Vec::new();
+        for key in gone {
+            match key {
+                Key::Type(name) => {
+                    let ty = TypeName {
+                        module: ROOT.to_string(),
+                        name: name.clone(),
+                    };
+                    let names: Vec<String> = self
+                        .variables()
+                        .filter(|(_, v)| v.mentions(&ty))
+                        .map(|(n, _)| n.to_string())
+                        .collect();
+                    names
+                        .iter()
+                        .for_each(|name| drop(self.variables.remove(name)));
+                    dropped.extend(names);
+                }
+                Key::Object(name) => drop(self.initialised.remove(&format!("{ROOT}::{name}"))),
+                Key::Load | Key::Function { .. } | Key::Other => {}
+            }
+        }
+        dropped
+    }
+
+    fn render(&self, diagnostics: &[Diagnostic], map: &SourceMap) -> String {
+        ravel_diagnostics::render(diagnostics, map, self.color)
+    }
+
+    /// Why the text is not an input.
+    fn refusal(&self, scanned: &Scanned, reports: &[Diagnostic]) -> Refusal {
+        let all: Vec<Diagnostic> = scanned.reports.iter().chain(reports).cloned().collect();
+        Refusal(self.render(&all, &scanned.map))
+    }
+
+    fn unfinished(&self, scanned: &Scanned, text: &str) -> Refusal {
+        let end = text.trim_end().len();
+        let at = Span::new(scanned.file, end.saturating_sub(1), end);
+        let report =
+            Diagnostic::error("E0190", "the input ends too early").at(at, "something must follow");
+        Refusal(self.render(&[report], &scanned.map))
+    }
+
+    /// Why a stage refused the program.
+    fn failure(&self, compilation: &Compilation, failure: &Failure) -> Refusal {
+        match failure {
+            Failure::Source => {
+                let errors: Vec<Diagnostic> = compilation
+                    .diagnostics
+                    .iter()
+                    .filter(|d| d.is_error())
+                    .cloned()
+                    .collect();
+                Refusal(self.render(&errors, &compilation.map))
+            }
+            other => Refusal(format!("{other}\n")),
+        }
+    }
+
+    /// Warnings about the input itself.
+    fn remarks(&self, compilation: &Compilation, name: &str) -> String {
+        let about_input = |d: &&Diagnostic| {
+            compilation
+                .map
+                .get(d.span().file)
+                .is_some_and(|file| file.name == name)
+        };
+        let warnings: Vec<Diagnostic> = compilation
+            .diagnostics
+            .iter()
+            .filter(about_input)
+            .cloned()
+            .collect();
+        self.render(&warnings, &compilation.map)
+    }
+}
+
+impl Scanned {
+    fn has_errors(&self) -> bool {
+        self.reports.iter().any(Diagnostic::is_error)
+    }
+}
+
+fn reply(outcome: Outcome<(String, String)>) -> Reply {
+    match outcome {
+        Ok((shown, remarks)) => Reply::Done { shown, remarks },
+        Err(Refusal(text)) => Reply::Failed(text),
+    }
+}
+
+/// Whether the input is nothing but a call with a `;` behind it.
+fn single_call(input: &ReplInput) -> bool {
+    matches!(input, ReplInput::Statements(stmts) if matches!(stmts.as_slice(), [Stmt { kind: StmtKind::Call(_), .. }]))
+}
+
+/// Whether the last statement lacks its `;`.
+fn needs_semicolon(stmts: &[Stmt], tokens: &Tokens) -> bool {
+    match tokens.last() {
+        Some(";") => false,
+        Some("}") => !matches!(
+            stmts.last().map(|stmt| &stmt.kind),
+            Some(StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::For { .. })
+        ),
+        _ => true,
+    }
+}
