@@ -29,8 +29,18 @@ struct Wrapped {
     results: Vec<String>,
 }
 
+/// How an input is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// It has one value.
+    Value,
+    /// A call whose results, if there are any, are shown.
+    Call,
+    Statements,
+}
+
 impl Session {
-    /// Shows the value of an expression; a call may also have none.
+    /// Shows the value of an expression; a call may also have none, or several.
     pub(super) fn evaluate(
         &mut self,
         name: &str,
@@ -38,17 +48,19 @@ impl Session {
         tokens: &Tokens,
         is_call: bool,
     ) -> Outcome<(String, String)> {
-        match self.wrap_value(name, text, tokens) {
+        let semicolon = tokens.last() != Some(";");
+        match self.wrap(name, text, Form::Value, semicolon) {
             Ok(wrapped) => self.run(name, wrapped),
             Err(compilation) => {
-                let counts =
-                    |c: &Compilation| c.diagnostics.iter().any(|d| d.code == COUNT_MISMATCH);
-                if is_call && counts(&compilation) {
-                    let semicolon = tokens.last() != Some(";");
-                    if let Ok(wrapped) = self.wrap(name, "", text, if semicolon { ";" } else { "" })
-                    {
-                        return self.run(name, wrapped);
-                    }
+                let miscounted = compilation
+                    .diagnostics
+                    .iter()
+                    .any(|d| d.code == COUNT_MISMATCH);
+                if is_call
+                    && miscounted
+                    && let Ok(wrapped) = self.wrap(name, text, Form::Call, semicolon)
+                {
+                    return self.run(name, wrapped);
                 }
                 Err(self.failure(&compilation, &Failure::Source))
             }
@@ -62,7 +74,7 @@ impl Session {
         text: &str,
         semicolon: bool,
     ) -> Outcome<(String, String)> {
-        match self.wrap(name, "", text, if semicolon { ";" } else { "" }) {
+        match self.wrap(name, text, Form::Statements, semicolon) {
             Ok(wrapped) => self.run(name, wrapped),
             Err(compilation) => Err(self.failure(&compilation, &Failure::Source)),
         }
@@ -70,10 +82,11 @@ impl Session {
 
     /// The type of an expression.
     pub(super) fn expression_type(&mut self, text: &str, tokens: &Tokens) -> Outcome<String> {
-        let mut wrapped = match self.wrap_value(super::INPUT, text, tokens) {
-            Ok(wrapped) => wrapped,
-            Err(compilation) => return Err(self.failure(&compilation, &Failure::Source)),
-        };
+        let mut wrapped =
+            match self.wrap(super::INPUT, text, Form::Value, tokens.last() != Some(";")) {
+                Ok(wrapped) => wrapped,
+                Err(compilation) => return Err(self.failure(&compilation, &Failure::Source)),
+            };
         let entry = Entry::Function {
             fun: wrapped.fun,
             args: wrapped.args,
@@ -91,23 +104,13 @@ impl Session {
         }
     }
 
-    fn wrap_value(
-        &mut self,
-        name: &str,
-        text: &str,
-        tokens: &Tokens,
-    ) -> Result<Wrapped, Box<Compilation>> {
-        let after = if tokens.last() == Some(";") { "" } else { ";" };
-        self.wrap(name, &format!("{VALUE} ="), text, after)
-    }
-
-    /// Lowers the input as a function to core, or gives the reports why that failed.
+    /// Lowers the input as a function to core, or gives the reports why that failed. The last statement may lack a `;`.
     fn wrap(
         &mut self,
         name: &str,
-        before: &str,
         text: &str,
-        after: &str,
+        form: Form,
+        semicolon: bool,
     ) -> Result<Wrapped, Box<Compilation>> {
         let mentioned: BTreeSet<&str> = self
             .chunks
@@ -128,7 +131,12 @@ impl Session {
             .map(|(name, value)| format!("{} {name}", value.parameter_type(ROOT)))
             .collect();
         let mut loader = self.loader();
-        let body = loader.function(&head.join(", "), before, name, text, after);
+        let before = match form {
+            Form::Value => format!("{VALUE} ="),
+            Form::Call | Form::Statements => String::new(),
+        };
+        let after = if semicolon { ";" } else { "" };
+        let body = loader.function(&head.join(", "), &before, name, text, after);
         let text = loader.program(USED, &self.chunks, &body);
         let root = RootSource {
             name: ROOT.to_string(),
@@ -148,7 +156,11 @@ impl Session {
         let (Some(fun), Some(args)) = (fun, args) else {
             return Err(Box::new(compilation));
         };
-        let results = return_variables(&compilation, &mut program.funs[fun.index()]);
+        let function = &mut program.funs[fun.index()];
+        if form == Form::Call {
+            keep_results(function);
+        }
+        let results = return_variables(&compilation, function);
         Ok(Wrapped {
             compilation,
             program,
@@ -208,24 +220,27 @@ impl Session {
         let returned = match outcome {
             Ok(returned) => returned,
             Err(mut report) => {
-                report.function = report.function.filter(|function| function != FUNCTION);
+                // The function around the input is not the user's.
+                report.function = report
+                    .function
+                    .filter(|function| ![FUNCTION, "entry"].contains(&function.as_str()));
                 return Err(Refusal(report.to_string()));
             }
         };
         self.initialised.extend(objects);
         let mut returned = returned.into_iter();
-        let mut shown = String::new();
+        let mut shown = Vec::new();
         for (name, kind) in results.iter().zip(&kinds) {
             let Some(value) = value::read(kind, &program, &mut returned) else {
                 continue;
             };
             if name == VALUE {
-                shown = show::value(&value);
+                shown.push(show::value(&value));
             } else {
                 self.variables.insert(name.clone(), value);
             }
         }
-        Ok((shown, self.remarks(&compilation, name)))
+        Ok((shown.join("\n"), self.remarks(&compilation, name)))
     }
 
     /// Everything from core to code; the kinds of the results.
@@ -243,6 +258,29 @@ impl Session {
             what: e.to_string(),
         })?;
         Ok(specialized.results)
+    }
+}
+
+/// Gives what the statements of the function drop to variables that are shown.
+fn keep_results(fun: &mut ir::Fun) {
+    let FunBody::Sac { block, .. } = &mut fun.body else {
+        return;
+    };
+    for stmt in block {
+        let ir::Stmt::Assign { targets, span, .. } = stmt else {
+            continue;
+        };
+        for target in targets
+            .iter_mut()
+            .filter(|target| **target == Target::Discard)
+        {
+            *target = Target::Local(LocalId(fun.locals.len() as u32));
+            fun.locals.push(ir::Local {
+                name: VALUE.to_string(),
+                declared: None,
+                span: *span,
+            });
+        }
     }
 }
 
