@@ -7,6 +7,10 @@ use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, ObjectKind};
 use crate::fault::{self, Fault};
 use crate::{blocks, stats};
 
+/// Bytes behind the elements of every object that may be read: compiled code loads whole vectors of which only some lanes lie
+/// inside an array. The header before the elements serves for the other end.
+pub const PADDING: usize = DATA_ALIGN;
+
 /// Bytes before the elements of an object of this rank.
 ///
 /// A shape of up to four extents always has room, so a value may be reshaped in place within rank 4.
@@ -41,7 +45,7 @@ pub fn allocate(elem: ElemTag, kind: ObjectKind, shape: &[i64]) -> Result<NonNul
     let offset = data_offset(rank);
     let memory_fault = || Fault::new(format!("out of memory for an array of shape {}", fault::shape_text(shape)));
     let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(elem.size())).ok_or_else(memory_fault)?;
-    let total = bytes.checked_add(offset).ok_or_else(memory_fault)?;
+    let total = bytes.checked_add(offset + PADDING).ok_or_else(memory_fault)?;
     let block = blocks::allocate(total).ok_or_else(memory_fault)?;
     stats::on_allocate(bytes);
     let header = block.cast::<ArrayHeader>();
@@ -118,7 +122,7 @@ unsafe fn release(object: NonNull<ArrayHeader>) {
         let bytes = count * elem.size();
         let offset = data as usize - object.as_ptr() as usize;
         stats::on_free(bytes);
-        blocks::free(object.as_ptr().cast(), offset + bytes);
+        blocks::free(object.as_ptr().cast(), offset + bytes + PADDING);
     }
 }
 

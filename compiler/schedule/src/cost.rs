@@ -3,7 +3,7 @@
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-use crate::grid::{Grid, has_vector_form, is_speculable};
+use crate::grid::{Dep, Grid, has_vector_form, is_speculable};
 use crate::lower::Lower;
 use crate::reduce::folds_along;
 use crate::scalars::prim_of;
@@ -15,6 +15,10 @@ const UNKNOWN_EXTENT: i64 = 48;
 const LIBRARY_CALL: f64 = 30.0;
 /// Latency of an accumulation, in cycles: a block with fewer independent accumulations waits for it.
 const ACCUMULATE_LATENCY: f64 = 4.0;
+/// Vectors along an axis on which the bounds of folds depend: each is treated by itself.
+const MASKED_VECTORS: i64 = 6;
+/// Bytes that a vector load may touch beyond either end of an array: headers and padding have at least these.
+const OVERREAD_BYTES: i64 = 64;
 /// Cells times cycles below which a kernel is not worth its set-up.
 const LEAST_WORK: f64 = 24.0;
 
@@ -100,6 +104,12 @@ impl Lower<'_, '_> {
                 continue;
             }
             g.set_vec(Some(param), lanes, 1);
+            if self.bounds_dep(&mut g, part.body).vec
+                && !(extents[axis].is_some_and(|n| n <= MASKED_VECTORS * i64::from(lanes))
+                    && self.can_mask(&mut g, part.body, param, (self.range[param]).unwrap_or((0, 0))))
+            {
+                continue;
+            }
             let mut cost = self.region_cost(&mut g, part.body);
             for sink in sinks {
                 if let Sink::Slice { elem, strides, .. } = sink {
@@ -116,7 +126,7 @@ impl Lower<'_, '_> {
             }
         }
         g.set_vec(None, 1, 1);
-        if self.folds_can_run_along(part.body) {
+        if self.folds_can_run_along(part.body) && self.bounds_dep(&mut g, part.body) == Dep::default() {
             g.fold_lanes = lanes;
             g.fold_u = 1;
             let cost = self.region_cost(&mut g, part.body) + 1.0;
@@ -184,6 +194,9 @@ impl Lower<'_, '_> {
                 for (k, &param) in self.func.regions[part.body].params.iter().enumerate() {
                     self.range[param] = Some(self.axis_range(with, lower[k], upper[k]));
                     self.upper_of[param] = Some(upper[k]);
+                    if self.is_successor(lower[k], upper[k]) {
+                        self.alias[param] = Some(lower[k]);
+                    }
                 }
             }
             for &inst in &self.func.regions[part.body].insts {
@@ -200,9 +213,12 @@ impl Lower<'_, '_> {
         let extents: Vec<i64> = lower
             .iter()
             .zip(upper)
-            .map(|(l, u)| match (self.const_i32(*l), self.const_i32(*u)) {
-                (Some(l), Some(u)) => (u - l).max(0),
-                _ => UNKNOWN_EXTENT,
+            .map(|(l, u)| {
+                if self.is_successor(*l, *u) {
+                    return 1;
+                }
+                let widest = self.bounds(*u).1 - self.bounds(*l).0;
+                if widest < 1 << 20 { widest.max(0) } else { UNKNOWN_EXTENT }
             })
             .collect();
         match extents.split_last() {
@@ -271,16 +287,11 @@ impl Lower<'_, '_> {
             }
         }
         for part in &with.parts {
-            let Generator::Known { lower, upper, step, .. } = &part.generator else {
+            let Generator::Known { step, .. } = &part.generator else {
                 return Err("the rank of a fold is not known".to_string());
             };
             if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
                 return Err("a fold has steps".to_string());
-            }
-            for v in lower.iter().chain(upper) {
-                if !self.is_bound(*v) && self.const_i32(*v).is_none() {
-                    return Err("the bounds of a fold vary".to_string());
-                }
             }
             self.supported(part.body)?;
         }
@@ -293,7 +304,9 @@ impl Lower<'_, '_> {
         for &inst in &self.func.regions[region].insts {
             let Op::With(with) = &self.func.insts[inst].op else { continue };
             any = true;
-            let ranked = with.parts.iter().all(|p| !self.func.regions[p.body].params.is_empty());
+            let ranked = with.parts.iter().all(|p| {
+                self.func.regions[p.body].params.last().is_some_and(|last| self.alias[*last].is_none())
+            });
             if !ranked || !with.ops.iter().all(|op| folds_along(op).is_some()) {
                 return false;
             }
@@ -337,15 +350,100 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Bounds of an `i32` scalar.
-    fn bounds(&self, v: Value) -> (i64, i64) {
-        let (low, high) = self.form(v).range();
-        if low >= i64::from(i32::MIN) && high <= i64::from(i32::MAX) { (low, high) } else { (i64::from(i32::MIN), i64::from(i32::MAX)) }
-    }
-
     /// Is `index` a generator's index whose upper bound is at most `extent`?
     fn index_below(&self, index: Value, extent: Value) -> bool {
         self.upper_of[index].is_some_and(|upper| self.same_scalar(upper, extent))
+    }
+
+    /// What the bounds of folds in a body vary over.
+    fn bounds_dep(&self, g: &mut Grid, region: Region) -> Dep {
+        let mut dep = Dep::default();
+        for &inst in &self.func.regions[region].insts {
+            let Op::With(with) = &self.func.insts[inst].op else { continue };
+            for part in &with.parts {
+                if let Generator::Known { lower, upper, .. } = &part.generator {
+                    for (k, &param) in self.func.regions[part.body].params.iter().enumerate() {
+                        if self.alias[param].is_none() {
+                            dep = dep.or(self.dep(g, lower[k])).or(self.dep(g, upper[k]));
+                        }
+                    }
+                }
+                dep = dep.or(self.bounds_dep(g, part.body));
+            }
+        }
+        dep
+    }
+
+    /// May folds whose bounds vary over the vector axis be computed under masks? Their bounds must follow from the index alone, and
+    /// what lanes outside of them load must not lie far outside of the array.
+    fn can_mask(&self, g: &mut Grid, region: Region, param: Value, range: (i64, i64)) -> bool {
+        for &inst in &self.func.regions[region].insts {
+            let Op::With(with) = &self.func.insts[inst].op else { continue };
+            for part in &with.parts {
+                let Generator::Known { lower, upper, .. } = &part.generator else { return false };
+                let mut masked = vec![param];
+                for (k, &index) in self.func.regions[part.body].params.iter().enumerate() {
+                    if self.alias[index].is_some() {
+                        continue;
+                    }
+                    if self.dep(g, lower[k]).or(self.dep(g, upper[k])).vec {
+                        let known = |i: i64| [lower[k], upper[k]].iter().all(|v| self.evaluate(*v, (param, i), 12).is_some());
+                        if !(range.0..=range.1).all(known) {
+                            return false;
+                        }
+                        masked.push(index);
+                    }
+                }
+                if masked.len() > 1 && !self.loads_stay_near(part.body, &masked) {
+                    return false;
+                }
+                if !self.can_mask(g, part.body, param, range) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Do masked indices occur on last axes only, and leave the extent by less than the padding?
+    fn loads_stay_near(&self, region: Region, masked: &[Value]) -> bool {
+        let mut near = true;
+        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
+            let Op::Sel { array, index } = &self.func.insts[inst].op else { return };
+            for (axis, &i) in index.iter().enumerate() {
+                let form = self.form(i);
+                if !form.terms.iter().any(|(v, _)| masked.contains(v)) {
+                    // Through a quotient or another expression the lanes could still be anywhere.
+                    near &= !self.mentions(i, masked, 12);
+                    continue;
+                }
+                let extent = self.func.ty(*array).shape.extents().and_then(|e| e[axis].as_const());
+                let (low, high) = form.range();
+                let bytes = self.elem(*array).bytes() as i64;
+                let outside = extent.map(|n| (-low).max(high - (i64::from(n) - 1)) * bytes);
+                near &= axis + 1 == index.len() && outside.is_some_and(|bytes| bytes <= OVERREAD_BYTES);
+            }
+        });
+        near
+    }
+
+    /// Does an index expression depend on one of these?
+    fn mentions(&self, v: Value, masked: &[Value], depth: u32) -> bool {
+        if masked.contains(&v) || depth == 0 {
+            return true;
+        }
+        if let Some(same) = self.alias[v] {
+            return self.mentions(same, masked, depth - 1);
+        }
+        let Some(inst) = self.live.def(v) else { return false };
+        // Terms that cancel do not count.
+        let form = self.form(v);
+        if form.terms.iter().all(|(w, _)| *w != v) {
+            return form.terms.iter().any(|(w, _)| self.mentions(*w, masked, depth - 1));
+        }
+        let mut found = false;
+        self.func.insts[inst].op.for_each_operand(|w| found |= self.mentions(w, masked, depth - 1));
+        found
     }
 
     // Costs.
@@ -529,6 +627,7 @@ impl Lower<'_, '_> {
             Some(axis) => extents[axis].map(|n| (n + i64::from(lanes) - 1) / i64::from(lanes)),
             None => self.fold_vectors(part.body, lanes),
         };
+        let masked = matches!(vec, VecChoice::Axis { .. }) && self.bounds_dep(g, part.body).vec;
         let registers = self.cx.target.vector_registers as usize;
         let mut choices = vec![(None, 1usize, Vec::new())];
         let mut accs = 0;
@@ -540,7 +639,11 @@ impl Lower<'_, '_> {
                 g.set_jam(Some(params[axis]), 2);
                 let mut loads = Vec::new();
                 self.fold_loads(g, part.body, false, &mut loads, &mut accs);
+                let uneven = self.bounds_dep(g, part.body).jam;
                 g.set_jam(None, 1);
+                if uneven {
+                    continue;
+                }
                 choices.push((Some(axis), 12, loads));
             }
         }
@@ -564,6 +667,10 @@ impl Lower<'_, '_> {
                     break;
                 }
                 for u in 1..=8usize {
+                    // Under masks every vector has a place of its own.
+                    if masked && vectors.is_some_and(|n| u as i64 != n) {
+                        continue;
+                    }
                     if vectors.is_some_and(|n| u as i64 > n.max(1)) || u * j * accs + u.min(j) + 1 > registers.max(8) {
                         break;
                     }

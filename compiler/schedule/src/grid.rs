@@ -61,8 +61,16 @@ pub(crate) struct Grid {
     pub fold_u: usize,
     /// Lanes of a vector when lanes run along folds.
     pub fold_lanes: u8,
+    /// First index of the vector axis, where it is constant.
+    pub vec_base: Option<i64>,
+    /// For each vector, the lanes that take part; empty if all do.
+    pub masks: Vec<Vec<bool>>,
+    /// A number that every first index of a vector step is a multiple of.
+    pub vec_align: Option<i64>,
     memo: HashMap<(Value, usize, usize), Cell>,
     splats: HashMap<(Value, usize, usize), Val>,
+    /// Quotients of the first index of the vector step.
+    quotients: HashMap<Value, Val>,
     deps: HashMap<Value, Dep>,
 }
 
@@ -70,6 +78,7 @@ pub(crate) struct Grid {
 pub(crate) struct Mark {
     memo: HashMap<(Value, usize, usize), Cell>,
     splats: HashMap<(Value, usize, usize), Val>,
+    quotients: HashMap<Value, Val>,
 }
 
 impl Grid {
@@ -79,12 +88,13 @@ impl Grid {
     }
 
     pub fn mark(&self) -> Mark {
-        Mark { memo: self.memo.clone(), splats: self.splats.clone() }
+        Mark { memo: self.memo.clone(), splats: self.splats.clone(), quotients: self.quotients.clone() }
     }
 
     pub fn release(&mut self, mark: Mark) {
         self.memo = mark.memo;
         self.splats = mark.splats;
+        self.quotients = mark.quotients;
     }
 
     /// Changes the vector axis.
@@ -141,6 +151,9 @@ impl Lower<'_, '_> {
         }
         if g.jam == Some(v) {
             return Dep { vec: false, jam: true };
+        }
+        if let Some(same) = self.alias[v].filter(|_| !self.is_bound(v)) {
+            return self.dep(g, same);
         }
         if self.is_bound(v) {
             return Dep::default();
@@ -281,6 +294,9 @@ impl Lower<'_, '_> {
             let k = self.b.i64(j as i64);
             let index = self.b.add(base, k);
             return Ok(Cell::One(self.b.convert(ConvOp::Narrow, index, Prim::I32)));
+        }
+        if let Some(same) = self.alias[v].filter(|_| !self.is_bound(v)) {
+            return self.cell_of(g, same, j, u);
         }
         if self.is_bound(v) {
             return Ok(Cell::One(self.val(v)));
@@ -435,10 +451,16 @@ impl Lower<'_, '_> {
                 return Ok(Cell::Packed(self.b.shuffle(low, high, &picks)));
             }
         }
-        let mut lanes = Vec::new();
+        let mut lanes: Vec<Val> = Vec::new();
+        let mut places = Vec::new();
         for lane in 0..usize::from(g.lanes) {
-            let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, lane)?;
-            lanes.push(self.b.load(ty, ptr, bytes, Access::ALIGNED));
+            let place = self.copy_address(g, data, &offset, j, u, lane)?;
+            let same = places.iter().position(|p| *p == place);
+            lanes.push(match same {
+                Some(first) => lanes[first],
+                None => self.b.load(ty, place.0, place.1, Access::ALIGNED),
+            });
+            places.push(place);
         }
         Ok(if g.packs(elem) { Cell::Packed(self.pack(g, elem, &lanes)) } else { Cell::Split(lanes) })
     }
@@ -485,6 +507,14 @@ impl Lower<'_, '_> {
         for term in &offset.terms {
             match term.atom {
                 Some(v) if !self.is_bound(v) => {
+                    if term.stride.is_none() {
+                        if let Some((first, more)) = self.lane_quotient(g, v, u, lane) {
+                            let bytes = self.scaled(first, term.bytes, None);
+                            address = self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes));
+                            constant += more * term.bytes;
+                            continue;
+                        }
+                    }
                     let index = if self.is_vector(g, v) {
                         self.lanes_of(g, v, j, u)?[lane]
                     } else {
@@ -507,6 +537,37 @@ impl Lower<'_, '_> {
                 Ok((self.b.ptr_add(address, bytes), 0))
             }
         }
+    }
+
+    /// `index / k` along the vector axis, as a scalar for the vector and a constant for the lane. This needs vectors to begin at
+    /// multiples of `k`.
+    fn lane_quotient(&mut self, g: &mut Grid, v: Value, u: usize, lane: usize) -> Option<(Val, i64)> {
+        let Op::Bin(ravel_types::BinOp::Div, a, b) = &self.func.insts[self.live.def(v)?].op else { return None };
+        let k = self.const_i32(*b).filter(|k| *k > 0)?;
+        let form = self.form(*a);
+        let whole = form.terms.len() == 1 && form.terms[0] == (g.vec?, 1) && form.range().0 >= 0;
+        let step = (u * usize::from(g.lanes)) as i64;
+        let aligned = g.vec_align.is_some_and(|align| align % k == 0) && step % k == 0 && form.constant % k == 0;
+        if !whole || !aligned {
+            return None;
+        }
+        let more = (form.constant + step + lane as i64) / k;
+        if let Some(&first) = g.quotients.get(&v) {
+            return Some((first, more));
+        }
+        let base = self.wide(g.vec?);
+        let first = match k.count_ones() {
+            1 => {
+                let shift = self.b.i64(i64::from(k.trailing_zeros()));
+                self.b.binary(ravel_nest::ir::BinOp::SShr, base, shift)
+            }
+            _ => {
+                let k = self.b.i64(k);
+                self.b.binary(ravel_nest::ir::BinOp::SDiv, base, k)
+            }
+        };
+        g.quotients.insert(v, first);
+        Some((first, more))
     }
 
     /// How far a copy is along the axis of a term.

@@ -93,12 +93,85 @@ impl Lower<'_, '_> {
     }
 
     fn atom(&self, v: Value) -> Form {
-        Form::atom(v, self.range[v].unwrap_or((I32_MIN, I32_MAX)))
+        Form::atom(v, self.atom_range(v, MAX_DEPTH))
+    }
+
+    /// Bounds of a scalar that is not a sum: indices, extents, minima, maxima, quotients, remainders.
+    fn atom_range(&self, v: Value, depth: usize) -> (i64, i64) {
+        let any = (I32_MIN, I32_MAX);
+        if let Some(range) = self.range[v] {
+            return range;
+        }
+        let Some(inst) = self.live.def(v).filter(|_| depth > 0) else { return any };
+        let of = |v: &Value| match self.raw_form(*v, depth - 1) {
+            Some(form) if form.low >= I32_MIN && form.high <= I32_MAX => (form.low, form.high),
+            _ => any,
+        };
+        match &self.func.insts[inst].op {
+            Op::Extent { .. } => (0, I32_MAX),
+            Op::Bin(BinOp::Min, a, b) => (of(a).0.min(of(b).0), of(a).1.min(of(b).1)),
+            Op::Bin(BinOp::Max, a, b) => (of(a).0.max(of(b).0), of(a).1.max(of(b).1)),
+            Op::Bin(BinOp::Div, a, b) => match self.const_i32(*b) {
+                Some(k) if k > 0 => (of(a).0 / k, of(a).1 / k),
+                _ => any,
+            },
+            Op::Bin(BinOp::Mod, a, b) => match self.const_i32(*b) {
+                Some(k) if k > 0 && of(a).0 >= 0 => (0, of(a).1.min(k - 1)),
+                _ => any,
+            },
+            Op::Select { then, els, .. } => (of(then).0.min(of(els).0), of(then).1.max(of(els).1)),
+            _ => any,
+        }
+    }
+
+    /// Bounds of an `i32` scalar, both inclusive.
+    pub fn bounds(&self, v: Value) -> (i64, i64) {
+        let (low, high) = self.form(v).range();
+        if low >= I32_MIN && high <= I32_MAX { (low, high) } else { (I32_MIN, I32_MAX) }
+    }
+
+    /// Is `upper` one more than `lower`, whatever they are?
+    pub fn is_successor(&self, lower: Value, upper: Value) -> bool {
+        let difference = self.raw_form(lower, MAX_DEPTH).and_then(|low| self.raw_form(upper, MAX_DEPTH)?.plus(&low, -1));
+        self.bounds(lower).1 < I32_MAX && difference.is_some_and(|d| d.terms.is_empty() && d.constant == 1)
+    }
+
+    /// The value of an `i32` scalar where the value of another one is known; nothing if it depends on more.
+    pub fn evaluate(&self, v: Value, known: (Value, i64), depth: u32) -> Option<i64> {
+        if v == known.0 {
+            return Some(known.1);
+        }
+        if let Some(k) = self.const_i32(v) {
+            return Some(k);
+        }
+        if let Some(same) = self.alias[v] {
+            return self.evaluate(same, known, depth.checked_sub(1)?);
+        }
+        let of = |v: &Value| self.evaluate(*v, known, depth.checked_sub(1)?);
+        let value = match &self.func.insts[self.live.def(v)?].op {
+            Op::Bin(op, a, b) => {
+                let (a, b) = (of(a)?, of(b)?);
+                match op {
+                    BinOp::Add => a + b,
+                    BinOp::Sub => a - b,
+                    BinOp::Mul => a * b,
+                    BinOp::Min => a.min(b),
+                    BinOp::Max => a.max(b),
+                    _ => return None,
+                }
+            }
+            Op::Un(UnOp::Neg, a) => -of(a)?,
+            _ => return None,
+        };
+        (I32_MIN..=I32_MAX).contains(&value).then_some(value)
     }
 
     fn raw_form(&self, v: Value, depth: usize) -> Option<Form> {
         if let Some(k) = self.const_i32(v) {
             return Some(Form::constant(k));
+        }
+        if let Some(same) = self.alias[v].filter(|_| depth > 0) {
+            return self.raw_form(same, depth - 1);
         }
         let Some(inst) = self.live.def(v).filter(|_| depth > 0) else {
             return Some(self.atom(v));
@@ -118,10 +191,9 @@ impl Lower<'_, '_> {
                 }
             }
             Op::Un(UnOp::Neg, a) => Form::constant(0).plus(&sub(a)?, -1),
-            Op::Extent { .. } => return Some(Form::atom(v, (0, I32_MAX))),
             _ => None,
         };
-        Some(exact.unwrap_or_else(|| self.atom(v)))
+        Some(exact.unwrap_or_else(|| Form::atom(v, self.atom_range(v, depth))))
     }
 
     /// Row-major offset of an index in an array with these strides (in elements).

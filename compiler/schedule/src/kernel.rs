@@ -24,6 +24,8 @@ pub(crate) struct Stretch {
     pub u: usize,
     /// Number of steps, if constant.
     pub trips: Option<i64>,
+    /// First index, if constant.
+    pub start: Option<i64>,
 }
 
 /// Bounds of the outermost axis that replace those of the generator: a chunk of a parallel loop.
@@ -125,6 +127,13 @@ impl Lower<'_, '_> {
             self.open(part.body);
             if is_vec {
                 g.set_vec(Some(param), stretch.lanes, stretch.u);
+                g.vec_base = stretch.start.filter(|_| stretch.trips == Some(1));
+                let step = stretch.u as i64 * i64::from(stretch.lanes);
+                g.vec_align = match stretch.start {
+                    Some(0) if stretch.trips == Some(1) => Some(i64::from(i32::MAX)),
+                    Some(start) => Some(if start % step == 0 { step } else { 1 }),
+                    None => None,
+                };
             } else if is_jam {
                 g.set_jam(Some(param), stretch.u);
             }
@@ -139,6 +148,7 @@ impl Lower<'_, '_> {
             self.kernel_axis(g, plan, with, part, sinks, axis + 1, chunk)?;
             if is_vec {
                 g.set_vec(None, 1, 1);
+                (g.vec_base, g.vec_align) = (None, None);
             } else if is_jam {
                 g.set_jam(None, 1);
             }
@@ -199,13 +209,13 @@ impl Lower<'_, '_> {
         for (lanes, u) in sizes {
             let step = u as i64 * i64::from(lanes);
             if step == 1 {
-                stretches.push(Stretch { low: start, high, lanes, u, trips: None });
+                stretches.push(Stretch { low: start, high, lanes, u, trips: None, start: None });
                 continue;
             }
             // The last start of a whole step is at most `high - step`.
             let last = self.b.i64(step - 1);
             let end = self.b.sub(high, last);
-            stretches.push(Stretch { low: start, high: end, lanes, u, trips: None });
+            stretches.push(Stretch { low: start, high: end, lanes, u, trips: None, start: None });
             let length = self.b.sub(high, start);
             let zero = self.b.i64(0);
             let length = self.b.binary(NestBin::SMax, length, zero);
@@ -236,7 +246,7 @@ impl Lower<'_, '_> {
         for (lanes, u) in sizes {
             if overlap && lanes == 1 && (1..i64::from(wide)).contains(&(high - start)) && high - low >= i64::from(wide) {
                 let (from, to) = (self.b.i64(high - i64::from(wide)), self.b.i64(high));
-                stretches.push(Stretch { low: from, high: to, lanes: wide, u: 1, trips: Some(1) });
+                stretches.push(Stretch { low: from, high: to, lanes: wide, u: 1, trips: Some(1), start: Some(high - i64::from(wide)) });
                 break;
             }
             let step = i64::from(lanes) * u as i64;
@@ -246,7 +256,7 @@ impl Lower<'_, '_> {
             }
             let end = start + trips * step;
             let (from, to) = (self.b.i64(start), self.b.i64(end));
-            stretches.push(Stretch { low: from, high: to, lanes, u, trips: Some(trips) });
+            stretches.push(Stretch { low: from, high: to, lanes, u, trips: Some(trips), start: Some(start) });
             start = end;
         }
         stretches

@@ -60,7 +60,7 @@ pub(crate) fn static_object(elem: Elem, kind: u8, shape: &[i64], count: i64, ele
     bytes.resize(bytes.len().next_multiple_of(DATA_ALIGN), 0);
     let start = bytes.len();
     bytes.extend(elements);
-    // Vector loads may touch the padding of a block.
-    bytes.resize(bytes.len().next_multiple_of(DATA_ALIGN), 0);
+    // Vector loads may touch the padding of an object.
+    bytes.resize(bytes.len().next_multiple_of(DATA_ALIGN) + DATA_ALIGN, 0);
     (bytes, start)
 }

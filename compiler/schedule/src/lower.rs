@@ -60,6 +60,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub range: SecondaryMap<Value, Option<(i64, i64)>>,
     /// The upper bound that an index scalar stays below.
     pub upper_of: SecondaryMap<Value, Option<Value>>,
+    /// The value that the only index of a range `v <= i < v + 1` has.
+    pub alias: SecondaryMap<Value, Option<Value>>,
     /// Indices of unrolled loops.
     fixed: SecondaryMap<Value, Option<i64>>,
     /// Indices of loops that become functions of their own.
@@ -88,6 +90,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             level: SecondaryMap::new(),
             range: SecondaryMap::new(),
             upper_of: SecondaryMap::new(),
+            alias: SecondaryMap::new(),
             fixed: SecondaryMap::new(),
             kernel_loops: HashSet::new(),
             in_kernel_loop: false,

@@ -27,7 +27,7 @@ pub(crate) struct ModuleCx<'a> {
     texts: HashMap<String, DataId>,
     strings: HashMap<String, DataId>,
     constants: HashMap<(Elem, Vec<i64>, Vec<u8>), DataId>,
-    iotas: HashMap<u8, DataId>,
+    vectors: HashMap<Vec<u8>, DataId>,
 }
 
 /// The machine type of values of a WIR type.
@@ -75,15 +75,19 @@ impl ModuleCx<'_> {
         id
     }
 
-    /// The `i32` vector 0, 1, 2, ...
-    pub fn iota(&mut self, lanes: u8) -> DataId {
-        if let Some(&id) = self.iotas.get(&lanes) {
+    /// A constant with lanes of its own.
+    pub fn vector_constant(&mut self, bytes: Vec<u8>) -> DataId {
+        if let Some(&id) = self.vectors.get(&bytes) {
             return id;
         }
-        let bytes = (0..i32::from(lanes)).flat_map(i32::to_le_bytes).collect();
-        let id = self.nest.constant_bytes(bytes, 64);
-        self.iotas.insert(lanes, id);
+        let id = self.nest.constant_bytes(bytes.clone(), 64);
+        self.vectors.insert(bytes, id);
         id
+    }
+
+    /// The `i32` vector 0, 1, 2, ...
+    pub fn iota(&mut self, lanes: u8) -> DataId {
+        self.vector_constant((0..i32::from(lanes)).flat_map(i32::to_le_bytes).collect())
     }
 
     fn object(&mut self, elem: Elem, kind: u8, shape: &[i64], count: i64, elements: &[u8]) -> DataId {
@@ -116,7 +120,7 @@ pub(crate) fn schedule(
         texts: HashMap::new(),
         strings: HashMap::new(),
         constants: HashMap::new(),
-        iotas: HashMap::new(),
+        vectors: HashMap::new(),
     };
     for (id, global) in &module.globals {
         let name = format!("ravel_global_{}", global.name);

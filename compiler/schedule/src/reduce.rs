@@ -111,6 +111,17 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
+    /// A constant mask.
+    fn mask_constant(&mut self, g: &Grid, mask: &[bool]) -> Val {
+        let word = |taken: &bool| if *taken { u64::MAX } else { 0 }.to_le_bytes()[..g.bytes].to_vec();
+        let bytes: Vec<u8> = mask.iter().flat_map(word).collect();
+        let data = self.cx.vector_constant(bytes);
+        let address = self.b.data_addr(data);
+        let prim = if g.bytes == 4 { ravel_nest::ir::Prim::I32 } else { ravel_nest::ir::Prim::I64 };
+        let ty = ravel_nest::ir::Ty::vector(prim, g.lanes);
+        self.b.load(ty, address, 0, ravel_nest::ir::Access::ALIGNED)
+    }
+
     /// Makes cells of an accumulator's copies.
     fn finish_acc(&mut self, g: &mut Grid, accs: &Accs, acc: Acc, result: Value) {
         let arith = self.arith();
@@ -148,8 +159,12 @@ impl Lower<'_, '_> {
     /// Number of indices from an axis inwards, if constant.
     fn const_trips(&self, part: &Part, axis: usize) -> Option<i64> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        lower[axis..].iter().zip(&upper[axis..]).try_fold(1i64, |n, (l, u)| {
-            n.checked_mul((self.const_i32(*u)? - self.const_i32(*l)?).max(0))
+        let params = &self.func.regions[part.body].params;
+        (axis..lower.len()).try_fold(1i64, |n, k| {
+            if self.alias[params[k]].is_some() {
+                return Some(n);
+            }
+            n.checked_mul((self.const_i32(upper[k])? - self.const_i32(lower[k])?).max(0))
         })
     }
 
@@ -162,6 +177,15 @@ impl Lower<'_, '_> {
         let Some(&param) = params.get(axis) else {
             return self.add_cells(g, part, accs);
         };
+        if self.alias[param].is_some() && accs.chunk.is_none() {
+            return self.fold_axis(g, with, part, axis + 1, accs);
+        }
+        if g.lanes > 1 && g.vec.is_some() {
+            let (low, high) = (self.dep(g, lower[axis]), self.dep(g, upper[axis]));
+            if low.vec || high.vec {
+                return self.fold_masked(g, with, part, axis, accs);
+            }
+        }
         if accs.along && axis + 1 == params.len() {
             return self.fold_last(g, with, part, axis, accs);
         }
@@ -184,7 +208,7 @@ impl Lower<'_, '_> {
         }
         let (low, high) = match accs.chunk.filter(|_| axis == 0) {
             Some(chunk) => (chunk.low, chunk.high),
-            None => (self.wide(lower[axis]), self.wide(upper[axis])),
+            None => (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?),
         };
         let one = self.b.i64(1);
         let (i, carried) = self.b.begin_for(low, high, one, &accs.vals);
@@ -202,6 +226,58 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
+    /// A bound of a fold in 64 bits; it may be computed in the kernel.
+    fn kernel_wide(&mut self, g: &mut Grid, v: Value) -> Result<Val> {
+        if self.is_bound(v) || self.const_i32(v).is_some() {
+            return Ok(self.wide(v));
+        }
+        let scalar = self.scalar_of(g, v, 0, 0)?;
+        Ok(self.b.convert(ravel_nest::ir::ConvOp::SExt, scalar, ravel_nest::ir::Prim::I64))
+    }
+
+    /// An axis whose bounds vary over the lanes: all indices that any lane takes, each under a constant mask.
+    fn fold_masked(&mut self, g: &mut Grid, with: &With, part: &Part, axis: usize, accs: &mut Accs) -> Result<()> {
+        let func = self.func;
+        let (Generator::Known { lower, upper, .. }, Some(base), Some(vec)) = (&part.generator, g.vec_base, g.vec) else {
+            return self.unsupported(ravel_source::Span::NONE, "a fold whose bounds vary over lanes");
+        };
+        let param = func.regions[part.body].params[axis];
+        let lanes = i64::from(g.lanes);
+        let mut bounds = Vec::new();
+        for index in base..base + lanes * g.u as i64 {
+            let low = self.evaluate(lower[axis], (vec, index), 12);
+            let Some((low, high)) = low.zip(self.evaluate(upper[axis], (vec, index), 12)) else {
+                return self.unsupported(ravel_source::Span::NONE, "a fold whose bounds vary over lanes");
+            };
+            bounds.push((low, high));
+        }
+        let first = bounds.iter().map(|b| b.0).min().unwrap_or(0);
+        let last = bounds.iter().map(|b| b.1).max().unwrap_or(0);
+        let outer = g.masks.clone();
+        for index in first..last {
+            g.masks = bounds
+                .chunks(lanes as usize)
+                .enumerate()
+                .map(|(u, of_lanes)| {
+                    let taken = of_lanes.iter().map(|(low, high)| (*low..*high).contains(&index));
+                    match outer.get(u) {
+                        Some(mask) => taken.zip(mask).map(|(a, b)| a && *b).collect(),
+                        None => taken.collect(),
+                    }
+                })
+                .collect();
+            if g.masks.iter().flatten().any(|taken| *taken) {
+                let mark = g.mark();
+                self.bind_fixed(param, index);
+                self.fold_axis(g, with, part, axis + 1, accs)?;
+                self.unfix(param);
+                g.release(mark);
+            }
+        }
+        g.masks = outer;
+        Ok(())
+    }
+
     /// The last axis of a fold with lanes along it: whole steps, single vectors, then scalars.
     fn fold_last(&mut self, g: &mut Grid, with: &With, part: &Part, axis: usize, accs: &mut Accs) -> Result<()> {
         let func = self.func;
@@ -210,7 +286,12 @@ impl Lower<'_, '_> {
         };
         let param = func.regions[part.body].params[axis];
         let range = self.axis_range(with, lower[axis], upper[axis]);
-        let stretches = self.stretches(lower[axis], upper[axis], accs.chunk.filter(|_| axis == 0), g.fold_lanes, g.fold_u, false);
+        let mut chunk = accs.chunk.filter(|_| axis == 0);
+        if chunk.is_none() && (self.const_i32(lower[axis]).is_none() || self.const_i32(upper[axis]).is_none()) {
+            let (low, high) = (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?);
+            chunk = Some(Chunk { low, high });
+        }
+        let stretches = self.stretches(lower[axis], upper[axis], chunk, g.fold_lanes, g.fold_u, false);
         for stretch in stretches {
             let one_step = stretch.trips == Some(1);
             let step = self.b.i64(stretch.u as i64 * i64::from(stretch.lanes));
@@ -261,7 +342,11 @@ impl Lower<'_, '_> {
                     let place = if along && g.lanes == 1 { acc.scalars + j } else { acc.first + j * acc.u + u };
                     let old = accs.vals[place];
                     let vector = self.b.ty(old).is_vector();
-                    accs.vals[place] = if let Some((x, y)) = self.fused_product(acc.op, acc.elem, yields[k]) {
+                    let mask = g.masks.get(u).filter(|_| vector && !along).cloned();
+                    if mask.as_ref().is_some_and(|mask| !mask.contains(&true)) {
+                        continue;
+                    }
+                    let new = if let Some((x, y)) = self.fused_product(acc.op, acc.elem, yields[k]) {
                         let (x, y) = if vector {
                             (self.packed_of(g, x, j, u)?, self.packed_of(g, y, j, u)?)
                         } else {
@@ -271,6 +356,13 @@ impl Lower<'_, '_> {
                     } else {
                         let cell = if vector { self.packed_of(g, yields[k], j, u)? } else { self.scalar_of(g, yields[k], j, u)? };
                         scalars::binary(&mut self.b, arith, acc.op, acc.elem, old, cell)
+                    };
+                    accs.vals[place] = match mask {
+                        Some(mask) if mask.contains(&false) => {
+                            let mask = self.mask_constant(g, &mask);
+                            self.b.select(mask, new, old)
+                        }
+                        _ => new,
                     };
                 }
             }

@@ -305,8 +305,8 @@ impl Lower<'_, '_> {
     /// Proven bounds of the index of an axis.
     pub fn axis_range(&self, with: &With, lower: Value, upper: Value) -> (i64, i64) {
         let inside = with.ops.iter().any(|op| !matches!(op, WithOp::Fold { .. }));
-        let low = self.const_i32(lower).unwrap_or(if inside { 0 } else { i64::from(i32::MIN) });
-        let high = self.const_i32(upper).map_or(i64::from(i32::MAX) - 1, |u| u - 1);
+        let low = self.bounds(lower).0.max(if inside { 0 } else { i64::from(i32::MIN) });
+        let high = self.bounds(upper).1.min(i64::from(i32::MAX)) - 1;
         (low, high.max(low))
     }
 
