@@ -264,3 +264,100 @@ func @f0 "main" () -> (f32, f32) {
 "#,
     );
 }
+
+#[test]
+fn transposed_convolution_under_masks() {
+    let text = r#"
+entry @f0
+func @f0 "main" () -> (f32, f32, f32, f32) {
+  %d: f32[3,8,8] = with { part [0,0,0] <= [%m,%i,%j] < [3,8,8] { %p: i32 = mul %i, 7 %q: i32 = add %p, %j %r: i32 = add %q, %m %x: f32 = convert %r %y: f32 = mul %x, 0.01:f32 yield %y } } genarray [3,8,8] cell []
+  %w: f32[3,6,5,5] = with { part [0,0,0,0] <= [%m_2,%n,%i_2,%j_2] < [3,6,5,5] { %p_2: i32 = mul %i_2, %j_2 %q_2: i32 = add %p_2, %n %r_2: i32 = sub %q_2, %m_2 %x_2: f32 = convert %r_2 yield %x_2 } } genarray [3,6,5,5] cell []
+  %b: f32[6,12,WIDTH] = with {
+    part [0, 0, 0] <= [%n_2, %i_3, %j_3] < [6, 12, WIDTH] {
+      %i7: i32 = add %i_3, -7
+      %j7: i32 = add %j_3, -7
+      %li: i32 = max %i7, 0
+      %lj: i32 = max %j7, 0
+      %n1: i32 = add %n_2, 1
+      %i1: i32 = add %i_3, 1
+      %j1: i32 = add %j_3, 1
+      %ui: i32 = min %i1, 5
+      %uj: i32 = min %j1, 5
+      %s: f32 = with {
+        part [0] <= [%m_3] < [3] {
+          %t: f32 = with {
+            part [%n_2, %li, %lj] <= [%c, %k, %l] < [%n1, %ui, %uj] {
+              %x_3: f32 = sel %w, [%m_3, %c, %k, %l]
+              %o: i32 = sub %n_2, %c
+              %mo: i32 = add %m_3, %o
+              %ik: i32 = sub %i_3, %k
+              %jl: i32 = sub %j_3, %l
+              %y_2: f32 = sel %d, [%mo, %ik, %jl]
+              %z: f32 = mul %x_3, %y_2
+              yield %z
+            }
+          } fold add neutral 0.0:f32
+          yield %t
+        }
+      } fold add neutral 0.0:f32
+      yield %s
+    }
+  } genarray [6, 12, WIDTH] cell []
+  %up: f32[6,24,24] = with {
+    part [0, 0, 0] <= [%n_3, %i_4, %j_4] < [6, 24, 24] {
+      %h: i32 = div %i_4, 2
+      %v: i32 = div %j_4, 2
+      %vv: i32 = min %v, 11
+      %x_4: f32 = sel %b, [%n_3, %h, %vv]
+      %y_3: f32 = sel %b, [%n_3, %h, 0]
+      %z_2: f32 = sub %x_4, %y_3
+      yield %z_2
+    }
+  } genarray [6, 24, 24] cell []
+  %q_3: f32[6,24] = with { part [0, 0] <= [%n_4, %j_5] < [6, 24] { %v_2: i32 = div %j_5, 3 %x_5: f32 = sel %b, [%n_4, 2, %v_2] yield %x_5 } } genarray [6, 24] cell []
+  %t_2: f32 = with { part [0, 0, 0] <= [%n_5, %i_5, %j_6] < [6, 12, WIDTH] { %x_6: f32 = sel %b, [%n_5, %i_5, %j_6] %f: f32 = convert %j_6 %y_4: f32 = mul %x_6, %f yield %y_4 } } fold add neutral 0.0:f32
+  %u: f32 = with { part [0, 0, 0] <= [%n_6, %i_6, %j_7] < [6, 24, 24] { %x_7: f32 = sel %up, [%n_6, %i_6, %j_7] %f_2: f32 = convert %j_7 %y_5: f32 = mul %x_7, %f_2 yield %y_5 } } fold add neutral 0.0:f32
+  %r_3: f32 = with { part [0, 0] <= [%n_7, %j_8] < [6, 24] { %x_8: f32 = sel %q_3, [%n_7, %j_8] %f_3: f32 = convert %j_8 %y_6: f32 = mul %x_8, %f_3 yield %y_6 } } fold add neutral 0.0:f32
+  %e: f32 = sel %b, [5, 11, 11]
+  yield %t_2, %u, %r_3, %e
+}
+"#;
+    let run = same(&text.replace("WIDTH", "12"));
+    assert!(run.remarks.iter().any(|r| r.text.contains("3 vectors per step")), "{:?}", run.remarks);
+}
+
+#[test]
+fn windows_with_a_ragged_edge() {
+    same(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64, f64) {
+  %a: f64[11] = with { part [0] <= [%i] < [11] { %x: f64 = convert %i %y: f64 = sqrt %x yield %y } } genarray [11] cell []
+  %s: f64[11] = with {
+    part [0] <= [%i_2] < [11] {
+      %lo: i32 = add %i_2, -2
+      %l: i32 = max %lo, 0
+      %hi: i32 = add %i_2, 3
+      %h: i32 = min %hi, 11
+      %t: f64, %m: f64 = with { part [%l] <= [%k] < [%h] { %x_2: f64 = sel %a, [%k] yield %x_2, %x_2 } } fold add neutral 0.5 fold max neutral 0.0
+      %u: f64 = mul %t, %m
+      yield %u
+    }
+  } genarray [11] cell []
+  %d: f64[11] = with {
+    part [0] <= [%i_3] < [11] {
+      %lo_2: i32 = add %i_3, -2
+      %l_2: i32 = max %lo_2, 0
+      %hi_2: i32 = add %i_3, 3
+      %h_2: i32 = min %hi_2, 11
+      %t_2: f64 = with { part [%l_2] <= [%k_2] < [%h_2] { %o: i32 = sub %k_2, %i_3 %p: i32 = add %o, 2 %x_3: f64 = sel %a, [%p] %y_2: f64 = sel %a, [%i_3] %z: f64 = mul %x_3, %y_2 yield %z } } fold add neutral 0.0
+      yield %t_2
+    }
+  } genarray [11] cell []
+  %t_3: f64 = with { part [0] <= [%i_4] < [11] { %x_4: f64 = sel %s, [%i_4] %f: f64 = convert %i_4 %y_3: f64 = mul %x_4, %f yield %y_3 } } fold add neutral 0.0
+  %u_2: f64 = with { part [0] <= [%i_5] < [11] { %x_5: f64 = sel %d, [%i_5] %f_2: f64 = convert %i_5 %y_4: f64 = mul %x_5, %f_2 yield %y_4 } } fold add neutral 0.0
+  yield %t_3, %u_2
+}
+"#,
+    );
+}
