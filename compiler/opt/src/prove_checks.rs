@@ -10,6 +10,7 @@
 //! Leaves alone: checks that are certain to fail, for their fault belongs to the program.
 
 use crate::edit::{Defs, Renames, use_counts};
+use crate::linear::Lin;
 use crate::pass::{Context, Pass, Run};
 use crate::ranges::Ranges;
 use cranelift_entity::SecondaryMap;
@@ -123,6 +124,17 @@ impl Prover<'_> {
                 self.renames.set(result, if op == BinOp::Min { smaller } else { larger });
                 self.changed = true;
                 return false;
+            }
+            Op::Bin(BinOp::Mod | BinOp::AplMod, a, b) if self.func.ty(a).elem == Elem::I32 => {
+                let (x, y) = (self.ranges.form(self.func, &self.defs, a), self.ranges.form(self.func, &self.defs, b));
+                let is_small = self.ranges.compare(BinOp::Ge, &x, &Lin::constant(0)) == Some(true)
+                    && self.ranges.compare(BinOp::Lt, &x, &y) == Some(true);
+                if is_small {
+                    let result = self.func.insts[inst].results[0];
+                    self.renames.set(result, a);
+                    self.changed = true;
+                    return false;
+                }
             }
             Op::Bin(BinOp::And, a, b) if self.func.ty(a).elem == Elem::Bool => {
                 for (known, other) in [(a, b), (b, a)] {

@@ -51,6 +51,9 @@ const FUEL: u32 = 120;
 /// Facts consulted for one question, latest first.
 const MAX_FACTS: usize = 24;
 
+/// Rounds in which the bounds of a carried value may grow before nothing is said of it.
+const MAX_WIDENINGS: usize = 3;
+
 const MIN: i64 = i32::MIN as i64;
 const MAX: i64 = i32::MAX as i64;
 
@@ -497,6 +500,7 @@ impl Ranges {
         let data = &func.regions[body];
         data.params.iter().for_each(|v| self.see(func, *v));
         let Some((go_on, next)) = data.yields.split_first() else { return };
+        let mut others = Vec::new();
         for ((param, init), next) in data.params.iter().zip(init).zip(next) {
             if func.ty(*param).elem != Elem::I32 || !func.ty(*param).is_scalar() {
                 continue;
@@ -506,7 +510,10 @@ impl Ranges {
                 _ => None,
             };
             let first = self.form(func, defs, *init);
-            let Some(step) = step.filter(|k| *k != 0) else { continue };
+            let Some(step) = step.filter(|k| *k != 0) else {
+                others.push((*param, first, *next));
+                continue;
+            };
             let mut tests = vec![*go_on];
             let mut bound = None;
             while let Some(test) = tests.pop() {
@@ -533,6 +540,29 @@ impl Ranges {
                 let (low, high) = if step > 0 { (first, bound) } else { (bound, first) };
                 self.bound(Atom::Value(*param), Some(low), Some(high));
             }
+        }
+        for (param, first, next) in others {
+            self.induction(func, defs, param, &first, next);
+        }
+    }
+
+    /// Constant bounds of a parameter that hold for its first value, and for each next one if they hold for the last.
+    fn induction(&mut self, func: &Func, defs: &Defs, param: Value, first: &Lin, next: Value) {
+        let (mut low, mut high) = (self.lower(first), self.upper(first));
+        for _ in 0..MAX_WIDENINGS {
+            if low < MIN || high > MAX || (low == MIN && high == MAX) {
+                return;
+            }
+            let mark = self.mark();
+            self.bound(Atom::Value(param), Some(Lin::constant(low)), Some(Lin::constant(high)));
+            let after = self.form(func, defs, next);
+            let (next_low, next_high) = (self.lower(&after), self.upper(&after));
+            if next_low >= low && next_high <= high {
+                // The bounds stay, what was derived from them is derived again in the body.
+                return;
+            }
+            self.undo(mark);
+            (low, high) = (low.min(next_low), high.max(next_high));
         }
     }
 }

@@ -11,6 +11,7 @@
 
 use crate::edit::{Defs, Renames};
 use crate::pass::{Context, Pass, Run};
+use crate::places::{Places, Use};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
@@ -32,7 +33,8 @@ pub fn split_arrays(func: &mut Func, _: &mut Context) -> bool {
     let mut changed = false;
     for (region, inst) in owners {
         let defs = Defs::new(func);
-        let slots: Vec<usize> = (0..func.insts[inst].results.len()).filter(|k| is_split(func, &defs, inst, *k)).collect();
+        let places = Places::new(func);
+        let slots: Vec<usize> = (0..func.insts[inst].results.len()).filter(|k| is_split(func, &defs, &places, inst, *k)).collect();
         // From the last to the first, so that earlier positions stay what they are.
         for k in slots.into_iter().rev() {
             split(func, region, inst, k);
@@ -42,7 +44,7 @@ pub fn split_arrays(func: &mut Func, _: &mut Context) -> bool {
     changed
 }
 
-fn is_split(func: &Func, defs: &Defs, inst: Inst, k: usize) -> bool {
+fn is_split(func: &Func, defs: &Defs, places: &Places, inst: Inst, k: usize) -> bool {
     let ty = func.ty(func.insts[inst].results[k]);
     if ty.is_scalar() || !ty.shape.count().is_some_and(|n| (1..=MAX_ELEMENTS).contains(&n)) {
         return false;
@@ -57,7 +59,16 @@ fn is_split(func: &Func, defs: &Defs, inst: Inst, k: usize) -> bool {
         }
         Op::If { then, els, .. } => {
             let (a, b) = (func.regions[*then].yields[k], func.regions[*els].yields[k]);
-            (is_composed(a) && (is_composed(b) || is_constant(b))) || (is_composed(b) && is_constant(a))
+            let by_element = |u: &Use| match u {
+                Use::Operand(user) => match &func.insts[*user].op {
+                    Op::Sel { index, .. } => index.len() == ty.rank().unwrap_or(0) && index.iter().all(|i| defs.int(func, *i).is_some()),
+                    _ => false,
+                },
+                Use::Yield(_) => false,
+            };
+            let used_by_element = places.uses(func.insts[inst].results[k]).iter().all(by_element);
+            let (a_made, b_made) = (is_composed(a) || is_constant(a), is_composed(b) || is_constant(b));
+            (is_composed(a) || is_composed(b)) && ((a_made && b_made) || (used_by_element && same_type(a) && same_type(b)))
         }
         _ => false,
     }
