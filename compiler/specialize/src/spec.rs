@@ -32,6 +32,8 @@ pub struct Spec<'p> {
     pub module: Module,
     pub em: Emitter,
     pub stack: Vec<Site>,
+    /// By `inline` function: its elaborations below the outermost one that is active.
+    pub inlined_within: HashMap<FunId, usize>,
     /// Position of the construct being elaborated.
     pub here: Span,
     pub instances: Vec<Instance>,
@@ -57,6 +59,7 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
         module: Module::default(),
         em: Emitter::new("entry", Span::NONE),
         stack: Vec::new(),
+        inlined_within: HashMap::new(),
         here: Span::NONE,
         instances: Vec::new(),
         index: HashMap::new(),
@@ -154,8 +157,9 @@ impl<'p> Spec<'p> {
                 let kinds: Vec<Kind> = values
                     .iter()
                     .map(|v| {
+                        // Symbols mean nothing to the caller.
                         let kind = self.em.visible_kind(v);
-                        kind.map_forms(&mut |_| None)
+                        kind.map_forms(&mut |a| a.as_const().is_some().then(|| a.clone()))
                     })
                     .collect();
                 let mut yields = Vec::new();
