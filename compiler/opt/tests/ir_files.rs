@@ -10,7 +10,7 @@
 //! ==== expect
 //! exact text
 //! ```
-//! `RAVEL_BLESS=1` rewrites exact text. The first function of every file also runs in the reference interpreter, before and after
+//! `RAVEL_BLESS=1` rewrites exact text; `RAVEL_IR=folder` runs the files of another folder. The first function of every file also runs in the reference interpreter, before and after
 //! the passes, on made-up arguments: the results must be the same bits.
 
 use ravel_interp::{Arr, RunError, Val, run_func};
@@ -130,7 +130,8 @@ fn argument(ty: &Ty, seed: i32) -> Option<Val> {
 
 #[test]
 fn ir_files() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir");
+    let root = std::env::var_os("RAVEL_IR").map(PathBuf::from);
+    let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir"));
     let mut found = Vec::new();
     files(&root, &mut found);
     assert!(!found.is_empty(), "no files under tests/ir");
