@@ -8,7 +8,7 @@ use ravel_types::Basic;
 use ravel_wir::{Fault, Op, Value};
 
 /// Activations of one `inline` function inside each other before it is called instead.
-const MAX_INLINE_DEPTH: usize = 24;
+const MAX_INLINE_DEPTH: usize = 3;
 
 /// Activations of all functions inside each other before the recursion is given up as endless.
 const MAX_STACK: usize = 4000;

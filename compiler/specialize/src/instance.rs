@@ -15,6 +15,10 @@ const VALUES_KEPT_IN_RECURSION: usize = 3;
 /// Extents of the arguments of a recursive call stay constants for this many activations (a recursion over the rank is short).
 const EXTENTS_KEPT_IN_RECURSION: usize = 8;
 
+/// Ranks of the arguments of a recursive call stay known for this many activations: a recursion over the rank of an argument ends
+/// before, one that adds an axis every time does not.
+const RANKS_KEPT_IN_RECURSION: usize = 14;
+
 /// Instances of one function that differ only in known values, before values are forgotten.
 const MAX_INSTANCES_BY_VALUE: usize = 32;
 
@@ -100,8 +104,10 @@ impl Spec<'_> {
                 if active > VALUES_KEPT_IN_RECURSION || by_value > MAX_INSTANCES_BY_VALUE {
                     kind = kind.forget_values(false);
                 }
-                if active > EXTENTS_KEPT_IN_RECURSION {
-                    kind = kind.forget_extents();
+                if active > RANKS_KEPT_IN_RECURSION {
+                    kind = kind.widest();
+                } else if active > EXTENTS_KEPT_IN_RECURSION {
+                    kind = self.forget_extents(&kind, 0);
                 }
                 kind
             })

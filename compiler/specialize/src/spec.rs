@@ -32,8 +32,6 @@ pub struct Spec<'p> {
     pub module: Module,
     pub em: Emitter,
     pub stack: Vec<Site>,
-    /// By `inline` function: its elaborations below the outermost one that is active.
-    pub inlined_within: HashMap<FunId, usize>,
     /// Position of the construct being elaborated.
     pub here: Span,
     pub instances: Vec<Instance>,
@@ -59,7 +57,6 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
         module: Module::default(),
         em: Emitter::new("entry", Span::NONE),
         stack: Vec::new(),
-        inlined_within: HashMap::new(),
         here: Span::NONE,
         instances: Vec::new(),
         index: HashMap::new(),

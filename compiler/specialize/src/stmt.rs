@@ -1,7 +1,7 @@
 //! Statements: assignment, conditionals, and loops as fixed points over abstract values.
 
 use crate::spec::{Frame, Spec};
-use crate::value::{Kind, Sc, ShapeKind, Val};
+use crate::value::{Kind, Sc, Val};
 use crate::walk;
 use ravel_core::ir::{Block, Expr, ExprKind, LocalId, SetId, Stmt, Target};
 use ravel_source::Span;
@@ -309,7 +309,7 @@ impl<'p> Spec<'p> {
                         }
                     };
                     let joined = if round >= MAX_ROUNDS {
-                        widest(&joined)
+                        joined.widest()
                     } else {
                         joined
                     };
@@ -366,19 +366,6 @@ impl<'p> Spec<'p> {
             let v = self.em.instantiate(kind, &mut results);
             frame.env[slot.index()] = Some(v);
         }
-    }
-}
-
-/// The kind that keeps only the element type.
-fn widest(kind: &Kind) -> Kind {
-    match kind {
-        Kind::Sc(b, _) | Kind::Tup(b, _) | Kind::Arr(b, _) => match kind {
-            Kind::Sc(..) => Kind::Sc(*b, crate::value::ScKind::Any),
-            _ => Kind::Arr(*b, ShapeKind::Unknown),
-        },
-        Kind::Wrapped(u, k) => Kind::Wrapped(*u, Box::new(widest(k))),
-        Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(widest).collect()),
-        other => other.clone(),
     }
 }
 

@@ -88,6 +88,35 @@ impl Spec<'_> {
         }
     }
 
+    /// Keeps only ranks: extents and values become unknown, tuples become vectors. The axes that user types and fields hide keep
+    /// their extents; `hidden` counts those of the types around.
+    pub fn forget_extents(&self, kind: &Kind, hidden: usize) -> Kind {
+        match kind {
+            Kind::Sc(b, _) => Kind::Sc(*b, ScKind::Any),
+            Kind::Tup(..) if hidden > 0 => kind.forget_values(false),
+            Kind::Tup(b, _) => Kind::Arr(*b, ShapeKind::Known(vec![None])),
+            Kind::Arr(b, ShapeKind::Known(e)) => {
+                let outer = e.len().saturating_sub(hidden);
+                let extents = vec![None; outer].into_iter().chain(e[outer..].iter().cloned());
+                Kind::Arr(*b, ShapeKind::Known(extents.collect()))
+            }
+            Kind::Wrapped(u, k) => {
+                let own = match &self.program.user_types[u.index()].kind {
+                    UserTypeKind::Typedef { shape, .. } => shape.len(),
+                    _ => 0,
+                };
+                Kind::Wrapped(*u, Box::new(self.forget_extents(k, hidden + own)))
+            }
+            Kind::Struct(s, ks) => {
+                let defs = &self.program.structs[s.index()].fields;
+                let fields = ks.iter().zip(defs);
+                let fields = fields.map(|(k, f)| self.forget_extents(k, hidden + f.shape.len()));
+                Kind::Struct(*s, fields.collect())
+            }
+            other => other.clone(),
+        }
+    }
+
     /// Number of axes of the representation below the outer shape of a user type.
     fn inner_rank(&self, v: &Val) -> usize {
         match v {

@@ -246,16 +246,13 @@ impl Kind {
         }
     }
 
-    /// Keeps only ranks: extents and values become unknown, tuples become vectors.
-    pub fn forget_extents(&self) -> Kind {
+    /// Keeps only the element type; scalars and the axes of user types stay what they are.
+    pub fn widest(&self) -> Kind {
         match self {
             Kind::Sc(b, _) => Kind::Sc(*b, ScKind::Any),
-            Kind::Tup(b, _) => Kind::Arr(*b, ShapeKind::Known(vec![None])),
-            Kind::Arr(b, ShapeKind::Known(e)) => {
-                Kind::Arr(*b, ShapeKind::Known(vec![None; e.len()]))
-            }
-            Kind::Wrapped(u, k) => Kind::Wrapped(*u, k.clone()),
-            Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(Kind::forget_extents).collect()),
+            Kind::Tup(b, _) | Kind::Arr(b, _) => Kind::Arr(*b, ShapeKind::Unknown),
+            Kind::Wrapped(u, k) => Kind::Wrapped(*u, Box::new(k.widest())),
+            Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(Kind::widest).collect()),
             other => other.clone(),
         }
     }

@@ -755,6 +755,7 @@ impl<'p> Spec<'p> {
         yields: &mut [Vec<ravel_wir::Value>],
         ops: &mut Vec<WithOp>,
     ) -> Option<Kind> {
+        let shape = &self.ranked_frame(k, shape, default, index_rank, bodies);
         let (frame, tail) = match (shape, index_rank) {
             (Val::Tup(_, s), Some(rank)) if rank <= s.len() => {
                 (Some(s[..rank].to_vec()), s[rank..].to_vec())
@@ -773,12 +774,13 @@ impl<'p> Spec<'p> {
             }
             _ => (None, Vec::new()),
         };
+        let replicated = default.filter(|_| !tail.is_empty()).map(|v| self.replicate(&tail, v));
+        let default = replicated.as_ref().or(default);
         let expected = match default {
-            Some(v) if tail.is_empty() => self.outer_shape(v),
+            Some(v) => self.outer_shape(v),
             _ if !tail.is_empty() => Some(tail.clone()),
             _ => None,
         };
-        let default = if tail.is_empty() { default } else { None };
         let cell = self.common_cell(k, expected.as_deref(), default, bodies)?;
         if matches!(cell, Kind::Bottom) {
             self.error(
@@ -822,6 +824,63 @@ impl<'p> Spec<'p> {
             None => ShapeKind::Unknown,
         };
         Some(array_kind(&cell, &frame_kind))
+    }
+
+    /// A shape vector of unknown length under an index of known length: as long as the index and the cells make it.
+    fn ranked_frame(
+        &mut self,
+        k: usize,
+        shape: &Val,
+        default: Option<&Val>,
+        index_rank: Option<usize>,
+        bodies: &[Body],
+    ) -> Val {
+        let (Val::Arr(_, vector), Some(rank)) = (shape, index_rank) else {
+            return shape.clone();
+        };
+        let ranks = (
+            bodies.first().map(|b| self.outer_rank(&b.cells[k])),
+            default.map(|v| self.outer_rank(v)),
+        );
+        let below = match ranks {
+            (Some(Some(cell)), Some(Some(default))) => cell.saturating_sub(default),
+            _ => 0,
+        };
+        let vector = Val::Arr(Basic::Int, *vector);
+        let vector = self.narrow_outer(&vector, &[Some((rank + below) as i32)]);
+        self.elements(&vector).map_or(shape.clone(), |s| Val::Tup(Basic::Int, s))
+    }
+
+    /// The array of shape `extents ++ shape(v)` filled with `v`.
+    fn replicate(&mut self, extents: &[Sc], v: &Val) -> Val {
+        match v {
+            Val::Wrapped(u, inner) => Val::Wrapped(*u, Box::new(self.replicate(extents, inner))),
+            Val::Struct(s, fields) => {
+                Val::Struct(*s, fields.iter().map(|f| self.replicate(extents, f)).collect())
+            }
+            Val::Bottom | Val::Handle(..) => v.clone(),
+            Val::Sc(..) | Val::Tup(..) | Val::Arr(..) => {
+                let cell = cell_kind(&self.em.visible_kind(v));
+                let mut default = Vec::new();
+                self.em.flatten(v, &cell, &mut default);
+                let mut leaves = Vec::new();
+                cell.leaves(&mut leaves);
+                let cells = self.cell_extents(&leaves);
+                let frame: Vec<Option<Affine>> =
+                    extents.iter().map(|e| Some(self.em.form(e))).collect();
+                let ops = vec![WithOp::Genarray {
+                    frame: WirFrame::Known(self.em.values(extents)),
+                    cell: cells.into_iter().next().flatten(),
+                    default: default.first().copied(),
+                }];
+                let with = With { parts: Vec::new(), ops, ordered: false };
+                let kind = array_kind(&cell, &ShapeKind::Known(frame));
+                let mut leaves = Vec::new();
+                kind.leaves(&mut leaves);
+                let mut values = self.em.inst_leaves(Op::With(with), &leaves).into_iter();
+                self.em.instantiate(&kind, &mut values)
+            }
+        }
     }
 
     /// Extents of each leaf of a cell as values, where all are known here.
