@@ -19,6 +19,8 @@ use crate::withloop::{Accumulate, Sink};
 const CHUNK_WORK: f64 = 20_000.0;
 /// A loop is cut into at most this many chunks.
 const MOST_CHUNKS: i64 = 128;
+/// A fold is cut into at most this many chunks, for each has partial results.
+const MOST_FOLD_CHUNKS: i64 = 32;
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
 
@@ -35,7 +37,7 @@ impl Lower<'_, '_> {
     }
 
     /// Number of outermost indices, and indices per chunk; nothing if the loop is too small for certain.
-    fn chunks(&mut self, part: &Part) -> Option<(Val, Val)> {
+    fn chunks(&mut self, part: &Part, most: i64) -> Option<(Val, Val)> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let work = self.work(part.body).max(1.0);
         let extents: Vec<Option<i64>> = lower
@@ -52,7 +54,7 @@ impl Lower<'_, '_> {
         if let (Some(known), Some(rows)) = (known, rows) {
             let per_row = work * known as f64 / rows.max(1) as f64;
             let by_work = (CHUNK_WORK / per_row).ceil() as i64;
-            let chunk = by_work.max((rows + MOST_CHUNKS - 1) / MOST_CHUNKS).max(1);
+            let chunk = by_work.max((rows + most - 1) / most).max(1);
             let chunk = if work < 100.0 { (chunk + least_known - 1) / least_known * least_known } else { chunk };
             if chunk >= rows {
                 return None;
@@ -78,7 +80,7 @@ impl Lower<'_, '_> {
         let row_budget = self.b.i64((CHUNK_WORK / work).ceil() as i64);
         let by_work = self.b.binary(NestBin::SDiv, row_budget, inner);
         let by_work = self.b.add(by_work, one);
-        let most = self.b.i64(MOST_CHUNKS);
+        let most = self.b.i64(most);
         let by_count = self.b.binary(NestBin::SDiv, rows, most);
         let by_count = self.b.add(by_count, one);
         let mut chunk = self.b.binary(NestBin::SMax, by_work, by_count);
@@ -108,7 +110,7 @@ impl Lower<'_, '_> {
         if !self.may_run_on_threads(with, part) || sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { .. })) {
             return Ok(false);
         }
-        let Some((n, chunk)) = self.chunks(part) else { return Ok(false) };
+        let Some((n, chunk)) = self.chunks(part, MOST_CHUNKS) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, "threads over axis 0");
         let (chunk, _) = self.begin_chunks(part, n, chunk)?;
         if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
@@ -137,7 +139,7 @@ impl Lower<'_, '_> {
             folds.push((binop, *neutral));
         }
         self.preload(part.body);
-        let Some((n, chunk)) = self.chunks(part) else { return Ok(false) };
+        let Some((n, chunk)) = self.chunks(part, MOST_FOLD_CHUNKS) else { return Ok(false) };
         self.cx.remark(func.insts[inst].span, "threads over axis 0, partial results combined in order");
         let neutrals: Vec<Val> = folds
             .iter()

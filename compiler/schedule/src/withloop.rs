@@ -135,8 +135,13 @@ impl Lower<'_, '_> {
                         Generator::Known { lower, .. } => lower.len(),
                         Generator::Dyn { .. } => 0,
                     });
-                    let object = if self.func.ty(*array).is_scalar() { self.boxed(*array) } else { self.take(*array) };
-                    let object = self.make_unique(object);
+                    let object = match self.copy_around(with, *array, span)? {
+                        Some(object) => object,
+                        None => {
+                            let object = if self.func.ty(*array).is_scalar() { self.boxed(*array) } else { self.take(*array) };
+                            self.make_unique(object)
+                        }
+                    };
                     match self.func.ty(*array).rank() {
                         Some(rank) if known && rank > 0 && axes.unwrap_or(0) <= rank => {
                             let extents: Vec<Ext> = self.extents(*array);
@@ -208,6 +213,70 @@ impl Lower<'_, '_> {
             }
         }
         Ok(Sink::Slice { elem, data, object, strides, cell: cell_count })
+    }
+
+    /// A new array for a modarray whose operand stays alive, with the operand's elements wherever the only partition does not
+    /// write; nothing if the operand could be updated in place or the partition is not a box.
+    fn copy_around(&mut self, with: &With, array: Value, span: Span) -> Result<Option<Val>> {
+        let [Part { generator: Generator::Known { lower, upper, step: None, .. }, .. }] = &with.parts[..] else { return Ok(None) };
+        let elem = self.elem(array);
+        if self.is_last_use(array) || elem == Elem::Handle || self.func.ty(array).rank().is_none_or(|r| r < lower.len() || r == 0) {
+            return Ok(None);
+        }
+        let extents = self.extents(array);
+        let cell = self.product(&extents[lower.len()..]);
+        let strides = self.strides_of(&extents[..lower.len()], cell);
+        let object = self.allocate(elem, &extents, span);
+        let old = self.val(array);
+        let (to, from) = (self.data_of(object), self.data_of(old));
+        let start = self.b.i64(0);
+        let cache = self.cache.clone();
+        self.copy_rest(elem, [to, from], start, lower, upper, &extents, &strides);
+        self.cache = cache;
+        Ok(Some(object))
+    }
+
+    /// Copies what lies outside of a box, from its first axis inwards. `start` is the offset of the sub-array, in elements.
+    #[expect(clippy::too_many_arguments, reason = "one sub-array and the box in it")]
+    fn copy_rest(
+        &mut self,
+        elem: Elem,
+        data: [Val; 2],
+        start: Val,
+        lower: &[Value],
+        upper: &[Value],
+        extents: &[Ext],
+        strides: &[Ext],
+    ) {
+        let (Some(&first), Some(&last)) = (lower.first(), upper.first()) else { return };
+        let (zero, one) = (self.b.i64(0), self.b.i64(1));
+        let extent = self.extent_val(extents[0]);
+        let low = self.wide(first);
+        // An empty box leaves everything.
+        let high = self.wide(last);
+        let high = self.b.binary(ravel_nest::ir::BinOp::SMax, low, high);
+        for (from, to) in [(zero, low), (high, extent)] {
+            let length = self.b.sub(to, from);
+            let some = self.b.icmp(IntCmp::Sgt, length, zero);
+            self.b.begin_if(some);
+            let stride = self.extent_val(strides[0]);
+            let skipped = self.b.mul(from, stride);
+            let first = self.b.add(start, skipped);
+            let bytes = self.times(first, elem.bytes() as i64);
+            let (to, from) = (self.b.ptr_add(data[0], bytes), self.b.ptr_add(data[1], bytes));
+            let count = self.b.mul(length, stride);
+            let bytes = self.times(count, elem.bytes() as i64);
+            self.helper("ravel_copy_bytes", &[to, from, bytes], None);
+            self.b.end_if(&[]);
+        }
+        if lower.len() > 1 {
+            let (i, _) = self.b.begin_for(low, high, one, &[]);
+            let stride = self.extent_val(strides[0]);
+            let skipped = self.b.mul(i, stride);
+            let inner = self.b.add(start, skipped);
+            self.copy_rest(elem, data, inner, &lower[1..], &upper[1..], &extents[1..], &strides[1..]);
+            self.b.end_for(&[]);
+        }
     }
 
     /// Copies an array to consecutive cells.

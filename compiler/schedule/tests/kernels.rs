@@ -361,3 +361,46 @@ func @f0 "main" () -> (f64, f64) {
 "#,
     );
 }
+
+#[test]
+fn stencils_keep_their_border() {
+    same(
+        r#"
+entry @f1
+func @f0 "relax" noinline (%a: f64[s0,s1,2], %lo: i32, %hi: i32) -> (f64[s0,s1,2], f64) {
+  %n: i32 = extent %a, 0
+  %m: i32 = extent %a, 1
+  %n1: i32 = sub %n, 1
+  %m1: i32 = sub %m, 1
+  %b: f64[s0,s1,2] = with {
+    part [1, 1] <= [%i, %j] < [%n1, %m1] {
+      %iu: i32 = sub %i, 1
+      %id: i32 = add %i, 1
+      %c: f64[2] = with {
+        part [0] <= [%k] < [2] {
+          %x: f64 = sel %a, [%iu, %j, %k]
+          %y: f64 = sel %a, [%id, %j, %k]
+          %s: f64 = add %x, %y
+          yield %s
+        }
+      } genarray [2] cell []
+      yield %c
+    }
+  } modarray %a
+  %e: f64[s0,s1,2] = with { part [%lo] <= [%i_2] < [%hi] { %x_2: f64[s1,2] = sel %b, [0] yield %x_2 } } modarray %b
+  %t: f64 = with { part [0, 0, 0] <= [%i_3, %j_2, %k_2] < [%n, %m, 2] { %x_3: f64 = sel %e, [%i_3, %j_2, %k_2] %f: f64 = convert %j_2 %y_2: f64 = mul %x_3, %f yield %y_2 } } fold add neutral 0.0
+  %u: f64 = with { part [0, 0, 0] <= [%i_4, %j_3, %k_3] < [%n, %m, 2] { %x_4: f64 = sel %b, [%i_4, %j_3, %k_3] %f_2: f64 = convert %i_4 %y_3: f64 = mul %x_4, %f_2 yield %y_3 } } fold add neutral 0.0
+  %r: f64 = add %t, %u
+  yield %b, %r
+}
+func @f1 "main" () -> (f64, f64, f64) {
+  %a: f64[5,6,2] = with { part [0, 0, 0] <= [%i, %j, %k] < [5, 6, 2] { %p: i32 = mul %i, %j %q: i32 = add %p, %k %x: f64 = convert %q %y: f64 = add %x, 1.0 yield %y } } genarray [5, 6, 2] cell []
+  %b: f64[5,6,2], %r: f64 = call @f0 (%a, 2, 4)
+  %c: f64[5,6,2], %s: f64 = call @f0 (%b, 3, 3)
+  %d: f64[1,1,2] = with { part [0, 0, 0] <= [%i_2, %j_2, %k_2] < [1, 1, 2] { yield 4.0 } } genarray [1, 1, 2] cell []
+  %f: f64[1,1,2], %t: f64 = call @f0 (%d, 0, 1)
+  yield %r, %s, %t
+}
+"#,
+    );
+}
