@@ -265,7 +265,18 @@ impl Session {
         let remarks = self.check(name, &chunks)?;
         self.accepted += 1;
         if let Some(new) = chunks.last_mut().filter(|_| name == INPUT) {
-            new.name = format!("<input {}>", self.accepted);
+            let taken = |name: &String| self.chunks.iter().any(|chunk| chunk.name == *name);
+            let subject = new
+                .keys()
+                .find_map(Key::name)
+                .unwrap_or("directives")
+                .to_string();
+            let numbered = (2..).map(|n| format!("<input {subject} {n}>"));
+            let first = std::iter::once(format!("<input {subject}>"));
+            new.name = first
+                .chain(numbered)
+                .find(|name| !taken(name))
+                .unwrap_or(subject);
         }
         self.chunks = chunks;
         let dropped = self.forget(&gone);

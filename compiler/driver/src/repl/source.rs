@@ -60,6 +60,14 @@ impl Key {
         }
     }
 
+    /// The name that is defined.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Key::Type(name) | Key::Object(name) | Key::Function { name, .. } => Some(name),
+            Key::Load | Key::Other => None,
+        }
+    }
+
     fn replaces(&self, older: &Key) -> bool {
         !matches!(self, Key::Load | Key::Other) && self == older
     }

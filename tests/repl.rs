@@ -1,0 +1,201 @@
+//! The prompt, driven through a pipe: transcripts in `repl/*.txt` and in the pages of `docs`, hostile input, and programs
+//! that read what follows.
+//!
+//! A transcript holds inputs behind `ravel> ` and `   ..> `, and between them what they write to either stream. A line that ends
+//! in `...` accepts any rest, one that is only `...` accepts any further lines.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository};
+
+const PROMPT: &str = "ravel> ";
+const CONTINUED: &str = "   ..> ";
+
+/// An input that shows where the output of the one before it ends.
+const MARK: &str = "\"end of the output\"";
+
+/// An input and the lines that it should write.
+#[derive(Default)]
+struct Exchange {
+    input: String,
+    expected: Vec<String>,
+}
+
+fn transcript(text: &str) -> Vec<Exchange> {
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    for line in text.lines() {
+        if let Some(input) = line.strip_prefix(PROMPT) {
+            exchanges.push(Exchange {
+                input: format!("{input}\n"),
+                expected: Vec::new(),
+            });
+        } else if let Some(last) = exchanges.last_mut() {
+            match line.strip_prefix(CONTINUED) {
+                Some(input) => last.input.push_str(&format!("{input}\n")),
+                None => last.expected.push(line.to_string()),
+            }
+        }
+    }
+    exchanges
+}
+
+fn repl(input: &str) -> Result<Finished, Failed> {
+    // One stream for both, so that reports stand where they were written.
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "exec \"$0\" repl 2>&1"])
+        .arg(ravel())
+        .current_dir(repository().join("tests/repl"));
+    finish(&mut command, input.as_bytes())
+}
+
+fn check_transcript(text: &str) -> Result<(), Failed> {
+    let exchanges = transcript(text);
+    let input: String = exchanges
+        .iter()
+        .map(|exchange| format!("{}{MARK}\n", exchange.input))
+        .collect();
+    let run = repl(&input)?;
+    if run.status != 0 {
+        return Err(run.describe().into());
+    }
+    let mark = format!("string: {MARK}\n");
+    let mut outputs = run.stdout.split(&mark);
+    for exchange in &exchanges {
+        let found: Vec<&str> = outputs.next().unwrap_or_default().lines().collect();
+        if !fits(&exchange.expected, &found) {
+            return Err(format!(
+                "{PROMPT}{}expected\n{}\n--- but got\n{}",
+                exchange.input,
+                exchange.expected.join("\n"),
+                found.join("\n")
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn fits(expected: &[String], found: &[&str]) -> bool {
+    // Reports end in an empty line, transcripts need not.
+    let trimmed = |n: usize, is_empty: &dyn Fn(usize) -> bool| {
+        (0..n).rev().find(|i| !is_empty(*i)).map_or(0, |i| i + 1)
+    };
+    let expected = &expected[..trimmed(expected.len(), &|i| expected[i].is_empty())];
+    let found = &found[..trimmed(found.len(), &|i| found[i].is_empty())];
+    let any_rest = expected.last().is_some_and(|line| line == "...");
+    let expected = &expected[..expected.len() - usize::from(any_rest)];
+    let line_fits = |(expected, found): (&String, &&str)| match expected.strip_suffix("...") {
+        Some(start) => found.starts_with(start),
+        None => expected == found,
+    };
+    (found.len() == expected.len() || any_rest && found.len() > expected.len())
+        && expected.iter().zip(found).all(line_fits)
+}
+
+/// The transcripts of a page: its blocks that start with a prompt.
+fn page_transcripts(page: &Path) -> String {
+    let text = fs::read_to_string(page).unwrap_or_default();
+    let blocks = text.split("\n```text\n").skip(1);
+    blocks
+        .filter_map(|block| block.split_once("```").map(|(block, _)| block))
+        .filter(|block| block.starts_with(PROMPT))
+        .collect()
+}
+
+/// Input that no person would type: it is refused, and the prompt goes on unless the input never ends.
+fn hostile(input: &[u8]) -> Result<(), Failed> {
+    let mut all = input.to_vec();
+    // Closes whatever may still be open.
+    all.extend_from_slice(b"\n*/\n)]}\n1 + 1\n");
+    let run = finish(Command::new(ravel()).arg("repl"), &all)?;
+    let answered = run.stdout.ends_with("int: 2\n") || run.stderr.contains("[E0190]");
+    if run.crashed() || run.status != 0 || !answered {
+        return Err(run.describe().into());
+    }
+    Ok(())
+}
+
+fn random_bytes(count: usize) -> Vec<u8> {
+    let mut state = 1u64;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}
+
+/// Programs read the lines that follow the input.
+fn programs_read_on() -> Result<(), Failed> {
+    let run = repl(
+        "int next() { int a; n, a = scanf(\"%d\"); return a; }\nnext() + next()\n20 22\nnext()\n7\n",
+    )?;
+    match run.stdout.as_str() {
+        "int: 42\nint: 7\n" => Ok(()),
+        _ => Err(run.describe().into()),
+    }
+}
+
+fn an_unfinished_input_is_reported_at_the_end() -> Result<(), Failed> {
+    let run = repl("1\n[1,\n2")?;
+    match run.status == 0 && run.stdout.starts_with("int: 1\n[E0190] ") {
+        true => Ok(()),
+        false => Err(run.describe().into()),
+    }
+}
+
+fn main() -> ExitCode {
+    let folder = repository().join("tests/repl");
+    let pages: Vec<PathBuf> = files_below(&repository().join("docs"), "md");
+    let mut trials: Vec<Trial> = files_below(&folder, "txt")
+        .into_iter()
+        .map(|file| {
+            let name = ravel_tests::test_name(&folder, &file);
+            Trial::test(format!("repl/{name}"), move || {
+                check_transcript(&fs::read_to_string(&file)?)
+            })
+        })
+        .collect();
+    for page in pages {
+        let text = page_transcripts(&page);
+        if !text.is_empty() {
+            let name = page
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            trials.push(Trial::test(format!("docs/{name}"), move || {
+                check_transcript(&text)
+            }));
+        }
+    }
+    let parentheses = "(".repeat(10_000);
+    let hostile_inputs = [
+        ("bytes", random_bytes(5_000)),
+        ("parentheses", parentheses.into_bytes()),
+        ("brackets", b"{[(".repeat(2_000)),
+        (
+            "directives",
+            b"#if 1\n#include \"nothing\"\n#endif\n#else\n".to_vec(),
+        ),
+        (
+            "closing-function",
+            b"1; }\nvoid x() {\n} int y() { return 1;\n".to_vec(),
+        ),
+    ];
+    for (name, input) in hostile_inputs {
+        trials.push(Trial::test(format!("hostile/{name}"), move || {
+            hostile(&input)
+        }));
+    }
+    trials.push(Trial::test("programs_read_on", programs_read_on));
+    trials.push(Trial::test(
+        "an_unfinished_input_is_reported_at_the_end",
+        an_unfinished_input_is_reported_at_the_end,
+    ));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
