@@ -7,9 +7,6 @@ use ravel_source::Span;
 use ravel_types::Basic;
 use ravel_wir::{Fault, Op, Value};
 
-/// Activations of one `inline` function inside each other before it is called instead.
-const MAX_INLINE_DEPTH: usize = 3;
-
 /// Activations of all functions inside each other before the recursion is given up as endless.
 const MAX_STACK: usize = 4000;
 
@@ -42,8 +39,9 @@ impl Spec<'_> {
                 results
             }
             FunBody::Sac { .. } => {
-                let active = self.stack.iter().filter(|s| s.fun == id).count();
-                if fun.inline && !fun.noinline && active < MAX_INLINE_DEPTH {
+                // A recursive call is never elaborated in place: two of them in one body would double the code at every level.
+                let active = self.stack.iter().any(|s| s.fun == id);
+                if fun.inline && !fun.noinline && !active {
                     self.elaborate(id, families, args, span)
                 } else {
                     self.call_instance(id, families, args, span)
