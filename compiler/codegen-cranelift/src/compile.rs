@@ -10,7 +10,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId as LinkerFuncId, Module as Linker, ModuleReloc};
 use ravel_nest::ir::{FuncId, Order};
 
-use crate::EmitError;
+use crate::{EmitError, linker_error};
 use crate::plan::{FUNCTIONS, Plan};
 use crate::translate::Translator;
 use crate::types::scalar_type;
@@ -84,7 +84,7 @@ pub(crate) fn define_functions(plan: &Plan<'_>, linker: &mut dyn Linker) -> Resu
     codes.sort_by_key(|(position, code)| code.as_ref().map_or((u32::MAX, *position), |code| (code.id, 0)));
     for (_, code) in codes {
         let code = code?;
-        linker.define_function_bytes(LinkerFuncId::from_u32(code.id), code.align, &code.bytes, &code.relocs)?;
+        linker.define_function_bytes(LinkerFuncId::from_u32(code.id), code.align, &code.bytes, &code.relocs).map_err(linker_error)?;
     }
     Ok(())
 }

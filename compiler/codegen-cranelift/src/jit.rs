@@ -5,16 +5,13 @@ use std::sync::Arc;
 
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::FuncId as LinkerFuncId;
-use ravel_nest::ir::{Module, Ty};
+use ravel_codegen::{Entry, SymbolLookup, find_symbol};
+use ravel_nest::ir::{Func, Module};
 
 use crate::compile::define_functions;
-use crate::host::{self, Entry};
 use crate::plan::Plan;
 use crate::target::{CodeModel, Target};
-use crate::{EmitError, check};
-
-/// Finds the address of a runtime function by its symbol.
-pub type SymbolLookup = dyn Fn(&str) -> Option<*const u8> + Send + Sync;
+use crate::{EmitError, check, linker_error};
 
 /// Address space kept together, so that code and data of all modules reach each other with 32-bit distances. Only what is
 /// used becomes memory.
@@ -73,14 +70,12 @@ impl Jit {
         }
         plan.define_data(&mut self.module, &mut self.globals)?;
         define_functions(&plan, &mut self.module)?;
-        self.module.finalize_definitions()?;
+        self.module.finalize_definitions().map_err(linker_error)?;
         for &(func, trampoline) in &plan.trampolines {
             let address = |id| self.module.get_finalized_function(LinkerFuncId::from_u32(id));
             let (trampoline, function) = (address(trampoline), address(plan.funcs[func]));
             let func = &module.funcs[func];
-            let n_params = func.param_types().count();
-            let is_program = n_params == 0 && func.results == [Ty::I32];
-            let entry = host::entry(trampoline, function, n_params, func.results.len(), is_program);
+            let entry = entry(trampoline, function, func);
             self.entries.insert(func.name.clone(), entry);
         }
         Ok(())
@@ -116,6 +111,8 @@ impl Jit {
     }
 }
 
-fn find_symbol(runtime: &SymbolLookup, name: &str) -> Option<*const u8> {
-    runtime(name).or_else(|| host::math_symbol(name)).or_else(|| host::process_symbol(name))
+#[expect(unsafe_code, reason = "compiled code is a raw address")]
+fn entry(trampoline: *const u8, function: *const u8, func: &Func) -> Entry {
+    // SAFETY: the caller passes finished code of `func` and the trampoline that `crate::compile` makes for it; a JIT module never frees its memory.
+    unsafe { Entry::new(trampoline, function, func) }
 }

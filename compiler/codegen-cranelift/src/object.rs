@@ -8,13 +8,14 @@ use cranelift_codegen::Context;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId as LinkerFuncId, Linkage, Module as Linker};
 use cranelift_object::{ObjectBuilder, ObjectModule};
-use ravel_nest::ir::{Func, Module, Ty};
+use ravel_codegen::is_program;
+use ravel_nest::ir::Module;
 use ravel_runtime::abi::symbols;
 
 use crate::compile::define_functions;
 use crate::plan::{FUNCTIONS, Plan};
 use crate::target::{CodeModel, Target};
-use crate::{EmitError, check};
+use crate::{EmitError, check, linker_error};
 
 /// Compiles a module to an object file. If `entry` names a function of type `() -> i32`, the object has a C `main(argc, argv)`
 /// that starts the runtime with it.
@@ -24,7 +25,7 @@ use crate::{EmitError, check};
 pub fn emit_object(module: &Module, entry: Option<&str>) -> Result<Vec<u8>, EmitError> {
     check(module)?;
     let target = Target::host(CodeModel::Object)?;
-    let builder = ObjectBuilder::new(target.keep.clone(), "ravel", cranelift_module::default_libcall_names())?;
+    let builder = ObjectBuilder::new(target.keep.clone(), "ravel", cranelift_module::default_libcall_names()).map_err(linker_error)?;
     let mut linker = ObjectModule::new(builder);
     let plan = Plan::new(module, &target, &mut linker, "ravel.")?;
     plan.define_data(&mut linker, &mut HashSet::new())?;
@@ -37,19 +38,15 @@ pub fn emit_object(module: &Module, entry: Option<&str>) -> Result<Vec<u8>, Emit
     linker.finish().emit().map_err(|error| EmitError::Linker(error.to_string()))
 }
 
-fn is_program(func: &Func) -> bool {
-    func.param_types().count() == 0 && func.results == [Ty::I32]
-}
-
 /// The C entry point.
 fn define_main(plan: &Plan<'_>, linker: &mut ObjectModule, entry: u32) -> Result<(), EmitError> {
     let mut sig = Signature::new(plan.call_conv);
     sig.params = vec![AbiParam::new(types::I32), AbiParam::new(types::I64)];
     sig.returns = vec![AbiParam::new(types::I32)];
-    let main = linker.declare_function("main", Linkage::Export, &sig)?;
+    let main = linker.declare_function("main", Linkage::Export, &sig).map_err(linker_error)?;
     let mut start_sig = sig.clone();
     start_sig.params.push(AbiParam::new(types::I64));
-    let start = linker.declare_function(symbols::MAIN_START, Linkage::Import, &start_sig)?;
+    let start = linker.declare_function(symbols::MAIN_START, Linkage::Import, &start_sig).map_err(linker_error)?;
 
     let mut context = Context::for_function(Function::with_name_signature(UserFuncName::user(FUNCTIONS, main.as_u32()), sig));
     let mut builder_context = FunctionBuilderContext::new();
@@ -71,6 +68,6 @@ fn define_main(plan: &Plan<'_>, linker: &mut ObjectModule, entry: u32) -> Result
     b.ins().return_(&[status]);
     b.seal_all_blocks();
     b.finalize(plan.target.keep.frontend_config());
-    linker.define_function_with_control_plane(main, &mut context, &mut ControlPlane::default())?;
+    linker.define_function_with_control_plane(main, &mut context, &mut ControlPlane::default()).map_err(linker_error)?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use ravel_nest::captures::captures;
 use ravel_nest::ir::{DataId, ExternId, Func, FuncId, GlobalId, MathOp, Module, Op, Prim, Region, Signature, Ty, Value, Visibility};
 use ravel_runtime::abi::symbols;
 
-use crate::EmitError;
+use crate::{EmitError, linker_error};
 use crate::target::Target;
 use crate::types::{piece_count, piece_type, scalar_type};
 
@@ -165,12 +165,12 @@ impl<'a> Plan<'a> {
             plan.externs.push(id);
         }
         for data in module.data.values() {
-            let id = linker.declare_anonymous_data(data.writable, false)?.as_u32();
+            let id = linker.declare_anonymous_data(data.writable, false).map_err(linker_error)?.as_u32();
             plan.data.push(id);
         }
         for global in module.globals.values() {
             let name = format!("ravel.global.{}", global.name);
-            let id = linker.declare_data(&name, Linkage::Local, true, false)?.as_u32();
+            let id = linker.declare_data(&name, Linkage::Local, true, false).map_err(linker_error)?.as_u32();
             plan.globals.push(id);
         }
         for func in module.funcs.values() {
@@ -207,7 +207,7 @@ impl<'a> Plan<'a> {
             // ctx, lo, hi, slot.
             let mut sig = ir::Signature::new(self.call_conv);
             sig.params = vec![AbiParam::new(types::I64); 4];
-            let body = linker.declare_anonymous_function(&sig)?.as_u32();
+            let body = linker.declare_anonymous_function(&sig).map_err(linker_error)?.as_u32();
             self.signatures.insert(body, sig);
             self.body_of.insert(region_key(region), self.bodies.len());
             self.bodies.push(Body { func: id, region, captured, remade, id: body });
@@ -218,7 +218,7 @@ impl<'a> Plan<'a> {
             }
             let mut sig = ir::Signature::new(self.call_conv);
             sig.params = vec![AbiParam::new(types::I64); 2];
-            let trampoline = linker.declare_anonymous_function(&sig)?.as_u32();
+            let trampoline = linker.declare_anonymous_function(&sig).map_err(linker_error)?.as_u32();
             self.signatures.insert(trampoline, sig);
             self.trampolines.push((id, trampoline));
         }
@@ -235,7 +235,7 @@ impl<'a> Plan<'a> {
     }
 
     fn local(&mut self, linker: &mut dyn Linker, name: &str, sig: ir::Signature) -> Result<u32, EmitError> {
-        let id = linker.declare_function(name, Linkage::Local, &sig)?.as_u32();
+        let id = linker.declare_function(name, Linkage::Local, &sig).map_err(linker_error)?.as_u32();
         self.signatures.insert(id, sig);
         Ok(id)
     }
@@ -243,7 +243,7 @@ impl<'a> Plan<'a> {
     fn import(&mut self, linker: &mut dyn Linker, name: &str, sig: ir::Signature) -> Result<u32, EmitError> {
         let id = match linker.get_name(name) {
             Some(FuncOrDataId::Func(id)) => id.as_u32(),
-            _ => linker.declare_function(name, Linkage::Import, &sig)?.as_u32(),
+            _ => linker.declare_function(name, Linkage::Import, &sig).map_err(linker_error)?.as_u32(),
         };
         self.signatures.insert(id, sig);
         self.imported.insert(id);
@@ -272,14 +272,14 @@ impl<'a> Plan<'a> {
                 let target = linker.declare_data_in_data(target, &mut description);
                 description.write_data_addr(reloc.at, target, reloc.addend);
             }
-            linker.define_data(cranelift_module::DataId::from_u32(self.data[id]), &description)?;
+            linker.define_data(cranelift_module::DataId::from_u32(self.data[id]), &description).map_err(linker_error)?;
         }
         for (id, global) in &self.module.globals {
             if defined.insert(global.name.clone()) {
                 let mut description = DataDescription::new();
                 description.set_align(16);
                 description.define_zeroinit(global.ty.bytes() as usize);
-                linker.define_data(cranelift_module::DataId::from_u32(self.globals[id]), &description)?;
+                linker.define_data(cranelift_module::DataId::from_u32(self.globals[id]), &description).map_err(linker_error)?;
             }
         }
         Ok(())

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
-use ravel_nest::ir::{Order, Prim};
+use ravel_codegen::Capabilities;
+use ravel_nest::ir::Order;
 
 use crate::EmitError;
 
@@ -68,24 +69,6 @@ impl Target {
 fn has_fma(isa: &dyn TargetIsa) -> bool {
     let optional_on_x64 = isa.isa_flags().into_iter().find(|flag| flag.name == "has_fma");
     optional_on_x64.is_none_or(|flag| flag.as_bool() == Some(true))
-}
-
-/// What the scheduler may count on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capabilities {
-    /// Is `fma` one instruction (otherwise write multiply and add)?
-    pub has_fma: bool,
-    /// Width of a vector register in bytes. Wider nest vectors work and take several registers.
-    pub vector_bytes: u32,
-    /// Number of vector registers.
-    pub vector_registers: u32,
-}
-
-impl Capabilities {
-    /// Lanes of `prim` in one vector register.
-    pub fn lanes(&self, prim: Prim) -> u8 {
-        (self.vector_bytes / prim.bytes()) as u8
-    }
 }
 
 /// What Cranelift does on this host.

@@ -1,11 +1,18 @@
-//! What backends share: how the runtime's functions look to machine code, and the check that a module calls them that way.
+//! What backends share: how the runtime's functions look to machine code and the check that a module calls them that way, how the host
+//! enters compiled code, what a backend can do and how it fails.
 //!
 //! Backends themselves only translate nest; addresses of runtime functions come from [`runtime_symbol`].
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod capabilities;
+mod error;
 mod externs;
+mod host;
 
+pub use capabilities::Capabilities;
+pub use error::EmitError;
 pub use externs::{Mismatch, check_externs, native_signature};
+pub use host::{Entry, SymbolLookup, Word, find_symbol, is_program};
 
 /// Address of a runtime function or native, for a JIT's symbol table.
 pub fn runtime_symbol(name: &str) -> Option<*const u8> {

@@ -1,10 +1,11 @@
-//! The only unsafe code of this crate: entering compiled code, and finding functions of the C library in this process.
+//! Entering compiled code, and finding functions of the C library in this process: unsafe, and the same for every backend.
 
 #![expect(unsafe_code, reason = "compiled code is entered through a raw address")]
 
 use std::ffi::CString;
 use std::ptr::NonNull;
 
+use ravel_nest::ir::{Func, Ty};
 use ravel_runtime::array::Array;
 
 /// A compiled function that the host may call, from any thread and as long as the process lives.
@@ -24,12 +25,6 @@ unsafe impl Send for Entry {}
 // SAFETY: as above.
 unsafe impl Sync for Entry {}
 
-/// Describes an entry. `trampoline` is one as [`crate::compile`] makes them for `function`, with `n_params` words in and `n_results` words
-/// out; both are finished by a JIT module whose memory is never freed. `is_program` says that the type is `() -> i32`.
-pub(crate) fn entry(trampoline: *const u8, function: *const u8, n_params: usize, n_results: usize, is_program: bool) -> Entry {
-    Entry { trampoline, function, n_params, n_results, is_program }
-}
-
 /// An argument or result together with what is owned through it.
 #[derive(Debug)]
 pub enum Word {
@@ -40,6 +35,17 @@ pub enum Word {
 }
 
 impl Entry {
+    /// Describes an entry function of nest.
+    ///
+    /// # Safety
+    /// `function` is the compiled `func` and `trampoline` a `extern "C" fn(*const u64, *mut u64)` that reads the arguments of it as words, calls it and
+    /// writes its results as words. Both stay in memory as long as the process lives.
+    pub unsafe fn new(trampoline: *const u8, function: *const u8, func: &Func) -> Entry {
+        let n_params = func.param_types().count();
+        let n_results = func.results.len();
+        Entry { trampoline, function, n_params, n_results, is_program: is_program(func) }
+    }
+
     /// Number of argument words.
     pub fn n_params(&self) -> usize {
         self.n_params
@@ -54,8 +60,7 @@ impl Entry {
     pub fn call(&self, args: &[u64]) -> Vec<u64> {
         assert_eq!(args.len(), self.n_params, "an entry is called with as many words as it has parameters");
         let mut results = vec![0u64; self.n_results];
-        // SAFETY: `entry` asks its only caller, the JIT, for the signature, the numbers of words and that the code lives; the slices
-        // have these lengths.
+        // SAFETY: `new` asks for the signature, the numbers of words and that the code lives; the slices have these lengths.
         let trampoline: extern "C" fn(*const u64, *mut u64) = unsafe { std::mem::transmute(self.trampoline) };
         trampoline(args.as_ptr(), results.as_mut_ptr());
         results
@@ -100,8 +105,21 @@ impl Entry {
     }
 }
 
+/// Is this the type of a program, `() -> i32`?
+pub fn is_program(func: &Func) -> bool {
+    func.param_types().count() == 0 && func.results == [Ty::I32]
+}
+
+/// Finds the address of a runtime function by its symbol.
+pub type SymbolLookup = dyn Fn(&str) -> Option<*const u8> + Send + Sync;
+
+/// The address of an import: from `runtime`, else the mathematical library, else anything in this process.
+pub fn find_symbol(runtime: &SymbolLookup, name: &str) -> Option<*const u8> {
+    runtime(name).or_else(|| math_symbol(name)).or_else(|| process_symbol(name))
+}
+
 /// The address of a symbol of this process or its C library.
-pub(crate) fn process_symbol(name: &str) -> Option<*const u8> {
+fn process_symbol(name: &str) -> Option<*const u8> {
     let name = CString::new(name).ok()?;
     // SAFETY: the name is a NUL-terminated string; RTLD_DEFAULT needs no handle.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
@@ -115,7 +133,7 @@ macro_rules! math_functions {
         }
 
         /// The address of a function of the C mathematical library. Naming the functions here links the library.
-        pub(crate) fn math_symbol(name: &str) -> Option<*const u8> {
+        fn math_symbol(name: &str) -> Option<*const u8> {
             match name {
                 $(stringify!($name) => Some($name as *const u8),)*
                 _ => None,
