@@ -139,7 +139,25 @@ impl Spec<'_> {
         } else {
             basic
         };
-        Some((result, self.em.bin(op, basic, a, b)))
+        let v = self.em.bin(op, basic, a, b);
+        self.remainder_bounds(op, basic, a, b, &v);
+        Some((result, v))
+    }
+
+    /// A remainder of a divisor that is not negative (and not zero, as was checked) lies below it.
+    fn remainder_bounds(&mut self, op: BinOp, basic: Basic, a: &Sc, b: &Sc, remainder: &Sc) {
+        let Sc::Val(v) = remainder else { return };
+        let non_negative = match op {
+            BinOp::AplMod => true,
+            BinOp::Mod => self.em.range(a).0 >= 0,
+            _ => false,
+        };
+        if basic == Basic::Int && non_negative && self.em.range(b).0 >= 0 {
+            let high = self.em.range(remainder).1.min(self.em.range(b).1 - 1);
+            self.em.set_range(*v, (0, high.max(0)));
+            let bound = self.em.form(b);
+            self.em.set_below(*v, bound);
+        }
     }
 
     fn prim_bin(&mut self, op: BinOp, ranks: Ranks, args: &[Val]) -> Val {
