@@ -1,9 +1,11 @@
 //! Choosing a schedule: estimated cycles per cell for every axis that lanes could run along, then the size of register blocks.
 
 use ravel_types::{BinOp, Elem, UnOp};
-use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+use ravel_wir::{Combine, Generator, Inst, InstData, Op, Part, Region, Value, With, WithOp};
+use std::collections::HashSet;
 
 use crate::grid::{Dep, Grid, has_vector_form, is_speculable};
+use crate::guards::Guard;
 use crate::lower::Lower;
 use crate::reduce::folds_along;
 use crate::scalars::prim_of;
@@ -40,6 +42,8 @@ pub(crate) struct KernelPlan {
     pub bytes: usize,
     pub jam: Option<usize>,
     pub j: usize,
+    /// What must hold before the kernel runs.
+    pub guards: Vec<Guard>,
 }
 
 impl KernelPlan {
@@ -52,6 +56,9 @@ impl KernelPlan {
         let mut text = format!("{} lanes along {place}, {u} vectors per step", self.lanes);
         if let Some(jam) = self.jam {
             text.push_str(&format!(", {} copies of axis {jam} jammed", self.j));
+        }
+        if !self.guards.is_empty() {
+            text.push_str(", checks made before");
         }
         text
     }
@@ -80,7 +87,8 @@ impl Lower<'_, '_> {
             return Err("the generator has steps".to_string());
         }
         self.set_ranges(with);
-        self.supported(part.body)?;
+        let mut guards = Vec::new();
+        self.supported(part.body, &mut guards)?;
         let bytes = self.kernel_width(part.body);
         let lanes = (self.cx.target.vector_bytes as usize / bytes).max(1) as u8;
         if lanes == 1 {
@@ -138,7 +146,9 @@ impl Lower<'_, '_> {
         let Some(vec) = best.1 else {
             return Err("no axis suits vector lanes".to_string());
         };
-        Ok(self.size_blocks(&mut g, part, params, &extents, vec, lanes))
+        let mut plan = self.size_blocks(&mut g, part, params, &extents, vec, lanes);
+        plan.guards = guards;
+        Ok(plan)
     }
 
     /// Plans a with-loop of scalar folds.
@@ -151,13 +161,14 @@ impl Lower<'_, '_> {
         if func.insts[inst].results.iter().any(|v| !func.ty(*v).is_scalar() || self.is_object(*v)) {
             return Err("the accumulator is an array".to_string());
         }
-        self.supported_fold(with)?;
+        let mut guards = Vec::new();
+        self.supported_fold(with, &mut guards)?;
         let bytes = with.parts.iter().map(|p| self.kernel_width(p.body)).max().unwrap_or(4);
         let lanes = (self.cx.target.vector_bytes as usize / bytes).max(1) as u8;
         if lanes == 1 {
             return Err("the target has no vectors".to_string());
         }
-        let (mut scalar, mut vector, mut steps) = (0.0, 0.0, 0);
+        let (mut scalar, mut vector, mut steps) = (0.0, 0.0, 0i64);
         let mut g = Grid::scalar(bytes);
         for part in &with.parts {
             let Some(&param) = func.regions[part.body].params.last() else {
@@ -169,12 +180,13 @@ impl Lower<'_, '_> {
             }
             let (outer, n) = self.trips(part);
             g.set_vec(None, 1, 1);
-            scalar += outer as f64 * n as f64 * (self.region_cost(&mut g, part.body) + 1.0);
+            let one = self.region_cost(&mut g, part.body) + 1.0;
+            scalar += outer as f64 * n as f64 * one;
             g.set_vec(Some(param), lanes, 1);
             let cost = self.region_cost(&mut g, part.body) + 1.0;
             let whole = n / i64::from(lanes);
-            vector += outer as f64 * (whole as f64 * cost + (n % i64::from(lanes)) as f64 * scalar / (outer * n).max(1) as f64);
-            steps += whole;
+            vector += outer as f64 * (whole as f64 * cost + (n % i64::from(lanes)) as f64 * one);
+            steps = steps.saturating_add(whole);
         }
         if scalar < LEAST_WORK || vector + 8.0 > scalar {
             return Err("there is too little work for vector lanes".to_string());
@@ -184,7 +196,7 @@ impl Lower<'_, '_> {
         while u > 2 && steps > 0 && steps < 32 && steps % u as i64 != 0 {
             u -= 1;
         }
-        Ok(KernelPlan { vec: VecChoice::Fold { u }, lanes, bytes, jam: None, j: 1 })
+        Ok(KernelPlan { vec: VecChoice::Fold { u }, lanes, bytes, jam: None, j: 1, guards })
     }
 
     /// Index ranges of all partitions in a with-loop and below it, which forms and checks rely on.
@@ -193,6 +205,7 @@ impl Lower<'_, '_> {
             if let Generator::Known { lower, upper, .. } = &part.generator {
                 for (k, &param) in self.func.regions[part.body].params.iter().enumerate() {
                     self.range[param] = Some(self.axis_range(with, lower[k], upper[k]));
+                    self.lower_of[param] = Some(lower[k]);
                     self.upper_of[param] = Some(upper[k]);
                     if self.is_successor(lower[k], upper[k]) {
                         self.alias[param] = Some(lower[k]);
@@ -229,7 +242,7 @@ impl Lower<'_, '_> {
 
     // What kernels can do.
 
-    fn supported(&self, region: Region) -> Result<(), Refusal> {
+    fn supported(&self, region: Region, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
         let func = self.func;
         for v in &func.regions[region].yields {
             if !func.ty(*v).is_scalar() || self.is_object(*v) {
@@ -261,9 +274,9 @@ impl Lower<'_, '_> {
                         }
                     }
                 }
-                Op::With(with) => self.supported_fold(with)?,
+                Op::With(with) => self.supported_fold(with, guards)?,
                 Op::Check { .. } if self.cx.options.unchecked && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
-                Op::Check { cond, .. } if self.proven(*cond, 8) => {}
+                Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
                 Op::Check { .. } => return Err("the body has checks that are not proven".to_string()),
                 _ => return Err("the body builds arrays or calls functions".to_string()),
             }
@@ -271,7 +284,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn supported_fold(&self, with: &With) -> Result<(), Refusal> {
+    fn supported_fold(&self, with: &With, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
         if with.ordered {
             return Err("the body has effects".to_string());
         }
@@ -293,7 +306,7 @@ impl Lower<'_, '_> {
             if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
                 return Err("a fold has steps".to_string());
             }
-            self.supported(part.body)?;
+            self.supported(part.body, guards)?;
         }
         Ok(())
     }
@@ -452,10 +465,11 @@ impl Lower<'_, '_> {
     fn region_cost(&self, g: &mut Grid, region: Region) -> f64 {
         let func = self.func;
         let lanes = f64::from(g.lanes);
+        let computed = self.computed(region);
         let mut total = 0.0;
         for &inst in &func.regions[region].insts {
             let data = &func.insts[inst];
-            let Some(&result) = data.results.first() else { continue };
+            let Some(&result) = data.results.iter().find(|v| computed.contains(v)) else { continue };
             let vector = g.lanes > 1 && self.dep(g, result).vec;
             let elem = self.elem(result);
             let widths = |packed: bool, cycles: f64| if vector && !packed { lanes * (cycles + 1.0) } else { cycles };
@@ -475,11 +489,8 @@ impl Lower<'_, '_> {
                 Op::Native { .. } => if vector { lanes * LIBRARY_CALL } else { LIBRARY_CALL },
                 Op::Bin(op, a, _) => {
                     let from = self.elem(*a);
-                    // Index arithmetic becomes part of addresses.
                     if from == Elem::I32 && !vector {
                         0.2
-                    } else if from == Elem::I32 && self.only_indexes(result) {
-                        0.0
                     } else {
                         let packed = g.packs(elem) && g.packs(from);
                         match op {
@@ -512,18 +523,28 @@ impl Lower<'_, '_> {
         total
     }
 
-    /// Is an index expression used for nothing but addresses (directly)?
-    fn only_indexes(&self, v: Value) -> bool {
-        self.func.insts.values().all(|data| match &data.op {
-            Op::Sel { .. } => true,
-            Op::Bin(BinOp::Add | BinOp::Sub | BinOp::Mul, a, _) if self.elem(*a) == Elem::I32 => true,
-            Op::Check { .. } => true,
-            op => {
-                let mut used = false;
-                op.for_each_operand(|w| used |= w == v);
-                !used
+    /// Values of a region that a kernel computes: not those that only checks or affine addresses use.
+    fn computed(&self, region: Region) -> HashSet<Value> {
+        let func = self.func;
+        let data = &func.regions[region];
+        let mut needed: HashSet<Value> = data.yields.iter().copied().collect();
+        for &inst in data.insts.iter().rev() {
+            let InstData { op, results, .. } = &func.insts[inst];
+            if !results.iter().any(|v| needed.contains(v)) {
+                continue;
             }
-        })
+            if let Op::Sel { index, .. } = op {
+                needed.extend(index.iter().flat_map(|i| self.form(*i).terms).map(|(v, _)| v));
+                continue;
+            }
+            op.for_each_operand(|v| {
+                needed.insert(v);
+            });
+            for nested in op.regions() {
+                needed.extend(self.live.free(nested));
+            }
+        }
+        needed
     }
 
     fn fold_cost(&self, g: &mut Grid, with: &With) -> f64 {
@@ -611,7 +632,7 @@ impl Lower<'_, '_> {
         vec: VecChoice,
         lanes: u8,
     ) -> KernelPlan {
-        let mut plan = KernelPlan { vec, lanes, bytes: g.bytes, jam: None, j: 1 };
+        let mut plan = KernelPlan { vec, lanes, bytes: g.bytes, jam: None, j: 1, guards: Vec::new() };
         let vec_axis = match vec {
             VecChoice::Axis { axis, .. } => {
                 g.set_vec(Some(params[axis]), lanes, 1);

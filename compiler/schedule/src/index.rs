@@ -42,7 +42,7 @@ impl Form {
     }
 
     /// `self + other * factor`.
-    fn plus(mut self, other: &Form, factor: i64) -> Option<Form> {
+    pub fn plus(mut self, other: &Form, factor: i64) -> Option<Form> {
         self.constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
         for &(v, c) in &other.terms {
             let c = c.checked_mul(factor)?;
@@ -164,6 +164,11 @@ impl Lower<'_, '_> {
             _ => return None,
         };
         (I32_MIN..=I32_MAX).contains(&value).then_some(value)
+    }
+
+    /// The integer that an index expression would be if nothing wrapped.
+    pub fn exact_form(&self, v: Value) -> Option<Form> {
+        self.raw_form(v, MAX_DEPTH)
     }
 
     fn raw_form(&self, v: Value, depth: usize) -> Option<Form> {

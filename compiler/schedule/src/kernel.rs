@@ -14,7 +14,9 @@ use crate::Result;
 use crate::cost::{KernelPlan, VecChoice};
 use crate::grid::Grid;
 use crate::lower::{Lower, Val};
-use crate::withloop::Sink;
+use crate::reduce::folds_along;
+use crate::scalars;
+use crate::withloop::{Accumulate, Sink};
 
 /// A stretch of a vector axis that is walked in equal steps.
 pub(crate) struct Stretch {
@@ -54,9 +56,20 @@ impl Lower<'_, '_> {
         if let VecChoice::Fold { u } = plan.vec {
             (g.fold_u, g.fold_lanes) = (u, plan.lanes);
         }
+        if !plan.guards.is_empty() {
+            let holds = self.guard_condition(&plan.guards);
+            self.b.begin_if(holds);
+        }
         self.open(part.body);
         self.kernel_axis(&mut g, &plan, with, part, sinks, 0, chunk)?;
         self.close();
+        if !plan.guards.is_empty() {
+            self.b.begin_else(&[]);
+            self.open(part.body);
+            self.axis(inst, with, part, sinks, 0, Vec::new(), chunk)?;
+            self.close();
+            self.b.end_if(&[]);
+        }
         Ok(true)
     }
 
@@ -82,9 +95,52 @@ impl Lower<'_, '_> {
         if let VecChoice::Fold { u } = plan.vec {
             (g.fold_u, g.fold_lanes) = (u, plan.lanes);
         }
-        self.fold_cells(&mut g, inst, chunk)?;
         let results = func.insts[inst].results.clone();
-        results.into_iter().map(|v| self.scalar_of(&mut g, v, 0, 0)).collect::<Result<Vec<Val>>>().map(Some)
+        if plan.guards.is_empty() {
+            self.fold_cells(&mut g, inst, chunk)?;
+            return results.into_iter().map(|v| self.scalar_of(&mut g, v, 0, 0)).collect::<Result<Vec<Val>>>().map(Some);
+        }
+        let holds = self.guard_condition(&plan.guards);
+        let cache = self.cache.clone();
+        self.b.begin_if(holds);
+        self.fold_cells(&mut g, inst, chunk)?;
+        let values = results.iter().map(|v| self.scalar_of(&mut g, *v, 0, 0)).collect::<Result<Vec<Val>>>()?;
+        self.cache = cache.clone();
+        self.b.begin_else(&values);
+        let starts = self.fold_starts(with, &results, chunk.is_some());
+        let values = self.scalar_folds(inst, with, starts, chunk)?;
+        self.cache = cache;
+        Ok(Some(self.b.end_if(&values)))
+    }
+
+    /// What scalar accumulators start from: the neutral elements, or the identities in a chunk of a parallel loop.
+    fn fold_starts(&mut self, with: &With, results: &[Value], chunked: bool) -> Vec<Val> {
+        let mut starts = Vec::new();
+        for (op, &result) in with.ops.iter().zip(results) {
+            let WithOp::Fold { neutral, .. } = op else { continue };
+            let identity = folds_along(op).and_then(|op| scalars::identity(op, self.elem(result)));
+            starts.push(match identity {
+                Some(identity) if chunked => scalars::constant(&mut self.b, identity, 1),
+                _ => self.val(*neutral),
+            });
+        }
+        starts
+    }
+
+    /// Scalar loops of a with-loop that has nothing but folds.
+    pub fn scalar_folds(&mut self, inst: Inst, with: &With, starts: Vec<Val>, chunk: Option<Chunk>) -> Result<Vec<Val>> {
+        let results = &self.func.insts[inst].results;
+        let mut sinks = Vec::new();
+        for (position, (op, result)) in with.ops.iter().zip(results).enumerate() {
+            if let WithOp::Fold { combine, .. } = op {
+                sinks.push(Sink::Carried { position, elem: self.elem(*result), combine: Accumulate::Fold(combine.clone()) });
+            }
+        }
+        let mut carried = starts;
+        for part in &with.parts {
+            carried = self.axis(inst, with, part, &sinks, 0, carried, chunk)?;
+        }
+        Ok(carried)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the state of one loop nest")]

@@ -23,6 +23,7 @@ mod dynamic;
 mod faults;
 mod fold;
 mod grid;
+mod guards;
 mod index;
 mod kernel;
 mod layout;

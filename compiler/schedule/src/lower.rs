@@ -58,6 +58,8 @@ pub(crate) struct Lower<'m, 'a> {
     level: SecondaryMap<Value, u32>,
     /// Proven bounds of index scalars, both inclusive.
     pub range: SecondaryMap<Value, Option<(i64, i64)>>,
+    /// The lower bound of an index scalar.
+    pub lower_of: SecondaryMap<Value, Option<Value>>,
     /// The upper bound that an index scalar stays below.
     pub upper_of: SecondaryMap<Value, Option<Value>>,
     /// The value that the only index of a range `v <= i < v + 1` has.
@@ -89,6 +91,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             wide: SecondaryMap::new(),
             level: SecondaryMap::new(),
             range: SecondaryMap::new(),
+            lower_of: SecondaryMap::new(),
             upper_of: SecondaryMap::new(),
             alias: SecondaryMap::new(),
             fixed: SecondaryMap::new(),

@@ -13,7 +13,7 @@ use crate::layout;
 use crate::lower::{Lower, Val};
 use crate::reduce::folds_along;
 use crate::scalars::{self, prim_of};
-use crate::withloop::{Accumulate, Sink};
+use crate::withloop::Sink;
 
 /// Estimated cycles that make waking other threads worth while, and least cycles per chunk.
 const CHUNK_WORK: f64 = 20_000.0;
@@ -160,19 +160,7 @@ impl Lower<'_, '_> {
         let starts: Vec<Val> = folds.iter().zip(&neutrals).map(|((op, v), neutral)| self.start_partial(*op, *v, *neutral)).collect();
         let last = match self.try_fold_kernel(inst, with, Some(bounds))? {
             Some(values) => values,
-            None => {
-                let sinks: Vec<Sink> = with
-                    .ops
-                    .iter()
-                    .zip(&results)
-                    .enumerate()
-                    .map(|(position, (op, result))| {
-                        let WithOp::Fold { combine, .. } = op else { unreachable!("all operators are folds, as checked above") };
-                        Sink::Carried { position, elem: self.elem(*result), combine: Accumulate::Fold(combine.clone()) }
-                    })
-                    .collect();
-                self.axis(inst, with, part, &sinks, 0, starts, Some(bounds))?
-            }
+            None => self.scalar_folds(inst, with, starts, Some(bounds))?,
         };
         let place = self.times(number, 8 * words);
         let place = self.b.ptr_add(partials, place);

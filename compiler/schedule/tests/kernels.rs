@@ -404,3 +404,47 @@ func @f1 "main" () -> (f64, f64, f64) {
 "#,
     );
 }
+
+#[test]
+fn unproven_checks_are_made_before_the_kernel() {
+    let run = same(
+        r#"
+entry @f1
+func @f0 "shift" noinline (%a: f64[s0], %d: i32, %n: i32) -> (f64[s1], f64) {
+  %e: i32 = extent %a, 0
+  %b: f64[s1] = with {
+    part [0] <= [%i] < [%n] {
+      %k: i32 = add %i, %d
+      %lo: bool = ge %k, 0
+      %hi: bool = lt %k, %e
+      %in: bool = and %lo, %hi
+      check %in, index %k, %e, 0
+      %x: f64 = sel %a, [%k]
+      %y: f64 = sqrt %x
+      yield %y
+    }
+  } genarray [%n] cell []
+  %s: f64 = with {
+    part [0] <= [%i_2] < [%n] {
+      %k_2: i32 = add %i_2, %d
+      %hi_2: bool = lt %k_2, %e
+      check %hi_2, index %k_2, %e, 0
+      %lo_2: bool = ge %k_2, 0
+      check %lo_2, index %k_2, %e, 0
+      %x_2: f64 = sel %a, [%k_2]
+      yield %x_2
+    }
+  } fold add neutral 0.0
+  yield %b, %s
+}
+func @f1 "main" () -> (f64, f64, f64) {
+  %a: f64[100] = with { part [0] <= [%i] < [100] { %x: f64 = convert %i yield %x } } genarray [100] cell []
+  %b: f64[90], %s: f64 = call @f0 (%a, 7, 90)
+  %x_2: f64 = sel %b, [89]
+  %c: f64[0], %t: f64 = call @f0 (%a, 2000000000, 0)
+  yield %s, %x_2, %t
+}
+"#,
+    );
+    assert!(run.remarks.iter().any(|r| r.text.contains("checks made before")), "{:?}", run.remarks);
+}
