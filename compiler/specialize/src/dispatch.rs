@@ -402,10 +402,10 @@ impl Spec<'_> {
     fn ambiguous(&mut self, name: &str, a: FunId, b: FunId) {
         let (a, b) = (self.fun(a), self.fun(b));
         let site = self.user_site();
-        let diagnostic = Diagnostic::warning("E0311", format!("the call of `{name}` is ambiguous"))
+        let diagnostic = Diagnostic::error("E0311", format!("the call of `{name}` is ambiguous"))
             .at(site, "two instances fit and neither is more specific")
             .with_note(format!(
-                "{} of {} is taken: the leftmost argument decides",
+                "{} of {} fits: the leftmost argument speaks for it",
                 self.show_head(a),
                 a.module
             ))
