@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Any index expression `h` will do: the producer's indices are replaced by it. With several partitions, ranges must tell in
-//! which one the index falls, or that it falls in none.
+//! which one the index falls, or that it falls in none; else the consumer is cut where they meet (`split_partitions`).
 //!
 //! Before: anything; checks inside producers forbid folding, so `prove-checks` comes first.
 //! After: no selection from a producer that is cheap enough, or whose elements are read about once.
@@ -18,9 +18,10 @@ use crate::edit::{Copier, Def, Defs, Renames, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame, total_trips};
 use crate::ranges::Ranges;
+use crate::split_partitions;
 use ravel_types::{BinOp, Scalar, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "fold-with-loops",
@@ -31,6 +32,9 @@ pub const PASS: Pass = Pass {
 /// How much arithmetic may be done again per element to save storing and loading it.
 const MAX_EXTRA_WORK: f64 = 6.0;
 
+/// Most cuts of consumers for one producer.
+const MAX_CUTS: usize = 32;
+
 /// Why a producer is left alone.
 #[derive(Debug, PartialEq)]
 enum Refusal {
@@ -38,7 +42,8 @@ enum Refusal {
     ArrayCells,
     DynamicFrame,
     PartialSelections,
-    UndecidedPartition,
+    /// These selections may fall in several partitions.
+    UndecidedPartition(Vec<Inst>),
     /// Reads per element, and the cost of one.
     TooCostly(f64, f64),
 }
@@ -50,7 +55,7 @@ impl Refusal {
             Refusal::ArrayCells => "its cells are arrays".to_string(),
             Refusal::PartialSelections => "whole cells are selected from it".to_string(),
             Refusal::DynamicFrame => "its index sets are not known by rank".to_string(),
-            Refusal::UndecidedPartition => "the index may fall in several partitions".to_string(),
+            Refusal::UndecidedPartition(_) => "the index may fall in several partitions".to_string(),
             Refusal::TooCostly(reads, cost) => {
                 format!("each element is read {reads:.1} times and costs {cost:.0} operations")
             }
@@ -78,7 +83,7 @@ pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
                 continue;
             }
             let span = func.insts[producer].span;
-            match check(func, &places, &defs, producer, k, cx) {
+            match check_and_split(func, &mut places, &mut defs, producer, k, cx) {
                 Ok(sites) => {
                     for site in sites {
                         apply(func, producer, k, site);
@@ -96,6 +101,64 @@ pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
     changed
 }
 
+/// [`check`], and cuts of the consumers where partitions of the producer meet in them.
+fn check_and_split(
+    func: &mut Func,
+    places: &mut Places,
+    defs: &mut Defs,
+    producer: Inst,
+    k: usize,
+    cx: &mut Context,
+) -> Result<Vec<Site>, Refusal> {
+    let mut cuts = 0;
+    // What was cut in vain is put together again.
+    let mut whole: Option<Func> = None;
+    loop {
+        let undecided = match check(func, places, defs, producer, k, cx) {
+            Err(Refusal::UndecidedPartition(sites)) if cuts <= MAX_CUTS => sites,
+            Err(refusal) => {
+                if let Some(whole) = whole {
+                    *func = whole;
+                    (*places, *defs) = (Places::new(func), Defs::new(func));
+                }
+                return Err(refusal);
+            }
+            Ok(sites) => {
+                if cuts > 0 {
+                    cx.applied(func.insts[producer].span, "its consumers are split where its partitions meet");
+                }
+                return Ok(sites);
+            }
+        };
+        let cut_of = |site: &Inst| {
+            let Op::Sel { index, .. } = &func.insts[*site].op else { return None };
+            let rank = frame_rank(with_of(func, producer), k)?;
+            split_partitions::find_cut(func, places, defs, producer, *site, &index[..rank])
+        };
+        // Only if there is a way for every one of them: a copy that helps nobody is waste.
+        let found: Option<Vec<_>> = undecided.iter().map(cut_of).collect();
+        let Some(cut) = found.and_then(|all| all.into_iter().next()) else {
+            cuts = MAX_CUTS + 1;
+            continue;
+        };
+        whole.get_or_insert_with(|| func.clone());
+        split_partitions::apply_cut(func, places, &cut);
+        split_partitions::drop_empty_parts(func, cut.consumer());
+        cuts += 1;
+        *places = Places::new(func);
+        *defs = Defs::new(func);
+    }
+}
+
+/// Length of the indices of an array that the with-loop makes.
+fn frame_rank(with: &With, k: usize) -> Option<usize> {
+    match (&with.ops[k], with.parts.first().map(|p| &p.generator)) {
+        (WithOp::Genarray { frame: Frame::Known(frame), .. }, _) => Some(frame.len()),
+        (WithOp::Modarray { .. }, Some(Generator::Known { lower, .. })) => Some(lower.len()),
+        _ => None,
+    }
+}
+
 fn is_selection(func: &Func, u: &Use, value: Value) -> bool {
     matches!(u, Use::Operand(inst) if matches!(&func.insts[*inst].op, Op::Sel { array, index } if *array == value && !index.contains(&value)))
 }
@@ -111,14 +174,7 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     let with = with_of(func, producer);
     let result = func.insts[producer].results[k];
     let home = places.region_of[producer].expand().ok_or(Refusal::Effects)?;
-    let frame_rank = match &with.ops[k] {
-        WithOp::Genarray { frame: Frame::Known(frame), .. } => frame.len(),
-        WithOp::Modarray { .. } => match with.parts.first().map(|p| &p.generator) {
-            Some(Generator::Known { lower, .. }) => lower.len(),
-            _ => return Err(Refusal::DynamicFrame),
-        },
-        _ => return Err(Refusal::DynamicFrame),
-    };
+    let frame_rank = frame_rank(with, k).ok_or(Refusal::DynamicFrame)?;
     let ranks_agree = |p: &Part| matches!(&p.generator, Generator::Known { lower, .. } if lower.len() == frame_rank);
     if !with.parts.iter().all(ranks_agree) {
         return Err(Refusal::DynamicFrame);
@@ -131,7 +187,8 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     if !with.parts.iter().all(|p| moves_only(cell_of(p))) {
         return Err(Refusal::ArrayCells);
     }
-    let mut sites = Vec::new();
+    let (mut sites, mut undecided) = (Vec::new(), Vec::new());
+    let mut by_consumer: BTreeMap<Inst, BTreeMap<Option<Region>, f64>> = BTreeMap::new();
     let mut reads = 0.0;
     let mut worst = Cost::default();
     let mut used = HashSet::new();
@@ -143,16 +200,27 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
         match &func.insts[*inst].op {
             Op::Sel { array, index } if *array == result && index.len() >= frame_rank => {
                 let region = places.region_of[*inst].expand().ok_or(Refusal::Effects)?;
-                let part = find_part(func, places, defs, with, k, *inst, &index[..frame_rank])?;
-                used.extend(part);
-                reads += reads_per_element(func, places, defs, producer, home, region, &index[..frame_rank]);
-                sites.push(Site { inst: *inst, region, part });
+                let part = find_part(func, places, defs, with, k, *inst, &index[..frame_rank]);
+                match part {
+                    Some(part) => used.extend(part),
+                    None => {
+                        undecided.push(*inst);
+                        used.extend(0..with.parts.len());
+                    }
+                }
+                let times = reads_per_element(func, places, defs, producer, home, region, &index[..frame_rank]);
+                // Partitions of one consumer share the elements out among them.
+                let outermost = places.path(region, home).and_then(|path| path.last().copied());
+                let consumer = outermost.and_then(|r| places.owner[r].expand()).unwrap_or(*inst);
+                *by_consumer.entry(consumer).or_default().entry(outermost).or_insert(0.0) += times;
+                sites.push(Site { inst: *inst, region, part: part.flatten() });
             }
             // Its shape is known without it.
             Op::Extent { .. } => {}
             _ => reads += 1.0,
         }
     }
+    reads += by_consumer.values().map(|parts| parts.values().copied().fold(0.0, f64::max)).sum::<f64>();
     if sites.is_empty() {
         return Err(Refusal::PartialSelections);
     }
@@ -167,10 +235,10 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     if !cheap {
         return Err(Refusal::TooCostly(reads, worst.arithmetic));
     }
-    Ok(sites)
+    if undecided.is_empty() { Ok(sites) } else { Err(Refusal::UndecidedPartition(undecided)) }
 }
 
-/// The partition that `index` falls in at `site`, or `None` inside for the default.
+/// The partition that `index` falls in at `site`, `None` inside for no partition; `None` if that is undecided.
 fn find_part(
     func: &Func,
     places: &Places,
@@ -179,22 +247,22 @@ fn find_part(
     k: usize,
     site: Inst,
     index: &[Value],
-) -> Result<Option<usize>, Refusal> {
+) -> Option<Option<usize>> {
     if let (WithOp::Genarray { frame: Frame::Known(frame), .. }, [part]) = (&with.ops[k], &with.parts[..]) {
         if covers_frame(func, defs, part, frame) {
-            return Ok(Some(0));
+            return Some(Some(0));
         }
     }
     let mut ranges = places.ranges_at(func, defs, site);
     let mut all_out = true;
     for (n, part) in with.parts.iter().enumerate() {
         match contains(func, defs, &mut ranges, part, index) {
-            Some(true) => return Ok(Some(n)),
+            Some(true) => return Some(Some(n)),
             Some(false) => {}
             None => all_out = false,
         }
     }
-    if all_out { Ok(None) } else { Err(Refusal::UndecidedPartition) }
+    all_out.then_some(None)
 }
 
 /// Whether an index certainly is, or certainly is not, of a generator.

@@ -115,10 +115,12 @@ impl Prover<'_> {
             }
             Op::Bin(op @ (BinOp::Min | BinOp::Max), a, b) if self.func.ty(a).elem == Elem::I32 => {
                 let (x, y) = (self.ranges.form(self.func, &self.defs, a), self.ranges.form(self.func, &self.defs, b));
-                let (smaller, larger) = match self.ranges.compare(BinOp::Le, &x, &y) {
-                    Some(true) => (a, b),
-                    Some(false) => (b, a),
-                    None => return true,
+                let (smaller, larger) = if self.ranges.compare(BinOp::Le, &x, &y) == Some(true) {
+                    (a, b)
+                } else if self.ranges.compare(BinOp::Le, &y, &x) == Some(true) {
+                    (b, a)
+                } else {
+                    return true;
                 };
                 let result = self.func.insts[inst].results[0];
                 self.renames.set(result, if op == BinOp::Min { smaller } else { larger });

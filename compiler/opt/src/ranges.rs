@@ -94,8 +94,11 @@ impl Ranges {
     fn bound(&mut self, atom: Atom, lower: Option<Lin>, upper: Option<Lin>) {
         let old = self.bounds.get(&atom).cloned();
         let mut new = old.clone().unwrap_or_default();
-        self.next_stamp += 1;
-        new.stamp = self.next_stamp;
+        // Constant bounds mention nothing, so the atom keeps its place in the order of elimination.
+        if lower.iter().chain(&upper).any(|l| l.as_const().is_none()) {
+            self.next_stamp += 1;
+            new.stamp = self.next_stamp;
+        }
         new.lower.extend(lower);
         new.upper.extend(upper);
         self.log.push(Undo::Bounds(atom, old));
@@ -103,9 +106,16 @@ impl Ranges {
     }
 
     fn fact(&mut self, lin: Option<Lin>) {
-        if let Some(lin) = lin.filter(|l| l.as_const().is_none()) {
-            self.log.push(Undo::Fact);
-            self.facts.push(lin);
+        let Some(lin) = lin.map(|l| self.normal(&l)) else { return };
+        match lin.terms[..] {
+            [] => {}
+            // k * atom + c <= 0
+            [(atom, k)] if k > 0 => self.bound(atom, None, Some(Lin::constant((-lin.c).div_euclid(k)))),
+            [(atom, k)] => self.bound(atom, Some(Lin::constant(-(-lin.c).div_euclid(-k))), None),
+            _ => {
+                self.log.push(Undo::Fact);
+                self.facts.push(lin);
+            }
         }
     }
 
@@ -387,14 +397,17 @@ impl Ranges {
         if a == b {
             return;
         }
-        // An atom with bounds of its own keeps its name, for the bounds would be lost with it.
-        let is_free = |s: &Self, atom: Atom| s.bounds.get(&atom).is_none_or(|x| x.upper.is_empty() && x.lower.iter().all(|l| l.as_const().is_some()));
+        // An atom with bounds that mention others keeps its name, for they would be lost with it.
+        let is_free = |s: &Self, atom: Atom| s.bounds.get(&atom).is_none_or(|x| x.lower.iter().chain(&x.upper).all(|l| l.as_const().is_some()));
         for (name, form) in [(&a, &b), (&b, &a)] {
             if let Some(atom) = name.as_atom() {
                 if is_free(self, atom) && !form.mentions(atom) && !self.equal.contains_key(&atom) {
-                    if self.lower(form) < self.lower(name) {
-                        let low = self.lower(name);
+                    let (low, high) = (self.lower(name), self.upper(name));
+                    if self.lower(form) < low {
                         self.fact(form.scale(-1).map(|l| l.plus(low)));
+                    }
+                    if self.upper(form) > high {
+                        self.fact(Some(form.plus(-high)));
                     }
                     self.log.push(Undo::Equal(atom));
                     self.equal.insert(atom, form.clone());

@@ -1,0 +1,158 @@
+//! Splitting consumers where a producer's partitions meet, so that each piece selects from one of them.
+//!
+//! ```text
+//!    b = genarray { [0 <= i < m] -> f(i), [m <= i < n] -> g(i) }
+//!    c = genarray { [0 <= j < n] -> h(b[j + 1]) }
+//! => c = genarray { [0 <= j < min(n, m - 1)] -> h(b[j + 1]), [max(0, m - 1) <= j < n] -> h(b[j + 1]) }
+//! ```
+//!
+//! A service of `fold_with_loops`, which asks for it when everything else speaks for folding.
+
+use crate::edit::{Copier, Def, Defs, size_of};
+use crate::linear::{Atom, Lin};
+use crate::places::Places;
+use crate::ranges::Ranges;
+use ravel_types::{BinOp, Elem, Scalar, Ty};
+use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Value, With, WithOp};
+
+/// Most partitions that one with-loop may get.
+const MAX_PARTS: usize = 16;
+/// Most instructions in all the bodies of a with-loop that is split.
+const MAX_CODE: usize = 400;
+
+/// Where a consumer is to be cut.
+pub struct Cut {
+    consumer: Inst,
+    part: usize,
+    axis: usize,
+    /// The cut is at `boundary - offset`.
+    boundary: Value,
+    offset: i64,
+}
+
+/// A cut that brings the selection `site` of `producer`, at `index`, nearer to a decision. None if there is no simple one.
+pub fn find_cut(func: &Func, places: &Places, defs: &Defs, producer: Inst, site: Inst, index: &[Value]) -> Option<Cut> {
+    let Op::With(with) = &func.insts[producer].op else { return None };
+    let mut ranges = places.ranges_at(func, defs, site);
+    for part in &with.parts {
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
+        // A partition that is out of reach along one axis does not need cuts along the others.
+        let mut cuts = Vec::new();
+        let mut is_out = false;
+        for (axis, i) in index.iter().enumerate() {
+            let i = ranges.form(func, defs, *i);
+            for (bound, op) in [(lower[axis], BinOp::Ge), (upper[axis], BinOp::Lt)] {
+                let edge = ranges.form(func, defs, bound);
+                match ranges.compare(op, &i, &edge) {
+                    Some(true) => {}
+                    Some(false) => is_out = true,
+                    None => cuts.push((i.clone(), bound)),
+                }
+            }
+        }
+        if is_out {
+            continue;
+        }
+        if let Some((form, boundary)) = cuts.first() {
+            return cut_for(func, places, defs, &mut ranges, producer, site, form, *boundary);
+        }
+    }
+    None
+}
+
+#[allow(clippy::too_many_arguments, reason = "one question about one place")]
+fn cut_for(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    ranges: &mut Ranges,
+    producer: Inst,
+    site: Inst,
+    form: &Lin,
+    boundary: Value,
+) -> Option<Cut> {
+    let [(Atom::Value(param), 1)] = form.terms[..] else { return None };
+    let Def::Param(body, axis) = defs.get(param) else { return None };
+    let consumer = places.owner[body].expand()?;
+    let home = places.region_of[producer].expand()?;
+    // The boundary must be visible before the consumer, and the selection inside it.
+    places.path(places.region_of[consumer].expand()?, home)?;
+    places.path(places.region_of[site].expand()?, body)?;
+    let Op::With(with) = &func.insts[consumer].op else { return None };
+    let part = with.parts.iter().position(|p| p.body == body)?;
+    let Generator::Known { lower, upper, step: None, .. } = &with.parts[part].generator else { return None };
+    let edge = ranges.form(func, defs, boundary).plus(-form.c);
+    // Where there is an index at all, the cut lies between the bounds: pieces in any order would multiply without end.
+    let (low, high) = (ranges.form(func, defs, lower[axis as usize]), ranges.form(func, defs, upper[axis as usize]));
+    if ranges.compare(BinOp::Le, &low, &edge) != Some(true) || ranges.compare(BinOp::Le, &edge, &high) != Some(true) {
+        return None;
+    }
+    let fits = ranges.compare(BinOp::Le, &edge, &Lin::constant(i64::from(i32::MAX))) == Some(true)
+        && ranges.compare(BinOp::Ge, &edge, &Lin::constant(i64::from(i32::MIN))) == Some(true);
+    let keeps_order = with.ops.iter().all(|op| match op {
+        WithOp::Fold { neutral, combine, .. } => {
+            let regroups = matches!(combine, Combine::Op(op) if op.regroups()) && !func.ty(*neutral).elem.is_float();
+            axis == 0 || regroups
+        }
+        _ => true,
+    });
+    let code: usize = with.parts.iter().map(|p| size_of(func, p.body)).sum::<usize>() + size_of(func, body);
+    let has_room = with.parts.len() < MAX_PARTS && code <= MAX_CODE;
+    (fits && keeps_order && has_room && !with.ordered).then_some(Cut { consumer, part, axis: axis as usize, boundary, offset: form.c })
+}
+
+/// Cuts a partition in two.
+pub fn apply_cut(func: &mut Func, places: &Places, cut: &Cut) {
+    let Op::With(With { mut parts, ops, ordered }) = func.insts[cut.consumer].op.clone() else { return };
+    let Some(region) = places.region_of[cut.consumer].expand() else { return };
+    let span = func.insts[cut.consumer].span;
+    let Generator::Known { lower, upper, .. } = parts[cut.part].generator.clone() else { return };
+    let mut before = Vec::new();
+    let mut emit = |func: &mut Func, op: Op| {
+        let inst = func.make_inst(op, vec![Ty::scalar(Elem::I32)], span);
+        before.push(inst);
+        func.insts[inst].results[0]
+    };
+    let mut middle = cut.boundary;
+    if cut.offset != 0 {
+        let offset = emit(func, Op::Const(Scalar::I32(-cut.offset as i32)));
+        middle = emit(func, Op::Bin(BinOp::Add, middle, offset));
+    }
+    let (mut low_upper, mut high_lower) = (upper.clone(), lower.clone());
+    low_upper[cut.axis] = emit(func, Op::Bin(BinOp::Min, upper[cut.axis], middle));
+    high_lower[cut.axis] = emit(func, Op::Bin(BinOp::Max, lower[cut.axis], middle));
+    let body = parts[cut.part].body;
+    let copy = Copier::within(func, body).region(func, body);
+    let known = |lower: Vec<Value>, upper: Vec<Value>| Generator::Known { lower, upper, step: None, width: None };
+    parts[cut.part].generator = known(lower, low_upper);
+    parts.insert(cut.part + 1, Part { generator: known(high_lower, upper), body: copy });
+    func.insts[cut.consumer].op = Op::With(With { parts, ops, ordered });
+    let insts = &mut func.regions[region].insts;
+    if let Some(at) = insts.iter().position(|i| *i == cut.consumer) {
+        insts.splice(at..at, before);
+    }
+}
+
+/// Removes the partitions of a with-loop that are certainly empty.
+pub fn drop_empty_parts(func: &mut Func, inst: Inst) {
+    let (places, defs) = (Places::new(func), Defs::new(func));
+    let Op::With(with) = &func.insts[inst].op else { return };
+    let mut ranges = places.ranges_at(func, &defs, inst);
+    let mut is_empty = |part: &Part| match &part.generator {
+        Generator::Known { lower, upper, .. } => lower.iter().zip(upper).any(|(l, u)| {
+            let (l, u) = (ranges.form(func, &defs, *l), ranges.form(func, &defs, *u));
+            ranges.compare(BinOp::Ge, &l, &u) == Some(true)
+        }),
+        Generator::Dyn { .. } => false,
+    };
+    let kept: Vec<Part> = with.parts.iter().filter(|p| !is_empty(p)).cloned().collect();
+    if let Op::With(with) = &mut func.insts[inst].op {
+        with.parts = kept;
+    }
+}
+
+impl Cut {
+    pub fn consumer(&self) -> Inst {
+        self.consumer
+    }
+}
