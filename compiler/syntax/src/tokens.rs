@@ -373,6 +373,22 @@ impl Tokens {
         self.list.is_empty()
     }
 
+    /// The last `;` outside of brackets that something follows.
+    pub fn last_separator(&self) -> Option<Span> {
+        let mut depth = 0;
+        let mut found = None;
+        let (_, all_but_last) = self.list.split_last()?;
+        for token in all_but_last {
+            match token.kind {
+                Kind::LParen | Kind::LBracket | Kind::LBrace => depth += 1,
+                Kind::RParen | Kind::RBracket | Kind::RBrace => depth -= 1,
+                Kind::Semi if depth == 0 => found = Some(token.span),
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// Spelling of the last token.
     pub fn last(&self) -> Option<&str> {
         self.list.last().map(|token| &**self.texts.get(token.text))

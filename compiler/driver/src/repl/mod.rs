@@ -147,6 +147,17 @@ impl Session {
     fn enter_named(&mut self, name: &str, text: &str, last: bool) -> Reply {
         let scanned = self.scan(name, text);
         let (input, reports) = self.parse(&scanned, text);
+        if matches!(input, ReplInput::Invalid | ReplInput::Incomplete)
+            && let Some((first, second, is_complete)) = self.halves(&scanned, name, text)
+        {
+            if !is_complete && !last {
+                return Reply::Incomplete;
+            }
+            return match self.enter_named(name, &first, true) {
+                Reply::Done { .. } => self.enter_named(name, &second, true),
+                failed => failed,
+            };
+        }
         if input == ReplInput::Incomplete && !last {
             return Reply::Incomplete;
         }
@@ -175,6 +186,35 @@ impl Session {
             }
         };
         reply(outcome)
+    }
+
+    /// Statements with an expression behind them, as two inputs in which everything stands at its place; and whether the
+    /// expression is complete.
+    fn halves(
+        &mut self,
+        scanned: &Scanned,
+        name: &str,
+        text: &str,
+    ) -> Option<(String, String, bool)> {
+        let at = scanned.tokens.last_separator()?;
+        if at.file != scanned.file {
+            return None;
+        }
+        let (first, second) = text.split_at_checked(at.end as usize)?;
+        let second = format!("{}{second}", source::blank(first));
+        let mut parsed = |text: &str| {
+            let scanned = self.scan(name, text);
+            self.parse(&scanned, text).0
+        };
+        if !matches!(parsed(first), ReplInput::Statements(_)) {
+            return None;
+        }
+        let is_complete = match parsed(&second) {
+            ReplInput::Expression(_) => true,
+            ReplInput::Incomplete => false,
+            _ => return None,
+        };
+        Some((first.to_string(), second, is_complete))
     }
 
     fn scan(&self, name: &str, text: &str) -> Scanned {

@@ -231,7 +231,7 @@ fn span_of(definition: &Definition) -> ravel_source::Span {
 }
 
 /// The text with everything but its line breaks replaced by blanks, one per byte.
-fn blank(text: &str) -> String {
+pub fn blank(text: &str) -> String {
     text.bytes()
         .map(|b| if b == b'\n' { '\n' } else { ' ' })
         .collect()
