@@ -11,9 +11,9 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::cost::{KernelPlan, VecChoice};
 use crate::grid::Grid;
 use crate::lower::{Lower, Val};
+use crate::plan::{KernelPlan, VecChoice};
 use crate::reduce::folds_along;
 use crate::scalars;
 use crate::withloop::{Accumulate, Sink};

@@ -17,8 +17,10 @@
 //! [`ravel_runtime` layouts]: layout
 #![forbid(unsafe_code)]
 
+mod access;
 mod arrays;
 mod cost;
+mod cover;
 mod dynamic;
 mod faults;
 mod fold;
@@ -26,6 +28,7 @@ mod grid;
 mod guards;
 mod index;
 mod kernel;
+mod late;
 mod layout;
 mod liveness;
 mod lower;
@@ -35,8 +38,10 @@ mod module;
 mod natives;
 mod outline;
 mod parallel;
+mod plan;
 mod reduce;
 mod scalars;
+mod support;
 mod withloop;
 
 use ravel_nest::ir as nest;

@@ -1,0 +1,148 @@
+//! What partitions leave uncovered: whether they leave anything, and how it is filled.
+
+use ravel_nest::ir::{BinOp as NestBin, IntCmp};
+use ravel_source::Span;
+use ravel_types::Elem;
+use ravel_wir::{Generator, Op, Part, Value, With};
+
+use crate::Result;
+use crate::index::Ext;
+use crate::lower::{Lower, Val};
+
+impl Lower<'_, '_> {
+    /// A new array for a modarray whose operand stays alive, with the operand's elements wherever the only partition does not
+    /// write; nothing if the operand could be updated in place or the partition is not a box.
+    pub fn copy_around(&mut self, with: &With, array: Value, span: Span) -> Result<Option<Val>> {
+        let [Part { generator: Generator::Known { lower, upper, step: None, .. }, .. }] = &with.parts[..] else { return Ok(None) };
+        let elem = self.elem(array);
+        if self.is_last_use(array) || elem == Elem::Handle || self.func.ty(array).rank().is_none_or(|r| r < lower.len() || r == 0) {
+            return Ok(None);
+        }
+        let extents = self.extents(array);
+        let cell = self.product(&extents[lower.len()..]);
+        let strides = self.strides_of(&extents[..lower.len()], cell);
+        let object = self.allocate(elem, &extents, span);
+        let old = self.val(array);
+        let (to, from) = (self.data_of(object), self.data_of(old));
+        let start = self.b.i64(0);
+        let cache = self.cache.clone();
+        self.copy_rest(elem, [to, from], start, lower, upper, &extents, &strides);
+        self.cache = cache;
+        Ok(Some(object))
+    }
+
+    /// Copies what lies outside of a box, from its first axis inwards. `start` is the offset of the sub-array, in elements.
+    #[expect(clippy::too_many_arguments, reason = "one sub-array and the box in it")]
+    pub fn copy_rest(
+        &mut self,
+        elem: Elem,
+        data: [Val; 2],
+        start: Val,
+        lower: &[Value],
+        upper: &[Value],
+        extents: &[Ext],
+        strides: &[Ext],
+    ) {
+        let (Some(&first), Some(&last)) = (lower.first(), upper.first()) else { return };
+        let (zero, one) = (self.b.i64(0), self.b.i64(1));
+        let extent = self.extent_val(extents[0]);
+        let low = self.wide(first);
+        // An empty box leaves everything.
+        let high = self.wide(last);
+        let high = self.b.binary(NestBin::SMax, low, high);
+        for (from, to) in [(zero, low), (high, extent)] {
+            let length = self.b.sub(to, from);
+            let some = self.b.icmp(IntCmp::Sgt, length, zero);
+            self.b.begin_if(some);
+            let stride = self.extent_val(strides[0]);
+            let skipped = self.b.mul(from, stride);
+            let first = self.b.add(start, skipped);
+            let bytes = self.times(first, elem.bytes() as i64);
+            let (to, from) = (self.b.ptr_add(data[0], bytes), self.b.ptr_add(data[1], bytes));
+            let count = self.b.mul(length, stride);
+            let bytes = self.times(count, elem.bytes() as i64);
+            self.helper("ravel_copy_bytes", &[to, from, bytes], None);
+            self.b.end_if(&[]);
+        }
+        if lower.len() > 1 {
+            let (i, _) = self.b.begin_for(low, high, one, &[]);
+            let stride = self.extent_val(strides[0]);
+            let skipped = self.b.mul(i, stride);
+            let inner = self.b.add(start, skipped);
+            self.copy_rest(elem, data, inner, &lower[1..], &upper[1..], &extents[1..], &strides[1..]);
+            self.b.end_for(&[]);
+        }
+    }
+
+    /// Copies an array to consecutive cells.
+    pub fn fill_cells(&mut self, elem: Elem, data: Val, cells: Ext, cell: Ext, default: Value) {
+        let object = self.val(default);
+        let from = self.data_of(object);
+        let bytes = self.extent_product(cell, Ext::Const(elem.bytes() as i64));
+        let (bytes, cells) = (self.extent_val(bytes), self.extent_val(cells));
+        let (zero, one) = (self.b.i64(0), self.b.i64(1));
+        let (i, _) = self.b.begin_for(zero, cells, one, &[]);
+        let skipped = self.b.mul(i, bytes);
+        let to = self.b.ptr_add(data, skipped);
+        let name = if elem == Elem::Handle { "ravel_copy_handles" } else { "ravel_copy_bytes" };
+        self.helper(name, &[to, from, bytes], None);
+        self.b.end_for(&[]);
+    }
+
+    /// Do the partitions reach every index of the frame, provably?
+    pub fn covers(&self, with: &With, frame: &[Value]) -> bool {
+        let zero = |v: &Value| self.const_i32(*v) == Some(0);
+        if let [Part { generator: Generator::Known { lower, upper, step, width }, .. }] = &with.parts[..] {
+            let dense = match (step, width) {
+                (None, _) => true,
+                (Some(step), Some(width)) => step.iter().zip(width).all(|(s, w)| self.same_scalar(*s, *w)),
+                (Some(step), None) => step.iter().all(|s| self.const_i32(*s) == Some(1)),
+            };
+            if dense
+                && lower.len() == frame.len()
+                && lower.iter().all(zero)
+                && upper.iter().zip(frame).all(|(u, f)| self.same_scalar(*u, *f))
+            {
+                return true;
+            }
+        }
+        // Disjoint partitions within the frame cover it when they have as many indices.
+        let total = frame.iter().try_fold(1i64, |n, v| n.checked_mul(self.const_i32(*v)?));
+        let parts = with.parts.iter().try_fold(0i64, |n, p| n.checked_add(self.const_count(p)?));
+        total.is_some() && total == parts
+    }
+
+    /// Number of indices of a partition with constant bounds.
+    pub fn const_count(&self, part: &Part) -> Option<i64> {
+        let Generator::Known { lower, upper, step, width } = &part.generator else { return None };
+        let mut count = 1i64;
+        for axis in 0..lower.len() {
+            let length = (self.const_i32(upper[axis])? - self.const_i32(lower[axis])?).max(0);
+            let step = step.as_ref().map_or(Some(1), |s| self.const_i32(s[axis]))?.max(1);
+            let width = width.as_ref().map_or(Some(1), |w| self.const_i32(w[axis]))?;
+            let along = length / step * width.min(step) + (length % step).min(width);
+            count = count.checked_mul(along)?;
+        }
+        Some(count)
+    }
+
+    /// Are two scalars certainly equal?
+    pub fn same_scalar(&self, a: Value, b: Value) -> bool {
+        if a == b {
+            return true;
+        }
+        match (self.const_i32(a), self.const_i32(b)) {
+            (Some(x), Some(y)) => return x == y,
+            (None, None) => {}
+            _ => return false,
+        }
+        match (self.live.def(a), self.live.def(b)) {
+            (Some(a), Some(b)) => match (&self.func.insts[a].op, &self.func.insts[b].op) {
+                (Op::Extent { array: x, axis: i }, Op::Extent { array: y, axis: j }) => x == y && i == j,
+                (Op::Bin(p, a, b), Op::Bin(q, c, d)) => p == q && self.same_scalar(*a, *c) && self.same_scalar(*b, *d),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
