@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use ravel_codegen_cranelift::{EmitError, Jit, emit_object};
+use crate::backend::{EmitError, Jit, emit_object};
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{Access, BinOp, Data, IntCmp, Module, ReduceOp, Reloc, Sharing, Signature, Ty, Value, Visibility};
 use ravel_nest::ir::{Op, Prim};

@@ -1,0 +1,8 @@
+//! What every backend must do, tested on this one.
+
+use ravel_codegen_cranelift as backend;
+
+#[path = "../../codegen/conformance/control.rs"]
+mod control;
+#[path = "../../codegen/conformance/operations.rs"]
+mod operations;

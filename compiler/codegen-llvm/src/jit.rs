@@ -1,0 +1,108 @@
+//! Compiles modules into this process and calls them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use inkwell::context::Context;
+use inkwell::targets::FileType;
+use ravel_codegen::{Entry, SymbolLookup, find_symbol};
+use ravel_nest::ir::{Func, Module, Visibility};
+
+use crate::linker::Linker;
+use crate::module::{Exports, import_names, translate, trampoline_symbol};
+use crate::target::Target;
+use crate::{EmitError, check};
+
+/// A session of compiled modules. Globals of the same name are shared between its modules.
+///
+/// Compiled code stays in memory until the process ends, since results may point into it.
+pub struct Jit {
+    linker: Linker,
+    lookup: Arc<SymbolLookup>,
+    globals: HashSet<String>,
+    entries: HashMap<String, Entry>,
+    n_modules: usize,
+}
+
+impl Jit {
+    /// A session for this machine that can call the runtime in this process.
+    ///
+    /// # Errors
+    /// The host is not supported.
+    pub fn with_runtime() -> Result<Jit, EmitError> {
+        Jit::new(ravel_runtime::symbols::lookup)
+    }
+
+    /// A session for this machine. `lookup` knows the runtime; the C library is found without it.
+    ///
+    /// # Errors
+    /// The host is not supported.
+    pub fn new(lookup: impl Fn(&str) -> Option<*const u8> + Send + Sync + 'static) -> Result<Jit, EmitError> {
+        // ORC needs a target to be registered.
+        Target::host()?;
+        let lookup: Arc<SymbolLookup> = Arc::new(lookup);
+        Ok(Jit { linker: Linker::new()?, lookup, globals: HashSet::new(), entries: HashMap::new(), n_modules: 0 })
+    }
+
+    /// Compiles a module. Its entry functions can then be called; a later module's entry replaces an earlier one of the same name.
+    ///
+    /// # Errors
+    /// The module is not well formed, names an unknown symbol, or LLVM refuses it.
+    pub fn add(&mut self, module: &Module) -> Result<(), EmitError> {
+        check(module)?;
+        let target = Target::host()?;
+        let prefix = format!("ravel.{}.", self.n_modules);
+        self.n_modules += 1;
+        let context = Context::create();
+        let defined_before = |name: &str| self.globals.contains(name);
+        let llvm = translate(module, &context, &target, &prefix, Exports::Session(&defined_before))?;
+        for name in import_names(&llvm) {
+            let address = find_symbol(&*self.lookup, &name).ok_or_else(|| EmitError::UnknownSymbol { name: name.clone() })?;
+            self.linker.define(&name, address)?;
+        }
+        self.linker.add(target.compile(&llvm, FileType::Object)?)?;
+        self.globals.extend(module.globals.values().map(|global| global.name.clone()));
+        for func in module.funcs.values().filter(|func| func.visibility == Visibility::Entry) {
+            let symbol = format!("{prefix}{}", func.name);
+            let trampoline = self.linker.lookup(&trampoline_symbol(&symbol))?;
+            let function = self.linker.lookup(&symbol)?;
+            self.entries.insert(func.name.clone(), entry(trampoline, function, func));
+        }
+        Ok(())
+    }
+
+    /// Calls an entry function. Each argument and result is one word: integers and floats in its low bits.
+    ///
+    /// # Errors
+    /// There is no such entry, or it takes another number of arguments.
+    pub fn call(&self, name: &str, args: &[u64]) -> Result<Vec<u64>, EmitError> {
+        let entry = self.entry(name)?;
+        if entry.n_params() != args.len() {
+            return Err(EmitError::ArgumentCount { func: name.to_string(), wanted: entry.n_params(), given: args.len() });
+        }
+        Ok(entry.call(args))
+    }
+
+    /// The entry `name`, for calls that outlive this borrow or happen on another thread.
+    ///
+    /// # Errors
+    /// There is no such entry.
+    pub fn entry(&self, name: &str) -> Result<Entry, EmitError> {
+        self.entries.get(name).copied().ok_or_else(|| EmitError::NoEntry { name: name.to_string() })
+    }
+
+    /// Runs the entry `name`, of type `() -> i32`, as the whole program; see [`Entry::run_program`].
+    ///
+    /// # Errors
+    /// There is no such entry, or it has another type.
+    pub fn run_program(&self, name: &str) -> Result<i32, EmitError> {
+        let no_entry = || EmitError::NoEntry { name: name.to_string() };
+        self.entry(name)?.run_program().ok_or_else(no_entry)
+    }
+}
+
+#[expect(unsafe_code, reason = "compiled code is a raw address")]
+fn entry(trampoline: *const u8, function: *const u8, func: &Func) -> Entry {
+    // SAFETY: the caller passes linked code of `func` and its trampoline; the linker never frees code.
+    unsafe { Entry::new(trampoline, function, func) }
+}
