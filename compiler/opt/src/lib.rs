@@ -28,5 +28,5 @@ mod stats;
 mod unroll_small;
 
 pub use pass::{Context, Outcome, Pass, Remark, Run};
-pub use pipeline::{Level, PASSES, PassError, optimize, run_passes};
+pub use pipeline::{Level, PASSES, PassError, optimize, optimize_watched, run_passes};
 pub use stats::{Stats, stats};

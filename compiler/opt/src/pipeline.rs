@@ -85,36 +85,43 @@ const MAX_ROUNDS: usize = 12;
 ///
 /// # Errors
 /// [`PassError::Broken`] in debug builds, if a pass (or the producer of the module) left ill-formed IR.
-pub fn optimize(mut module: Module, level: Level) -> Result<(Module, Vec<Remark>), PassError> {
+pub fn optimize(module: Module, level: Level) -> Result<(Module, Vec<Remark>), PassError> {
+    optimize_watched(module, level, &mut |_, _| true)
+}
+
+/// The same, showing the module after every pass that changed it; ends where `watch` says no.
+///
+/// # Errors
+/// As [`optimize`].
+pub fn optimize_watched(
+    mut module: Module,
+    level: Level,
+    watch: &mut dyn FnMut(&'static str, &Module) -> bool,
+) -> Result<(Module, Vec<Remark>), PassError> {
     let mut cx = Context::new(&module);
     check(&module, "the input")?;
-    match level {
-        Level::None => {}
-        Level::Quick => {
-            for pass in QUICK {
-                run(pass, &mut module, &mut cx)?;
-            }
-        }
-        Level::Full => {
-            for pass in FIRST {
-                run(pass, &mut module, &mut cx)?;
-            }
-            for _ in 0..MAX_ROUNDS {
-                let mut changed = false;
-                for pass in CYCLE {
-                    changed |= run(pass, &mut module, &mut cx)?;
-                }
-                module.funcs.values_mut().for_each(compact);
-                if !changed {
-                    break;
+    let (first, cycle, last) = match level {
+        Level::None => (&[][..], &[][..], &[][..]),
+        Level::Quick => (QUICK, &[][..], &[][..]),
+        Level::Full => (FIRST, CYCLE, LAST),
+    };
+    for (passes, most) in [(first, 1), (cycle, MAX_ROUNDS), (last, 1)] {
+        for _ in 0..most {
+            let mut changed = false;
+            for pass in passes {
+                if run(pass, &mut module, &mut cx)? {
+                    changed = true;
+                    if !watch(pass.name, &module) {
+                        return Ok((module, cx.remarks));
+                    }
                 }
             }
-            for pass in LAST {
-                run(pass, &mut module, &mut cx)?;
+            module.funcs.values_mut().for_each(compact);
+            if !changed {
+                break;
             }
         }
     }
-    module.funcs.values_mut().for_each(compact);
     Ok((module, cx.remarks))
 }
 
