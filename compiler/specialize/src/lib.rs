@@ -22,6 +22,7 @@ mod fold;
 mod generator;
 mod instance;
 mod literal;
+mod live;
 mod prim;
 mod report;
 mod spec;

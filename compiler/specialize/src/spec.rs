@@ -44,6 +44,7 @@ pub struct Spec<'p> {
     pub conditional: u32,
     /// Branches of run-time dispatch entered: not even a type error is certain there.
     pub speculative: u32,
+    pub liveness: crate::live::Liveness,
     /// Kinds of the further results of a call with variadic results, from the declarations of the targets.
     pub variadic: Vec<Kind>,
     pub diagnostics: Vec<Diagnostic>,
@@ -64,6 +65,7 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
         globals: Vec::new(),
         conditional: 0,
         speculative: 0,
+        liveness: crate::live::Liveness::default(),
         variadic: Vec::new(),
         diagnostics: Vec::new(),
         reported: HashSet::new(),

@@ -1,5 +1,6 @@
 //! Statements: assignment, conditionals, and loops as fixed points over abstract values.
 
+use crate::live::Around;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use crate::walk;
@@ -10,6 +11,16 @@ use std::collections::BTreeSet;
 
 /// Rounds of a loop's fixed point before every loop variable loses all knowledge but its element type.
 const MAX_ROUNDS: usize = 12;
+
+/// A loop and what is known of its variables.
+struct LoopParts<'a> {
+    cond: &'a Expr,
+    body: &'a Block,
+    live: Around,
+    /// Slots that the body or the condition assigns.
+    assigned: BTreeSet<LocalId>,
+    span: Span,
+}
 
 /// What one branch of a merge leaves behind: the slots it has no value for, and its extra values.
 type Branch<'a, 'p> = Box<dyn FnOnce(&mut Spec<'p>, &mut Frame) -> Vec<Val> + 'a>;
@@ -43,6 +54,9 @@ impl<'p> Spec<'p> {
                 let mut slots = BTreeSet::new();
                 walk::assigned(then, &mut slots);
                 walk::assigned(els, &mut slots);
+                if let Some(live) = self.live_around(frame, stmt) {
+                    slots.retain(|s| live.after.contains(s));
+                }
                 self.merge(
                     frame,
                     &c,
@@ -62,8 +76,38 @@ impl<'p> Spec<'p> {
                 body,
                 do_first,
                 span,
-            } => self.while_loop(frame, cond, body, *do_first, *span),
+            } => {
+                let mut assigned = BTreeSet::new();
+                walk::assigned(body, &mut assigned);
+                walk::assigned_in_expr(cond, &mut assigned);
+                let live = self.live_around(frame, stmt);
+                let live = live.unwrap_or_else(|| Around {
+                    after: assigned.clone(),
+                    top: assigned.clone(),
+                });
+                let parts = LoopParts {
+                    cond,
+                    body,
+                    live,
+                    assigned,
+                    span: *span,
+                };
+                if *do_first {
+                    self.do_loop(frame, &parts);
+                } else {
+                    self.while_loop(frame, &parts);
+                }
+            }
         }
+    }
+
+    /// What is live around a conditional or a loop of the function being elaborated.
+    fn live_around(&mut self, frame: &Frame, stmt: &Stmt) -> Option<Around> {
+        if self.liveness.around(stmt).is_none() {
+            let fun = self.fun(frame.fun);
+            self.liveness.analyse(fun);
+        }
+        self.liveness.around(stmt).cloned()
     }
 
     /// After an error in a condition: what its branches assign is unknown, silently.
@@ -185,32 +229,21 @@ impl<'p> Spec<'p> {
         merged.collect()
     }
 
-    fn while_loop(
-        &mut self,
-        frame: &mut Frame,
-        cond: &Expr,
-        body: &Block,
-        do_first: bool,
-        span: Span,
-    ) {
-        if do_first {
-            return self.do_loop(frame, cond, body, true, span);
-        }
-        let c = self.expr(frame, cond);
-        self.at(cond.span);
+    /// `while (cond) body` as `if (cond) { do body while (cond) }`.
+    fn while_loop(&mut self, frame: &mut Frame, parts: &LoopParts<'_>) {
+        let c = self.expr(frame, parts.cond);
+        self.at(parts.cond.span);
         let Some(c) = self.truth(&c, "the condition of a loop") else {
-            return self.lose(frame, &[body]);
+            return self.lose(frame, &[parts.body]);
         };
-        self.at(span);
-        let mut slots = BTreeSet::new();
-        walk::assigned(body, &mut slots);
-        walk::assigned_in_expr(cond, &mut slots);
+        self.at(parts.span);
+        let slots = parts.assigned.intersection(&parts.live.after).copied().collect();
         self.merge(
             frame,
             &c,
             slots,
             Box::new(|spec, frame| {
-                spec.do_loop(frame, cond, body, false, span);
+                spec.do_loop(frame, parts);
                 Vec::new()
             }),
             Box::new(|_, _| Vec::new()),
@@ -218,31 +251,17 @@ impl<'p> Spec<'p> {
     }
 
     /// `do body while (cond)`.
-    fn do_loop(
-        &mut self,
-        frame: &mut Frame,
-        cond: &Expr,
-        body: &Block,
-        keeps_new: bool,
-        span: Span,
-    ) {
-        let mut slots = BTreeSet::new();
-        walk::assigned(body, &mut slots);
-        walk::assigned_in_expr(cond, &mut slots);
-        let carried: Vec<LocalId> = slots
+    fn do_loop(&mut self, frame: &mut Frame, parts: &LoopParts<'_>) {
+        let (cond, body, span) = (parts.cond, parts.body, parts.span);
+        let has_value = |s: &LocalId| frame.env[s.index()].is_some();
+        let (carried, rest): (Vec<LocalId>, Vec<LocalId>) = parts
+            .assigned
             .iter()
-            .copied()
-            .filter(|s| frame.env[s.index()].is_some())
-            .collect();
-        // Names first assigned in the body and used after the loop.
-        let fresh: Vec<LocalId> = slots
-            .iter()
-            .copied()
-            .filter(|s| keeps_new && frame.env[s.index()].is_none())
-            .filter(|s| {
-                let inside = walk::reads(body, *s) + walk::reads_of(cond, *s);
-                walk::reads_in_body(&self.fun(frame.fun).body, *s) > inside
-            })
+            .partition(|s| parts.live.top.contains(s) && has_value(s));
+        // Every iteration assigns these before it reads them; the last one's values are used after the loop.
+        let fresh: Vec<LocalId> = rest
+            .into_iter()
+            .filter(|s| parts.live.after.contains(s))
             .collect();
         let mut init: Vec<Val> = carried
             .iter()
@@ -282,14 +301,14 @@ impl<'p> Spec<'p> {
                 let again = self
                     .truth(&c, "the condition of a loop")
                     .unwrap_or(Sc::bool(false));
-                let outs: Vec<Val> = all
+                let mut outs: Vec<Val> = all
                     .iter()
                     .map(|s| inner.env[s.index()].clone().unwrap_or(Val::Bottom))
                     .collect();
                 let region = self.em.close(opened);
                 let mut stable = true;
                 let mut next = Vec::with_capacity(kinds.len());
-                for ((kind, out), slot) in kinds.iter().zip(&outs).zip(&all) {
+                for ((kind, out), slot) in kinds.iter().zip(&mut outs).zip(&all) {
                     let found = self.em.visible_kind(out);
                     let joined = match kind.join(&found) {
                         Some(joined) => joined,
@@ -305,6 +324,7 @@ impl<'p> Spec<'p> {
                                 format!("`{name}` changes its element type in the loop: {a} before, {b} after one iteration"),
                                 "loop variables keep one element type",
                             );
+                            *out = Val::Bottom;
                             kind.clone()
                         }
                     };
@@ -339,9 +359,12 @@ impl<'p> Spec<'p> {
         }
         self.em.set_yields(region, yields);
         self.em.close(opened);
-        for kind in &kinds[carried.len()..] {
-            let zero = self.zero_of_kind(kind);
-            init.push(zero);
+        for (slot, kind) in fresh.iter().zip(&kinds[carried.len()..]) {
+            // Any value will do; the one from before the loop costs nothing.
+            let before = frame.env[slot.index()].clone();
+            let before = before.filter(|v| kind.join(&self.em.visible_kind(v)).as_ref() == Some(kind));
+            let v = before.unwrap_or_else(|| self.zero_of_kind(kind));
+            init.push(v);
         }
         let mut start = Vec::new();
         for (v, kind) in init.iter().zip(&kinds) {
@@ -359,7 +382,7 @@ impl<'p> Spec<'p> {
                 &leaves,
             )
             .into_iter();
-        for slot in &slots {
+        for slot in &parts.assigned {
             frame.env[slot.index()] = None;
         }
         for (slot, kind) in all.iter().zip(&kinds) {

@@ -1,6 +1,6 @@
-//! Which slots a piece of core assigns, and how often it reads one.
+//! Which slots a piece of core assigns, and the expressions below an expression.
 
-use ravel_core::ir::{Block, Bound, Expr, ExprKind, FunBody, LocalId, Stmt, Target, WithOp};
+use ravel_core::ir::{Block, Bound, Expr, ExprKind, LocalId, Stmt, Target, With, WithOp};
 use std::collections::BTreeSet;
 
 /// Slots assigned by a block in the scope of the function. What a with-loop part assigns is local to it.
@@ -40,7 +40,7 @@ pub fn assigned_in_expr(e: &Expr, out: &mut BTreeSet<LocalId>) {
 }
 
 /// Calls `f` on the direct subexpressions, not on statements of blocks and with-loops.
-fn children(e: &Expr, f: &mut dyn FnMut(&Expr)) {
+pub fn children(e: &Expr, f: &mut dyn FnMut(&Expr)) {
     match &e.kind {
         ExprKind::Const { .. }
         | ExprKind::Str(_)
@@ -68,85 +68,34 @@ fn children(e: &Expr, f: &mut dyn FnMut(&Expr)) {
         }
         ExprKind::StructLit { fields, .. } => fields.iter().flatten().for_each(f),
         ExprKind::With(with) => {
-            for part in &with.parts {
-                for bound in [&part.lower, &part.upper] {
-                    if let Bound::Expr(e) = bound {
-                        f(e);
-                    }
-                }
-                part.step
-                    .iter()
-                    .chain(&part.width)
-                    .chain(&part.values)
-                    .for_each(&mut *f);
-            }
-            for op in &with.ops {
-                match op {
-                    WithOp::Genarray { shape, default } => {
-                        f(shape);
-                        default.iter().for_each(&mut *f);
-                    }
-                    WithOp::Modarray { array } => f(array),
-                    WithOp::Fold { fun, neutral, stop } => {
-                        fun.args.iter().for_each(&mut *f);
-                        f(neutral);
-                        stop.iter().for_each(&mut *f);
-                    }
-                }
-            }
+            with.parts.iter().flat_map(|p| &p.values).for_each(&mut *f);
+            with_operands(with, f);
         }
     }
 }
 
-fn reads_in_expr(e: &Expr, slot: LocalId, count: &mut usize) {
-    match &e.kind {
-        ExprKind::Local(l) if *l == slot => *count += 1,
-        ExprKind::Block { block, .. } => *count += reads(block, slot),
-        ExprKind::With(with) => with
-            .parts
-            .iter()
-            .for_each(|p| *count += reads(&p.body, slot)),
-        _ => {}
-    }
-    children(e, &mut |child| reads_in_expr(child, slot, count));
-}
-
-/// Number of reads of a slot in a block.
-pub fn reads(block: &Block, slot: LocalId) -> usize {
-    let mut count = 0;
-    for stmt in block {
-        match stmt {
-            Stmt::Assign { value, .. } => reads_in_expr(value, slot, &mut count),
-            Stmt::If {
-                cond, then, els, ..
-            } => {
-                reads_in_expr(cond, slot, &mut count);
-                count += reads(then, slot) + reads(els, slot);
+/// Calls `f` on the bounds and operands of a with-loop, which are evaluated before its parts.
+pub fn with_operands(with: &With, f: &mut dyn FnMut(&Expr)) {
+    for part in &with.parts {
+        for bound in [&part.lower, &part.upper] {
+            if let Bound::Expr(e) = bound {
+                f(e);
             }
-            Stmt::While { cond, body, .. } => {
-                reads_in_expr(cond, slot, &mut count);
-                count += reads(body, slot);
+        }
+        part.step.iter().chain(&part.width).for_each(&mut *f);
+    }
+    for op in &with.ops {
+        match op {
+            WithOp::Genarray { shape, default } => {
+                f(shape);
+                default.iter().for_each(&mut *f);
+            }
+            WithOp::Modarray { array } => f(array),
+            WithOp::Fold { fun, neutral, stop } => {
+                fun.args.iter().for_each(&mut *f);
+                f(neutral);
+                stop.iter().for_each(&mut *f);
             }
         }
     }
-    count
-}
-
-/// Number of reads of a slot in a whole function body and in one expression list.
-pub fn reads_in_body(body: &FunBody, slot: LocalId) -> usize {
-    let FunBody::Sac { block, returns } = body else {
-        return 0;
-    };
-    let mut count = reads(block, slot);
-    returns
-        .iter()
-        .for_each(|e| reads_in_expr(e, slot, &mut count));
-    count
-}
-
-/// Number of reads of a slot in an expression.
-pub fn reads_of(e: &Expr, slot: LocalId) -> usize {
-    let mut count = 0;
-    reads_in_expr(e, slot, &mut count);
-    count
 }

@@ -1,0 +1,144 @@
+//! Liveness of slots: what a conditional or a loop has to hand on to the code behind it.
+//!
+//! A variable that is only a temporary inside of a loop may change its type from one use to the next; it is no loop variable.
+
+use crate::walk;
+use ravel_core::ir::{Block, Expr, ExprKind, Fun, FunBody, LocalId, Part, RankPat, Stmt, Target, TypePat};
+use std::collections::{BTreeSet, HashMap};
+
+pub type Slots = BTreeSet<LocalId>;
+
+/// Live slots around one `if` or loop.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// Read by what follows.
+    pub after: Slots,
+    /// Read by the next iteration or its condition before it assigns them; empty for an `if`.
+    pub top: Slots,
+}
+
+/// The result for every conditional and loop of the functions seen so far, found by their address in the program.
+#[derive(Default)]
+pub struct Liveness {
+    around: HashMap<usize, Around>,
+    current: Slots,
+}
+
+fn key(stmt: &Stmt) -> usize {
+    std::ptr::from_ref(stmt).addr()
+}
+
+impl Liveness {
+    /// The live slots around a statement, if its function was analysed.
+    pub fn around(&self, stmt: &Stmt) -> Option<&Around> {
+        self.around.get(&key(stmt))
+    }
+
+    pub fn analyse(&mut self, fun: &Fun) {
+        let FunBody::Sac { block, returns } = &fun.body else {
+            return;
+        };
+        self.current = fun.params.iter().filter(|p| p.by_ref).map(|p| p.local).collect();
+        for ty in &fun.results {
+            names(ty, &mut self.current);
+        }
+        fun.conds.iter().for_each(|c| self.expr(&c.expr));
+        returns.iter().for_each(|e| self.expr(e));
+        self.block(block);
+    }
+
+    /// Turns the slots live after a block into those live before it.
+    fn block(&mut self, block: &Block) {
+        for stmt in block.iter().rev() {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Assign { targets, value, .. } => {
+                for target in targets {
+                    if let Target::Local(slot) = target {
+                        self.current.remove(slot);
+                    }
+                }
+                self.expr(value);
+            }
+            Stmt::If { cond, then, els, .. } => {
+                let after = self.current.clone();
+                self.block(then);
+                let mut before = std::mem::replace(&mut self.current, after.clone());
+                self.block(els);
+                self.current.append(&mut before);
+                self.expr(cond);
+                self.around.insert(key(stmt), Around { after, top: Slots::new() });
+            }
+            Stmt::While { cond, body, do_first, .. } => {
+                let after = self.current.clone();
+                // What the first pass finds at the top is all there is to add.
+                let mut top = Slots::new();
+                for _ in 0..2 {
+                    self.current = after.union(&top).copied().collect();
+                    self.expr(cond);
+                    self.block(body);
+                    top.append(&mut self.current.clone());
+                }
+                if !do_first {
+                    self.current.extend(&after);
+                    self.expr(cond);
+                }
+                self.around.insert(key(stmt), Around { after, top });
+            }
+        }
+    }
+
+    /// Adds what an expression reads. Assignments of block expressions end nothing: that only overestimates.
+    fn expr(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Local(slot) => {
+                self.current.insert(*slot);
+            }
+            ExprKind::Block { block, value } => {
+                let after = self.current.clone();
+                self.expr(value);
+                self.block(block);
+                self.current.extend(after);
+            }
+            ExprKind::With(with) => {
+                with.parts.iter().for_each(|p| self.part(p));
+                walk::with_operands(with, &mut |e| self.expr(e));
+            }
+            _ => walk::children(e, &mut |e| self.expr(e)),
+        }
+    }
+
+    /// The statements of a part see the slots outside, but what they assign is their own.
+    fn part(&mut self, part: &Part) {
+        let outside = std::mem::take(&mut self.current);
+        part.values.iter().for_each(|e| self.expr(e));
+        self.block(&part.body);
+        for slot in part.index.iter().chain(part.scalars.iter().flatten()) {
+            self.current.remove(slot);
+        }
+        self.current.extend(outside);
+    }
+}
+
+/// The slots that a type pattern names.
+fn names(ty: &TypePat, out: &mut Slots) {
+    use ravel_core::ir::DimPat;
+    for dim in &ty.dims {
+        match dim {
+            DimPat::Name(slot) => {
+                out.insert(*slot);
+            }
+            DimPat::Rank { rank, shape, .. } => {
+                if let RankPat::Name(slot) = rank {
+                    out.insert(*slot);
+                }
+                out.extend(shape);
+            }
+            DimPat::Num(_) | DimPat::Any | DimPat::Star | DimPat::Plus => {}
+        }
+    }
+}
