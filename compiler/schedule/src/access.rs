@@ -95,13 +95,13 @@ impl Lower<'_, '_> {
         for term in &offset.terms {
             match term.atom {
                 Some(v) if !self.is_bound(v) => {
-                    if term.stride.is_none() {
-                        if let Some((first, more)) = self.lane_quotient(g, v, u, lane) {
-                            let bytes = self.scaled(first, term.bytes, None);
-                            address = self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes));
-                            constant += more * term.bytes;
-                            continue;
-                        }
+                    if term.stride.is_none()
+                        && let Some((first, more)) = self.lane_quotient(g, v, u, lane)
+                    {
+                        let bytes = self.scaled(first, term.bytes, None);
+                        address = self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes));
+                        constant += more * term.bytes;
+                        continue;
                     }
                     let index = if self.is_vector(g, v) {
                         self.lanes_of(g, v, j, u)?[lane]

@@ -41,7 +41,7 @@ impl Lower<'_, '_> {
     /// Lowers a partition as a kernel if that is possible and pays; false if nothing was emitted.
     pub fn try_kernel(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], chunk: Option<Chunk>) -> Result<bool> {
         let span = self.func.insts[inst].span;
-        if with.ordered || sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
+        if with.ordered || sinks.is_empty() || sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
             return Ok(false);
         }
         let plan = match self.plan_kernel(with, part, sinks, chunk.is_some()) {
@@ -77,7 +77,7 @@ impl Lower<'_, '_> {
     pub fn try_fold_kernel(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Option<Vec<Val>>> {
         let func = self.func;
         let span = func.insts[inst].span;
-        if with.ordered || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) {
+        if with.ordered || with.ops.is_empty() || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) {
             return Ok(None);
         }
         let plan = match self.plan_fold(inst, with) {

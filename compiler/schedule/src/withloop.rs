@@ -170,7 +170,6 @@ impl Lower<'_, '_> {
         Ok((sinks, carried))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one operator")]
     fn genarray_sink(
         &mut self,
         with: &With,
@@ -282,10 +281,7 @@ impl Lower<'_, '_> {
             None => one,
         };
         let width = width.as_ref().filter(|w| self.const_i32(w[axis]) != Some(1)).map(|w| w[axis]);
-        let width = match width {
-            Some(width) => Some(self.wide(width)),
-            None => None,
-        };
+        let width = width.map(|width| self.wide(width));
         let (block, outer) = self.b.begin_for(low, high, step, &carried);
         self.open(part.body);
         let next = match width {
