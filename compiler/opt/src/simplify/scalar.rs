@@ -49,8 +49,9 @@ impl Simplifier<'_> {
                 Err(_) => Step::Keep,
             };
         }
-        // Constants stand on the right.
-        if ca.is_some() && op.commutes() {
+        // Constants stand on the right. The smaller or larger of two reals depends on their order if they are zeros or NaN.
+        let is_order_sensitive = matches!(op, BinOp::Min | BinOp::Max) && self.func.ty(a).elem.is_float();
+        if ca.is_some() && op.commutes() && !is_order_sensitive {
             return Step::Becomes(Op::Bin(op, b, a));
         }
         if let (Some(_), Some(mirrored)) = (ca, mirror(op)) {
