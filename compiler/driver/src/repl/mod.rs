@@ -147,7 +147,9 @@ impl Session {
     fn enter_named(&mut self, name: &str, text: &str, last: bool) -> Reply {
         let scanned = self.scan(name, text);
         let (input, reports) = self.parse(&scanned, text);
-        if matches!(input, ReplInput::Invalid | ReplInput::Incomplete)
+        let ends_in_call = matches!(&input, ReplInput::Statements(stmts)
+            if stmts.len() > 1 && matches!(stmts.last(), Some(Stmt { kind: StmtKind::Call(_), .. })));
+        if (ends_in_call || matches!(input, ReplInput::Invalid | ReplInput::Incomplete))
             && let Some((first, second, is_complete)) = self.halves(&scanned, name, text)
         {
             if !is_complete && !last {
@@ -212,6 +214,7 @@ impl Session {
         let is_complete = match parsed(&second) {
             ReplInput::Expression(_) => true,
             ReplInput::Incomplete => false,
+            call if single_call(&call) => true,
             _ => return None,
         };
         Some((first.to_string(), second, is_complete))
