@@ -1,0 +1,249 @@
+//! `ravel-fuzz`: runs random cases, in child processes, so that code that crashes or hangs is a failure like any other.
+
+use ravel_fuzz::{run, shrink, wir};
+use ravel_source::FileId;
+use ravel_wir::Module;
+use ravel_wir::print::print_module;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const USAGE: &str = "usage: ravel-fuzz [--seed S] [--count N] [--jobs J] [--failures F]   run N cases from seed S on
+       ravel-fuzz --show S                                       print the module of a seed
+       ravel-fuzz --file FILE.wir [--shrink]                     run one module";
+
+/// Cases of one child.
+const BATCH: u64 = 200;
+/// A case that takes longer hangs.
+const CASE_TIME: Duration = Duration::from_secs(20);
+
+struct Arguments {
+    seed: u64,
+    count: u64,
+    jobs: usize,
+    failures: usize,
+    show: Option<u64>,
+    file: Option<String>,
+    shrink: bool,
+    child: bool,
+}
+
+fn arguments() -> Result<Arguments, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut found = Arguments { seed: 0, count: 1000, jobs: cores, failures: 5, show: None, file: None, shrink: false, child: false };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut next = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+        let number = |text: String| text.parse::<u64>().map_err(|_| format!("`{text}` is no number"));
+        match arg.as_str() {
+            "--seed" => found.seed = number(next()?)?,
+            "--count" => found.count = number(next()?)?,
+            "--jobs" => found.jobs = number(next()?)? as usize,
+            "--failures" => found.failures = number(next()?)? as usize,
+            "--show" => found.show = Some(number(next()?)?),
+            "--file" => found.file = Some(next()?),
+            "--shrink" => found.shrink = true,
+            "--child" => found.child = true,
+            _ => return Err(USAGE.to_string()),
+        }
+    }
+    Ok(found)
+}
+
+fn main() -> ExitCode {
+    let arguments = match arguments() {
+        Ok(arguments) => arguments,
+        Err(text) => {
+            eprintln!("{text}");
+            return ExitCode::from(2);
+        }
+    };
+    if let Some(seed) = arguments.show {
+        print!("{}", print_module(&wir::module(seed)));
+        return ExitCode::SUCCESS;
+    }
+    let failures = match &arguments.file {
+        Some(path) => one_file(path, arguments.shrink),
+        None if arguments.child => {
+            child(arguments.seed, arguments.count);
+            0
+        }
+        None => parent(&arguments),
+    };
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn all_ways() -> Vec<run::Way> {
+    (0..3).flat_map(run::ways).collect()
+}
+
+fn one_file(path: &str, smaller: bool) -> usize {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let module = match ravel_wir::parse::parse_module(&text, FileId(0)) {
+        Ok(module) => module,
+        Err(error) => {
+            eprintln!("{path}: {error}");
+            return 1;
+        }
+    };
+    watch(Arc::new(AtomicU64::new(0)));
+    if smaller {
+        std::panic::set_hook(Box::new(|_| {}));
+        let Some(stage) = outcome_of(&module) else { return 0 };
+        println!("{stage}\n{}", print_module(&smallest(module, &stage)));
+        return 1;
+    }
+    match run::check(&module, &mut None, &all_ways()) {
+        Ok(()) => 0,
+        Err(failure) => {
+            println!("{}: {}", failure.stage, failure.what);
+            1
+        }
+    }
+}
+
+/// Ends the process if the number does not change for too long.
+fn watch(progress: Arc<AtomicU64>) {
+    std::thread::spawn(move || {
+        let mut last = u64::MAX;
+        loop {
+            let now = progress.load(Ordering::Relaxed);
+            if now == last {
+                std::process::exit(75);
+            }
+            last = now;
+            std::thread::sleep(CASE_TIME);
+        }
+    });
+}
+
+/// Runs cases; says on stdout what it does.
+fn child(seed: u64, count: u64) {
+    std::panic::set_hook(Box::new(|_| {}));
+    let progress = Arc::new(AtomicU64::new(0));
+    watch(progress.clone());
+    let mut jit = None;
+    for seed in seed..seed + count {
+        progress.fetch_add(1, Ordering::Relaxed);
+        say(&format!("case {seed}"));
+        let module = match std::panic::catch_unwind(|| wir::module(seed)) {
+            Ok(module) => module,
+            Err(panic) => {
+                say(&format!("fail generator: {}", run::panic_text(&*panic)));
+                continue;
+            }
+        };
+        if let Err(failure) = run::check(&module, &mut jit, &run::ways(seed)) {
+            // What failed may have left things behind.
+            jit = None;
+            say(&format!("fail {}: {}", failure.stage, failure.what.replace('\n', " ")));
+        }
+    }
+    say("done");
+}
+
+fn say(line: &str) {
+    println!("{line}");
+    // A parent that is gone needs no report.
+    let _ = std::io::stdout().flush();
+}
+
+/// Runs batches in children; gives the number of failures.
+fn parent(arguments: &Arguments) -> usize {
+    let next = AtomicU64::new(arguments.seed);
+    let end = arguments.seed + arguments.count;
+    let failures: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs {
+            scope.spawn(|| {
+                loop {
+                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                    let enough = failures.lock().is_ok_and(|f| f.len() >= arguments.failures);
+                    if start >= end || enough {
+                        return;
+                    }
+                    for failure in batch(start, BATCH.min(end - start)) {
+                        eprintln!("seed {}: {}", failure.0, failure.1);
+                        if let Ok(mut failures) = failures.lock() {
+                            failures.push(failure);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap_or_default();
+    for (seed, what) in failures.iter().take(arguments.failures) {
+        println!("// seed {seed}: {what}");
+        if arguments.shrink && !what.starts_with("generator") {
+            let stage = what.split(':').next().unwrap_or(what);
+            println!("{}", print_module(&smallest(wir::module(*seed), stage)));
+        }
+    }
+    println!("{} cases, {} failures", arguments.count, failures.len());
+    failures.len()
+}
+
+/// Runs cases in children; a case that ends its child is a failure, and the next child goes on behind it.
+fn batch(start: u64, count: u64) -> Vec<(u64, String)> {
+    let (mut at, end) = (start, start + count);
+    let mut failures = Vec::new();
+    while at < end {
+        let Ok(exe) = std::env::current_exe() else { break };
+        let mut command = Command::new(exe);
+        command.args(["--child", "--seed", &at.to_string(), "--count", &(end - at).to_string()]);
+        let Ok(mut child) = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else { break };
+        let (mut current, mut done) = (at, false);
+        if let Some(stdout) = child.stdout.take() {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                match line.split_once(' ') {
+                    Some(("case", n)) => current = n.parse().unwrap_or(current),
+                    Some(("fail", what)) => failures.push((current, what.to_string())),
+                    _ => done |= line == "done",
+                }
+            }
+        }
+        let status = child.wait();
+        if done {
+            break;
+        }
+        failures.push((current, format!("crash: {}", status.map_or_else(|e| e.to_string(), |s| s.to_string()))));
+        at = current + 1;
+    }
+    failures
+}
+
+/// How a module fails, found out by a child; nothing if it does not.
+fn outcome_of(module: &Module) -> Option<String> {
+    let path = std::env::temp_dir().join(format!("ravel-fuzz-{}.wir", std::process::id()));
+    std::fs::write(&path, print_module(module)).ok()?;
+    let output = Command::new(std::env::current_exe().ok()?).arg("--file").arg(&path).output();
+    // A file that stays behind does no harm.
+    let _ = std::fs::remove_file(&path);
+    let output = output.ok()?;
+    match output.status.code() {
+        Some(0) => None,
+        Some(1) => {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            Some(text.split(':').next().unwrap_or("").to_string())
+        }
+        _ => Some("crash".to_string()),
+    }
+}
+
+/// A smaller module that fails in the same stage.
+fn smallest(module: Module, stage: &str) -> Module {
+    let same = |found: &str| {
+        let compiled = |s: &str| s.contains("code");
+        found == stage || (compiled(found) && compiled(stage))
+    };
+    if stage.starts_with("pass") || stage.starts_with("optimiser") {
+        std::panic::set_hook(Box::new(|_| {}));
+        return shrink::shrink(module, Duration::from_secs(30), |m| {
+            run::check(m, &mut None, &[]).is_err_and(|f| same(&f.stage))
+        });
+    }
+    shrink::shrink(module, Duration::from_secs(60), |m| outcome_of(m).is_some_and(|s| same(&s)))
+}

@@ -1,0 +1,217 @@
+//! Running a module in every way there is.
+
+use crate::outcome::{self, Outcome, difference};
+use ravel_codegen_cranelift::{Jit, Word, capabilities};
+use ravel_interp::Val;
+use ravel_opt::Level;
+use ravel_runtime::array::Array;
+use ravel_runtime::fault::run_session;
+use ravel_runtime::natives::table;
+use ravel_runtime::stats;
+use ravel_schedule::{Capabilities, Options, schedule};
+use ravel_types::{Elem, Scalar, Ty};
+use ravel_wir::Module;
+use ravel_wir::verify::verify;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// What went wrong.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// `interpreter`, `optimiser`, or how compiled code ran.
+    pub stage: String,
+    pub what: String,
+}
+
+/// How compiled code is made and run.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    pub optimized: bool,
+    pub vectors: bool,
+    pub parallel: bool,
+    pub threads: usize,
+}
+
+impl Way {
+    fn name(self) -> String {
+        format!(
+            "{} code, {}, {}",
+            if self.optimized { "optimised" } else { "unoptimised" },
+            if self.vectors { "vectors" } else { "scalars" },
+            if self.parallel { format!("{} threads", self.threads) } else { "sequential".to_string() },
+        )
+    }
+}
+
+/// The ways of every case: the usual one on several threads and on one, and unusual ones in turn.
+pub fn ways(seed: u64) -> Vec<Way> {
+    let usual = Way { optimized: true, vectors: true, parallel: true, threads: 2 };
+    let other = match seed % 3 {
+        0 => Way { optimized: false, ..usual },
+        1 => Way { optimized: false, vectors: false, parallel: false, threads: 1 },
+        _ => Way { vectors: false, parallel: false, threads: 1, ..usual },
+    };
+    vec![usual, Way { threads: 1, ..usual }, other]
+}
+
+/// Text of a caught panic.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("panic: {}", text.unwrap_or("?"))
+}
+
+/// Runs a module everywhere and compares with the reference interpreter.
+///
+/// # Errors
+/// The first difference.
+pub fn check(module: &Module, jit: &mut Option<Jit>, ways: &[Way]) -> Result<(), Failure> {
+    let fail = |stage: &str, what: String| Failure { stage: stage.to_string(), what };
+    if let Err(errors) = verify(module) {
+        return Err(fail("generator", errors[0].to_string()));
+    }
+    let expected = interpret(module);
+    if let Outcome::Broken(problem) = &expected {
+        return Err(fail("generator", problem.clone()));
+    }
+    let optimized = optimize(module, &expected)?;
+    for way in ways {
+        let code = if way.optimized { &optimized } else { module };
+        let found = match catch_unwind(AssertUnwindSafe(|| compiled(code, *way, jit))) {
+            Ok(Ok(found)) => found,
+            Ok(Err(problem)) => return Err(fail(&way.name(), problem)),
+            Err(panic) => return Err(fail(&way.name(), panic_text(&*panic))),
+        };
+        if let Some(text) = difference(&expected, &found) {
+            return Err(fail(&way.name(), text));
+        }
+    }
+    Ok(())
+}
+
+/// Runs a module in the reference interpreter.
+pub fn interpret(module: &Module) -> Outcome {
+    Outcome::of(ravel_interp::run(&Arc::new(module.clone()), table::find))
+}
+
+/// Optimises; if the result computes something else, the first pass that changed it is named.
+fn optimize(module: &Module, expected: &Outcome) -> Result<Module, Failure> {
+    let problem = |result: &Module| match verify(result) {
+        Err(errors) => Some(format!("broken IR: {}", errors[0])),
+        Ok(()) => difference(expected, &interpret(result)),
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| ravel_opt::optimize(module.clone(), Level::Full)));
+    let what = match result {
+        Ok(Ok((result, _))) => match problem(&result) {
+            None => return Ok(result),
+            Some(what) => what,
+        },
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => panic_text(&*panic),
+    };
+    // Which pass was it?
+    let mut culprit = "optimiser".to_string();
+    let mut last = module.clone();
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        ravel_opt::optimize_watched(module.clone(), Level::Full, &mut |pass, after| {
+            culprit = format!("pass {pass}");
+            let wrong = problem(after).is_some();
+            if !wrong {
+                last = after.clone();
+            }
+            !wrong
+        })
+    }));
+    if std::env::var_os("RAVEL_FUZZ_LAST").is_some() {
+        eprintln!("// before {culprit}\n{}", ravel_wir::print::print_module(&last));
+    }
+    Err(Failure { stage: culprit, what })
+}
+
+/// Compiles and runs the entry.
+fn compiled(module: &Module, way: Way, jit: &mut Option<Jit>) -> Result<Outcome, String> {
+    let host = capabilities().map_err(|e| e.to_string())?;
+    let target = match way.vectors {
+        true => Capabilities { vector_bytes: host.vector_bytes, vector_registers: host.vector_registers, has_fma: host.has_fma },
+        false => Capabilities::SCALAR,
+    };
+    let options = Options {
+        unchecked: false,
+        parallel: way.parallel,
+        entry_name: "fuzz".to_string(),
+        release_globals: true,
+        position: &|span| format!("fuzz:{}:1", span.start),
+    };
+    let (nest, _) = schedule(module, &target, &options).map_err(|e| e.to_string())?;
+    if std::env::var_os("RAVEL_FUZZ_NEST").is_some() {
+        eprintln!("{nest}");
+    }
+    let jit = match jit {
+        Some(jit) => jit,
+        None => jit.insert(Jit::with_runtime().map_err(|e| e.to_string())?),
+    };
+    jit.add(&nest).map_err(|e| e.to_string())?;
+    let entry = jit.entry("fuzz").map_err(|e| e.to_string())?;
+    let id = module.entry.ok_or("no entry")?;
+    let func = &module.funcs[id];
+    let types: Vec<Ty> = func.results().iter().map(|v| func.ty(*v).clone()).collect();
+    let objects: Vec<bool> = types.iter().map(|t| !t.is_scalar()).collect();
+    if ravel_runtime::pool::threads() != way.threads {
+        ravel_runtime::pool::set_threads(way.threads);
+    }
+    stats::enable();
+    stats::reset();
+    let run = run_session(move || entry.call_owned(Vec::new(), &objects));
+    let words = match run {
+        Ok(words) => words,
+        Err(report) => return Ok(Outcome::Fault(report.fault.message)),
+    };
+    let values: Result<Vec<Val>, String> = words.iter().zip(&types).map(|(word, ty)| value(word, ty)).collect();
+    let values = values?;
+    drop(words);
+    let live = stats::snapshot().live;
+    if live != 0 {
+        return Err(format!("{live} arrays are left"));
+    }
+    Ok(Outcome::Values(values))
+}
+
+fn value(word: &Word, ty: &Ty) -> Result<Val, String> {
+    match word {
+        Word::Bits(bits) if ty.is_scalar() => {
+            Scalar::from_bits(ty.elem, *bits).map(Val::Scalar).ok_or_else(|| "a handle".to_string())
+        }
+        Word::Bits(_) => Err("a null array".to_string()),
+        Word::Object(array) => {
+            let values = elements(array, ty.elem).ok_or("an array of the wrong element type")?;
+            let shape = array.view().shape();
+            if ty.rank().is_some_and(|r| r != shape.len()) || shape.iter().product::<i64>() != values.len() as i64 {
+                return Err(format!("an array of shape {shape:?} and {} elements for {ty}", values.len()));
+            }
+            Ok(outcome::value(ty.elem, shape, &values))
+        }
+    }
+}
+
+fn elements(array: &Array, elem: Elem) -> Option<Vec<Scalar>> {
+    let view = array.view();
+    macro_rules! read {
+        ($ty:ty, $make:expr) => {
+            view.as_slice::<$ty>().map(|s| s.iter().map(|v| $make(*v)).collect())
+        };
+    }
+    match elem {
+        Elem::Bool => read!(u8, |v| Scalar::Bool(v != 0)),
+        Elem::Char => read!(u8, Scalar::Char),
+        Elem::U8 => read!(u8, Scalar::U8),
+        Elem::I8 => read!(i8, Scalar::I8),
+        Elem::I16 => read!(i16, Scalar::I16),
+        Elem::I32 => read!(i32, Scalar::I32),
+        Elem::I64 => read!(i64, Scalar::I64),
+        Elem::U16 => read!(u16, Scalar::U16),
+        Elem::U32 => read!(u32, Scalar::U32),
+        Elem::U64 => read!(u64, Scalar::U64),
+        Elem::F32 => read!(f32, Scalar::F32),
+        Elem::F64 => read!(f64, Scalar::F64),
+        Elem::Handle => None,
+    }
+}
