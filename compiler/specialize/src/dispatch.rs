@@ -5,7 +5,7 @@ use crate::value::{LeafShape, Sc, ShapeKind, Val};
 use ravel_core::ir::{DimPat, ElemTy, Fun, FunBody, FunId, RankPat, SetId, TypePat};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
-use ravel_types::{Basic, BinOp};
+use ravel_types::{Basic, BinOp, Prim};
 use ravel_wir::{Fault, Op};
 use std::sync::Arc;
 
@@ -140,7 +140,9 @@ impl Spec<'_> {
                 Err(reason) => rejected.push((id, reason)),
             }
         }
-        let results = if candidates.is_empty() {
+        let results = if candidates.is_empty() && wanted == 1 && is_record_builtin(&name, &args) {
+            vec![self.record_builtin(&name, args)]
+        } else if candidates.is_empty() {
             let miscounted: Vec<FunId> = set
                 .members
                 .iter()
@@ -166,6 +168,26 @@ impl Spec<'_> {
         };
         self.at(saved);
         results
+    }
+
+    /// Structure functions on arrays of records, which the language provides without a definition.
+    fn record_builtin(&mut self, name: &str, mut args: Vec<Val>) -> Val {
+        let position = if name == "modarray" { 1 } else { 0 };
+        // A scalar index selects on axis 0.
+        if matches!(name, "sel" | "modarray")
+            && let Val::Sc(Basic::Int, i) = &args[position]
+        {
+            args[position] = Val::Tup(Basic::Int, vec![i.clone()]);
+        }
+        let prim = match name {
+            "sel" => Prim::SelCell,
+            "modarray" => Prim::ModCell,
+            "shape" => Prim::Shape,
+            "dim" => Prim::Dim,
+            "reshape" => Prim::Reshape,
+            _ => Prim::Zero,
+        };
+        self.prim(prim, args)
     }
 
     /// Number of results of a call, including those of reference parameters; nothing if it varies.
@@ -534,6 +556,16 @@ impl Spec<'_> {
             }
             other => other.clone(),
         }
+    }
+}
+
+/// Whether a call that no instance fits is one of the structure functions of records.
+fn is_record_builtin(name: &str, args: &[Val]) -> bool {
+    match (name, args) {
+        ("sel" | "reshape", [_, Val::Struct(..)]) => true,
+        ("shape" | "dim" | "zero", [Val::Struct(..)]) => true,
+        ("modarray", [Val::Struct(..), _, Val::Struct(..)]) => true,
+        _ => false,
     }
 }
 
