@@ -126,7 +126,7 @@ impl Lower<'_, '_> {
             }
         }
         g.set_vec(None, 1, 1);
-        if self.folds_can_run_along(part.body) && self.bounds_dep(&mut g, part.body) == Dep::default() {
+        if self.folds_can_run_along(&mut g, part.body) && self.bounds_dep(&mut g, part.body) == Dep::default() {
             g.fold_lanes = lanes;
             g.fold_u = 1;
             let cost = self.region_cost(&mut g, part.body) + 1.0;
@@ -172,6 +172,9 @@ impl Lower<'_, '_> {
             let elem_packs = func.insts[inst].results.iter().all(|v| g.packs(self.elem(*v)));
             if !elem_packs {
                 return Err("the accumulator does not fill a lane".to_string());
+            }
+            if !self.can_run_along(&mut g, part.body, param) {
+                return Err("the bounds of inner folds vary over the last axis".to_string());
             }
             let (outer, n) = self.trips(part);
             g.set_vec(None, 1, 1);
@@ -275,6 +278,9 @@ impl Lower<'_, '_> {
             };
             set_u(&mut plan, u);
             return plan;
+        }
+        if let Some(n) = vectors.filter(|_| masked) {
+            set_u(&mut plan, n.max(1) as usize);
         }
         let mut best = f64::INFINITY;
         for (axis, most, loads) in &choices {

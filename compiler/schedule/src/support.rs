@@ -106,19 +106,30 @@ impl Lower<'_, '_> {
     }
 
     /// May lanes run along the last axis of every fold of the body?
-    pub fn folds_can_run_along(&self, region: Region) -> bool {
+    pub fn folds_can_run_along(&self, g: &mut Grid, region: Region) -> bool {
         let mut any = false;
         for &inst in &self.func.regions[region].insts {
             let Op::With(with) = &self.func.insts[inst].op else { continue };
             any = true;
             let ranked = with.parts.iter().all(|p| {
-                self.func.regions[p.body].params.last().is_some_and(|last| self.alias[*last].is_none())
+                self.func.regions[p.body].params.last().is_some_and(|last| {
+                    self.alias[*last].is_none() && self.can_run_along(g, p.body, *last)
+                })
             });
             if !ranked || !with.ops.iter().all(|op| folds_along(op).is_some()) {
                 return false;
             }
         }
         any
+    }
+
+    /// Are the bounds of folds inside of a body the same for all lanes along its last index?
+    pub fn can_run_along(&self, g: &mut Grid, body: Region, last: Value) -> bool {
+        let (vec, lanes, u) = (g.vec, g.lanes, g.u);
+        g.set_vec(Some(last), 2, 1);
+        let uniform = !self.bounds_dep(g, body).vec;
+        g.set_vec(vec, lanes, u);
+        uniform
     }
 
     /// Width of the elements that fill the lanes.
