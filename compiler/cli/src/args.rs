@@ -66,6 +66,17 @@ pub struct Source {
     pub stats: bool,
 }
 
+/// What generates code.
+#[derive(Args)]
+pub struct Code {
+    /// What runs the program; cranelift by default
+    #[arg(long, value_enum)]
+    pub backend: Option<BackendName>,
+    /// Compile for speed, with LLVM if this `ravel` was built with it
+    #[arg(short = 'O', conflicts_with = "backend")]
+    pub optimize: bool,
+}
+
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]
@@ -80,9 +91,8 @@ pub struct Check {
 pub struct Run {
     #[command(flatten)]
     pub source: Source,
-    /// What runs the program
-    #[arg(long, value_enum, default_value_t = BackendName::Cranelift)]
-    pub backend: BackendName,
+    #[command(flatten)]
+    pub code: Code,
     /// Number of threads (also RAVEL_THREADS); all cores by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -105,6 +115,8 @@ pub struct Build {
     /// The executable; by default FILE without its extension, in the current folder
     #[arg(short = 'o', value_name = "OUT")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub code: Code,
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,
@@ -140,6 +152,9 @@ pub struct Repl {
 pub enum BackendName {
     /// The reference interpreter: slow, and the measure of the others
     Interp,
-    /// Machine code by Cranelift
+    /// Machine code by Cranelift: compiles fast
     Cranelift,
+    /// Machine code by LLVM: runs fast
+    #[cfg(feature = "llvm")]
+    Llvm,
 }

@@ -4,7 +4,7 @@
 mod args;
 mod repl;
 
-use args::{BackendName, Build, Check, Cli, Command, Repl, Run, Source};
+use args::{BackendName, Build, Check, Cli, Code, Command, Repl, Run, Source};
 use clap::Parser;
 use ravel_driver::{Backend, Compilation, Failure, MacroOption, Options, Stage};
 use std::io::{IsTerminal, Write};
@@ -66,6 +66,17 @@ fn options(
         unchecked,
         check_patterns,
         ..Options::default()
+    }
+}
+
+fn backend(code: &Code) -> Backend {
+    match code.backend {
+        None if code.optimize => Backend::FASTEST,
+        None => Backend::default(),
+        Some(BackendName::Interp) => Backend::Interp,
+        Some(BackendName::Cranelift) => Backend::Cranelift,
+        #[cfg(feature = "llvm")]
+        Some(BackendName::Llvm) => Backend::Llvm,
     }
 }
 
@@ -140,14 +151,11 @@ fn run_check(check: &Check) -> i32 {
 
 fn run_program(run: Run) -> i32 {
     let mut compilation = compilation(&run.source, run.unchecked);
+    compilation.options.backend = backend(&run.code);
     if let Some(stage) = &run.emit {
         return emit(compilation, &run.file, stage);
     }
-    let backend = match run.backend {
-        BackendName::Interp => Backend::Interp,
-        BackendName::Cranelift => Backend::Cranelift,
-    };
-    let program = match compilation.program(&run.file, backend) {
+    let program = match compilation.program(&run.file) {
         Ok(program) => program,
         Err(failure) => {
             report(&compilation, Some(&failure));
@@ -179,6 +187,11 @@ fn run_program(run: Run) -> i32 {
 
 fn run_build(build: &Build) -> i32 {
     let mut compilation = compilation(&build.source, build.unchecked);
+    compilation.options.backend = backend(&build.code);
+    if compilation.options.backend == Backend::Interp {
+        eprintln!("ravel: the interpreter makes no executables");
+        return 2;
+    }
     if let Some(stage) = &build.emit {
         return emit(compilation, &build.file, stage);
     }

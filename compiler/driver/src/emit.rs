@@ -1,6 +1,7 @@
 //! `--emit STAGE`: any intermediate form as text.
 
-use crate::pipeline::{Compilation, Failure};
+use crate::backend::Backend;
+use crate::pipeline::{Compilation, Failure, code_failure};
 use std::path::Path;
 
 /// A form that can be shown.
@@ -11,6 +12,9 @@ pub enum Stage {
     WirOpt,
     Nest,
     Clif,
+    #[cfg(feature = "llvm")]
+    Llvm,
+    /// Of the backend of the options.
     Asm,
 }
 
@@ -21,6 +25,8 @@ impl Stage {
         ("wir-opt", Stage::WirOpt),
         ("nest", Stage::Nest),
         ("clif", Stage::Clif),
+        #[cfg(feature = "llvm")]
+        ("llvm", Stage::Llvm),
         ("asm", Stage::Asm),
     ];
 
@@ -35,10 +41,6 @@ impl Compilation {
     /// # Errors
     /// Those of the stages before it.
     pub fn emit(&mut self, path: &Path, stage: Stage) -> Result<String, Failure> {
-        let code = |e: ravel_codegen_cranelift::EmitError| Failure::Internal {
-            stage: "code generation",
-            what: e.to_string(),
-        };
         match stage {
             Stage::Core => Ok(ravel_core::print(&self.core(path)?)),
             Stage::Wir => Ok(ravel_wir::print::print_module(&self.wir(path)?)),
@@ -46,16 +48,28 @@ impl Compilation {
                 let module = self.wir(path)?;
                 Ok(ravel_wir::print::print_module(&self.optimize(module)?))
             }
-            Stage::Nest | Stage::Clif | Stage::Asm => {
-                let module = self.wir(path)?;
-                let module = self.optimize(module)?;
-                let nest = self.nest(&module, false)?;
+            Stage::Nest | Stage::Asm => {
+                let nest = self.scheduled(path)?;
                 match stage {
                     Stage::Nest => Ok(nest.to_string()),
-                    Stage::Clif => ravel_codegen_cranelift::emit_clif(&nest).map_err(code),
-                    _ => ravel_codegen_cranelift::emit_asm(&nest).map_err(code),
+                    _ => self.options.backend.asm(&nest).map_err(code_failure),
                 }
             }
+            Stage::Clif => {
+                self.options.backend = Backend::Cranelift;
+                ravel_codegen_cranelift::emit_clif(&self.scheduled(path)?).map_err(code_failure)
+            }
+            #[cfg(feature = "llvm")]
+            Stage::Llvm => {
+                self.options.backend = Backend::Llvm;
+                ravel_codegen_llvm::emit_llvm(&self.scheduled(path)?).map_err(code_failure)
+            }
         }
+    }
+
+    fn scheduled(&mut self, path: &Path) -> Result<ravel_nest::ir::Module, Failure> {
+        let module = self.wir(path)?;
+        let module = self.optimize(module)?;
+        self.nest(&module, false)
     }
 }

@@ -3,6 +3,7 @@
 //! Stages do no I/O; everything that touches the file system or the process is here or in the runtime.
 #![forbid(unsafe_code)]
 
+pub mod backend;
 pub mod emit;
 pub mod files;
 pub mod link;
@@ -10,8 +11,8 @@ pub mod pipeline;
 pub mod repl;
 pub mod run;
 
+pub use backend::Backend;
 pub use emit::Stage;
 pub use pipeline::{Compilation, ENTRY, Failure, Options};
 pub use ravel_opt::Level;
 pub use ravel_syntax::MacroOption;
-pub use run::Backend;

@@ -1,6 +1,8 @@
 //! From a file to a compiled program, stage by stage, with times.
 
+use crate::backend::Backend;
 use crate::files::{FileLoader, is_library, read_text};
+use ravel_codegen::Entry as CompiledEntry;
 use ravel_core::RootSource;
 use ravel_diagnostics::Diagnostic;
 use ravel_nest::ir as nest;
@@ -22,6 +24,7 @@ pub struct Options {
     /// `-I`, then `RAVEL_PATH`.
     pub folders: Vec<PathBuf>,
     pub level: Level,
+    pub backend: Backend,
     /// Drop index and shape checks.
     pub unchecked: bool,
     /// Check type patterns and conditions.
@@ -34,6 +37,7 @@ impl Default for Options {
             macros: Vec::new(),
             folders: Vec::new(),
             level: Level::Full,
+            backend: Backend::default(),
             unchecked: false,
             check_patterns: true,
         }
@@ -225,12 +229,12 @@ impl Compilation {
         Ok(module)
     }
 
-    /// Schedules for this machine's Cranelift backend.
+    /// Schedules for the backend of the options on this machine.
     ///
     /// # Errors
     /// [`Failure::Unsupported`].
     pub fn nest(&mut self, module: &Module, session: bool) -> Result<nest::Module, Failure> {
-        let target = ravel_codegen_cranelift::capabilities().map_err(|e| Failure::Internal {
+        let target = self.options.backend.capabilities().map_err(|e| Failure::Internal {
             stage: "the target description",
             what: e.to_string(),
         })?;
@@ -270,15 +274,10 @@ impl Compilation {
     ///
     /// # Errors
     /// [`Failure::Internal`].
-    pub fn jit(&mut self, module: &nest::Module) -> Result<ravel_codegen_cranelift::Jit, Failure> {
-        let internal = |e: ravel_codegen_cranelift::EmitError| Failure::Internal {
-            stage: "code generation",
-            what: e.to_string(),
-        };
-        let mut jit = ravel_codegen_cranelift::Jit::with_runtime().map_err(internal)?;
-        self.timed("generate code", |_| jit.add(module))
-            .map_err(internal)?;
-        Ok(jit)
+    pub fn jit(&mut self, module: &nest::Module) -> Result<CompiledEntry, Failure> {
+        let backend = self.options.backend;
+        self.timed("generate code", |_| backend.jit(module, ENTRY))
+            .map_err(code_failure)
     }
 
     /// Compiles to an object file with a C `main`.
@@ -286,13 +285,17 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Internal`].
     pub fn object(&mut self, module: &nest::Module) -> Result<Vec<u8>, Failure> {
-        let object = self.timed("generate code", |_| {
-            ravel_codegen_cranelift::emit_object(module, Some(ENTRY))
-        });
-        object.map_err(|e| Failure::Internal {
-            stage: "code generation",
-            what: e.to_string(),
-        })
+        let backend = self.options.backend;
+        self.timed("generate code", |_| backend.object(module, ENTRY))
+            .map_err(code_failure)
+    }
+}
+
+/// A backend refused what the stages before it made.
+pub(crate) fn code_failure(error: ravel_codegen::EmitError) -> Failure {
+    Failure::Internal {
+        stage: "code generation",
+        what: error.to_string(),
     }
 }
 

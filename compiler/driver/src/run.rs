@@ -1,5 +1,6 @@
 //! Running a compiled program in this process.
 
+use crate::backend::Backend;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_interp::{RunError, Val};
 use ravel_types::Scalar;
@@ -7,36 +8,26 @@ use ravel_wir::Module;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What runs a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Backend {
-    /// The reference interpreter.
-    Interp,
-    /// Machine code by Cranelift.
-    #[default]
-    Cranelift,
-}
-
 /// A program that is ready to run.
 pub enum Program {
     Interp(Arc<Module>),
-    Native(Box<ravel_codegen_cranelift::Jit>),
+    Native(ravel_codegen::Entry),
 }
 
 impl Compilation {
-    /// Compiles `main` of a file for a backend.
+    /// Compiles `main` of a file for the backend of the options.
     ///
     /// # Errors
     /// Those of the stages.
-    pub fn program(&mut self, path: &Path, backend: Backend) -> Result<Program, Failure> {
+    pub fn program(&mut self, path: &Path) -> Result<Program, Failure> {
         let module = self.wir(path)?;
-        match backend {
+        match self.options.backend {
             // The oracle runs what the specialiser made: it judges the optimiser too.
             Backend::Interp => Ok(Program::Interp(Arc::new(module))),
-            Backend::Cranelift => {
+            _ => {
                 let module = self.optimize(module)?;
                 let nest = self.nest(&module, false)?;
-                Ok(Program::Native(Box::new(self.jit(&nest)?)))
+                Ok(Program::Native(self.jit(&nest)?))
             }
         }
     }
@@ -51,9 +42,9 @@ impl Compilation {
             ravel_runtime::fault::raise(fault);
         }
         match program {
-            Program::Native(jit) => jit.run_program(ENTRY).map_err(|e| Failure::Internal {
+            Program::Native(entry) => entry.run_program().ok_or_else(|| Failure::Internal {
                 stage: "the start of the program",
-                what: e.to_string(),
+                what: format!("{ENTRY} is not of type () -> i32"),
             }),
             Program::Interp(module) => self.interpret(module),
         }
