@@ -155,8 +155,8 @@ fn sweep(func: &mut Func, region: Region, values: &EntitySet<Value>, insts: &Ent
     let list: Vec<Inst> = list.into_iter().filter(|i| insts.contains(*i)).collect();
     let mut changed = list.len() != before;
     for &inst in &list {
-        let regions = func.insts[inst].op.regions();
-        if regions.is_empty() {
+        // A with-loop without partitions has no regions and yet results of its own.
+        if !matches!(func.insts[inst].op, Op::If { .. } | Op::Loop { .. } | Op::With(_)) {
             continue;
         }
         let kept: Vec<bool> = func.insts[inst].results.iter().map(|v| values.contains(*v)).collect();
