@@ -208,7 +208,7 @@ impl Program {
 
 #[test]
 fn random_with_loops() {
-    for seed in 0..60 {
+    for seed in 0..100 {
         let mut random = Random(seed * 7919 + 17);
         for _ in 0..5 {
             random.below(2);
