@@ -20,14 +20,15 @@ pub const PASS: Pass =
 
 pub fn merge_folds(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
+    let mut facts = None;
     for inst in Places::new(func).withs {
         if !is_regrouping_fold(&func.insts[inst].op) {
             continue;
         }
-        let (defs, places) = (Defs::new(func), Places::new(func));
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
         let Some(region) = places.region_of[inst].expand() else { continue };
         let span = func.insts[inst].span;
-        let mut joiner = Joiner { func, defs: &defs, cx, before: Vec::new(), span };
+        let mut joiner = Joiner { func, defs, cx, before: Vec::new(), span };
         let Some(with) = merged(&mut joiner, inst) else { continue };
         let before = std::mem::take(&mut joiner.before);
         let insts = &mut func.regions[region].insts;
@@ -37,6 +38,7 @@ pub fn merge_folds(func: &mut Func, cx: &mut Context) -> bool {
         func.insts[inst].op = Op::With(with);
         cx.applied(span, "merged with the fold that makes its cells");
         changed = true;
+        facts = None;
     }
     changed
 }

@@ -3,7 +3,7 @@
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{cse, dce, fold_with_loops, inline, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, unroll_small};
 use ravel_wir::compact::compact;
-use ravel_wir::verify::verify;
+use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
 use std::fmt;
 
@@ -106,20 +106,22 @@ pub fn optimize_watched(
         Level::Full => (FIRST, CYCLE, LAST),
     };
     for (passes, most) in [(first, 1), (cycle, MAX_ROUNDS), (last, 1)] {
+        // Functions that a whole round has left alone need no other round.
+        let mut active = vec![true; module.funcs.len()];
         for _ in 0..most {
-            let mut changed = false;
+            let mut touched = vec![false; module.funcs.len()];
             for pass in passes {
-                if run(pass, &mut module, &mut cx)? {
-                    changed = true;
+                if run(pass, &mut module, &mut cx, &active, &mut touched)? {
                     if !watch(pass.name, &module) {
                         return Ok((module, cx.remarks));
                     }
                 }
             }
             module.funcs.values_mut().for_each(compact);
-            if !changed {
+            if !touched.contains(&true) {
                 break;
             }
+            active = touched;
         }
     }
     Ok((module, cx.remarks))
@@ -134,35 +136,52 @@ pub fn run_passes(mut module: Module, names: &[&str]) -> Result<(Module, Vec<Rem
     check(&module, "the input")?;
     for name in names {
         let pass = PASSES.iter().find(|p| p.name == *name).ok_or_else(|| PassError::Unknown(name.to_string()))?;
-        run(pass, &mut module, &mut cx)?;
+        let active = vec![true; module.funcs.len()];
+        run(pass, &mut module, &mut cx, &active, &mut active.clone())?;
         module.funcs.values_mut().for_each(compact);
     }
     Ok((module, cx.remarks))
 }
 
-fn run(pass: &Pass, module: &mut Module, cx: &mut Context) -> Result<bool, PassError> {
+/// Runs a pass on the functions that are active, and notes those it changed.
+fn run(pass: &Pass, module: &mut Module, cx: &mut Context, active: &[bool], touched: &mut [bool]) -> Result<bool, PassError> {
     cx.pass = pass.name;
-    let changed = match pass.run {
-        Run::Module(run) => run(module, cx),
-        Run::Func(run) => {
-            let mut changed = false;
-            for id in (0..module.funcs.len()).map(|n| FuncId::from_u32(n as u32)) {
-                cx.func.clone_from(&module.funcs[id].name);
-                changed |= run(&mut module.funcs[id], cx);
+    let run = match pass.run {
+        Run::Module(run) => {
+            let changed = run(module, cx);
+            if changed {
+                touched.fill(true);
             }
-            changed
+            check(module, pass.name)?;
+            return Ok(changed);
         }
+        Run::Func(run) => run,
     };
-    check(module, pass.name)?;
-    Ok(changed)
+    let mut any = false;
+    for (n, touched) in touched.iter_mut().enumerate().take(module.funcs.len()) {
+        if !active.get(n).is_none_or(|active| *active) {
+            continue;
+        }
+        let id = FuncId::from_u32(n as u32);
+        cx.func.clone_from(&module.funcs[id].name);
+        let changed = run(&mut module.funcs[id], cx);
+        *touched |= changed;
+        any |= changed;
+        if cfg!(debug_assertions) && changed {
+            verify_func(module, id).map_err(|errors| broken(pass.name, &errors))?;
+        }
+    }
+    Ok(any)
 }
 
 /// In debug builds, judges what a pass left behind.
 fn check(module: &Module, pass: &'static str) -> Result<(), PassError> {
     if cfg!(debug_assertions) {
-        if let Err(errors) = verify(module) {
-            return Err(PassError::Broken { pass, problems: errors.iter().map(ToString::to_string).collect() });
-        }
+        verify(module).map_err(|errors| broken(pass, &errors))?;
     }
     Ok(())
+}
+
+fn broken(pass: &'static str, errors: &[VerifyError]) -> PassError {
+    PassError::Broken { pass, problems: errors.iter().map(ToString::to_string).collect() }
 }

@@ -5,7 +5,6 @@ use crate::ranges::Ranges;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With};
-use std::collections::HashMap;
 
 /// One use of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub struct Places {
     pub region_of: SecondaryMap<Inst, PackedOption<Region>>,
     /// The instruction that a region is part of.
     pub owner: SecondaryMap<Region, PackedOption<Inst>>,
-    pub uses: HashMap<Value, Vec<Use>>,
+    uses: SecondaryMap<Value, Vec<Use>>,
     /// All with-loops, those inside others first, else in program order.
     pub withs: Vec<Inst>,
 }
@@ -29,7 +28,7 @@ pub struct Places {
 impl Places {
     pub fn new(func: &Func) -> Places {
         let mut places =
-            Places { region_of: SecondaryMap::new(), owner: SecondaryMap::new(), uses: HashMap::new(), withs: Vec::new() };
+            Places { region_of: SecondaryMap::new(), owner: SecondaryMap::new(), uses: SecondaryMap::new(), withs: Vec::new() };
         places.visit(func, func.body);
         places
     }
@@ -38,7 +37,7 @@ impl Places {
         for &inst in &func.regions[region].insts {
             self.region_of[inst] = region.into();
             let op = &func.insts[inst].op;
-            op.for_each_operand(|v| self.uses.entry(v).or_default().push(Use::Operand(inst)));
+            op.for_each_operand(|v| self.uses[v].push(Use::Operand(inst)));
             for nested in op.regions() {
                 self.owner[nested] = inst.into();
                 self.visit(func, nested);
@@ -48,12 +47,12 @@ impl Places {
             }
         }
         for &v in &func.regions[region].yields {
-            self.uses.entry(v).or_default().push(Use::Yield(region));
+            self.uses[v].push(Use::Yield(region));
         }
     }
 
     pub fn uses(&self, value: Value) -> &[Use] {
-        self.uses.get(&value).map_or(&[], Vec::as_slice)
+        self.uses.get(value).map_or(&[], Vec::as_slice)
     }
 
     /// Regions from `inner` outward, up to but without `outer`; none if `outer` does not enclose it.

@@ -57,6 +57,7 @@ enum Cell {
 /// Scalarises inner with-loops first, so that deep nests collapse in one walk.
 pub fn scalarize(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
+    let mut facts = None;
     for inst in Places::new(func).withs {
         let Op::With(with) = &func.insts[inst].op else { continue };
         let cells_are_arrays = with.ops.iter().enumerate().any(|(k, _)| {
@@ -66,10 +67,9 @@ pub fn scalarize(func: &mut Func, cx: &mut Context) -> bool {
             continue;
         }
         let span = func.insts[inst].span;
-        // The maps change with every rewriting; with-loops over cells are few.
-        let (defs, places) = (Defs::new(func), Places::new(func));
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
         let Some(region) = places.region_of[inst].expand() else { continue };
-        let joiner = Joiner { func, defs: &defs, cx, before: Vec::new(), span };
+        let joiner = Joiner { func, defs, cx, before: Vec::new(), span };
         let mut plan = Planner { joiner, inst };
         match plan.with_loop() {
             Ok(op) => {
@@ -81,6 +81,7 @@ pub fn scalarize(func: &mut Func, cx: &mut Context) -> bool {
                 func.insts[inst].op = Op::With(op);
                 cx.applied(span, "made to compute scalars");
                 changed = true;
+                facts = None;
             }
             Err(refusal) => cx.refused(span, refusal.text()),
         }

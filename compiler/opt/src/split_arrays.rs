@@ -30,23 +30,34 @@ pub fn split_arrays(func: &mut Func, _: &mut Context) -> bool {
             owners.push((region, inst));
         }
     });
+    owners.retain(|(_, inst)| func.insts[*inst].results.iter().any(|v| is_small(func, *v)));
     let mut changed = false;
+    let mut facts = None;
     for (region, inst) in owners {
-        let defs = Defs::new(func);
-        let places = Places::new(func);
-        let slots: Vec<usize> = (0..func.insts[inst].results.len()).filter(|k| is_split(func, &defs, &places, inst, *k)).collect();
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        let slots: Vec<usize> = (0..func.insts[inst].results.len()).filter(|k| is_split(func, defs, places, inst, *k)).collect();
+        if slots.is_empty() {
+            continue;
+        }
         // From the last to the first, so that earlier positions stay what they are.
         for k in slots.into_iter().rev() {
             split(func, region, inst, k);
-            changed = true;
         }
+        changed = true;
+        facts = None;
     }
     changed
 }
 
+/// Whether the value is an array of a few elements, by its type.
+fn is_small(func: &Func, value: Value) -> bool {
+    let ty = func.ty(value);
+    !ty.is_scalar() && ty.shape.count().is_some_and(|n| (1..=MAX_ELEMENTS).contains(&n))
+}
+
 fn is_split(func: &Func, defs: &Defs, places: &Places, inst: Inst, k: usize) -> bool {
     let ty = func.ty(func.insts[inst].results[k]);
-    if ty.is_scalar() || !ty.shape.count().is_some_and(|n| (1..=MAX_ELEMENTS).contains(&n)) {
+    if !is_small(func, func.insts[inst].results[k]) {
         return false;
     }
     let same_type = |v: Value| func.ty(v).shape == ty.shape;

@@ -2,122 +2,133 @@
 
 use crate::ir::*;
 
-impl Generator {
-    pub fn for_each(&self, f: &mut impl FnMut(Value)) {
-        match self {
+/// Visits the operands of a generator; one text serves shared and exclusive access.
+macro_rules! visit_generator {
+    ($generator:expr, $f:expr, $iter:ident) => {
+        match $generator {
             Generator::Known { lower, upper, step, width } => {
-                lower.iter().chain(upper).chain(step.iter().flatten()).chain(width.iter().flatten()).for_each(|v| f(*v))
+                lower.$iter().chain(upper.$iter()).chain(step.$iter().flatten()).chain(width.$iter().flatten()).for_each($f)
             }
             Generator::Dyn { lower, upper, step, width } => {
-                [Some(*lower), Some(*upper), *step, *width].into_iter().flatten().for_each(f)
+                $f(lower);
+                $f(upper);
+                step.$iter().chain(width.$iter()).for_each($f)
             }
         }
+    };
+}
+
+/// Visits the operands of an operation, as above.
+macro_rules! visit_operands {
+    ($op:expr, $f:expr, $iter:ident, $visit_generator:ident) => {
+        match $op {
+            Op::Const(_) | Op::Str(_) | Op::ConstArray(_) | Op::GlobalGet(_) => {}
+            Op::Un(_, a) | Op::Convert(a) | Op::Rank(a) | Op::ShapeVec(a) | Op::Widen(a) | Op::Narrow(a) | Op::Opaque(a) => $f(a),
+            Op::Extent { array, .. } => $f(array),
+            Op::GlobalSet(_, a) => $f(a),
+            Op::Bin(_, a, b) => {
+                $f(a);
+                $f(b);
+            }
+            Op::Select { cond, then, els } => {
+                $f(cond);
+                $f(then);
+                $f(els);
+            }
+            Op::Sel { array, index } => {
+                $f(array);
+                index.$iter().for_each(&mut $f);
+            }
+            Op::SelDyn { array, index } => {
+                $f(array);
+                $f(index);
+            }
+            Op::Array(cells) => cells.$iter().for_each(&mut $f),
+            Op::Reshape { array, shape } => {
+                $f(array);
+                shape.$iter().for_each(&mut $f);
+            }
+            Op::ReshapeDyn { array, shape } => {
+                $f(array);
+                $f(shape);
+            }
+            Op::Update { array, index, value } => {
+                $f(array);
+                index.$iter().for_each(&mut $f);
+                $f(value);
+            }
+            Op::UpdateDyn { array, index, value } => {
+                $f(array);
+                $f(index);
+                $f(value);
+            }
+            Op::If { cond, .. } => $f(cond),
+            Op::Loop { init, .. } => init.$iter().for_each(&mut $f),
+            Op::Call { args, .. } | Op::Native { args, .. } => args.$iter().for_each(&mut $f),
+            Op::Check { cond, fault } => {
+                $f(cond);
+                match fault {
+                    Fault::Index { index, extent, .. } => {
+                        $f(index);
+                        $f(extent);
+                    }
+                    Fault::Shape { left, right, .. } => {
+                        $f(left);
+                        $f(right);
+                    }
+                    Fault::Division => {}
+                    Fault::Message { operands, .. } => operands.$iter().for_each(&mut $f),
+                }
+            }
+            Op::With(with) => {
+                for part in with.parts.$iter() {
+                    part.generator.$visit_generator(&mut $f);
+                }
+                for op in with.ops.$iter() {
+                    match op {
+                        WithOp::Genarray { frame, cell, default } => {
+                            match frame {
+                                Frame::Known(extents) => extents.$iter().for_each(&mut $f),
+                                Frame::Dyn(v) => $f(v),
+                            }
+                            cell.$iter().flatten().for_each(&mut $f);
+                            default.$iter().for_each(&mut $f);
+                        }
+                        WithOp::Modarray { array } => $f(array),
+                        WithOp::Fold { neutral, stop, .. } => {
+                            $f(neutral);
+                            stop.$iter().for_each(&mut $f);
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+
+impl Generator {
+    pub fn for_each(&self, f: &mut impl FnMut(Value)) {
+        self.visit(&mut |v: &Value| f(*v));
+    }
+
+    fn visit(&self, f: &mut impl FnMut(&Value)) {
+        visit_generator!(self, &mut *f, iter);
     }
 
     pub fn for_each_mut(&mut self, f: &mut impl FnMut(&mut Value)) {
-        match self {
-            Generator::Known { lower, upper, step, width } => {
-                lower.iter_mut().chain(upper).chain(step.iter_mut().flatten()).chain(width.iter_mut().flatten()).for_each(f)
-            }
-            Generator::Dyn { lower, upper, step, width } => {
-                f(lower);
-                f(upper);
-                step.iter_mut().chain(width).for_each(f)
-            }
-        }
+        visit_generator!(self, &mut *f, iter_mut);
     }
 }
 
 impl Op {
     /// Every operand, in a fixed order; not those inside nested regions.
     pub fn for_each_operand(&self, mut f: impl FnMut(Value)) {
-        // One definition serves both directions; the clone only copies operand lists.
-        self.clone().for_each_operand_mut(|v| f(*v));
+        let mut f = |v: &Value| f(*v);
+        visit_operands!(self, f, iter, visit);
     }
 
     pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut Value)) {
-        match self {
-            Op::Const(_) | Op::Str(_) | Op::ConstArray(_) | Op::GlobalGet(_) => {}
-            Op::Un(_, a) | Op::Convert(a) | Op::Rank(a) | Op::ShapeVec(a) | Op::Widen(a) | Op::Narrow(a) | Op::Opaque(a) => f(a),
-            Op::Extent { array, .. } => f(array),
-            Op::GlobalSet(_, a) => f(a),
-            Op::Bin(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            Op::Select { cond, then, els } => {
-                f(cond);
-                f(then);
-                f(els);
-            }
-            Op::Sel { array, index } => {
-                f(array);
-                index.iter_mut().for_each(f);
-            }
-            Op::SelDyn { array, index } => {
-                f(array);
-                f(index);
-            }
-            Op::Array(cells) => cells.iter_mut().for_each(f),
-            Op::Reshape { array, shape } => {
-                f(array);
-                shape.iter_mut().for_each(f);
-            }
-            Op::ReshapeDyn { array, shape } => {
-                f(array);
-                f(shape);
-            }
-            Op::Update { array, index, value } => {
-                f(array);
-                index.iter_mut().for_each(&mut f);
-                f(value);
-            }
-            Op::UpdateDyn { array, index, value } => {
-                f(array);
-                f(index);
-                f(value);
-            }
-            Op::If { cond, .. } => f(cond),
-            Op::Loop { init, .. } => init.iter_mut().for_each(f),
-            Op::Call { args, .. } | Op::Native { args, .. } => args.iter_mut().for_each(f),
-            Op::Check { cond, fault } => {
-                f(cond);
-                match fault {
-                    Fault::Index { index, extent, .. } => {
-                        f(index);
-                        f(extent);
-                    }
-                    Fault::Shape { left, right, .. } => {
-                        f(left);
-                        f(right);
-                    }
-                    Fault::Division => {}
-                    Fault::Message { operands, .. } => operands.iter_mut().for_each(f),
-                }
-            }
-            Op::With(with) => {
-                for part in &mut with.parts {
-                    part.generator.for_each_mut(&mut f);
-                }
-                for op in &mut with.ops {
-                    match op {
-                        WithOp::Genarray { frame, cell, default } => {
-                            match frame {
-                                Frame::Known(extents) => extents.iter_mut().for_each(&mut f),
-                                Frame::Dyn(v) => f(v),
-                            }
-                            cell.iter_mut().flatten().for_each(&mut f);
-                            default.iter_mut().for_each(&mut f);
-                        }
-                        WithOp::Modarray { array } => f(array),
-                        WithOp::Fold { neutral, stop, .. } => {
-                            f(neutral);
-                            stop.iter_mut().for_each(&mut f);
-                        }
-                    }
-                }
-            }
-        }
+        visit_operands!(self, f, iter_mut, for_each_mut);
     }
 
     /// Every directly nested region, in a fixed order: branches, loop bodies, part bodies, then fold functions.

@@ -55,9 +55,8 @@ impl std::error::Error for VerifyError {}
 /// Every broken rule found; a function whose structure is broken is not looked at further.
 pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
     let mut errors = Vec::new();
-    for (id, func) in module.funcs.iter() {
-        let mut v = Verifier { module, func, id, errors: &mut errors, defined: HashSet::new(), scope: HashSet::new(), seen: HashSet::new() };
-        v.function();
+    for id in module.funcs.keys() {
+        verify_into(module, id, &mut errors);
     }
     if module.entry.is_some_and(|entry| !module.funcs.is_valid(entry)) {
         errors.push(VerifyError {
@@ -68,6 +67,21 @@ pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
         });
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Checks one function of a module.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_func(module: &Module, id: FuncId) -> Result<(), Vec<VerifyError>> {
+    let mut errors = Vec::new();
+    verify_into(module, id, &mut errors);
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn verify_into(module: &Module, id: FuncId, errors: &mut Vec<VerifyError>) {
+    let func = &module.funcs[id];
+    Verifier { module, func, id, errors, defined: HashSet::new(), scope: HashSet::new(), seen: HashSet::new() }.function();
 }
 
 /// Whether a value of one type may stand where the other is expected.
