@@ -43,7 +43,7 @@ pub fn allocate(elem: ElemTag, kind: ObjectKind, shape: &[i64]) -> Result<NonNul
     let count = count_of(shape)?;
     let rank = u32::try_from(shape.len()).map_err(|_| Fault::new("an array has too many axes".to_string()))?;
     let offset = data_offset(rank);
-    let memory_fault = || Fault::new(format!("out of memory for an array of shape {}", fault::shape_text(shape)));
+    let memory_fault = || fault::memory(shape);
     let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(elem.size())).ok_or_else(memory_fault)?;
     let total = bytes.checked_add(offset + PADDING).ok_or_else(memory_fault)?;
     let block = blocks::allocate(total).ok_or_else(memory_fault)?;

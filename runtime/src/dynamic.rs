@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::buffer::{self, allocate, ravel_copy, ravel_rc_dec, ravel_rc_inc, ravel_unique, shape_of};
-use crate::fault::{self, Fault, raise_at};
+use crate::fault::{self, Fault, numbers_message, raise_at};
 
 /// Ends the program at a position.
 ///
@@ -109,16 +109,12 @@ pub unsafe extern "C" fn ravel_copy_handles(to: *mut *mut ArrayHeader, from: *co
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_fault_numbers(pos: *const c_char, text: *const c_char, numbers: *const i64, n: i64) -> ! {
     // SAFETY: by contract.
-    let (mut message, numbers) = unsafe {
+    let (text, numbers) = unsafe {
         let text = if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() };
         (text, std::slice::from_raw_parts(numbers, usize::try_from(n).unwrap_or(0)))
     };
-    for (k, number) in numbers.iter().enumerate() {
-        message.push_str(if k == 0 { ": " } else { ", " });
-        message.push_str(&number.to_string());
-    }
     // SAFETY: by contract.
-    unsafe { raise(pos, Fault::new(message)) }
+    unsafe { raise(pos, Fault::new(numbers_message(&text, numbers))) }
 }
 
 /// The same elements in another shape of as many elements. Takes over `object`, in place if nobody else refers to it.

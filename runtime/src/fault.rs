@@ -252,6 +252,11 @@ pub fn shape_message(what: &str, first: &[i64], second: &[i64]) -> String {
 /// Message of a division by zero.
 pub const DIVISION_MESSAGE: &str = "division by zero";
 
+/// There is no memory for an array.
+pub fn memory(shape: &[i64]) -> Fault {
+    Fault::new(format!("out of memory for an array of shape {}", shape_text(shape)))
+}
+
 /// Message of a failed reshape.
 pub fn reshape_message(found: i64, expected: i64) -> String {
     format!("reshape: {found} elements do not fill a shape of {expected} elements")
@@ -260,6 +265,12 @@ pub fn reshape_message(found: i64, expected: i64) -> String {
 /// Message of a value whose shape does not conform to a declared type or pattern.
 pub fn conformity_message(pattern: &str, shape: &[i64]) -> String {
     format!("{pattern} does not admit a value of shape {}", shape_text(shape))
+}
+
+/// Message with numbers behind its text: `text: 1, 2`.
+pub fn numbers_message(text: &str, numbers: &[i64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+    if numbers.is_empty() { text.to_string() } else { format!("{text}: {}", numbers.join(", ")) }
 }
 
 /// Message of an extent that had to be another one.

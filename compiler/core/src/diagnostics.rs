@@ -257,10 +257,16 @@ pub fn target_count(targets: usize, values: usize, at: Span) -> Diagnostic {
         .at(at, "does not match")
 }
 
-pub fn main_signature(at: Span) -> Diagnostic {
-    Diagnostic::error("E0237", "`main` must be `int main()`")
-        .at(at, "this list")
-        .with_help("arguments of the command line come from module CommandLine")
+pub fn main_signature(at: Span, gives_int: bool) -> Diagnostic {
+    let report = Diagnostic::error("E0237", "`main` must be `int main()`");
+    match gives_int {
+        true => report
+            .at(at, "this one has parameters")
+            .with_help("arguments of the command line come from module CommandLine"),
+        false => report
+            .at(at, "this one does not give one `int`")
+            .with_help("the result is the exit status of the program; 0 means success"),
+    }
 }
 
 pub fn specialize_mismatch(name: &str, at: Span, why: &str) -> Diagnostic {

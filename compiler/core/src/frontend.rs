@@ -1,7 +1,7 @@
 //! The way into the parser: text to tokens, what the file mentions, and tokens to a tree once its type names are known.
 
 use crate::{Loader, Options};
-use ravel_diagnostics::Diagnostics;
+use ravel_diagnostics::{Diagnostic, Diagnostics};
 use ravel_source::{FileId, SourceMap, Span};
 use ravel_syntax::ast::{self, SymbolSet, Text};
 use ravel_syntax::{PreprocessOptions, Tokens, TypeNames};
@@ -23,6 +23,15 @@ pub(crate) struct Scanned {
     /// The name in the header and where it stands.
     pub header: Option<(Text, Span)>,
     pub mentions: Vec<Mention>,
+    /// There are errors in its characters, directives or macros.
+    pub broken: bool,
+}
+
+impl Scanned {
+    /// Macros that the file leaves defined.
+    pub(crate) fn macros(&self) -> Vec<Text> {
+        self.tokens.macros().map(Text::from).collect()
+    }
 }
 
 /// Type names that a file sees from other modules.
@@ -92,6 +101,7 @@ pub(crate) fn scan(
     let mut includes = Includes { loader, known: HashMap::new() };
     let options = PreprocessOptions { macros };
     let (tokens, problems) = ravel_syntax::lex_and_preprocess(file, map, &options, &mut includes);
+    let broken = problems.iter().any(Diagnostic::is_error);
     reports.extend(problems);
     let interface = ravel_syntax::prescan(&tokens);
     let loads = interface.loads.into_iter().map(|load| Mention {
@@ -107,7 +117,7 @@ pub(crate) fn scan(
         symbols: None,
     });
     let mentions = loads.chain(names).collect();
-    Scanned { tokens, header: interface.module.map(|name| (name.name, name.span)), mentions }
+    Scanned { tokens, header: interface.module.map(|name| (name.name, name.span)), mentions, broken }
 }
 
 /// Parses a file that has been scanned.

@@ -10,6 +10,7 @@ use crate::scope::Body;
 use crate::types::Place;
 use ravel_source::Span;
 use ravel_syntax::ast::{self, Definition, PragmaArgs, Text};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A function head while its types are lowered, and afterwards what its body sees of it.
@@ -206,6 +207,7 @@ impl Core<'_> {
 
     /// Every function of the root file, with checks that need the whole file.
     pub(crate) fn root_functions(&mut self, root: ModId) {
+        let mut names = HashSet::new();
         for def in self.module(root).functions.clone() {
             let Some(id) = self.function(def) else { continue };
             let fun = &self.program.funs[id.index()];
@@ -215,7 +217,7 @@ impl Core<'_> {
                     && fun.results[0].dims.is_empty();
                 if !int || !fun.params.is_empty() {
                     let span = self.def_span(def);
-                    self.reports.push(report::main_signature(span));
+                    self.reports.push(report::main_signature(span, int));
                 } else {
                     self.program.main = Some(id);
                 }
@@ -227,7 +229,10 @@ impl Core<'_> {
             if function.body.is_some() && !fun.inline && fun.families.is_empty() && known_ranks {
                 self.program.roots.push(id);
             }
-            self.check_duplicates(root, &function.name.name);
+            let name = &function.name.name;
+            if names.insert(name.clone()) {
+                self.check_duplicates(root, name);
+            }
         }
         let file = self.module(root).file.clone();
         for definition in &file.definitions {

@@ -51,6 +51,8 @@ pub struct Module {
     pub incomplete: bool,
     /// The file has syntax errors.
     pub broken: bool,
+    /// Macros of a user's file, which may be what an unknown name was meant to be.
+    pub macros: Vec<Text>,
 }
 
 impl Module {
@@ -214,8 +216,8 @@ impl Core<'_> {
         for module in mentions.values() {
             lost.extend(self.modules[module.index()].lost.iter().cloned());
         }
-        let broken = problems.has_errors();
-        if broken {
+        let broken = scanned.broken || problems.has_errors();
+        if problems.has_errors() {
             lost.extend(self.top_level_words(file));
         }
         self.reports.extend(problems);
@@ -236,6 +238,7 @@ impl Core<'_> {
             lost,
             incomplete,
             broken,
+            macros: if library { Vec::new() } else { scanned.macros() },
         };
         self.define_symbols(id, &mut module);
         self.load_symbols(&mut module);

@@ -145,7 +145,8 @@ impl<'c, 'a> Body<'c, 'a> {
         if !matches!(missing, Missing::Nothing) {
             return self.core.report_missing(self.module, name, Kind::Object, missing);
         }
-        let locals: Vec<Text> = self.scopes.iter().flat_map(|scope| scope.names.keys().cloned()).collect();
+        let mut locals: Vec<Text> = self.scopes.iter().flat_map(|scope| scope.names.keys().cloned()).collect();
+        locals.extend(self.core.module(self.module).macros.iter().cloned());
         let is_function = self.core.meanings(self.module, name, Kind::Function).is_ok_and(|found| !found.is_empty());
         let suggestion = match is_function {
             true => report::Suggestion::default(),

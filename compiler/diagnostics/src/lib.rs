@@ -154,11 +154,17 @@ impl From<Vec<Diagnostic>> for Diagnostics {
     }
 }
 
+/// Longer names are no slips of the hand, and comparing them takes quadratic time.
+const LONGEST_SUGGESTED: usize = 100;
+
 /// The candidate closest to `name` by edit distance, if it is close enough to be a plausible slip.
 ///
 /// Ties go to the earlier candidate, so pass them in a stable order.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
+    if length > LONGEST_SUGGESTED {
+        return None;
+    }
     let limit = (length / 3).max(1);
     let mut best: Option<(usize, &'a str)> = None;
     for candidate in candidates {
@@ -215,5 +221,7 @@ mod tests {
         assert_eq!(did_you_mean("shpae", ["shape", "sharp"]), Some("shape"));
         assert_eq!(did_you_mean("a", ["b", "c"]), None);
         assert_eq!(did_you_mean("convolve", ["print"]), None);
+        let endless = "x".repeat(1_000_000);
+        assert_eq!(did_you_mean(&endless, [&endless[1..]]), None);
     }
 }

@@ -8,6 +8,7 @@ pub mod emit;
 pub mod files;
 pub mod link;
 pub mod pipeline;
+pub mod places;
 pub mod repl;
 pub mod run;
 

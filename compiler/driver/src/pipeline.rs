@@ -2,6 +2,7 @@
 
 use crate::backend::Backend;
 use crate::files::{FileLoader, is_library, read_text};
+use crate::places::Functions;
 use ravel_codegen::Entry as CompiledEntry;
 use ravel_core::RootSource;
 use ravel_diagnostics::Diagnostic;
@@ -80,6 +81,8 @@ pub struct Compilation {
     pub options: Options,
     pub map: SourceMap,
     pub diagnostics: Vec<Diagnostic>,
+    /// Names for the places of faults.
+    pub functions: Functions,
     /// Duration of each stage that ran, in order.
     pub times: Vec<(&'static str, Duration)>,
     /// WIR functions made.
@@ -94,6 +97,7 @@ impl Compilation {
             options,
             map: SourceMap::default(),
             diagnostics: Vec::new(),
+            functions: Functions::default(),
             times: Vec::new(),
             instances: 0,
             with_loops: (0, 0),
@@ -173,6 +177,7 @@ impl Compilation {
         program: &ravel_core::ir::Program,
         entry: Entry,
     ) -> Result<ravel_specialize::Specialized, Failure> {
+        self.functions = Functions::of(program);
         let result = self.timed("specialize", |this| {
             let map = &this.map;
             let library = |file| map.get(file).is_some_and(|f| is_library(&f.name));
@@ -245,13 +250,7 @@ impl Compilation {
         };
         let scheduled = self.timed("schedule", |this| {
             let map = &this.map;
-            let position = |span| {
-                if span == Span::NONE {
-                    String::new()
-                } else {
-                    map.describe(span)
-                }
-            };
+            let position = |span, function: &str| this.functions.place(map, span, function);
             let options = ravel_schedule::Options {
                 unchecked: this.options.unchecked,
                 parallel: true,

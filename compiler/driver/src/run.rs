@@ -3,8 +3,10 @@
 use crate::backend::Backend;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_interp::{RunError, Val};
+use ravel_runtime::fault::Report;
 use ravel_types::Scalar;
 use ravel_wir::Module;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,10 +61,10 @@ impl Compilation {
                 _ => 0,
             }),
             Err(RunError::Fault(report)) => {
-                let text = report
-                    .to_report(&self.map.describe(report.span))
-                    .to_string();
-                eprint!("{text}");
+                let place = self.functions.place(&self.map, report.span, &report.function);
+                let report = Report::new(Some(&place), report.fault.clone());
+                // Where nobody listens, the status still tells.
+                let _ = write!(std::io::stderr(), "{report}");
                 Ok(report.status())
             }
             Err(RunError::Internal {

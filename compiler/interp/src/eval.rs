@@ -230,12 +230,8 @@ impl<'m> Frame<'m> {
             }
             Fault::Division => RunFault::new(fault::DIVISION_MESSAGE),
             Fault::Message { text, operands } => {
-                let mut message = text.to_string();
-                for (i, operand) in operands.iter().enumerate() {
-                    let separator = if i == 0 { " " } else { ", " };
-                    message.push_str(&format!("{separator}{}", self.scalar(*operand, span)?));
-                }
-                RunFault::new(message)
+                let numbers: Vec<i64> = operands.iter().map(|v| self.int(*v, span)).collect::<Run<_>>()?;
+                RunFault::new(fault::numbers_message(text, &numbers))
             }
         })
     }

@@ -171,15 +171,27 @@ fn start(frame: &Frame<'_>, op: &WithOp, ty: &Ty, span: Span) -> Run<Building> {
             let count = count_of(&shape).map_err(|f| frame.fault(span, f))?;
             let cell = cell.as_ref().map(|c| frame.ints(c, span)).transpose()?;
             let default = default.map(|d| frame.get(d, span)).transpose()?;
+            reserve(frame, &shape, count, 1, span)?;
             Building::Array { frame: shape, cell, default, written: vec![false; count as usize], array: None, ty: ty.clone() }
         }
     })
 }
 
+/// Faults if there is no memory for an array.
+fn reserve(frame: &Frame<'_>, shape: &[i64], count: i64, bytes: usize, span: Span) -> Run<()> {
+    let total = usize::try_from(count).ok().and_then(|count| count.checked_mul(bytes));
+    match total.map(|total| Vec::<u8>::new().try_reserve_exact(total)) {
+        Some(Ok(())) => Ok(()),
+        _ => Err(frame.fault(span, fault::memory(shape))),
+    }
+}
+
 /// The array full of defaults, for cells of shape `cell`.
 fn allocate(frame: &Frame<'_>, lead: &[i64], cell: &[i64], default: &Option<Val>, ty: &Ty, span: Span) -> Run<Arr> {
     let shape: Vec<i64> = lead.iter().chain(cell).copied().collect();
-    let count = count_of(&shape).map_err(|f| frame.fault(span, f))? as usize;
+    let count = count_of(&shape).map_err(|f| frame.fault(span, f))?;
+    reserve(frame, &shape, count, ty.elem.bytes(), span)?;
+    let count = count as usize;
     let mut array = Arr::zeros(ty.elem, shape, count);
     if let Some(default) = default {
         if default.shape() != cell {

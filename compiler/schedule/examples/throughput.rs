@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         parallel: false,
         entry_name: "entry".to_string(),
         release_globals: true,
-        position: &|span| format!("{}", span.start),
+        position: &|span, name| format!("{} in {name}", span.start),
     };
     let (nest, remarks) = schedule(&module, &target, &options)?;
     for remark in &remarks {

@@ -11,8 +11,7 @@ use crate::scalars;
 impl Lower<'_, '_> {
     /// Address of the text `file.sac:3:10 in f`.
     pub fn position(&mut self, span: Span) -> Val {
-        let place = (self.cx.options.position)(span);
-        let text = format!("{place} in {}", self.func.name);
+        let text = (self.cx.options.position)(span, &self.func.name);
         let text = self.cx.text(&text);
         self.b.data_addr(text)
     }

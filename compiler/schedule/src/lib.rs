@@ -73,8 +73,8 @@ pub struct Options<'a> {
     pub entry_name: String,
     /// Whether the entry wrapper releases all globals at its end: yes for programs, no for the inputs of one session.
     pub release_globals: bool,
-    /// `file.sac:3:10` for a span; empty if there is nothing to say.
-    pub position: &'a dyn Fn(Span) -> String,
+    /// `file.sac:3:10 in f` for a span inside the named WIR function; faults show it.
+    pub position: &'a dyn Fn(Span, &str) -> String,
 }
 
 /// What was decided for one with-loop, or why not more.

@@ -19,16 +19,23 @@ struct Piece<'a> {
 pub struct Pending;
 
 impl Spec<'_> {
-    /// Binds the patterns of several values in dependency order (language reference 2.3, rule 3). `what` names a value in messages.
-    pub fn bind_patterns(&mut self, frame: &mut Frame, items: &[(&TypePat, &Val)], what: &str) {
+    /// Binds the patterns of several values in dependency order (language reference 2.3, rule 3). `what` names the values in
+    /// messages. False if they were found not to fit, which was reported.
+    pub fn bind_patterns(
+        &mut self,
+        frame: &mut Frame,
+        items: &[(&TypePat, &Val)],
+        what: &str,
+    ) -> bool {
+        let mut fits = true;
         let mut pending: Vec<usize> = (0..items.len()).collect();
         while !pending.is_empty() {
             let before = pending.len();
             let mut left = Vec::new();
             for i in pending {
-                let (ty, v) = items[i];
-                if self.bind_pattern(frame, ty, v, what).is_err() {
-                    left.push(i);
+                match self.bind_pattern(frame, items, i, what) {
+                    Ok(fit) => fits &= fit,
+                    Err(Pending) => left.push(i),
                 }
             }
             if left.len() == before {
@@ -39,22 +46,25 @@ impl Spec<'_> {
                     format!("ambiguous ranks in the type pattern {text}"),
                     "several ranks are not determined",
                 );
-                return;
+                return false;
             }
             pending = left;
         }
+        fits
     }
 
     fn bind_pattern(
         &mut self,
         frame: &mut Frame,
-        ty: &TypePat,
-        v: &Val,
+        items: &[(&TypePat, &Val)],
+        item: usize,
         what: &str,
-    ) -> Result<(), Pending> {
+    ) -> Result<bool, Pending> {
+        let (ty, v) = items[item];
         if matches!(v, Val::Bottom) || ty.dims.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
+        let mut fits = true;
         let mut pieces = Vec::with_capacity(ty.dims.len());
         let mut open = None;
         for (i, dim) in ty.dims.iter().enumerate() {
@@ -97,14 +107,14 @@ impl Spec<'_> {
                 let enough = self
                     .em
                     .bin(BinOp::Ge, Basic::Int, &count, &Sc::int(min.max(0)));
-                self.require(frame, ty, enough, what, "has too few axes");
+                fits &= self.require(frame, items, item, enough, what, "has fewer axes");
                 pieces[i].count = Some(count);
             }
             None => {
                 let same = self.em.bin(BinOp::Eq, Basic::Int, &rank, &total);
-                self.require(frame, ty, same, what, "has another rank");
+                fits &= self.require(frame, items, item, same, what, "has another rank");
                 if same_const(&rank, &total) == Some(false) {
-                    return Ok(());
+                    return Ok(fits);
                 }
             }
         }
@@ -116,35 +126,35 @@ impl Spec<'_> {
                 DimPat::Num(n) => {
                     let extent = self.vector_element(&shape, &at);
                     let same = self.em.bin(BinOp::Eq, Basic::Int, &extent, &Sc::int(*n));
-                    self.require(frame, ty, same, what, "has another extent");
+                    fits &= self.require(frame, items, item, same, what, "has another extent");
                 }
                 DimPat::Name(l) => {
                     let extent = self.vector_element(&shape, &at);
-                    self.bind_name(frame, *l, Val::Sc(Basic::Int, extent), what);
+                    fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, extent), what);
                 }
                 DimPat::Rank {
                     rank, shape: name, ..
                 } => {
                     if let RankPat::Name(l) = rank {
-                        self.bind_name(frame, *l, Val::Sc(Basic::Int, count.clone()), what);
+                        fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, count.clone()), what);
                     }
                     if let Some(l) = name {
                         let part = self.slice(&shape, &at, &count);
-                        self.bind_name(frame, *l, part, what);
+                        fits &= self.bind_name(frame, *l, part, what);
                     }
                 }
                 DimPat::Any | DimPat::Star | DimPat::Plus => {}
             }
             at = self.em.add(&at, &count);
         }
-        Ok(())
+        Ok(fits)
     }
 
     /// The first place that determines a name defines it, every other is an equality check.
-    fn bind_name(&mut self, frame: &mut Frame, name: LocalId, value: Val, what: &str) {
+    fn bind_name(&mut self, frame: &mut Frame, name: LocalId, value: Val, what: &str) -> bool {
         let Some(bound) = frame.env[name.index()].clone() else {
             frame.env[name.index()] = Some(value);
-            return;
+            return true;
         };
         let fun = self.fun(frame.fun);
         let spelled = fun.locals[name.index()].name.clone();
@@ -155,7 +165,7 @@ impl Spec<'_> {
                     right: b.clone(),
                     axis: 0,
                 };
-                self.require_agreement(&[agree], what, &spelled);
+                self.require_agreement(&[agree], what, &spelled)
             }
             _ => match (self.elements(&bound), self.elements(&value)) {
                 (Some(a), Some(b)) if a.len() == b.len() => {
@@ -169,7 +179,7 @@ impl Spec<'_> {
                             axis: axis as u32,
                         })
                         .collect();
-                    self.require_agreement(&agreements, what, &spelled);
+                    self.require_agreement(&agreements, what, &spelled)
                 }
                 (Some(a), Some(b)) => {
                     let (left, right) = (Sc::int(a.len() as i32), Sc::int(b.len() as i32));
@@ -181,7 +191,7 @@ impl Spec<'_> {
                         }],
                         what,
                         &format!("rank of {spelled}"),
-                    );
+                    )
                 }
                 _ => {
                     let equal = self.vectors_equal(&bound, &value);
@@ -193,27 +203,45 @@ impl Spec<'_> {
                             operands: Vec::new(),
                         },
                     );
+                    true
                 }
             },
         }
     }
 
-    fn require(&mut self, frame: &Frame, ty: &TypePat, holds: Sc, what: &str, how: &str) {
-        if !self.options.check_patterns {
-            return;
+    /// Reports, or checks at run time, that a value fits its pattern. False if it certainly does not.
+    fn require(
+        &mut self,
+        frame: &Frame,
+        items: &[(&TypePat, &Val)],
+        item: usize,
+        holds: Sc,
+        what: &str,
+        how: &str,
+    ) -> bool {
+        if !self.options.check_patterns || holds.as_bool() == Some(true) {
+            return true;
         }
-        let fun = self.fun(frame.fun);
-        let text = format!(
-            "{what}: the value does not fit the type {} ({how})",
-            self.show_type(fun, ty)
-        );
-        if holds.as_bool() == Some(false) {
-            if self.speculative == 0 {
-                self.error("E0321", text.clone(), "does not fit");
+        let pattern = self.show_type(self.fun(frame.fun), items[item].0);
+        let wrong = holds.as_bool() == Some(false) && self.speculative == 0;
+        match items {
+            _ if !wrong => {}
+            [(_, value)] => {
+                let title = format!("{what}: the value does not fit the type {pattern} ({how})");
+                let label = format!("this is {}", self.show_value_type(value));
+                self.error("E0321", title, label);
             }
-        } else if holds.as_bool() == Some(true) {
-            return;
+            _ => {
+                let types: Vec<String> = items.iter().map(|(_, v)| self.show_value_type(v)).collect();
+                let title = match &types[..] {
+                    [one, other] => format!("{what} differ in shape: {one} and {other}"),
+                    _ => format!("{what} do not fit together: {}", types.join(", ")),
+                };
+                let label = format!("argument {} {how} than {pattern} asks here", item + 1);
+                self.error("E0312", title, label);
+            }
         }
+        let text = format!("{what}: the value does not fit the type {pattern} ({how})");
         self.emit_check(
             &holds,
             Fault::Message {
@@ -221,6 +249,7 @@ impl Spec<'_> {
                 operands: Vec::new(),
             },
         );
+        !wrong
     }
 }
 

@@ -74,7 +74,11 @@ impl Spec<'_> {
         }
         let items: Vec<(&TypePat, &Val)> = fun.params.iter().map(|p| &p.ty).zip(&args).collect();
         let what = format!("arguments of `{}`", fun.name);
-        self.bind_patterns(&mut frame, &items, &what);
+        if !self.bind_patterns(&mut frame, &items, &what) {
+            self.stack.pop();
+            self.at(outer);
+            return vec![Val::Bottom; self.result_count(fun).unwrap_or(0)];
+        }
         self.conditions(&mut frame, fun, false);
         self.block(&mut frame, block);
         let mut results = Vec::new();

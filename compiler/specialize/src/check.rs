@@ -14,8 +14,8 @@ pub struct Agree {
 }
 
 impl Spec<'_> {
-    /// Extents that must agree: known disagreement is an error, unknown agreement a check.
-    pub fn require_agreement(&mut self, pairs: &[Agree], what: &str, name: &str) {
+    /// Extents that must agree: known disagreement is an error, which is reported and gives false, unknown agreement a check.
+    pub fn require_agreement(&mut self, pairs: &[Agree], what: &str, name: &str) -> bool {
         let mut known = Vec::new();
         let mut wrong = false;
         for Agree { left, right, axis } in pairs {
@@ -40,15 +40,9 @@ impl Spec<'_> {
             known.push((x, y));
         }
         if wrong {
-            let side = |pick: fn(&(Affine, Affine)) -> &Affine| {
-                let shown: Vec<String> = known
-                    .iter()
-                    .map(|p| {
-                        pick(p)
-                            .as_const()
-                            .map_or(".".to_string(), |n| n.to_string())
-                    })
-                    .collect();
+            let mut names = Vec::new();
+            let mut side = |pick: fn(&(Affine, Affine)) -> &Affine| {
+                let shown: Vec<String> = known.iter().map(|p| show_form(pick(p), &mut names)).collect();
                 shown.join(",")
             };
             let (a, b) = (side(|p| &p.0), side(|p| &p.1));
@@ -73,6 +67,7 @@ impl Spec<'_> {
                 );
             }
         }
+        !wrong || self.speculative > 0
     }
 
     /// Checks `0 <= index < extent`.
@@ -283,6 +278,30 @@ impl Spec<'_> {
         }
         self.report(diagnostic);
         Val::Bottom
+    }
+}
+
+/// A form as a reader can compare it with others: symbols by letters in the order in which they come up in `names`.
+fn show_form(form: &Affine, names: &mut Vec<ravel_types::Sym>) -> String {
+    const LETTERS: [char; 6] = ['n', 'm', 'k', 'l', 'p', 'q'];
+    let mut out = String::new();
+    for (symbol, factor) in form.terms() {
+        let number = names.iter().position(|known| known == symbol).unwrap_or_else(|| {
+            names.push(*symbol);
+            names.len() - 1
+        });
+        let Some(letter) = LETTERS.get(number) else { return ".".to_string() };
+        let sign = if *factor < 0 { "-" } else if out.is_empty() { "" } else { "+" };
+        let count = match factor.unsigned_abs() {
+            1 => String::new(),
+            count => count.to_string(),
+        };
+        out.push_str(&format!("{sign}{count}{letter}"));
+    }
+    match form.constant_part() {
+        0 if !out.is_empty() => out,
+        rest if out.is_empty() => rest.to_string(),
+        rest => format!("{out}{rest:+}"),
     }
 }
 

@@ -361,12 +361,19 @@ pub struct Tokens {
     pub(crate) texts: Texts,
     /// Where the file ends, for "unexpected end of file".
     pub(crate) end: Span,
+    /// Macros defined at the end of the file.
+    pub(crate) macros: Vec<TextId>,
 }
 
 impl Tokens {
     /// How many tokens there are, for statistics.
     pub fn len(&self) -> usize {
         self.list.len()
+    }
+
+    /// Names of the macros that the file leaves defined.
+    pub fn macros(&self) -> impl Iterator<Item = &str> {
+        self.macros.iter().map(|name| &**self.texts.get(*name))
     }
 
     pub fn is_empty(&self) -> bool {

@@ -139,7 +139,7 @@ fn compiled(module: &Module, way: Way, jit: &mut Option<Jit>) -> Result<Outcome,
         parallel: way.parallel,
         entry_name: "fuzz".to_string(),
         release_globals: true,
-        position: &|span| format!("fuzz:{}:1", span.start),
+        position: &|span, name| format!("fuzz:{}:1 in {name}", span.start),
     };
     let (nest, _) = schedule(module, &target, &options).map_err(|e| e.to_string())?;
     if std::env::var_os("RAVEL_FUZZ_NEST").is_some() {

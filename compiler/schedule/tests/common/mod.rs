@@ -56,7 +56,7 @@ pub fn same(text: &str) -> Run {
             parallel,
             entry_name: "entry".to_string(),
             release_globals: true,
-            position: &|span| format!("test:{}", span.start),
+            position: &|span, name| format!("test:{} in {name}", span.start),
         };
         let (nest, remarks) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
         if std::env::var_os("RAVEL_SHOW_NEST").is_some() {

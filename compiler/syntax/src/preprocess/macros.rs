@@ -124,9 +124,6 @@ impl Preprocessor<'_> {
         if self.expansions.iter().any(|expansion| expansion.name == Some(name.text)) {
             return Some(Token { no_expand: true, ..name });
         }
-        if self.expanded > MAX_EXPANDED_TOKENS {
-            return Some(name);
-        }
         let (arguments, span) = match definition.parameters {
             None => (Vec::new(), name.span),
             Some(count) => {
@@ -140,12 +137,15 @@ impl Preprocessor<'_> {
             }
         };
         let mut tokens = self.substitute(&definition, &arguments, name, span);
+        if self.exhausted() {
+            return None;
+        }
         if let Some(first) = tokens.first_mut() {
             first.space_before = name.space_before;
             first.first_on_line = name.first_on_line;
         }
         self.expanded += tokens.len();
-        if self.expanded > MAX_EXPANDED_TOKENS {
+        if self.exhausted() {
             self.macro_error(name, format!("macros have grown to more than {MAX_EXPANDED_TOKENS} tokens"), span);
         }
         self.expansions.push(Expansion { tokens, at: 0, name: Some(name.text) });
@@ -269,7 +269,7 @@ impl Preprocessor<'_> {
             return Some(given);
         }
         let plural = if count == 1 { "" } else { "s" };
-        let message = format!("takes {count} argument{plural}, but {} are given", given.len());
+        let message = format!("takes {count} argument{plural}, but {} given", given.len());
         self.macro_error(name, message, span);
         None
     }

@@ -95,7 +95,13 @@ pub fn lex_and_preprocess(
         pre.run();
     }
     limit(&mut pre.reports);
-    (Tokens { list: pre.out, texts: pre.texts, end }, pre.reports)
+    if pre.exhausted() {
+        // What was cut off in the middle would only give reports of its own.
+        pre.out.clear();
+    }
+    let defined = pre.macros.iter().enumerate().filter(|(_, definition)| definition.is_some());
+    let macros = defined.map(|(name, _)| TextId(name as u32)).collect();
+    (Tokens { list: pre.out, texts: pre.texts, end, macros }, pre.reports)
 }
 
 /// Whether the beginning looks like text: a few odd characters are reported one by one, a binary file as a whole.
@@ -198,9 +204,17 @@ impl Preprocessor<'_> {
         self.out.push(token);
     }
 
+    /// Whether macros have grown beyond all measure, which was reported; there are no more tokens then.
+    fn exhausted(&self) -> bool {
+        self.expanded > MAX_EXPANDED_TOKENS
+    }
+
     /// The next token with all macros expanded.
     fn next_token(&mut self) -> Option<Token> {
         loop {
+            if self.exhausted() {
+                return None;
+            }
             let token = self.next_unexpanded()?;
             if token.kind != Kind::Id || token.no_expand {
                 return Some(token);

@@ -159,9 +159,19 @@ fn mistakes_in_directives_are_reported() {
     assert_eq!(titles("#define F(1) x\n"), ["macro `F`: its parameters are names separated by commas"]);
     assert_eq!(titles("#define F(x) ## x\n"), ["macro `F`: ## stands between two tokens"]);
     assert_eq!(titles("#error no way\n"), ["#error no way"]);
-    assert_eq!(titles("#define F(a, b) a\ntypedef F(1) int x;")[0], "macro `F`: takes 2 arguments, but 1 are given");
+    assert_eq!(titles("#define F(a, b) a\ntypedef F(1) int x;")[0], "macro `F`: takes 2 arguments, but 1 given");
     assert_eq!(titles("#define F(a) a\nF(1")[0], "macro `F`: the call is not closed");
     assert_eq!(titles("# 12 \"other.sac\"\n#line 5\n#\n"), Vec::<String>::new());
+}
+
+#[test]
+fn macros_that_explode_through_their_arguments_are_stopped() {
+    let mut text = String::from("#define A0(x) x\n");
+    for level in 1..40 {
+        text.push_str(&format!("#define A{level}(x) A{}(A{}(x) + A{}(x))\n", level - 1, level - 1, level - 1));
+    }
+    text.push_str("int main() { return A39(1); }\n");
+    assert_eq!(titles(&text), ["macro `A1`: macros have grown to more than 4000000 tokens"]);
 }
 
 #[test]
