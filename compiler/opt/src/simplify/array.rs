@@ -269,7 +269,7 @@ impl Simplifier<'_> {
         }
         let Some(at) = self.flat(index, extents) else { return Step::Keep };
         let mut cells = match self.op_of(array).cloned() {
-            Some(Op::Array(cells)) if cells.len() == count => cells,
+            Some(Op::Array(cells)) if cells.len() == count && cells.iter().all(|c| self.func.ty(*c).is_scalar()) => cells,
             Some(Op::ConstArray(data)) if data.values.len() == count => {
                 data.values.iter().map(|s| self.emit(Op::Const(*s), Ty::scalar(s.elem()))).collect()
             }
