@@ -240,10 +240,13 @@ fn smallest(module: Module, stage: &str) -> Module {
         found == stage || (compiled(found) && compiled(stage))
     };
     if stage.starts_with("pass") || stage.starts_with("optimiser") {
+        let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
-        return shrink::shrink(module, Duration::from_secs(30), |m| {
+        let smaller = shrink::shrink(module, Duration::from_secs(30), |m| {
             run::check(m, &mut None, &[]).is_err_and(|f| same(&f.stage))
         });
+        std::panic::set_hook(hook);
+        return smaller;
     }
     shrink::shrink(module, Duration::from_secs(60), |m| outcome_of(m).is_some_and(|s| same(&s)))
 }

@@ -3,7 +3,7 @@
 use crate::outcome::{self, Outcome, difference};
 use ravel_codegen_cranelift::{Jit, Word, capabilities};
 use ravel_interp::Val;
-use ravel_opt::Level;
+use ravel_opt::{Level, PassError};
 use ravel_runtime::array::Array;
 use ravel_runtime::fault::run_session;
 use ravel_runtime::natives::table;
@@ -105,6 +105,10 @@ fn optimize(module: &Module, expected: &Outcome) -> Result<Module, Failure> {
             None => return Ok(result),
             Some(what) => what,
         },
+        Ok(Err(PassError::Broken { pass, problems })) => {
+            let what = format!("broken IR: {}", problems.join("; "));
+            return Err(Failure { stage: format!("pass {pass}"), what });
+        }
         Ok(Err(error)) => error.to_string(),
         Err(panic) => panic_text(&*panic),
     };

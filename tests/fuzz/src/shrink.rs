@@ -25,12 +25,13 @@ pub fn shrink(module: Module, time: Duration, mut fails: impl FnMut(&Module) -> 
             }
             let mut candidate = best.clone();
             apply(&mut candidate, &edits[at]);
-            let candidate = clean(candidate);
-            if size(&candidate) < size(&best) && verify(&candidate).is_ok() && fails(&candidate) {
-                best = candidate;
-                improved = true;
-            } else {
-                at += 1;
+            let candidate = verify(&candidate).is_ok().then(|| clean(candidate));
+            match candidate.filter(|c| size(c) < size(&best) && fails(c)) {
+                Some(candidate) => {
+                    best = candidate;
+                    improved = true;
+                }
+                None => at += 1,
             }
         }
         if !improved || Instant::now() > end {

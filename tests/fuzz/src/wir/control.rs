@@ -249,7 +249,7 @@ impl FnGen<'_> {
         let known: Vec<Callee> = self
             .callees
             .iter()
-            .filter(|c| c.results[0].0 == elem && c.results[0].1 == dims)
+            .filter(|c| c.results[0].0 == elem && c.results[0].1 == dims && (!c.effects || (self.depth == 0 && self.func.effects)))
             .cloned()
             .collect();
         if !known.is_empty() && self.chance(2, 3) {
@@ -303,7 +303,9 @@ impl FnGen<'_> {
         let hide = self.chance(1, 2);
         let noinline = self.chance(1, 2);
         let outer: Vec<super::DimInfo> = self.dims.clone();
-        let safe = self.safe;
+        // Only calls of functions with effects are never removed.
+        let effects = self.func.effects && self.depth == 0 && self.chance(1, 2);
+        let safe = self.safe + usize::from(!effects);
         // The work of a callee counts as work of the place that calls it.
         let weight = self.weight;
         let call_depth = self.call_depth + 1;
@@ -313,6 +315,7 @@ impl FnGen<'_> {
         callee.safe = safe;
         callee.weight = weight;
         callee.func.noinline = noinline;
+        callee.func.effects = effects;
         let mut inner_of: Vec<(Dim, Dim)> = Vec::new();
         let mut seen = Vec::new();
         for arg in args {
@@ -365,6 +368,6 @@ impl FnGen<'_> {
         let made = callee.func;
         self.shared.module.funcs[func] = made;
         let params = args.iter().map(|a| (a.elem, a.dims.clone(), a.ghost.unrelated())).collect();
-        Callee { func, params, results }
+        Callee { func, params, results, effects }
     }
 }

@@ -50,6 +50,7 @@ struct Callee {
     func: FuncId,
     params: Vec<(Elem, Vec<Dim>, Ghost)>,
     results: Vec<(Elem, Vec<Dim>, Ghost)>,
+    effects: bool,
 }
 
 /// The elements that values have: handles are objects with effects, and left out.
@@ -88,6 +89,7 @@ pub fn module(seed: u64) -> Module {
     let large = rng.chance(1, 3);
     let mut shared = Shared { rng, module, elems, faulty, large };
     let mut body = FnGen::new(&mut shared, "main", fuel, 0);
+    body.func.effects = faulty;
     body.statements();
     body.finish_entry();
     let func = body.func;
