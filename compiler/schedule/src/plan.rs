@@ -15,6 +15,8 @@ use crate::withloop::Sink;
 const ACCUMULATE_LATENCY: f64 = 4.0;
 /// Vectors along an axis on which the bounds of folds depend: each is treated by itself.
 const MASKED_VECTORS: i64 = 6;
+/// Bytes of the narrowest vector that is used.
+const LEAST_VECTOR: usize = 16;
 /// Cells times cycles below which a kernel is not worth its set-up.
 const LEAST_WORK: f64 = 24.0;
 
@@ -82,8 +84,8 @@ impl Lower<'_, '_> {
         let mut guards = Vec::new();
         self.supported(part.body, &mut guards)?;
         let bytes = self.kernel_width(part.body);
-        let lanes = (self.cx.target.vector_bytes as usize / bytes).max(1) as u8;
-        if lanes == 1 {
+        let sizes = self.lane_sizes(bytes);
+        if sizes.is_empty() {
             return Err("the target has no vectors".to_string());
         }
         let extents: Vec<Option<i64>> = (0..params.len())
@@ -98,8 +100,9 @@ impl Lower<'_, '_> {
         if cells.is_some_and(|n| n as f64 * scalar < LEAST_WORK) {
             return Err("there is too little work".to_string());
         }
-        let mut best = (scalar, None);
-        for (axis, &param) in params.iter().enumerate() {
+        let mut best = (scalar, None, 1);
+        let choices = sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
+        for (lanes, axis, param) in choices {
             if extents[axis].is_some_and(|n| n < i64::from(lanes)) {
                 continue;
             }
@@ -122,20 +125,22 @@ impl Lower<'_, '_> {
             let steps = (n + i64::from(lanes) - 1) / i64::from(lanes);
             let per_cell = cost * steps as f64 / n as f64;
             if per_cell < best.0 * 0.95 {
-                best = (per_cell, Some(VecChoice::Axis { axis, u: 1 }));
+                best = (per_cell, Some(VecChoice::Axis { axis, u: 1 }), lanes);
             }
         }
         g.set_vec(None, 1, 1);
         if self.folds_can_run_along(&mut g, part.body) && self.bounds_dep(&mut g, part.body) == Dep::default() {
-            g.fold_lanes = lanes;
             g.fold_u = 1;
-            let cost = self.region_cost(&mut g, part.body) + 1.0;
-            if cost < best.0 * 0.95 {
-                best = (cost, Some(VecChoice::Fold { u: 1 }));
+            for &lanes in &sizes {
+                g.fold_lanes = lanes;
+                let cost = self.region_cost(&mut g, part.body) + 1.0;
+                if cost < best.0 * 0.95 {
+                    best = (cost, Some(VecChoice::Fold { u: 1 }), lanes);
+                }
             }
             (g.fold_lanes, g.fold_u) = (0, 0);
         }
-        let Some(vec) = best.1 else {
+        let (_, Some(vec), lanes) = best else {
             return Err("no axis suits vector lanes".to_string());
         };
         let mut plan = self.size_blocks(&mut g, part, params, &extents, vec, lanes);
@@ -159,10 +164,31 @@ impl Lower<'_, '_> {
         let mut guards = Vec::new();
         self.supported_fold(with, &mut guards)?;
         let bytes = with.parts.iter().map(|p| self.kernel_width(p.body)).max().unwrap_or(4);
-        let lanes = (self.cx.target.vector_bytes as usize / bytes).max(1) as u8;
-        if lanes == 1 {
-            return Err("the target has no vectors".to_string());
+        let mut refusal = "the target has no vectors".to_string();
+        let mut best: Option<(f64, KernelPlan)> = None;
+        for lanes in self.lane_sizes(bytes) {
+            match self.plan_fold_lanes(inst, with, bytes, lanes) {
+                Ok((cost, plan)) if best.as_ref().is_none_or(|(least, _)| cost < least * 0.95) => best = Some((cost, plan)),
+                Ok(_) => {}
+                Err(reason) => refusal = reason,
+            }
         }
+        match best {
+            Some((_, plan)) => Ok(KernelPlan { guards, ..plan }),
+            None => Err(refusal),
+        }
+    }
+
+    /// Numbers of lanes worth considering for elements of this width, the largest first.
+    fn lane_sizes(&self, bytes: usize) -> Vec<u8> {
+        let most = self.cx.target.vector_bytes as usize / bytes;
+        let least = LEAST_VECTOR / bytes;
+        std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n >= least).map(|n| n as u8).collect()
+    }
+
+    /// Plans lanes along the last axis of folds, with a given number of them; also the estimated cycles.
+    fn plan_fold_lanes(&mut self, inst: Inst, with: &With, bytes: usize, lanes: u8) -> Result<(f64, KernelPlan), Refusal> {
+        let func = self.func;
         let (mut scalar, mut vector, mut steps) = (0.0, 0.0, 0i64);
         let mut g = Grid::scalar(bytes);
         for part in &with.parts {
@@ -194,7 +220,7 @@ impl Lower<'_, '_> {
         while u > 2 && steps > 0 && steps < 32 && steps % u as i64 != 0 {
             u -= 1;
         }
-        Ok(KernelPlan { vec: VecChoice::Fold { u }, lanes, bytes, jam: None, j: 1, guards })
+        Ok((vector, KernelPlan { vec: VecChoice::Fold { u }, lanes, bytes, jam: None, j: 1, guards: Vec::new() }))
     }
 
     fn fold_loads(&self, g: &mut Grid, region: Region, inside: bool, loads: &mut Vec<FoldLoad>, accs: &mut usize) {
