@@ -24,6 +24,7 @@ mod instance;
 mod literal;
 mod live;
 mod prim;
+mod prune;
 mod report;
 mod spec;
 mod stmt;

@@ -73,12 +73,13 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
     spec.declare_globals();
     let results = spec.entry(entry);
     spec.mark_effects();
-    let instances = spec.instances.len();
+    let module = crate::prune::prune(spec.module);
     Specialized {
-        module: spec.module,
+        // The entry itself is nobody's instance.
+        instances: module.funcs.len().saturating_sub(1),
+        module,
         results,
         diagnostics: spec.diagnostics,
-        instances,
     }
 }
 

@@ -1,0 +1,73 @@
+//! Removes the functions that no call reaches: instances of rounds of a fixed point that were thrown away.
+
+use ravel_wir::{FuncId, Module, Op, traverse};
+use std::collections::HashMap;
+
+/// Keeps what the entry calls, in the order of construction. Does nothing to a module without entry.
+pub fn prune(mut module: Module) -> Module {
+    let Some(entry) = module.entry else {
+        return module;
+    };
+    let mut reached = vec![false; module.funcs.len()];
+    let mut work = vec![entry];
+    while let Some(id) = work.pop() {
+        if std::mem::replace(&mut reached[id.as_u32() as usize], true) {
+            continue;
+        }
+        let func = &module.funcs[id];
+        traverse::walk(func, func.body, &mut |_, inst| {
+            if let Op::Call { func, .. } = func.insts[inst].op {
+                work.push(func);
+            }
+        });
+    }
+    let mut renamed: HashMap<FuncId, FuncId> = HashMap::new();
+    let funcs = std::mem::take(&mut module.funcs);
+    for (id, func) in funcs {
+        if reached[id.as_u32() as usize] {
+            renamed.insert(id, module.funcs.push(func));
+        }
+    }
+    for func in module.funcs.values_mut() {
+        for inst in func.insts.values_mut() {
+            if let Op::Call { func, .. } = &mut inst.op {
+                // Instructions outside of every region may call what is gone.
+                *func = renamed.get(func).copied().unwrap_or(entry);
+            }
+        }
+    }
+    module.entry = renamed.get(&entry).copied();
+    module
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_without_callers_go_and_calls_follow_the_rest() {
+        let text = "\
+entry @f2
+
+func @f0 \"dead\" () -> () {
+  call @f1 ()
+  yield
+}
+
+func @f1 \"used\" () -> () {
+  yield
+}
+
+func @f2 \"entry\" () -> (i32) {
+  call @f1 ()
+  yield 0
+}
+";
+        let module = ravel_wir::parse::parse_module(text, ravel_source::FileId(0)).expect("the text is well-formed");
+        let module = prune(module);
+        let printed = ravel_wir::print::print_module(&module);
+        assert_eq!(module.funcs.len(), 2);
+        assert!(printed.contains("entry @f1") && printed.contains("call @f0"), "{printed}");
+        assert!(!printed.contains("dead"), "{printed}");
+    }
+}
