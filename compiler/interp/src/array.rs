@@ -101,10 +101,13 @@ impl Arr {
     /// Element `i`; nothing for handles.
     pub fn scalar(&self, i: usize) -> Option<Scalar> {
         let Data::Bytes(bytes) = &self.data else { return None };
-        let size = self.elem.bytes();
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(&bytes[i * size..(i + 1) * size]);
-        Scalar::from_bits(self.elem, u64::from_le_bytes(word))
+        let bits = match self.elem.bytes() {
+            1 => u64::from(bytes[i]),
+            4 => u64::from(u32::from_ne_bytes(*bytes[i * 4..].first_chunk()?)),
+            8 => u64::from_ne_bytes(*bytes[i * 8..].first_chunk()?),
+            size => u64::from(u16::from_ne_bytes(*bytes[i * size..].first_chunk()?)),
+        };
+        Scalar::from_bits(self.elem, bits)
     }
 
     fn put_scalar(&mut self, i: usize, value: Scalar) {

@@ -18,6 +18,9 @@ pub type Run<T> = Result<T, Box<RunError>>;
 /// How much of the thread's stack a program may use.
 const MAX_STACK: usize = ravel_runtime::stack::MAIN_STACK / 8 * 7;
 
+/// Indices up to this length are evaluated without an allocation.
+const MAX_SMALL_INDEX: usize = 8;
+
 /// The state of a run.
 pub struct Machine<'m> {
     pub module: &'m Module,
@@ -67,7 +70,12 @@ impl<'m> Machine<'m> {
             self.inst(frame, inst)?;
         }
         let uses = frame.uses.clone();
-        data.yields.iter().map(|v| frame.read(*v, &uses.at_yield[region], func.span)).collect()
+        let last = &uses.at_yield[region];
+        let mut yields = Vec::with_capacity(data.yields.len());
+        for v in &data.yields {
+            yields.push(frame.read(*v, last, func.span)?);
+        }
+        Ok(yields)
     }
 
     fn inst(&mut self, frame: &mut Frame<'m>, inst: Inst) -> Run<()> {
@@ -116,7 +124,11 @@ impl<'m> Machine<'m> {
                 }
                 Vec::new()
             }
-            op => vec![frame.simple(inst, op)?],
+            op => {
+                let Some(&result) = data.results.first() else { return Err(frame.internal(data.span, "no result")) };
+                let val = frame.simple(inst, op, func.ty(result))?;
+                return frame.define(result, val, data.span);
+            }
         };
         if results.len() != data.results.len() {
             return Err(frame.internal(data.span, "wrong number of results"));
@@ -140,6 +152,12 @@ impl<'m> Frame<'m> {
     /// Sets a value after a look at its type.
     fn define(&mut self, value: Value, val: Val, span: Span) -> Run<()> {
         let ty = self.func.ty(value);
+        if let (Val::Scalar(s), Shape::Known(e)) = (&val, &ty.shape) {
+            if e.is_empty() && s.elem() == ty.elem {
+                self.values[index(value)] = Some(val);
+                return Ok(());
+            }
+        }
         let fits = val.elem() == ty.elem
             && match (&ty.shape, &val) {
                 (Shape::Unknown, Val::Array(_)) => true,
@@ -245,11 +263,9 @@ impl<'m> Frame<'m> {
     }
 
     /// Instructions with one result that neither branch nor touch the machine.
-    fn simple(&mut self, inst: Inst, op: &Op) -> Run<Val> {
+    fn simple(&mut self, inst: Inst, op: &Op, ty: &Ty) -> Run<Val> {
         let func = self.func;
         let span = func.insts[inst].span;
-        let ty = func.insts[inst].results.first().map(|v| func.ty(*v)).cloned();
-        let ty = ty.ok_or_else(|| self.internal(span, "no result"))?;
         let elem = ty.elem;
         Ok(match op {
             Op::Const(value) => Val::Scalar(*value),
@@ -278,14 +294,27 @@ impl<'m> Frame<'m> {
             Op::Rank(a) => int_val(self.get(*a, span)?.shape().len() as i64),
             Op::ShapeVec(a) => int_vector(self.get(*a, span)?.shape()),
             Op::Sel { array, index } => {
-                let (array, index) = (self.array(*array, span)?, self.ints(index, span)?);
-                let (at, cell, _) = position(&array, &index).map_err(|m| self.internal(span, m))?;
-                cell_at(&array, at, cell, &ty)
+                let Some(Val::Array(array)) = &self.values[self::index(*array)] else {
+                    return Err(self.internal(span, format!("{array} is no array")));
+                };
+                let mut ints = [0; MAX_SMALL_INDEX];
+                let many;
+                let index = if index.len() <= MAX_SMALL_INDEX {
+                    for (slot, v) in ints.iter_mut().zip(index) {
+                        *slot = self.int(*v, span)?;
+                    }
+                    &ints[..index.len()]
+                } else {
+                    many = self.ints(index, span)?;
+                    &many[..]
+                };
+                let (at, cell, _) = position(array, index).map_err(|m| self.internal(span, m))?;
+                cell_at(array, at, cell, ty)
             }
             Op::SelDyn { array, index } => {
                 let array = self.get(*array, span)?;
                 let index = self.vector(*index, span)?;
-                dynamic::select(&array, &index, &ty).map_err(|f| self.fault(span, f))?
+                dynamic::select(&array, &index, ty).map_err(|f| self.fault(span, f))?
             }
             Op::Array(cells) => {
                 let shape = ty.shape.constants().unwrap_or_default();
@@ -293,7 +322,7 @@ impl<'m> Frame<'m> {
                 let cells: Vec<Val> = cells.iter().map(|c| self.get(*c, span)).collect::<Run<_>>()?;
                 let mut full: Vec<i64> = match cells.first() {
                     // Only the leading axes need constant extents.
-                    Some(_) => leading_constants(&ty, lead),
+                    Some(_) => leading_constants(ty, lead),
                     None => shape.into_iter().map(i64::from).collect(),
                 };
                 let cell_shape = cells.first().map_or(&[][..], Val::shape).to_vec();
@@ -320,7 +349,7 @@ impl<'m> Frame<'m> {
             }
             Op::ReshapeDyn { array, shape } => {
                 let (array, shape) = (self.get(*array, span)?, self.vector(*shape, span)?);
-                dynamic::reshape(&array, &shape, &ty).map_err(|f| self.fault(span, f))?
+                dynamic::reshape(&array, &shape, ty).map_err(|f| self.fault(span, f))?
             }
             Op::Update { array, index, value } => {
                 let index = self.ints(index, span)?;
@@ -348,7 +377,7 @@ impl<'m> Frame<'m> {
             }
             Op::Narrow(a) => {
                 let val = self.get(*a, span)?;
-                dynamic::narrow(val, &ty).map_err(|f| self.fault(span, f))?
+                dynamic::narrow(val, ty).map_err(|f| self.fault(span, f))?
             }
             Op::Opaque(a) => self.get(*a, span)?,
             _ => return Err(self.internal(span, "an instruction in the wrong place")),

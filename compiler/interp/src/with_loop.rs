@@ -169,6 +169,7 @@ fn start(frame: &Frame<'_>, op: &WithOp, ty: &Ty, span: Span) -> Run<Building> {
                 FrameShape::Dyn(v) => frame.vector(*v, span)?,
             };
             let count = count_of(&shape).map_err(|f| frame.fault(span, f))?;
+            expect_memory(frame, &shape, count as usize, 1, span)?;
             let cell = cell.as_ref().map(|c| frame.ints(c, span)).transpose()?;
             let default = default.map(|d| frame.get(d, span)).transpose()?;
             reserve(frame, &shape, count, 1, span)?;
@@ -186,12 +187,23 @@ fn reserve(frame: &Frame<'_>, shape: &[i64], count: i64, bytes: usize, span: Spa
     }
 }
 
+/// Faults if `count` elements of an array of this shape cannot be had: a plain allocation would end the compiler.
+fn expect_memory(frame: &Frame<'_>, shape: &[i64], count: usize, bytes: usize, span: Span) -> Run<()> {
+    let available = count.checked_mul(bytes).is_some_and(|wanted| Vec::<u8>::new().try_reserve_exact(wanted).is_ok());
+    if available {
+        return Ok(());
+    }
+    let message = format!("out of memory for an array of shape {}", fault::shape_text(shape));
+    Err(frame.fault(span, Fault::new(message)))
+}
+
 /// The array full of defaults, for cells of shape `cell`.
 fn allocate(frame: &Frame<'_>, lead: &[i64], cell: &[i64], default: &Option<Val>, ty: &Ty, span: Span) -> Run<Arr> {
     let shape: Vec<i64> = lead.iter().chain(cell).copied().collect();
     let count = count_of(&shape).map_err(|f| frame.fault(span, f))?;
     reserve(frame, &shape, count, ty.elem.bytes(), span)?;
     let count = count as usize;
+    expect_memory(frame, &shape, count, ty.elem.bytes(), span)?;
     let mut array = Arr::zeros(ty.elem, shape, count);
     if let Some(default) = default {
         if default.shape() != cell {
