@@ -119,7 +119,7 @@ fn faults_have_the_words_of_compiled_code() {
     let check = "%c: bool = lt 7, 5 check %c, index 7, 5, 0";
     assert_eq!(fault(check), "f.sac:1:2: fault: index 7 is out of range for axis 0 of extent 5 (in function main)\n");
     assert!(fault("check false, division").contains("division by zero"));
-    assert!(fault("check false, message \"take of\" [3, 4]").contains("fault: take of 3, 4 (in"));
+    assert!(fault("check false, message \"take of\" [3, 4]").contains("fault: take of: 3, 4 (in"));
     assert!(fault("%a: i32[2] = constarray [1, 2] %w: i32[*] = widen %a %n: i32[3] = narrow %w").contains("int[3] does not admit"));
 }
 
