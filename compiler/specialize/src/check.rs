@@ -96,6 +96,8 @@ impl Spec<'_> {
         let high = self.em.bin(BinOp::Lt, Basic::Int, index, &bound);
         let both = self.em.and(&low, &high);
         self.emit_check(&both, fault);
+        let last = extent.as_const().map_or(i32::MAX as i64 - 1, |n| n as i64 - 1);
+        self.em.set_checked(index, (0, last), Some(extent));
     }
 
     /// The extents that a declared type fixes; nothing if its rank is open.

@@ -31,8 +31,30 @@ pub struct Emitter {
     /// Index values of at least 0 with symbolic exclusive upper bounds.
     below: HashMap<Value, Vec<Affine>>,
     constants: HashMap<Value, Arc<ConstData>>,
+    /// Values that were computed for forms.
+    computed: HashMap<Affine, Value>,
+    /// Forms that a check has bounded, by the scope of the check.
+    bounded: HashMap<Affine, Vec<Bounded>>,
     /// Source position given to new instructions.
     pub span: Span,
+}
+
+/// What a check has ensured for all instructions after it in a scope.
+struct Bounded {
+    scope: u32,
+    /// Holds `lo ..= hi`.
+    range: (i64, i64),
+    /// Lies below this form.
+    below: Option<Affine>,
+    /// Number of values when the check was emitted.
+    age: usize,
+}
+
+/// A place in the current region to return to with [`Emitter::truncate`].
+#[derive(Clone, Copy)]
+pub struct Mark {
+    insts: usize,
+    values: usize,
 }
 
 /// A region that was opened with [`Emitter::open`].
@@ -55,6 +77,8 @@ impl Emitter {
             ranges: HashMap::new(),
             below: HashMap::new(),
             constants: HashMap::new(),
+            computed: HashMap::new(),
+            bounded: HashMap::new(),
             span,
         }
     }
@@ -283,18 +307,38 @@ impl Emitter {
         s.iter().map(|s| self.value(s)).collect()
     }
 
+    /// A value that is computed already and can be used here.
+    fn computed(&self, form: &Affine) -> Option<Value> {
+        let v = self.computed.get(form)?;
+        let scope = self.scope_of.get(v)?;
+        self.scopes.contains(scope).then_some(*v)
+    }
+
     fn value_of_form(&mut self, form: &Affine) -> Value {
+        if let Some(v) = self.computed(form) {
+            return v;
+        }
+        let v = self.compute_form(form);
+        self.computed.insert(form.clone(), v);
+        v
+    }
+
+    fn compute_form(&mut self, form: &Affine) -> Value {
         let int = Ty::scalar(Elem::I32);
         let mut sum: Option<Value> = None;
         for (sym, coefficient) in form.terms().to_vec() {
             let base = match self.syms[sym.0 as usize].0 {
                 SymDef::Value(v) => v,
-                SymDef::Extent(array, axis) => {
-                    let v = self.inst1(Op::Extent { array, axis }, int.clone());
-                    self.forms.insert(v, Affine::sym(sym));
-                    self.ranges.insert(v, (0, i32::MAX as i64));
-                    v
-                }
+                SymDef::Extent(array, axis) => match self.computed(&Affine::sym(sym)) {
+                    Some(v) => v,
+                    None => {
+                        let v = self.inst1(Op::Extent { array, axis }, int.clone());
+                        self.forms.insert(v, Affine::sym(sym));
+                        self.ranges.insert(v, (0, i32::MAX as i64));
+                        self.computed.insert(Affine::sym(sym), v);
+                        v
+                    }
+                },
             };
             let (op, term) = match (coefficient, sum) {
                 (1, _) => (BinOp::Add, base),
@@ -324,8 +368,35 @@ impl Emitter {
         v
     }
 
-    /// Interval of an `int` scalar, as far as constants tell.
+    /// Interval of an `int` scalar, as far as constants and checks tell.
     pub fn range(&self, s: &Sc) -> (i64, i64) {
+        let (mut lo, mut hi) = self.own_range(s);
+        let form = match s {
+            Sc::Form(a) => Some(a),
+            Sc::Val(v) => self.forms.get(v),
+            Sc::Const(_) => None,
+        };
+        for fact in form.and_then(|a| self.bounded.get(a)).into_iter().flatten() {
+            if self.scopes.contains(&fact.scope) {
+                (lo, hi) = (lo.max(fact.range.0), hi.min(fact.range.1));
+            }
+        }
+        (lo, hi)
+    }
+
+    /// States that an `int` scalar lies in `lo ..= hi` from here on, because a check has just been passed.
+    pub fn set_checked(&mut self, s: &Sc, range: (i64, i64), below: Option<&Affine>) {
+        let form = self.form(s);
+        let fact = Bounded {
+            scope: self.scope(),
+            range,
+            below: below.cloned(),
+            age: self.func.values.len(),
+        };
+        self.bounded.entry(form).or_default().push(fact);
+    }
+
+    fn own_range(&self, s: &Sc) -> (i64, i64) {
         const ALL: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
         match s {
             Sc::Const(Scalar::I32(v)) => (*v as i64, *v as i64),
@@ -372,7 +443,11 @@ impl Emitter {
         {
             return Some(true);
         }
-        None
+        let facts = self.known_form(index).and_then(|a| self.bounded.get(&a));
+        let checked = facts.into_iter().flatten().any(|f| {
+            f.range.0 >= 0 && f.below.as_ref() == Some(extent) && self.scopes.contains(&f.scope)
+        });
+        checked.then_some(true)
     }
 
     /// Applies an operation to scalars of one element type, folding what is known. Division is the caller's to check.
@@ -462,6 +537,13 @@ impl Emitter {
     }
 
     fn compare(&self, op: BinOp, a: &Sc, b: &Sc) -> Option<bool> {
+        if a == b {
+            return match op {
+                BinOp::Eq | BinOp::Le | BinOp::Ge => Some(true),
+                BinOp::Ne | BinOp::Lt | BinOp::Gt => Some(false),
+                _ => None,
+            };
+        }
         if let (Some(x), Some(y)) = (self.known_form(a), self.known_form(b)) {
             match (x.sub(&y).as_const(), op) {
                 (Some(0), BinOp::Eq | BinOp::Le | BinOp::Ge) => return Some(true),
@@ -716,15 +798,26 @@ impl Emitter {
         }
     }
 
-    /// Forgets instructions appended to the current region since `mark`.
-    pub fn truncate(&mut self, mark: usize) {
+    /// Forgets instructions appended to the current region since `mark`, and what they told.
+    pub fn truncate(&mut self, mark: Mark) {
         let region = self.region;
-        self.func.regions[region].insts.truncate(mark);
+        self.func.regions[region].insts.truncate(mark.insts);
+        self.computed.retain(|_, v| (v.as_u32() as usize) < mark.values);
+        for facts in self.bounded.values_mut() {
+            facts.retain(|f| f.age < mark.values);
+        }
     }
 
-    /// Number of instructions in the current region.
-    pub fn mark(&self) -> usize {
-        self.func.regions[self.region].insts.len()
+    pub fn mark(&self) -> Mark {
+        Mark {
+            insts: self.func.regions[self.region].insts.len(),
+            values: self.func.values.len(),
+        }
+    }
+
+    /// Number of instructions in the current region since `mark`.
+    pub fn since(&self, mark: Mark) -> usize {
+        self.func.regions[self.region].insts.len() - mark.insts
     }
 }
 

@@ -154,6 +154,7 @@ impl<'p> Spec<'p> {
             self.certain_fault("E0334", text, fault);
         } else {
             self.emit_check(&ok, fault);
+            self.em.set_checked(n, (0, i32::MAX as i64), None);
         }
     }
 
@@ -241,7 +242,7 @@ impl<'p> Spec<'p> {
                             .call_set(fun.set, argv, 1, fun.span)
                             .into_iter()
                             .next()?;
-                        if std::mem::take(&mut first) && self.em.mark() - mark > MAX_UNROLLED_BODY {
+                        if std::mem::take(&mut first) && self.em.since(mark) > MAX_UNROLLED_BODY {
                             self.em.truncate(mark);
                             return None;
                         }
@@ -279,7 +280,7 @@ impl<'p> Spec<'p> {
                 };
                 let fits = is_tuple(b, n) && basic.is_none_or(|known| known == b);
                 if !fits
-                    || (std::mem::take(&mut first) && self.em.mark() - mark > MAX_UNROLLED_BODY)
+                    || (std::mem::take(&mut first) && self.em.since(mark) > MAX_UNROLLED_BODY)
                 {
                     self.em.truncate(mark);
                     return None;

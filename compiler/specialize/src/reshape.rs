@@ -1,0 +1,277 @@
+//! Reshape, and catenation, take and drop of vectors.
+
+use crate::select::IndexVector;
+use crate::spec::Spec;
+use crate::value::{Sc, Val};
+use ravel_core::ir::UserTypeKind;
+use ravel_types::{Affine, Basic, BinOp, Scalar, Shape, Ty};
+use ravel_wir::{Fault, Op};
+
+impl Spec<'_> {
+    pub fn reshape(&mut self, shape: &IndexVector, a: &Val) -> Val {
+        match a {
+            Val::Wrapped(u, inner) => {
+                let tail = match &self.program.user_types[u.index()].kind {
+                    UserTypeKind::Typedef { shape, .. } => shape.clone(),
+                    _ => return a.clone(),
+                };
+                let IndexVector::Scalars(s) = shape else {
+                    return a.clone();
+                };
+                let full = s
+                    .iter()
+                    .cloned()
+                    .chain(tail.into_iter().map(Sc::int))
+                    .collect();
+                match self.reshape(&IndexVector::Scalars(full), inner) {
+                    Val::Bottom => Val::Bottom,
+                    v => Val::Wrapped(*u, Box::new(v)),
+                }
+            }
+            Val::Struct(s, fields) => {
+                let defs: Vec<Vec<i32>> = self.program.structs[s.index()]
+                    .fields
+                    .iter()
+                    .map(|f| f.shape.clone())
+                    .collect();
+                let IndexVector::Scalars(shape) = shape else {
+                    return a.clone();
+                };
+                let fields = fields
+                    .iter()
+                    .zip(defs)
+                    .map(|(f, tail)| {
+                        let full = shape
+                            .iter()
+                            .cloned()
+                            .chain(tail.into_iter().map(Sc::int))
+                            .collect();
+                        self.reshape(&IndexVector::Scalars(full), f)
+                    })
+                    .collect();
+                Val::Struct(*s, fields)
+            }
+            Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _) => {
+                self.reshape_basic(*basic, shape, a)
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn reshape_basic(&mut self, basic: Basic, shape: &IndexVector, a: &Val) -> Val {
+        let IndexVector::Scalars(new) = shape else {
+            let vector = self.dyn_vector(shape);
+            let Some(array) = self.em.boxed(a) else {
+                return Val::Bottom;
+            };
+            return Val::Arr(
+                basic,
+                self.em.inst1(
+                    Op::ReshapeDyn {
+                        array,
+                        shape: vector,
+                    },
+                    Ty::new(basic.elem(), Shape::Unknown),
+                ),
+            );
+        };
+        for (axis, n) in new.iter().enumerate() {
+            if self.em.range(n).0 < 0 {
+                let ok = self.em.bin(BinOp::Ge, Basic::Int, n, &Sc::int(0));
+                let operand = self.em.value(n);
+                if ok.as_bool() == Some(false) {
+                    self.error(
+                        "E0334",
+                        format!("axis {axis} of a shape is negative"),
+                        "shapes have extents of at least 0",
+                    );
+                }
+                self.emit_check(
+                    &ok,
+                    Fault::Message {
+                        text: "a shape has a negative extent".into(),
+                        operands: vec![operand],
+                    },
+                );
+                self.em.set_checked(n, (0, i32::MAX as i64), None);
+            }
+        }
+        let forms: Vec<Affine> = new.iter().map(|n| self.em.form(n)).collect();
+        let Some(old) = self.outer_shape(a) else {
+            let vector = self.dyn_vector(shape);
+            let Some(array) = self.em.boxed(a) else {
+                return Val::Bottom;
+            };
+            let ty = Ty::new(basic.elem(), Shape::Known(forms));
+            let scalar = ty.is_scalar();
+            let op = Op::ReshapeDyn {
+                array,
+                shape: vector,
+            };
+            if scalar {
+                let v = self.em.inst1(op, Ty::new(basic.elem(), Shape::Unknown));
+                return self.narrow_outer(&Val::Arr(basic, v), &[]);
+            }
+            return Val::Arr(basic, self.em.inst1(op, ty));
+        };
+        if old.len() == new.len() && old.iter().zip(&forms).all(|(o, n)| self.em.form(o) == *n) {
+            return a.clone();
+        }
+        self.require_counts(new, &old);
+        if let Val::Arr(_, v) = a
+            && let (Some(data), Some(shape)) = (
+                self.em.const_data(*v).cloned(),
+                Shape::Known(forms.clone()).constants(),
+            )
+            && !shape.is_empty()
+        {
+            return Val::Arr(
+                basic,
+                self.em
+                    .const_array(basic.elem(), &shape, data.values.clone()),
+            );
+        }
+        if new.is_empty() {
+            let index = vec![Sc::int(0); old.len()];
+            return self.select_scalars(&index, a, true);
+        }
+        if let (Val::Sc(_, s), [_]) = (a, new.as_slice()) {
+            return Val::Tup(basic, vec![s.clone()]);
+        }
+        let array = match a {
+            Val::Sc(_, s) => self.em.vector(basic, std::slice::from_ref(s)),
+            other => match self.em.boxed(other) {
+                Some(v) => v,
+                None => return Val::Bottom,
+            },
+        };
+        let shape = self.em.values(new);
+        Val::Arr(
+            basic,
+            self.em.inst1(
+                Op::Reshape { array, shape },
+                Ty::new(basic.elem(), Shape::Known(forms)),
+            ),
+        )
+    }
+
+    /// Checks that two shapes have equally many elements.
+    fn require_counts(&mut self, new: &[Sc], old: &[Sc]) {
+        let constants = |s: &[Sc]| {
+            s.iter()
+                .map(|s| s.as_int().map(i64::from))
+                .product::<Option<i64>>()
+        };
+        if let (Some(n), Some(o)) = (constants(new), constants(old)) {
+            if n != o {
+                let show = |s: &[Sc]| {
+                    s.iter()
+                        .filter_map(Sc::as_int)
+                        .map(|n| n.to_string())
+                        .collect::<Vec<_>>()
+                        .join(",")
+                };
+                let text = format!(
+                    "an array of {o} elements (shape [{}]) cannot be reshaped to [{}], which has {n}",
+                    show(old),
+                    show(new)
+                );
+                self.certain_fault(
+                    "E0335",
+                    text.clone(),
+                    Fault::Message {
+                        text: text.into(),
+                        operands: Vec::new(),
+                    },
+                );
+            }
+            return;
+        }
+        // Products are compared in 64 bits, so that no overflow hides a difference.
+        let count = |spec: &mut Self, s: &[Sc]| {
+            s.iter().fold(Sc::Const(Scalar::I64(1)), |product, n| {
+                let n = spec.convert(Basic::Int, Basic::Long, n);
+                spec.em.bin(BinOp::Mul, Basic::Long, &product, &n)
+            })
+        };
+        let (n, o) = (count(self, new), count(self, old));
+        let same = self.em.bin(BinOp::Eq, Basic::Long, &n, &o);
+        let operands = vec![self.em.value(&o), self.em.value(&n)];
+        let text = "reshape changes the number of elements (old, new)".into();
+        self.emit_check(&same, Fault::Message { text, operands });
+    }
+
+    pub fn catenate(&mut self, a: &Val, b: &Val) -> Val {
+        let (x, y) = (self.elem_of(a), self.elem_of(b));
+        // An empty literal joins vectors of any type.
+        if let Val::Tup(_, s) = a
+            && s.is_empty()
+        {
+            return b.clone();
+        }
+        if let Val::Tup(_, s) = b
+            && s.is_empty()
+        {
+            return a.clone();
+        }
+        let (Some(ravel_core::ir::ElemTy::Basic(basic)), true) = (x, x == y) else {
+            let (p, q) = (self.show_value_type(a), self.show_value_type(b));
+            self.error(
+                "E0307",
+                format!("vectors of different types: {p} and {q}"),
+                "types differ",
+            );
+            return Val::Bottom;
+        };
+        let (n, m) = (self.vector_length(a), self.vector_length(b));
+        let total = self.em.add(&n, &m);
+        if let (Val::Tup(_, s), Val::Tup(_, t)) = (a, b) {
+            let both: Vec<Sc> = s.iter().chain(t).cloned().collect();
+            if crate::literal::is_tuple(basic, both.len()) {
+                return Val::Tup(basic, both);
+            }
+        }
+        self.two_part_vector(basic, &n, &total, a, b)
+    }
+
+    pub fn take_drop(&mut self, take: bool, n: &Val, v: &Val) -> Val {
+        let Some((Basic::Int, n)) = self.scalar_arg(n) else {
+            return Val::Bottom;
+        };
+        let len = self.vector_length(v);
+        let positive = self.em.bin(BinOp::Ge, Basic::Int, &n, &Sc::int(0));
+        let (zero, minus) = (Sc::int(0), self.em.sub(&Sc::int(0), &n));
+        let from_end = self.em.add(&len, &n);
+        let rest = self.em.sub(&len, &n);
+        let (from, count) = if take {
+            (
+                self.choose_scalar(&positive, Basic::Int, &zero, &from_end),
+                self.choose_scalar(&positive, Basic::Int, &n, &minus),
+            )
+        } else {
+            (
+                self.choose_scalar(&positive, Basic::Int, &n, &zero),
+                self.choose_scalar(&positive, Basic::Int, &rest, &from_end),
+            )
+        };
+        let low = self.em.bin(BinOp::Ge, Basic::Int, &count, &Sc::int(0));
+        let high = self.em.bin(BinOp::Le, Basic::Int, &count, &len);
+        let both = self.em.and(&low, &high);
+        let what = if take { "take" } else { "drop" };
+        let operands = vec![self.em.value(&n), self.em.value(&len)];
+        let fault = Fault::Message {
+            text: format!("{what} of more elements than there are (wanted, present)").into(),
+            operands,
+        };
+        if both.as_bool() == Some(false) {
+            self.certain_fault(
+                "E0336",
+                format!("{what} of more elements than there are"),
+                fault,
+            );
+            return Val::Bottom;
+        }
+        self.emit_check(&both, fault);
+        self.slice(v, &from, &count)
+    }
+}
