@@ -176,11 +176,12 @@ impl Prover<'_> {
                     self.region(part.body);
                     self.ranges.undo(mark);
                 }
-                for n in 0..with.parts.len() {
-                    self.single_indices(inst, n);
-                }
                 for region in with.ops.iter().filter_map(|op| op.region()) {
                     self.region(region);
+                }
+                // Last: the constants that it makes stand before this instruction, not in a region of it.
+                for n in 0..with.parts.len() {
+                    self.single_indices(inst, n);
                 }
             }
             _ => {}
