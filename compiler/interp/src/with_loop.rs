@@ -193,8 +193,7 @@ fn expect_memory(frame: &Frame<'_>, shape: &[i64], count: usize, bytes: usize, s
     if available {
         return Ok(());
     }
-    let message = format!("out of memory for an array of shape {}", fault::shape_text(shape));
-    Err(frame.fault(span, Fault::new(message)))
+    Err(frame.fault(span, fault::memory(shape)))
 }
 
 /// The array full of defaults, for cells of shape `cell`.
