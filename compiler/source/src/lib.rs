@@ -19,18 +19,10 @@ pub struct Span {
 
 impl Span {
     /// The span of something no text was written for (a REPL wrapper, a synthesised function).
-    pub const NONE: Span = Span {
-        file: FileId(u32::MAX),
-        start: 0,
-        end: 0,
-    };
+    pub const NONE: Span = Span { file: FileId(u32::MAX), start: 0, end: 0 };
 
     pub fn new(file: FileId, start: usize, end: usize) -> Span {
-        Span {
-            file,
-            start: start as u32,
-            end: end as u32,
-        }
+        Span { file, start: start as u32, end: end as u32 }
     }
 
     /// The smallest span that covers both; the first one if they lie in different files.
@@ -41,11 +33,7 @@ impl Span {
         if self.file != other.file {
             return self;
         }
-        Span {
-            file: self.file,
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
     pub fn is_none(self) -> bool {
@@ -78,18 +66,9 @@ impl SourceMap {
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
         let text = text.into();
         let line_starts = std::iter::once(0)
-            .chain(
-                text.bytes()
-                    .enumerate()
-                    .filter(|(_, b)| *b == b'\n')
-                    .map(|(i, _)| i as u32 + 1),
-            )
+            .chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1))
             .collect();
-        self.files.push(SourceFile {
-            name: name.into(),
-            text,
-            line_starts,
-        });
+        self.files.push(SourceFile { name: name.into(), text, line_starts });
         FileId(self.files.len() as u32 - 1)
     }
 
@@ -99,30 +78,17 @@ impl SourceMap {
     }
 
     pub fn files(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
-        self.files
-            .iter()
-            .enumerate()
-            .map(|(i, f)| (FileId(i as u32), f))
+        self.files.iter().enumerate().map(|(i, f)| (FileId(i as u32), f))
     }
 
     /// Line and column of the first byte of `span`.
     pub fn line_col(&self, span: Span) -> Option<LineCol> {
         let file = self.get(span.file)?;
-        let line = file
-            .line_starts
-            .partition_point(|start| *start <= span.start)
-            - 1;
+        let line = file.line_starts.partition_point(|start| *start <= span.start) - 1;
         let from = file.line_starts[line] as usize;
         let upto = (span.start as usize).min(file.text.len());
-        let column = file
-            .text
-            .get(from..upto)
-            .map_or(upto - from, |s| s.chars().count())
-            + 1;
-        Some(LineCol {
-            line: line + 1,
-            column,
-        })
+        let column = file.text.get(from..upto).map_or(upto - from, |s| s.chars().count()) + 1;
+        Some(LineCol { line: line + 1, column })
     }
 
     /// `file:line:column`, the form that fault messages use; `<unknown>` for [`Span::NONE`].
@@ -135,9 +101,7 @@ impl SourceMap {
 
     /// The text that `span` covers, empty for [`Span::NONE`].
     pub fn snippet(&self, span: Span) -> &str {
-        self.get(span.file)
-            .and_then(|f| f.text.get(span.start as usize..span.end as usize))
-            .unwrap_or("")
+        self.get(span.file).and_then(|f| f.text.get(span.start as usize..span.end as usize)).unwrap_or("")
     }
 }
 
@@ -149,18 +113,9 @@ mod tests {
     fn lines_and_columns_count_from_one() {
         let mut map = SourceMap::default();
         let file = map.add("a.sac", "ab\ncä = d;\n");
-        assert_eq!(
-            map.line_col(Span::new(file, 0, 1)),
-            Some(LineCol { line: 1, column: 1 })
-        );
-        assert_eq!(
-            map.line_col(Span::new(file, 3, 4)),
-            Some(LineCol { line: 2, column: 1 })
-        );
-        assert_eq!(
-            map.line_col(Span::new(file, 7, 8)),
-            Some(LineCol { line: 2, column: 4 })
-        );
+        assert_eq!(map.line_col(Span::new(file, 0, 1)), Some(LineCol { line: 1, column: 1 }));
+        assert_eq!(map.line_col(Span::new(file, 3, 4)), Some(LineCol { line: 2, column: 1 }));
+        assert_eq!(map.line_col(Span::new(file, 7, 8)), Some(LineCol { line: 2, column: 4 }));
         assert_eq!(map.describe(Span::NONE), "<unknown>");
     }
 }

@@ -21,12 +21,7 @@ pub struct Pending;
 impl Spec<'_> {
     /// Binds the patterns of several values in dependency order (language reference 2.3, rule 3). `what` names the values in
     /// messages. False if they were found not to fit, which was reported.
-    pub fn bind_patterns(
-        &mut self,
-        frame: &mut Frame,
-        items: &[(&TypePat, &Val)],
-        what: &str,
-    ) -> bool {
+    pub fn bind_patterns(&mut self, frame: &mut Frame, items: &[(&TypePat, &Val)], what: &str) -> bool {
         let mut fits = true;
         let mut pending: Vec<usize> = (0..items.len()).collect();
         while !pending.is_empty() {
@@ -70,14 +65,8 @@ impl Spec<'_> {
         for (i, dim) in ty.dims.iter().enumerate() {
             let count = match dim {
                 DimPat::Num(_) | DimPat::Any | DimPat::Name(_) => Some(Sc::int(1)),
-                DimPat::Rank {
-                    rank: RankPat::Num(n),
-                    ..
-                } => Some(Sc::int(*n)),
-                DimPat::Rank {
-                    rank: RankPat::Name(l),
-                    ..
-                } => match &frame.env[l.index()] {
+                DimPat::Rank { rank: RankPat::Num(n), .. } => Some(Sc::int(*n)),
+                DimPat::Rank { rank: RankPat::Name(l), .. } => match &frame.env[l.index()] {
                     Some(Val::Sc(Basic::Int, s)) => Some(s.clone()),
                     _ => None,
                 },
@@ -104,9 +93,7 @@ impl Spec<'_> {
                     DimPat::Plus => 1,
                     _ => 0,
                 };
-                let enough = self
-                    .em
-                    .bin(BinOp::Ge, Basic::Int, &count, &Sc::int(min.max(0)));
+                let enough = self.em.bin(BinOp::Ge, Basic::Int, &count, &Sc::int(min.max(0)));
                 fits &= self.require(frame, items, item, enough, what, "has fewer axes");
                 pieces[i].count = Some(count);
             }
@@ -132,9 +119,7 @@ impl Spec<'_> {
                     let extent = self.vector_element(&shape, &at);
                     fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, extent), what);
                 }
-                DimPat::Rank {
-                    rank, shape: name, ..
-                } => {
+                DimPat::Rank { rank, shape: name, .. } => {
                     if let RankPat::Name(l) = rank {
                         fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, count.clone()), what);
                     }
@@ -160,11 +145,7 @@ impl Spec<'_> {
         let spelled = fun.locals[name.index()].name.clone();
         match (&bound, &value) {
             (Val::Sc(Basic::Int, a), Val::Sc(Basic::Int, b)) => {
-                let agree = Agree {
-                    left: a.clone(),
-                    right: b.clone(),
-                    axis: 0,
-                };
+                let agree = Agree { left: a.clone(), right: b.clone(), axis: 0 };
                 self.require_agreement(&[agree], what, &spelled)
             }
             _ => match (self.elements(&bound), self.elements(&value)) {
@@ -173,36 +154,18 @@ impl Spec<'_> {
                         .into_iter()
                         .zip(b)
                         .enumerate()
-                        .map(|(axis, (left, right))| Agree {
-                            left,
-                            right,
-                            axis: axis as u32,
-                        })
+                        .map(|(axis, (left, right))| Agree { left, right, axis: axis as u32 })
                         .collect();
                     self.require_agreement(&agreements, what, &spelled)
                 }
                 (Some(a), Some(b)) => {
                     let (left, right) = (Sc::int(a.len() as i32), Sc::int(b.len() as i32));
-                    self.require_agreement(
-                        &[Agree {
-                            left,
-                            right,
-                            axis: 0,
-                        }],
-                        what,
-                        &format!("rank of {spelled}"),
-                    )
+                    self.require_agreement(&[Agree { left, right, axis: 0 }], what, &format!("rank of {spelled}"))
                 }
                 _ => {
                     let equal = self.vectors_equal(&bound, &value);
                     let text: Arc<str> = format!("{what} differ in shape (`{spelled}`)").into();
-                    self.emit_check(
-                        &equal,
-                        Fault::Message {
-                            text,
-                            operands: Vec::new(),
-                        },
-                    );
+                    self.emit_check(&equal, Fault::Message { text, operands: Vec::new() });
                     true
                 }
             },
@@ -242,13 +205,7 @@ impl Spec<'_> {
             }
         }
         let text = format!("{what}: the value does not fit the type {pattern} ({how})");
-        self.emit_check(
-            &holds,
-            Fault::Message {
-                text: text.into(),
-                operands: Vec::new(),
-            },
-        );
+        self.emit_check(&holds, Fault::Message { text: text.into(), operands: Vec::new() });
         !wrong
     }
 }

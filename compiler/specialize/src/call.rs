@@ -11,13 +11,7 @@ use ravel_wir::{Fault, Op, Value};
 const MAX_STACK: usize = 4000;
 
 impl Spec<'_> {
-    pub fn apply(
-        &mut self,
-        id: FunId,
-        families: Vec<Option<Basic>>,
-        args: Vec<Val>,
-        span: Span,
-    ) -> Vec<Val> {
+    pub fn apply(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
         let fun = self.fun(id);
         let count = self.result_count(fun).unwrap_or(0);
         if args.iter().any(|a| matches!(a, Val::Bottom)) {
@@ -51,24 +45,14 @@ impl Spec<'_> {
     }
 
     /// Executes a function's body on abstract values in the function under construction.
-    pub fn elaborate(
-        &mut self,
-        id: FunId,
-        families: Vec<Option<Basic>>,
-        args: Vec<Val>,
-        span: Span,
-    ) -> Vec<Val> {
+    pub fn elaborate(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
         let fun = self.fun(id);
         let FunBody::Sac { block, returns } = &fun.body else {
             return Vec::new();
         };
         let outer = self.here;
         self.stack.push(Site { fun: id, span });
-        let mut frame = Frame {
-            fun: id,
-            families,
-            env: vec![None; fun.locals.len()],
-        };
+        let mut frame = Frame { fun: id, families, env: vec![None; fun.locals.len()] };
         for (param, arg) in fun.params.iter().zip(&args) {
             frame.env[param.local.index()] = Some(arg.clone());
         }
@@ -102,11 +86,7 @@ impl Spec<'_> {
         self.bind_patterns(&mut frame, &items, &what);
         self.conditions(&mut frame, fun, true);
         for param in fun.params.iter().filter(|p| p.by_ref) {
-            results.push(
-                frame.env[param.local.index()]
-                    .clone()
-                    .unwrap_or(Val::Bottom),
-            );
+            results.push(frame.env[param.local.index()].clone().unwrap_or(Val::Bottom));
         }
         self.stack.pop();
         self.at(outer);
@@ -122,44 +102,18 @@ impl Spec<'_> {
             let Val::Sc(Basic::Bool, holds) = self.expr(frame, &cond.expr) else {
                 continue;
             };
-            let text = self
-                .options
-                .map
-                .snippet(cond.expr.span)
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ");
+            let text = self.options.map.snippet(cond.expr.span).split_whitespace().collect::<Vec<_>>().join(" ");
             let message = format!("condition `{text}` of `{}` does not hold", fun.name);
             if holds.as_bool() == Some(false) && self.speculative == 0 && self.conditional == 0 {
-                self.error(
-                    "E0324",
-                    message.clone(),
-                    "the condition fails for this call",
-                );
+                self.error("E0324", message.clone(), "the condition fails for this call");
             }
-            self.emit_check(
-                &holds,
-                Fault::Message {
-                    text: message.into(),
-                    operands: Vec::new(),
-                },
-            );
+            self.emit_check(&holds, Fault::Message { text: message.into(), operands: Vec::new() });
         }
     }
 
-    fn external(
-        &mut self,
-        id: FunId,
-        external: &External,
-        families: Vec<Option<Basic>>,
-        args: Vec<Val>,
-    ) -> Vec<Val> {
+    fn external(&mut self, id: FunId, external: &External, families: Vec<Option<Basic>>, args: Vec<Val>) -> Vec<Val> {
         let fun = self.fun(id);
-        let frame = Frame {
-            fun: id,
-            families,
-            env: vec![None; fun.locals.len()],
-        };
+        let frame = Frame { fun: id, families, env: vec![None; fun.locals.len()] };
         let mut flat = Vec::with_capacity(args.len());
         for (i, arg) in args.iter().enumerate() {
             let boxed = fun.params.get(i).is_some_and(|p| !p.ty.dims.is_empty());
@@ -168,7 +122,11 @@ impl Spec<'_> {
                 Val::Arr(..) if i >= fun.params.len() && self.outer_rank(arg).is_none() => &self.narrow_outer(arg, &[]),
                 Val::Arr(..) | Val::Tup(..) if i >= fun.params.len() => {
                     let shown = self.show_value_type(arg);
-                    self.error("E0341", format!("argument {} of `{}` must be a scalar, found {shown}", i + 1, fun.name), "an array is passed here");
+                    self.error(
+                        "E0341",
+                        format!("argument {} of `{}` must be a scalar, found {shown}", i + 1, fun.name),
+                        "an array is passed here",
+                    );
                     return vec![Val::Bottom; fun.results.len()];
                 }
                 other => other,
@@ -186,11 +144,7 @@ impl Spec<'_> {
                 }
             }
         }
-        let mut kinds: Vec<Kind> = fun
-            .results
-            .iter()
-            .map(|ty| self.kind_of_type(&frame, ty))
-            .collect();
+        let mut kinds: Vec<Kind> = fun.results.iter().map(|ty| self.kind_of_type(&frame, ty)).collect();
         kinds.append(&mut self.variadic);
         let mut leaves = Vec::new();
         kinds.iter().for_each(|k| k.leaves(&mut leaves));
@@ -201,10 +155,7 @@ impl Spec<'_> {
             effect: external.effect || fun.variadic_results,
         };
         let mut values = self.em.inst_leaves(op, &leaves).into_iter();
-        kinds
-            .iter()
-            .map(|k| self.em.instantiate(k, &mut values))
-            .collect()
+        kinds.iter().map(|k| self.em.instantiate(k, &mut values)).collect()
     }
 
     /// The machine value for a foreign parameter: scalars by value, arrays and handles by reference.
@@ -223,12 +174,10 @@ impl Spec<'_> {
         match v {
             Val::Sc(Basic::Bool, s) => Some(s.clone()),
             Val::Bottom => None,
-            Val::Arr(Basic::Bool, _) if self.outer_rank(v).is_none() => {
-                match self.narrow_outer(v, &[]) {
-                    Val::Sc(_, s) => Some(s),
-                    _ => None,
-                }
-            }
+            Val::Arr(Basic::Bool, _) if self.outer_rank(v).is_none() => match self.narrow_outer(v, &[]) {
+                Val::Sc(_, s) => Some(s),
+                _ => None,
+            },
             other => {
                 let shown = self.show_value_type(other);
                 let site = self.user_site();
@@ -238,8 +187,7 @@ impl Spec<'_> {
                 )
                 .at(site, format!("this is {shown}"));
                 if shown.starts_with("bool[") {
-                    diagnostic =
-                        diagnostic.with_help("use `all(...)` or `any(...)` on arrays of bool");
+                    diagnostic = diagnostic.with_help("use `all(...)` or `any(...)` on arrays of bool");
                 }
                 self.report(diagnostic);
                 None

@@ -26,15 +26,7 @@ impl Spec<'_> {
                 None => {
                     let same = self.em.bin(BinOp::Eq, Basic::Int, left, right);
                     let (left, right) = (self.em.value(left), self.em.value(right));
-                    self.emit_check(
-                        &same,
-                        Fault::Shape {
-                            left,
-                            right,
-                            axis: *axis,
-                            what: what.into(),
-                        },
-                    );
+                    self.emit_check(&same, Fault::Shape { left, right, axis: *axis, what: what.into() });
                 }
             }
             known.push((x, y));
@@ -56,15 +48,7 @@ impl Spec<'_> {
             for Agree { left, right, axis } in pairs {
                 let (left, right) = (self.em.value(left), self.em.value(right));
                 let never = Sc::bool(false);
-                self.emit_check(
-                    &never,
-                    Fault::Shape {
-                        left,
-                        right,
-                        axis: *axis,
-                        what: what.into(),
-                    },
-                );
+                self.emit_check(&never, Fault::Shape { left, right, axis: *axis, what: what.into() });
             }
         }
         !wrong || self.speculative > 0
@@ -78,11 +62,7 @@ impl Spec<'_> {
         }
         let bound = self.em.from_form(extent);
         let (i, n) = (self.em.value(index), self.em.value(&bound));
-        let fault = Fault::Index {
-            index: i,
-            extent: n,
-            axis,
-        };
+        let fault = Fault::Index { index: i, extent: n, axis };
         if proven == Some(false) {
             let title = match (index.as_int(), extent.as_const()) {
                 (Some(i), Some(n)) => {
@@ -107,10 +87,7 @@ impl Spec<'_> {
             match dim {
                 DimPat::Num(n) => axes.push(Some(*n)),
                 DimPat::Any | DimPat::Name(_) => axes.push(None),
-                DimPat::Rank {
-                    rank: RankPat::Num(n),
-                    ..
-                } => axes.extend(vec![None; (*n).max(0) as usize]),
+                DimPat::Rank { rank: RankPat::Num(n), .. } => axes.extend(vec![None; (*n).max(0) as usize]),
                 DimPat::Star | DimPat::Plus | DimPat::Rank { .. } => return None,
             }
         }
@@ -125,15 +102,8 @@ impl Spec<'_> {
         };
         let want = self.resolve_elem(&frame.families, ty.elem);
         if want != elem {
-            let (found, wanted) = (
-                self.show_value_type(&v),
-                self.show_type(self.fun(frame.fun), ty),
-            );
-            self.error(
-                "E0301",
-                format!("{what} is declared {wanted} but is {found}"),
-                format!("this is {found}"),
-            );
+            let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
+            self.error("E0301", format!("{what} is declared {wanted} but is {found}"), format!("this is {found}"));
             return Val::Bottom;
         }
         self.assert_shape(frame, ty, v, what)
@@ -143,10 +113,7 @@ impl Spec<'_> {
     pub fn assert_shape(&mut self, frame: &Frame, ty: &TypePat, v: Val, what: &str) -> Val {
         let shape = self.outer_shape(&v);
         let Some(axes) = self.fixed_axes(&ty.dims) else {
-            let scalar_forbidden = ty
-                .dims
-                .iter()
-                .any(|d| !matches!(d, DimPat::Star | DimPat::Rank { min: 0, .. }));
+            let scalar_forbidden = ty.dims.iter().any(|d| !matches!(d, DimPat::Star | DimPat::Rank { min: 0, .. }));
             match shape {
                 Some(s) if s.is_empty() && scalar_forbidden => {
                     return self.shape_conflict(frame, ty, &v, what);
@@ -154,17 +121,9 @@ impl Spec<'_> {
                 None if scalar_forbidden => {
                     let rank = self.rank_of(&v);
                     let positive = self.em.bin(BinOp::Ge, Basic::Int, &rank, &Sc::int(1));
-                    let text = format!(
-                        "{what} is declared {} but is a scalar",
-                        self.show_type(self.fun(frame.fun), ty)
-                    );
-                    self.emit_check(
-                        &positive,
-                        Fault::Message {
-                            text: text.into(),
-                            operands: Vec::new(),
-                        },
-                    );
+                    let text =
+                        format!("{what} is declared {} but is a scalar", self.show_type(self.fun(frame.fun), ty));
+                    self.emit_check(&positive, Fault::Message { text: text.into(), operands: Vec::new() });
                 }
                 _ => {}
             }
@@ -172,13 +131,10 @@ impl Spec<'_> {
         };
         if let Some(shape) = &shape {
             let clash = shape.len() != axes.len()
-                || shape
-                    .iter()
-                    .zip(&axes)
-                    .any(|(have, want)| match (have.as_int(), want) {
-                        (Some(h), Some(w)) => h != *w,
-                        _ => false,
-                    });
+                || shape.iter().zip(&axes).any(|(have, want)| match (have.as_int(), want) {
+                    (Some(h), Some(w)) => h != *w,
+                    _ => false,
+                });
             if clash {
                 return self.shape_conflict(frame, ty, &v, what);
             }
@@ -187,22 +143,13 @@ impl Spec<'_> {
     }
 
     fn shape_conflict(&mut self, frame: &Frame, ty: &TypePat, v: &Val, what: &str) -> Val {
-        let (found, wanted) = (
-            self.show_value_type(v),
-            self.show_type(self.fun(frame.fun), ty),
-        );
+        let (found, wanted) = (self.show_value_type(v), self.show_type(self.fun(frame.fun), ty));
         let text = format!("{what} is declared {wanted} but is {found}");
         if self.speculative == 0 {
             self.error("E0322", text, format!("this is {found}"));
             return Val::Bottom;
         }
-        self.emit_check(
-            &Sc::bool(false),
-            Fault::Message {
-                text: text.into(),
-                operands: Vec::new(),
-            },
-        );
+        self.emit_check(&Sc::bool(false), Fault::Message { text: text.into(), operands: Vec::new() });
         // Unreachable code still needs a value of the declared type.
         let kind = self.kind_of_type(frame, ty);
         self.undefined(&kind)
@@ -231,12 +178,8 @@ impl Spec<'_> {
                 let shape = shape.clone();
                 if let Some(have) = &inner {
                     let tail = have.len().checked_sub(shape.len());
-                    let fits = tail.is_some_and(|t| {
-                        have[t..]
-                            .iter()
-                            .zip(&shape)
-                            .all(|(h, s)| h.as_int().is_none_or(|h| h == *s))
-                    });
+                    let fits = tail
+                        .is_some_and(|t| have[t..].iter().zip(&shape).all(|(h, s)| h.as_int().is_none_or(|h| h == *s)));
                     if !fits {
                         return self.shape_conflict(frame, ty, &v, "the cast");
                     }
@@ -263,18 +206,18 @@ impl Spec<'_> {
                 return self.cast(frame, ty, (**inner).clone());
             }
         }
-        let (found, wanted) = (
-            self.show_value_type(&v),
-            self.show_type(self.fun(frame.fun), ty),
-        );
+        let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
         let help = match (elem, want) {
             (ElemTy::Basic(_), ElemTy::Basic(b)) => conversion(b),
             _ => None,
         };
         let site = self.user_site();
-        let mut diagnostic = ravel_diagnostics::Diagnostic::error("E0323", format!("a cast cannot turn {found} into {wanted}"))
-            .at(site, format!("this is {found}"))
-            .with_note("casts assert shapes and change between a user type and its base; they never convert numbers");
+        let mut diagnostic =
+            ravel_diagnostics::Diagnostic::error("E0323", format!("a cast cannot turn {found} into {wanted}"))
+                .at(site, format!("this is {found}"))
+                .with_note(
+                    "casts assert shapes and change between a user type and its base; they never convert numbers",
+                );
         if let Some(name) = help {
             diagnostic = diagnostic.with_help(format!("use `{name}(...)`"));
         }
@@ -293,7 +236,13 @@ fn show_form(form: &Affine, names: &mut Vec<ravel_types::Sym>) -> String {
             names.len() - 1
         });
         let Some(letter) = LETTERS.get(number) else { return ".".to_string() };
-        let sign = if *factor < 0 { "-" } else if out.is_empty() { "" } else { "+" };
+        let sign = if *factor < 0 {
+            "-"
+        } else if out.is_empty() {
+            ""
+        } else {
+            "+"
+        };
         let count = match factor.unsigned_abs() {
             1 => String::new(),
             count => count.to_string(),

@@ -45,10 +45,7 @@ pub fn weaken(dims: &[DimPat]) -> Weak {
         match dim {
             DimPat::Num(n) => axes.push(Some(*n)),
             DimPat::Any | DimPat::Name(_) => axes.push(None),
-            DimPat::Rank {
-                rank: RankPat::Num(n),
-                ..
-            } => axes.extend(vec![None; (*n).max(0) as usize]),
+            DimPat::Rank { rank: RankPat::Num(n), .. } => axes.extend(vec![None; (*n).max(0) as usize]),
             DimPat::Star => variable = true,
             DimPat::Plus => (variable, at_least_one) = (true, true),
             DimPat::Rank { min, .. } => {
@@ -88,11 +85,7 @@ impl Candidate {
 
     /// The left-to-right rule for instances that are not ordered: the leftmost position that differs decides.
     fn wins_leftmost(&self, other: &Candidate) -> bool {
-        self.weak
-            .iter()
-            .zip(&other.weak)
-            .find(|(a, b)| a != b)
-            .is_some_and(|(a, b)| a.within(b))
+        self.weak.iter().zip(&other.weak).find(|(a, b)| a != b).is_some_and(|(a, b)| a.within(b))
     }
 }
 
@@ -108,23 +101,11 @@ impl Spec<'_> {
         let set = &self.program.sets[set.index()];
         let name = set.name.clone();
         let fits_count = |f: &Fun| {
-            if f.variadic_params {
-                f.params.len() <= args.len()
-            } else {
-                f.params.len() == args.len()
-            }
+            if f.variadic_params { f.params.len() <= args.len() } else { f.params.len() == args.len() }
         };
-        let members: Vec<FunId> = set
-            .members
-            .iter()
-            .copied()
-            .filter(|id| fits_count(self.fun(*id)))
-            .collect();
-        let mut counted: Vec<FunId> = members
-            .iter()
-            .copied()
-            .filter(|id| self.result_count(self.fun(*id)) == Some(wanted))
-            .collect();
+        let members: Vec<FunId> = set.members.iter().copied().filter(|id| fits_count(self.fun(*id))).collect();
+        let mut counted: Vec<FunId> =
+            members.iter().copied().filter(|id| self.result_count(self.fun(*id)) == Some(wanted)).collect();
         if counted.is_empty() {
             counted = members
                 .iter()
@@ -143,19 +124,12 @@ impl Spec<'_> {
         let results = if candidates.is_empty() && wanted == 1 && is_record_builtin(&name, &args) {
             vec![self.record_builtin(&name, args)]
         } else if candidates.is_empty() {
-            let miscounted: Vec<FunId> = set
-                .members
-                .iter()
-                .copied()
-                .filter(|id| !rejected.iter().any(|(r, _)| r == id))
-                .collect();
+            let miscounted: Vec<FunId> =
+                set.members.iter().copied().filter(|id| !rejected.iter().any(|(r, _)| r == id)).collect();
             for id in &miscounted {
                 let fun = self.fun(*id);
                 let reason = if fits_count(fun) {
-                    format!(
-                        "gives {} results, {wanted} wanted",
-                        self.result_count(fun).unwrap_or(0)
-                    )
+                    format!("gives {} results, {wanted} wanted", self.result_count(fun).unwrap_or(0))
                 } else {
                     format!("takes {} arguments, {} given", fun.params.len(), args.len())
                 };
@@ -215,13 +189,7 @@ impl Spec<'_> {
             }
             weak.push(weaken(&param.ty.dims));
         }
-        Ok(Candidate {
-            fun: id,
-            families,
-            certain,
-            weak,
-            generic: !fun.families.is_empty(),
-        })
+        Ok(Candidate { fun: id, families, certain, weak, generic: !fun.families.is_empty() })
     }
 
     fn fit(&mut self, fun: &Fun, ty: &TypePat, families: &mut [Option<Basic>], arg: &Val) -> Fit {
@@ -248,30 +216,19 @@ impl Spec<'_> {
                 }
                 other => self.elem_name(other, &fun.families),
             };
-            return Fit::No(format!(
-                "expects {want}, found {}",
-                self.show_value_type(arg)
-            ));
+            return Fit::No(format!("expects {want}, found {}", self.show_value_type(arg)));
         }
         let weak = weaken(&ty.dims);
         let Some(shape) = self.outer_shape(arg) else {
-            return if weak == Weak::Any {
-                Fit::Yes
-            } else {
-                Fit::Maybe
-            };
+            return if weak == Weak::Any { Fit::Yes } else { Fit::Maybe };
         };
         match weak {
             Weak::Any => Fit::Yes,
-            Weak::NonScalar if shape.is_empty() => {
-                Fit::No("expects an array, found a scalar".to_string())
-            }
+            Weak::NonScalar if shape.is_empty() => Fit::No("expects an array, found a scalar".to_string()),
             Weak::NonScalar => Fit::Yes,
-            Weak::Ranked(axes) if axes.len() != shape.len() => Fit::No(format!(
-                "expects rank {}, found {}",
-                axes.len(),
-                self.show_value_type(arg)
-            )),
+            Weak::Ranked(axes) if axes.len() != shape.len() => {
+                Fit::No(format!("expects rank {}, found {}", axes.len(), self.show_value_type(arg)))
+            }
             Weak::Ranked(axes) => {
                 let mut fit = Fit::Yes;
                 for (want, have) in axes.iter().zip(&shape) {
@@ -296,19 +253,13 @@ impl Spec<'_> {
     fn no_instance(&mut self, name: &str, args: &[Val], rejected: &[(FunId, String)]) {
         let types: Vec<String> = args.iter().map(|a| self.show_value_type(a)).collect();
         let site = self.user_site();
-        let mut diagnostic = Diagnostic::error(
-            "E0310",
-            format!("no instance of `{name}` takes ({})", types.join(", ")),
-        )
-        .at(site, format!("called with ({})", types.join(", ")));
+        let mut diagnostic =
+            Diagnostic::error("E0310", format!("no instance of `{name}` takes ({})", types.join(", ")))
+                .at(site, format!("called with ({})", types.join(", ")));
         const SHOWN: usize = 8;
         for (id, reason) in rejected.iter().take(SHOWN) {
             let fun = self.fun(*id);
-            diagnostic = diagnostic.with_note(format!(
-                "{} of {}: {reason}",
-                self.show_head(fun),
-                fun.module
-            ));
+            diagnostic = diagnostic.with_note(format!("{} of {}: {reason}", self.show_head(fun), fun.module));
         }
         if rejected.len() > SHOWN {
             diagnostic = diagnostic.with_note(format!("and {} more", rejected.len() - SHOWN));
@@ -322,14 +273,8 @@ impl Spec<'_> {
                 (Basic::Float, _) | (_, Basic::Float) => ("tof", "f"),
                 _ => ("toi", ""),
             };
-            let literal = if suffix.is_empty() {
-                String::new()
-            } else {
-                format!(", or write literals as `2{suffix}`")
-            };
-            diagnostic = diagnostic.with_help(format!(
-                "nothing converts implicitly: use `{convert}(...)`{literal}"
-            ));
+            let literal = if suffix.is_empty() { String::new() } else { format!(", or write literals as `2{suffix}`") };
+            diagnostic = diagnostic.with_help(format!("nothing converts implicitly: use `{convert}(...)`{literal}"));
         }
         self.report(diagnostic);
     }
@@ -343,30 +288,20 @@ impl Spec<'_> {
         wanted: usize,
         span: Span,
     ) -> Vec<Val> {
-        let best = match (0..candidates.len()).find(|i| {
-            candidates
-                .iter()
-                .enumerate()
-                .all(|(j, c)| *i == j || !c.more_specific_than(&candidates[*i]))
-        }) {
+        let best = match (0..candidates.len())
+            .find(|i| candidates.iter().enumerate().all(|(j, c)| *i == j || !c.more_specific_than(&candidates[*i])))
+        {
             Some(first) => {
                 // Among the minimal ones the leftmost position decides.
                 let minimal: Vec<usize> = (0..candidates.len())
                     .filter(|i| {
-                        candidates
-                            .iter()
-                            .enumerate()
-                            .all(|(j, c)| *i == j || !c.more_specific_than(&candidates[*i]))
+                        candidates.iter().enumerate().all(|(j, c)| *i == j || !c.more_specific_than(&candidates[*i]))
                     })
                     .collect();
                 let best = minimal
                     .iter()
                     .copied()
-                    .find(|i| {
-                        minimal
-                            .iter()
-                            .all(|j| i == j || !candidates[*j].wins_leftmost(&candidates[*i]))
-                    })
+                    .find(|i| minimal.iter().all(|j| i == j || !candidates[*j].wins_leftmost(&candidates[*i])))
                     .unwrap_or(first);
                 if let Some(rival) = minimal.iter().find(|j| {
                     **j != best
@@ -388,18 +323,9 @@ impl Spec<'_> {
         let test = self.test(&chosen.weak, &args);
         if candidates.is_empty() {
             let types: Vec<String> = args.iter().map(|a| self.show_value_type(a)).collect();
-            let text: Arc<str> = format!(
-                "no instance of `{name}` takes arguments of these shapes ({})",
-                types.join(", ")
-            )
-            .into();
-            self.emit_check(
-                &test,
-                Fault::Message {
-                    text,
-                    operands: Vec::new(),
-                },
-            );
+            let text: Arc<str> =
+                format!("no instance of `{name}` takes arguments of these shapes ({})", types.join(", ")).into();
+            self.emit_check(&test, Fault::Message { text, operands: Vec::new() });
             let args = self.narrow_args(&chosen.weak, args);
             return self.apply(chosen.fun, chosen.families, args, span);
         }
@@ -426,16 +352,8 @@ impl Spec<'_> {
         let site = self.user_site();
         let diagnostic = Diagnostic::error("E0311", format!("the call of `{name}` is ambiguous"))
             .at(site, "two instances fit and neither is more specific")
-            .with_note(format!(
-                "{} of {} fits: the leftmost argument speaks for it",
-                self.show_head(a),
-                a.module
-            ))
-            .with_note(format!(
-                "{} of {} fits as well",
-                self.show_head(b),
-                b.module
-            ))
+            .with_note(format!("{} of {} fits: the leftmost argument speaks for it", self.show_head(a), a.module))
+            .with_note(format!("{} of {} fits as well", self.show_head(b), b.module))
             .with_help("define an instance for the overlap");
         self.report(diagnostic);
     }
@@ -459,9 +377,7 @@ impl Spec<'_> {
             }
             Weak::Ranked(axes) => {
                 let rank = self.rank_of(arg);
-                let same = self
-                    .em
-                    .bin(BinOp::Eq, Basic::Int, &rank, &Sc::int(axes.len() as i32));
+                let same = self.em.bin(BinOp::Eq, Basic::Int, &rank, &Sc::int(axes.len() as i32));
                 if axes.iter().all(Option::is_none) {
                     return same;
                 }
@@ -473,8 +389,7 @@ impl Spec<'_> {
                         for (i, want) in axes.iter().enumerate() {
                             if let Some(want) = want {
                                 let have = spec.vector_element(&shape, &Sc::int(i as i32));
-                                let equal =
-                                    spec.em.bin(BinOp::Eq, Basic::Int, &have, &Sc::int(*want));
+                                let equal = spec.em.bin(BinOp::Eq, Basic::Int, &have, &Sc::int(*want));
                                 all = spec.em.and(&all, &equal);
                             }
                         }
@@ -506,10 +421,7 @@ impl Spec<'_> {
                 let have = self.em.extents(*value);
                 if let Some(have) = &have
                     && (have.len() != axes.len()
-                        || have
-                            .iter()
-                            .zip(axes)
-                            .all(|(h, a)| a.is_none() || h.as_const() == *a))
+                        || have.iter().zip(axes).all(|(h, a)| a.is_none() || h.as_const() == *a))
                 {
                     return v.clone();
                 }
@@ -520,10 +432,7 @@ impl Spec<'_> {
                 let extents = axes
                     .iter()
                     .enumerate()
-                    .map(|(i, a)| {
-                        a.map(ravel_types::Affine::constant)
-                            .or_else(|| have.as_ref().map(|h| h[i].clone()))
-                    })
+                    .map(|(i, a)| a.map(ravel_types::Affine::constant).or_else(|| have.as_ref().map(|h| h[i].clone())))
                     .collect();
                 let leaf = (b.elem(), LeafShape::Array(ShapeKind::Known(extents)));
                 Val::Arr(*b, self.em.inst_leaves(Op::Narrow(*value), &[leaf])[0])
@@ -538,11 +447,8 @@ impl Spec<'_> {
                 Val::Wrapped(*u, Box::new(self.narrow_outer(inner, &axes)))
             }
             Val::Struct(s, fields) => {
-                let shapes: Vec<Vec<i32>> = self.program.structs[s.index()]
-                    .fields
-                    .iter()
-                    .map(|f| f.shape.clone())
-                    .collect();
+                let shapes: Vec<Vec<i32>> =
+                    self.program.structs[s.index()].fields.iter().map(|f| f.shape.clone()).collect();
                 let fields = fields
                     .iter()
                     .zip(shapes)
@@ -572,10 +478,7 @@ fn is_record_builtin(name: &str, args: &[Val]) -> bool {
 fn overlap(a: &[Weak], b: &[Weak]) -> bool {
     a.iter().zip(b).all(|(x, y)| match (x, y) {
         (Weak::Ranked(p), Weak::Ranked(q)) => {
-            p.len() == q.len()
-                && p.iter()
-                    .zip(q)
-                    .all(|(m, n)| m.is_none() || n.is_none() || m == n)
+            p.len() == q.len() && p.iter().zip(q).all(|(m, n)| m.is_none() || n.is_none() || m == n)
         }
         (Weak::Ranked(p), Weak::NonScalar) | (Weak::NonScalar, Weak::Ranked(p)) => !p.is_empty(),
         _ => true,
@@ -594,24 +497,13 @@ mod tests {
 
     #[test]
     fn patterns_weaken_to_dispatch_types() {
-        let rank = |min| DimPat::Rank {
-            rank: RankPat::Anon,
-            min,
-            shape: None,
-        };
+        let rank = |min| DimPat::Rank { rank: RankPat::Anon, min, shape: None };
         assert_eq!(weaken(&[]), Weak::Ranked(vec![]));
-        assert_eq!(
-            weaken(&[DimPat::Num(3), DimPat::Any]),
-            Weak::Ranked(vec![Some(3), None])
-        );
+        assert_eq!(weaken(&[DimPat::Num(3), DimPat::Any]), Weak::Ranked(vec![Some(3), None]));
         assert_eq!(weaken(&[rank(0)]), Weak::Any);
         assert_eq!(weaken(&[rank(1)]), Weak::NonScalar);
         assert_eq!(weaken(&[DimPat::Any, rank(0)]), Weak::NonScalar);
-        let two = DimPat::Rank {
-            rank: RankPat::Num(2),
-            min: 0,
-            shape: None,
-        };
+        let two = DimPat::Rank { rank: RankPat::Num(2), min: 0, shape: None };
         assert_eq!(weaken(&[two]), Weak::Ranked(vec![None, None]));
     }
 

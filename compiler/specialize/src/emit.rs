@@ -164,10 +164,7 @@ impl Emitter {
 
     /// Types for the results of an instruction whose results carry the leaves; [`Emitter::bind_leaves`] completes them.
     pub fn leaf_types(&mut self, leaves: &[(Elem, LeafShape)]) -> (Vec<Ty>, Vec<Vec<(Sym, u32)>>) {
-        leaves
-            .iter()
-            .map(|(elem, shape)| self.type_of_leaf(*elem, shape))
-            .unzip()
+        leaves.iter().map(|(elem, shape)| self.type_of_leaf(*elem, shape)).unzip()
     }
 
     pub fn bind_leaves(&mut self, values: &[Value], fresh: &[Vec<(Sym, u32)>]) {
@@ -203,8 +200,7 @@ impl Emitter {
     pub fn define_param_sym(&mut self, sym: Sym, value: Value, axis: Option<u32>) {
         let def = axis.map_or(SymDef::Value(value), |axis| SymDef::Extent(value, axis));
         if self.syms.len() <= sym.0 as usize {
-            self.syms
-                .resize(sym.0 as usize + 1, (SymDef::Value(value), 0));
+            self.syms.resize(sym.0 as usize + 1, (SymDef::Value(value), 0));
             self.func.n_syms = self.syms.len() as u32;
         }
         self.syms[sym.0 as usize] = (def, 0);
@@ -215,15 +211,12 @@ impl Emitter {
 
     /// Reserves the symbols `0 .. n` for parameters.
     pub fn reserve_syms(&mut self, n: u32) {
-        self.syms
-            .resize(n as usize, (SymDef::Value(Value::from_u32(0)), 0));
+        self.syms.resize(n as usize, (SymDef::Value(Value::from_u32(0)), 0));
         self.func.n_syms = n;
     }
 
     fn in_scope(&self, form: &Affine) -> bool {
-        form.terms()
-            .iter()
-            .all(|(s, _)| self.scopes.contains(&self.syms[s.0 as usize].1))
+        form.terms().iter().all(|(s, _)| self.scopes.contains(&self.syms[s.0 as usize].1))
     }
 
     /// The kind of `v` with the forms that cannot be computed here forgotten.
@@ -345,10 +338,7 @@ impl Emitter {
                 (-1, Some(_)) => (BinOp::Sub, base),
                 _ => {
                     let k = self.constant(Scalar::I32(coefficient));
-                    (
-                        BinOp::Add,
-                        self.inst1(Op::Bin(BinOp::Mul, base, k), int.clone()),
-                    )
+                    (BinOp::Add, self.inst1(Op::Bin(BinOp::Mul, base, k), int.clone()))
                 }
             };
             sum = Some(match sum {
@@ -387,12 +377,7 @@ impl Emitter {
     /// States that an `int` scalar lies in `lo ..= hi` from here on, because a check has just been passed.
     pub fn set_checked(&mut self, s: &Sc, range: (i64, i64), below: Option<&Affine>) {
         let form = self.form(s);
-        let fact = Bounded {
-            scope: self.scope(),
-            range,
-            below: below.cloned(),
-            age: self.func.values.len(),
-        };
+        let fact = Bounded { scope: self.scope(), range, below: below.cloned(), age: self.func.values.len() };
         self.bounded.entry(form).or_default().push(fact);
     }
 
@@ -403,9 +388,7 @@ impl Emitter {
             Sc::Val(v) => self.ranges.get(v).copied().unwrap_or(ALL),
             Sc::Form(a) => match (a.as_const(), a.as_sym()) {
                 (Some(v), _) => (v as i64, v as i64),
-                (_, Some(s)) if matches!(self.syms[s.0 as usize].0, SymDef::Extent(..)) => {
-                    (0, i32::MAX as i64)
-                }
+                (_, Some(s)) if matches!(self.syms[s.0 as usize].0, SymDef::Extent(..)) => (0, i32::MAX as i64),
                 _ => ALL,
             },
             Sc::Const(_) => ALL,
@@ -436,17 +419,15 @@ impl Emitter {
             return Some(false);
         }
         if let Sc::Val(v) = index
-            && self
-                .below
-                .get(v)
-                .is_some_and(|bounds| bounds.contains(extent))
+            && self.below.get(v).is_some_and(|bounds| bounds.contains(extent))
         {
             return Some(true);
         }
         let facts = self.known_form(index).and_then(|a| self.bounded.get(&a));
-        let checked = facts.into_iter().flatten().any(|f| {
-            f.range.0 >= 0 && f.below.as_ref() == Some(extent) && self.scopes.contains(&f.scope)
-        });
+        let checked = facts
+            .into_iter()
+            .flatten()
+            .any(|f| f.range.0 >= 0 && f.below.as_ref() == Some(extent) && self.scopes.contains(&f.scope));
         checked.then_some(true)
     }
 
@@ -481,16 +462,8 @@ impl Emitter {
         }
         if matches!(op, BinOp::Min | BinOp::Max) && int {
             let (ra, rb) = (self.range(a), self.range(b));
-            let a_first = if op == BinOp::Min {
-                ra.1 <= rb.0
-            } else {
-                ra.0 >= rb.1
-            };
-            let b_first = if op == BinOp::Min {
-                rb.1 <= ra.0
-            } else {
-                rb.0 >= ra.1
-            };
+            let a_first = if op == BinOp::Min { ra.1 <= rb.0 } else { ra.0 >= rb.1 };
+            let b_first = if op == BinOp::Min { rb.1 <= ra.0 } else { rb.0 >= ra.1 };
             if a == b || a_first {
                 return a.clone();
             }
@@ -498,16 +471,8 @@ impl Emitter {
                 return b.clone();
             }
         }
-        let ty = Ty::scalar(if op.is_comparison() {
-            Elem::Bool
-        } else {
-            basic.elem()
-        });
-        let range = if int {
-            int_range(op, self.range(a), self.range(b))
-        } else {
-            None
-        };
+        let ty = Ty::scalar(if op.is_comparison() { Elem::Bool } else { basic.elem() });
+        let range = if int { int_range(op, self.range(a), self.range(b)) } else { None };
         let (x, y) = (self.value(a), self.value(b));
         let v = self.inst1(Op::Bin(op, x, y), ty);
         if let Some(form) = form {
@@ -523,15 +488,9 @@ impl Emitter {
         match op {
             BinOp::Add | BinOp::Sub => {
                 let (x, y) = (self.form(a), self.form(b));
-                Some(if op == BinOp::Add {
-                    x.add(&y)
-                } else {
-                    x.sub(&y)
-                })
+                Some(if op == BinOp::Add { x.add(&y) } else { x.sub(&y) })
             }
-            BinOp::Mul if a.as_int().is_some() || b.as_int().is_some() => {
-                self.form(a).mul(&self.form(b))
-            }
+            BinOp::Mul if a.as_int().is_some() || b.as_int().is_some() => self.form(a).mul(&self.form(b)),
             _ => None,
         }
     }
@@ -604,10 +563,7 @@ impl Emitter {
 
     pub fn const_array(&mut self, elem: Elem, shape: &[i32], values: Vec<Scalar>) -> Value {
         let data = Arc::new(ConstData { elem, values });
-        let v = self.inst1(
-            Op::ConstArray(data.clone()),
-            Ty::new(elem, Shape::of(shape)),
-        );
+        let v = self.inst1(Op::ConstArray(data.clone()), Ty::new(elem, Shape::of(shape)));
         self.constants.insert(v, data);
         v
     }
@@ -631,10 +587,7 @@ impl Emitter {
             Some(values) => self.const_array(elem, &[scalars.len() as i32], values),
             None => {
                 let values = self.values(scalars);
-                self.inst1(
-                    Op::Array(values),
-                    Ty::new(elem, Shape::of(&[scalars.len() as i32])),
-                )
+                self.inst1(Op::Array(values), Ty::new(elem, Shape::of(&[scalars.len() as i32])))
             }
         }
     }
@@ -645,9 +598,7 @@ impl Emitter {
         match s {
             Sc::Const(c) => ScKind::Const(*c),
             Sc::Form(a) => ScKind::Form(a.clone()),
-            Sc::Val(v) if basic == Basic::Int => self.forms.get(v).map_or(ScKind::Any, |a| match a
-                .as_const()
-            {
+            Sc::Val(v) if basic == Basic::Int => self.forms.get(v).map_or(ScKind::Any, |a| match a.as_const() {
                 Some(c) => ScKind::Const(Scalar::I32(c)),
                 None => ScKind::Form(a.clone()),
             }),
@@ -669,9 +620,7 @@ impl Emitter {
             ),
             Val::Handle(u, _) => Kind::Handle(*u),
             Val::Wrapped(u, v) => Kind::Wrapped(*u, Box::new(self.kind_of(v))),
-            Val::Struct(s, fields) => {
-                Kind::Struct(*s, fields.iter().map(|f| self.kind_of(f)).collect())
-            }
+            Val::Struct(s, fields) => Kind::Struct(*s, fields.iter().map(|f| self.kind_of(f)).collect()),
         }
     }
 
@@ -701,9 +650,7 @@ impl Emitter {
                 }
             }
             (Val::Wrapped(_, v), Kind::Wrapped(_, k)) => self.flatten(v, k, out),
-            (Val::Struct(_, vs), Kind::Struct(_, ks)) => {
-                vs.iter().zip(ks).for_each(|(v, k)| self.flatten(v, k, out))
-            }
+            (Val::Struct(_, vs), Kind::Struct(_, ks)) => vs.iter().zip(ks).for_each(|(v, k)| self.flatten(v, k, out)),
             (Val::Handle(_, v), _) => out.push(*v),
             (_, Kind::Arr(_, shape)) => {
                 let v = self.array_as(v, shape);
@@ -727,13 +674,7 @@ impl Emitter {
         (0..n)
             .map(|i| {
                 let index = self.constant(Scalar::I32(i as i32));
-                Sc::Val(self.inst1(
-                    Op::Sel {
-                        array: v,
-                        index: vec![index],
-                    },
-                    Ty::scalar(basic.elem()),
-                ))
+                Sc::Val(self.inst1(Op::Sel { array: v, index: vec![index] }, Ty::scalar(basic.elem())))
             })
             .collect()
     }
@@ -767,26 +708,15 @@ impl Emitter {
         match kind {
             Kind::Bottom => Val::Bottom,
             Kind::Sc(b, k) => Val::Sc(*b, self.instantiate_scalar(k, values)),
-            Kind::Tup(b, ks) => Val::Tup(
-                *b,
-                ks.iter()
-                    .map(|k| self.instantiate_scalar(k, values))
-                    .collect(),
-            ),
+            Kind::Tup(b, ks) => Val::Tup(*b, ks.iter().map(|k| self.instantiate_scalar(k, values)).collect()),
             Kind::Arr(b, _) => Val::Arr(*b, values.next().expect("a value per leaf")),
             Kind::Handle(u) => Val::Handle(*u, values.next().expect("a value per leaf")),
             Kind::Wrapped(u, k) => Val::Wrapped(*u, Box::new(self.instantiate(k, values))),
-            Kind::Struct(s, ks) => {
-                Val::Struct(*s, ks.iter().map(|k| self.instantiate(k, values)).collect())
-            }
+            Kind::Struct(s, ks) => Val::Struct(*s, ks.iter().map(|k| self.instantiate(k, values)).collect()),
         }
     }
 
-    fn instantiate_scalar(
-        &mut self,
-        kind: &ScKind,
-        values: &mut impl Iterator<Item = Value>,
-    ) -> Sc {
+    fn instantiate_scalar(&mut self, kind: &ScKind, values: &mut impl Iterator<Item = Value>) -> Sc {
         match kind {
             ScKind::Const(c) => Sc::Const(*c),
             ScKind::Form(a) => {
@@ -809,10 +739,7 @@ impl Emitter {
     }
 
     pub fn mark(&self) -> Mark {
-        Mark {
-            insts: self.func.regions[self.region].insts.len(),
-            values: self.func.values.len(),
-        }
+        Mark { insts: self.func.regions[self.region].insts.len(), values: self.func.values.len() }
     }
 
     /// Number of instructions in the current region since `mark`.

@@ -52,10 +52,7 @@ impl Spec<'_> {
         match &e.kind {
             ExprKind::Const { ty, value } => Val::Sc(*ty, Sc::Const(*value)),
             ExprKind::Str(text) => match self.program.string_type {
-                Some(string) => Val::Handle(
-                    string,
-                    self.em.inst1(Op::Str(text.clone()), Self::handle_type()),
-                ),
+                Some(string) => Val::Handle(string, self.em.inst1(Op::Str(text.clone()), Self::handle_type())),
                 None => Val::Bottom,
             },
             ExprKind::Local(slot) => frame.env[slot.index()].clone().unwrap_or(Val::Bottom),
@@ -66,17 +63,13 @@ impl Spec<'_> {
                 v
             }
             ExprKind::ConstArray { ty, shape, values } => match shape[..] {
-                [_] if is_tuple(*ty, values.len()) => {
-                    Val::Tup(*ty, values.iter().map(|c| Sc::Const(*c)).collect())
-                }
+                [_] if is_tuple(*ty, values.len()) => Val::Tup(*ty, values.iter().map(|c| Sc::Const(*c)).collect()),
                 _ => Val::Arr(*ty, self.em.const_array(ty.elem(), shape, values.to_vec())),
             },
             ExprKind::Empty { elem, cell } => self.empty_array(frame, *elem, cell),
-            ExprKind::Call { .. } | ExprKind::With(_) => self
-                .exprs(frame, e, 1)
-                .into_iter()
-                .next()
-                .unwrap_or(Val::Bottom),
+            ExprKind::Call { .. } | ExprKind::With(_) => {
+                self.exprs(frame, e, 1).into_iter().next().unwrap_or(Val::Bottom)
+            }
             ExprKind::Prim { prim, args } => {
                 let args = self.arguments(frame, args);
                 self.at(e.span);
@@ -109,17 +102,11 @@ impl Spec<'_> {
             ExprKind::Wrap { class, value } => {
                 let v = self.expr(frame, value);
                 self.at(e.span);
-                let ravel_core::ir::UserTypeKind::Class { rep } =
-                    &self.program.user_types[class.index()].kind
-                else {
+                let ravel_core::ir::UserTypeKind::Class { rep } = &self.program.user_types[class.index()].kind else {
                     return v;
                 };
                 let v = self.assert_type(frame, rep, v, "the representation of the class");
-                if matches!(v, Val::Bottom) {
-                    v
-                } else {
-                    Val::Wrapped(*class, Box::new(v))
-                }
+                if matches!(v, Val::Bottom) { v } else { Val::Wrapped(*class, Box::new(v)) }
             }
             ExprKind::Unwrap { value, .. } => match self.expr(frame, value) {
                 Val::Wrapped(_, inner) => *inner,
@@ -170,11 +157,9 @@ impl Spec<'_> {
                     None => {
                         let names = def.fields.iter().map(|f| f.name.as_str());
                         let site = self.user_site();
-                        let mut diagnostic = Diagnostic::error(
-                            "E0350",
-                            format!("struct {} has no field `{field}`", def.name),
-                        )
-                        .at(site, "unknown field");
+                        let mut diagnostic =
+                            Diagnostic::error("E0350", format!("struct {} has no field `{field}`", def.name))
+                                .at(site, "unknown field");
                         if let Some(near) = did_you_mean(field, names) {
                             diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
                         }
@@ -185,11 +170,7 @@ impl Spec<'_> {
             }
             other => {
                 let shown = self.show_value_type(other);
-                self.error(
-                    "E0351",
-                    format!("{shown} has no fields"),
-                    "only structs have fields",
-                );
+                self.error("E0351", format!("{shown} has no fields"), "only structs have fields");
                 None
             }
         }
@@ -199,11 +180,7 @@ impl Spec<'_> {
     fn fit_field(&mut self, old: &Val, new: Val, field: &str) -> Option<Val> {
         if self.elem_of(old) != self.elem_of(&new) {
             let (a, b) = (self.show_value_type(old), self.show_value_type(&new));
-            self.error(
-                "E0301",
-                format!("field `{field}` is {a}, found {b}"),
-                format!("this is {b}"),
-            );
+            self.error("E0301", format!("field `{field}` is {a}, found {b}"), format!("this is {b}"));
             return None;
         }
         self.require_same_shape(old, &new, &format!("field `{field}` and its new value"));
@@ -218,22 +195,14 @@ impl Spec<'_> {
                     .into_iter()
                     .zip(y)
                     .enumerate()
-                    .map(|(axis, (left, right))| crate::check::Agree {
-                        left,
-                        right,
-                        axis: axis as u32,
-                    })
+                    .map(|(axis, (left, right))| crate::check::Agree { left, right, axis: axis as u32 })
                     .collect();
                 self.require_agreement(&pairs, what, "shape");
             }
             (Some(x), Some(y)) => {
                 let (m, n) = (x.len() as i32, y.len() as i32);
                 self.require_agreement(
-                    &[crate::check::Agree {
-                        left: Sc::int(m),
-                        right: Sc::int(n),
-                        axis: 0,
-                    }],
+                    &[crate::check::Agree { left: Sc::int(m), right: Sc::int(n), axis: 0 }],
                     what,
                     "rank",
                 );
@@ -242,34 +211,16 @@ impl Spec<'_> {
                 let (x, y) = (self.shape_vector(a), self.shape_vector(b));
                 let equal = self.vectors_equal(&x, &y);
                 let text = format!("{what} differ in shape");
-                self.emit_check(
-                    &equal,
-                    ravel_wir::Fault::Message {
-                        text: text.into(),
-                        operands: Vec::new(),
-                    },
-                );
+                self.emit_check(&equal, ravel_wir::Fault::Message { text: text.into(), operands: Vec::new() });
             }
         }
     }
 
-    fn struct_literal(
-        &mut self,
-        frame: &mut Frame,
-        id: StructId,
-        fields: &[Option<Expr>],
-        e: &Expr,
-    ) -> Val {
+    fn struct_literal(&mut self, frame: &mut Frame, id: StructId, fields: &[Option<Expr>], e: &Expr) -> Val {
         let def = &self.program.structs[id.index()];
         let mut values = Vec::with_capacity(def.fields.len());
         for (i, field) in def.fields.iter().enumerate() {
-            let shape = ShapeKind::Known(
-                field
-                    .shape
-                    .iter()
-                    .map(|n| Some(Affine::constant(*n)))
-                    .collect(),
-            );
+            let shape = ShapeKind::Known(field.shape.iter().map(|n| Some(Affine::constant(*n))).collect());
             let kind: Kind = self.kind_of_elem(frame, field.elem, &shape);
             let zero = self.zero_of_kind(&kind);
             match fields.get(i).and_then(Option::as_ref) {

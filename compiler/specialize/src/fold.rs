@@ -1,9 +1,10 @@
 //! Folds: fold functions as scalar operations or regions, records split into independent folds, and loops for the rest.
 
+use crate::assemble::cell_kind;
 use crate::generator::IndexSet;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, Sc, Val};
-use crate::withloop::{Body, cell_kind};
+use crate::withloop::Body;
 use ravel_core::ir::{self, FoldFun};
 use ravel_types::{Basic, BinOp, Elem};
 use ravel_wir::{Combine, Inst, Op, Region, Value, WithOp, traverse};
@@ -35,11 +36,7 @@ impl<'p> Spec<'p> {
             cell = match cell.join(&found) {
                 Some(kind) => kind,
                 None => {
-                    self.error(
-                        "E0361",
-                        "the cells of a fold differ in type",
-                        "all cells have one type",
-                    );
+                    self.error("E0361", "the cells of a fold differ in type", "all cells have one type");
                     return None;
                 }
             };
@@ -81,20 +78,8 @@ impl<'p> Spec<'p> {
             self.em.flatten(&out, &acc, &mut values);
             self.em.close(opened);
             self.em.set_yields(region, values);
-            let combine = self
-                .plain_operation(region)
-                .map_or(Combine::Region(region), Combine::Op);
-            self.finish_fold(
-                k,
-                &acc,
-                &cell,
-                neutral,
-                stop,
-                vec![combine],
-                bodies,
-                yields,
-                ops,
-            );
+            let combine = self.plain_operation(region).map_or(Combine::Region(region), Combine::Op);
+            self.finish_fold(k, &acc, &cell, neutral, stop, vec![combine], bodies, yields, ops);
             return Some(acc);
         }
         let combines = self.split(fun, args, &acc, &cell)?;
@@ -133,22 +118,12 @@ impl<'p> Spec<'p> {
             self.em.flatten(stop, acc, &mut stops);
         }
         for (i, combine) in combines.into_iter().enumerate() {
-            ops.push(WithOp::Fold {
-                neutral: neutrals[i],
-                combine,
-                stop: stops.get(i).copied(),
-            });
+            ops.push(WithOp::Fold { neutral: neutrals[i], combine, stop: stops.get(i).copied() });
         }
     }
 
     /// The fold function applied to an accumulator and a cell, in a region whose parameters carry them.
-    fn combine(
-        &mut self,
-        fun: &FoldFun,
-        args: &[Val],
-        acc: &Kind,
-        cell: &Kind,
-    ) -> (Region, Val, Vec<Value>) {
+    fn combine(&mut self, fun: &FoldFun, args: &[Val], acc: &Kind, cell: &Kind) -> (Region, Val, Vec<Value>) {
         let opened = self.em.open();
         let mut params = self.em.params_for(opened.region, &Self::leaves_of(acc));
         params.extend(self.em.params_for(opened.region, &Self::leaves_of(cell)));
@@ -164,11 +139,7 @@ impl<'p> Spec<'p> {
         let mut argv = args.to_vec();
         argv.extend([acc, cell]);
         self.conditional += 1;
-        let out = self
-            .call_set(fun.set, argv, 1, fun.span)
-            .into_iter()
-            .next()
-            .unwrap_or(Val::Bottom);
+        let out = self.call_set(fun.set, argv, 1, fun.span).into_iter().next().unwrap_or(Val::Bottom);
         self.conditional -= 1;
         out
     }
@@ -191,13 +162,7 @@ impl<'p> Spec<'p> {
     }
 
     /// One fold function per leaf, if each leaf of the result depends only on its own accumulator and cell.
-    fn split(
-        &mut self,
-        fun: &FoldFun,
-        args: &[Val],
-        acc: &Kind,
-        cell: &Kind,
-    ) -> Option<Vec<Combine>> {
+    fn split(&mut self, fun: &FoldFun, args: &[Val], acc: &Kind, cell: &Kind) -> Option<Vec<Combine>> {
         let leaves = Self::leaves_of(acc);
         if leaves != Self::leaves_of(cell) {
             return None;
@@ -214,20 +179,13 @@ impl<'p> Spec<'p> {
                 return None;
             }
             let own = [params[i], params[n + i]];
-            let foreign: HashSet<Value> = params
-                .iter()
-                .copied()
-                .filter(|p| !own.contains(p))
-                .collect();
+            let foreign: HashSet<Value> = params.iter().copied().filter(|p| !own.contains(p)).collect();
             if !self.keep_slice(region, values[i], &foreign) {
                 return None;
             }
             self.em.func.regions[region].params = own.to_vec();
             self.em.set_yields(region, vec![values[i]]);
-            combines.push(
-                self.plain_operation(region)
-                    .map_or(Combine::Region(region), Combine::Op),
-            );
+            combines.push(self.plain_operation(region).map_or(Combine::Region(region), Combine::Op));
         }
         Some(combines)
     }
@@ -275,11 +233,7 @@ impl<'p> Spec<'p> {
         let mut acc = neutral.clone();
         for (i, part) in with.parts.iter().enumerate() {
             let Some(IndexSet::Box(set)) = self.index_set(&mut inner, part, frame_shape) else {
-                self.error(
-                    "E0369",
-                    "this fold of records needs an index of known length",
-                    "not supported",
-                );
+                self.error("E0369", "this fold of records needs an index of known length", "not supported");
                 return Val::Bottom;
             };
             let mut counts = Vec::with_capacity(set.rank());
@@ -329,20 +283,13 @@ impl<'p> Spec<'p> {
     }
 
     /// `acc = step(t, acc)` for t in `0 .. n`, n at least 1.
-    fn loop_over(
-        &mut self,
-        n: &Sc,
-        init: Val,
-        step: &mut dyn FnMut(&mut Self, Sc, Val) -> Val,
-    ) -> Val {
+    fn loop_over(&mut self, n: &Sc, init: Val, step: &mut dyn FnMut(&mut Self, Sc, Val) -> Val) -> Val {
         let mut kind = cell_kind_of_tuple(&self.em.visible_kind(&init).forget_values(false));
         self.conditional += 1;
         let mut found = None;
         for _ in 0..MAX_ROUNDS {
             let opened = self.em.open();
-            let t = self
-                .em
-                .params_for(opened.region, &[(Elem::I32, LeafShape::Scalar)])[0];
+            let t = self.em.params_for(opened.region, &[(Elem::I32, LeafShape::Scalar)])[0];
             let params = self.em.params_for(opened.region, &Self::leaves_of(&kind));
             let acc = self.em.instantiate(&kind, &mut params.into_iter());
             let out = step(self, Sc::Val(t), acc);
@@ -372,13 +319,7 @@ impl<'p> Spec<'p> {
         self.em.flatten(&init, &kind, &mut start);
         let mut leaves = vec![(Elem::I32, LeafShape::Scalar)];
         leaves.extend(Self::leaves_of(&kind));
-        let results = self.em.inst_leaves(
-            Op::Loop {
-                init: start,
-                body: region,
-            },
-            &leaves,
-        );
+        let results = self.em.inst_leaves(Op::Loop { init: start, body: region }, &leaves);
         self.em.instantiate(&kind, &mut results.into_iter().skip(1))
     }
 }

@@ -1,6 +1,6 @@
 //! Generators: bounds of with-loop parts, their index facts, and making overlapping parts disjoint.
 
-use crate::prim::IndexVector;
+use crate::select::IndexVector;
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use ravel_core::ir::{Bound, Part};
@@ -71,12 +71,7 @@ impl IndexBox {
 
 impl Spec<'_> {
     /// Evaluates the bounds of a part. `frame_shape` is what `.` refers to; a fold alone has none.
-    pub fn index_set(
-        &mut self,
-        frame: &mut Frame,
-        part: &Part,
-        frame_shape: Option<&Val>,
-    ) -> Option<IndexSet> {
+    pub fn index_set(&mut self, frame: &mut Frame, part: &Part, frame_shape: Option<&Val>) -> Option<IndexSet> {
         let mut vector = |spec: &mut Self, e: &ravel_core::ir::Expr| {
             let v = spec.expr(frame, e);
             spec.at(e.span);
@@ -121,18 +116,10 @@ impl Spec<'_> {
             .or_else(|| length(&lower))
             .or_else(|| length(&upper))
             .or_else(|| length(&step))
-            .or(if lower.is_none() && upper.is_none() {
-                frame_rank
-            } else {
-                None
-            });
+            .or(if lower.is_none() && upper.is_none() { frame_rank } else { None });
         let needs_frame = lower.is_none() && rank.is_none() || upper.is_none();
         if needs_frame && frame_shape.is_none() {
-            self.error(
-                "E0362",
-                "`.` as a bound of a fold",
-                "there is no array whose shape `.` could mean",
-            );
+            self.error("E0362", "`.` as a bound of a fold", "there is no array whose shape `.` could mean");
             return None;
         }
         match rank {
@@ -155,8 +142,7 @@ impl Spec<'_> {
     fn fixed_length(&mut self, v: IndexVector, rank: usize) -> IndexVector {
         match v {
             IndexVector::Dyn(value) => {
-                let narrowed =
-                    self.narrow_outer(&Val::Arr(Basic::Int, value), &[Some(rank as i32)]);
+                let narrowed = self.narrow_outer(&Val::Arr(Basic::Int, value), &[Some(rank as i32)]);
                 IndexVector::Scalars(self.elements(&narrowed).unwrap_or_default())
             }
             known => known,
@@ -201,11 +187,7 @@ impl Spec<'_> {
                 let last: Vec<Sc> = (0..rank)
                     .map(|i| {
                         let extent = self.vector_element(shape, &Sc::int(i as i32));
-                        if part.upper_inclusive {
-                            extent
-                        } else {
-                            self.em.sub(&extent, &Sc::int(1))
-                        }
+                        if part.upper_inclusive { extent } else { self.em.sub(&extent, &Sc::int(1)) }
                     })
                     .collect();
                 (last, false)
@@ -259,24 +241,16 @@ impl Spec<'_> {
                 }
                 if ok.as_bool().is_none() {
                     let operands = vec![self.em.value(s), self.em.value(&w)];
-                    let text =
-                        format!("step and width of axis {axis} of a generator do not fit").into();
+                    let text = format!("step and width of axis {axis} of a generator do not fit").into();
                     self.emit_check(&ok, Fault::Message { text, operands });
                 }
             }
         }
         let dense = step.as_ref().is_none_or(|s| {
-            s.iter().enumerate().all(|(axis, s)| {
-                s.as_int() == Some(1) || width.as_ref().is_some_and(|w| w[axis] == *s)
-            })
+            s.iter().enumerate().all(|(axis, s)| s.as_int() == Some(1) || width.as_ref().is_some_and(|w| w[axis] == *s))
         });
         let (step, width) = if dense { (None, None) } else { (step, width) };
-        Some(IndexSet::Box(IndexBox {
-            lower,
-            upper,
-            step,
-            width,
-        }))
+        Some(IndexSet::Box(IndexBox { lower, upper, step, width }))
     }
 
     fn dyn_set(
@@ -295,9 +269,7 @@ impl Spec<'_> {
                 self.shifted(&v, if part.upper_inclusive { 1 } else { 0 })
             }
             None => {
-                let whole = frame_shape
-                    .cloned()
-                    .unwrap_or(Val::Tup(Basic::Int, Vec::new()));
+                let whole = frame_shape.cloned().unwrap_or(Val::Tup(Basic::Int, Vec::new()));
                 self.shifted(&whole, if part.upper_inclusive { 0 } else { -1 })
             }
         };
@@ -311,12 +283,7 @@ impl Spec<'_> {
         let lower = self.shifted(&lower, if part.lower_inclusive { 0 } else { 1 });
         let step = step.map(|v| as_val(self, v));
         let width = width.map(|v| as_val(self, v));
-        IndexSet::Dyn {
-            lower,
-            upper,
-            step,
-            width,
-        }
+        IndexSet::Dyn { lower, upper, step, width }
     }
 
     fn shifted(&mut self, v: &Val, by: i32) -> Val {
@@ -338,18 +305,14 @@ impl Spec<'_> {
                 let mut empty = Sc::bool(false);
                 for axis in 0..b.rank() {
                     let extent = self.vector_element(frame_shape, &Sc::int(axis as i32));
-                    let low = self
-                        .em
-                        .bin(BinOp::Ge, Basic::Int, &b.lower[axis], &Sc::int(0));
+                    let low = self.em.bin(BinOp::Ge, Basic::Int, &b.lower[axis], &Sc::int(0));
                     let high = self.em.bin(BinOp::Le, Basic::Int, &b.upper[axis], &extent);
                     let both = self.em.and(&low, &high);
                     inside = self.em.and(&inside, &both);
                 }
                 if inside.as_bool() != Some(true) {
                     for axis in 0..b.rank() {
-                        let none =
-                            self.em
-                                .bin(BinOp::Ge, Basic::Int, &b.lower[axis], &b.upper[axis]);
+                        let none = self.em.bin(BinOp::Ge, Basic::Int, &b.lower[axis], &b.upper[axis]);
                         empty = self.em.or(&empty, &none);
                     }
                 }
@@ -357,38 +320,23 @@ impl Spec<'_> {
             }
             IndexSet::Dyn { lower, upper, .. } => {
                 let n = self.vector_length(upper);
-                let inside = self.fold_vector(
-                    BinOp::And,
-                    Scalar::Bool(true),
-                    Basic::Bool,
-                    &n,
-                    |spec, i| {
-                        let (l, u) = (spec.vector_element(lower, i), spec.vector_element(upper, i));
-                        let extent = spec.vector_element(frame_shape, i);
-                        let low = spec.em.bin(BinOp::Ge, Basic::Int, &l, &Sc::int(0));
-                        let high = spec.em.bin(BinOp::Le, Basic::Int, &u, &extent);
-                        spec.em.and(&low, &high)
-                    },
-                );
-                let empty = self.fold_vector(
-                    BinOp::Or,
-                    Scalar::Bool(false),
-                    Basic::Bool,
-                    &n,
-                    |spec, i| {
-                        let (l, u) = (spec.vector_element(lower, i), spec.vector_element(upper, i));
-                        spec.em.bin(BinOp::Ge, Basic::Int, &l, &u)
-                    },
-                );
+                let inside = self.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
+                    let (l, u) = (spec.vector_element(lower, i), spec.vector_element(upper, i));
+                    let extent = spec.vector_element(frame_shape, i);
+                    let low = spec.em.bin(BinOp::Ge, Basic::Int, &l, &Sc::int(0));
+                    let high = spec.em.bin(BinOp::Le, Basic::Int, &u, &extent);
+                    spec.em.and(&low, &high)
+                });
+                let empty = self.fold_vector(BinOp::Or, Scalar::Bool(false), Basic::Bool, &n, |spec, i| {
+                    let (l, u) = (spec.vector_element(lower, i), spec.vector_element(upper, i));
+                    spec.em.bin(BinOp::Ge, Basic::Int, &l, &u)
+                });
                 (inside, empty)
             }
         };
         let ok = self.em.or(&inside, &empty);
         let text = "a generator of the with-loop reaches outside of the array";
-        let fault = Fault::Message {
-            text: text.into(),
-            operands: Vec::new(),
-        };
+        let fault = Fault::Message { text: text.into(), operands: Vec::new() };
         if ok.as_bool() == Some(false) {
             self.certain_fault("E0365", text.to_string(), fault);
         } else {
@@ -403,14 +351,11 @@ impl Spec<'_> {
                 let difference = spec.em.form(upper).sub(&spec.em.form(lower));
                 difference.as_const() == Some(0) || spec.em.range(upper).1 <= spec.em.range(lower).0
             };
-            if before(self, &a.upper[axis], &b.lower[axis])
-                || before(self, &b.upper[axis], &a.lower[axis])
-            {
+            if before(self, &a.upper[axis], &b.lower[axis]) || before(self, &b.upper[axis], &a.lower[axis]) {
                 return true;
             }
-            let empty = |spec: &mut Self, x: &IndexBox| {
-                spec.em.range(&x.upper[axis]).1 <= spec.em.range(&x.lower[axis]).0
-            };
+            let empty =
+                |spec: &mut Self, x: &IndexBox| spec.em.range(&x.upper[axis]).1 <= spec.em.range(&x.lower[axis]).0;
             if empty(self, a) || empty(self, b) {
                 return true;
             }
@@ -428,10 +373,7 @@ impl Spec<'_> {
         let (Some((s, wa)), Some((t, wb))) = (part(a), part(b)) else {
             return false;
         };
-        let offset = self
-            .em
-            .form(&b.lower[axis])
-            .sub(&self.em.form(&a.lower[axis]));
+        let offset = self.em.form(&b.lower[axis]).sub(&self.em.form(&a.lower[axis]));
         match offset.as_const() {
             Some(d) if s == t && s > 0 => d.rem_euclid(s) >= wa && (-d).rem_euclid(s) >= wb,
             _ => false,
@@ -462,12 +404,7 @@ impl Spec<'_> {
                 let mut above = rest.clone();
                 above.lower[axis] = upto.clone();
                 for piece in [below, above] {
-                    let empty = self.em.bin(
-                        BinOp::Ge,
-                        Basic::Int,
-                        &piece.lower[axis],
-                        &piece.upper[axis],
-                    );
+                    let empty = self.em.bin(BinOp::Ge, Basic::Int, &piece.lower[axis], &piece.upper[axis]);
                     if empty.as_bool() != Some(true) {
                         pieces.push(piece);
                     }
@@ -486,47 +423,26 @@ impl Spec<'_> {
     pub fn covers(&mut self, set: &IndexSet, iv: &Val) -> Sc {
         let pick = |v: &Vec<Sc>| Val::Tup(Basic::Int, v.clone());
         let (lower, upper, step, width) = match set {
-            IndexSet::Box(b) => (
-                pick(&b.lower),
-                pick(&b.upper),
-                b.step.as_ref().map(pick),
-                b.width.as_ref().map(pick),
-            ),
-            IndexSet::Dyn {
-                lower,
-                upper,
-                step,
-                width,
-            } => (lower.clone(), upper.clone(), step.clone(), width.clone()),
+            IndexSet::Box(b) => (pick(&b.lower), pick(&b.upper), b.step.as_ref().map(pick), b.width.as_ref().map(pick)),
+            IndexSet::Dyn { lower, upper, step, width } => (lower.clone(), upper.clone(), step.clone(), width.clone()),
         };
         let n = self.vector_length(&upper);
-        self.fold_vector(
-            BinOp::And,
-            Scalar::Bool(true),
-            Basic::Bool,
-            &n,
-            |spec, i| {
-                let x = spec.vector_element(iv, i);
-                let (l, u) = (
-                    spec.vector_element(&lower, i),
-                    spec.vector_element(&upper, i),
-                );
-                let low = spec.em.bin(BinOp::Ge, Basic::Int, &x, &l);
-                let high = spec.em.bin(BinOp::Lt, Basic::Int, &x, &u);
-                let mut inside = spec.em.and(&low, &high);
-                if let Some(step) = &step {
-                    let s = spec.vector_element(step, i);
-                    let w = width
-                        .as_ref()
-                        .map_or(Sc::int(1), |w| spec.vector_element(w, i));
-                    let offset = spec.em.sub(&x, &l);
-                    let residue = spec.em.bin(BinOp::Mod, Basic::Int, &offset, &s);
-                    let taken = spec.em.bin(BinOp::Lt, Basic::Int, &residue, &w);
-                    inside = spec.em.and(&inside, &taken);
-                }
-                inside
-            },
-        )
+        self.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
+            let x = spec.vector_element(iv, i);
+            let (l, u) = (spec.vector_element(&lower, i), spec.vector_element(&upper, i));
+            let low = spec.em.bin(BinOp::Ge, Basic::Int, &x, &l);
+            let high = spec.em.bin(BinOp::Lt, Basic::Int, &x, &u);
+            let mut inside = spec.em.and(&low, &high);
+            if let Some(step) = &step {
+                let s = spec.vector_element(step, i);
+                let w = width.as_ref().map_or(Sc::int(1), |w| spec.vector_element(w, i));
+                let offset = spec.em.sub(&x, &l);
+                let residue = spec.em.bin(BinOp::Mod, Basic::Int, &offset, &s);
+                let taken = spec.em.bin(BinOp::Lt, Basic::Int, &residue, &w);
+                inside = spec.em.and(&inside, &taken);
+            }
+            inside
+        })
     }
 
     /// The WIR generator of an index set.
@@ -541,12 +457,7 @@ impl Spec<'_> {
                     _ => None,
                 },
             },
-            IndexSet::Dyn {
-                lower,
-                upper,
-                step,
-                width,
-            } => {
+            IndexSet::Dyn { lower, upper, step, width } => {
                 let mut value = |v: &Val| self.em.boxed(v).expect("index vectors are arrays");
                 Generator::Dyn {
                     lower: value(lower),
@@ -559,20 +470,13 @@ impl Spec<'_> {
     }
 
     /// Parameters of a body that runs over the index set, with what is known of them; the index vector.
-    pub fn index_params(
-        &mut self,
-        region: ravel_wir::Region,
-        set: &IndexSet,
-        frame_shape: Option<&Val>,
-    ) -> Val {
+    pub fn index_params(&mut self, region: ravel_wir::Region, set: &IndexSet, frame_shape: Option<&Val>) -> Val {
         use crate::value::{LeafShape, ShapeKind};
         match set {
             IndexSet::Box(b) => {
                 let mut index = Vec::with_capacity(b.rank());
                 for axis in 0..b.rank() {
-                    let v: Value = self
-                        .em
-                        .params_for(region, &[(ravel_types::Elem::I32, LeafShape::Scalar)])[0];
+                    let v: Value = self.em.params_for(region, &[(ravel_types::Elem::I32, LeafShape::Scalar)])[0];
                     let (lo, _) = self.em.range(&b.lower[axis]);
                     let (_, hi) = self.em.range(&b.upper[axis]);
                     let lo = if frame_shape.is_some() { lo.max(0) } else { lo };
@@ -594,10 +498,7 @@ impl Spec<'_> {
             IndexSet::Dyn { upper, .. } => {
                 let n = self.vector_length(upper);
                 let n = self.em.form(&n);
-                let leaf = (
-                    ravel_types::Elem::I32,
-                    LeafShape::Array(ShapeKind::Known(vec![Some(n)])),
-                );
+                let leaf = (ravel_types::Elem::I32, LeafShape::Array(ShapeKind::Known(vec![Some(n)])));
                 Val::Arr(Basic::Int, self.em.params_for(region, &[leaf])[0])
             }
         }

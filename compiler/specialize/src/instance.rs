@@ -76,10 +76,7 @@ impl Renaming {
         if form.as_const().is_some() {
             return form.clone();
         }
-        let all_known = form
-            .terms()
-            .iter()
-            .all(|(s, _)| self.to_callee.contains_key(&Affine::sym(*s)));
+        let all_known = form.terms().iter().all(|(s, _)| self.to_callee.contains_key(&Affine::sym(*s)));
         if all_known {
             return form.map(|s| self.to_callee[&Affine::sym(s)].clone());
         }
@@ -88,13 +85,7 @@ impl Renaming {
 }
 
 impl Spec<'_> {
-    pub fn call_instance(
-        &mut self,
-        id: FunId,
-        families: Vec<Option<Basic>>,
-        args: Vec<Val>,
-        span: Span,
-    ) -> Vec<Val> {
+    pub fn call_instance(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
         let active = self.stack.iter().filter(|s| s.fun == id).count();
         let by_value = self.instances.iter().filter(|i| i.fun == id).count();
         let kinds: Vec<Kind> = args
@@ -114,15 +105,8 @@ impl Spec<'_> {
             .collect();
         let mut renaming = Renaming::default();
         renaming.collect(&kinds);
-        let callee_kinds: Vec<Kind> = kinds
-            .iter()
-            .map(|k| k.map_forms(&mut |a| Some(renaming.callee(a))))
-            .collect();
-        let key = Key {
-            fun: id,
-            families,
-            args: callee_kinds,
-        };
+        let callee_kinds: Vec<Kind> = kinds.iter().map(|k| k.map_forms(&mut |a| Some(renaming.callee(a)))).collect();
+        let key = Key { fun: id, families, args: callee_kinds };
         let index = match self.index.get(&key) {
             Some(index) => *index,
             None => self.build(&key, span),
@@ -151,14 +135,8 @@ impl Spec<'_> {
         }
         let mut leaves = Vec::new();
         kinds.iter().for_each(|k| k.leaves(&mut leaves));
-        let mut values = self
-            .em
-            .inst_leaves(Op::Call { func, args: flat }, &leaves)
-            .into_iter();
-        kinds
-            .iter()
-            .map(|k| self.em.instantiate(k, &mut values))
-            .collect()
+        let mut values = self.em.inst_leaves(Op::Call { func, args: flat }, &leaves).into_iter();
+        kinds.iter().map(|k| self.em.instantiate(k, &mut values)).collect()
     }
 
     /// Elaborates an instance until its result kinds no longer change.
@@ -182,13 +160,9 @@ impl Spec<'_> {
             let (built, results) = self.build_once(key, span);
             let assumed = self.instances[index].assumed;
             let before = self.instances[index].results.clone();
-            let mut after: Vec<Kind> = results
-                .iter()
-                .zip(&before)
-                .map(|(a, b)| a.join(b).unwrap_or(Kind::Bottom))
-                .collect();
-            let endless =
-                after.iter().any(Kind::has_bottom) && assumed && self.diagnostics.len() == reported;
+            let mut after: Vec<Kind> =
+                results.iter().zip(&before).map(|(a, b)| a.join(b).unwrap_or(Kind::Bottom)).collect();
+            let endless = after.iter().any(Kind::has_bottom) && assumed && self.diagnostics.len() == reported;
             if endless || round + 1 == MAX_ROUNDS {
                 after = self.declared_results(key);
             }
@@ -210,17 +184,9 @@ impl Spec<'_> {
 
     fn declared_results(&self, key: &Key) -> Vec<Kind> {
         let fun = self.fun(key.fun);
-        let frame = crate::spec::Frame {
-            fun: key.fun,
-            families: key.families.clone(),
-            env: Vec::new(),
-        };
+        let frame = crate::spec::Frame { fun: key.fun, families: key.families.clone(), env: Vec::new() };
         let refs = fun.params.iter().filter(|p| p.by_ref).map(|p| &p.ty);
-        fun.results
-            .iter()
-            .chain(refs)
-            .map(|ty| self.kind_of_type(&frame, ty))
-            .collect()
+        fun.results.iter().chain(refs).map(|ty| self.kind_of_type(&frame, ty)).collect()
     }
 
     fn build_once(&mut self, key: &Key, span: Span) -> (Func, Vec<Kind>) {
@@ -229,11 +195,7 @@ impl Spec<'_> {
         em.func.noinline = fun.noinline;
         let mut n_syms = 0;
         for kind in &key.args {
-            kind.for_each_form(&mut |a| {
-                a.terms()
-                    .iter()
-                    .for_each(|(s, _)| n_syms = n_syms.max(s.0 + 1))
-            });
+            kind.for_each_form(&mut |a| a.terms().iter().for_each(|(s, _)| n_syms = n_syms.max(s.0 + 1)));
         }
         em.reserve_syms(n_syms);
         let outer = std::mem::replace(&mut self.em, em);
@@ -253,21 +215,14 @@ impl Spec<'_> {
             .iter()
             .map(|v| {
                 let kind = self.em.kind_of(v);
-                kind.map_forms(&mut |a| {
-                    a.terms()
-                        .iter()
-                        .all(|(s, _)| s.0 < n_syms)
-                        .then(|| a.clone())
-                })
+                kind.map_forms(&mut |a| a.terms().iter().all(|(s, _)| s.0 < n_syms).then(|| a.clone()))
             })
             .collect();
         // The yields must fit what callers already assume of the function.
         let joined: Vec<Kind> = match self.index.get(key) {
-            Some(i) if self.instances[*i].assumed => kinds
-                .iter()
-                .zip(&self.instances[*i].results)
-                .map(|(a, b)| a.join(b).unwrap_or(Kind::Bottom))
-                .collect(),
+            Some(i) if self.instances[*i].assumed => {
+                kinds.iter().zip(&self.instances[*i].results).map(|(a, b)| a.join(b).unwrap_or(Kind::Bottom)).collect()
+            }
             _ => kinds.clone(),
         };
         let mut yields = Vec::new();

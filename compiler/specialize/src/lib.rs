@@ -12,7 +12,9 @@
 //! Recursive functions and loops are iterated to a fixed point: constant, symbol, known rank, unknown rank.
 #![forbid(unsafe_code)]
 
+mod assemble;
 mod bind;
+mod by_index;
 mod call;
 mod check;
 mod dispatch;
@@ -26,6 +28,8 @@ mod live;
 mod prim;
 mod prune;
 mod report;
+mod reshape;
+mod select;
 mod spec;
 mod stmt;
 mod types;
@@ -45,11 +49,7 @@ pub enum Entry {
     /// `int main()`.
     Main,
     /// A function with these arguments, as the REPL calls it. With `init_globals` the objects are initialised first.
-    Function {
-        fun: FunId,
-        args: Vec<Kind>,
-        init_globals: bool,
-    },
+    Function { fun: FunId, args: Vec<Kind>, init_globals: bool },
     /// Every root of the program, for `check` of a module: nothing is called.
     Roots,
 }

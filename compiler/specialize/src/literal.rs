@@ -12,11 +12,7 @@ const MAX_REAL_TUPLE: usize = 4;
 
 /// Whether a vector of this type and length is held as scalars.
 pub fn is_tuple(basic: Basic, n: usize) -> bool {
-    n <= if matches!(basic, Basic::Int | Basic::Bool) {
-        MAX_TUPLE
-    } else {
-        MAX_REAL_TUPLE
-    }
+    n <= if matches!(basic, Basic::Int | Basic::Bool) { MAX_TUPLE } else { MAX_REAL_TUPLE }
 }
 
 impl Spec<'_> {
@@ -35,11 +31,7 @@ impl Spec<'_> {
             if self.elem_of(v) != first {
                 let (a, b) = (self.show_value_type(&values[0]), self.show_value_type(v));
                 self.at(item.span);
-                self.error(
-                    "E0303",
-                    format!("array literal mixes {a} and {b}"),
-                    format!("this is {b}"),
-                );
+                self.error("E0303", format!("array literal mixes {a} and {b}"), format!("this is {b}"));
                 return Val::Bottom;
             }
         }
@@ -124,11 +116,7 @@ impl Spec<'_> {
                     .iter()
                     .zip(b)
                     .enumerate()
-                    .map(|(axis, (l, r))| Agree {
-                        left: l.clone(),
-                        right: r.clone(),
-                        axis: axis as u32,
-                    })
+                    .map(|(axis, (l, r))| Agree { left: l.clone(), right: r.clone(), axis: axis as u32 })
                     .collect();
                 self.require_agreement(&pairs, "the cells of an array literal", "cell");
             }
@@ -149,13 +137,7 @@ impl Spec<'_> {
             }
             let mut shape = vec![Affine::constant(n)];
             shape.extend(cell.iter().cloned());
-            return Val::Arr(
-                basic,
-                self.em.inst1(
-                    Op::Array(scalars),
-                    Ty::new(basic.elem(), Shape::Known(shape)),
-                ),
-            );
+            return Val::Arr(basic, self.em.inst1(Op::Array(scalars), Ty::new(basic.elem(), Shape::Known(shape))));
         }
         let Some(cell) = cell else { return self.stack_unknown(basic, &values) };
         let kind = ShapeKind::Known(cell.iter().cloned().map(Some).collect());
@@ -182,12 +164,8 @@ impl Spec<'_> {
             self.em.flatten(v, &Kind::Arr(basic, ShapeKind::Unknown), &mut cell);
             self.em.set_yields(opened.region, cell);
             let body = self.em.close(opened);
-            let generator = ravel_wir::Generator::Known {
-                lower: vec![bounds[0]],
-                upper: vec![bounds[1]],
-                step: None,
-                width: None,
-            };
+            let generator =
+                ravel_wir::Generator::Known { lower: vec![bounds[0]], upper: vec![bounds[1]], step: None, width: None };
             parts.push(ravel_wir::Part { generator, body });
         }
         let n = self.em.constant(Scalar::I32(values.len() as i32));
@@ -213,10 +191,7 @@ impl Spec<'_> {
                     let n = constants.len() as i32;
                     (constants, vec![n])
                 }
-                Val::Arr(_, v) => (
-                    self.em.const_data(*v)?.values.clone(),
-                    self.em.func.ty(*v).shape.constants()?,
-                ),
+                Val::Arr(_, v) => (self.em.const_data(*v)?.values.clone(), self.em.func.ty(*v).shape.constants()?),
                 _ => return None,
             };
             if *shape.get_or_insert_with(|| cell.clone()) != cell {
@@ -226,19 +201,13 @@ impl Spec<'_> {
         }
         let mut full = vec![values.len() as i32];
         full.extend(shape?);
-        Some(Val::Arr(
-            basic,
-            self.em.const_array(basic.elem(), &full, all),
-        ))
+        Some(Val::Arr(basic, self.em.const_array(basic.elem(), &full, all)))
     }
 
     /// `[]`, `[:T]`: the empty array of shape `0 ++ cell`.
     pub fn empty_array(&mut self, frame: &Frame, elem: ElemTy, cell: &[i32]) -> Val {
         let shape = ShapeKind::Known(
-            std::iter::once(0)
-                .chain(cell.iter().copied())
-                .map(|n| Some(Affine::constant(n)))
-                .collect(),
+            std::iter::once(0).chain(cell.iter().copied()).map(|n| Some(Affine::constant(n))).collect(),
         );
         let elem = self.resolve_elem(&frame.families, elem);
         if let (ElemTy::Basic(b), []) = (elem, cell) {
@@ -256,10 +225,7 @@ impl Spec<'_> {
             Kind::Sc(b, _) => Val::Sc(*b, zero(*b)),
             Kind::Tup(b, ks) => Val::Tup(*b, vec![zero(*b); ks.len()]),
             Kind::Arr(b, ShapeKind::Known(extents)) => {
-                let extents: Vec<Affine> = extents
-                    .iter()
-                    .map(|e| e.clone().unwrap_or(Affine::constant(0)))
-                    .collect();
+                let extents: Vec<Affine> = extents.iter().map(|e| e.clone().unwrap_or(Affine::constant(0))).collect();
                 self.zero_array(*b, &extents)
             }
             Kind::Arr(b, ShapeKind::Unknown) => {
@@ -268,20 +234,13 @@ impl Spec<'_> {
             }
             Kind::Handle(u) => {
                 let v = self.em.inst1(
-                    Op::Native {
-                        symbol: "ravel_null_handle".into(),
-                        args: Vec::new(),
-                        fixed: 0,
-                        effect: false,
-                    },
+                    Op::Native { symbol: "ravel_null_handle".into(), args: Vec::new(), fixed: 0, effect: false },
                     Self::handle_type(),
                 );
                 Val::Handle(*u, v)
             }
             Kind::Wrapped(u, k) => Val::Wrapped(*u, Box::new(self.zero_of_kind(k))),
-            Kind::Struct(s, ks) => {
-                Val::Struct(*s, ks.iter().map(|k| self.zero_of_kind(k)).collect())
-            }
+            Kind::Struct(s, ks) => Val::Struct(*s, ks.iter().map(|k| self.zero_of_kind(k)).collect()),
         }
     }
 
@@ -298,16 +257,8 @@ impl Spec<'_> {
         }
         let frame: Vec<Sc> = extents.iter().map(|e| self.em.from_form(e)).collect();
         let frame = self.em.values(&frame);
-        let ops = vec![WithOp::Genarray {
-            frame: WirFrame::Known(frame),
-            cell: Some(Vec::new()),
-            default: None,
-        }];
-        let with = With {
-            parts: Vec::new(),
-            ops,
-            ordered: false,
-        };
+        let ops = vec![WithOp::Genarray { frame: WirFrame::Known(frame), cell: Some(Vec::new()), default: None }];
+        let with = With { parts: Vec::new(), ops, ordered: false };
         let ty = Ty::new(basic.elem(), Shape::Known(extents.to_vec()));
         Val::Arr(basic, self.em.inst1(Op::With(with), ty))
     }

@@ -4,12 +4,8 @@ use crate::check::Agree;
 use crate::literal::zero;
 use crate::spec::Spec;
 use crate::value::{Kind, Sc, ShapeKind, Val};
-use ravel_core::ir::UserTypeKind;
-use ravel_types::{
-    Affine, Basic, BinOp, Elem, EvalFault, Prim, Ranks, Scalar, Shape, Ty, UnOp, eval_bin,
-    eval_convert, eval_un,
-};
-use ravel_wir::{Fault, Op, Value};
+use ravel_types::{Basic, BinOp, Elem, EvalFault, Prim, Ranks, Scalar, Ty, UnOp, eval_bin, eval_convert, eval_un};
+use ravel_wir::{Fault, Op};
 
 impl Spec<'_> {
     pub fn prim(&mut self, prim: Prim, args: Vec<Val>) -> Val {
@@ -19,11 +15,7 @@ impl Spec<'_> {
         if args.len() != prim.arity() {
             self.error(
                 "E0309",
-                format!(
-                    "a primitive with {} arguments is given {}",
-                    prim.arity(),
-                    args.len()
-                ),
+                format!("a primitive with {} arguments is given {}", prim.arity(), args.len()),
                 "called here",
             );
             return Val::Bottom;
@@ -57,13 +49,9 @@ impl Spec<'_> {
             Prim::Take | Prim::Drop => self.take_drop(prim == Prim::Take, &args[0], &args[1]),
             Prim::All => {
                 let n = self.vector_length(&args[0]);
-                let all = self.fold_vector(
-                    BinOp::And,
-                    Scalar::Bool(true),
-                    Basic::Bool,
-                    &n,
-                    |spec, i| spec.vector_element(&args[0], i),
-                );
+                let all = self.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
+                    spec.vector_element(&args[0], i)
+                });
                 Val::Sc(Basic::Bool, all)
             }
             Prim::Mask => self.mask(&args[0], &args[1], &args[2]),
@@ -94,11 +82,7 @@ impl Spec<'_> {
 
     fn defined(&mut self, basic: Basic, test: Result<Scalar, EvalFault>, op: &str) -> bool {
         if test == Err(EvalFault::Undefined) {
-            self.error(
-                "E0307",
-                format!("`{op}` is not defined on {basic}"),
-                format!("the arguments are {basic}"),
-            );
+            self.error("E0307", format!("`{op}` is not defined on {basic}"), format!("the arguments are {basic}"));
             return false;
         }
         true
@@ -127,11 +111,7 @@ impl Spec<'_> {
                 }
             }
         }
-        let result = if op.is_comparison() {
-            Basic::Bool
-        } else {
-            basic
-        };
+        let result = if op.is_comparison() { Basic::Bool } else { basic };
         let v = self.em.bin(op, basic, a, b);
         self.remainder_bounds(op, basic, a, b, &v);
         Some((result, v))
@@ -160,20 +140,14 @@ impl Spec<'_> {
         };
         if x != y {
             let (p, q) = (self.show_value_type(a), self.show_value_type(b));
-            self.error(
-                "E0307",
-                format!("`{op}` takes two arguments of one type, found {p} and {q}"),
-                "types differ",
-            );
+            self.error("E0307", format!("`{op}` takes two arguments of one type, found {p} and {q}"), "types differ");
             return Val::Bottom;
         }
         if ranks == Ranks::SxS {
             let (Some((basic, x)), Some((_, y))) = (self.scalar_arg(a), self.scalar_arg(b)) else {
                 return Val::Bottom;
             };
-            return self
-                .scalar_bin(op, basic, &x, &y)
-                .map_or(Val::Bottom, |(b, s)| Val::Sc(b, s));
+            return self.scalar_bin(op, basic, &x, &y).map_or(Val::Bottom, |(b, s)| Val::Sc(b, s));
         }
         let ravel_core::ir::ElemTy::Basic(basic) = x else {
             return Val::Bottom;
@@ -184,27 +158,18 @@ impl Spec<'_> {
             _ => {
                 let (left, right) = (self.vector_length(a), self.vector_length(b));
                 self.require_agreement(
-                    &[Agree {
-                        left: left.clone(),
-                        right,
-                        axis: 0,
-                    }],
+                    &[Agree { left: left.clone(), right, axis: 0 }],
                     "arguments of a vector primitive",
                     "length",
                 );
                 left
             }
         };
-        let result = if op.is_comparison() {
-            Basic::Bool
-        } else {
-            basic
-        };
+        let result = if op.is_comparison() { Basic::Bool } else { basic };
         self.make_vector(result, &n, |spec, i| {
             let x = spec.scalar_or_element(a, i);
             let y = spec.scalar_or_element(b, i);
-            spec.scalar_bin(op, basic, &x, &y)
-                .map_or(zero(result), |(_, s)| s)
+            spec.scalar_bin(op, basic, &x, &y).map_or(zero(result), |(_, s)| s)
         })
     }
 
@@ -220,11 +185,7 @@ impl Spec<'_> {
         if !self.defined(basic, eval_un(op, one), op.name()) {
             return None;
         }
-        let result = if op.is_predicate() {
-            Basic::Bool
-        } else {
-            basic
-        };
+        let result = if op.is_predicate() { Basic::Bool } else { basic };
         if let Sc::Const(c) = s
             && let Ok(v) = eval_un(op, *c)
         {
@@ -238,10 +199,7 @@ impl Spec<'_> {
             return self.scalar_bin(BinOp::Div, basic, &one, s);
         }
         let v = self.em.value(s);
-        Some((
-            result,
-            Sc::Val(self.em.inst1(Op::Un(op, v), Ty::scalar(result.elem()))),
-        ))
+        Some((result, Sc::Val(self.em.inst1(Op::Un(op, v), Ty::scalar(result.elem())))))
     }
 
     fn prim_un(&mut self, op: UnOp, ranks: Ranks, a: &Val) -> Val {
@@ -249,23 +207,16 @@ impl Spec<'_> {
             let Some((basic, s)) = self.scalar_arg(a) else {
                 return Val::Bottom;
             };
-            return self
-                .scalar_un(op, basic, &s)
-                .map_or(Val::Bottom, |(b, s)| Val::Sc(b, s));
+            return self.scalar_un(op, basic, &s).map_or(Val::Bottom, |(b, s)| Val::Sc(b, s));
         }
         let (Val::Tup(basic, _) | Val::Arr(basic, _)) = a else {
             return Val::Bottom;
         };
-        let result = if op.is_predicate() {
-            Basic::Bool
-        } else {
-            *basic
-        };
+        let result = if op.is_predicate() { Basic::Bool } else { *basic };
         let n = self.vector_length(a);
         self.make_vector(result, &n, |spec, i| {
             let x = spec.vector_element(a, i);
-            spec.scalar_un(op, *basic, &x)
-                .map_or(zero(result), |(_, s)| s)
+            spec.scalar_un(op, *basic, &x).map_or(zero(result), |(_, s)| s)
         })
     }
 
@@ -290,10 +241,7 @@ impl Spec<'_> {
             None if a == b => a.clone(),
             None => {
                 let (cond, then, els) = (self.em.value(cond), self.em.value(a), self.em.value(b));
-                Sc::Val(
-                    self.em
-                        .inst1(Op::Select { cond, then, els }, Ty::scalar(basic.elem())),
-                )
+                Sc::Val(self.em.inst1(Op::Select { cond, then, els }, Ty::scalar(basic.elem())))
             }
         }
     }
@@ -319,36 +267,24 @@ impl Spec<'_> {
         match v {
             Val::Sc(b, s) if prim != Prim::HideDim => {
                 let v = self.em.value(&s);
-                Val::Sc(
-                    b,
-                    Sc::Val(self.em.inst1(Op::Opaque(v), Ty::scalar(b.elem()))),
-                )
+                Val::Sc(b, Sc::Val(self.em.inst1(Op::Opaque(v), Ty::scalar(b.elem()))))
             }
             Val::Sc(..) | Val::Tup(..) | Val::Arr(..) => {
-                let (Some(ravel_core::ir::ElemTy::Basic(basic)), Some(array)) =
-                    (self.elem_of(&v), self.em.boxed(&v))
+                let (Some(ravel_core::ir::ElemTy::Basic(basic)), Some(array)) = (self.elem_of(&v), self.em.boxed(&v))
                 else {
                     return v;
                 };
                 let shape = match (prim, self.em.extents(array)) {
-                    (Prim::HideValue, Some(e)) => {
-                        ShapeKind::Known(e.into_iter().map(Some).collect())
-                    }
+                    (Prim::HideValue, Some(e)) => ShapeKind::Known(e.into_iter().map(Some).collect()),
                     (Prim::HideShape, Some(e)) => ShapeKind::Known(vec![None; e.len()]),
                     _ => ShapeKind::Unknown,
                 };
                 let mut flat = Vec::new();
-                self.em.flatten(
-                    &Val::Arr(basic, array),
-                    &Kind::Arr(basic, shape.clone()),
-                    &mut flat,
-                );
+                self.em.flatten(&Val::Arr(basic, array), &Kind::Arr(basic, shape.clone()), &mut flat);
                 let leaf = (basic.elem(), crate::value::LeafShape::Array(shape));
                 Val::Arr(basic, self.em.inst_leaves(Op::Opaque(flat[0]), &[leaf])[0])
             }
-            Val::Wrapped(u, inner) if prim == Prim::HideValue => {
-                Val::Wrapped(u, Box::new(self.hide(prim, *inner)))
-            }
+            Val::Wrapped(u, inner) if prim == Prim::HideValue => Val::Wrapped(u, Box::new(self.hide(prim, *inner))),
             Val::Struct(s, fields) if prim == Prim::HideValue => {
                 Val::Struct(s, fields.into_iter().map(|f| self.hide(prim, f)).collect())
             }
@@ -369,11 +305,7 @@ impl Spec<'_> {
                 value.map_or(Val::Bottom, |v| Val::Sc(*b, Sc::Const(v)))
             }
             Val::Wrapped(..) | Val::Struct(..) if prim == Prim::Zero => {
-                let frame = crate::spec::Frame {
-                    fun: ravel_core::ir::FunId(0),
-                    families: Vec::new(),
-                    env: Vec::new(),
-                };
+                let frame = crate::spec::Frame { fun: ravel_core::ir::FunId(0), families: Vec::new(), env: Vec::new() };
                 let Some(elem) = self.elem_of(a) else {
                     return Val::Bottom;
                 };
@@ -382,11 +314,7 @@ impl Spec<'_> {
             }
             other => {
                 let shown = self.show_value_type(other);
-                self.error(
-                    "E0307",
-                    format!("{shown} has no such value"),
-                    "asked for here",
-                );
+                self.error("E0307", format!("{shown} has no such value"), "asked for here");
                 Val::Bottom
             }
         }

@@ -13,12 +13,7 @@ impl Spec<'_> {
         if own(&self.here) {
             return self.here;
         }
-        self.stack
-            .iter()
-            .rev()
-            .map(|s| s.span)
-            .find(own)
-            .unwrap_or(self.here)
+        self.stack.iter().rev().map(|s| s.span).find(own).unwrap_or(self.here)
     }
 
     /// Records an error once per code, place and title.
@@ -30,23 +25,14 @@ impl Spec<'_> {
     }
 
     /// An error at the user's code; if that is not where it arose, a note says where.
-    pub fn error(
-        &mut self,
-        code: &'static str,
-        title: impl Into<String>,
-        label: impl Into<String>,
-    ) {
+    pub fn error(&mut self, code: &'static str, title: impl Into<String>, label: impl Into<String>) {
         let site = self.user_site();
         let mut diagnostic = Diagnostic::error(code, title).at(site, label);
         if site != self.here
             && let Some(inner) = self.stack.last()
         {
             let fun = self.fun(inner.fun);
-            diagnostic = diagnostic.with_note(format!(
-                "found in `{}` of module {}",
-                self.show_head(fun),
-                fun.module
-            ));
+            diagnostic = diagnostic.with_note(format!("found in `{}` of module {}", self.show_head(fun), fun.module));
         }
         self.report(diagnostic);
     }
@@ -55,11 +41,7 @@ impl Spec<'_> {
         let found = self.show_value_type(value);
         let wanted = show_kind(self, kind);
         let saved = std::mem::replace(&mut self.here, span);
-        self.error(
-            "E0301",
-            format!("expected {wanted}, found {found}"),
-            format!("this is {found}"),
-        );
+        self.error("E0301", format!("expected {wanted}, found {found}"), format!("this is {found}"));
         self.here = saved;
     }
 
@@ -90,11 +72,7 @@ pub fn show_kind(spec: &Spec<'_>, kind: &Kind) -> String {
         ShapeKind::Known(e) => {
             let extents: Vec<String> = e
                 .iter()
-                .map(|e| {
-                    e.as_ref()
-                        .and_then(|a| a.as_const())
-                        .map_or(".".to_string(), |n| n.to_string())
-                })
+                .map(|e| e.as_ref().and_then(|a| a.as_const()).map_or(".".to_string(), |n| n.to_string()))
                 .collect();
             format!("{name}[{}]", extents.join(","))
         }

@@ -18,22 +18,15 @@ impl Spec<'_> {
                 let IndexVector::Scalars(s) = shape else {
                     return a.clone();
                 };
-                let full = s
-                    .iter()
-                    .cloned()
-                    .chain(tail.into_iter().map(Sc::int))
-                    .collect();
+                let full = s.iter().cloned().chain(tail.into_iter().map(Sc::int)).collect();
                 match self.reshape(&IndexVector::Scalars(full), inner) {
                     Val::Bottom => Val::Bottom,
                     v => Val::Wrapped(*u, Box::new(v)),
                 }
             }
             Val::Struct(s, fields) => {
-                let defs: Vec<Vec<i32>> = self.program.structs[s.index()]
-                    .fields
-                    .iter()
-                    .map(|f| f.shape.clone())
-                    .collect();
+                let defs: Vec<Vec<i32>> =
+                    self.program.structs[s.index()].fields.iter().map(|f| f.shape.clone()).collect();
                 let IndexVector::Scalars(shape) = shape else {
                     return a.clone();
                 };
@@ -41,19 +34,13 @@ impl Spec<'_> {
                     .iter()
                     .zip(defs)
                     .map(|(f, tail)| {
-                        let full = shape
-                            .iter()
-                            .cloned()
-                            .chain(tail.into_iter().map(Sc::int))
-                            .collect();
+                        let full = shape.iter().cloned().chain(tail.into_iter().map(Sc::int)).collect();
                         self.reshape(&IndexVector::Scalars(full), f)
                     })
                     .collect();
                 Val::Struct(*s, fields)
             }
-            Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _) => {
-                self.reshape_basic(*basic, shape, a)
-            }
+            Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _) => self.reshape_basic(*basic, shape, a),
             other => other.clone(),
         }
     }
@@ -66,13 +53,7 @@ impl Spec<'_> {
             };
             return Val::Arr(
                 basic,
-                self.em.inst1(
-                    Op::ReshapeDyn {
-                        array,
-                        shape: vector,
-                    },
-                    Ty::new(basic.elem(), Shape::Unknown),
-                ),
+                self.em.inst1(Op::ReshapeDyn { array, shape: vector }, Ty::new(basic.elem(), Shape::Unknown)),
             );
         };
         for (axis, n) in new.iter().enumerate() {
@@ -88,10 +69,7 @@ impl Spec<'_> {
                 }
                 self.emit_check(
                     &ok,
-                    Fault::Message {
-                        text: "a shape has a negative extent".into(),
-                        operands: vec![operand],
-                    },
+                    Fault::Message { text: "a shape has a negative extent".into(), operands: vec![operand] },
                 );
                 self.em.set_checked(n, (0, i32::MAX as i64), None);
             }
@@ -104,10 +82,7 @@ impl Spec<'_> {
             };
             let ty = Ty::new(basic.elem(), Shape::Known(forms));
             let scalar = ty.is_scalar();
-            let op = Op::ReshapeDyn {
-                array,
-                shape: vector,
-            };
+            let op = Op::ReshapeDyn { array, shape: vector };
             if scalar {
                 let v = self.em.inst1(op, Ty::new(basic.elem(), Shape::Unknown));
                 return self.narrow_outer(&Val::Arr(basic, v), &[]);
@@ -119,17 +94,11 @@ impl Spec<'_> {
         }
         self.require_counts(new, &old);
         if let Val::Arr(_, v) = a
-            && let (Some(data), Some(shape)) = (
-                self.em.const_data(*v).cloned(),
-                Shape::Known(forms.clone()).constants(),
-            )
+            && let (Some(data), Some(shape)) =
+                (self.em.const_data(*v).cloned(), Shape::Known(forms.clone()).constants())
             && !shape.is_empty()
         {
-            return Val::Arr(
-                basic,
-                self.em
-                    .const_array(basic.elem(), &shape, data.values.clone()),
-            );
+            return Val::Arr(basic, self.em.const_array(basic.elem(), &shape, data.values.clone()));
         }
         if new.is_empty() {
             let index = vec![Sc::int(0); old.len()];
@@ -146,44 +115,22 @@ impl Spec<'_> {
             },
         };
         let shape = self.em.values(new);
-        Val::Arr(
-            basic,
-            self.em.inst1(
-                Op::Reshape { array, shape },
-                Ty::new(basic.elem(), Shape::Known(forms)),
-            ),
-        )
+        Val::Arr(basic, self.em.inst1(Op::Reshape { array, shape }, Ty::new(basic.elem(), Shape::Known(forms))))
     }
 
     /// Checks that two shapes have equally many elements.
     fn require_counts(&mut self, new: &[Sc], old: &[Sc]) {
-        let constants = |s: &[Sc]| {
-            s.iter()
-                .map(|s| s.as_int().map(i64::from))
-                .product::<Option<i64>>()
-        };
+        let constants = |s: &[Sc]| s.iter().map(|s| s.as_int().map(i64::from)).product::<Option<i64>>();
         if let (Some(n), Some(o)) = (constants(new), constants(old)) {
             if n != o {
-                let show = |s: &[Sc]| {
-                    s.iter()
-                        .filter_map(Sc::as_int)
-                        .map(|n| n.to_string())
-                        .collect::<Vec<_>>()
-                        .join(",")
-                };
+                let show =
+                    |s: &[Sc]| s.iter().filter_map(Sc::as_int).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
                 let text = format!(
                     "an array of {o} elements (shape [{}]) cannot be reshaped to [{}], which has {n}",
                     show(old),
                     show(new)
                 );
-                self.certain_fault(
-                    "E0335",
-                    text.clone(),
-                    Fault::Message {
-                        text: text.into(),
-                        operands: Vec::new(),
-                    },
-                );
+                self.certain_fault("E0335", text.clone(), Fault::Message { text: text.into(), operands: Vec::new() });
             }
             return;
         }
@@ -216,11 +163,7 @@ impl Spec<'_> {
         }
         let (Some(ravel_core::ir::ElemTy::Basic(basic)), true) = (x, x == y) else {
             let (p, q) = (self.show_value_type(a), self.show_value_type(b));
-            self.error(
-                "E0307",
-                format!("vectors of different types: {p} and {q}"),
-                "types differ",
-            );
+            self.error("E0307", format!("vectors of different types: {p} and {q}"), "types differ");
             return Val::Bottom;
         };
         let (n, m) = (self.vector_length(a), self.vector_length(b));
@@ -264,11 +207,7 @@ impl Spec<'_> {
             operands,
         };
         if both.as_bool() == Some(false) {
-            self.certain_fault(
-                "E0336",
-                format!("{what} of more elements than there are"),
-                fault,
-            );
+            self.certain_fault("E0336", format!("{what} of more elements than there are"), fault);
             return Val::Bottom;
         }
         self.emit_check(&both, fault);

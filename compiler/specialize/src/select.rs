@@ -19,9 +19,7 @@ impl Spec<'_> {
     /// An index or shape vector; reports anything that is not an int vector.
     pub fn index_vector(&mut self, v: &Val) -> Option<IndexVector> {
         let v = match v {
-            Val::Arr(Basic::Int, _) if self.outer_rank(v).is_none() => {
-                self.narrow_outer(v, &[None])
-            }
+            Val::Arr(Basic::Int, _) if self.outer_rank(v).is_none() => self.narrow_outer(v, &[None]),
             other => other.clone(),
         };
         let rank = self.outer_rank(&v);
@@ -56,10 +54,7 @@ impl Spec<'_> {
     pub fn select(&mut self, iv: &IndexVector, a: &Val, full: bool) -> Val {
         match a {
             Val::Wrapped(u, inner)
-                if matches!(
-                    self.program.user_types[u.index()].kind,
-                    UserTypeKind::Typedef { .. }
-                ) =>
+                if matches!(self.program.user_types[u.index()].kind, UserTypeKind::Typedef { .. }) =>
             {
                 if !self.index_fits(iv, a, full) {
                     return Val::Bottom;
@@ -74,11 +69,7 @@ impl Spec<'_> {
                     return Val::Bottom;
                 }
                 let fields: Vec<Val> = fields.iter().map(|f| self.select(iv, f, false)).collect();
-                if fields.iter().any(|f| matches!(f, Val::Bottom)) {
-                    Val::Bottom
-                } else {
-                    Val::Struct(*s, fields)
-                }
+                if fields.iter().any(|f| matches!(f, Val::Bottom)) { Val::Bottom } else { Val::Struct(*s, fields) }
             }
             Val::Sc(..) | Val::Tup(..) | Val::Arr(..) => {
                 if !self.index_fits(iv, a, full) {
@@ -93,11 +84,7 @@ impl Spec<'_> {
                 IndexVector::Scalars(s) if s.is_empty() => other.clone(),
                 _ => {
                     let shown = self.show_value_type(other);
-                    self.error(
-                        "E0332",
-                        format!("{shown} has no axes to select on"),
-                        "selected here",
-                    );
+                    self.error("E0332", format!("{shown} has no axes to select on"), "selected here");
                     Val::Bottom
                 }
             },
@@ -112,11 +99,7 @@ impl Spec<'_> {
         let (n, shown) = (index.len(), self.show_value_type(a));
         if n > rank || (full && n < rank) {
             if self.speculative == 0 {
-                let how = if n > rank {
-                    "has more components than"
-                } else {
-                    "does not cover"
-                };
+                let how = if n > rank { "has more components than" } else { "does not cover" };
                 self.error(
                     "E0332",
                     format!("an index of length {n} {how} the axes of {shown}"),
@@ -144,13 +127,7 @@ impl Spec<'_> {
                     None => {
                         let array = self.em.vector(*basic, scalars);
                         let index = self.em.values(index);
-                        Val::Sc(
-                            *basic,
-                            Sc::Val(
-                                self.em
-                                    .inst1(Op::Sel { array, index }, Ty::scalar(basic.elem())),
-                            ),
-                        )
+                        Val::Sc(*basic, Sc::Val(self.em.inst1(Op::Sel { array, index }, Ty::scalar(basic.elem()))))
                     }
                 }
             }
@@ -167,18 +144,8 @@ impl Spec<'_> {
                 let values = self.em.values(index);
                 let ty = ravel_wir::cell_type(self.em.func.ty(*array), index.len());
                 let scalar = ty.is_scalar();
-                let v = self.em.inst1(
-                    Op::Sel {
-                        array: *array,
-                        index: values,
-                    },
-                    ty,
-                );
-                if scalar {
-                    Val::Sc(*basic, Sc::Val(v))
-                } else {
-                    Val::Arr(*basic, v)
-                }
+                let v = self.em.inst1(Op::Sel { array: *array, index: values }, ty);
+                if scalar { Val::Sc(*basic, Sc::Val(v)) } else { Val::Arr(*basic, v) }
             }
             other => other.clone(),
         }
@@ -212,21 +179,14 @@ impl Spec<'_> {
         if full {
             return Val::Sc(*basic, Sc::Val(self.em.inst1(op, Ty::scalar(basic.elem()))));
         }
-        Val::Arr(
-            *basic,
-            self.em.inst1(op, Ty::new(basic.elem(), Shape::Unknown)),
-        )
+        Val::Arr(*basic, self.em.inst1(op, Ty::new(basic.elem(), Shape::Unknown)))
     }
 
     /// `a` with the element or cell at an index vector replaced.
     pub fn update(&mut self, a: &Val, iv: &IndexVector, cell: &Val) -> Val {
         if self.elem_of(a) != self.elem_of(cell) {
             let (x, y) = (self.show_value_type(a), self.show_value_type(cell));
-            self.error(
-                "E0301",
-                format!("elements of {x} cannot be replaced by {y}"),
-                format!("the new value is {y}"),
-            );
+            self.error("E0301", format!("elements of {x} cannot be replaced by {y}"), format!("the new value is {y}"));
             return Val::Bottom;
         }
         if !self.index_fits(iv, a, false) {
@@ -238,16 +198,8 @@ impl Spec<'_> {
                 v => Val::Wrapped(*u, Box::new(v)),
             },
             (Val::Struct(s, fields), Val::Struct(_, cells)) => {
-                let fields: Vec<Val> = fields
-                    .iter()
-                    .zip(cells)
-                    .map(|(f, c)| self.update(f, iv, c))
-                    .collect();
-                if fields.iter().any(|f| matches!(f, Val::Bottom)) {
-                    Val::Bottom
-                } else {
-                    Val::Struct(*s, fields)
-                }
+                let fields: Vec<Val> = fields.iter().zip(cells).map(|(f, c)| self.update(f, iv, c)).collect();
+                if fields.iter().any(|f| matches!(f, Val::Bottom)) { Val::Bottom } else { Val::Struct(*s, fields) }
             }
             (Val::Sc(..) | Val::Tup(..) | Val::Arr(..), _) => self.update_basic(a, iv, cell),
             _ => cell.clone(),
@@ -258,8 +210,7 @@ impl Spec<'_> {
         let extents = self.outer_shape(a);
         let (Some(extents), IndexVector::Scalars(index)) = (extents, iv) else {
             let index = self.dyn_vector(iv);
-            let (Some(array), Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _)) =
-                (self.em.boxed(a), a)
+            let (Some(array), Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _)) = (self.em.boxed(a), a)
             else {
                 return Val::Bottom;
             };
@@ -271,34 +222,19 @@ impl Spec<'_> {
                 },
             };
             let ty = self.em.func.ty(array).clone();
-            return Val::Arr(
-                *basic,
-                self.em.inst1(
-                    Op::UpdateDyn {
-                        array,
-                        index,
-                        value,
-                    },
-                    ty,
-                ),
-            );
+            return Val::Arr(*basic, self.em.inst1(Op::UpdateDyn { array, index, value }, ty));
         };
         for (axis, (i, n)) in index.iter().zip(&extents).enumerate() {
             let n = self.em.form(n);
             self.require_index(i, &n, axis as u32);
         }
-        let Some(cell) = self.fit_cell(
-            &extents[index.len()..],
-            cell,
-            "the replaced cell and its new value",
-        ) else {
+        let Some(cell) = self.fit_cell(&extents[index.len()..], cell, "the replaced cell and its new value") else {
             return Val::Bottom;
         };
         if index.is_empty() {
             return cell;
         }
-        if let (Val::Tup(basic, scalars), Some(i), Val::Sc(_, new)) = (a, index[0].as_int(), &cell)
-        {
+        if let (Val::Tup(basic, scalars), Some(i), Val::Sc(_, new)) = (a, index[0].as_int(), &cell) {
             let mut scalars = scalars.clone();
             if let Some(slot) = usize::try_from(i).ok().and_then(|i| scalars.get_mut(i)) {
                 *slot = new.clone();
@@ -317,17 +253,7 @@ impl Spec<'_> {
             },
         };
         let ty = self.em.func.ty(array).clone();
-        Val::Arr(
-            *basic,
-            self.em.inst1(
-                Op::Update {
-                    array,
-                    index,
-                    value,
-                },
-                ty,
-            ),
-        )
+        Val::Arr(*basic, self.em.inst1(Op::Update { array, index, value }, ty))
     }
 
     /// A value of the given outer shape; checks what is not known.
@@ -344,11 +270,7 @@ impl Spec<'_> {
             let found = self.show_value_type(&cell);
             let (m, n) = (extents.len(), shape.len());
             if self.speculative == 0 {
-                self.error(
-                    "E0312",
-                    format!("{what} differ in rank: {m} and {n}"),
-                    format!("this is {found}"),
-                );
+                self.error("E0312", format!("{what} differ in rank: {m} and {n}"), format!("this is {found}"));
             }
             return None;
         }
@@ -356,11 +278,7 @@ impl Spec<'_> {
             .iter()
             .zip(shape)
             .enumerate()
-            .map(|(axis, (left, right))| Agree {
-                left: left.clone(),
-                right,
-                axis: axis as u32,
-            })
+            .map(|(axis, (left, right))| Agree { left: left.clone(), right, axis: axis as u32 })
             .collect();
         self.require_agreement(&pairs, what, "cell");
         Some(cell)

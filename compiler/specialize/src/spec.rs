@@ -90,11 +90,7 @@ impl<'p> Spec<'p> {
 
     fn declare_globals(&mut self) {
         for global in &self.program.globals {
-            let frame = Frame {
-                fun: FunId(0),
-                families: Vec::new(),
-                env: Vec::new(),
-            };
+            let frame = Frame { fun: FunId(0), families: Vec::new(), env: Vec::new() };
             let kind = self.kind_of_type(&frame, &global.ty);
             let mut leaves = Vec::new();
             kind.leaves(&mut leaves);
@@ -107,10 +103,9 @@ impl<'p> Spec<'p> {
                         Some(0) => ty,
                         _ => Ty::new(ty.elem, ravel_types::Shape::Unknown),
                     };
-                    self.module.globals.push(ravel_wir::Global {
-                        name: format!("{}::{}", global.module, global.name),
-                        ty,
-                    })
+                    self.module
+                        .globals
+                        .push(ravel_wir::Global { name: format!("{}::{}", global.module, global.name), ty })
                 })
                 .collect();
             self.globals.push((slots, kind));
@@ -120,13 +115,7 @@ impl<'p> Spec<'p> {
 
     fn entry(&mut self, entry: Entry) -> Vec<Kind> {
         let id = self.module.funcs.push(self.em.func.clone());
-        let init = !matches!(
-            entry,
-            Entry::Function {
-                init_globals: false,
-                ..
-            } | Entry::Roots
-        );
+        let init = !matches!(entry, Entry::Function { init_globals: false, .. } | Entry::Roots);
         if init {
             self.init_globals();
         }
@@ -176,8 +165,7 @@ impl<'p> Spec<'p> {
                 Vec::new()
             }
         };
-        self.module.funcs[id] =
-            std::mem::replace(&mut self.em, Emitter::new("done", Span::NONE)).func;
+        self.module.funcs[id] = std::mem::replace(&mut self.em, Emitter::new("done", Span::NONE)).func;
         self.module.entry = Some(id);
         results
     }
@@ -197,16 +185,8 @@ impl<'p> Spec<'p> {
         if !fun.families.is_empty() || !matches!(fun.body, ir::FunBody::Sac { .. }) {
             return;
         }
-        let frame = Frame {
-            fun: root,
-            families: Vec::new(),
-            env: Vec::new(),
-        };
-        let kinds: Vec<Kind> = fun
-            .params
-            .iter()
-            .map(|p| self.kind_of_type(&frame, &p.ty))
-            .collect();
+        let frame = Frame { fun: root, families: Vec::new(), env: Vec::new() };
+        let kinds: Vec<Kind> = fun.params.iter().map(|p| self.kind_of_type(&frame, &p.ty)).collect();
         let body = self.em.func.body;
         let args = kinds
             .iter()
@@ -223,11 +203,7 @@ impl<'p> Spec<'p> {
     fn init_globals(&mut self) {
         for (i, global) in self.program.globals.iter().enumerate() {
             let Some(init) = &global.init else { continue };
-            let mut frame = Frame {
-                fun: FunId(0),
-                families: Vec::new(),
-                env: Vec::new(),
-            };
+            let mut frame = Frame { fun: FunId(0), families: Vec::new(), env: Vec::new() };
             let value = self.expr(&mut frame, init);
             self.set_global(ir::GlobalId(i as u32), value, global.span);
         }
@@ -263,11 +239,8 @@ impl<'p> Spec<'p> {
             let ty = self.module.globals[slot].ty.clone();
             let v = self.em.inst1(Op::GlobalGet(slot), ty.clone());
             let v = match leaf {
-                (_, crate::value::LeafShape::Array(crate::value::ShapeKind::Known(_)))
-                    if ty.rank().is_none() =>
-                {
-                    self.em
-                        .inst_leaves(Op::Narrow(v), std::slice::from_ref(leaf))[0]
+                (_, crate::value::LeafShape::Array(crate::value::ShapeKind::Known(_))) if ty.rank().is_none() => {
+                    self.em.inst_leaves(Op::Narrow(v), std::slice::from_ref(leaf))[0]
                 }
                 _ => v,
             };
@@ -290,12 +263,7 @@ impl<'p> Spec<'p> {
         self.has_io(func, region, &mut HashSet::new())
     }
 
-    fn has_io(
-        &self,
-        func: &ravel_wir::Func,
-        region: ravel_wir::Region,
-        seen: &mut HashSet<FuncId>,
-    ) -> bool {
+    fn has_io(&self, func: &ravel_wir::Func, region: ravel_wir::Region, seen: &mut HashSet<FuncId>) -> bool {
         func.regions[region].insts.iter().any(|inst| match &func.insts[*inst].op {
             Op::Native { effect: true, .. } | Op::GlobalGet(_) | Op::GlobalSet(..) => true,
             // Instances still under construction are empty here; what they do is found when they are done.

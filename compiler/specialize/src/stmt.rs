@@ -34,17 +34,8 @@ impl<'p> Spec<'p> {
 
     fn stmt(&mut self, frame: &mut Frame, stmt: &Stmt) {
         match stmt {
-            Stmt::Assign {
-                targets,
-                value,
-                span,
-            } => self.assign(frame, targets, value, *span),
-            Stmt::If {
-                cond,
-                then,
-                els,
-                span,
-            } => {
+            Stmt::Assign { targets, value, span } => self.assign(frame, targets, value, *span),
+            Stmt::If { cond, then, els, span } => {
                 let c = self.expr(frame, cond);
                 self.at(cond.span);
                 let Some(c) = self.truth(&c, "the condition of `if`") else {
@@ -71,27 +62,13 @@ impl<'p> Spec<'p> {
                     }),
                 );
             }
-            Stmt::While {
-                cond,
-                body,
-                do_first,
-                span,
-            } => {
+            Stmt::While { cond, body, do_first, span } => {
                 let mut assigned = BTreeSet::new();
                 walk::assigned(body, &mut assigned);
                 walk::assigned_in_expr(cond, &mut assigned);
                 let live = self.live_around(frame, stmt);
-                let live = live.unwrap_or_else(|| Around {
-                    after: assigned.clone(),
-                    top: assigned.clone(),
-                });
-                let parts = LoopParts {
-                    cond,
-                    body,
-                    live,
-                    assigned,
-                    span: *span,
-                };
+                let live = live.unwrap_or_else(|| Around { after: assigned.clone(), top: assigned.clone() });
+                let parts = LoopParts { cond, body, live, assigned, span: *span };
                 if *do_first {
                     self.do_loop(frame, &parts);
                 } else {
@@ -159,11 +136,7 @@ impl<'p> Spec<'p> {
 
     /// The declared types of the targets beyond the fixed results of a call with variadic results.
     fn variadic_kinds(&mut self, frame: &Frame, set: SetId, targets: &[Target]) -> Vec<Kind> {
-        let member = self.program.sets[set.index()]
-            .members
-            .iter()
-            .map(|m| self.fun(*m))
-            .find(|f| f.variadic_results);
+        let member = self.program.sets[set.index()].members.iter().map(|m| self.fun(*m)).find(|f| f.variadic_results);
         let Some(member) = member else {
             return Vec::new();
         };
@@ -183,7 +156,10 @@ impl<'p> Spec<'p> {
                     };
                     self.error(
                         "E0342",
-                        format!("`{name}` needs a declaration: `{}` takes its result types from the targets", member.name),
+                        format!(
+                            "`{name}` needs a declaration: `{}` takes its result types from the targets",
+                            member.name
+                        ),
                         "declare this variable at the start of the function",
                     );
                     kinds.push(Kind::Bottom);
@@ -211,9 +187,8 @@ impl<'p> Spec<'p> {
         let (then_region, then_extra) = self.arm(|spec| then(spec, &mut then_frame));
         let (els_region, els_extra) = self.arm(|spec| els(spec, &mut els_frame));
         // A name that one branch leaves without a value has none afterwards.
-        let (both, lost): (Vec<LocalId>, Vec<LocalId>) = slots.into_iter().partition(|s| {
-            then_frame.env[s.index()].is_some() && els_frame.env[s.index()].is_some()
-        });
+        let (both, lost): (Vec<LocalId>, Vec<LocalId>) =
+            slots.into_iter().partition(|s| then_frame.env[s.index()].is_some() && els_frame.env[s.index()].is_some());
         let collect = |frame: &Frame, extra: Vec<Val>| -> Vec<Val> {
             both.iter().filter_map(|s| frame.env[s.index()].clone()).chain(extra).collect()
         };
@@ -254,23 +229,12 @@ impl<'p> Spec<'p> {
     fn do_loop(&mut self, frame: &mut Frame, parts: &LoopParts<'_>) {
         let (cond, body, span) = (parts.cond, parts.body, parts.span);
         let has_value = |s: &LocalId| frame.env[s.index()].is_some();
-        let (carried, rest): (Vec<LocalId>, Vec<LocalId>) = parts
-            .assigned
-            .iter()
-            .partition(|s| parts.live.top.contains(s) && has_value(s));
+        let (carried, rest): (Vec<LocalId>, Vec<LocalId>) =
+            parts.assigned.iter().partition(|s| parts.live.top.contains(s) && has_value(s));
         // Every iteration assigns these before it reads them; the last one's values are used after the loop.
-        let fresh: Vec<LocalId> = rest
-            .into_iter()
-            .filter(|s| parts.live.after.contains(s))
-            .collect();
-        let mut init: Vec<Val> = carried
-            .iter()
-            .map(|s| {
-                frame.env[s.index()]
-                    .clone()
-                    .expect("carried slots have a value")
-            })
-            .collect();
+        let fresh: Vec<LocalId> = rest.into_iter().filter(|s| parts.live.after.contains(s)).collect();
+        let mut init: Vec<Val> =
+            carried.iter().map(|s| frame.env[s.index()].clone().expect("carried slots have a value")).collect();
         let mut kinds: Vec<Kind> = init.iter().map(|v| self.em.visible_kind(v)).collect();
         kinds.extend(fresh.iter().map(|_| Kind::Bottom));
         let all: Vec<LocalId> = carried.iter().chain(&fresh).copied().collect();
@@ -286,11 +250,7 @@ impl<'p> Spec<'p> {
                 let mut inner = frame.fork();
                 for (slot, kind) in all.iter().zip(&kinds) {
                     let v = self.em.instantiate(kind, &mut params);
-                    inner.env[slot.index()] = if matches!(kind, Kind::Bottom) {
-                        None
-                    } else {
-                        Some(v)
-                    };
+                    inner.env[slot.index()] = if matches!(kind, Kind::Bottom) { None } else { Some(v) };
                 }
                 for slot in &fresh {
                     inner.env[slot.index()] = None;
@@ -298,13 +258,9 @@ impl<'p> Spec<'p> {
                 self.block(&mut inner, body);
                 let c = self.expr(&mut inner, cond);
                 self.at(cond.span);
-                let again = self
-                    .truth(&c, "the condition of a loop")
-                    .unwrap_or(Sc::bool(false));
-                let mut outs: Vec<Val> = all
-                    .iter()
-                    .map(|s| inner.env[s.index()].clone().unwrap_or(Val::Bottom))
-                    .collect();
+                let again = self.truth(&c, "the condition of a loop").unwrap_or(Sc::bool(false));
+                let mut outs: Vec<Val> =
+                    all.iter().map(|s| inner.env[s.index()].clone().unwrap_or(Val::Bottom)).collect();
                 let region = self.em.close(opened);
                 let mut stable = true;
                 let mut next = Vec::with_capacity(kinds.len());
@@ -314,25 +270,20 @@ impl<'p> Spec<'p> {
                         Some(joined) => joined,
                         None => {
                             let name = self.fun(frame.fun).locals[slot.index()].name.clone();
-                            let (a, b) = (
-                                crate::report::show_kind(self, kind),
-                                crate::report::show_kind(self, &found),
-                            );
+                            let (a, b) = (crate::report::show_kind(self, kind), crate::report::show_kind(self, &found));
                             self.at(span);
                             self.error(
                                 "E0306",
-                                format!("`{name}` changes its element type in the loop: {a} before, {b} after one iteration"),
+                                format!(
+                                    "`{name}` changes its element type in the loop: {a} before, {b} after one iteration"
+                                ),
                                 "loop variables keep one element type",
                             );
                             *out = Val::Bottom;
                             kind.clone()
                         }
                     };
-                    let joined = if round >= MAX_ROUNDS {
-                        joined.widest()
-                    } else {
-                        joined
-                    };
+                    let joined = if round >= MAX_ROUNDS { joined.widest() } else { joined };
                     stable &= joined == *kind;
                     next.push(joined);
                 }
@@ -372,16 +323,7 @@ impl<'p> Spec<'p> {
         }
         let mut leaves = Vec::new();
         kinds.iter().for_each(|k| k.leaves(&mut leaves));
-        let mut results = self
-            .em
-            .inst_leaves(
-                Op::Loop {
-                    init: start,
-                    body: region,
-                },
-                &leaves,
-            )
-            .into_iter();
+        let mut results = self.em.inst_leaves(Op::Loop { init: start, body: region }, &leaves).into_iter();
         for slot in &parts.assigned {
             frame.env[slot.index()] = None;
         }
@@ -395,10 +337,6 @@ impl<'p> Spec<'p> {
 impl Frame {
     /// A copy for a branch that may assign differently.
     pub fn fork(&self) -> Frame {
-        Frame {
-            fun: self.fun,
-            families: self.families.clone(),
-            env: self.env.clone(),
-        }
+        Frame { fun: self.fun, families: self.families.clone(), env: self.env.clone() }
     }
 }

@@ -9,11 +9,7 @@ impl Spec<'_> {
     /// The element type with family variables replaced; an unbound variable stands for itself.
     pub fn resolve_elem(&self, families: &[Option<Basic>], elem: ElemTy) -> ElemTy {
         match elem {
-            ElemTy::Family(f) => families
-                .get(f.index())
-                .copied()
-                .flatten()
-                .map_or(elem, ElemTy::Basic),
+            ElemTy::Family(f) => families.get(f.index()).copied().flatten().map_or(elem, ElemTy::Basic),
             other => other,
         }
     }
@@ -36,30 +32,20 @@ impl Spec<'_> {
             match dim {
                 DimPat::Num(n) => extents.push(Some(Affine::constant(*n))),
                 DimPat::Any | DimPat::Name(_) => extents.push(None),
-                DimPat::Rank {
-                    rank: RankPat::Num(n),
-                    ..
-                } => extents.extend(vec![None; (*n).max(0) as usize]),
+                DimPat::Rank { rank: RankPat::Num(n), .. } => extents.extend(vec![None; (*n).max(0) as usize]),
                 DimPat::Star | DimPat::Plus | DimPat::Rank { .. } => known = false,
             }
         }
-        let shape = if known {
-            ShapeKind::Known(extents)
-        } else {
-            ShapeKind::Unknown
-        };
+        let shape = if known { ShapeKind::Known(extents) } else { ShapeKind::Unknown };
         self.kind_of_elem(frame, self.resolve_elem(&frame.families, ty.elem), &shape)
     }
 
     /// The kind of arrays of an element type with this outer shape.
     pub fn kind_of_elem(&self, frame: &Frame, elem: ElemTy, outer: &ShapeKind) -> Kind {
         let inner = |shape: &[i32]| match outer {
-            ShapeKind::Known(e) => ShapeKind::Known(
-                e.iter()
-                    .cloned()
-                    .chain(shape.iter().map(|n| Some(Affine::constant(*n))))
-                    .collect(),
-            ),
+            ShapeKind::Known(e) => {
+                ShapeKind::Known(e.iter().cloned().chain(shape.iter().map(|n| Some(Affine::constant(*n)))).collect())
+            }
             ShapeKind::Unknown => ShapeKind::Unknown,
         };
         match elem {
@@ -70,19 +56,11 @@ impl Spec<'_> {
                 UserTypeKind::Typedef { base, shape } => {
                     Kind::Wrapped(u, Box::new(self.kind_of_elem(frame, *base, &inner(shape))))
                 }
-                UserTypeKind::Class { rep } => {
-                    Kind::Wrapped(u, Box::new(self.kind_of_type(frame, rep)))
-                }
+                UserTypeKind::Class { rep } => Kind::Wrapped(u, Box::new(self.kind_of_type(frame, rep))),
             },
             ElemTy::Struct(s) => {
                 let fields = &self.program.structs[s.index()].fields;
-                Kind::Struct(
-                    s,
-                    fields
-                        .iter()
-                        .map(|f| self.kind_of_elem(frame, f.elem, &inner(&f.shape)))
-                        .collect(),
-                )
+                Kind::Struct(s, fields.iter().map(|f| self.kind_of_elem(frame, f.elem, &inner(&f.shape))).collect())
             }
             ElemTy::Family(_) => Kind::Bottom,
         }
@@ -138,10 +116,7 @@ impl Spec<'_> {
                 Some(extents.iter().map(|e| self.em.from_form(e)).collect())
             }
             Val::Wrapped(u, inner) => {
-                if !matches!(
-                    self.program.user_types[u.index()].kind,
-                    UserTypeKind::Typedef { .. }
-                ) {
+                if !matches!(self.program.user_types[u.index()].kind, UserTypeKind::Typedef { .. }) {
                     return Some(Vec::new());
                 }
                 let mut shape = self.outer_shape(inner)?;
@@ -149,10 +124,7 @@ impl Spec<'_> {
                 Some(shape)
             }
             Val::Struct(s, fields) => {
-                let field_rank = self.program.structs[s.index()]
-                    .fields
-                    .first()
-                    .map_or(0, |f| f.shape.len());
+                let field_rank = self.program.structs[s.index()].fields.first().map_or(0, |f| f.shape.len());
                 let first = fields.first()?;
                 let mut shape = self.outer_shape(first)?;
                 shape.truncate(shape.len().saturating_sub(field_rank));
@@ -171,9 +143,7 @@ impl Spec<'_> {
             ElemTy::Basic(b) => b.name().to_string(),
             ElemTy::User(u) => self.program.user_types[u.index()].name.clone(),
             ElemTy::Struct(s) => format!("struct {}", self.program.structs[s.index()].name),
-            ElemTy::Family(f) => families
-                .get(f.index())
-                .map_or("?".to_string(), |f| f.name.clone()),
+            ElemTy::Family(f) => families.get(f.index()).map_or("?".to_string(), |f| f.name.clone()),
         }
     }
 
@@ -187,10 +157,8 @@ impl Spec<'_> {
             None => format!("{name}[*]"),
             Some(shape) if shape.is_empty() => name,
             Some(shape) => {
-                let extents: Vec<String> = shape
-                    .iter()
-                    .map(|s| s.as_int().map_or(".".to_string(), |n| n.to_string()))
-                    .collect();
+                let extents: Vec<String> =
+                    shape.iter().map(|s| s.as_int().map_or(".".to_string(), |n| n.to_string())).collect();
                 format!("{name}[{}]", extents.join(","))
             }
         }
@@ -218,15 +186,8 @@ impl Spec<'_> {
                         RankPat::Name(l) => local(l),
                         RankPat::Anon => "_".to_string(),
                     };
-                    let min = if *min > 0 {
-                        format!(">{}", min - 1)
-                    } else {
-                        String::new()
-                    };
-                    format!(
-                        "{rank}{min}:{}",
-                        shape.as_ref().map_or("_".to_string(), local)
-                    )
+                    let min = if *min > 0 { format!(">{}", min - 1) } else { String::new() };
+                    format!("{rank}{min}:{}", shape.as_ref().map_or("_".to_string(), local))
                 }
             })
             .collect();
@@ -235,11 +196,7 @@ impl Spec<'_> {
 
     /// The head of a function, for candidate lists.
     pub fn show_head(&self, fun: &ravel_core::ir::Fun) -> String {
-        let params: Vec<String> = fun
-            .params
-            .iter()
-            .map(|p| self.show_type(fun, &p.ty))
-            .collect();
+        let params: Vec<String> = fun.params.iter().map(|p| self.show_type(fun, &p.ty)).collect();
         let dots = if fun.variadic_params { ", ..." } else { "" };
         format!("{}({}{dots})", fun.name, params.join(", "))
     }

@@ -96,11 +96,7 @@ impl ScKind {
             ScKind::Form(a) => Some(a.clone()),
             _ => None,
         };
-        if self == other || (form(self).is_some() && form(self) == form(other)) {
-            self.clone()
-        } else {
-            ScKind::Any
-        }
+        if self == other || (form(self).is_some() && form(self) == form(other)) { self.clone() } else { ScKind::Any }
     }
 
     fn map(&self, f: &mut impl FnMut(&Affine) -> Option<Affine>) -> ScKind {
@@ -130,24 +126,18 @@ impl ShapeKind {
 
     fn join(&self, other: &ShapeKind) -> ShapeKind {
         match (self, other) {
-            (ShapeKind::Known(a), ShapeKind::Known(b)) if a.len() == b.len() => ShapeKind::Known(
-                a.iter()
-                    .zip(b)
-                    .map(|(x, y)| if x == y { x.clone() } else { None })
-                    .collect(),
-            ),
+            (ShapeKind::Known(a), ShapeKind::Known(b)) if a.len() == b.len() => {
+                ShapeKind::Known(a.iter().zip(b).map(|(x, y)| if x == y { x.clone() } else { None }).collect())
+            }
             _ => ShapeKind::Unknown,
         }
     }
 
     fn map(&self, f: &mut impl FnMut(&Affine) -> Option<Affine>) -> ShapeKind {
         match self {
-            ShapeKind::Known(extents) => ShapeKind::Known(
-                extents
-                    .iter()
-                    .map(|e| e.as_ref().and_then(&mut *f))
-                    .collect(),
-            ),
+            ShapeKind::Known(extents) => {
+                ShapeKind::Known(extents.iter().map(|e| e.as_ref().and_then(&mut *f)).collect())
+            }
             ShapeKind::Unknown => ShapeKind::Unknown,
         }
     }
@@ -163,16 +153,10 @@ impl Kind {
                 Kind::Tup(*a, x.iter().zip(y).map(|(x, y)| x.join(y)).collect())
             }
             (Kind::Handle(a), Kind::Handle(b)) if a == b => self.clone(),
-            (Kind::Wrapped(a, x), Kind::Wrapped(b, y)) if a == b => {
-                Kind::Wrapped(*a, Box::new(x.join(y)?))
+            (Kind::Wrapped(a, x), Kind::Wrapped(b, y)) if a == b => Kind::Wrapped(*a, Box::new(x.join(y)?)),
+            (Kind::Struct(a, x), Kind::Struct(b, y)) if a == b => {
+                Kind::Struct(*a, x.iter().zip(y).map(|(x, y)| x.join(y)).collect::<Option<_>>()?)
             }
-            (Kind::Struct(a, x), Kind::Struct(b, y)) if a == b => Kind::Struct(
-                *a,
-                x.iter()
-                    .zip(y)
-                    .map(|(x, y)| x.join(y))
-                    .collect::<Option<_>>()?,
-            ),
             _ => {
                 let (a, b) = (self.basic()?, other.basic()?);
                 if a != b {
@@ -194,9 +178,7 @@ impl Kind {
     pub fn shape_kind(&self) -> Option<ShapeKind> {
         match self {
             Kind::Sc(..) => Some(ShapeKind::Known(Vec::new())),
-            Kind::Tup(_, s) => Some(ShapeKind::Known(vec![Some(Affine::constant(
-                s.len() as i32
-            ))])),
+            Kind::Tup(_, s) => Some(ShapeKind::Known(vec![Some(Affine::constant(s.len() as i32))])),
             Kind::Arr(_, shape) => Some(shape.clone()),
             _ => None,
         }
@@ -238,10 +220,7 @@ impl Kind {
                     .collect(),
             ),
             Kind::Wrapped(u, k) => Kind::Wrapped(*u, Box::new(k.forget_values(floats_only))),
-            Kind::Struct(s, ks) => Kind::Struct(
-                *s,
-                ks.iter().map(|k| k.forget_values(floats_only)).collect(),
-            ),
+            Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(|k| k.forget_values(floats_only)).collect()),
             other => other.clone(),
         }
     }
@@ -298,22 +277,11 @@ mod tests {
 
     #[test]
     fn join_keeps_what_both_sides_know() {
-        let vec = |n: i32| {
-            Kind::Arr(
-                Basic::Int,
-                ShapeKind::Known(vec![Some(Affine::constant(n))]),
-            )
-        };
+        let vec = |n: i32| Kind::Arr(Basic::Int, ShapeKind::Known(vec![Some(Affine::constant(n))]));
         assert_eq!(vec(3).join(&vec(3)), Some(vec(3)));
-        assert_eq!(
-            vec(3).join(&vec(4)),
-            Some(Kind::Arr(Basic::Int, ShapeKind::Known(vec![None])))
-        );
+        assert_eq!(vec(3).join(&vec(4)), Some(Kind::Arr(Basic::Int, ShapeKind::Known(vec![None]))));
         let scalar = Kind::Sc(Basic::Int, ScKind::Any);
-        assert_eq!(
-            scalar.join(&vec(3)),
-            Some(Kind::Arr(Basic::Int, ShapeKind::Unknown))
-        );
+        assert_eq!(scalar.join(&vec(3)), Some(Kind::Arr(Basic::Int, ShapeKind::Unknown)));
         assert_eq!(scalar.join(&Kind::Sc(Basic::Float, ScKind::Any)), None);
         assert_eq!(Kind::Bottom.join(&vec(3)), Some(vec(3)));
     }
@@ -322,12 +290,7 @@ mod tests {
     fn join_is_commutative_on_forms() {
         let form = |n| Kind::Sc(Basic::Int, ScKind::Form(Affine::sym(Sym(n))));
         let seven = Kind::Sc(Basic::Int, ScKind::Const(Scalar::I32(7)));
-        for (a, b) in [
-            (form(0), form(0)),
-            (form(0), form(1)),
-            (form(0), seven.clone()),
-            (seven.clone(), seven),
-        ] {
+        for (a, b) in [(form(0), form(0)), (form(0), form(1)), (form(0), seven.clone()), (seven.clone(), seven)] {
             assert_eq!(a.join(&b), b.join(&a));
         }
     }

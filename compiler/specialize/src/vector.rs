@@ -4,9 +4,7 @@ use crate::spec::Spec;
 use crate::value::{Kind, MAX_TUPLE, Sc, Val};
 use ravel_source::Span;
 use ravel_types::{Affine, Basic, BinOp, Elem, Scalar, Shape, Ty};
-use ravel_wir::{
-    Combine, Frame as WirFrame, Generator, Op, Part, Region, Value, With, WithOp,
-};
+use ravel_wir::{Combine, Frame as WirFrame, Generator, Op, Part, Region, Value, With, WithOp};
 
 /// Longest vector of known length that is taken apart into scalars when an index or a shape is needed.
 const MAX_EXPLODE: usize = 64;
@@ -20,9 +18,7 @@ impl Spec<'_> {
                 let extents = self.em.extents(*value)?;
                 match extents[..] {
                     [ref n] => {
-                        let n = usize::try_from(n.as_const()?)
-                            .ok()
-                            .filter(|n| *n <= MAX_EXPLODE)?;
+                        let n = usize::try_from(n.as_const()?).ok().filter(|n| *n <= MAX_EXPLODE)?;
                         Some(self.em.explode(*b, *value, n))
                     }
                     _ => None,
@@ -52,10 +48,7 @@ impl Spec<'_> {
                 here + self.hidden_axes(inner)
             }
             Val::Struct(s, fields) => {
-                let here = self.program.structs[s.index()]
-                    .fields
-                    .first()
-                    .map_or(0, |f| f.shape.len());
+                let here = self.program.structs[s.index()].fields.first().map_or(0, |f| f.shape.len());
                 here + fields.first().map_or(0, |f| self.hidden_axes(f))
             }
             _ => 0,
@@ -87,10 +80,7 @@ impl Spec<'_> {
         let whole = self.em.inst1(Op::Rank(carrier), Ty::scalar(Elem::I32));
         self.em.set_range(whole, (0, 255));
         let length = self.em.form(&Sc::Val(whole));
-        let vector = self.em.inst1(
-            Op::ShapeVec(carrier),
-            Ty::new(Elem::I32, Shape::Known(vec![length])),
-        );
+        let vector = self.em.inst1(Op::ShapeVec(carrier), Ty::new(Elem::I32, Shape::Known(vec![length])));
         match self.hidden_axes(v) {
             0 => Val::Arr(Basic::Int, vector),
             n => {
@@ -103,10 +93,7 @@ impl Spec<'_> {
     pub fn vector_length(&mut self, v: &Val) -> Sc {
         match v {
             Val::Tup(_, s) => Sc::int(s.len() as i32),
-            other => self
-                .outer_shape(other)
-                .and_then(|s| s.into_iter().next())
-                .unwrap_or(Sc::int(0)),
+            other => self.outer_shape(other).and_then(|s| s.into_iter().next()).unwrap_or(Sc::int(0)),
         }
     }
 
@@ -128,22 +115,11 @@ impl Spec<'_> {
             return Sc::Const(*c);
         }
         let index = self.em.value(i);
-        Sc::Val(self.em.inst1(
-            Op::Sel {
-                array,
-                index: vec![index],
-            },
-            Ty::scalar(basic.elem()),
-        ))
+        Sc::Val(self.em.inst1(Op::Sel { array, index: vec![index] }, Ty::scalar(basic.elem())))
     }
 
     /// The vector of `cell(0) .. cell(n-1)`.
-    pub fn make_vector(
-        &mut self,
-        basic: Basic,
-        n: &Sc,
-        mut cell: impl FnMut(&mut Self, &Sc) -> Sc,
-    ) -> Val {
+    pub fn make_vector(&mut self, basic: Basic, n: &Sc, mut cell: impl FnMut(&mut Self, &Sc) -> Sc) -> Val {
         if let Some(n) = n.as_int().filter(|n| *n <= MAX_TUPLE as i32) {
             return Val::Tup(basic, (0..n).map(|i| cell(self, &Sc::int(i))).collect());
         }
@@ -158,44 +134,19 @@ impl Spec<'_> {
         let zero = self.em.constant(Scalar::I32(0));
         let with = With {
             parts: vec![Part {
-                generator: Generator::Known {
-                    lower: vec![zero],
-                    upper: vec![upper],
-                    step: None,
-                    width: None,
-                },
+                generator: Generator::Known { lower: vec![zero], upper: vec![upper], step: None, width: None },
                 body,
             }],
-            ops: vec![WithOp::Genarray {
-                frame: WirFrame::Known(vec![upper]),
-                cell: Some(Vec::new()),
-                default: None,
-            }],
+            ops: vec![WithOp::Genarray { frame: WirFrame::Known(vec![upper]), cell: Some(Vec::new()), default: None }],
             ordered: false,
         };
-        Val::Arr(
-            basic,
-            self.em.inst1(
-                Op::With(with),
-                Ty::new(basic.elem(), Shape::Known(vec![length])),
-            ),
-        )
+        Val::Arr(basic, self.em.inst1(Op::With(with), Ty::new(basic.elem(), Shape::Known(vec![length]))))
     }
 
     /// An index parameter `0 <= i < bound` of a with-loop body.
     pub fn index_param(&mut self, region: ravel_wir::Region, bound: &Affine) -> Value {
-        let index = self
-            .em
-            .params_for(region, &[(Elem::I32, crate::value::LeafShape::Scalar)])[0];
-        self.em.set_range(
-            index,
-            (
-                0,
-                bound
-                    .as_const()
-                    .map_or(i32::MAX as i64 - 1, |n| n as i64 - 1),
-            ),
-        );
+        let index = self.em.params_for(region, &[(Elem::I32, crate::value::LeafShape::Scalar)])[0];
+        self.em.set_range(index, (0, bound.as_const().map_or(i32::MAX as i64 - 1, |n| n as i64 - 1)));
         self.em.set_below(index, bound.clone());
         index
     }
@@ -233,19 +184,10 @@ impl Spec<'_> {
         let neutral = self.em.constant(neutral);
         let with = With {
             parts: vec![Part {
-                generator: Generator::Known {
-                    lower: vec![zero],
-                    upper: vec![upper],
-                    step: None,
-                    width: None,
-                },
+                generator: Generator::Known { lower: vec![zero], upper: vec![upper], step: None, width: None },
                 body,
             }],
-            ops: vec![WithOp::Fold {
-                neutral,
-                combine: Combine::Op(op),
-                stop: None,
-            }],
+            ops: vec![WithOp::Fold { neutral, combine: Combine::Op(op), stop: None }],
             ordered: false,
         };
         Sc::Val(self.em.inst1(Op::With(with), Ty::scalar(basic.elem())))
@@ -270,16 +212,10 @@ impl Spec<'_> {
         let equal = self.branch(
             &same,
             |spec| {
-                let all = spec.fold_vector(
-                    BinOp::And,
-                    Scalar::Bool(true),
-                    Basic::Bool,
-                    &n,
-                    |spec, i| {
-                        let (x, y) = (spec.vector_element(a, i), spec.vector_element(b, i));
-                        spec.em.bin(BinOp::Eq, Basic::Int, &x, &y)
-                    },
-                );
+                let all = spec.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
+                    let (x, y) = (spec.vector_element(a, i), spec.vector_element(b, i));
+                    spec.em.bin(BinOp::Eq, Basic::Int, &x, &y)
+                });
                 vec![Val::Sc(Basic::Bool, all)]
             },
             |_| vec![Val::Sc(Basic::Bool, Sc::bool(false))],
@@ -385,29 +321,14 @@ impl Spec<'_> {
         let zero = self.em.constant(Scalar::I32(0));
         let (mid, end) = (self.em.value(n), self.em.value(total));
         let part = |lower, upper, body| Part {
-            generator: Generator::Known {
-                lower: vec![lower],
-                upper: vec![upper],
-                step: None,
-                width: None,
-            },
+            generator: Generator::Known { lower: vec![lower], upper: vec![upper], step: None, width: None },
             body,
         };
         let with = With {
             parts: vec![part(zero, mid, first_body), part(mid, end, second_body)],
-            ops: vec![WithOp::Genarray {
-                frame: WirFrame::Known(vec![end]),
-                cell: Some(Vec::new()),
-                default: None,
-            }],
+            ops: vec![WithOp::Genarray { frame: WirFrame::Known(vec![end]), cell: Some(Vec::new()), default: None }],
             ordered: false,
         };
-        Val::Arr(
-            basic,
-            self.em.inst1(
-                Op::With(with),
-                Ty::new(basic.elem(), Shape::Known(vec![length])),
-            ),
-        )
+        Val::Arr(basic, self.em.inst1(Op::With(with), Ty::new(basic.elem(), Shape::Known(vec![length]))))
     }
 }

@@ -14,9 +14,7 @@ pub fn assigned(block: &Block, out: &mut BTreeSet<LocalId>) {
                     _ => None,
                 }));
             }
-            Stmt::If {
-                cond, then, els, ..
-            } => {
+            Stmt::If { cond, then, els, .. } => {
                 assigned_in_expr(cond, out);
                 assigned(then, out);
                 assigned(els, out);

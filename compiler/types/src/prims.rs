@@ -66,11 +66,7 @@ pub enum Prim {
 }
 
 /// Names of the binary families that are spelled unlike their [`BinOp`].
-const BINARY_SPELLINGS: &[(&str, BinOp)] = &[
-    ("bitand", BinOp::And),
-    ("bitor", BinOp::Or),
-    ("bitxor", BinOp::Xor),
-];
+const BINARY_SPELLINGS: &[(&str, BinOp)] = &[("bitand", BinOp::And), ("bitor", BinOp::Or), ("bitxor", BinOp::Xor)];
 
 /// Conversion primitives by name.
 const CONVERSIONS: &[(&str, crate::Basic)] = &[
@@ -140,13 +136,8 @@ pub fn prim_by_name(name: &str) -> Option<Prim> {
             UnOp::from_name(stem).map(|op| Prim::Un(op, ranks))
         }
         _ => {
-            let spelled = BINARY_SPELLINGS
-                .iter()
-                .find(|(n, _)| *n == stem)
-                .map(|(_, op)| *op);
-            spelled
-                .or_else(|| BinOp::from_name(stem))
-                .map(|op| Prim::Bin(op, ranks))
+            let spelled = BINARY_SPELLINGS.iter().find(|(n, _)| *n == stem).map(|(_, op)| *op);
+            spelled.or_else(|| BinOp::from_name(stem)).map(|op| Prim::Bin(op, ranks))
         }
     }
 }
@@ -171,13 +162,7 @@ impl Prim {
             Prim::Un(..) | Prim::Convert(_) | Prim::Dim | Prim::Shape | Prim::All => 1,
             Prim::Zero | Prim::One | Prim::MaxVal | Prim::MinVal => 1,
             Prim::Modarray | Prim::ModCell | Prim::Mask => 3,
-            Prim::Bin(..)
-            | Prim::Sel
-            | Prim::SelCell
-            | Prim::Reshape
-            | Prim::Cat
-            | Prim::Take
-            | Prim::Drop => 2,
+            Prim::Bin(..) | Prim::Sel | Prim::SelCell | Prim::Reshape | Prim::Cat | Prim::Take | Prim::Drop => 2,
             Prim::HideValue | Prim::HideShape | Prim::HideDim => 2,
         }
     }
@@ -200,14 +185,8 @@ mod tests {
         for name in prim_names() {
             assert!(prim_by_name(&name).is_some(), "{name}");
         }
-        assert_eq!(
-            prim_by_name("_bitand_SxS_"),
-            Some(Prim::Bin(BinOp::And, Ranks::SxS))
-        );
-        assert_eq!(
-            prim_by_name("_aplmod_VxV_"),
-            Some(Prim::Bin(BinOp::AplMod, Ranks::VxV))
-        );
+        assert_eq!(prim_by_name("_bitand_SxS_"), Some(Prim::Bin(BinOp::And, Ranks::SxS)));
+        assert_eq!(prim_by_name("_aplmod_VxV_"), Some(Prim::Bin(BinOp::AplMod, Ranks::VxV)));
         assert_eq!(prim_by_name("_frob_SxS_"), None);
         assert_eq!(prim_by_name("_"), None);
     }

@@ -269,11 +269,7 @@ macro_rules! int_bin {
             BinOp::AplMod => {
                 let r = a.wrapping_rem(b);
                 #[allow(unused_comparisons, reason = "the same text serves unsigned types")]
-                if r != 0 && ((r < 0) != (b < 0)) {
-                    r.wrapping_add(b)
-                } else {
-                    r
-                }
+                if r != 0 && ((r < 0) != (b < 0)) { r.wrapping_add(b) } else { r }
             }
             BinOp::Min => {
                 if a < b {
@@ -313,11 +309,7 @@ macro_rules! float_bin {
             BinOp::Mod => a % b,
             BinOp::AplMod => {
                 let r = a % b;
-                if r != 0.0 && ((r < 0.0) != (b < 0.0)) {
-                    r + b
-                } else {
-                    r
-                }
+                if r != 0.0 && ((r < 0.0) != (b < 0.0)) { r + b } else { r }
             }
             BinOp::Min => {
                 if a < b {
@@ -423,37 +415,19 @@ mod tests {
         assert_eq!(eval_bin(BinOp::AplMod, i(-7), i(2)), Ok(i(1)));
         assert_eq!(eval_bin(BinOp::AplMod, i(7), i(-2)), Ok(i(-1)));
         assert_eq!(eval_bin(BinOp::Div, i(i32::MIN), i(-1)), Ok(i(i32::MIN)));
-        assert_eq!(
-            eval_bin(BinOp::Div, i(1), i(0)),
-            Err(EvalFault::DivisionByZero)
-        );
+        assert_eq!(eval_bin(BinOp::Div, i(1), i(0)), Err(EvalFault::DivisionByZero));
     }
 
     #[test]
     fn conversions_are_total() {
-        assert_eq!(
-            eval_convert(Scalar::F64(-2.9), Elem::I32),
-            Some(Scalar::I32(-2))
-        );
-        assert_eq!(
-            eval_convert(Scalar::F64(1e20), Elem::I32),
-            Some(Scalar::I32(i32::MAX))
-        );
-        assert_eq!(
-            eval_convert(Scalar::I32(300), Elem::U8),
-            Some(Scalar::U8(44))
-        );
-        assert_eq!(
-            eval_convert(Scalar::U64(u64::MAX), Elem::F64),
-            Some(Scalar::F64(u64::MAX as f64))
-        );
+        assert_eq!(eval_convert(Scalar::F64(-2.9), Elem::I32), Some(Scalar::I32(-2)));
+        assert_eq!(eval_convert(Scalar::F64(1e20), Elem::I32), Some(Scalar::I32(i32::MAX)));
+        assert_eq!(eval_convert(Scalar::I32(300), Elem::U8), Some(Scalar::U8(44)));
+        assert_eq!(eval_convert(Scalar::U64(u64::MAX), Elem::F64), Some(Scalar::F64(u64::MAX as f64)));
     }
 
     #[test]
     fn mixed_types_are_undefined() {
-        assert_eq!(
-            eval_bin(BinOp::Add, Scalar::I32(1), Scalar::F64(1.0)),
-            Err(EvalFault::Undefined)
-        );
+        assert_eq!(eval_bin(BinOp::Add, Scalar::I32(1), Scalar::F64(1.0)), Err(EvalFault::Undefined));
     }
 }

@@ -27,17 +27,11 @@ pub struct Affine {
 
 impl Affine {
     pub fn constant(v: i32) -> Affine {
-        Affine {
-            constant: v,
-            terms: Vec::new(),
-        }
+        Affine { constant: v, terms: Vec::new() }
     }
 
     pub fn sym(s: Sym) -> Affine {
-        Affine {
-            constant: 0,
-            terms: vec![(s, 1)],
-        }
+        Affine { constant: 0, terms: vec![(s, 1)] }
     }
 
     /// The value, if no symbol occurs.
@@ -64,12 +58,7 @@ impl Affine {
     pub fn scale(&self, k: i32) -> Affine {
         Affine {
             constant: self.constant.wrapping_mul(k),
-            terms: self
-                .terms
-                .iter()
-                .map(|(s, c)| (*s, c.wrapping_mul(k)))
-                .filter(|(_, c)| *c != 0)
-                .collect(),
+            terms: self.terms.iter().map(|(s, c)| (*s, c.wrapping_mul(k))).filter(|(_, c)| *c != 0).collect(),
         }
     }
 
@@ -104,10 +93,7 @@ impl Affine {
                 (None, None) => break,
             }
         }
-        Affine {
-            constant: self.constant.wrapping_add(other.constant),
-            terms,
-        }
+        Affine { constant: self.constant.wrapping_add(other.constant), terms }
     }
 
     pub fn sub(&self, other: &Affine) -> Affine {
@@ -125,18 +111,12 @@ impl Affine {
 
     /// Replaces every symbol.
     pub fn map(&self, mut f: impl FnMut(Sym) -> Affine) -> Affine {
-        self.terms
-            .iter()
-            .fold(Affine::constant(self.constant), |sum, (s, c)| {
-                sum.add(&f(*s).scale(*c))
-            })
+        self.terms.iter().fold(Affine::constant(self.constant), |sum, (s, c)| sum.add(&f(*s).scale(*c)))
     }
 
     /// The value under an assignment of the symbols.
     pub fn eval(&self, mut f: impl FnMut(Sym) -> i32) -> i32 {
-        self.terms.iter().fold(self.constant, |sum, (s, c)| {
-            sum.wrapping_add(f(*s).wrapping_mul(*c))
-        })
+        self.terms.iter().fold(self.constant, |sum, (s, c)| sum.wrapping_add(f(*s).wrapping_mul(*c)))
     }
 }
 
@@ -200,17 +180,13 @@ impl Shape {
 
     /// Number of elements, if all extents are constant and non-negative and the product fits.
     pub fn count(&self) -> Option<usize> {
-        self.constants()?
-            .iter()
-            .try_fold(1usize, |n, e| n.checked_mul(usize::try_from(*e).ok()?))
+        self.constants()?.iter().try_fold(1usize, |n, e| n.checked_mul(usize::try_from(*e).ok()?))
     }
 
     /// The shape `self ++ cell`, unknown if either is.
     pub fn concat(&self, cell: &Shape) -> Shape {
         match (self, cell) {
-            (Shape::Known(a), Shape::Known(b)) => {
-                Shape::Known(a.iter().chain(b).cloned().collect())
-            }
+            (Shape::Known(a), Shape::Known(b)) => Shape::Known(a.iter().chain(b).cloned().collect()),
             _ => Shape::Unknown,
         }
     }
@@ -225,10 +201,7 @@ pub struct Ty {
 
 impl Ty {
     pub fn scalar(elem: Elem) -> Ty {
-        Ty {
-            elem,
-            shape: Shape::scalar(),
-        }
+        Ty { elem, shape: Shape::scalar() }
     }
 
     pub fn new(elem: Elem, shape: Shape) -> Ty {
@@ -272,10 +245,7 @@ mod tests {
 
     #[test]
     fn equal_forms_compare_equal_however_built() {
-        let a = s(0)
-            .add(&s(1))
-            .sub(&Affine::constant(4))
-            .add(&Affine::constant(1));
+        let a = s(0).add(&s(1)).sub(&Affine::constant(4)).add(&Affine::constant(1));
         let b = s(1).sub(&Affine::constant(3)).add(&s(0));
         assert_eq!(a, b);
         assert_eq!(a.to_string(), "s0+s1-3");
@@ -286,12 +256,6 @@ mod tests {
     fn forms_agree_with_wrapping_evaluation() {
         let form = s(0).scale(3).sub(&s(1)).add(&Affine::constant(i32::MAX));
         let at = |sym: Sym| if sym.0 == 0 { i32::MAX } else { -5 };
-        assert_eq!(
-            form.eval(at),
-            i32::MAX
-                .wrapping_mul(3)
-                .wrapping_add(5)
-                .wrapping_add(i32::MAX)
-        );
+        assert_eq!(form.eval(at), i32::MAX.wrapping_mul(3).wrapping_add(5).wrapping_add(i32::MAX));
     }
 }
