@@ -3,7 +3,7 @@
 //! Optional companions: `.in` (standard input), `.args` (program arguments, separated by blanks), `.defs`
 //! (preprocessor definitions, one a line) and `.status` (exit status, 0 without it). Every program runs on the
 //! reference interpreter, through the JIT on one and on two threads, and as a built executable, and must do the
-//! same each time. The expected outputs are derived from the language reference, never recorded from a run.
+//! same each time; through LLVM too if `ravel` was built with it. The expected outputs are derived from the language reference, never recorded from a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,15 +16,34 @@ use ravel_tests::{
 #[derive(Clone, Copy)]
 enum Way {
     Interpreter,
-    Jit { threads: u32 },
-    Executable,
+    Jit {
+        backend: &'static str,
+        threads: u32,
+    },
+    Executable {
+        backend: &'static str,
+    },
+}
+
+const fn jit(backend: &'static str, threads: u32) -> Way {
+    Way::Jit { backend, threads }
+}
+
+const fn executable(backend: &'static str) -> Way {
+    Way::Executable { backend }
 }
 
 const WAYS: [(&str, Way); 4] = [
     ("interp", Way::Interpreter),
-    ("jit", Way::Jit { threads: 1 }),
-    ("jit-2", Way::Jit { threads: 2 }),
-    ("build", Way::Executable),
+    ("jit", jit("cranelift", 1)),
+    ("jit-2", jit("cranelift", 2)),
+    ("build", executable("cranelift")),
+];
+
+const LLVM_WAYS: [(&str, Way); 3] = [
+    ("llvm-jit", jit("llvm", 1)),
+    ("llvm-jit-2", jit("llvm", 2)),
+    ("llvm-build", executable("llvm")),
 ];
 
 #[derive(Clone)]
@@ -70,22 +89,22 @@ impl Program {
                     .args(["--backend", "interp"])
                     .arg(&self.source);
             }
-            Way::Jit { threads } => {
+            Way::Jit { backend, threads } => {
                 let threads = threads.to_string();
                 command.arg("run").args(definitions).args([
                     "--backend",
-                    "cranelift",
+                    backend,
                     "--threads",
                     &threads,
                 ]);
                 command.arg(&self.source);
             }
-            Way::Executable => {
+            Way::Executable { backend } => {
                 let executable = folder.path().join("program");
                 command
                     .arg("build")
                     .args(definitions)
-                    .arg("-o")
+                    .args(["--backend", backend, "-o"])
                     .arg(&executable)
                     .arg(&self.source);
                 let built = finish(command.current_dir(folder.path()), b"")?;
@@ -124,12 +143,21 @@ impl Program {
     }
 }
 
+/// Whether `ravel` was built with the LLVM backend.
+fn has_llvm() -> bool {
+    let asked = Command::new(ravel())
+        .args(["run", "--backend", "llvm", "--help"])
+        .output();
+    asked.is_ok_and(|answer| answer.status.success())
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/golden");
+    let llvm_ways: &[_] = if has_llvm() { &LLVM_WAYS } else { &[] };
     let mut trials = Vec::new();
     for output in files_below(&folder, "out") {
         let program = Program::load(&output);
-        for (label, way) in WAYS {
+        for &(label, way) in WAYS.iter().chain(llvm_ways) {
             let program = program.clone();
             let name = format!("{} [{label}]", test_name(&folder, &output));
             trials.push(Trial::test(name, move || program.run(way)));
