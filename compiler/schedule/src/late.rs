@@ -170,9 +170,10 @@ impl Lower<'_, '_> {
     }
 
     /// The result of a late sink once all cells are there: without any cell the default decides the shape.
-    pub fn finish_late(&mut self, op: &WithOp, elem: Elem, slot: Val, span: Span) -> Result<Val> {
+    pub fn finish_late(&mut self, op: &WithOp, result: Value, slot: Val, span: Span) -> Result<Val> {
         let object = self.b.load(Ty::PTR, slot, 0, Access::ALIGNED);
         let WithOp::Genarray { frame, cell: None, default } = op else { return Ok(object) };
+        let elem = self.elem(result);
         let cache = self.cache.clone();
         let null = self.b.null();
         let none = self.b.icmp(IntCmp::Eq, object, null);
@@ -185,7 +186,15 @@ impl Lower<'_, '_> {
                 let rank = self.b.load(Ty::I32, object, layout::OFFSET_RANK, Access::ALIGNED);
                 (shape, self.b.convert(ConvOp::ZExt, rank, Prim::I64))
             }
-            _ => (self.b.null(), self.b.i64(0)),
+            Some(_) => (self.b.null(), self.b.i64(0)),
+            // Only the type knows; what it leaves open is empty.
+            None => {
+                let lead = if let Frame::Known(lead) = frame { lead.len() } else { usize::MAX };
+                let extents = self.func.ty(result).shape.extents().and_then(|e| e.get(lead..)).unwrap_or_default();
+                let cell: Vec<Ext> = extents.iter().map(|e| Ext::Const(e.as_const().unwrap_or(0).into())).collect();
+                let shape = if cell.is_empty() { self.b.null() } else { self.shape_memory(&cell) };
+                (shape, self.b.i64(cell.len() as i64))
+            }
         };
         let made = self.allocate_frame(frame, elem, shape, rank, span)?;
         self.fill_late(made, frame, elem, *default, span);

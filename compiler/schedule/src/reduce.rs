@@ -112,14 +112,14 @@ impl Lower<'_, '_> {
     }
 
     /// A constant mask.
-    fn mask_constant(&mut self, g: &Grid, mask: &[bool]) -> Val {
-        let word = |taken: &bool| if *taken { u64::MAX } else { 0 }.to_le_bytes()[..g.bytes].to_vec();
+    fn mask_constant(&mut self, ty: ravel_nest::ir::Ty, mask: &[bool]) -> Val {
+        let truth = ty.truth();
+        let bytes = (truth.bytes() / u32::from(truth.lanes)) as usize;
+        let word = |taken: &bool| if *taken { u64::MAX } else { 0 }.to_le_bytes()[..bytes].to_vec();
         let bytes: Vec<u8> = mask.iter().flat_map(word).collect();
         let data = self.cx.vector_constant(bytes);
         let address = self.b.data_addr(data);
-        let prim = if g.bytes == 4 { ravel_nest::ir::Prim::I32 } else { ravel_nest::ir::Prim::I64 };
-        let ty = ravel_nest::ir::Ty::vector(prim, g.lanes);
-        self.b.load(ty, address, 0, ravel_nest::ir::Access::ALIGNED)
+        self.b.load(truth, address, 0, ravel_nest::ir::Access::ALIGNED)
     }
 
     /// Makes cells of an accumulator's copies.
@@ -359,7 +359,8 @@ impl Lower<'_, '_> {
                     };
                     accs.vals[place] = match mask {
                         Some(mask) if mask.contains(&false) => {
-                            let mask = self.mask_constant(g, &mask);
+                            let ty = self.b.ty(new);
+                            let mask = self.mask_constant(ty, &mask);
                             self.b.select(mask, new, old)
                         }
                         _ => new,

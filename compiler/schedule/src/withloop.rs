@@ -77,7 +77,7 @@ impl Lower<'_, '_> {
                     }
                 }
                 Sink::Late { elem, slot } => {
-                    let object = self.finish_late(op, *elem, *slot, span)?;
+                    let object = self.finish_late(op, result, *slot, span)?;
                     if func.ty(result).is_scalar() {
                         let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
                         let value = self.load_element(*elem, (data, 0));
@@ -385,6 +385,7 @@ impl Lower<'_, '_> {
             return false;
         };
         match &func.insts[inst].op {
+            Op::Sel { array, .. } => func.ty(*array).rank().is_some(),
             Op::Array(cells) => cells.first().is_none_or(|c| func.ty(*c).rank().is_some()),
             Op::With(with) => {
                 let position = func.insts[inst].results.iter().position(|r| *r == v);
