@@ -194,20 +194,25 @@ impl Lower<'_, '_> {
 
     // Operations.
 
-    /// `array[index]` as an owned value.
-    pub fn select(&mut self, array: Value, index: &[Value], result: Value) -> Result<Val> {
+    /// `array[index]` as an owned value; nothing if it was copied to its destination.
+    pub fn select(&mut self, array: Value, index: &[Value], result: Value) -> Result<Option<Val>> {
         let elem = self.elem(array);
         let address = self.element_address(array, index);
         if self.func.ty(result).is_scalar() {
-            return Ok(self.load_element(elem, address));
+            return Ok(Some(self.load_element(elem, address)));
         }
         let extents = self.extents(array)[index.len()..].to_vec();
+        if let Some(dest) = self.dests.remove(&result) {
+            let (count, from) = (self.product(&extents), self.pointer(address));
+            self.copy_elements(elem, dest.data, from, count);
+            return Ok(None);
+        }
         let cell = self.allocate(elem, &extents, Span::NONE);
         let count = self.product(&extents);
         let from = self.pointer(address);
         let to = self.b.load(Ty::PTR, cell, layout::OFFSET_DATA, Access::ALIGNED);
         self.copy_elements(elem, to, from, count);
-        Ok(cell)
+        Ok(Some(cell))
     }
 
     /// An array from its cells; nothing if it was built in its destination.

@@ -151,14 +151,14 @@ impl Lower<'_, '_> {
         with: &With,
         part: &Part,
         sinks: &[Sink],
-        axis: usize,
+        depth: usize,
         chunk: Option<Chunk>,
     ) -> Result<()> {
         let func = self.func;
-        let params = &func.regions[part.body].params;
-        let Some(&param) = params.get(axis) else {
+        let Some(&axis) = plan.order.get(depth) else {
             return self.kernel_cells(g, part, sinks);
         };
+        let param = func.regions[part.body].params[axis];
         let Generator::Known { lower, upper, .. } = &part.generator else {
             return self.unsupported(func.regions[part.body].insts.first().map_or(ravel_source::Span::NONE, |i| func.insts[*i].span), "a kernel of unknown rank");
         };
@@ -201,7 +201,7 @@ impl Lower<'_, '_> {
                     self.prepare_offset(g, *data, &offset);
                 }
             }
-            self.kernel_axis(g, plan, with, part, sinks, axis + 1, chunk)?;
+            self.kernel_axis(g, plan, with, part, sinks, depth + 1, chunk)?;
             if is_vec {
                 g.set_vec(None, 1, 1);
                 (g.vec_base, g.vec_align) = (None, None);

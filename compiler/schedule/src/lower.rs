@@ -333,9 +333,10 @@ impl<'m, 'a> Lower<'m, 'a> {
                 let extent = self.extent_val(extent);
                 self.b.convert(ConvOp::Narrow, extent, Prim::I32)
             }
-            Op::Sel { array, index } => {
-                self.select(*array, index, result.expect("selections have a result"))?
-            }
+            Op::Sel { array, index } => match self.select(*array, index, result.expect("selections have a result"))? {
+                Some(value) => value,
+                None => return Ok(()),
+            },
             Op::Array(cells) => {
                 let result = result.expect("arrays have a result");
                 match self.array(result, cells, span)? {

@@ -38,6 +38,8 @@ pub(crate) struct KernelPlan {
     pub bytes: usize,
     pub jam: Option<usize>,
     pub j: usize,
+    /// The axes of the partition from the outermost loop to the innermost.
+    pub order: Vec<usize>,
     /// What must hold before the kernel runs.
     pub guards: Vec<Guard>,
 }
@@ -145,6 +147,10 @@ impl Lower<'_, '_> {
         };
         let mut plan = self.size_blocks(&mut g, part, params, &extents, vec, lanes);
         plan.guards = guards;
+        if let (true, Some(0), VecChoice::Axis { axis, .. }) = (chunked, plan.jam, plan.vec) {
+            // The rows of a chunk share what is loaded for one step along the vector axis, while it is in the cache.
+            plan.order = (1..axis).chain([axis]).chain([0]).chain(axis + 1..params.len()).collect();
+        }
         Ok(plan)
     }
 
@@ -220,7 +226,15 @@ impl Lower<'_, '_> {
         while u > 2 && steps > 0 && steps < 32 && steps % u as i64 != 0 {
             u -= 1;
         }
-        Ok((vector, KernelPlan { vec: VecChoice::Fold { u }, lanes, bytes, jam: None, j: 1, guards: Vec::new() }))
+        Ok((vector, KernelPlan {
+            vec: VecChoice::Fold { u },
+            lanes,
+            bytes,
+            jam: None,
+            j: 1,
+            order: Vec::new(),
+            guards: Vec::new(),
+        }))
     }
 
     fn fold_loads(&self, g: &mut Grid, region: Region, inside: bool, loads: &mut Vec<FoldLoad>, accs: &mut usize) {
@@ -257,7 +271,15 @@ impl Lower<'_, '_> {
         vec: VecChoice,
         lanes: u8,
     ) -> KernelPlan {
-        let mut plan = KernelPlan { vec, lanes, bytes: g.bytes, jam: None, j: 1, guards: Vec::new() };
+        let mut plan = KernelPlan {
+            vec,
+            lanes,
+            bytes: g.bytes,
+            jam: None,
+            j: 1,
+            order: (0..params.len()).collect(),
+            guards: Vec::new(),
+        };
         let vec_axis = match vec {
             VecChoice::Axis { axis, .. } => {
                 g.set_vec(Some(params[axis]), lanes, 1);
