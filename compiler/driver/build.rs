@@ -1,4 +1,4 @@
-//! Embeds the SaC sources of the standard library.
+//! Embeds the SaC sources of the standard library, and where cargo leaves the runtime to link with.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -29,8 +29,12 @@ fn main() {
         .expect("strings grow");
     }
     table.push_str("];\n");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("library.rs");
-    std::fs::write(out, table).expect("the build folder is writable");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    // OUT_DIR is FOLDER/build/PACKAGE/out.
+    if let Some(folder) = out.ancestors().nth(3) {
+        println!("cargo::rustc-env=RAVEL_BUILD_FOLDER={}", folder.display());
+    }
+    std::fs::write(out.join("library.rs"), table).expect("the build folder is writable");
 }
 
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) {

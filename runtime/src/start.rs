@@ -37,7 +37,11 @@ fn threads_argument(arguments: &[Vec<u8>]) -> Result<Option<usize>, Fault> {
     }
 }
 
-fn check_environment() -> Result<(), Fault> {
+/// Looks at the variables that a program obeys.
+///
+/// # Errors
+/// `RAVEL_THREADS` is no positive number.
+pub fn check_environment() -> Result<(), Fault> {
     match std::env::var("RAVEL_THREADS") {
         Ok(text) if !text.trim().parse::<usize>().is_ok_and(|threads| threads > 0) => {
             Err(Fault::new(format!("RAVEL_THREADS must be a number of threads, not '{text}'")))
@@ -68,7 +72,9 @@ pub fn run_main(program: impl FnOnce() -> i32 + Send) -> i32 {
         Ok(Err(_)) => fault::raise(Fault::new("the runtime failed; this is a bug in Ravel")),
         Err(error) => fault::raise(Fault::new(format!("cannot start a thread: {error}"))),
     };
-    stream::flush_all();
+    if let Err(fault) = stream::finish() {
+        fault::raise(fault);
+    }
     status
 }
 

@@ -7,6 +7,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::sync::{Mutex, MutexGuard};
 
+use crate::fault::Fault;
+
 /// Bytes of a read or write buffer.
 const BUFFER: usize = 64 << 10;
 
@@ -303,6 +305,16 @@ pub fn flush_stdout() {
     if let Ok(mut stdout) = STDOUT.try_lock() {
         let _ = stdout.flush();
     }
+}
+
+/// [`flush_all`] at the regular end of a program.
+///
+/// # Errors
+/// What the program printed cannot be written.
+pub fn finish() -> Result<(), Fault> {
+    let written = STDOUT.try_lock().map_or(Ok(()), |mut stdout| stdout.flush());
+    flush_all();
+    crate::natives::checked(written)
 }
 
 /// Writes out everything that is buffered, files that the program left open included.

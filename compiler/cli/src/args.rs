@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Ravel compiles SaC (Single Assignment C), the rank-polymorphic array language with C syntax.
 #[derive(Parser)]
-#[command(name = "ravel", version, about, max_term_width = 100)]
+#[command(name = "ravel", bin_name = "ravel", version, about, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
   ravel run hello.sac                      compile in memory and run
@@ -50,10 +50,10 @@ Without a terminal, inputs are read from standard input and no prompt is written
 #[derive(Args)]
 pub struct Source {
     /// Define a preprocessor macro (NAME means NAME=1)
-    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = definition)]
     pub define: Vec<String>,
     /// Undefine a preprocessor macro
-    #[arg(short = 'U', value_name = "NAME")]
+    #[arg(short = 'U', value_name = "NAME", value_parser = macro_name)]
     pub undefine: Vec<String>,
     /// Search this folder for modules, before RAVEL_PATH and the built-in library
     #[arg(short = 'I', value_name = "DIR")]
@@ -81,9 +81,10 @@ pub struct Code {
 pub struct Check {
     #[command(flatten)]
     pub source: Source,
-    /// Print an intermediate form instead: core, wir, wir-opt, nest, clif or asm
+    /// Print an intermediate form instead: ast, core, wir, wir-opt, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
+    /// The program or module
     pub file: PathBuf,
 }
 
@@ -99,9 +100,10 @@ pub struct Run {
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,
-    /// Print an intermediate form instead of running
+    /// Print an intermediate form instead of running: ast, core, wir, wir-opt, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
+    /// The program: a SaC file with `int main()`
     pub file: PathBuf,
     /// Arguments of the program
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -120,19 +122,20 @@ pub struct Build {
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,
-    /// Print an intermediate form instead of building
+    /// Print an intermediate form instead of building: ast, core, wir, wir-opt, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
+    /// The program: a SaC file with `int main()`
     pub file: PathBuf,
 }
 
 #[derive(Args)]
 pub struct Repl {
     /// Define a preprocessor macro (NAME means NAME=1)
-    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = definition)]
     pub define: Vec<String>,
     /// Undefine a preprocessor macro
-    #[arg(short = 'U', value_name = "NAME")]
+    #[arg(short = 'U', value_name = "NAME", value_parser = macro_name)]
     pub undefine: Vec<String>,
     /// Search this folder for modules, before RAVEL_PATH and the built-in library
     #[arg(short = 'I', value_name = "DIR")]
@@ -157,4 +160,44 @@ pub enum BackendName {
     /// Machine code by LLVM: runs fast
     #[cfg(feature = "llvm")]
     Llvm,
+}
+
+/// `NAME`, `NAME=VALUE`, or a macro with parameters `NAME(A,B)=VALUE`.
+fn definition(text: &str) -> Result<String, String> {
+    let head = text.split_once('=').map_or(text, |(head, _)| head);
+    let name = match head.split_once('(') {
+        Some((name, rest)) if rest.ends_with(')') => name,
+        _ => head,
+    };
+    macro_name(name).map(|_| text.to_string())
+}
+
+fn macro_name(name: &str) -> Result<String, String> {
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit()) {
+        Ok(name.to_string())
+    } else {
+        Err("a macro has a name of letters, digits and _".to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn macros_need_names() {
+        for good in ["N", "N=", "N=1", "_n2=a b", "F(x,y)=x+y", "N=a=b"] {
+            assert_eq!(definition(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "=", "3=4", "A B", "a-b=1", "F(x=1"] {
+            assert!(definition(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -1,6 +1,13 @@
 //! `ravel`: arguments, terminal, exit codes. Nothing else prints.
 #![forbid(unsafe_code)]
 
+/// A line on stderr. Where nobody listens, the exit status still tells.
+macro_rules! say {
+    ($($part:tt)*) => {{
+        let _ = writeln!(std::io::stderr(), $($part)*);
+    }};
+}
+
 mod args;
 mod repl;
 
@@ -27,13 +34,13 @@ fn main() -> ExitCode {
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => ExitCode::from(status as u8),
         Ok(Err(_)) => {
-            eprintln!(
+            say!(
                 "ravel: internal error; this is a bug in Ravel, please report it with the program"
             );
             ExitCode::from(70)
         }
         Err(error) => {
-            eprintln!("ravel: cannot start a thread: {error}");
+            say!("ravel: cannot start a thread: {error}");
             ExitCode::from(1)
         }
     }
@@ -56,6 +63,9 @@ fn options(
     unchecked: bool,
     check_patterns: bool,
 ) -> Options {
+    for folder in include.iter().filter(|folder| !folder.is_dir()) {
+        say!("ravel: warning: -I {} is no folder", folder.display());
+    }
     let mut folders = include.to_vec();
     folders.extend(ravel_driver::files::FileLoader::environment_path());
     let defined = define.iter().cloned().map(MacroOption::Define);
@@ -87,10 +97,8 @@ fn use_color() -> bool {
 /// Prints what was said about the source, and a failure.
 fn report(compilation: &Compilation, failure: Option<&Failure>) {
     if !compilation.diagnostics.is_empty() {
-        eprint!(
-            "{}",
-            ravel_diagnostics::render(&compilation.diagnostics, &compilation.map, use_color())
-        );
+        let text = ravel_diagnostics::render(&compilation.diagnostics, &compilation.map, use_color());
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
     match failure {
         Some(Failure::Source) => {
@@ -99,9 +107,9 @@ fn report(compilation: &Compilation, failure: Option<&Failure>) {
                 .iter()
                 .filter(|d| d.is_error())
                 .count();
-            eprintln!("ravel: {n} error{}", if n == 1 { "" } else { "s" });
+            say!("ravel: {n} error{}", if n == 1 { "" } else { "s" });
         }
-        Some(other) => eprintln!("ravel: {other}"),
+        Some(other) => say!("ravel: {other}"),
         None => {}
     }
 }
@@ -109,10 +117,9 @@ fn report(compilation: &Compilation, failure: Option<&Failure>) {
 fn stage(name: &str) -> Result<Stage, i32> {
     Stage::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Stage::ALL.iter().map(|(n, _)| *n).collect();
-        eprintln!(
-            "ravel: there is no stage `{name}`; the stages are {}",
-            names.join(", ")
-        );
+        let close = ravel_diagnostics::did_you_mean(name, names.iter().copied());
+        let hint = close.map_or(String::new(), |close| format!("; did you mean `{close}`?"));
+        say!("ravel: there is no stage `{name}`{hint}\nThe stages are {}.", names.join(", "));
         2
     })
 }
@@ -125,9 +132,15 @@ fn emit(mut compilation: Compilation, file: &Path, name: &str) -> i32 {
     match compilation.emit(file, stage) {
         Ok(text) => {
             report(&compilation, None);
-            // A closed pipe is the reader's choice.
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            0
+            let mut stdout = std::io::stdout();
+            match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+                // A closed pipe is the reader's choice.
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    say!("ravel: cannot write the text: {error}");
+                    1
+                }
+                _ => 0,
+            }
         }
         Err(failure) => {
             report(&compilation, Some(&failure));
@@ -179,7 +192,7 @@ fn run_program(run: Run) -> i32 {
     match outcome {
         Ok(status) => status,
         Err(failure) => {
-            eprintln!("ravel: {failure}");
+            say!("ravel: {failure}");
             70
         }
     }
@@ -189,7 +202,7 @@ fn run_build(build: &Build) -> i32 {
     let mut compilation = compilation(&build.source, build.unchecked);
     compilation.options.backend = backend(&build.code);
     if compilation.options.backend == Backend::Interp {
-        eprintln!("ravel: the interpreter makes no executables");
+        say!("ravel: the interpreter makes no executables");
         return 2;
     }
     if let Some(stage) = &build.emit {
@@ -200,7 +213,7 @@ fn run_build(build: &Build) -> i32 {
         None => match build.file.file_stem() {
             Some(stem) if build.file.extension().is_some() => PathBuf::from(stem),
             _ => {
-                eprintln!("ravel: name the executable with -o");
+                say!("ravel: name the executable with -o");
                 return 2;
             }
         },
@@ -212,7 +225,7 @@ fn run_build(build: &Build) -> i32 {
             match linked {
                 Ok(()) => false,
                 Err(error) => {
-                    eprintln!("ravel: {error}");
+                    say!("ravel: {error}");
                     true
                 }
             }
@@ -245,7 +258,7 @@ fn run_repl(arguments: &Repl) -> i32 {
     match ravel_driver::repl::Session::new(options, use_color()) {
         Ok(session) => repl::run(session),
         Err(failure) => {
-            eprintln!("ravel: {failure}");
+            say!("ravel: {failure}");
             70
         }
     }
@@ -253,15 +266,15 @@ fn run_repl(arguments: &Repl) -> i32 {
 
 /// Compile-time figures, on stderr so that they do not mix with the program's output.
 fn print_stats(compilation: &Compilation) {
-    eprintln!("compile time:");
+    say!("compile time:");
     let mut total = std::time::Duration::ZERO;
     for (stage, time) in &compilation.times {
-        eprintln!("  {stage:<16}{:>9.1} ms", time.as_secs_f64() * 1e3);
+        say!("  {stage:<16}{:>9.1} ms", time.as_secs_f64() * 1e3);
         total += *time;
     }
-    eprintln!("  {:<16}{:>9.1} ms", "total", total.as_secs_f64() * 1e3);
-    eprintln!("functions specialised: {}", compilation.instances);
-    eprintln!(
+    say!("  {:<16}{:>9.1} ms", "total", total.as_secs_f64() * 1e3);
+    say!("functions specialised: {}", compilation.instances);
+    say!(
         "with-loops: {} before optimisation, {} after",
         compilation.with_loops.0, compilation.with_loops.1
     );

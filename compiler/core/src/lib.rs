@@ -65,6 +65,18 @@ pub fn load(
     (core.program, core.reports)
 }
 
+/// The syntax tree of the root file. Its modules are loaded for the type names that the parser needs.
+pub fn parse(
+    root: RootSource,
+    loader: &mut dyn Loader,
+    options: &Options,
+    map: &mut SourceMap,
+) -> (std::sync::Arc<ravel_syntax::ast::File>, Diagnostics) {
+    let mut core = Core::new(loader, options, map);
+    let module = core.load_root(&root);
+    (core.module(module).file.clone(), core.reports)
+}
+
 /// The type names that a root file can use: its own and those of all modules that it mentions. Errors are not reported;
 /// loading the file tells of them.
 ///

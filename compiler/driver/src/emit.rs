@@ -7,6 +7,8 @@ use std::path::Path;
 /// A form that can be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// The syntax tree after preprocessing, as SaC text.
+    Ast,
     Core,
     Wir,
     WirOpt,
@@ -20,6 +22,7 @@ pub enum Stage {
 
 impl Stage {
     pub const ALL: &[(&'static str, Stage)] = &[
+        ("ast", Stage::Ast),
         ("core", Stage::Core),
         ("wir", Stage::Wir),
         ("wir-opt", Stage::WirOpt),
@@ -42,6 +45,7 @@ impl Compilation {
     /// Those of the stages before it.
     pub fn emit(&mut self, path: &Path, stage: Stage) -> Result<String, Failure> {
         match stage {
+            Stage::Ast => self.ast(path),
             Stage::Core => Ok(ravel_core::print(&self.core(path)?)),
             Stage::Wir => Ok(ravel_wir::print::print_module(&self.wir(path)?)),
             Stage::WirOpt => {

@@ -1,6 +1,7 @@
 //! Where texts come from: the user's folders, `-I` and `RAVEL_PATH`, and the library inside the binary.
 
 use ravel_core::{Loader, ModulePlace};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,12 +55,25 @@ pub fn is_library(name: &str) -> bool {
     name.starts_with(LIBRARY)
 }
 
+/// Bytes of a source file: far beyond what anybody compiles, and places in it still fit a span.
+const LONGEST_FILE: u64 = 1 << 28;
+
 /// The text of a file of the user.
 ///
 /// # Errors
 /// Why it cannot be read, in words; text that is not UTF-8 is no error (each bad byte becomes U+FFFD, which the lexer reports).
 pub fn read_text(path: &Path) -> Result<Arc<str>, String> {
-    match std::fs::read(path) {
+    // A device may never end.
+    let read = std::fs::File::open(path).and_then(|file| {
+        let mut bytes = Vec::new();
+        file.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    match read {
+        Ok(bytes) if bytes.len() as u64 > LONGEST_FILE => Err(format!(
+            "it is longer than {} MiB; read data with the functions of module File instead",
+            LONGEST_FILE >> 20
+        )),
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into()),
         Err(error) => Err(match error.kind() {
             std::io::ErrorKind::NotFound => "no such file".to_string(),
@@ -130,5 +144,73 @@ impl Loader for FileLoader {
             }
         }
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn write(path: &Path) {
+        fs::write(path, "module M;").expect("the folder is writable");
+    }
+
+    #[test]
+    fn modules_are_searched_beside_the_file_then_in_folders_then_in_the_library() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let (first, second) = (root.path().join("first"), root.path().join("second"));
+        fs::create_dir(&first).expect("made");
+        fs::create_dir(&second).expect("made");
+        let from = root.path().join("main.sac").display().to_string();
+        let mut loader = FileLoader::new(vec![first.clone(), second.clone()]);
+        let mut find = |module: &str| loader.find_module(module, &from).map(|place| (place.name, place.hides_library));
+        assert_eq!(find("M"), None);
+        assert_eq!(find("Math"), Some((format!("{LIBRARY}numerical/Math.sac"), false)));
+        for folder in [second.as_path(), first.as_path(), root.path()] {
+            for (module, hides) in [("M", false), ("Math", true)] {
+                let path = folder.join(format!("{module}.sac"));
+                write(&path);
+                assert_eq!(find(module), Some((path.display().to_string(), hides)));
+            }
+        }
+    }
+
+    #[test]
+    fn the_library_uses_itself_only() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        write(&root.path().join("Math.sac"));
+        let mut loader = FileLoader::new(vec![root.path().to_path_buf()]);
+        let from = format!("{LIBRARY}structures/Array.sac");
+        let found = loader.find_module("Math", &from).expect("it is there");
+        assert!(found.library && found.name.starts_with(LIBRARY));
+        assert_eq!(loader.find_include("Math.sac", &from), None);
+        assert!(loader.read(&found.name).is_ok_and(|text| text.contains("module Math")));
+        assert!(loader.read(&format!("{LIBRARY}nothing.sac")).is_err());
+    }
+
+    #[test]
+    fn folders_are_no_modules_and_say_so_when_read() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(root.path().join("M.sac")).expect("made");
+        let mut loader = FileLoader::new(Vec::new());
+        let from = root.path().join("main.sac").display().to_string();
+        assert!(loader.find_module("M", &from).is_none());
+        assert_eq!(read_text(&root.path().join("M.sac")), Err("it is a folder".to_string()));
+        assert_eq!(read_text(&root.path().join("N.sac")), Err("no such file".to_string()));
+    }
+
+    #[test]
+    fn every_library_module_can_be_found() {
+        let mut loader = FileLoader::new(Vec::new());
+        for module in loader.library_modules() {
+            assert!(loader.find_module(&module, "main.sac").is_some_and(|place| place.library), "{module}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn endless_devices_are_refused() {
+        assert!(read_text(Path::new("/dev/zero")).is_err_and(|why| why.starts_with("it is longer than")));
     }
 }

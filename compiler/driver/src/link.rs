@@ -10,6 +10,8 @@ use std::process::Command;
 pub enum LinkError {
     /// The static library of the runtime was looked for in these places.
     NoRuntime(Vec<PathBuf>),
+    /// The executable would replace the source, or its place is not possible.
+    Output { path: PathBuf, why: String },
     /// A file could not be written.
     Write { path: PathBuf, why: std::io::Error },
     /// The C compiler could not be started.
@@ -34,6 +36,7 @@ impl fmt::Display for LinkError {
                     .try_for_each(|p| write!(f, "\n  {}", p.display()))?;
                 write!(f, "\nset RAVEL_RUNTIME to its path")
             }
+            LinkError::Output { path, why } => write!(f, "cannot write {}: {why}", path.display()),
             LinkError::Write { path, why } => write!(f, "cannot write {}: {why}", path.display()),
             LinkError::NoCompiler { command, why } => {
                 write!(
@@ -69,11 +72,22 @@ fn runtime_library() -> Result<PathBuf, LinkError> {
     if let Some(found) = places.iter().find(|p| p.is_file()) {
         return Ok(found.clone());
     }
+    // `cargo install` copies the binary alone; the library stays where it was built.
+    let built = Path::new(env!("RAVEL_BUILD_FOLDER"));
     // Cargo leaves the library of a dependency, with a hash in its name, in `deps`; the newest belongs to this binary.
     let deps = folder.join("deps");
-    let mut built: Vec<(std::time::SystemTime, PathBuf)> = std::fs::read_dir(&deps)
-        .into_iter()
-        .flatten()
+    for folder in [&deps, &built.join("deps")] {
+        match newest_runtime(folder) {
+            Some(path) => return Ok(path),
+            None => places.push(folder.join("libravel_runtime-*.a")),
+        }
+    }
+    Err(LinkError::NoRuntime(places))
+}
+
+fn newest_runtime(folder: &Path) -> Option<PathBuf> {
+    std::fs::read_dir(folder)
+        .ok()?
         .flatten()
         .map(|entry| entry.path())
         .filter(|p| {
@@ -81,14 +95,36 @@ fn runtime_library() -> Result<PathBuf, LinkError> {
             name.starts_with("libravel_runtime") && name.ends_with(".a")
         })
         .filter_map(|p| Some((p.metadata().ok()?.modified().ok()?, p)))
-        .collect();
-    built.sort();
-    match built.pop() {
-        Some((_, path)) => Ok(path),
-        None => {
-            places.push(deps.join("libravel_runtime-*.a"));
-            Err(LinkError::NoRuntime(places))
+        .max()
+        .map(|(_, path)| path)
+}
+
+/// Whether an executable of `source` can stand at `output`, as far as that can be known before it is made.
+///
+/// # Errors
+/// [`LinkError::Output`].
+pub fn check_output(source: &Path, output: &Path) -> Result<(), LinkError> {
+    let refuse = |why: String| {
+        Err(LinkError::Output {
+            path: output.to_path_buf(),
+            why,
+        })
+    };
+    if output.is_dir() || output.file_name().is_none() {
+        return refuse("it is a folder; name a file in it".to_string());
+    }
+    let same = |a: &Path, b: &Path| Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
+    if same(source, output) == Some(true) {
+        return refuse("it is the source file".to_string());
+    }
+    if output.extension().is_some_and(|extension| extension == "sac") {
+        return refuse("names with .sac are for source files".to_string());
+    }
+    match output.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            refuse(format!("there is no folder {}", folder.display()))
         }
+        _ => Ok(()),
     }
 }
 
@@ -139,8 +175,29 @@ fn run_linker(object: &Path, runtime: &Path, output: &Path) -> Result<(), LinkEr
     if result.status.success() {
         Ok(())
     } else {
-        Err(LinkError::Failed(
-            String::from_utf8_lossy(&result.stderr).into_owned(),
-        ))
+        let mut words = String::from_utf8_lossy(&result.stderr).into_owned();
+        if words.trim().is_empty() {
+            words = format!("the C compiler said nothing; {}", result.status);
+        }
+        Err(LinkError::Failed(words))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executables_never_replace_sources() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let source = root.path().join("life");
+        std::fs::write(&source, "").expect("the folder is writable");
+        let refusal = |output: &Path| check_output(&source, output).map_err(|e| e.to_string());
+        assert!(refusal(&source).is_err_and(|e| e.ends_with("it is the source file")));
+        assert!(refusal(&root.path().join("a.sac")).is_err());
+        assert!(refusal(root.path()).is_err_and(|e| e.contains("it is a folder")));
+        assert!(refusal(&root.path().join("no/p")).is_err_and(|e| e.contains("there is no folder")));
+        assert!(refusal(&root.path().join("p")).is_ok());
+        assert!(refusal(Path::new("p")).is_ok());
     }
 }

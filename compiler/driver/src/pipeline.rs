@@ -115,6 +115,34 @@ impl Compilation {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
+    /// The syntax tree of a file, as text that parses back to it.
+    ///
+    /// # Errors
+    /// [`Failure::Unreadable`], [`Failure::Source`].
+    pub fn ast(&mut self, path: &Path) -> Result<String, Failure> {
+        let text = read_text(path).map_err(|why| Failure::Unreadable {
+            path: path.to_path_buf(),
+            why,
+        })?;
+        let file = self.timed("front end", |this| {
+            let mut loader = FileLoader::new(this.options.folders.clone());
+            let options = ravel_core::Options {
+                macros: this.options.macros.clone(),
+            };
+            let root = RootSource {
+                name: path.display().to_string(),
+                text,
+            };
+            let (file, reports) = ravel_core::parse(root, &mut loader, &options, &mut this.map);
+            this.diagnostics.extend(reports.into_sorted());
+            file
+        });
+        if self.has_errors() {
+            return Err(Failure::Source);
+        }
+        Ok(ravel_syntax::print_file(&file))
+    }
+
     /// Reads a file, its modules, and lowers everything it reaches to core.
     ///
     /// # Errors
@@ -261,7 +289,13 @@ impl Compilation {
             ravel_schedule::schedule(module, &target, &options)
         });
         match scheduled {
-            Ok((nest, _)) => Ok(nest),
+            Ok((nest, _)) => match ravel_codegen::check_externs(&nest).first() {
+                None => Ok(nest),
+                Some(mismatch) => Err(Failure::Unsupported {
+                    position: "foreign function".to_string(),
+                    what: mismatch.to_string(),
+                }),
+            },
             Err(e) => Err(Failure::Unsupported {
                 position: self.map.describe(e.span),
                 what: e.what,

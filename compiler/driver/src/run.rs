@@ -2,6 +2,7 @@
 
 use crate::backend::Backend;
 use crate::pipeline::{Compilation, ENTRY, Failure};
+use ravel_diagnostics::Diagnostic;
 use ravel_interp::{RunError, Val};
 use ravel_runtime::fault::Report;
 use ravel_types::Scalar;
@@ -40,7 +41,8 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Internal`] if the program could not be started, or the interpreter found the IR at fault.
     pub fn execute(&self, program: &Program, arguments: Vec<Vec<u8>>) -> Result<i32, Failure> {
-        if let Err(fault) = ravel_runtime::start::set_arguments(arguments) {
+        let start = ravel_runtime::start::check_environment();
+        if let Err(fault) = start.and_then(|()| ravel_runtime::start::set_arguments(arguments)) {
             ravel_runtime::fault::raise(fault);
         }
         match program {
@@ -54,7 +56,10 @@ impl Compilation {
 
     fn interpret(&self, module: &Arc<Module>) -> Result<i32, Failure> {
         let outcome = ravel_interp::run(module, ravel_runtime::natives::table::find);
-        ravel_runtime::stream::flush_all();
+        let written = ravel_runtime::stream::finish();
+        if let (Ok(_), Err(fault)) = (&outcome, written) {
+            ravel_runtime::fault::raise(fault);
+        }
         match outcome {
             Ok(values) => Ok(match values.first() {
                 Some(Val::Scalar(Scalar::I32(status))) => *status,
@@ -96,10 +101,19 @@ impl Compilation {
     pub fn check(&mut self, path: &Path) -> Result<(), Failure> {
         let program = self.core(path)?;
         if program.main.is_some() {
-            self.specialize(&program, ravel_specialize::Entry::Main)?;
+            let _ = self.specialize(&program, ravel_specialize::Entry::Main);
         }
-        self.specialize(&program, ravel_specialize::Entry::Roots)
-            .map(|_| ())
+        let first = self.diagnostics.clone();
+        let checked = self.specialize(&program, ravel_specialize::Entry::Roots);
+        // The second look finds again what the first one found.
+        let told = |report: &Diagnostic| {
+            let same = |other: &Diagnostic| (other.code, other.span()) == (report.code, report.span());
+            first.iter().any(same)
+        };
+        let second = self.diagnostics.split_off(first.len());
+        self.diagnostics.extend(second.into_iter().filter(|report| !told(report)));
+        self.diagnostics.sort_by_key(Diagnostic::span);
+        checked.map(|_| ())
     }
 
     /// Compiles `main` of a file into the executable `output`.
@@ -111,6 +125,10 @@ impl Compilation {
         path: &Path,
         output: &Path,
     ) -> Result<Result<(), crate::link::LinkError>, Failure> {
+        // Better before a long compilation than after it.
+        if let Err(refused) = crate::link::check_output(path, output) {
+            return Ok(Err(refused));
+        }
         let module = self.wir(path)?;
         let module = self.optimize(module)?;
         let nest = self.nest(&module, false)?;

@@ -19,7 +19,7 @@ pub(super) fn error_text(errno: i32) -> String {
 const BROKEN_PIPE_STATUS: i32 = 128 + libc::SIGPIPE;
 
 /// A failed write is a fault: the program has no other way to learn of it. Nobody is left to hear of a broken pipe.
-pub(super) fn checked(result: Result<(), i32>) -> Result<(), Fault> {
+pub(crate) fn checked(result: Result<(), i32>) -> Result<(), Fault> {
     result.map_err(|errno| match errno {
         libc::EPIPE => Fault { message: String::new(), ending: Ending::Exit { status: BROKEN_PIPE_STATUS } },
         libc::EBADF => Fault::new("cannot write to the stream: it is not open for writing"),
