@@ -9,6 +9,7 @@ mod cse;
 mod dce;
 mod edit;
 mod fold_with_loops;
+mod fuse;
 mod inline;
 mod licm;
 mod linear;

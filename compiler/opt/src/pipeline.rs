@@ -1,7 +1,7 @@
 //! The orders in which passes run.
 
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{cse, dce, fold_with_loops, inline, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, unroll_small};
+use crate::{cse, dce, fold_with_loops, fuse, inline, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, unroll_small};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
@@ -19,6 +19,7 @@ pub const PASSES: &[&Pass] = &[
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &split_arrays::PASS,
+    &fuse::PASS,
     &licm::PASS,
     &dce::PASS,
 ];
@@ -71,8 +72,18 @@ const CYCLE: &[&Pass] = &[
     &dce::PASS,
 ];
 
-/// Runs once when the cycle has ended: folding would copy back what invariant motion moves out.
-const LAST: &[&Pass] = &[&licm::PASS, &cse::PASS, &simplify::PASS, &dce::PASS];
+/// Runs once when the cycle has ended: with-loops of several operators are not folded or scalarised, and folding would copy
+/// back what invariant motion moves out.
+const LAST: &[&Pass] = &[
+    &fuse::PASS,
+    &cse::PASS,
+    &simplify::PASS,
+    &dce::PASS,
+    &licm::PASS,
+    &cse::PASS,
+    &simplify::PASS,
+    &dce::PASS,
+];
 
 /// The quick level's only round.
 const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];

@@ -1,0 +1,184 @@
+//! Fusion: independent with-loops over one index set become one with-loop with several operators.
+//!
+//! ```text
+//!    %x = with { part G { f } } fold add   %y = with { part G { g } } fold add
+//! => %x, %y = with { part G { f, g } } fold add fold add
+//! ```
+//!
+//! What the bodies have in common is then computed once (`cse`), and each element of a shared input is loaded once.
+//!
+//! Before: the cycle of folding has ended, for several operators stand in its way. After: no two folds, and no two array
+//! makers with a common input, over equal index sets in one region, unless one depends on the other.
+//! Leaves alone: effects, folds that may stop early, and with-loops between which a value would have to move past a check.
+
+use crate::edit::{Copier, Def, Defs, is_speculatable, region_has_effect};
+use crate::pass::{Context, Pass, Run};
+use crate::places::{Places, same_int};
+use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::{Func, Generator, Inst, Op, Region, Value, With, WithOp};
+use std::collections::{HashMap, HashSet};
+
+pub const PASS: Pass =
+    Pass { name: "fuse", summary: "merge independent with-loops over one index set", run: Run::Func(fuse) };
+
+/// More accumulators or results than this would not stay in registers.
+const MAX_OPERATORS: usize = 8;
+
+pub fn fuse(func: &mut Func, cx: &mut Context) -> bool {
+    let mut changed = false;
+    let mut places = Places::new(func);
+    let mut defs = Defs::new(func);
+    let mut regions: Vec<Region> = vec![func.body];
+    walk(func, func.body, &mut |_, inst| regions.extend(func.insts[inst].op.regions()));
+    for region in regions {
+        while let Some((first, second, order)) = find_pair(func, &places, &defs, region, cx) {
+            cx.applied(func.insts[second].span, "fused with another one over the same index set");
+            merge(func, region, first, second, &order);
+            places = Places::new(func);
+            defs = Defs::new(func);
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn with_of(func: &Func, inst: Inst) -> Option<&With> {
+    match &func.insts[inst].op {
+        Op::With(with) => Some(with),
+        _ => None,
+    }
+}
+
+/// Two with-loops of the region to be fused, and the region's instructions in an order in which they are neighbors.
+fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Context) -> Option<(Inst, Inst, Vec<Inst>)> {
+    let insts = &func.regions[region].insts;
+    let candidates: Vec<usize> = (0..insts.len())
+        .filter(|at| with_of(func, insts[*at]).is_some_and(|with| is_fusible(func, with, cx)))
+        .collect();
+    for (k, &p) in candidates.iter().enumerate() {
+        for &q in &candidates[k + 1..] {
+            let (first, second) = (insts[p], insts[q]);
+            if !belong_together(func, defs, first, second) {
+                continue;
+            }
+            if let Some(order) = raised(func, defs, insts, p, q, cx).or_else(|| lowered(func, places, insts, p, q)) {
+                return Some((first, second, order));
+            }
+        }
+    }
+    None
+}
+
+fn is_fusible(func: &Func, with: &With, cx: &Context) -> bool {
+    let plain = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }) && !region_has_effect(func, p.body, cx));
+    let may_stop = with.ops.iter().any(|op| matches!(op, WithOp::Fold { stop: Some(_), .. }));
+    plain && !with.ordered && !may_stop && !with.parts.is_empty()
+}
+
+/// Whether two with-loops have one index set and gain from being one.
+fn belong_together(func: &Func, defs: &Defs, first: Inst, second: Inst) -> bool {
+    let (Some(a), Some(b)) = (with_of(func, first), with_of(func, second)) else { return false };
+    let is_fold = |with: &With| with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
+    let makes_arrays = |with: &With| with.ops.iter().all(|op| matches!(op, WithOp::Genarray { .. }));
+    let kinds = (is_fold(a) && is_fold(b)) || (makes_arrays(a) && makes_arrays(b));
+    let same_sets = a.parts.len() == b.parts.len()
+        && a.parts.iter().zip(&b.parts).all(|(p, q)| same_generator(func, defs, &p.generator, &q.generator));
+    kinds && same_sets && a.ops.len() + b.ops.len() <= MAX_OPERATORS && !inputs(func, a).is_disjoint(&inputs(func, b))
+}
+
+fn same_generator(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> bool {
+    let same = |x: &[Value], y: &[Value]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same_int(func, defs, *x, *y));
+    let same_option = |x: &Option<Vec<Value>>, y: &Option<Vec<Value>>| match (x, y) {
+        (None, None) => true,
+        (Some(x), Some(y)) => same(x, y),
+        _ => false,
+    };
+    match (a, b) {
+        (
+            Generator::Known { lower: l, upper: u, step: s, width: w },
+            Generator::Known { lower: l2, upper: u2, step: s2, width: w2 },
+        ) => same(l, l2) && same(u, u2) && same_option(s, s2) && same_option(w, w2),
+        _ => false,
+    }
+}
+
+/// Arrays that the bodies select from.
+fn inputs(func: &Func, with: &With) -> HashSet<Value> {
+    let mut inputs = HashSet::new();
+    for part in &with.parts {
+        walk(func, part.body, &mut |_, inst| {
+            if let Op::Sel { array, .. } = &func.insts[inst].op {
+                inputs.insert(*array);
+            }
+        });
+    }
+    inputs
+}
+
+/// Everything an instruction reads, nested regions included.
+fn reads(func: &Func, inst: Inst) -> Vec<Value> {
+    let mut values = Vec::new();
+    func.insts[inst].op.for_each_operand(|v| values.push(v));
+    for region in func.insts[inst].op.regions() {
+        values.extend(free_values(func, region));
+    }
+    values
+}
+
+/// The order in which the second with-loop, and what it needs, stand right after the first one.
+fn raised(func: &Func, defs: &Defs, insts: &[Inst], p: usize, q: usize, cx: &Context) -> Option<Vec<Inst>> {
+    let position: HashMap<Inst, usize> = insts.iter().enumerate().map(|(at, i)| (*i, at)).collect();
+    let mut needed = HashSet::new();
+    let mut work = reads(func, insts[q]);
+    while let Some(v) = work.pop() {
+        let Def::Inst(inst, _) = defs.get(v) else { continue };
+        let Some(at) = position.get(&inst).copied().filter(|at| *at >= p) else { continue };
+        // Nothing that may fault, or that a check must precede, moves up.
+        if at == p || !func.insts[inst].op.regions().is_empty() || !is_speculatable(func, inst, cx) {
+            return None;
+        }
+        if needed.insert(at) {
+            work.extend(reads(func, inst));
+        }
+    }
+    let moved = (p + 1..q).filter(|at| needed.contains(at));
+    let others = (p + 1..insts.len()).filter(|at| !needed.contains(at) && *at != q);
+    let order = (0..p).chain(moved).chain([p, q]).chain(others);
+    Some(order.map(|at| insts[at]).collect())
+}
+
+/// The order in which the first with-loop stands right before the second one, if nobody between them reads it.
+fn lowered(func: &Func, places: &Places, insts: &[Inst], p: usize, q: usize) -> Option<Vec<Inst>> {
+    let made: HashSet<Value> = func.insts[insts[p]].results.iter().copied().collect();
+    if made.iter().all(|v| places.uses(*v).is_empty()) {
+        return None;
+    }
+    let is_read = insts[p + 1..=q].iter().any(|i| reads(func, *i).iter().any(|v| made.contains(v)));
+    if is_read {
+        return None;
+    }
+    let order = (0..p).chain(p + 1..q).chain([p, q]).chain(q + 1..insts.len());
+    Some(order.map(|at| insts[at]).collect())
+}
+
+/// Gives the second with-loop the operators of the first one too; the first one goes.
+fn merge(func: &mut Func, region: Region, first: Inst, second: Inst, order: &[Inst]) {
+    let (Some(a), Some(b)) = (with_of(func, first).cloned(), with_of(func, second).cloned()) else { return };
+    let mut parts = Vec::new();
+    for (part, other) in a.parts.iter().zip(&b.parts) {
+        let mut copier = Copier::within(func, other.body);
+        let params = func.regions[part.body].params.clone();
+        let theirs = func.regions[other.body].params.clone();
+        copier.values.extend(theirs.into_iter().zip(params));
+        let mut insts = std::mem::take(&mut func.regions[part.body].insts);
+        let cells = copier.splice(func, other.body, &mut insts);
+        func.regions[part.body].insts = insts;
+        func.regions[part.body].yields.extend(cells);
+        parts.push(part.clone());
+    }
+    let ops = a.ops.into_iter().chain(b.ops).collect();
+    let results = func.insts[first].results.iter().chain(&func.insts[second].results).copied().collect();
+    func.insts[second].op = Op::With(With { parts, ops, ordered: false });
+    func.insts[second].results = results;
+    func.regions[region].insts = order.iter().copied().filter(|i| *i != first).collect();
+}
