@@ -86,7 +86,10 @@ impl Spec<'_> {
         self.bind_patterns(&mut frame, &items, &what);
         self.conditions(&mut frame, fun, true);
         for param in fun.params.iter().filter(|p| p.by_ref) {
-            results.push(frame.env[param.local.index()].clone().unwrap_or(Val::Bottom));
+            let value = frame.env[param.local.index()].clone().unwrap_or(Val::Bottom);
+            let what = format!("the reference parameter `{}`", fun.locals[param.local.index()].name);
+            let value = self.assert_type(&frame, &param.ty, value, &what);
+            results.push(value);
         }
         self.stack.pop();
         self.at(outer);
