@@ -151,14 +151,13 @@ impl Lower<'_, '_> {
         with: &With,
         part: &Part,
         sinks: &[Sink],
-        depth: usize,
+        axis: usize,
         chunk: Option<Chunk>,
     ) -> Result<()> {
         let func = self.func;
-        let Some(&axis) = plan.order.get(depth) else {
+        let Some(&param) = func.regions[part.body].params.get(axis) else {
             return self.kernel_cells(g, part, sinks);
         };
-        let param = func.regions[part.body].params[axis];
         let Generator::Known { lower, upper, .. } = &part.generator else {
             return self.unsupported(func.regions[part.body].insts.first().map_or(ravel_source::Span::NONE, |i| func.insts[*i].span), "a kernel of unknown rank");
         };
@@ -201,7 +200,7 @@ impl Lower<'_, '_> {
                     self.prepare_offset(g, *data, &offset);
                 }
             }
-            self.kernel_axis(g, plan, with, part, sinks, depth + 1, chunk)?;
+            self.kernel_axis(g, plan, with, part, sinks, axis + 1, chunk)?;
             if is_vec {
                 g.set_vec(None, 1, 1);
                 (g.vec_base, g.vec_align) = (None, None);

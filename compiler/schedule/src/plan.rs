@@ -38,8 +38,6 @@ pub(crate) struct KernelPlan {
     pub bytes: usize,
     pub jam: Option<usize>,
     pub j: usize,
-    /// The axes of the partition from the outermost loop to the innermost.
-    pub order: Vec<usize>,
     /// What must hold before the kernel runs.
     pub guards: Vec<Guard>,
 }
@@ -147,10 +145,6 @@ impl Lower<'_, '_> {
         };
         let mut plan = self.size_blocks(&mut g, part, params, &extents, vec, lanes);
         plan.guards = guards;
-        if let (true, Some(0), VecChoice::Axis { axis, .. }) = (chunked, plan.jam, plan.vec) {
-            // The rows of a chunk share what is loaded for one step along the vector axis, while it is in the cache.
-            plan.order = (1..axis).chain([axis]).chain([0]).chain(axis + 1..params.len()).collect();
-        }
         Ok(plan)
     }
 
@@ -232,7 +226,6 @@ impl Lower<'_, '_> {
             bytes,
             jam: None,
             j: 1,
-            order: Vec::new(),
             guards: Vec::new(),
         }))
     }
@@ -277,7 +270,6 @@ impl Lower<'_, '_> {
             bytes: g.bytes,
             jam: None,
             j: 1,
-            order: (0..params.len()).collect(),
             guards: Vec::new(),
         };
         let vec_axis = match vec {
