@@ -248,7 +248,8 @@ impl<'m> Frame<'m> {
             }
             Fault::Division => RunFault::new(fault::DIVISION_MESSAGE),
             Fault::Message { text, operands } => {
-                let numbers: Vec<i64> = operands.iter().map(|v| self.int(*v, span)).collect::<Run<_>>()?;
+                let number = |v: &Value| Ok(self.scalar(*v, span)?.as_i64().unwrap_or(0));
+                let numbers: Vec<i64> = operands.iter().map(number).collect::<Run<_>>()?;
                 RunFault::new(fault::numbers_message(text, &numbers))
             }
         })
