@@ -53,7 +53,13 @@ impl Marker<'_> {
         let mut any = false;
         for &inst in &func.regions[region].insts {
             let op = &func.insts[inst].op;
-            let nested = op.regions().into_iter().fold(false, |any, r| self.roots(r, cx) || any);
+            let mut nested = false;
+            for r in op.regions() {
+                if self.roots(r, cx) {
+                    nested = true;
+                    self.fold_of(inst, r);
+                }
+            }
             let own = op.regions().is_empty() && has_effect(&|f| cx.has_effects(f), func, inst);
             if nested || own {
                 any = true;
@@ -61,6 +67,16 @@ impl Marker<'_> {
             }
         }
         any
+    }
+
+    /// A fold whose function is needed for what it does needs its cells and its neutral element.
+    fn fold_of(&mut self, inst: Inst, region: Region) {
+        let data = &self.func.insts[inst];
+        if let Op::With(with) = &data.op
+            && let Some(k) = with.ops.iter().position(|op| op.region() == Some(region))
+        {
+            self.value(data.results[k]);
+        }
     }
 
     /// What an instruction needs to run at all; the operands of single results come with these.
