@@ -112,6 +112,7 @@ impl Lower<'_, '_> {
         slot: Val,
         v: Value,
         index: &Index,
+        span: Span,
     ) -> Result<()> {
         let which = sinks.iter().position(|s| std::ptr::eq(s, sink)).expect("the sink is one of these");
         let cache = self.cache.clone();
@@ -130,8 +131,8 @@ impl Lower<'_, '_> {
                 let rank = self.b.load(Ty::I32, cell, layout::OFFSET_RANK, Access::ALIGNED);
                 (shape, self.b.convert(ConvOp::ZExt, rank, Prim::I64))
             };
-            let object = self.allocate_frame(frame, elem, shape, rank, Span::NONE)?;
-            self.fill_late(object, frame, elem, *default, Span::NONE);
+            let object = self.allocate_frame(frame, elem, shape, rank, span)?;
+            self.fill_late(object, frame, elem, *default, span);
             self.b.store(object, slot, 0, Access::ALIGNED);
             self.b.end_if(&[]);
             self.cache = cache.clone();
@@ -152,7 +153,7 @@ impl Lower<'_, '_> {
                 (axes, place)
             }
         };
-        let position = self.position(Span::NONE);
+        let position = self.position(span);
         let offset = self.helper("ravel_cell_offset", &[position, object, axes, place], Some(Ty::I64));
         let offset = offset.expect("called with a result type");
         if scalar {

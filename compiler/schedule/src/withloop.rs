@@ -21,7 +21,7 @@ pub(crate) enum Sink {
     /// Into a buffer with this address; strides (in elements) of the frame axes, and elements per cell.
     Slice { elem: Elem, data: Val, object: Option<Val>, strides: Vec<Ext>, cell: Ext },
     /// Into the object that a stack slot holds, null until the first cell is known.
-    Late { elem: Elem, slot: Val },
+    Late { elem: Elem, slot: Val, span: Span },
     /// Into a carried value.
     Carried { position: usize, elem: Elem, combine: Accumulate },
 }
@@ -76,7 +76,7 @@ impl Lower<'_, '_> {
                         self.bind(result, object);
                     }
                 }
-                Sink::Late { elem, slot } => {
+                Sink::Late { elem, slot, .. } => {
                     let object = self.finish_late(op, result, *slot, span)?;
                     if func.ty(result).is_scalar() {
                         let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
@@ -126,7 +126,7 @@ impl Lower<'_, '_> {
                         None => self.b.null(),
                     };
                     self.b.store(object, slot, 0, Access::ALIGNED);
-                    Sink::Late { elem, slot }
+                    Sink::Late { elem, slot, span }
                 }
                 WithOp::Modarray { array } => {
                     let axes = with.parts.first().map(|p| match &p.generator {
@@ -152,7 +152,7 @@ impl Lower<'_, '_> {
                         _ => {
                             let slot = self.b.stack_slot(8, 8);
                             self.b.store(object, slot, 0, Access::ALIGNED);
-                            Sink::Late { elem, slot }
+                            Sink::Late { elem, slot, span }
                         }
                     }
                 }
@@ -364,7 +364,7 @@ impl Lower<'_, '_> {
                     let address = self.address(*data, &offset);
                     self.put(*elem, v, address, *cell);
                 }
-                Sink::Late { elem, slot } => self.put_late(with, sinks, sink, *elem, *slot, v, index)?,
+                Sink::Late { elem, slot, span } => self.put_late(with, sinks, sink, *elem, *slot, v, index, *span)?,
                 Sink::Carried { position, elem, combine } => {
                     carried[*position] = self.accumulate(combine, *elem, carried[*position], v)?;
                 }
