@@ -169,7 +169,7 @@ impl Simplifier<'_> {
     fn flat(&self, index: &[Value], extents: &[Affine]) -> Option<usize> {
         index.iter().zip(extents).try_fold(0usize, |at, (i, n)| {
             let (i, n) = (self.int_of(*i)?, n.as_const()?);
-            (0 <= i && i < n).then_some(at * n as usize + i as usize)
+            (0 <= i && i < n).then(|| at * n as usize + i as usize)
         })
     }
 
