@@ -122,8 +122,12 @@ pub(crate) fn schedule(
         constants: HashMap::new(),
         vectors: HashMap::new(),
     };
+    let mut same_name: HashMap<&str, usize> = HashMap::new();
     for (id, global) in &module.globals {
-        let name = format!("ravel_global_{}", global.name);
+        // A record has one slot per field, all of one name: the number among them keeps them apart, in later modules too.
+        let number = same_name.entry(&global.name).or_insert(0);
+        let name = format!("ravel_global_{}_{number}", global.name);
+        *number += 1;
         cx.globals[id] = Some(cx.nest.global(&name, machine_type(&global.ty)));
     }
     for (id, func) in &module.funcs {

@@ -36,8 +36,9 @@ impl Lower<'_, '_> {
             && step.is_none()
     }
 
-    /// Number of outermost indices, and indices per chunk; nothing if the loop is too small for certain.
-    fn chunks(&mut self, part: &Part, most: i64) -> Option<(Val, Val)> {
+    /// Number of outermost indices, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
+    /// `together` indices, which the kernel computes in one step.
+    fn chunks(&mut self, part: &Part, most: i64, together: i64) -> Option<(Val, Val)> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let work = self.work(part.body).max(1.0);
         let extents: Vec<Option<i64>> = lower
@@ -56,6 +57,7 @@ impl Lower<'_, '_> {
             let by_work = (CHUNK_WORK / per_row).ceil() as i64;
             let chunk = by_work.max((rows + most - 1) / most).max(1);
             let chunk = if work < 100.0 { (chunk + least_known - 1) / least_known * least_known } else { chunk };
+            let chunk = (chunk + together - 1) / together * together;
             if chunk >= rows {
                 return None;
             }
@@ -89,6 +91,12 @@ impl Lower<'_, '_> {
             chunk = self.b.add(chunk, up);
             chunk = self.b.binary(NestBin::And, chunk, mask);
         }
+        if together > 1 {
+            let (up, together) = (self.b.i64(together - 1), self.b.i64(together));
+            chunk = self.b.add(chunk, up);
+            chunk = self.b.binary(NestBin::SDiv, chunk, together);
+            chunk = self.b.mul(chunk, together);
+        }
         Some((rows, chunk))
     }
 
@@ -110,7 +118,11 @@ impl Lower<'_, '_> {
         if !self.may_run_on_threads(with, part) || sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { .. })) {
             return Ok(false);
         }
-        let Some((n, chunk)) = self.chunks(part, MOST_CHUNKS) else { return Ok(false) };
+        let together = match self.plan_kernel(with, part, sinks, true) {
+            Ok(plan) if plan.jam == Some(0) => plan.j as i64,
+            _ => 1,
+        };
+        let Some((n, chunk)) = self.chunks(part, MOST_CHUNKS, together) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, "threads over axis 0");
         let (chunk, _) = self.begin_chunks(part, n, chunk)?;
         if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
@@ -139,7 +151,7 @@ impl Lower<'_, '_> {
             folds.push((binop, *neutral));
         }
         self.preload(part.body);
-        let Some((n, chunk)) = self.chunks(part, MOST_FOLD_CHUNKS) else { return Ok(false) };
+        let Some((n, chunk)) = self.chunks(part, MOST_FOLD_CHUNKS, 1) else { return Ok(false) };
         self.cx.remark(func.insts[inst].span, "threads over axis 0, partial results combined in order");
         let neutrals: Vec<Val> = folds
             .iter()

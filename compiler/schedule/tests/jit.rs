@@ -316,3 +316,21 @@ func @f0 "main" () -> (f64) {
 "#,
     );
 }
+
+#[test]
+fn globals_of_one_name_are_apart() {
+    same(
+        r#"
+global @g0 "main::pair": i32
+global @g1 "main::pair": i32
+entry @f0
+func @f0 "main" effects () -> (i32, i32) {
+  globalset @g0, 1
+  globalset @g1, 2
+  %a: i32 = globalget @g0
+  %b: i32 = globalget @g1
+  yield %a, %b
+}
+"#,
+    );
+}
