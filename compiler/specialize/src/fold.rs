@@ -6,7 +6,7 @@ use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, Sc, Val};
 use crate::withloop::Body;
 use ravel_core::ir::{self, FoldFun};
-use ravel_types::{Basic, BinOp, Elem};
+use ravel_types::{Basic, BinOp, Elem, Scalar};
 use ravel_wir::{Combine, Inst, Op, Region, Value, WithOp, traverse};
 use std::collections::HashSet;
 
@@ -232,35 +232,21 @@ impl<'p> Spec<'p> {
         let mut inner = frame.fork();
         let mut acc = neutral.clone();
         for (i, part) in with.parts.iter().enumerate() {
-            let Some(IndexSet::Box(set)) = self.index_set(&mut inner, part, frame_shape) else {
-                self.error("E0369", "this fold of records needs an index of known length", "not supported");
+            let Some(set) = self.index_set(&mut inner, part, frame_shape) else {
                 return Val::Bottom;
             };
-            let mut counts = Vec::with_capacity(set.rank());
-            let mut total = Sc::int(1);
-            for axis in 0..set.rank() {
-                let extent = self.em.sub(&set.upper[axis], &set.lower[axis]);
-                let count = self.em.bin(BinOp::Max, Basic::Int, &extent, &Sc::int(0));
-                total = self.em.bin(BinOp::Mul, Basic::Int, &total, &count);
-                counts.push(count);
-            }
+            let (total, counts) = self.counts(&set);
             let some = self.em.bin(BinOp::Gt, Basic::Int, &total, &Sc::int(0));
             let before = acc.clone();
             let result = self.branch(
                 &some,
                 |spec| {
                     vec![spec.loop_over(&total, before.clone(), &mut |spec, t, acc| {
-                        let mut rest = t;
-                        let mut index = vec![Sc::int(0); counts.len()];
-                        for axis in (0..counts.len()).rev() {
-                            let offset = spec.em.bin(BinOp::Mod, Basic::Int, &rest, &counts[axis]);
-                            rest = spec.em.bin(BinOp::Div, Basic::Int, &rest, &counts[axis]);
-                            index[axis] = spec.em.add(&set.lower[axis], &offset);
-                        }
-                        let iv = Val::Tup(Basic::Int, index);
-                        let taken = match set.step {
-                            Some(_) => spec.covers(&IndexSet::Box(set.clone()), &iv),
-                            None => Sc::bool(true),
+                        let iv = spec.index_at(&set, &counts, t);
+                        let taken = match &set {
+                            IndexSet::Box(b) if b.step.is_none() => Sc::bool(true),
+                            IndexSet::Dyn { step: None, .. } => Sc::bool(true),
+                            strided => spec.covers(strided, &iv),
                         };
                         let kept = acc.clone();
                         let next = spec.branch(
@@ -280,6 +266,63 @@ impl<'p> Spec<'p> {
             acc = result.into_iter().next().unwrap_or(Val::Bottom);
         }
         acc
+    }
+
+    /// Number of indices between the bounds of an index set, and per axis.
+    fn counts(&mut self, set: &IndexSet) -> (Sc, Val) {
+        let (lower, upper) = match set {
+            IndexSet::Box(b) => {
+                (Val::Tup(Basic::Int, b.lower.clone()), Val::Tup(Basic::Int, b.upper.clone()))
+            }
+            IndexSet::Dyn { lower, upper, .. } => (lower.clone(), upper.clone()),
+        };
+        let n = self.vector_length(&upper);
+        let counts = self.make_vector(Basic::Int, &n, |spec, i| {
+            let (l, u) = (spec.vector_element(&lower, i), spec.vector_element(&upper, i));
+            let extent = spec.em.sub(&u, &l);
+            spec.em.bin(BinOp::Max, Basic::Int, &extent, &Sc::int(0))
+        });
+        let total = self.fold_vector(BinOp::Mul, Scalar::I32(1), Basic::Int, &n, |spec, i| {
+            spec.vector_element(&counts, i)
+        });
+        (total, counts)
+    }
+
+    /// Index `t` of a set in row-major order, counting also the indices that its steps leave out.
+    fn index_at(&mut self, set: &IndexSet, counts: &Val, t: Sc) -> Val {
+        match (set, counts) {
+            (IndexSet::Box(b), Val::Tup(_, counts)) => {
+                let mut rest = t;
+                let mut index = vec![Sc::int(0); counts.len()];
+                for axis in (0..counts.len()).rev() {
+                    let offset = self.em.bin(BinOp::Mod, Basic::Int, &rest, &counts[axis]);
+                    rest = self.em.bin(BinOp::Div, Basic::Int, &rest, &counts[axis]);
+                    index[axis] = self.em.add(&b.lower[axis], &offset);
+                }
+                Val::Tup(Basic::Int, index)
+            }
+            (IndexSet::Dyn { lower, .. }, _) => {
+                let n = self.vector_length(counts);
+                self.make_vector(Basic::Int, &n, |spec, i| {
+                    let stride = spec.fold_vector(BinOp::Mul, Scalar::I32(1), Basic::Int, &n, |spec, j| {
+                        let inner = spec.em.bin(BinOp::Gt, Basic::Int, j, i);
+                        let count = spec.vector_element(counts, j);
+                        spec.choose_scalar(&inner, Basic::Int, &count, &Sc::int(1))
+                    });
+                    let steps = spec.em.bin(BinOp::Div, Basic::Int, &t, &stride);
+                    let count = spec.vector_element(counts, i);
+                    let offset = spec.em.bin(BinOp::Mod, Basic::Int, &steps, &count);
+                    let from = spec.vector_element(lower, i);
+                    spec.em.add(&from, &offset)
+                })
+            }
+            // More axes than are held as scalars: the bounds are made vectors.
+            (IndexSet::Box(b), _) => {
+                let lower = Val::Arr(Basic::Int, self.em.vector(Basic::Int, &b.lower));
+                let vectors = IndexSet::Dyn { upper: lower.clone(), lower, step: None, width: None };
+                self.index_at(&vectors, counts, t)
+            }
+        }
     }
 
     /// `acc = step(t, acc)` for t in `0 .. n`, n at least 1.

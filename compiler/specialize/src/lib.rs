@@ -32,6 +32,8 @@ mod reshape;
 mod select;
 mod spec;
 mod stmt;
+#[cfg(test)]
+mod tests;
 mod types;
 pub mod value;
 mod vector;

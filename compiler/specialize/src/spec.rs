@@ -52,24 +52,7 @@ pub struct Spec<'p> {
 }
 
 pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialized {
-    let mut spec = Spec {
-        program,
-        options,
-        module: Module::default(),
-        em: Emitter::new("entry", Span::NONE),
-        stack: Vec::new(),
-        here: Span::NONE,
-        instances: Vec::new(),
-        index: HashMap::new(),
-        provisional: Vec::new(),
-        globals: Vec::new(),
-        conditional: 0,
-        speculative: 0,
-        liveness: crate::live::Liveness::default(),
-        variadic: Vec::new(),
-        diagnostics: Vec::new(),
-        reported: HashSet::new(),
-    };
+    let mut spec = Spec::new(program, options);
     spec.declare_globals();
     let results = spec.entry(entry);
     spec.mark_effects();
@@ -84,6 +67,28 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
 }
 
 impl<'p> Spec<'p> {
+    /// A specialiser that has done nothing yet.
+    pub fn new(program: &'p Program, options: &'p Options<'p>) -> Self {
+        Spec {
+            program,
+            options,
+            module: Module::default(),
+            em: Emitter::new("entry", Span::NONE),
+            stack: Vec::new(),
+            here: Span::NONE,
+            instances: Vec::new(),
+            index: HashMap::new(),
+            provisional: Vec::new(),
+            globals: Vec::new(),
+            conditional: 0,
+            speculative: 0,
+            liveness: crate::live::Liveness::default(),
+            variadic: Vec::new(),
+            diagnostics: Vec::new(),
+            reported: HashSet::new(),
+        }
+    }
+
     pub fn fun(&self, id: FunId) -> &'p ir::Fun {
         &self.program.funs[id.index()]
     }
