@@ -231,11 +231,19 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
             worst = cost;
         }
     }
+    let takes_zero = matches!(&with.ops[k], WithOp::Genarray { default: None, .. }) && sites.iter().any(|s| s.part.is_none());
+    if takes_zero && !(Scalar::zero(func.ty(result).elem).is_some() && sites.iter().all(|s| is_scalar_site(func, s))) {
+        return Err(Refusal::ArrayCells);
+    }
     let cheap = worst.is_copy() || reads <= 1.0 || (reads - 1.0) * worst.arithmetic.max(1.0) <= MAX_EXTRA_WORK;
     if !cheap {
         return Err(Refusal::TooCostly(reads, worst.arithmetic));
     }
     if undecided.is_empty() { Ok(sites) } else { Err(Refusal::UndecidedPartition(undecided)) }
+}
+
+fn is_scalar_site(func: &Func, site: &Site) -> bool {
+    func.insts[site.inst].results.iter().all(|v| func.ty(*v).is_scalar())
 }
 
 /// The partition that `index` falls in at `site`, `None` inside for no partition; `None` if that is undecided.

@@ -85,7 +85,8 @@ fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With, 
                 },
                 Use::Yield(_) => false,
             };
-            is_tiny && scalar_cells && places.uses(*result).iter().all(by_element)
+            // There is no constant for a missing object.
+            is_tiny && ty.elem != Elem::Handle && scalar_cells && places.uses(*result).iter().all(by_element)
         }
         WithOp::Fold { neutral, combine, .. } => {
             let combine = match combine {
