@@ -32,6 +32,7 @@ pub mod compact;
 pub mod ir;
 pub mod parse;
 pub mod print;
+mod tokens;
 pub mod traverse;
 pub mod verify;
 
