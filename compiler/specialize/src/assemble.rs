@@ -56,6 +56,15 @@ impl<'p> Spec<'p> {
                 None => return lost,
             }
         }
+        let effects = bodies.iter().any(|b| self.region_has_io(&self.em.func, b.region));
+        if !by_loop.is_empty() && operations.len() > 1 && effects {
+            self.error(
+                "E0369",
+                "a with-loop with effects has several operations, one of them a fold that must run in index order",
+                "the effects would be repeated for every such fold: give each operation a with-loop of its own",
+            );
+            return lost;
+        }
         if by_loop.len() == operations.len() && !operations.is_empty() {
             return by_loop.into_iter().map(|(_, v)| v).collect();
         }
