@@ -60,6 +60,8 @@ pub(crate) struct Grid {
     pub fold_u: usize,
     /// Lanes of a vector when lanes run along folds.
     pub fold_lanes: u8,
+    /// Copies of the code at hand that unrolled folds around it make.
+    pub unrolled: i64,
     /// First index of the vector axis, where it is constant.
     pub vec_base: Option<i64>,
     /// For each vector, the lanes that take part; empty if all do.
@@ -83,7 +85,7 @@ pub(crate) struct Mark {
 impl Grid {
     /// One copy with one lane.
     pub fn scalar(bytes: usize) -> Grid {
-        Grid { lanes: 1, u: 1, j: 1, bytes, ..Grid::default() }
+        Grid { lanes: 1, u: 1, j: 1, bytes, unrolled: 1, ..Grid::default() }
     }
 
     pub fn mark(&self) -> Mark {

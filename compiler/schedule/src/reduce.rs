@@ -16,7 +16,7 @@ use crate::scalars;
 
 /// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
 const UNROLL_TRIPS: i64 = 36;
-/// Bound on unrolled copies of a body.
+/// Bound on unrolled copies of a body, those of folds around it included.
 const UNROLL_COPIES: i64 = 600;
 
 /// One accumulator variable of a fold.
@@ -195,8 +195,10 @@ impl Lower<'_, '_> {
         let whole = self.const_i32(lower[axis]).zip(self.const_i32(upper[axis]));
         if let (Some(trips), Some((low, high))) = (inner, whole)
             && trips <= UNROLL_TRIPS
-            && trips * copies <= UNROLL_COPIES
+            && trips * copies * g.unrolled <= UNROLL_COPIES
         {
+            let outside = g.unrolled;
+            g.unrolled *= (high - low).max(1);
             for index in low..high {
                 let mark = g.mark();
                 self.bind_fixed(param, index);
@@ -204,6 +206,7 @@ impl Lower<'_, '_> {
                 self.unfix(param);
                 g.release(mark);
             }
+            g.unrolled = outside;
             return Ok(());
         }
         let (low, high) = match accs.chunk.filter(|_| axis == 0) {
@@ -254,6 +257,8 @@ impl Lower<'_, '_> {
         let first = bounds.iter().map(|b| b.0).min().unwrap_or(0);
         let last = bounds.iter().map(|b| b.1).max().unwrap_or(0);
         let outer = g.masks.clone();
+        let outside = g.unrolled;
+        g.unrolled *= (last - first).max(1);
         for index in first..last {
             g.masks = bounds
                 .chunks(lanes as usize)
@@ -275,6 +280,7 @@ impl Lower<'_, '_> {
             }
         }
         g.masks = outer;
+        g.unrolled = outside;
         Ok(())
     }
 
