@@ -6,5 +6,6 @@
 pub mod outcome;
 pub mod rng;
 pub mod run;
+pub mod sac;
 pub mod shrink;
 pub mod wir;

@@ -1,6 +1,6 @@
 //! `ravel-fuzz`: runs random cases, in child processes, so that code that crashes or hangs is a failure like any other.
 
-use ravel_fuzz::{run, shrink, wir};
+use ravel_fuzz::{run, sac, shrink, wir};
 use ravel_source::FileId;
 use ravel_wir::Module;
 use ravel_wir::print::print_module;
@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const USAGE: &str = "usage: ravel-fuzz [--seed S] [--count N] [--jobs J] [--failures F]   run N cases from seed S on
-       ravel-fuzz --show S                                       print the module of a seed
-       ravel-fuzz --file FILE.wir [--shrink]                     run one module";
+const USAGE: &str = "usage: ravel-fuzz [--sac] [--seed S] [--count N] [--jobs J] [--failures F] [--shrink]   run N cases from seed S on
+       ravel-fuzz [--sac] --show S                                                print the case of a seed
+       ravel-fuzz --file FILE.wir [--shrink]                                      run one module
+Cases are modules of WIR, or with --sac programs. --shrink makes what fails smaller.";
 
 /// Cases of one child.
 const BATCH: u64 = 200;
@@ -28,11 +29,12 @@ struct Arguments {
     file: Option<String>,
     shrink: bool,
     child: bool,
+    sac: bool,
 }
 
 fn arguments() -> Result<Arguments, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut found = Arguments { seed: 0, count: 1000, jobs: cores, failures: 5, show: None, file: None, shrink: false, child: false };
+    let mut found = Arguments { seed: 0, count: 1000, jobs: cores, failures: 5, show: None, file: None, shrink: false, child: false, sac: false };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut next = || args.next().ok_or_else(|| format!("{arg} needs a value"));
@@ -45,6 +47,7 @@ fn arguments() -> Result<Arguments, String> {
             "--show" => found.show = Some(number(next()?)?),
             "--file" => found.file = Some(next()?),
             "--shrink" => found.shrink = true,
+            "--sac" => found.sac = true,
             "--child" => found.child = true,
             _ => return Err(USAGE.to_string()),
         }
@@ -61,18 +64,28 @@ fn main() -> ExitCode {
         }
     };
     if let Some(seed) = arguments.show {
-        print!("{}", print_module(&wir::module(seed)));
+        print!("{}", text_of(seed, arguments.sac));
         return ExitCode::SUCCESS;
     }
     let failures = match &arguments.file {
         Some(path) => one_file(path, arguments.shrink),
         None if arguments.child => {
-            child(arguments.seed, arguments.count);
+            child(&arguments);
             0
         }
         None => parent(&arguments),
     };
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The case of a seed as a module.
+fn module_of(seed: u64, is_sac: bool) -> Result<Module, String> {
+    if is_sac { sac::module(&sac::program(seed)) } else { Ok(wir::module(seed)) }
+}
+
+/// The case of a seed as its generator made it.
+fn text_of(seed: u64, is_sac: bool) -> String {
+    if is_sac { sac::program(seed) } else { print_module(&wir::module(seed)) }
 }
 
 fn all_ways() -> Vec<run::Way> {
@@ -120,16 +133,20 @@ fn watch(progress: Arc<AtomicU64>) {
 }
 
 /// Runs cases; says on stdout what it does.
-fn child(seed: u64, count: u64) {
+fn child(arguments: &Arguments) {
     std::panic::set_hook(Box::new(|_| {}));
     let progress = Arc::new(AtomicU64::new(0));
     watch(progress.clone());
     let mut jit = None;
-    for seed in seed..seed + count {
+    for seed in arguments.seed..arguments.seed + arguments.count {
         progress.fetch_add(1, Ordering::Relaxed);
         say(&format!("case {seed}"));
-        let module = match std::panic::catch_unwind(|| wir::module(seed)) {
-            Ok(module) => module,
+        let module = match std::panic::catch_unwind(|| module_of(seed, arguments.sac)) {
+            Ok(Ok(module)) => module,
+            Ok(Err(problem)) => {
+                say(&format!("fail generator: {}", problem.replace('\n', " ")));
+                continue;
+            }
             Err(panic) => {
                 say(&format!("fail generator: {}", run::panic_text(&*panic)));
                 continue;
@@ -164,7 +181,7 @@ fn parent(arguments: &Arguments) -> usize {
                     if start >= end || enough {
                         return;
                     }
-                    for failure in batch(start, BATCH.min(end - start)) {
+                    for failure in batch(start, BATCH.min(end - start), arguments.sac) {
                         eprintln!("seed {}: {}", failure.0, failure.1);
                         if let Ok(mut failures) = failures.lock() {
                             failures.push(failure);
@@ -179,7 +196,12 @@ fn parent(arguments: &Arguments) -> usize {
         println!("// seed {seed}: {what}");
         if arguments.shrink && !what.starts_with("generator") {
             let stage = what.split(':').next().unwrap_or(what);
-            println!("{}", print_module(&smallest(wir::module(*seed), stage)));
+            if arguments.sac {
+                println!("{}", sac::program(*seed));
+            }
+            if let Ok(module) = module_of(*seed, arguments.sac) {
+                println!("{}", print_module(&smallest(module, stage)));
+            }
         }
     }
     println!("{} cases, {} failures", arguments.count, failures.len());
@@ -187,13 +209,16 @@ fn parent(arguments: &Arguments) -> usize {
 }
 
 /// Runs cases in children; a case that ends its child is a failure, and the next child goes on behind it.
-fn batch(start: u64, count: u64) -> Vec<(u64, String)> {
+fn batch(start: u64, count: u64, is_sac: bool) -> Vec<(u64, String)> {
     let (mut at, end) = (start, start + count);
     let mut failures = Vec::new();
     while at < end {
         let Ok(exe) = std::env::current_exe() else { break };
         let mut command = Command::new(exe);
         command.args(["--child", "--seed", &at.to_string(), "--count", &(end - at).to_string()]);
+        if is_sac {
+            command.arg("--sac");
+        }
         let Ok(mut child) = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else { break };
         let (mut current, mut done) = (at, false);
         if let Some(stdout) = child.stdout.take() {
