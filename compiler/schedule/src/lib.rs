@@ -5,27 +5,25 @@
 //!
 //! # Values
 //! - A value of static rank 0 is a machine scalar; booleans are `i8` 0 or 1. Handles and all other arrays are pointers to
-//!   objects of the runtime ([`ravel_runtime` layouts] in [`layout`]).
+//!   objects of the runtime (module `layout`).
 //! - Index arithmetic of WIR is `i32` and wraps; addresses are computed in 64 bits from the structure of the index
-//!   expression where its range proves that nothing wraps ([`index`]), and from the `i32` value elsewhere.
+//!   expression where its range proves that nothing wraps (`index`), and from the `i32` value elsewhere.
 //!
 //! # Ownership
-//! Objects are reference counted; [`memory`] states who owns what. In short: functions own their parameters and give away
+//! Objects are reference counted; `memory` states who owns what. In short: functions own their parameters and give away
 //! their results, natives borrow, with-loop and loop bodies borrow what they capture, the last use of an owned value gives the
 //! reference away. An update of an array whose only reference is at hand happens in place.
 //!
 //! # Schedules
 //! - **Threads**: the outermost axis of a with-loop with enough work, in chunks whose size depends on shapes alone; folds that regroup
-//!   combine the results of chunks in their order. So results do not depend on the number of threads ([`parallel`]).
+//!   combine the results of chunks in their order. So results do not depend on the number of threads (`parallel`).
 //! - **Lanes**: cells that are scalars are computed by kernels with lanes along any axis of the partition, or along the last axis of
-//!   the folds in the body, whichever costs least ([`plan`], [`cost`]). Copies along a second axis are jammed so that
-//!   accumulators fill the registers and loads are shared ([`grid`], [`reduce`]).
-//! - **Remainders** of an axis are covered by fewer vectors, by one that overlaps the last, or by scalars ([`kernel`]).
-//! - **Checks** that are affine in the indices are made once, in front of a kernel ([`guards`]).
-//! - Everything else becomes scalar loops ([`withloop`], [`late`]); each decision is returned as a [`Remark`].
+//!   the folds in the body, whichever costs least (`plan`, `cost`). Copies along a second axis are jammed so that
+//!   accumulators fill the registers and loads are shared (`grid`, `reduce`).
+//! - **Remainders** of an axis are covered by fewer vectors, by one that overlaps the last, or by scalars (`kernel`).
+//! - **Checks** that are affine in the indices are made once, in front of a kernel (`guards`).
+//! - Everything else becomes scalar loops (`withloop`, `late`); each decision is returned as a [`Remark`].
 //! - A product that is only added to an accumulator is fused where the target fuses, in kernels and in scalar loops alike.
-//!
-//! [`ravel_runtime` layouts]: layout
 #![forbid(unsafe_code)]
 
 mod access;
