@@ -152,12 +152,11 @@ impl<'m> Frame<'m> {
     /// Sets a value after a look at its type.
     fn define(&mut self, value: Value, val: Val, span: Span) -> Run<()> {
         let ty = self.func.ty(value);
-        if let (Val::Scalar(s), Shape::Known(e)) = (&val, &ty.shape) {
-            if e.is_empty() && s.elem() == ty.elem {
+        if let (Val::Scalar(s), Shape::Known(e)) = (&val, &ty.shape)
+            && e.is_empty() && s.elem() == ty.elem {
                 self.values[index(value)] = Some(val);
                 return Ok(());
             }
-        }
         let fits = val.elem() == ty.elem
             && match (&ty.shape, &val) {
                 (Shape::Unknown, Val::Array(_)) => true,

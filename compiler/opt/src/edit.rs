@@ -174,9 +174,9 @@ pub fn region_has_effect(func: &Func, region: Region, cx: &Context) -> bool {
 }
 
 /// Whether the instruction may run where it was not asked to: no effect, no fault, nothing that a check must precede.
-pub fn is_speculatable(func: &Func, inst: Inst, cx: &Context) -> bool {
+pub fn is_speculatable(func: &Func, inst: Inst) -> bool {
     match &func.insts[inst].op {
-        Op::Bin(op, a, _) => !(op.needs_nonzero() && !func.ty(*a).elem.is_float()),
+        Op::Bin(op, a, _) => !op.needs_nonzero() || func.ty(*a).elem.is_float(),
         Op::Un(ravel_types::UnOp::Reciproc, a) => func.ty(*a).elem.is_float(),
         Op::Const(_) | Op::Str(_) | Op::ConstArray(_) | Op::Un(..) | Op::Convert(_) | Op::Select { .. } => true,
         Op::Extent { .. } | Op::Rank(_) | Op::ShapeVec(_) | Op::Array(_) | Op::Widen(_) | Op::Opaque(_) => true,
@@ -184,7 +184,7 @@ pub fn is_speculatable(func: &Func, inst: Inst, cx: &Context) -> bool {
             .op
             .regions()
             .into_iter()
-            .all(|r| func.regions[r].insts.iter().all(|i| is_speculatable(func, *i, cx))),
+            .all(|r| func.regions[r].insts.iter().all(|i| is_speculatable(func, *i))),
         _ => false,
     }
 }
@@ -319,11 +319,10 @@ impl Emitter<'_> {
 
     /// An integer operation on `i32`, folded if both sides are constants.
     pub fn int_op(&mut self, op: BinOp, a: Value, b: Value) -> Value {
-        if let (Some(x), Some(y)) = (self.defs.constant(self.func, a), self.defs.constant(self.func, b)) {
-            if let Ok(v) = ravel_types::eval_bin(op, x, y) {
+        if let (Some(x), Some(y)) = (self.defs.constant(self.func, a), self.defs.constant(self.func, b))
+            && let Ok(v) = ravel_types::eval_bin(op, x, y) {
                 return self.constant(v);
             }
-        }
         let elem = if op.is_comparison() { Elem::Bool } else { Elem::I32 };
         self.emit(Op::Bin(op, a, b), Ty::scalar(elem))
     }

@@ -256,11 +256,10 @@ fn find_part(
     site: Inst,
     index: &[Value],
 ) -> Option<Option<usize>> {
-    if let (WithOp::Genarray { frame: Frame::Known(frame), .. }, [part]) = (&with.ops[k], &with.parts[..]) {
-        if covers_frame(func, defs, part, frame) {
+    if let (WithOp::Genarray { frame: Frame::Known(frame), .. }, [part]) = (&with.ops[k], &with.parts[..])
+        && covers_frame(func, defs, part, frame) {
             return Some(Some(0));
         }
-    }
     let mut ranges = places.ranges_at(func, defs, site);
     let mut all_out = true;
     for (n, part) in with.parts.iter().enumerate() {

@@ -61,7 +61,7 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
             if !belong_together(func, defs, first, second) {
                 continue;
             }
-            if let Some(order) = raised(func, defs, insts, p, q, cx).or_else(|| lowered(func, places, insts, p, q)) {
+            if let Some(order) = raised(func, defs, insts, p, q).or_else(|| lowered(func, places, insts, p, q)) {
                 return Some((first, second, order));
             }
         }
@@ -126,7 +126,7 @@ fn reads(func: &Func, inst: Inst) -> Vec<Value> {
 }
 
 /// The order in which the second with-loop, and what it needs, stand right after the first one.
-fn raised(func: &Func, defs: &Defs, insts: &[Inst], p: usize, q: usize, cx: &Context) -> Option<Vec<Inst>> {
+fn raised(func: &Func, defs: &Defs, insts: &[Inst], p: usize, q: usize) -> Option<Vec<Inst>> {
     let position: HashMap<Inst, usize> = insts.iter().enumerate().map(|(at, i)| (*i, at)).collect();
     let mut needed = HashSet::new();
     let mut work = reads(func, insts[q]);
@@ -134,7 +134,7 @@ fn raised(func: &Func, defs: &Defs, insts: &[Inst], p: usize, q: usize, cx: &Con
         let Def::Inst(inst, _) = defs.get(v) else { continue };
         let Some(at) = position.get(&inst).copied().filter(|at| *at >= p) else { continue };
         // Nothing that may fault, or that a check must precede, moves up.
-        if at == p || !func.insts[inst].op.regions().is_empty() || !is_speculatable(func, inst, cx) {
+        if at == p || !func.insts[inst].op.regions().is_empty() || !is_speculatable(func, inst) {
             return None;
         }
         if needed.insert(at) {

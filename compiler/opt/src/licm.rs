@@ -14,10 +14,10 @@ use std::collections::HashSet;
 pub const PASS: Pass =
     Pass { name: "licm", summary: "move invariant computations out of with-loops and loops", run: Run::Func(move_invariants) };
 
-pub fn move_invariants(func: &mut Func, cx: &mut Context) -> bool {
+pub fn move_invariants(func: &mut Func, _: &mut Context) -> bool {
     let defs = Defs::new(func);
     let places = Places::new(func);
-    let mut m = Mover { func, defs: &defs, places: &places, cx, changed: false };
+    let mut m = Mover { func, defs: &defs, places: &places, changed: false };
     let body = m.func.body;
     m.region(body);
     m.changed
@@ -28,7 +28,6 @@ struct Mover<'a> {
     defs: &'a Defs,
     /// As they were at the start; what has moved only moved outward, where less is known.
     places: &'a Places,
-    cx: &'a Context,
     changed: bool,
 }
 
@@ -69,7 +68,7 @@ impl Mover<'_> {
                 kept.push(inst);
                 continue;
             }
-            if is_invariant && (is_speculatable(self.func, inst, self.cx) || self.is_safe_selection(owner, inst)) {
+            if is_invariant && (is_speculatable(self.func, inst) || self.is_safe_selection(owner, inst)) {
                 let mut operands = HashSet::new();
                 self.func.insts[inst].op.for_each_operand(|v| {
                     operands.insert(v);

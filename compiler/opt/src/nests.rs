@@ -58,7 +58,7 @@ impl Joiner<'_> {
             Def::Inst(inst, _) if self.func.regions[body].insts.contains(&inst) => inst,
             _ => return Some(value),
         };
-        let is_simple = self.func.insts[inst].op.regions().is_empty() && is_speculatable(self.func, inst, self.cx);
+        let is_simple = self.func.insts[inst].op.regions().is_empty() && is_speculatable(self.func, inst);
         if depth == 0 || !is_simple {
             return None;
         }

@@ -122,11 +122,10 @@ pub fn optimize_watched(
         for _ in 0..most {
             let mut touched = vec![false; module.funcs.len()];
             for pass in passes {
-                if run(pass, &mut module, &mut cx, &active, &mut touched)? {
-                    if !watch(pass.name, &module) {
+                if run(pass, &mut module, &mut cx, &active, &mut touched)?
+                    && !watch(pass.name, &module) {
                         return Ok((module, cx.remarks));
                     }
-                }
             }
             module.funcs.values_mut().for_each(compact);
             if !touched.contains(&true) {

@@ -100,12 +100,11 @@ impl Prover<'_> {
     /// Whether the instruction stays.
     fn inst(&mut self, inst: Inst) -> bool {
         match self.func.insts[inst].op.clone() {
-            Op::Check { cond, .. } => {
-                if self.ranges.decide(self.func, &self.defs, cond) == Some(true) {
+            Op::Check { cond, .. }
+                if self.ranges.decide(self.func, &self.defs, cond) == Some(true) => {
                     self.changed = true;
                     return false;
                 }
-            }
             Op::Bin(op, a, _) if op.is_comparison() && self.func.ty(a).elem == Elem::I32 => {
                 let result = self.func.insts[inst].results[0];
                 if let Some(truth) = self.ranges.decide(self.func, &self.defs, result) {

@@ -151,7 +151,7 @@ impl Ranges {
         let Some((atom, k)) = lin.terms.iter().max_by_key(|(a, _)| stamp(a)).copied() else {
             return lin.c;
         };
-        let mut best = match (k > 0).then_some(MAX).unwrap_or(MIN).checked_mul(k) {
+        let mut best = match if k > 0 { MAX } else { MIN }.checked_mul(k) {
             // The bound of the type comes last: it forgets what the atom has to do with others.
             Some(at_most) => lin
                 .substitute(atom, &Lin::constant(0))
@@ -400,8 +400,8 @@ impl Ranges {
         // An atom with bounds that mention others keeps its name, for they would be lost with it.
         let is_free = |s: &Self, atom: Atom| s.bounds.get(&atom).is_none_or(|x| x.lower.iter().chain(&x.upper).all(|l| l.as_const().is_some()));
         for (name, form) in [(&a, &b), (&b, &a)] {
-            if let Some(atom) = name.as_atom() {
-                if is_free(self, atom) && !form.mentions(atom) && !self.equal.contains_key(&atom) {
+            if let Some(atom) = name.as_atom()
+                && is_free(self, atom) && !form.mentions(atom) && !self.equal.contains_key(&atom) {
                     let (low, high) = (self.lower(name), self.upper(name));
                     if self.lower(form) < low {
                         self.fact(form.scale(-1).map(|l| l.plus(low)));
@@ -413,7 +413,6 @@ impl Ranges {
                     self.equal.insert(atom, form.clone());
                     return;
                 }
-            }
         }
         self.fact(a.sub(&b));
         self.fact(b.sub(&a));

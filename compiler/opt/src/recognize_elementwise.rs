@@ -39,11 +39,10 @@ pub fn recognize_elementwise(func: &mut Func, cx: &mut Context) -> bool {
     });
     for &(inst, k, op) in &found {
         cx.applied(func.insts[inst].span, format!("the fold function is {op}"));
-        if let Op::With(with) = &mut func.insts[inst].op {
-            if let WithOp::Fold { combine, .. } = &mut with.ops[k] {
+        if let Op::With(with) = &mut func.insts[inst].op
+            && let WithOp::Fold { combine, .. } = &mut with.ops[k] {
                 *combine = Combine::Op(op);
             }
-        }
     }
     !found.is_empty()
 }

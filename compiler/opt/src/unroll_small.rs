@@ -33,7 +33,7 @@ pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
     for inst in places.withs.clone() {
         let Op::With(with) = func.insts[inst].op.clone() else { continue };
         let Some(region) = places.region_of[inst].expand() else { continue };
-        if !is_small(func, &defs, &places, inst, &with, cx) {
+        if !is_small(func, &defs, &places, inst, &with) {
             continue;
         }
         let span = func.insts[inst].span;
@@ -57,7 +57,7 @@ pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
     changed
 }
 
-fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With, cx: &Context) -> bool {
+fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> bool {
     let Some(trips) = total_trips(func, defs, with) else { return false };
     if trips > MAX_ELEMENTS || with.ordered || with.parts.is_empty() {
         return false;
@@ -69,7 +69,7 @@ fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With, 
     if !with.parts.iter().all(is_plain) {
         return false;
     }
-    let body = with.parts.iter().map(|p| remaining_size(func, p, cx) + 1).max().unwrap_or(0);
+    let body = with.parts.iter().map(|p| remaining_size(func, p) + 1).max().unwrap_or(0);
     with.ops.iter().zip(&func.insts[inst].results).all(|(op, result)| match op {
         WithOp::Genarray { frame: Frame::Known(_), .. } => {
             let ty = func.ty(*result);
@@ -100,12 +100,12 @@ fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With, 
 }
 
 /// Instructions of a body that constant indices do not fold away.
-fn remaining_size(func: &Func, part: &Part, cx: &Context) -> u64 {
+fn remaining_size(func: &Func, part: &Part) -> u64 {
     let mut known: HashSet<Value> = func.regions[part.body].params.iter().copied().collect();
     let mut size = 0;
     for &inst in &func.regions[part.body].insts {
         let data = &func.insts[inst];
-        let mut folds = data.op.regions().is_empty() && is_speculatable(func, inst, cx);
+        let mut folds = data.op.regions().is_empty() && is_speculatable(func, inst);
         data.op.for_each_operand(|v| folds &= known.contains(&v));
         let is_choice = matches!(&data.op, Op::Select { cond, .. } if known.contains(cond));
         if folds {

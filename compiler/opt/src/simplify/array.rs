@@ -110,11 +110,10 @@ impl Simplifier<'_> {
             Op::ConstArray(data) => {
                 let ty = self.func.ty(array).clone();
                 let extents = ty.shape.extents().unwrap_or_default();
-                if let Some(first) = data.values.first().filter(|_| index.len() == extents.len()) {
-                    if data.values.iter().all(|v| v == first) {
+                if let Some(first) = data.values.first().filter(|_| index.len() == extents.len())
+                    && data.values.iter().all(|v| v == first) {
                         return self.constant(*first);
                     }
-                }
                 let Some(at) = self.flat(index, extents) else { return Step::Keep };
                 let cell = cell_type(&ty, index.len());
                 let Some(count) = cell.shape.count() else { return Step::Keep };
@@ -201,11 +200,10 @@ impl Simplifier<'_> {
                 Some(Op::Sel { array, index }) if index.len() == 1 && self.int_of(index[0]) == Some(k as i32) => Some(*array),
                 _ => None,
             };
-            if let Some(array) = source(0) {
-                if self.func.ty(array).shape == ty.shape && (1..cells.len()).all(|k| source(k) == Some(array)) {
+            if let Some(array) = source(0)
+                && self.func.ty(array).shape == ty.shape && (1..cells.len()).all(|k| source(k) == Some(array)) {
                     return Step::Is(vec![array]);
                 }
-            }
         }
         Step::Keep
     }

@@ -43,7 +43,7 @@ impl Simplifier<'_> {
             real <= MAX_SPECULATED
                 && insts.iter().all(|i| {
                     let data = &s.func.insts[*i];
-                    data.results.iter().all(|v| s.func.ty(*v).is_scalar()) && is_speculatable(s.func, *i, s.cx)
+                    data.results.iter().all(|v| s.func.ty(*v).is_scalar()) && is_speculatable(s.func, *i)
                 })
         };
         let results = &self.func.insts[inst].results;

@@ -64,7 +64,8 @@ impl Simplifier<'_> {
                 if fits_for_certain(self.func.ty(inner), &ty) {
                     return Step::Is(vec![inner]);
                 }
-                if inner != a && !(self.func.ty(inner).is_scalar() && !ty.is_scalar()) {
+                let boxes_scalar = self.func.ty(inner).is_scalar() && !ty.is_scalar();
+                if inner != a && !boxes_scalar {
                     return Step::Becomes(Op::Narrow(inner));
                 }
                 Step::Keep

@@ -28,12 +28,12 @@ pub const PASS: Pass = Pass {
 };
 
 /// Simplifies every instruction once, operands first.
-pub fn simplify(func: &mut Func, cx: &mut Context) -> bool {
+pub fn simplify(func: &mut Func, _: &mut Context) -> bool {
     let defs = Defs::new(func);
     let uses = use_counts(func);
     let body = func.body;
     let renames = Renames::default();
-    let mut s = Simplifier { func, cx, defs, uses, renames, out: Vec::new(), span: Span::NONE, changed: false };
+    let mut s = Simplifier { func, defs, uses, renames, out: Vec::new(), span: Span::NONE, changed: false };
     s.region(body);
     s.changed
 }
@@ -49,7 +49,6 @@ enum Step {
 
 struct Simplifier<'a> {
     func: &'a mut Func,
-    cx: &'a Context,
     defs: Defs,
     /// As they were at the start.
     uses: SecondaryMap<Value, u32>,

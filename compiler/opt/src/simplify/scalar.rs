@@ -130,8 +130,8 @@ impl Simplifier<'_> {
                 (Sub, c) => return self.with_constant(Add, a, elem, c.wrapping_neg()),
                 _ => {}
             }
-            if let Some(Op::Bin(inner, x, y)) = self.op_of(a).cloned() {
-                if let Some(d) = self.const_of(y).and_then(Scalar::as_i64) {
+            if let Some(Op::Bin(inner, x, y)) = self.op_of(a).cloned()
+                && let Some(d) = self.const_of(y).and_then(Scalar::as_i64) {
                     match (op, inner) {
                         (Add, Add) => return self.with_constant(Add, x, elem, c.wrapping_add(d)),
                         (Mul, Mul) => return self.with_constant(Mul, x, elem, c.wrapping_mul(d)),
@@ -139,7 +139,6 @@ impl Simplifier<'_> {
                         _ => {}
                     }
                 }
-            }
             return Step::Keep;
         }
         self.cancel(op, a, b)
