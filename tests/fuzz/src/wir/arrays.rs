@@ -16,7 +16,7 @@ impl FnGen<'_> {
             let alive: Vec<usize> = (0..self.dims.len()).filter(|i| self.dims[*i].alive && self.dims[*i].value.is_some()).collect();
             let dim = if !alive.is_empty() && self.chance(1, 3) { Dim(self.shared.rng.pick(&alive)) } else { self.new_dim() };
             dims.push(dim);
-            if self.weight.saturating_mul(self.most(&dims)) > super::MOST_WORK {
+            if self.weight.saturating_mul(self.most(&dims)) > self.most_work() {
                 dims.pop();
                 dims.push(self.const_dim(2));
             }
@@ -28,6 +28,7 @@ impl FnGen<'_> {
         let n = match self.below(20) {
             0 => 0,
             1..=2 => 1,
+            3..=8 if self.shared.huge => self.shared.rng.pick(&[40, 64, 100, 129, 250, 1000]),
             3..=7 if self.shared.large => self.shared.rng.pick(&[6, 7, 8, 9, 12, 16, 17, 20, 33]),
             _ => self.range(2, 5),
         };

@@ -69,8 +69,8 @@ const ELEMS: [Elem; 12] = [
     Elem::F64,
 ];
 
-/// Largest number of times that a body may run.
-const MOST_WORK: i64 = 4000;
+/// Largest number of times that a body may run, in most modules and in those with huge arrays.
+const MOST_WORK: [i64; 2] = [4_000, 60_000];
 
 /// Generates the module of a seed. Its entry takes nothing and is the first function.
 pub fn module(seed: u64) -> Module {
@@ -87,7 +87,9 @@ pub fn module(seed: u64) -> Module {
         elems.push(elem);
     }
     let large = rng.chance(1, 3);
-    let mut shared = Shared { rng, module, elems, faulty, large };
+    let huge = rng.chance(1, 12);
+    let fuel = if huge { 15 } else { fuel };
+    let mut shared = Shared { rng, module, elems, faulty, large, huge };
     let mut body = FnGen::new(&mut shared, "main", fuel, 0);
     body.func.effects = faulty;
     body.statements();
@@ -108,6 +110,8 @@ struct Shared {
     faulty: bool,
     /// Some extents are larger than a vector.
     large: bool,
+    /// Some extents are large enough for threads.
+    huge: bool,
 }
 
 /// A function under construction.
@@ -191,6 +195,10 @@ impl<'a> FnGen<'a> {
             results.push(value.value);
         }
         self.func.regions[self.func.body].yields = results;
+    }
+
+    fn most_work(&self) -> i64 {
+        MOST_WORK[usize::from(self.shared.huge)]
     }
 
     fn below(&mut self, n: usize) -> usize {

@@ -1,7 +1,7 @@
 //! With-loops.
 
 use super::ghost::Ghost;
-use super::{Dim, FnGen, MOST_WORK, Var};
+use super::{Dim, FnGen, Var};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Combine, Frame, Generator, Op, Part, Value, With, WithOp};
 
@@ -46,7 +46,7 @@ struct Axis {
 impl FnGen<'_> {
     /// Whether a loop over these axes may stand here.
     pub(super) fn affordable(&self, frame: &[Dim]) -> bool {
-        self.depth < 6 && self.weight.saturating_mul(self.most(frame)) <= MOST_WORK
+        self.depth < 6 && self.weight.saturating_mul(self.most(frame)) <= self.most_work()
     }
 
     fn full(&self, frame: &[Dim]) -> Vec<Axis> {
