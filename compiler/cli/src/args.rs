@@ -1,7 +1,8 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// Ravel compiles SaC (Single Assignment C), the rank-polymorphic array language with C syntax.
 #[derive(Parser)]
@@ -103,11 +104,15 @@ pub struct Run {
     /// Print an intermediate form instead of running: ast, core, wir, wir-opt, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
-    /// The program: a SaC file with `int main()`
-    pub file: PathBuf,
-    /// Arguments of the program
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub args: Vec<String>,
+    /// The program, a SaC file with `int main()`, and its own arguments: nothing after FILE is read as an option of ravel
+    #[arg(value_names = ["FILE", "ARGS"], num_args = 1.., trailing_var_arg = true, required = true)]
+    pub program: Vec<OsString>,
+}
+
+impl Run {
+    pub fn file(&self) -> &Path {
+        self.program.first().map_or(Path::new(""), Path::new)
+    }
 }
 
 #[derive(Args)]

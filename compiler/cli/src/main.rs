@@ -166,9 +166,9 @@ fn run_program(run: Run) -> i32 {
     let mut compilation = compilation(&run.source, run.unchecked);
     compilation.options.backend = backend(&run.code);
     if let Some(stage) = &run.emit {
-        return emit(compilation, &run.file, stage);
+        return emit(compilation, run.file(), stage);
     }
-    let program = match compilation.program(&run.file) {
+    let program = match compilation.program(run.file()) {
         Ok(program) => program,
         Err(failure) => {
             report(&compilation, Some(&failure));
@@ -176,8 +176,7 @@ fn run_program(run: Run) -> i32 {
         }
     };
     report(&compilation, None);
-    let mut arguments = vec![run.file.display().to_string().into_bytes()];
-    arguments.extend(run.args.into_iter().map(String::into_bytes));
+    let arguments = run.program.iter().map(|argument| argument.as_encoded_bytes().to_vec()).collect();
     if let Some(threads) = run.threads {
         ravel_runtime::pool::set_threads(usize::from(threads));
     }
