@@ -181,19 +181,31 @@ impl Compilation {
         root: RootSource,
         loader: &mut dyn ravel_core::Loader,
     ) -> Result<ravel_core::ir::Program, Failure> {
-        let program = self.timed("front end", |this| {
+        let program = self.load(root, loader);
+        if self.has_errors() { Err(Failure::Source) } else { Ok(program) }
+    }
+
+    /// A file as core, with holes where it is wrong: what is left is specialised for the errors in it, so that one run
+    /// reports everything.
+    ///
+    /// # Errors
+    /// [`Failure::Unreadable`].
+    pub fn core_with_holes(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
+        let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
+        let mut loader = FileLoader::new(self.options.folders.clone());
+        let root = RootSource { name: path.display().to_string(), text };
+        Ok(self.load(root, &mut loader))
+    }
+
+    fn load(&mut self, root: RootSource, loader: &mut dyn ravel_core::Loader) -> ravel_core::ir::Program {
+        self.timed("front end", |this| {
             let options = ravel_core::Options {
                 macros: this.options.macros.clone(),
             };
             let (program, reports) = ravel_core::load(root, loader, &options, &mut this.map);
             this.diagnostics.extend(reports.into_sorted());
             program
-        });
-        if self.has_errors() {
-            Err(Failure::Source)
-        } else {
-            Ok(program)
-        }
+        })
     }
 
     /// Specialises a program.
@@ -231,7 +243,10 @@ impl Compilation {
     /// # Errors
     /// As the stages; a program without `main` is an error of the source.
     pub fn wir(&mut self, path: &Path) -> Result<Module, Failure> {
-        let program = self.core(path)?;
+        let program = self.core_with_holes(path)?;
+        if program.main.is_none() && self.has_errors() {
+            return Err(Failure::Source);
+        }
         if program.main.is_none() {
             let file = self.map.files().next().map(|(id, _)| id);
             let span = file.map_or(Span::NONE, |id| Span::new(id, 0, 0));
@@ -244,7 +259,9 @@ impl Compilation {
             );
             return Err(Failure::Source);
         }
-        Ok(self.specialize(&program, Entry::Main)?.module)
+        let specialized = self.specialize(&program, Entry::Main);
+        self.diagnostics.sort_by_key(Diagnostic::span);
+        Ok(specialized?.module)
     }
 
     /// Optimises.

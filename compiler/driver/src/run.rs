@@ -99,7 +99,7 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Source`] if there are errors.
     pub fn check(&mut self, path: &Path) -> Result<(), Failure> {
-        let program = self.core(path)?;
+        let program = self.core_with_holes(path)?;
         if program.main.is_some() {
             let _ = self.specialize(&program, ravel_specialize::Entry::Main);
         }
