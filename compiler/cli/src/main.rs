@@ -192,7 +192,7 @@ fn run_program(run: Run) -> i32 {
         Ok(status) => status,
         Err(failure) => {
             say!("ravel: {failure}");
-            70
+            if matches!(failure, Failure::Unsupported { .. }) { 1 } else { 70 }
         }
     }
 }

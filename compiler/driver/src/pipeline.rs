@@ -349,9 +349,13 @@ impl Compilation {
 
 /// A backend refused what the stages before it made.
 pub(crate) fn code_failure(error: ravel_codegen::EmitError) -> Failure {
-    Failure::Internal {
-        stage: "code generation",
-        what: error.to_string(),
+    match error {
+        // The program is at fault for naming it, or Ravel for not linking user C code; neither is a bug.
+        ravel_codegen::EmitError::UnknownSymbol { name } => Failure::Unsupported {
+            position: "foreign function".to_string(),
+            what: format!("`{name}` is not part of the runtime, and linking C code of one's own is not possible yet"),
+        },
+        other => Failure::Internal { stage: "code generation", what: other.to_string() },
     }
 }
 
