@@ -39,6 +39,11 @@ source line. Compile errors end with 1 as well, and nothing runs.")]
 The executable needs no Ravel. It takes `-mt N` anywhere among its arguments (or RAVEL_THREADS=N) for the number of
 threads, and prints allocation figures at its end if RAVEL_STATS=1. Linking uses `cc`, or what CC names.")]
     Build(Build),
+    /// Run optimiser passes over a module of WIR, the with-loop IR, and print what they make of it
+    #[command(after_help = "\
+FILE is WIR text (as `--emit wir` prints it) or a SaC program, whose WIR before optimisation is taken.
+Without --passes the whole optimiser runs. Exit status: 0, or 1 if the file is wrong, or 2 if a pass is unknown.")]
+    Opt(Opt),
     /// Try things at a prompt
     #[command(after_help = "\
 Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
@@ -65,6 +70,9 @@ pub struct Source {
     /// Print compile time per stage, functions specialised, with-loops, and run-time allocations
     #[arg(long)]
     pub stats: bool,
+    /// Print what became of every with-loop and why, to standard error or to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub explain: Option<Option<PathBuf>>,
 }
 
 /// What generates code.
@@ -132,6 +140,24 @@ pub struct Build {
     pub emit: Option<String>,
     /// The program: a SaC file with `int main()`
     pub file: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Opt {
+    #[command(flatten)]
+    pub source: Source,
+    /// Run these passes in this order, once each: names separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub passes: Option<Vec<String>>,
+    /// List the passes
+    #[arg(long)]
+    pub list: bool,
+    /// Print the time of each pass on standard error
+    #[arg(long)]
+    pub time: bool,
+    /// WIR text (FILE.wir), or a SaC program
+    #[arg(required_unless_present = "list")]
+    pub file: Option<PathBuf>,
 }
 
 #[derive(Args)]

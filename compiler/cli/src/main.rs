@@ -11,9 +11,10 @@ macro_rules! say {
 mod args;
 mod repl;
 
-use args::{BackendName, Build, Check, Cli, Code, Command, Repl, Run, Source};
+use args::{BackendName, Build, Check, Cli, Code, Command, Opt, Repl, Run, Source};
 use clap::Parser;
-use ravel_driver::{Backend, Compilation, Failure, MacroOption, Options, Stage};
+use ravel_driver::passes::passes;
+use ravel_driver::{Backend, Compilation, Explanation, Failure, MacroOption, Options, Stage};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
             Command::Check(check) => run_check(&check),
             Command::Run(run) => run_program(run),
             Command::Build(build) => run_build(&build),
+            Command::Opt(opt) => run_opt(&opt),
             Command::Repl(repl) => run_repl(&repl),
         });
     match worker.map(std::thread::JoinHandle::join) {
@@ -47,13 +49,31 @@ fn main() -> ExitCode {
 }
 
 fn compilation(source: &Source, unchecked: bool) -> Compilation {
-    Compilation::new(options(
+    let mut compilation = Compilation::new(options(
         &source.include,
         &source.define,
         &source.undefine,
         unchecked,
         !source.no_check,
-    ))
+    ));
+    compilation.explanation = source.explain.as_ref().map(|_| Explanation::default());
+    compilation
+}
+
+/// Writes what `--explain` asks for; false if that failed.
+fn explain(source: &Source, compilation: &Compilation) -> bool {
+    let written = match &source.explain {
+        None => return true,
+        Some(None) => {
+            let _ = std::io::stderr().write_all(compilation.explained().as_bytes());
+            return true;
+        }
+        Some(Some(path)) => std::fs::write(path, compilation.explained()).map_err(|error| (path, error)),
+    };
+    if let Err((path, error)) = &written {
+        say!("ravel: cannot write {}: {error}", path.display());
+    }
+    written.is_ok()
 }
 
 fn options(
@@ -124,7 +144,20 @@ fn stage(name: &str) -> Result<Stage, i32> {
     })
 }
 
-fn emit(mut compilation: Compilation, file: &Path, name: &str) -> i32 {
+/// Writes a text to standard output; false if that failed.
+fn print(text: &str) -> bool {
+    let mut stdout = std::io::stdout();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        // A closed pipe is the reader's choice.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            say!("ravel: cannot write the text: {error}");
+            false
+        }
+        _ => true,
+    }
+}
+
+fn emit(mut compilation: Compilation, source: &Source, file: &Path, name: &str) -> i32 {
     let stage = match stage(name) {
         Ok(stage) => stage,
         Err(status) => return status,
@@ -132,15 +165,8 @@ fn emit(mut compilation: Compilation, file: &Path, name: &str) -> i32 {
     match compilation.emit(file, stage) {
         Ok(text) => {
             report(&compilation, None);
-            let mut stdout = std::io::stdout();
-            match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-                // A closed pipe is the reader's choice.
-                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                    say!("ravel: cannot write the text: {error}");
-                    1
-                }
-                _ => 0,
-            }
+            let explained = explain(source, &compilation);
+            i32::from(!print(&text) || !explained)
         }
         Err(failure) => {
             report(&compilation, Some(&failure));
@@ -152,21 +178,22 @@ fn emit(mut compilation: Compilation, file: &Path, name: &str) -> i32 {
 fn run_check(check: &Check) -> i32 {
     let mut compilation = compilation(&check.source, false);
     if let Some(stage) = &check.emit {
-        return emit(compilation, &check.file, stage);
+        return emit(compilation, &check.source, &check.file, stage);
     }
     let checked = compilation.check(&check.file);
     report(&compilation, checked.as_ref().err());
     if check.source.stats {
         print_stats(&compilation);
     }
-    if checked.is_ok() { 0 } else { 1 }
+    let explained = checked.is_err() || explain(&check.source, &compilation);
+    i32::from(checked.is_err() || !explained)
 }
 
 fn run_program(run: Run) -> i32 {
     let mut compilation = compilation(&run.source, run.unchecked);
     compilation.options.backend = backend(&run.code);
     if let Some(stage) = &run.emit {
-        return emit(compilation, run.file(), stage);
+        return emit(compilation, &run.source, run.file(), stage);
     }
     let program = match compilation.program(run.file()) {
         Ok(program) => program,
@@ -176,6 +203,9 @@ fn run_program(run: Run) -> i32 {
         }
     };
     report(&compilation, None);
+    if !explain(&run.source, &compilation) {
+        return 1;
+    }
     let arguments = run.program.iter().map(|argument| argument.as_encoded_bytes().to_vec()).collect();
     if let Some(threads) = run.threads {
         ravel_runtime::pool::set_threads(usize::from(threads));
@@ -205,7 +235,7 @@ fn run_build(build: &Build) -> i32 {
         return 2;
     }
     if let Some(stage) = &build.emit {
-        return emit(compilation, &build.file, stage);
+        return emit(compilation, &build.source, &build.file, stage);
     }
     let output = match &build.output {
         Some(path) => path.clone(),
@@ -221,8 +251,9 @@ fn run_build(build: &Build) -> i32 {
     let failed = match built {
         Ok(linked) => {
             report(&compilation, None);
+            let explained = explain(&build.source, &compilation);
             match linked {
-                Ok(()) => false,
+                Ok(()) => !explained,
                 Err(error) => {
                     say!("ravel: {error}");
                     true
@@ -238,6 +269,42 @@ fn run_build(build: &Build) -> i32 {
         print_stats(&compilation);
     }
     i32::from(failed)
+}
+
+fn run_opt(opt: &Opt) -> i32 {
+    if opt.list {
+        let lines: Vec<String> = passes().map(|(name, summary)| format!("{name:<24}{summary}\n")).collect();
+        return i32::from(!print(&lines.concat()));
+    }
+    let names: Option<Vec<&str>> = opt.passes.as_ref().map(|list| list.iter().map(|name| name.trim()).collect());
+    let known = |name: &str| passes().any(|(known, _)| known == name);
+    if let Some(name) = names.iter().flatten().find(|name| !known(name)) {
+        let all: Vec<&str> = passes().map(|(name, _)| name).collect();
+        let close = ravel_diagnostics::did_you_mean(name, all.iter().copied());
+        let hint = close.map_or(String::new(), |close| format!("; did you mean `{close}`?"));
+        say!("ravel: there is no pass `{name}`{hint}\nThe passes are {}.", all.join(", "));
+        return 2;
+    }
+    let Some(file) = &opt.file else { return 2 };
+    let mut compilation = compilation(&opt.source, false);
+    let passed = match compilation.run_passes(file, names.as_deref()) {
+        Ok(passed) => passed,
+        Err(failure) => {
+            report(&compilation, Some(&failure));
+            return 1;
+        }
+    };
+    report(&compilation, None);
+    let explained = explain(&opt.source, &compilation);
+    if opt.source.stats {
+        print_stats(&compilation);
+    }
+    if opt.time {
+        for (pass, time) in &passed.times {
+            say!("  {pass:<24}{:>9.2} ms", time.as_secs_f64() * 1e3);
+        }
+    }
+    i32::from(!print(&passed.text) || !explained)
 }
 
 fn run_repl(arguments: &Repl) -> i32 {

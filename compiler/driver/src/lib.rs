@@ -5,8 +5,10 @@
 
 pub mod backend;
 pub mod emit;
+pub mod explain;
 pub mod files;
 pub mod link;
+pub mod passes;
 pub mod pipeline;
 pub mod places;
 pub mod repl;
@@ -14,6 +16,7 @@ pub mod run;
 
 pub use backend::Backend;
 pub use emit::Stage;
+pub use explain::Explanation;
 pub use pipeline::{Compilation, ENTRY, Failure, Options};
 pub use ravel_opt::Level;
 pub use ravel_syntax::MacroOption;

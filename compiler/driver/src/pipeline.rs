@@ -1,6 +1,7 @@
 //! From a file to a compiled program, stage by stage, with times.
 
 use crate::backend::Backend;
+use crate::explain::Explanation;
 use crate::files::{FileLoader, is_library, read_text};
 use crate::places::Functions;
 use ravel_codegen::Entry as CompiledEntry;
@@ -89,6 +90,8 @@ pub struct Compilation {
     pub instances: usize,
     /// With-loops before and after optimisation.
     pub with_loops: (usize, usize),
+    /// What became of the with-loops, for those who ask before they compile.
+    pub explanation: Option<Explanation>,
 }
 
 impl Compilation {
@@ -101,6 +104,7 @@ impl Compilation {
             times: Vec::new(),
             instances: 0,
             with_loops: (0, 0),
+            explanation: None,
         }
     }
 
@@ -270,13 +274,24 @@ impl Compilation {
     /// [`Failure::Internal`] if a pass broke the IR (debug builds look).
     pub fn optimize(&mut self, module: Module) -> Result<Module, Failure> {
         let level = self.options.level;
+        if let Some(explanation) = &mut self.explanation {
+            explanation.made(&module);
+        }
         let optimized = self.timed("optimize", |_| ravel_opt::optimize(module, level));
-        let (module, _) = optimized.map_err(|e| Failure::Internal {
+        let (module, remarks) = optimized.map_err(|e| Failure::Internal {
             stage: "the optimiser",
             what: e.to_string(),
         })?;
         self.with_loops.1 = ravel_opt::stats(&module).withs;
+        if let Some(explanation) = &mut self.explanation {
+            explanation.optimized(&module, remarks);
+        }
         Ok(module)
+    }
+
+    /// What became of the with-loops; empty unless [`Compilation::explanation`] was there from the start.
+    pub fn explained(&self) -> String {
+        self.explanation.as_ref().map_or(String::new(), |e| e.render(&self.map, &self.functions))
     }
 
     /// Schedules for the backend of the options on this machine.
@@ -305,8 +320,11 @@ impl Compilation {
             };
             ravel_schedule::schedule(module, &target, &options)
         });
-        match scheduled.map(|(nest, remarks)| (self.simplified(nest), remarks)) {
-            Ok((nest, _)) => match ravel_codegen::check_externs(&nest).first() {
+        if let (Ok((_, remarks)), Some(explanation)) = (&scheduled, &mut self.explanation) {
+            explanation.scheduled(words(self.options.backend, &target), module, remarks);
+        }
+        match scheduled.map(|(nest, _)| self.simplified(nest)) {
+            Ok(nest) => match ravel_codegen::check_externs(&nest).first() {
                 None => Ok(nest),
                 Some(mismatch) => Err(Failure::Unsupported {
                     position: "foreign function".to_string(),
@@ -345,6 +363,12 @@ impl Compilation {
         self.timed("generate code", |_| backend.object(module, ENTRY))
             .map_err(code_failure)
     }
+}
+
+/// A target, for people.
+fn words(backend: Backend, target: &ravel_schedule::Capabilities) -> String {
+    let fma = if target.has_fma { ", fused multiply-add" } else { "" };
+    format!("{backend:?}, vectors of {} bits, {} vector registers{fma}", 8 * target.vector_bytes, target.vector_registers)
 }
 
 /// A backend refused what the stages before it made.

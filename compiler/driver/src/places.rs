@@ -19,13 +19,13 @@ impl Functions {
         Functions { heads }
     }
 
-    /// Functions do not nest: a place belongs to the last head before it.
-    fn around(&self, span: Span) -> Option<&str> {
+    /// Functions do not nest: a place belongs to the last head before it. Where that begins, and its name.
+    pub fn head(&self, span: Span) -> Option<(u32, &str)> {
         let after = self
             .heads
             .partition_point(|(file, start, _)| (*file, *start) <= (span.file, span.start));
-        let (file, _, name) = self.heads[..after].last()?;
-        (*file == span.file).then_some(name)
+        let (file, start, name) = self.heads[..after].last()?;
+        (*file == span.file).then_some((*start, name))
     }
 
     /// `file.sac:3:10 in f`, as faults show it. Places without a text belong to `function`.
@@ -33,7 +33,7 @@ impl Functions {
         if span.is_none() {
             return format!(" in {function}");
         }
-        let function = self.around(span).unwrap_or(function);
+        let function = self.head(span).map_or(function, |(_, name)| name);
         format!("{} in {function}", map.describe(span))
     }
 }

@@ -100,8 +100,9 @@ impl Compilation {
     /// [`Failure::Source`] if there are errors.
     pub fn check(&mut self, path: &Path) -> Result<(), Failure> {
         let program = self.core_with_holes(path)?;
+        let mut main = None;
         if program.main.is_some() {
-            let _ = self.specialize(&program, ravel_specialize::Entry::Main);
+            main = self.specialize(&program, ravel_specialize::Entry::Main).ok();
         }
         let first = self.diagnostics.clone();
         let checked = self.specialize(&program, ravel_specialize::Entry::Roots);
@@ -113,7 +114,13 @@ impl Compilation {
         let second = self.diagnostics.split_off(first.len());
         self.diagnostics.extend(second.into_iter().filter(|report| !told(report)));
         self.diagnostics.sort_by_key(Diagnostic::span);
-        checked.map(|_| ())
+        let roots = checked?;
+        if self.explanation.is_some() {
+            // A program is explained as it runs; the functions of a module for the types that they are declared with.
+            let module = self.optimize(main.unwrap_or(roots).module)?;
+            self.nest(&module, false)?;
+        }
+        Ok(())
     }
 
     /// Compiles `main` of a file into the executable `output`.

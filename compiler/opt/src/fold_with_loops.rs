@@ -51,13 +51,16 @@ enum Refusal {
 impl Refusal {
     fn text(&self) -> String {
         match self {
-            Refusal::Effects => "its cells have effects or checks that could not be proven".to_string(),
-            Refusal::ArrayCells => "its cells are arrays".to_string(),
-            Refusal::PartialSelections => "whole cells are selected from it".to_string(),
-            Refusal::DynamicFrame => "its index sets are not known by rank".to_string(),
-            Refusal::UndecidedPartition(_) => "the index may fall in several partitions".to_string(),
-            Refusal::TooCostly(reads, cost) => {
-                format!("each element is read {reads:.1} times and costs {cost:.0} operations")
+            Refusal::Effects => "its cells have effects, or checks that could not be proven".to_string(),
+            Refusal::ArrayCells => "its cells are arrays that something else makes".to_string(),
+            Refusal::PartialSelections => "it is only used in pieces larger than its cells".to_string(),
+            Refusal::DynamicFrame => "it has no frame of known rank".to_string(),
+            Refusal::UndecidedPartition(_) => "a consumer's index may fall in several partitions of it".to_string(),
+            Refusal::TooCostly(reads, cost) if reads.is_finite() => {
+                format!("each element is read {reads:.1} times and costs {cost:.0} operations: storing it is cheaper")
+            }
+            Refusal::TooCostly(_, cost) => {
+                format!("each element is read an unknown number of times and costs {cost:.0} operations: storing it is cheaper")
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use ravel_source::Span;
 use ravel_wir::{Func, FuncId, Module};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A named, described rewriting of WIR.
 pub struct Pass {
@@ -28,6 +30,9 @@ pub struct Context {
     /// The pass that is running, and the function.
     pub pass: &'static str,
     pub func: String,
+    pub id: Option<FuncId>,
+    /// Time spent, by pass.
+    pub times: BTreeMap<&'static str, Duration>,
 }
 
 /// What a pass did to a with-loop, or why it left it alone.
@@ -38,6 +43,8 @@ pub struct Remark {
     pub span: Span,
     /// Name of the SaC function that holds it now.
     pub func: String,
+    /// That function; its number is valid until `inline` runs again.
+    pub id: Option<FuncId>,
     pub outcome: Outcome,
 }
 
@@ -66,9 +73,18 @@ impl Context {
         self.remark(span, Outcome::Refused(why.into()));
     }
 
+    /// Begins a run of a pass over a function. What it refused there in an earlier round it may grant now.
+    pub(crate) fn begin(&mut self, id: FuncId, name: &str) {
+        self.func.clear();
+        self.func.push_str(name);
+        self.id = Some(id);
+        let (pass, id) = (self.pass, self.id);
+        self.remarks.retain(|r| r.pass != pass || r.id != id || matches!(r.outcome, Outcome::Applied(_)));
+    }
+
     /// One remark per pass, place and outcome: passes run many times.
     fn remark(&mut self, span: Span, outcome: Outcome) {
-        let remark = Remark { pass: self.pass, span, func: self.func.clone(), outcome };
+        let remark = Remark { pass: self.pass, span, func: self.func.clone(), id: self.id, outcome };
         if !self.remarks.contains(&remark) {
             self.remarks.push(remark);
         }

@@ -6,6 +6,7 @@ use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
 use std::fmt;
+use std::time::{Duration, Instant};
 
 /// Every pass, by name.
 pub const PASSES: &[&Pass] = &[
@@ -105,10 +106,39 @@ pub fn optimize(module: Module, level: Level) -> Result<(Module, Vec<Remark>), P
 /// # Errors
 /// As [`optimize`].
 pub fn optimize_watched(
-    mut module: Module,
+    module: Module,
     level: Level,
     watch: &mut dyn FnMut(&'static str, &Module) -> bool,
 ) -> Result<(Module, Vec<Remark>), PassError> {
+    whole(module, level, watch).map(|(module, cx)| (module, cx.remarks))
+}
+
+/// A module as passes left it, and the time that each of them took in all.
+pub struct Timed {
+    pub module: Module,
+    pub remarks: Vec<Remark>,
+    pub times: Vec<(&'static str, Duration)>,
+}
+
+/// [`run_passes`], or without names [`optimize`] in full, with times.
+///
+/// # Errors
+/// As these.
+pub fn run_timed(module: Module, names: Option<&[&str]>) -> Result<Timed, PassError> {
+    let (module, cx) = match names {
+        Some(names) => chain(module, names)?,
+        None => whole(module, Level::Full, &mut |_, _| true)?,
+    };
+    let mut times: Vec<_> = cx.times.into_iter().collect();
+    times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    Ok(Timed { module, remarks: cx.remarks, times })
+}
+
+fn whole(
+    mut module: Module,
+    level: Level,
+    watch: &mut dyn FnMut(&'static str, &Module) -> bool,
+) -> Result<(Module, Context), PassError> {
     let mut cx = Context::new(&module);
     check(&module, "the input")?;
     let (first, cycle, last) = match level {
@@ -124,7 +154,7 @@ pub fn optimize_watched(
             for pass in passes {
                 if run(pass, &mut module, &mut cx, &active, &mut touched)?
                     && !watch(pass.name, &module) {
-                        return Ok((module, cx.remarks));
+                        return Ok((module, cx));
                     }
             }
             module.funcs.values_mut().for_each(compact);
@@ -134,28 +164,40 @@ pub fn optimize_watched(
             active = touched;
         }
     }
-    Ok((module, cx.remarks))
+    Ok((module, cx))
 }
 
 /// Runs the named passes in order, once each.
 ///
 /// # Errors
 /// An unknown name; in debug builds also ill-formed IR.
-pub fn run_passes(mut module: Module, names: &[&str]) -> Result<(Module, Vec<Remark>), PassError> {
+pub fn run_passes(module: Module, names: &[&str]) -> Result<(Module, Vec<Remark>), PassError> {
+    chain(module, names).map(|(module, cx)| (module, cx.remarks))
+}
+
+fn chain(mut module: Module, names: &[&str]) -> Result<(Module, Context), PassError> {
     let mut cx = Context::new(&module);
     check(&module, "the input")?;
-    for name in names {
-        let pass = PASSES.iter().find(|p| p.name == *name).ok_or_else(|| PassError::Unknown(name.to_string()))?;
+    let find = |name: &&str| PASSES.iter().find(|p| p.name == *name).ok_or_else(|| PassError::Unknown(name.to_string()));
+    for pass in names.iter().map(find).collect::<Result<Vec<_>, _>>()? {
         let active = vec![true; module.funcs.len()];
         run(pass, &mut module, &mut cx, &active, &mut active.clone())?;
         module.funcs.values_mut().for_each(compact);
     }
-    Ok((module, cx.remarks))
+    Ok((module, cx))
 }
 
 /// Runs a pass on the functions that are active, and notes those it changed.
 fn run(pass: &Pass, module: &mut Module, cx: &mut Context, active: &[bool], touched: &mut [bool]) -> Result<bool, PassError> {
+    let start = Instant::now();
+    let changed = run_untimed(pass, module, cx, active, touched);
+    *cx.times.entry(pass.name).or_default() += start.elapsed();
+    changed
+}
+
+fn run_untimed(pass: &Pass, module: &mut Module, cx: &mut Context, active: &[bool], touched: &mut [bool]) -> Result<bool, PassError> {
     cx.pass = pass.name;
+    (cx.func, cx.id) = (String::new(), None);
     let run = match pass.run {
         Run::Module(run) => {
             let changed = run(module, cx);
@@ -173,7 +215,7 @@ fn run(pass: &Pass, module: &mut Module, cx: &mut Context, active: &[bool], touc
             continue;
         }
         let id = FuncId::from_u32(n as u32);
-        cx.func.clone_from(&module.funcs[id].name);
+        cx.begin(id, &module.funcs[id].name);
         let changed = run(&mut module.funcs[id], cx);
         *touched |= changed;
         any |= changed;

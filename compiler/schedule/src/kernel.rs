@@ -65,9 +65,11 @@ impl Lower<'_, '_> {
         self.close();
         if !plan.guards.is_empty() {
             self.b.begin_else(&[]);
+            self.cx.silent += 1;
             self.open(part.body);
             self.axis(inst, with, part, sinks, 0, Vec::new(), chunk)?;
             self.close();
+            self.cx.silent -= 1;
             self.b.end_if(&[]);
         }
         Ok(true)
@@ -108,7 +110,9 @@ impl Lower<'_, '_> {
         self.cache = cache.clone();
         self.b.begin_else(&values);
         let starts = self.fold_starts(with, &results, chunk.is_some());
+        self.cx.silent += 1;
         let values = self.scalar_folds(inst, with, starts, chunk)?;
+        self.cx.silent -= 1;
         self.cache = cache;
         Ok(Some(self.b.end_if(&values)))
     }

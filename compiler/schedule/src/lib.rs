@@ -91,6 +91,8 @@ pub struct Options<'a> {
 pub struct Remark {
     /// The with-loop.
     pub span: Span,
+    /// The same in the module that was scheduled; nothing if the remark is about another kind of operation.
+    pub with: Option<(ravel_wir::FuncId, ravel_wir::Inst)>,
     /// One sentence for people.
     pub text: String,
 }

@@ -264,7 +264,12 @@ impl<'m, 'a> Lower<'m, 'a> {
         let value = match &data.op {
             Op::If { cond, then, els } => return self.branch(inst, *cond, *then, *els),
             Op::Loop { init, body } => return self.repeat(inst, init, *body),
-            Op::With(with) => return self.with_loop(inst, with),
+            Op::With(with) => {
+                let outer = (self.cx.with.replace(inst), self.cx.part.take());
+                let done = self.with_loop(inst, with);
+                (self.cx.with, self.cx.part) = outer;
+                return done;
+            }
             Op::Call { func: callee, args } => {
                 let args: Vec<Val> = args.iter().map(|v| self.take(*v)).collect();
                 let callee = self.cx.funcs[*callee].expect("every function was declared");

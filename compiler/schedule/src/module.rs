@@ -24,6 +24,14 @@ pub(crate) struct ModuleCx<'a> {
     pub funcs: SecondaryMap<wir::FuncId, Option<nest::FuncId>>,
     pub globals: SecondaryMap<wir::GlobalId, Option<nest::GlobalId>>,
     pub remarks: Vec<Remark>,
+    /// The function in hand.
+    pub func: wir::FuncId,
+    /// The with-loop in hand.
+    pub with: Option<wir::Inst>,
+    /// The partition in hand, if there are several.
+    pub part: Option<usize>,
+    /// Not zero in scalar loops that only run where the checks before a kernel fail: nothing is said about those.
+    pub silent: u32,
     texts: HashMap<String, DataId>,
     strings: HashMap<String, DataId>,
     constants: HashMap<(Elem, Vec<i64>, Vec<u8>), DataId>,
@@ -99,7 +107,15 @@ impl ModuleCx<'_> {
     }
 
     pub fn remark(&mut self, span: Span, text: impl Into<String>) {
-        self.remarks.push(Remark { span, text: text.into() });
+        let text = match self.part {
+            Some(n) => format!("partition {}: {}", n + 1, text.into()),
+            None => text.into(),
+        };
+        let remark = Remark { span, with: self.with.map(|inst| (self.func, inst)), text };
+        // What runs under several conditions is lowered several times.
+        if self.silent == 0 && !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
     }
 }
 
@@ -117,6 +133,10 @@ pub(crate) fn schedule(
         funcs: SecondaryMap::new(),
         globals: SecondaryMap::new(),
         remarks: Vec::new(),
+        func: wir::FuncId::from_u32(0),
+        with: None,
+        part: None,
+        silent: 0,
         texts: HashMap::new(),
         strings: HashMap::new(),
         constants: HashMap::new(),
@@ -139,6 +159,7 @@ pub(crate) fn schedule(
     }
     for (id, func) in &module.funcs {
         let target = cx.funcs[id].expect("every function was declared above");
+        cx.func = id;
         let lowered = Lower::function(&mut cx, func, target)?;
         cx.nest.define(target, lowered);
     }

@@ -49,7 +49,8 @@ impl KernelPlan {
             VecChoice::Axis { axis, u } => (format!("axis {axis}"), u),
             VecChoice::Fold { u } => ("the last axis of the fold".to_string(), u),
         };
-        let mut text = format!("{} lanes along {place}, {u} vectors per step", self.lanes);
+        let vectors = if u == 1 { "vector" } else { "vectors" };
+        let mut text = format!("{} lanes along {place}, {u} {vectors} per step", self.lanes);
         if let Some(jam) = self.jam {
             text.push_str(&format!(", {} copies of axis {jam} jammed", self.j));
         }

@@ -63,7 +63,8 @@ impl Lower<'_, '_> {
             self.sequential += 1;
         }
         let mut carried = carried;
-        for part in &with.parts {
+        for (n, part) in with.parts.iter().enumerate() {
+            self.cx.part = (with.parts.len() > 1).then_some(n);
             carried = self.part(inst, with, part, &sinks, carried)?;
         }
         if with.ordered {

@@ -1,0 +1,152 @@
+//! `--explain`: what became of every with-loop of a program, in terms of its source.
+//!
+//! The stages say what they did in remarks; this module collects them by the place of the with-loop in the source, merges
+//! what several instances of a function have in common, and adds what the with-loop was made for (`describe`) and what of
+//! it is left. With-loops of the library stand at the user's call that led there: the specialiser gives them that place.
+
+mod describe;
+mod render;
+
+use ravel_opt::Outcome;
+use ravel_source::Span;
+use ravel_wir::traverse::walk;
+use ravel_wir::{Func, FuncId, Inst, Module, Op, Region};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that was said about one compilation.
+#[derive(Clone, Debug, Default)]
+pub struct Explanation {
+    /// What code is generated for, in words; empty if none is.
+    target: String,
+    places: BTreeMap<Span, Place>,
+    /// With-loops before and after optimisation.
+    counts: (usize, usize),
+}
+
+/// What is known of the with-loops at one place of the source.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    /// Function instances that held them before anything was inlined, `conv(float[28,28], float[5,5])`.
+    holders: BTreeSet<String>,
+    /// Pass and outcome, in the order of first mention.
+    passes: Vec<(&'static str, Outcome)>,
+    kept: Vec<Kept>,
+    /// What the scheduler says of other operations at this place.
+    notes: Vec<String>,
+}
+
+/// A with-loop that is left after optimisation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Kept {
+    /// What it computes over which indices.
+    what: String,
+    /// Range checks and the like that are left in its body.
+    checks: Vec<Span>,
+    /// The with-loop around it.
+    inside: Option<Span>,
+    /// What the scheduler decided.
+    schedule: Vec<String>,
+    /// How many are alike.
+    count: usize,
+}
+
+impl Explanation {
+    /// Looks at what the specialiser made.
+    pub fn made(&mut self, module: &Module) {
+        for func in module.funcs.values() {
+            let holder = describe::instance(func);
+            walk(func, func.body, &mut |_, inst| {
+                if matches!(func.insts[inst].op, Op::With(_)) {
+                    self.counts.0 += 1;
+                    self.place(func.insts[inst].span).holders.insert(holder.clone());
+                }
+            });
+        }
+    }
+
+    /// Takes the remarks of the optimiser and looks at what it left.
+    pub fn optimized(&mut self, module: &Module, remarks: Vec<ravel_opt::Remark>) {
+        for remark in remarks {
+            let said = (remark.pass, remark.outcome);
+            let passes = &mut self.place(remark.span).passes;
+            if !passes.contains(&said) {
+                passes.push(said);
+            }
+        }
+        self.counts.1 = ravel_opt::stats(module).withs;
+        self.keep(module, &[]);
+    }
+
+    /// Takes the remarks of the scheduler about the module.
+    pub fn scheduled(&mut self, target: String, module: &Module, remarks: &[ravel_schedule::Remark]) {
+        self.target = target;
+        self.places.values_mut().for_each(|place| place.kept.clear());
+        self.keep(module, remarks);
+        for remark in remarks.iter().filter(|r| r.with.is_none()) {
+            let notes = &mut self.place(remark.span).notes;
+            if !notes.contains(&remark.text) {
+                notes.push(remark.text.clone());
+            }
+        }
+    }
+
+    fn place(&mut self, span: Span) -> &mut Place {
+        self.places.entry(span).or_default()
+    }
+
+    fn keep(&mut self, module: &Module, remarks: &[ravel_schedule::Remark]) {
+        let mut said: BTreeMap<(FuncId, Inst), Vec<String>> = BTreeMap::new();
+        for remark in remarks {
+            if let Some(with) = remark.with {
+                said.entry(with).or_default().push(remark.text.clone());
+            }
+        }
+        for (id, func) in module.funcs.iter() {
+            let schedule = |inst: Inst| said.get(&(id, inst)).cloned().unwrap_or_default();
+            self.keep_region(func, func.body, None, &schedule);
+        }
+    }
+
+    fn keep_region(&mut self, func: &Func, region: Region, inside: Option<Span>, schedule: &dyn Fn(Inst) -> Vec<String>) {
+        for &inst in &func.regions[region].insts {
+            let data = &func.insts[inst];
+            let mut around = inside;
+            if let Op::With(with) = &data.op {
+                around = Some(data.span);
+                let kept = Kept {
+                    what: describe::with_loop(func, inst, with),
+                    checks: checks(func, with),
+                    inside,
+                    schedule: schedule(inst),
+                    count: 1,
+                };
+                let all = &mut self.place(data.span).kept;
+                match all.iter_mut().find(|other| Kept { count: 1, ..(*other).clone() } == kept) {
+                    Some(same) => same.count += 1,
+                    None => all.push(kept),
+                }
+            }
+            for nested in data.op.regions() {
+                self.keep_region(func, nested, around, schedule);
+            }
+        }
+    }
+}
+
+/// Places of the checks in the bodies of a with-loop, those of with-loops inside aside.
+fn checks(func: &Func, with: &ravel_wir::With) -> Vec<Span> {
+    fn visit(func: &Func, region: Region, found: &mut BTreeSet<Span>) {
+        for &inst in &func.regions[region].insts {
+            match &func.insts[inst].op {
+                Op::Check { .. } => {
+                    found.insert(func.insts[inst].span);
+                }
+                Op::With(_) => {}
+                op => op.regions().into_iter().for_each(|nested| visit(func, nested, found)),
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    with.parts.iter().for_each(|part| visit(func, part.body, &mut found));
+    found.into_iter().collect()
+}
