@@ -1,0 +1,35 @@
+/* For the SaC programs of the benchmarks: the element type, and how an expression is timed. */
+
+#ifdef FLOAT
+#define REAL float
+#define TOREAL(x) tof(x)
+#define R(x) x##f
+#else
+#define REAL double
+#define TOREAL(x) tod(x)
+#define R(x) x##d
+#endif
+
+/* Seconds after which no further measurement starts, and the most measurements. */
+#ifndef BUDGET
+#define BUDGET 0.3
+#endif
+#define MOST 50
+
+/*
+ * result = expression, once to warm up and then again and again; prints the seconds of each time but the first.
+ * `operand`, a variable of the expression, is hidden each time, so that no two evaluations are known to be equal.
+ */
+#define MEASURE(result, operand, expression) \
+    result = expression; \
+    printf("seconds"); \
+    spent = 0d; \
+    for (runs = 0; runs == 0 || (spent < BUDGET && runs < MOST); runs++) { \
+        operand = Hiding::hideValue(operand); \
+        start = Measure::now(); \
+        result = expression; \
+        time = Measure::now() - start; \
+        spent += time; \
+        printf(" %.9f", time); \
+    } \
+    printf("\n")
