@@ -1,5 +1,5 @@
 """What is measured: workloads, their sizes, the programs that compute them, and the work that each stands for."""
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 TYPES = {"f32": "float32", "f64": "float64"}
 
@@ -83,26 +83,85 @@ def stencil(quick):
         )
 
 
+def simple(workload, name, ty, sizes, program=None, arguments=None, **work):
+    """A case whose macros are the sizes; `name` has a place for each, and `arguments` are their names in Python."""
+    program = f"{workload}/{program or workload}"
+    names = arguments or ["n", "limit"]
+    given = dict(zip(names, sizes.values()))
+    if ty:
+        given["dtype"] = TYPES[ty]
+    label = name.format(*sizes.values()) + (f", {ty}" if ty else "")
+    return Case(workload, label, f"{program}.sac", f"{program}.c", typed(ty, **sizes), arguments=given, **work)
+
+
 def nbody(quick):
+    n = 100 if quick else 4096
     for ty in TYPES:
-        n = 100 if quick else 4096
-        yield Case(
-            "nbody", f"n-body {n}, {ty}", "nbody/nbody.sac", "nbody/nbody.c", typed(ty, SIZE=n),
-            arguments={"dtype": TYPES[ty], "n": n}, flops=20.0 * n**2, fast_math=True, tolerance=1e-4,
-        )
+        yield simple("nbody", "n-body {}", ty, {"SIZE": n}, flops=20.0 * n**2, fast_math=True, tolerance=1e-4)
 
 
 def mandelbrot(quick):
+    n, limit = (64, 50) if quick else (2048, 256)
     for ty in TYPES:
-        n, limit = (64, 50) if quick else (2048, 256)
-        yield Case(
-            "mandelbrot", f"Mandelbrot {n}^2 x {limit}, {ty}", "mandelbrot/mandelbrot.sac", "mandelbrot/mandelbrot.c",
-            typed(ty, SIZE=n, LIMIT=limit), arguments={"dtype": TYPES[ty], "n": n, "limit": limit},
-            fast_math=True, tolerance=1e-3,
+        yield simple("mandelbrot", "Mandelbrot {}^2 x {}", ty, {"SIZE": n, "LIMIT": limit}, fast_math=True, tolerance=1e-3)
+
+
+def attention(quick):
+    n, d = (50, 16) if quick else (1024, 64)
+    for ty in TYPES:
+        yield simple(
+            "attention", "attention {}, depth {}", ty, {"SIZE": n, "DEPTH": d}, arguments=["n", "d"],
+            flops=4.0 * n**2 * d, fast_math=True, tolerance=1e-4,
         )
 
 
-WORKLOADS = {f.__name__: f for f in (cnn, matmul, stencil, nbody, mandelbrot)}
+def kde(quick):
+    for ty in TYPES:
+        yield simple("kde", "density of {} points", ty, {"SIZE": 100 if quick else 10000}, fast_math=True, tolerance=1e-3)
+
+
+def mapreduce(quick):
+    n = 10**4 if quick else 10**7
+    for kind, label, arrays in (("norms", "sum of norms", 2), ("axpy", "a x + y", 3), ("softmax", "softmax", 2)):
+        for ty in TYPES:
+            case = simple(
+                "mapreduce", f"{label}, {{:.0e}}", ty, {"SIZE": n}, kind, bytes=float(arrays * n * width(ty)),
+                fast_math=True, tolerance=1e-2 if ty == "f32" else 1e-6,
+            )
+            yield replace(case, arguments=case.arguments | {"kind": kind})
+
+
+def histogram(quick):
+    n = 10**4 if quick else 10**7
+    yield simple("histogram", "histogram {:.0e}, {} bins", None, {"SIZE": n, "BINS": 256}, arguments=["n", "bins"],
+                 tolerance=0.0)
+
+
+def kmeans(quick):
+    n, steps = (1000, 3) if quick else (10**6, 5)
+    for ty in TYPES:
+        yield simple(
+            "kmeans", "k-means {:.0e} points, {} centers x {}", ty, {"SIZE": n, "COUNT": 8, "STEPS": steps},
+            arguments=["n", "k", "steps"], fast_math=True, tolerance=1e-3,
+        )
+
+
+def fft(quick):
+    for exponent in (6,) if quick else (16, 18, 20):
+        yield simple("fft", f"Fourier transform 2^{exponent}, f64", None, {"SIZE": 2**exponent}, fast_math=True)
+
+
+def scan(quick):
+    n = 10**4 if quick else 10**7
+    for ty in TYPES:
+        yield simple("scan", "prefix sums {:.0e}", ty, {"SIZE": n}, bytes=2.0 * n * width(ty),
+                     tolerance=1e-2 if ty == "f32" else 1e-6)
+
+
+WORKLOADS = {
+    f.__name__: f
+    for f in (cnn, matmul, stencil, nbody, mandelbrot, attention, kde, mapreduce, histogram, kmeans, fft, scan)
+}
 
 
 def cases(only, quick):
