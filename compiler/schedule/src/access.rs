@@ -1,13 +1,14 @@
 //! Memory accesses of kernels: addresses of copies and lanes, vector loads and stores, gathers.
 
-use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, Prim, Ty};
-use ravel_types::{BinOp, Elem};
+use ravel_nest::ir::{Access, ConvOp, Prim, Ty};
+use ravel_types::Elem;
 use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
 use crate::grid::{Cell, Grid};
 use crate::index::{Offset, Term};
 use crate::lower::{Key, Lower, Val};
+use crate::pattern::{Cover, Place, cover, is_contiguous};
 use crate::scalars::prim_of;
 
 impl Lower<'_, '_> {
@@ -21,22 +22,11 @@ impl Lower<'_, '_> {
             let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
             return Ok(Cell::One(self.b.load(ty, ptr, bytes, Access::ALIGNED)));
         }
-        let stride = self.lane_stride(g, &offset, elem);
         if g.packs(elem) && elem != Elem::Bool {
-            let vector = ty.with_lanes(g.lanes);
-            if stride == Some(1) {
+            let lanes = self.lane_offsets(g, &offset, elem, j, u);
+            if let Some((lanes, cover)) = lanes.and_then(|lanes| cover(&lanes).map(|cover| (lanes, cover))) {
                 let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
-                return Ok(Cell::Packed(self.b.load(vector, ptr, bytes, Access::ANY)));
-            }
-            if stride == Some(2) {
-                // Two vectors that overlap in one element hold every other element, and nothing beyond the last one is read.
-                let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
-                let low = self.b.load(vector, ptr, bytes, Access::ANY);
-                let skip = (i32::from(g.lanes) - 1) * elem.bytes() as i32;
-                let high = self.b.load(vector, ptr, bytes + skip, Access::ANY);
-                let half = g.lanes / 2;
-                let picks: Vec<u8> = (0..half).map(|k| 2 * k).chain((0..half).map(|k| g.lanes + 2 * k + 1)).collect();
-                return Ok(Cell::Packed(self.b.shuffle(low, high, &picks)));
+                return Ok(Cell::Packed(self.load_lanes(g, elem, (ptr, bytes), &lanes, &cover)));
             }
         }
         let mut lanes: Vec<Val> = Vec::new();
@@ -53,21 +43,64 @@ impl Lower<'_, '_> {
         Ok(if g.packs(elem) { Cell::Packed(self.pack(g, elem, &lanes)) } else { Cell::Split(lanes) })
     }
 
-    /// Elements from one lane to the next, if that is constant.
-    pub fn lane_stride(&self, g: &mut Grid, offset: &Offset, elem: Elem) -> Option<i64> {
-        let mut stride = 0;
-        for term in &offset.terms {
-            let Some(v) = term.atom else { continue };
-            if g.vec == Some(v) {
-                if term.stride.is_some() || term.bytes % elem.bytes() as i64 != 0 {
-                    return None;
-                }
-                stride += term.bytes / elem.bytes() as i64;
-            } else if self.dep(g, v).vec {
-                return None;
-            }
+    /// One vector whose lanes lie at constant distances from an address: contiguous loads, then shuffles.
+    fn load_lanes(&mut self, g: &mut Grid, elem: Elem, first: (Val, i32), lanes: &[i64], cover: &Cover) -> Val {
+        let key = (first.0, first.1, lanes.to_vec());
+        if let Some(&same) = g.loads.get(&key) {
+            return same;
         }
-        Some(stride)
+        let ty = Ty::scalar(prim_of(elem));
+        let loaded: Vec<Val> = cover
+            .starts
+            .iter()
+            .map(|start| {
+                let (ptr, bytes) = self.displaced(first.0, i64::from(first.1) + *start * elem.bytes() as i64);
+                let access = if cover.width == 1 { Access::ALIGNED } else { Access::ANY };
+                self.b.load(ty.with_lanes(cover.width), ptr, bytes, access)
+            })
+            .collect();
+        let vector = self.arrange(g.lanes, &loaded, lanes, cover);
+        g.loads.insert(key, vector);
+        vector
+    }
+
+    /// Picks the lanes from the loads of a cover.
+    fn arrange(&mut self, n: u8, loaded: &[Val], lanes: &[i64], cover: &Cover) -> Val {
+        let width = i64::from(cover.width);
+        let within = |k: usize, offset: i64| (0..width).contains(&(offset - cover.starts[k])).then(|| (offset - cover.starts[k]) as u8);
+        if width == 1 {
+            return self.b.splat(loaded[0], n);
+        }
+        let [first, rest @ ..] = loaded else { unreachable!("a cover has loads") };
+        let Some((second, more)) = rest.split_first() else {
+            if cover.width == n && is_contiguous(lanes) {
+                return *first;
+            }
+            let picks: Vec<u8> = lanes.iter().map(|&offset| within(0, offset).unwrap_or(0)).collect();
+            return self.b.shuffle(*first, *first, &picks);
+        };
+        let pick = |offset: i64| within(0, offset).or_else(|| within(1, offset).map(|lane| cover.width + lane));
+        let picks: Vec<u8> = lanes.iter().map(|&offset| pick(offset).unwrap_or(0)).collect();
+        let mut vector = self.b.shuffle(*first, *second, &picks);
+        for (k, load) in more.iter().enumerate() {
+            // Lanes that are there already stay.
+            let there = |offset: i64| (0..k + 2).any(|k| within(k, offset).is_some());
+            let picks: Vec<u8> = lanes
+                .iter()
+                .enumerate()
+                .map(|(lane, &offset)| match within(k + 2, offset).filter(|_| !there(offset)) {
+                    Some(from) => n + from,
+                    None => lane as u8,
+                })
+                .collect();
+            vector = self.b.shuffle(vector, *load, &picks);
+        }
+        vector
+    }
+
+    /// Are the lanes of one copy neighbours in memory?
+    pub fn is_contiguous(&self, g: &mut Grid, offset: &Offset, elem: Elem, j: usize, u: usize) -> bool {
+        self.lane_offsets(g, offset, elem, j, u).is_some_and(|lanes| is_contiguous(&lanes))
     }
 
     /// Address of one lane of one copy.
@@ -82,8 +115,11 @@ impl Lower<'_, '_> {
     ) -> Result<(Val, i32)> {
         let mut constant = offset.constant;
         let mut address = base;
-        for term in &offset.terms {
-            let along = self.copies_along(g, term, j, u, lane);
+        let at = Place { j, u, lane };
+        let distances: Vec<Option<i64>> =
+            offset.terms.iter().map(|term| term.atom.map_or(Some(0), |v| self.distance(g, v, at))).collect();
+        for (term, distance) in offset.terms.iter().zip(&distances) {
+            let Some(along) = *distance else { continue };
             match term.stride {
                 None => constant += along * term.bytes,
                 Some(_) if along == 0 => {}
@@ -92,17 +128,10 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        for term in &offset.terms {
+        for (term, distance) in offset.terms.iter().zip(&distances) {
             match term.atom {
-                Some(v) if !self.is_bound(v) => {
-                    if term.stride.is_none()
-                        && let Some((first, more)) = self.lane_quotient(g, v, u, lane)
-                    {
-                        let bytes = self.scaled(first, term.bytes, None);
-                        address = self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes));
-                        constant += more * term.bytes;
-                        continue;
-                    }
+                Some(v) if distance.is_some() => address = self.uniform_address(g, address, term, v)?,
+                Some(v) => {
                     let index = if self.is_vector(g, v) {
                         self.lanes_of(g, v, j, u)?[lane]
                     } else {
@@ -115,62 +144,31 @@ impl Lower<'_, '_> {
                     }
                     address = self.b.ptr_add(address, bytes);
                 }
-                _ => address = self.step_address(address, term),
+                None => address = self.step_address(address, term),
             }
         }
+        Ok(self.displaced(address, constant))
+    }
+
+    fn displaced(&mut self, address: Val, constant: i64) -> (Val, i32) {
         match i32::try_from(constant) {
-            Ok(bytes) => Ok((address, bytes)),
+            Ok(bytes) => (address, bytes),
             Err(_) => {
                 let bytes = self.b.i64(constant);
-                Ok((self.b.ptr_add(address, bytes), 0))
+                (self.b.ptr_add(address, bytes), 0)
             }
         }
     }
 
-    /// `index / k` along the vector axis, as a scalar for the vector and a constant for the lane. This needs vectors to begin at
-    /// multiples of `k`.
-    fn lane_quotient(&mut self, g: &mut Grid, v: Value, u: usize, lane: usize) -> Option<(Val, i64)> {
-        let Op::Bin(BinOp::Div, a, b) = &self.func.insts[self.live.def(v)?].op else { return None };
-        let k = self.const_i32(*b).filter(|k| *k > 0)?;
-        let form = self.form(*a);
-        let whole = form.terms.len() == 1 && form.terms[0] == (g.vec?, 1) && form.range().0 >= 0;
-        let step = (u * usize::from(g.lanes)) as i64;
-        let aligned = g.vec_align.is_some_and(|align| align % k == 0) && step % k == 0 && form.constant % k == 0;
-        if !whole || !aligned {
-            return None;
-        }
-        let more = (form.constant + step + lane as i64) / k;
-        if let Some(&first) = g.quotients.get(&v) {
-            return Some((first, more));
-        }
-        let base = self.wide(g.vec?);
-        let first = match k.count_ones() {
-            1 => {
-                let shift = self.b.i64(i64::from(k.trailing_zeros()));
-                self.b.binary(NestBin::SShr, base, shift)
-            }
-            _ => {
-                let k = self.b.i64(k);
-                self.b.binary(NestBin::SDiv, base, k)
-            }
-        };
-        g.quotients.insert(v, first);
-        Some((first, more))
-    }
-
-    /// How far a copy is along the axis of a term.
-    fn copies_along(&self, g: &Grid, term: &Term, j: usize, u: usize, lane: usize) -> i64 {
-        if term.atom.is_some() && term.atom == g.vec {
-            (u * usize::from(g.lanes) + lane) as i64
-        } else if term.atom.is_some() && term.atom == g.jam {
-            j as i64
-        } else {
-            0
-        }
+    /// Adds the value of a term at the first place to an address.
+    fn uniform_address(&mut self, g: &mut Grid, address: Val, term: &Term, v: Value) -> Result<Val> {
+        let value = self.uniform(g, v)?;
+        let bytes = self.scaled(value, term.bytes, term.stride);
+        Ok(self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes)))
     }
 
     /// Computes, where a loop is about to begin, what of the addresses inside it is known.
-    pub fn prepare_copies(&mut self, g: &mut Grid, region: Region) {
+    pub fn prepare_copies(&mut self, g: &mut Grid, region: Region) -> Result<()> {
         let func = self.func;
         for &inst in &func.regions[region].insts {
             let op = &func.insts[inst].op;
@@ -181,32 +179,36 @@ impl Lower<'_, '_> {
                 let offset = self.element_offset(*array, index);
                 let object = self.val(*array);
                 let data = self.data_of(object);
-                self.prepare_offset(g, data, &offset);
+                self.prepare_offset(g, data, &offset)?;
             }
             for nested in op.regions() {
-                self.prepare_copies(g, nested);
+                self.prepare_copies(g, nested)?;
             }
         }
+        Ok(())
     }
 
     /// The same for one offset.
-    pub fn prepare_offset(&mut self, g: &Grid, base: Val, offset: &Offset) {
-        let varies = g.jam.is_some() && offset.terms.iter().any(|t| t.atom == g.jam && t.stride.is_some());
-        for j in 0..if varies { g.j } else { 1 } {
+    pub fn prepare_offset(&mut self, g: &mut Grid, base: Val, offset: &Offset) -> Result<()> {
+        let strided = offset.terms.iter().any(|t| t.stride.is_some() && t.atom.is_some_and(|v| self.dep(g, v).jams != 0));
+        for j in 0..if strided { g.j() } else { 1 } {
             let mut address = base;
+            let at = Place { j, u: 0, lane: 0 };
             for term in &offset.terms {
-                let along = self.copies_along(g, term, j, 0, 0);
+                let along = term.atom.and_then(|v| self.distance(g, v, at)).unwrap_or(0);
                 if term.stride.is_some() && along != 0 {
                     address = self.step_address(address, &Term { atom: None, bytes: along * term.bytes, stride: term.stride });
                 }
             }
             for term in &offset.terms {
-                if term.atom.is_some_and(|v| !self.is_bound(v)) {
-                    break;
+                match term.atom {
+                    Some(v) if self.level_within(v).is_none() || self.distance(g, v, at).is_none() => break,
+                    Some(v) => address = self.uniform_address(g, address, term, v)?,
+                    None => address = self.step_address(address, term),
                 }
-                address = self.step_address(address, term);
             }
         }
+        Ok(())
     }
 
     /// Stores one copy of a cell.
@@ -218,7 +220,7 @@ impl Lower<'_, '_> {
             self.b.store(value, ptr, bytes, Access::ALIGNED);
             return Ok(());
         }
-        if g.packs(elem) && elem != Elem::Bool && self.lane_stride(g, offset, elem) == Some(1) {
+        if g.packs(elem) && elem != Elem::Bool && self.is_contiguous(g, offset, elem, j, u) {
             let value = self.packed_of(g, v, j, u)?;
             let (ptr, bytes) = self.copy_address(g, base, offset, j, u, 0)?;
             self.b.store(value, ptr, bytes, Access::ANY);

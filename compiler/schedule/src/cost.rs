@@ -5,11 +5,19 @@ use std::collections::HashSet;
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::{Generator, InstData, Op, Part, Region, Value, With};
 
-use crate::grid::{Grid, has_vector_form};
+use crate::grid::{Grid, Walk, has_vector_form};
+use crate::index::{Ext, Offset};
 use crate::lower::Lower;
+use crate::pattern::{Place, cover, is_contiguous};
 
 /// Extent assumed where none is known.
 pub(crate) const UNKNOWN_EXTENT: i64 = 48;
+/// Cycles of a load.
+pub(crate) const LOAD: f64 = 0.6;
+/// Cycles of a shuffle.
+const SHUFFLE: f64 = 1.0;
+/// Cycles per lane of a vector that is put together from scalars.
+const GATHERED_LANE: f64 = 1.8;
 /// Cycles of a function of the C library.
 const LIBRARY_CALL: f64 = 30.0;
 
@@ -38,7 +46,7 @@ impl Lower<'_, '_> {
     pub fn region_cost(&self, g: &mut Grid, region: Region) -> f64 {
         let func = self.func;
         let lanes = f64::from(g.lanes);
-        let computed = self.computed(region);
+        let computed = self.computed(g, region);
         let mut total = 0.0;
         for &inst in &func.regions[region].insts {
             let data = &func.insts[inst];
@@ -78,16 +86,7 @@ impl Lower<'_, '_> {
                 Op::Select { .. } => widths(g.packs(elem), 1.0),
                 Op::If { then, els, .. } => 1.0 + self.region_cost(g, *then) + self.region_cost(g, *els),
                 Op::Sel { array, index } => {
-                    let strides = self.const_strides(*array);
-                    if !vector {
-                        0.6
-                    } else {
-                        match self.sel_stride(g, index, strides.as_deref()) {
-                            Some(1) if g.packs(elem) && elem != Elem::Bool => 0.6,
-                            Some(2) if g.packs(elem) && elem != Elem::Bool => 2.0,
-                            _ => 1.8 * lanes,
-                        }
-                    }
+                    if vector { self.load_cycles(g, *array, index) } else { LOAD }
                 }
                 Op::With(with) => self.fold_cost(g, with),
                 _ => 0.0,
@@ -97,7 +96,7 @@ impl Lower<'_, '_> {
     }
 
     /// Values of a region that a kernel computes: not those that only checks or affine addresses use.
-    fn computed(&self, region: Region) -> HashSet<Value> {
+    fn computed(&self, g: &mut Grid, region: Region) -> HashSet<Value> {
         let func = self.func;
         let data = &func.regions[region];
         let mut needed: HashSet<Value> = data.yields.iter().copied().collect();
@@ -107,7 +106,10 @@ impl Lower<'_, '_> {
                 continue;
             }
             if let Op::Sel { index, .. } = op {
-                needed.extend(index.iter().flat_map(|i| self.form(*i).terms).map(|(v, _)| v));
+                // Of lanes at constant distances only the first is computed, once per vector at most.
+                let last = Place { j: 0, u: 0, lane: usize::from(g.lanes) - 1 };
+                let atoms: Vec<Value> = index.iter().flat_map(|i| self.form(*i).terms).map(|(v, _)| v).collect();
+                needed.extend(atoms.into_iter().filter(|v| !self.dep(g, *v).vec || self.distance(g, *v, last).is_none()));
                 continue;
             }
             op.for_each_operand(|v| {
@@ -131,6 +133,7 @@ impl Lower<'_, '_> {
                 let lanes = g.fold_lanes;
                 let mut inner = g.clone();
                 inner.set_vec(Some(param), lanes, 1);
+                inner.walk = Walk { start: Some(0), grain: i64::from(lanes), trips: None };
                 let vector = self.region_cost(&mut inner, part.body) + accumulate;
                 inner.set_vec(None, 1, 1);
                 (inner.fold_u, inner.fold_lanes) = (0, 0);
@@ -144,6 +147,50 @@ impl Lower<'_, '_> {
         total
     }
 
+    /// Cycles of a vector whose lanes are loaded from an array.
+    pub fn load_cycles(&self, g: &mut Grid, array: Value, index: &[Value]) -> f64 {
+        let elem = self.elem(array);
+        let gathered = GATHERED_LANE * f64::from(g.lanes);
+        if !g.packs(elem) || elem == Elem::Bool {
+            return gathered;
+        }
+        let Some(offset) = self.known_offset(g, array, index) else { return gathered };
+        let Some(lanes) = self.lane_offsets(g, &offset, elem, 0, 0) else { return gathered };
+        match cover(&lanes) {
+            Some(_) if is_contiguous(&lanes) => LOAD,
+            Some(cover) => LOAD * cover.starts.len() as f64 + SHUFFLE * (cover.starts.len() as f64 - 1.0).max(1.0),
+            None => gathered,
+        }
+    }
+
+    /// Are the vectors that a contiguous load takes aligned to their size, given that the array is?
+    pub fn is_aligned(&self, g: &mut Grid, array: Value, index: &[Value]) -> bool {
+        let width = i64::from(g.lanes) * g.bytes as i64;
+        let Some(offset) = self.known_offset(g, array, index) else { return false };
+        let whole = self.const_strides(array).is_some_and(|s| s.iter().all(Option::is_some));
+        whole
+            && offset.constant % width == 0
+            && offset.terms.iter().all(|t| t.bytes % width == 0 || t.atom == g.vec && g.walk.residue(i64::from(g.lanes)) == Some(0))
+    }
+
+    /// The offset of a selection as far as types tell it; nothing if lanes run along an axis with an unknown stride.
+    fn known_offset(&self, g: &mut Grid, array: Value, index: &[Value]) -> Option<Offset> {
+        let strides = self.const_strides(array)?;
+        let mut forms = Vec::new();
+        let mut known = Vec::new();
+        for (i, stride) in index.iter().zip(strides) {
+            match stride {
+                Some(stride) => {
+                    forms.push(self.form(*i));
+                    known.push(Ext::Const(stride));
+                }
+                None if self.index_dep(g, *i).vec => return None,
+                None => {}
+            }
+        }
+        Some(self.offset(&forms, &known, self.elem(array).bytes() as i64))
+    }
+
     /// Constant strides of an array, in elements; `None` entries where unknown, the last one always 1.
     fn const_strides(&self, array: Value) -> Option<Vec<Option<i64>>> {
         let extents = self.func.ty(array).shape.extents()?;
@@ -152,21 +199,6 @@ impl Lower<'_, '_> {
             strides[axis - 1] = strides[axis].zip(extents[axis].as_const()).map(|(s, e)| s.saturating_mul(i64::from(e)));
         }
         Some(strides)
-    }
-
-    /// Elements from lane to lane of a selection.
-    fn sel_stride(&self, g: &mut Grid, index: &[Value], strides: Option<&[Option<i64>]>) -> Option<i64> {
-        let mut total = 0;
-        for (k, &i) in index.iter().enumerate() {
-            for (v, factor) in self.form(i).terms {
-                if g.vec == Some(v) {
-                    total += factor * strides.and_then(|s| s.get(k).copied().flatten())?;
-                } else if self.dep(g, v).vec {
-                    return None;
-                }
-            }
-        }
-        Some(total)
     }
 
     /// Rough cycles of one index of a body, for the choice of threads. Bodies may hold anything.

@@ -1,9 +1,10 @@
-//! A body evaluated for many indices at once: copies along a vector axis and along a jam axis.
+//! A body evaluated for many indices at once: copies along a vector axis and along jam axes.
 //!
-//! A [`Grid`] stands for `j x u` copies of a body, where copy `u` covers `lanes` consecutive indices of the vector axis. Each value is
-//! computed when it is first needed, once per copy that it varies over: a load that does not depend on the jam axis is
-//! shared by all jam copies, a value that does not depend on the vector axis stays a scalar until it meets a vector. Evaluation on
-//! demand keeps few values alive at a time, which matters because kernels are compiled in this order.
+//! A [`Grid`] stands for `j x u` copies of a body, where copy `u` covers `lanes` consecutive indices of the vector axis and copy `j`
+//! is a place in the box of copies along all jam axes. Each value is computed when it is first needed, once per copy that it varies
+//! over: a load that does not depend on a jam axis is shared by all copies along it, a value that does not depend on the vector
+//! axis stays a scalar until it meets a vector. Evaluation on demand keeps few values alive at a time, which matters because
+//! kernels are compiled in this order.
 //!
 //! Element types that do not fill the lanes of the kernel's width are computed lane by lane ([`Cell::Split`]).
 
@@ -21,13 +22,50 @@ use crate::scalars::{self, prim_of};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dep {
     pub vec: bool,
-    pub jam: bool,
+    /// One bit per jam axis of the grid.
+    pub jams: u32,
 }
 
 impl Dep {
     pub fn or(self, other: Dep) -> Dep {
-        Dep { vec: self.vec || other.vec, jam: self.jam || other.jam }
+        Dep { vec: self.vec || other.vec, jams: self.jams | other.jams }
     }
+}
+
+/// What is known of the first indices of the steps along an axis: `start`, `start + grain` and so on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Walk {
+    /// The first of them, if constant.
+    pub start: Option<i64>,
+    /// A number that their differences are multiples of; positive.
+    pub grain: i64,
+    /// How many there are, if constant; they are then `grain` apart.
+    pub trips: Option<i64>,
+}
+
+impl Walk {
+    /// Nothing is known.
+    pub const ANY: Walk = Walk { start: None, grain: 1, trips: None };
+
+    /// The remainder that all indices leave, not negative.
+    pub fn residue(self, modulus: i64) -> Option<i64> {
+        let same = self.trips == Some(1) || self.grain % modulus == 0;
+        self.start.filter(|_| same).map(|start| start.rem_euclid(modulus))
+    }
+}
+
+impl Default for Walk {
+    fn default() -> Walk {
+        Walk::ANY
+    }
+}
+
+/// An axis with several copies per step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Jam {
+    pub index: Value,
+    pub copies: usize,
+    pub walk: Walk,
 }
 
 /// One copy of a value.
@@ -50,10 +88,10 @@ pub(crate) struct Grid {
     pub lanes: u8,
     /// Vectors along the vector axis.
     pub u: usize,
-    /// Index along the jam axis.
-    pub jam: Option<Value>,
-    /// Copies along the jam axis.
-    pub j: usize,
+    /// First indices along the vector axis.
+    pub walk: Walk,
+    /// Jam axes, outermost first; the last one varies fastest over the numbers of copies.
+    pub jams: Vec<Jam>,
     /// Width of packed elements.
     pub bytes: usize,
     /// Vectors per step along the last axis of folds, where lanes run along that axis; 0 otherwise.
@@ -62,16 +100,14 @@ pub(crate) struct Grid {
     pub fold_lanes: u8,
     /// Copies of the code at hand that unrolled folds around it make.
     pub unrolled: i64,
-    /// First index of the vector axis, where it is constant.
-    pub vec_base: Option<i64>,
     /// For each vector, the lanes that take part; empty if all do.
     pub masks: Vec<Vec<bool>>,
-    /// A number that every first index of a vector step is a multiple of.
-    pub vec_align: Option<i64>,
     memo: HashMap<(Value, usize, usize), Cell>,
     splats: HashMap<(Value, usize, usize), Val>,
-    /// Quotients of the first index of the vector step.
-    pub quotients: HashMap<Value, Val>,
+    /// Values at the first lane of the first copy, in 64 bits.
+    pub uniforms: HashMap<Value, Val>,
+    /// Vectors loaded from a number of elements with these offsets from an address.
+    pub loads: HashMap<(Val, i32, Vec<i64>), Val>,
     deps: HashMap<Value, Dep>,
 }
 
@@ -79,23 +115,54 @@ pub(crate) struct Grid {
 pub(crate) struct Mark {
     memo: HashMap<(Value, usize, usize), Cell>,
     splats: HashMap<(Value, usize, usize), Val>,
-    quotients: HashMap<Value, Val>,
+    uniforms: HashMap<Value, Val>,
+    loads: HashMap<(Val, i32, Vec<i64>), Val>,
 }
 
 impl Grid {
     /// One copy with one lane.
     pub fn scalar(bytes: usize) -> Grid {
-        Grid { lanes: 1, u: 1, j: 1, bytes, unrolled: 1, ..Grid::default() }
+        Grid { lanes: 1, u: 1, bytes, unrolled: 1, ..Grid::default() }
+    }
+
+    /// Copies along all jam axes together.
+    pub fn j(&self) -> usize {
+        self.jams.iter().map(|jam| jam.copies).product()
+    }
+
+    /// Where copy `j` is along a jam axis.
+    pub fn digit(&self, axis: usize, j: usize) -> usize {
+        let inner: usize = self.jams[axis + 1..].iter().map(|jam| jam.copies).product();
+        j / inner % self.jams[axis].copies
+    }
+
+    /// The copy that computes, for copy `(j, u)`, what varies like `dep`.
+    pub fn shared(&self, dep: Dep, j: usize, u: usize) -> (usize, usize) {
+        let mut inner = 1;
+        let mut shared = 0;
+        for (axis, jam) in self.jams.iter().enumerate().rev() {
+            if dep.jams >> axis & 1 == 1 {
+                shared += j / inner % jam.copies * inner;
+            }
+            inner *= jam.copies;
+        }
+        (shared, if dep.vec { u } else { 0 })
+    }
+
+    /// Copies along the jam axes that a value varies over.
+    pub fn jam_copies(&self, dep: Dep) -> Vec<usize> {
+        (0..self.j()).filter(|&j| self.shared(dep, j, 0).0 == j).collect()
     }
 
     pub fn mark(&self) -> Mark {
-        Mark { memo: self.memo.clone(), splats: self.splats.clone(), quotients: self.quotients.clone() }
+        Mark { memo: self.memo.clone(), splats: self.splats.clone(), uniforms: self.uniforms.clone(), loads: self.loads.clone() }
     }
 
     pub fn release(&mut self, mark: Mark) {
         self.memo = mark.memo;
         self.splats = mark.splats;
-        self.quotients = mark.quotients;
+        self.uniforms = mark.uniforms;
+        self.loads = mark.loads;
     }
 
     /// Changes the vector axis.
@@ -103,14 +170,19 @@ impl Grid {
         if self.vec != vec {
             self.deps.clear();
         }
-        (self.vec, self.lanes, self.u) = (vec, lanes, u);
+        (self.vec, self.lanes, self.u, self.walk) = (vec, lanes, u, Walk::ANY);
     }
 
-    pub fn set_jam(&mut self, jam: Option<Value>, j: usize) {
-        if self.jam != jam {
-            self.deps.clear();
-        }
-        (self.jam, self.j) = (jam, j);
+    /// Adds a jam axis inside of those there are.
+    pub fn push_jam(&mut self, jam: Jam) {
+        self.jams.push(jam);
+        self.deps.clear();
+    }
+
+    /// Removes the innermost jam axis.
+    pub fn pop_jam(&mut self) {
+        self.jams.pop();
+        self.deps.clear();
     }
 
     pub fn remember(&mut self, v: Value, j: usize, u: usize, cell: Cell) {
@@ -148,10 +220,10 @@ impl Lower<'_, '_> {
     /// What a value of a kernel's body varies over.
     pub fn dep(&self, g: &mut Grid, v: Value) -> Dep {
         if g.vec == Some(v) {
-            return Dep { vec: true, jam: false };
+            return Dep { vec: true, jams: 0 };
         }
-        if g.jam == Some(v) {
-            return Dep { vec: false, jam: true };
+        if let Some(axis) = g.jams.iter().position(|jam| jam.index == v) {
+            return Dep { vec: false, jams: 1 << axis };
         }
         if let Some(same) = self.alias[v].filter(|_| !self.is_bound(v)) {
             return self.dep(g, same);
@@ -186,7 +258,7 @@ impl Lower<'_, '_> {
     }
 
     /// What an index expression varies over, after its terms cancel.
-    fn index_dep(&self, g: &mut Grid, i: Value) -> Dep {
+    pub fn index_dep(&self, g: &mut Grid, i: Value) -> Dep {
         self.form(i).terms.iter().fold(Dep::default(), |dep, (v, _)| {
             let of = self.dep(g, *v);
             dep.or(of)
@@ -201,11 +273,11 @@ impl Lower<'_, '_> {
     /// One copy of a value.
     pub fn cell_of(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Cell> {
         let dep = self.dep(g, v);
-        let key = (v, if dep.jam { j } else { 0 }, if dep.vec { u } else { 0 });
+        let (j, u) = g.shared(dep, j, u);
+        let key = (v, j, u);
         if let Some(cell) = g.memo.get(&key) {
             return Ok(cell.clone());
         }
-        let (j, u) = (key.1, key.2);
         let cell = self.compute(g, v, j, u)?;
         g.memo.insert(key, cell.clone());
         Ok(cell)
@@ -227,7 +299,8 @@ impl Lower<'_, '_> {
             Cell::One(val) if g.lanes == 1 => Ok(val),
             Cell::One(val) => {
                 let dep = self.dep(g, v);
-                let key = (v, if dep.jam { j } else { 0 }, if dep.vec { u } else { 0 });
+                let (j, u) = g.shared(dep, j, u);
+                let key = (v, j, u);
                 if let Some(&splat) = g.splats.get(&key) {
                     return Ok(splat);
                 }
@@ -290,9 +363,9 @@ impl Lower<'_, '_> {
         if g.vec == Some(v) {
             return Ok(self.vector_index(g, v, u));
         }
-        if g.jam == Some(v) {
+        if let Some(axis) = g.jams.iter().position(|jam| jam.index == v) {
             let base = self.wide(v);
-            let k = self.b.i64(j as i64);
+            let k = self.b.i64(g.digit(axis, j) as i64);
             let index = self.b.add(base, k);
             return Ok(Cell::One(self.b.convert(ConvOp::Narrow, index, Prim::I32)));
         }
@@ -349,7 +422,8 @@ impl Lower<'_, '_> {
             Op::With(_) => {
                 self.fold_cells(g, inst, None)?;
                 let dep = self.dep(g, v);
-                match g.memo.get(&(v, if dep.jam { j } else { 0 }, if dep.vec { u } else { 0 })) {
+                let (j, u) = g.shared(dep, j, u);
+                match g.memo.get(&(v, j, u)) {
                     Some(cell) => Ok(cell.clone()),
                     None => self.unsupported(func.insts[inst].span, "a fold in a kernel"),
                 }
@@ -432,7 +506,7 @@ impl Lower<'_, '_> {
                 continue;
             }
             let dep = self.dep(g, v);
-            for j in 0..if dep.jam { g.j } else { 1 } {
+            for j in g.jam_copies(dep) {
                 for u in 0..if dep.vec { g.u } else { 1 } {
                     self.cell_of(g, v, j, u)?;
                 }

@@ -157,6 +157,9 @@ impl Lower<'_, '_> {
                     BinOp::Mul => a * b,
                     BinOp::Min => a.min(b),
                     BinOp::Max => a.max(b),
+                    BinOp::Div if b > 0 => a / b,
+                    BinOp::Mod if b > 0 => a % b,
+                    BinOp::AplMod if b > 0 => a.rem_euclid(b),
                     _ => return None,
                 }
             }
@@ -224,12 +227,35 @@ impl Lower<'_, '_> {
         }
         offset.terms.retain(|t| t.bytes != 0);
         // What is not computed yet comes last, for it will be bound further inside.
-        offset.terms.sort_by_key(|t| match t.atom {
-            Some(v) if self.is_bound(v) => self.level_of(v),
-            Some(v) if self.const_i32(v).is_none() => u32::MAX,
-            _ => 0,
-        });
+        offset.terms.sort_by_key(|t| t.atom.map_or(0, |v| self.level_within(v).unwrap_or(u32::MAX)));
         offset
+    }
+
+    /// The number of scopes around the code that can compute an index expression; nothing if part of it is not at hand yet, or if
+    /// it could fail.
+    pub fn level_within(&self, v: Value) -> Option<u32> {
+        self.level_at(v, MAX_DEPTH)
+    }
+
+    fn level_at(&self, v: Value, depth: usize) -> Option<u32> {
+        if self.is_bound(v) {
+            return Some(self.level_of(v));
+        }
+        if self.const_i32(v).is_some() {
+            return Some(0);
+        }
+        let depth = depth.checked_sub(1)?;
+        if let Some(same) = self.alias[v] {
+            return self.level_at(same, depth);
+        }
+        match &self.func.insts[self.live.def(v)?].op {
+            Op::Bin(BinOp::Div | BinOp::Mod | BinOp::AplMod, a, b) if self.const_i32(*b).is_some_and(|k| k > 0) => self.level_at(*a, depth),
+            Op::Bin(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Min | BinOp::Max, a, b) => {
+                Some(self.level_at(*a, depth)?.max(self.level_at(*b, depth)?))
+            }
+            Op::Un(UnOp::Neg, a) => self.level_at(*a, depth),
+            _ => None,
+        }
     }
 
     /// The address `base + offset` as a pointer and a constant number of bytes.

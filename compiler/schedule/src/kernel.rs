@@ -1,8 +1,8 @@
 //! Kernels: the loops around a [`Grid`].
 //!
 //! A kernel computes scalar cells of genarray and modarray partitions, or the results of a fold. One of its axes is cut into
-//! steps of `u` vectors, another one into steps of `j` copies; the rest are plain loops. The remainder of the vector axis is
-//! covered by single vectors, the last of which may overlap the one before (cells are pure, so that computing one twice is
+//! steps of `u` vectors, up to two others into steps of several copies; the rest are plain loops. The remainder of the vector axis is
+//! covered by fewer vectors, the last of which may overlap the one before (cells are pure, so that computing one twice is
 //! harmless), or by scalars.
 //!
 //! Kernels become functions of their own, compiled in the order written here: see [`crate::outline`].
@@ -11,7 +11,7 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::grid::Grid;
+use crate::grid::{Grid, Jam, Walk};
 use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
 use crate::reduce::folds_along;
@@ -19,15 +19,21 @@ use crate::scalars;
 use crate::withloop::{Accumulate, Sink};
 
 /// A stretch of a vector axis that is walked in equal steps.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     pub low: Val,
     pub high: Val,
     pub lanes: u8,
     pub u: usize,
-    /// Number of steps, if constant.
-    pub trips: Option<i64>,
-    /// First index, if constant.
-    pub start: Option<i64>,
+    /// First indices of the steps.
+    pub walk: Walk,
+}
+
+impl Stretch {
+    /// Is there exactly one step?
+    pub fn is_single(&self) -> bool {
+        self.walk.trips == Some(1)
+    }
 }
 
 /// Bounds of the outermost axis that replace those of the generator: a chunk of a parallel loop.
@@ -168,15 +174,19 @@ impl Lower<'_, '_> {
         let range = self.axis_range(with, lower[axis], upper[axis]);
         let chunk_here = chunk.filter(|_| axis == 0);
         let is_vec = matches!(plan.vec, VecChoice::Axis { axis: k, .. } if k == axis);
-        let is_jam = plan.jam == Some(axis);
-        let stretches = match plan.vec {
-            VecChoice::Axis { u, .. } if is_vec => self.stretches(lower[axis], upper[axis], chunk_here, plan.lanes, u, true),
-            _ => self.stretches(lower[axis], upper[axis], chunk_here, 1, if is_jam { plan.j } else { 1 }, false),
+        let jam = plan.jams.iter().find(|jam| jam.0 == axis).map(|jam| jam.1);
+        let stretches = match (plan.vec, plan.even, jam) {
+            (VecChoice::Axis { u, .. }, Some(even), _) if is_vec => {
+                let (low, high) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]));
+                self.uneven_stretches(low.unwrap_or(0), high.unwrap_or(0), even, plan.lanes, u)
+            }
+            (VecChoice::Axis { u, .. }, None, _) if is_vec => self.stretches(lower[axis], upper[axis], chunk_here, plan.lanes, u, true),
+            (.., copies) => self.stretches(lower[axis], upper[axis], chunk_here, 1, copies.unwrap_or(1), false),
         };
         for stretch in stretches {
             let mut outer = None;
             let mut index = stretch.low;
-            if stretch.trips != Some(1) {
+            if !stretch.is_single() {
                 let step = self.b.i64(stretch.u as i64 * i64::from(stretch.lanes));
                 let (i, _) = self.b.begin_for(stretch.low, stretch.high, step, &[]);
                 outer = Some(self.enter_kernel_loop(i));
@@ -186,30 +196,23 @@ impl Lower<'_, '_> {
             self.open(part.body);
             if is_vec {
                 g.set_vec(Some(param), stretch.lanes, stretch.u);
-                g.vec_base = stretch.start.filter(|_| stretch.trips == Some(1));
-                let step = stretch.u as i64 * i64::from(stretch.lanes);
-                g.vec_align = match stretch.start {
-                    Some(0) if stretch.trips == Some(1) => Some(i64::from(i32::MAX)),
-                    Some(start) => Some(if start % step == 0 { step } else { 1 }),
-                    None => None,
-                };
-            } else if is_jam {
-                g.set_jam(Some(param), stretch.u);
+                g.walk = stretch.walk;
+            } else if jam.is_some() {
+                g.push_jam(Jam { index: param, copies: stretch.u, walk: stretch.walk });
             }
             self.bind_wide(param, index, range);
-            self.prepare_copies(g, part.body);
+            self.prepare_copies(g, part.body)?;
             for sink in sinks {
                 if let Sink::Slice { elem, data, strides, .. } = sink {
                     let offset = self.slice_offset(part, *elem, strides);
-                    self.prepare_offset(g, *data, &offset);
+                    self.prepare_offset(g, *data, &offset)?;
                 }
             }
             self.kernel_axis(g, plan, with, part, sinks, axis + 1, chunk)?;
             if is_vec {
                 g.set_vec(None, 1, 1);
-                (g.vec_base, g.vec_align) = (None, None);
-            } else if is_jam {
-                g.set_jam(None, 1);
+            } else if jam.is_some() {
+                g.pop_jam();
             }
             self.close();
             g.release(mark);
@@ -227,7 +230,7 @@ impl Lower<'_, '_> {
         for (sink, &v) in sinks.iter().zip(yields) {
             let Sink::Slice { elem, data, strides, .. } = sink else { continue };
             let offset = self.slice_offset(part, *elem, strides);
-            for j in 0..g.j {
+            for j in 0..g.j() {
                 for u in 0..g.u {
                     self.store_copy(g, *elem, v, *data, &offset, j, u)?;
                 }
@@ -263,18 +266,21 @@ impl Lower<'_, '_> {
         if u > 1 || lanes > 1 {
             sizes.push((1, 1));
         }
+        let first = self.const_i32(lower).filter(|_| chunk.is_none());
         let mut stretches = Vec::new();
         let mut start = low;
         for (lanes, u) in sizes {
             let step = u as i64 * i64::from(lanes);
+            // Shorter steps begin where longer ones, of a multiple of the length, end.
+            let walk = Walk { start: first, grain: step, trips: None };
             if step == 1 {
-                stretches.push(Stretch { low: start, high, lanes, u, trips: None, start: None });
+                stretches.push(Stretch { low: start, high, lanes, u, walk });
                 continue;
             }
             // The last start of a whole step is at most `high - step`.
             let last = self.b.i64(step - 1);
             let end = self.b.sub(high, last);
-            stretches.push(Stretch { low: start, high: end, lanes, u, trips: None, start: None });
+            stretches.push(Stretch { low: start, high: end, lanes, u, walk });
             let length = self.b.sub(high, start);
             let zero = self.b.i64(0);
             let length = self.b.binary(NestBin::SMax, length, zero);
@@ -294,29 +300,58 @@ impl Lower<'_, '_> {
     fn const_stretches(&mut self, low: i64, high: i64, lanes: u8, u: usize, overlap: bool) -> Vec<Stretch> {
         let mut stretches = Vec::new();
         let mut start = low;
-        let wide = lanes;
+        let wide = i64::from(lanes);
+        let rest = (high - low).max(0) % (wide * u as i64) / wide;
         let mut sizes = vec![(lanes, u)];
-        let rest = (high - low).max(0) % (i64::from(lanes) * u as i64) / i64::from(lanes);
-        if u > 1 && lanes > 1 && rest > 0 {
+        if u > 1 && rest > 0 {
             // All that is left in one go, if it fits the registers as the whole step does.
             sizes.push((lanes, rest as usize));
         }
         sizes.push((1, 1));
         for (lanes, u) in sizes {
-            if overlap && lanes == 1 && (1..i64::from(wide)).contains(&(high - start)) && high - low >= i64::from(wide) {
-                let (from, to) = (self.b.i64(high - i64::from(wide)), self.b.i64(high));
-                stretches.push(Stretch { low: from, high: to, lanes: wide, u: 1, trips: Some(1), start: Some(high - i64::from(wide)) });
+            if overlap && lanes == 1 && (1..wide).contains(&(high - start)) && high - low >= wide {
+                stretches.push(self.const_stretch(high - wide, 1, wide as u8, 1));
                 break;
             }
             let step = i64::from(lanes) * u as i64;
             let trips = (high - start) / step;
-            if trips <= 0 {
+            if trips > 0 {
+                stretches.push(self.const_stretch(start, trips, lanes, u));
+                start += trips * step;
+            }
+        }
+        stretches
+    }
+
+    fn const_stretch(&mut self, start: i64, trips: i64, lanes: u8, u: usize) -> Stretch {
+        let step = i64::from(lanes) * u as i64;
+        let (low, high) = (self.b.i64(start), self.b.i64(start + trips * step));
+        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) } }
+    }
+
+    /// Cuts a vector axis of at least one vector where the bounds of folds are the same for `even` only: single steps, a loop of equal
+    /// steps in the middle, single steps. The last vector may overlap the one before.
+    fn uneven_stretches(&mut self, low: i64, high: i64, even: (i64, i64), lanes: u8, u: usize) -> Vec<Stretch> {
+        let (wide, step) = (i64::from(lanes), i64::from(lanes) * u as i64);
+        let mut stretches = Vec::new();
+        // The middle starts and ends at whole vectors.
+        let from = low + (even.0 - low + wide - 1) / wide * wide;
+        let trips = (even.1 - from).max(0) / step;
+        let (from, to) = if trips > 1 { (from, from + trips * step) } else { (high, high) };
+        let mut start = low;
+        while high - start >= wide {
+            if start == from {
+                stretches.push(self.const_stretch(start, trips, lanes, u));
+                start = to;
                 continue;
             }
-            let end = start + trips * step;
-            let (from, to) = (self.b.i64(start), self.b.i64(end));
-            stretches.push(Stretch { low: from, high: to, lanes, u, trips: Some(trips), start: Some(start) });
-            start = end;
+            let end = if start < from { from } else { high };
+            let vectors = ((end - start) / wide).clamp(1, u as i64);
+            stretches.push(self.const_stretch(start, 1, lanes, vectors as usize));
+            start += vectors * wide;
+        }
+        if start < high {
+            stretches.push(self.const_stretch(high - wide, 1, lanes, 1));
         }
         stretches
     }

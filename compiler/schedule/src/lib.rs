@@ -28,6 +28,7 @@
 
 mod access;
 mod arrays;
+mod blocks;
 mod cost;
 mod cover;
 mod dynamic;
@@ -47,10 +48,12 @@ mod module;
 mod natives;
 mod outline;
 mod parallel;
+mod pattern;
 mod plan;
 mod reduce;
 mod scalars;
 mod support;
+mod uneven;
 mod withloop;
 
 use ravel_nest::ir as nest;

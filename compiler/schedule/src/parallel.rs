@@ -119,8 +119,8 @@ impl Lower<'_, '_> {
             return Ok(false);
         }
         let together = match self.plan_kernel(with, part, sinks, true) {
-            Ok(plan) if plan.jam == Some(0) => plan.j as i64,
-            _ => 1,
+            Ok(plan) => plan.jams.iter().find(|jam| jam.0 == 0).map_or(1, |jam| jam.1 as i64),
+            Err(_) => 1,
         };
         let Some((n, chunk)) = self.chunks(part, MOST_CHUNKS, together) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, "threads over axis 0");

@@ -1,20 +1,20 @@
 //! Choosing a schedule for a kernel: the axis for lanes by estimated cycles per cell, then the size of register blocks.
 
 use ravel_types::Elem;
-use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With};
+use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::cost::UNKNOWN_EXTENT;
-use crate::grid::{Dep, Grid};
+use crate::grid::{Dep, Grid, Walk};
 use crate::guards::Guard;
 use crate::lower::Lower;
 use crate::reduce::folds_along;
 use crate::support::Refusal;
 use crate::withloop::Sink;
 
-/// Latency of an accumulation, in cycles: a block with fewer independent accumulations waits for it.
-const ACCUMULATE_LATENCY: f64 = 4.0;
-/// Vectors along an axis on which the bounds of folds depend: each is treated by itself.
-const MASKED_VECTORS: i64 = 6;
+/// Vectors along an axis for which the bounds of folds differ: each is treated by itself.
+const UNEVEN_VECTORS: i64 = 12;
+/// Vectors per step, or multiples of them, that may be needed for steps to begin where an index expression repeats its pattern.
+const GRAINS: [usize; 3] = [1, 2, 4];
 /// Bytes of the narrowest vector that is used.
 const LEAST_VECTOR: usize = 16;
 /// Cells times cycles below which a kernel is not worth its set-up.
@@ -36,8 +36,10 @@ pub(crate) struct KernelPlan {
     pub lanes: u8,
     /// Width of packed elements.
     pub bytes: usize,
-    pub jam: Option<usize>,
-    pub j: usize,
+    /// Axes with several copies per step, and how many, outermost first.
+    pub jams: Vec<(usize, usize)>,
+    /// Where the bounds of folds vary over the vector axis: the indices along it that have the same.
+    pub even: Option<(i64, i64)>,
     /// What must hold before the kernel runs.
     pub guards: Vec<Guard>,
 }
@@ -51,20 +53,17 @@ impl KernelPlan {
         };
         let vectors = if u == 1 { "vector" } else { "vectors" };
         let mut text = format!("{} lanes along {place}, {u} {vectors} per step", self.lanes);
-        if let Some(jam) = self.jam {
-            text.push_str(&format!(", {} copies of axis {jam} jammed", self.j));
+        for (axis, copies) in &self.jams {
+            text.push_str(&format!(", {copies} copies of axis {axis} jammed"));
+        }
+        if self.even.is_some() {
+            text.push_str(", masks where folds are shorter");
         }
         if !self.guards.is_empty() {
             text.push_str(", checks made before");
         }
         text
     }
-}
-
-/// A load inside a fold: does it vary over lanes, and over a jam axis?
-struct FoldLoad {
-    vec: bool,
-    jam: bool,
 }
 
 impl Lower<'_, '_> {
@@ -103,22 +102,22 @@ impl Lower<'_, '_> {
         }
         let mut best = (scalar, None, 1);
         let choices = sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
-        for (lanes, axis, param) in choices {
-            if extents[axis].is_some_and(|n| n < i64::from(lanes)) {
+        let choices = choices.flat_map(|(lanes, axis, param)| GRAINS.iter().map(move |grain| (lanes, axis, param, *grain)));
+        for (lanes, axis, param, grain) in choices {
+            if extents[axis].is_some_and(|n| n < i64::from(lanes) * grain as i64) {
                 continue;
             }
             g.set_vec(Some(param), lanes, 1);
-            if self.bounds_dep(&mut g, part.body).vec
-                && !(extents[axis].is_some_and(|n| n <= MASKED_VECTORS * i64::from(lanes))
-                    && self.can_mask(&mut g, part.body, param, (self.range[param]).unwrap_or((0, 0))))
-            {
+            let start = self.const_i32(lower[axis]).filter(|_| !(chunked && axis == 0));
+            g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: None };
+            if self.bounds_dep(&mut g, part.body).vec && self.uneven_plan(&mut g, part, axis, extents[axis]).is_none() {
                 continue;
             }
             let mut cost = self.region_cost(&mut g, part.body);
             for sink in sinks {
                 if let Sink::Slice { elem, strides, .. } = sink {
                     let offset = self.slice_offset(part, *elem, strides);
-                    let unit = g.packs(*elem) && *elem != Elem::Bool && self.lane_stride(&mut g, &offset, *elem) == Some(1);
+                    let unit = g.packs(*elem) && *elem != Elem::Bool && self.is_contiguous(&mut g, &offset, *elem, 0, 0);
                     cost += if unit { 1.0 } else { 2.0 * f64::from(lanes) };
                 }
             }
@@ -126,7 +125,7 @@ impl Lower<'_, '_> {
             let steps = (n + i64::from(lanes) - 1) / i64::from(lanes);
             let per_cell = cost * steps as f64 / n as f64;
             if per_cell < best.0 * 0.95 {
-                best = (per_cell, Some(VecChoice::Axis { axis, u: 1 }), lanes);
+                best = (per_cell, Some(VecChoice::Axis { axis, u: grain }), lanes);
             }
         }
         g.set_vec(None, 1, 1);
@@ -144,9 +143,32 @@ impl Lower<'_, '_> {
         let (_, Some(vec), lanes) = best else {
             return Err("no axis suits vector lanes".to_string());
         };
-        let mut plan = self.size_blocks(&mut g, part, params, &extents, vec, lanes);
-        plan.guards = guards;
+        let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), even: None, guards };
+        if let VecChoice::Axis { axis, u: grain } = vec {
+            g.set_vec(Some(params[axis]), lanes, 1);
+            if self.bounds_dep(&mut g, part.body).vec {
+                plan.even = self.uneven_plan(&mut g, part, axis, extents[axis]);
+            }
+            let start = self.const_i32(lower[axis]).filter(|_| !(chunked && axis == 0));
+            g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: None };
+        }
+        self.size_blocks(&mut g, part, &extents, &mut plan);
         Ok(plan)
+    }
+
+    /// The stretch of the vector axis where folds need no masks, if masks are possible elsewhere and the rest is short.
+    fn uneven_plan(&self, g: &mut Grid, part: &Part, axis: usize, extent: Option<i64>) -> Option<(i64, i64)> {
+        let Generator::Known { lower, .. } = &part.generator else { return None };
+        let param = self.func.regions[part.body].params[axis];
+        let (low, lanes) = (self.const_i32(lower[axis])?, i64::from(g.lanes));
+        let high = low + extent?;
+        if !self.can_mask(g, part.body, param, (low, high - 1)) {
+            return None;
+        }
+        let even = self.even_run(g, part.body, param, low, high)?;
+        let vectors = |n: i64| (n + lanes - 1) / lanes;
+        let uneven = vectors(even.0 - low) + vectors(high - even.1);
+        (uneven.min(vectors(high - low)) <= UNEVEN_VECTORS).then_some(even)
     }
 
     /// Plans a with-loop of scalar folds.
@@ -225,157 +247,9 @@ impl Lower<'_, '_> {
             vec: VecChoice::Fold { u },
             lanes,
             bytes,
-            jam: None,
-            j: 1,
+            jams: Vec::new(),
+            even: None,
             guards: Vec::new(),
         }))
-    }
-
-    fn fold_loads(&self, g: &mut Grid, region: Region, inside: bool, loads: &mut Vec<FoldLoad>, accs: &mut usize) {
-        for &inst in &self.func.regions[region].insts {
-            match &self.func.insts[inst].op {
-                Op::With(with) => {
-                    *accs = (*accs).max(with.ops.len());
-                    for part in &with.parts {
-                        let along = g.vec.is_none() && g.fold_u > 0;
-                        if along {
-                            g.set_vec(self.func.regions[part.body].params.last().copied(), g.fold_lanes, 1);
-                        }
-                        self.fold_loads(g, part.body, true, loads, accs);
-                        if along {
-                            g.set_vec(None, 1, 1);
-                        }
-                    }
-                }
-                Op::Sel { .. } if inside => {
-                    let dep = self.dep(g, self.func.insts[inst].results[0]);
-                    loads.push(FoldLoad { vec: dep.vec, jam: dep.jam });
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn size_blocks(
-        &self,
-        g: &mut Grid,
-        part: &Part,
-        params: &[Value],
-        extents: &[Option<i64>],
-        vec: VecChoice,
-        lanes: u8,
-    ) -> KernelPlan {
-        let mut plan = KernelPlan {
-            vec,
-            lanes,
-            bytes: g.bytes,
-            jam: None,
-            j: 1,
-            guards: Vec::new(),
-        };
-        let vec_axis = match vec {
-            VecChoice::Axis { axis, .. } => {
-                g.set_vec(Some(params[axis]), lanes, 1);
-                Some(axis)
-            }
-            VecChoice::Fold { .. } => {
-                g.set_vec(None, 1, 1);
-                (g.fold_u, g.fold_lanes) = (1, lanes);
-                None
-            }
-        };
-        let vectors = match vec_axis {
-            Some(axis) => extents[axis].map(|n| (n + i64::from(lanes) - 1) / i64::from(lanes)),
-            None => self.fold_vectors(part.body, lanes),
-        };
-        let masked = matches!(vec, VecChoice::Axis { .. }) && self.bounds_dep(g, part.body).vec;
-        let registers = self.cx.target.vector_registers as usize;
-        let mut choices = vec![(None, 1usize, Vec::new())];
-        let mut accs = 0;
-        let mut loads = Vec::new();
-        self.fold_loads(g, part.body, false, &mut loads, &mut accs);
-        choices[0].2 = loads;
-        if accs > 0 {
-            for axis in (0..params.len()).filter(|k| Some(*k) != vec_axis) {
-                g.set_jam(Some(params[axis]), 2);
-                let mut loads = Vec::new();
-                self.fold_loads(g, part.body, false, &mut loads, &mut accs);
-                let uneven = self.bounds_dep(g, part.body).jam;
-                g.set_jam(None, 1);
-                if uneven {
-                    continue;
-                }
-                choices.push((Some(axis), 12, loads));
-            }
-        }
-        let set_u = |plan: &mut KernelPlan, size: usize| match &mut plan.vec {
-            VecChoice::Axis { u, .. } | VecChoice::Fold { u } => *u = size,
-        };
-        if accs == 0 {
-            let most = if self.region_cost(g, part.body) > 30.0 { 2 } else { 4 };
-            let u = match vectors {
-                Some(n) => (1..=most).rev().find(|u| n % *u as i64 == 0).filter(|u| *u > 1).unwrap_or(most.min(n.max(1) as usize)),
-                None => most,
-            };
-            set_u(&mut plan, u);
-            return plan;
-        }
-        if let Some(n) = vectors.filter(|_| masked) {
-            set_u(&mut plan, n.max(1) as usize);
-        }
-        let mut best = f64::INFINITY;
-        for (axis, most, loads) in &choices {
-            let along = axis.map_or(Some(1), |k| extents[k]);
-            for j in 1..=*most {
-                if along.is_some_and(|n| j as i64 > n) {
-                    break;
-                }
-                for u in 1..=8usize {
-                    // Under masks every vector has a place of its own.
-                    if masked && vectors.is_some_and(|n| u as i64 != n) {
-                        continue;
-                    }
-                    if vectors.is_some_and(|n| u as i64 > n.max(1)) || u * j * accs + u.min(j) + 1 > registers.max(8) {
-                        break;
-                    }
-                    let block = |u: usize, j: usize| {
-                        let fma = 0.5 * (u * j * accs) as f64;
-                        let load: f64 = loads
-                            .iter()
-                            .map(|l| 0.5 * (if l.vec { u } else { 1 } * if l.jam { j } else { 1 }) as f64)
-                            .sum();
-                        fma.max(ACCUMULATE_LATENCY).max(load) + 0.1 * load + 0.2
-                    };
-                    let (n_vec, n_jam) = (vectors.unwrap_or(64).max(1) as usize, along.unwrap_or(64).max(1) as usize);
-                    let row = |j: usize| {
-                        let rest = n_vec % u;
-                        (n_vec / u) as f64 * block(u, j) + if rest > 0 { block(rest, j) } else { 0.0 }
-                    };
-                    let cost = (n_jam / j) as f64 * row(j) + (n_jam % j) as f64 * row(1);
-                    let cost = cost / n_jam as f64;
-                    if cost < best * 0.999 {
-                        best = cost;
-                        set_u(&mut plan, u);
-                        (plan.jam, plan.j) = (axis.filter(|_| j > 1), j);
-                    }
-                }
-            }
-        }
-        plan
-    }
-
-    /// Vectors along the last axis of the longest fold, if constant.
-    fn fold_vectors(&self, region: Region, lanes: u8) -> Option<i64> {
-        let mut most = Some(0);
-        for &inst in &self.func.regions[region].insts {
-            let Op::With(with) = &self.func.insts[inst].op else { continue };
-            for part in &with.parts {
-                let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-                let (Some(l), Some(u)) = (lower.last(), upper.last()) else { return None };
-                let n = self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l) / i64::from(lanes));
-                most = most.zip(n).map(|(a, b)| a.max(b));
-            }
-        }
-        most.map(|n| n.max(1))
     }
 }

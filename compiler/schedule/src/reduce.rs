@@ -9,8 +9,8 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::grid::{Cell, Grid, reduce_op};
-use crate::kernel::Chunk;
+use crate::grid::{Cell, Dep, Grid, Walk, reduce_op};
+use crate::kernel::{Chunk, Stretch};
 use crate::lower::{Lower, Val};
 use crate::scalars;
 
@@ -19,12 +19,16 @@ const UNROLL_TRIPS: i64 = 36;
 /// Bound on unrolled copies of a body, those of folds around it included.
 const UNROLL_COPIES: i64 = 600;
 
+/// Bound on unrolled additions where lanes run along the fold.
+const UNROLL_STEPS: i64 = 64;
+
 /// One accumulator variable of a fold.
 #[derive(Clone, Copy)]
 struct Acc {
     op: BinOp,
     elem: Elem,
-    /// Copies along the jam axis.
+    dep: Dep,
+    /// Copies along the jam axes that it varies over.
     j: usize,
     /// Copies along the vector axis.
     u: usize,
@@ -34,8 +38,21 @@ struct Acc {
     scalars: usize,
 }
 
+impl Acc {
+    /// Which of its jam copies copy `j` is.
+    fn rank(&self, g: &Grid, j: usize) -> usize {
+        let mut rank = 0;
+        for (axis, jam) in g.jams.iter().enumerate() {
+            if self.dep.jams >> axis & 1 == 1 {
+                rank = rank * jam.copies + g.digit(axis, j);
+            }
+        }
+        rank
+    }
+}
+
 /// The accumulators of one fold.
-struct Accs {
+pub(crate) struct Accs {
     accs: Vec<Acc>,
     vals: Vec<Val>,
     along: bool,
@@ -58,7 +75,8 @@ impl Lower<'_, '_> {
                 return self.unsupported(func.insts[inst].span, "a fold function in a kernel");
             };
             let (dep, elem) = (self.dep(g, result), self.elem(result));
-            let (j, first) = (if dep.jam { g.j } else { 1 }, accs.vals.len());
+            let copies = g.jam_copies(dep);
+            let (j, first) = (copies.len(), accs.vals.len());
             if along {
                 let Some(identity) = scalars::identity(*op, elem) else {
                     return self.unsupported(func.insts[inst].span, "a fold without identity in a kernel");
@@ -70,16 +88,16 @@ impl Lower<'_, '_> {
                     accs.vals.push(start);
                 }
                 g.lanes = 1;
-                accs.accs.push(Acc { op: *op, elem, j, u, first, scalars: 0 });
+                accs.accs.push(Acc { op: *op, elem, dep, j, u, first, scalars: 0 });
             } else {
                 let u = if dep.vec { g.u } else { 1 };
-                for j in 0..j {
+                for &j in &copies {
                     for u in 0..u {
                         let start = if dep.vec { self.packed_of(g, *neutral, j, u)? } else { self.scalar_of(g, *neutral, j, u)? };
                         accs.vals.push(start);
                     }
                 }
-                accs.accs.push(Acc { op: *op, elem, j, u, first, scalars: 0 });
+                accs.accs.push(Acc { op: *op, elem, dep, j, u, first, scalars: 0 });
             }
         }
         if along {
@@ -87,7 +105,7 @@ impl Lower<'_, '_> {
                 let WithOp::Fold { neutral, .. } = op else { continue };
                 accs.accs[k].scalars = accs.vals.len();
                 let acc = accs.accs[k];
-                for j in 0..acc.j {
+                for j in g.jam_copies(acc.dep) {
                     let start = match scalars::identity(acc.op, acc.elem) {
                         Some(identity) if chunk.is_some() => scalars::constant(&mut self.b, identity, 1),
                         _ => self.scalar_of(g, *neutral, j, 0)?,
@@ -100,7 +118,7 @@ impl Lower<'_, '_> {
             self.force_captured(g, part.body)?;
             let mark = g.mark();
             self.open(part.body);
-            self.prepare_copies(g, part.body);
+            self.prepare_copies(g, part.body)?;
             self.fold_axis(g, with, part, 0, &mut accs)?;
             self.close();
             g.release(mark);
@@ -111,30 +129,19 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// A constant mask.
-    fn mask_constant(&mut self, ty: ravel_nest::ir::Ty, mask: &[bool]) -> Val {
-        let truth = ty.truth();
-        let bytes = (truth.bytes() / u32::from(truth.lanes)) as usize;
-        let word = |taken: &bool| if *taken { u64::MAX } else { 0 }.to_le_bytes()[..bytes].to_vec();
-        let bytes: Vec<u8> = mask.iter().flat_map(word).collect();
-        let data = self.cx.vector_constant(bytes);
-        let address = self.b.data_addr(data);
-        self.b.load(truth, address, 0, ravel_nest::ir::Access::ALIGNED)
-    }
-
     /// Makes cells of an accumulator's copies.
     fn finish_acc(&mut self, g: &mut Grid, accs: &Accs, acc: Acc, result: Value) {
         let arith = self.arith();
-        for j in 0..acc.j {
+        for (rank, j) in g.jam_copies(acc.dep).into_iter().enumerate() {
             if !accs.along {
                 for u in 0..acc.u {
-                    let val = accs.vals[acc.first + j * acc.u + u];
+                    let val = accs.vals[acc.first + rank * acc.u + u];
                     let vector = self.b.ty(val).is_vector();
                     g.remember(result, j, u, if vector { Cell::Packed(val) } else { Cell::One(val) });
                 }
                 continue;
             }
-            let first = acc.first + j * acc.u;
+            let first = acc.first + rank * acc.u;
             let mut total = accs.vals[first];
             for &val in &accs.vals[first + 1..first + acc.u] {
                 total = scalars::binary(&mut self.b, arith, acc.op, acc.elem, total, val);
@@ -150,7 +157,7 @@ impl Lower<'_, '_> {
                     total = self.b.icmp(ravel_nest::ir::IntCmp::Ne, total, zero);
                 }
             }
-            let start = accs.vals[acc.scalars + j];
+            let start = accs.vals[acc.scalars + rank];
             let total = scalars::binary(&mut self.b, arith, acc.op, acc.elem, start, total);
             g.remember(result, j, 0, Cell::One(total));
         }
@@ -168,7 +175,7 @@ impl Lower<'_, '_> {
         })
     }
 
-    fn fold_axis(&mut self, g: &mut Grid, with: &With, part: &Part, axis: usize, accs: &mut Accs) -> Result<()> {
+    pub fn fold_axis(&mut self, g: &mut Grid, with: &With, part: &Part, axis: usize, accs: &mut Accs) -> Result<()> {
         let func = self.func;
         let Generator::Known { lower, upper, .. } = &part.generator else {
             return self.unsupported(ravel_source::Span::NONE, "a fold of unknown rank in a kernel");
@@ -219,7 +226,7 @@ impl Lower<'_, '_> {
         let mark = g.mark();
         self.open(part.body);
         self.bind_wide(param, i, range);
-        self.prepare_copies(g, part.body);
+        self.prepare_copies(g, part.body)?;
         accs.vals = carried;
         self.fold_axis(g, with, part, axis + 1, accs)?;
         self.close();
@@ -238,59 +245,11 @@ impl Lower<'_, '_> {
         Ok(self.b.convert(ravel_nest::ir::ConvOp::SExt, scalar, ravel_nest::ir::Prim::I64))
     }
 
-    /// An axis whose bounds vary over the lanes: all indices that any lane takes, each under a constant mask.
-    fn fold_masked(&mut self, g: &mut Grid, with: &With, part: &Part, axis: usize, accs: &mut Accs) -> Result<()> {
-        let func = self.func;
-        let (Generator::Known { lower, upper, .. }, Some(base), Some(vec)) = (&part.generator, g.vec_base, g.vec) else {
-            return self.unsupported(ravel_source::Span::NONE, "a fold whose bounds vary over lanes");
-        };
-        let param = func.regions[part.body].params[axis];
-        let lanes = i64::from(g.lanes);
-        let mut bounds = Vec::new();
-        for index in base..base + lanes * g.u as i64 {
-            let low = self.evaluate(lower[axis], (vec, index), 12);
-            let Some((low, high)) = low.zip(self.evaluate(upper[axis], (vec, index), 12)) else {
-                return self.unsupported(ravel_source::Span::NONE, "a fold whose bounds vary over lanes");
-            };
-            bounds.push((low, high));
-        }
-        let first = bounds.iter().map(|b| b.0).min().unwrap_or(0);
-        let last = bounds.iter().map(|b| b.1).max().unwrap_or(0);
-        let outer = g.masks.clone();
-        let outside = g.unrolled;
-        g.unrolled *= (last - first).max(1);
-        for index in first..last {
-            g.masks = bounds
-                .chunks(lanes as usize)
-                .enumerate()
-                .map(|(u, of_lanes)| {
-                    let taken = of_lanes.iter().map(|(low, high)| (*low..*high).contains(&index));
-                    match outer.get(u) {
-                        Some(mask) => taken.zip(mask).map(|(a, b)| a && *b).collect(),
-                        None => taken.collect(),
-                    }
-                })
-                .collect();
-            if g.masks.iter().flatten().any(|taken| *taken) {
-                let mark = g.mark();
-                self.bind_fixed(param, index);
-                self.fold_axis(g, with, part, axis + 1, accs)?;
-                self.unfix(param);
-                g.release(mark);
-            }
-        }
-        g.masks = outer;
-        g.unrolled = outside;
-        Ok(())
-    }
-
     /// The last axis of a fold with lanes along it: whole steps, single vectors, then scalars.
     fn fold_last(&mut self, g: &mut Grid, with: &With, part: &Part, axis: usize, accs: &mut Accs) -> Result<()> {
-        let func = self.func;
         let Generator::Known { lower, upper, .. } = &part.generator else {
             return self.unsupported(ravel_source::Span::NONE, "a fold of unknown rank in a kernel");
         };
-        let param = func.regions[part.body].params[axis];
         let range = self.axis_range(with, lower[axis], upper[axis]);
         let mut chunk = accs.chunk.filter(|_| axis == 0);
         if chunk.is_none() && (self.const_i32(lower[axis]).is_none() || self.const_i32(upper[axis]).is_none()) {
@@ -298,31 +257,44 @@ impl Lower<'_, '_> {
             chunk = Some(Chunk { low, high });
         }
         let stretches = self.stretches(lower[axis], upper[axis], chunk, g.fold_lanes, g.fold_u, false);
+        let copies = accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64;
         for stretch in stretches {
-            let one_step = stretch.trips == Some(1);
-            let step = self.b.i64(stretch.u as i64 * i64::from(stretch.lanes));
-            let mut outer = None;
-            let mut index = stretch.low;
-            if !one_step {
-                let (i, carried) = self.b.begin_for(stretch.low, stretch.high, step, &accs.vals);
-                outer = Some(self.enter_kernel_loop(i));
-                index = i;
-                accs.vals = carried;
+            let step = stretch.u as i64 * i64::from(stretch.lanes);
+            if let Walk { start: Some(start), trips: Some(trips), .. } = stretch.walk
+                && trips * copies * g.unrolled <= UNROLL_STEPS
+            {
+                for trip in 0..trips {
+                    let index = start + trip * step;
+                    let low = self.b.i64(index);
+                    let walk = Walk { start: Some(index), grain: step, trips: Some(1) };
+                    self.fold_step(g, part, (low, range), &Stretch { walk, ..stretch }, accs)?;
+                }
+                continue;
             }
-            let mark = g.mark();
-            self.open(part.body);
-            self.bind_wide(param, index, range);
-            g.set_vec(Some(param), stretch.lanes, stretch.u);
-            self.prepare_copies(g, part.body);
-            self.add_cells(g, part, accs)?;
-            g.set_vec(None, 1, 1);
-            self.close();
-            g.release(mark);
-            if let Some(outer) = outer {
-                accs.vals = self.b.end_for(&accs.vals);
-                self.leave_kernel_loop(outer);
-            }
+            let step = self.b.i64(step);
+            let (i, carried) = self.b.begin_for(stretch.low, stretch.high, step, &accs.vals);
+            let outer = self.enter_kernel_loop(i);
+            accs.vals = carried;
+            self.fold_step(g, part, (i, range), &stretch, accs)?;
+            accs.vals = self.b.end_for(&accs.vals);
+            self.leave_kernel_loop(outer);
         }
+        Ok(())
+    }
+
+    /// One step of a fold with lanes along its last axis, from an index with these bounds.
+    fn fold_step(&mut self, g: &mut Grid, part: &Part, from: (Val, (i64, i64)), stretch: &Stretch, accs: &mut Accs) -> Result<()> {
+        let Some(&param) = self.func.regions[part.body].params.last() else { return Ok(()) };
+        let mark = g.mark();
+        self.open(part.body);
+        self.bind_wide(param, from.0, from.1);
+        g.set_vec(Some(param), stretch.lanes, stretch.u);
+        g.walk = stretch.walk;
+        self.prepare_copies(g, part.body)?;
+        self.add_cells(g, part, accs)?;
+        g.set_vec(None, 1, 1);
+        self.close();
+        g.release(mark);
         Ok(())
     }
 
@@ -332,20 +304,15 @@ impl Lower<'_, '_> {
         let arith = self.arith();
         let along = accs.along;
         let steps = if along { g.u } else { accs.accs.iter().map(|a| a.u).max().unwrap_or(1) };
-        let jams = accs.accs.iter().map(|a| a.j).max().unwrap_or(1);
-        // The shorter side is kept in registers while the longer one streams by.
-        let order: Vec<(usize, usize)> = match steps <= jams {
-            true => (0..jams).flat_map(|j| (0..steps).map(move |u| (u, j))).collect(),
-            false => (0..steps).flat_map(|u| (0..jams).map(move |j| (u, j))).collect(),
-        };
-        for (u, j) in order {
+        for (u, j) in block_order(g, steps) {
             {
                 for (k, acc) in accs.accs.clone().into_iter().enumerate() {
-                    if j >= acc.j || (!along && u >= acc.u) {
+                    if g.shared(acc.dep, j, 0).0 != j || (!along && u >= acc.u) {
                         continue;
                     }
+                    let rank = acc.rank(g, j);
                     // In the scalar remainder of a fold with lanes along it the scalar accumulators take over.
-                    let place = if along && g.lanes == 1 { acc.scalars + j } else { acc.first + j * acc.u + u };
+                    let place = if along && g.lanes == 1 { acc.scalars + rank } else { acc.first + rank * acc.u + u };
                     let old = accs.vals[place];
                     let vector = self.b.ty(old).is_vector();
                     let mask = g.masks.get(u).filter(|_| vector && !along).cloned();
@@ -376,6 +343,18 @@ impl Lower<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The order in which the copies of a block are computed: the axis with the fewest copies innermost, so that what varies over that
+/// axis alone stays in registers while the rest streams by.
+fn block_order(g: &Grid, vectors: usize) -> Vec<(usize, usize)> {
+    let mut order: Vec<(usize, usize)> = (0..vectors).flat_map(|u| (0..g.j()).map(move |j| (u, j))).collect();
+    let mut axes: Vec<(usize, Option<usize>)> = g.jams.iter().enumerate().map(|(axis, jam)| (jam.copies, Some(axis))).collect();
+    axes.push((vectors, None));
+    // Stable, so that of two axes with as many copies the first one is outside.
+    axes.sort_by_key(|axis| std::cmp::Reverse(axis.0));
+    order.sort_by_key(|&(u, j)| axes.iter().map(|(_, axis)| axis.map_or(u, |axis| g.digit(axis, j))).collect::<Vec<usize>>());
+    order
 }
 
 /// The operation of a fold that lanes may run along.

@@ -1,0 +1,59 @@
+//! Times a program of WIR text: `llvm_throughput FILE [GIGA-OPERATIONS [nest|llvm|asm]]`. With a number of operations it prints their rate.
+
+use std::time::Instant;
+
+use ravel_codegen_llvm::{Jit, capabilities, emit_asm, emit_llvm};
+use ravel_runtime::symbols;
+use ravel_schedule::{Capabilities, Options, schedule};
+use ravel_source::FileId;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args().collect();
+    let file = args.get(1).ok_or("a file of WIR text is wanted")?;
+    let text = std::fs::read_to_string(file)?;
+    let module = ravel_wir::parse::parse_module(&text, FileId(0))?;
+    ravel_wir::verify::verify(&module).map_err(|errors| errors[0].to_string())?;
+    let host = capabilities()?;
+    let target =
+        Capabilities { vector_bytes: host.vector_bytes, vector_registers: host.vector_registers, has_fma: host.has_fma };
+    let options = Options {
+        unchecked: false,
+        parallel: false,
+        entry_name: "entry".to_string(),
+        release_globals: true,
+        position: &|span, name| format!("{} in {name}", span.start),
+    };
+    let (nest, remarks) = schedule(&module, &target, &options)?;
+    for remark in &remarks {
+        let line = text[..remark.span.start as usize].lines().count();
+        eprintln!("line {line}: {}", remark.text);
+    }
+    match args.get(3).map(String::as_str) {
+        Some("nest") => println!("{nest}"),
+        Some("llvm") => println!("{}", emit_llvm(&nest)?),
+        Some("asm") => println!("{}", emit_asm(&nest)?),
+        _ => {}
+    }
+    let mut jit = Jit::new(symbols::lookup)?;
+    let start = Instant::now();
+    jit.add(&nest)?;
+    eprintln!("compiled in {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
+    for _ in 0..3 {
+        let start = processor_seconds()?;
+        let words = jit.call("entry", &[])?;
+        let seconds = processor_seconds()? - start;
+        eprint!("{seconds:.4} s, results {words:x?}");
+        match args.get(2).and_then(|n| n.parse::<f64>().ok()) {
+            Some(giga) => eprintln!(", {:.2} giga per second", giga / seconds),
+            None => eprintln!(),
+        }
+    }
+    Ok(())
+}
+
+/// Time that this process has run on a processor; on a busy machine it says more than the clock.
+fn processor_seconds() -> Result<f64, Box<dyn std::error::Error>> {
+    let text = std::fs::read_to_string("/proc/self/schedstat")?;
+    let nanoseconds: f64 = text.split(' ').next().ok_or("schedstat is empty")?.parse()?;
+    Ok(nanoseconds / 1e9)
+}
