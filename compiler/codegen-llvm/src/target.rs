@@ -1,6 +1,10 @@
 //! The machine we compile for: the host with all its features, and the passes that run.
 
+use std::ffi::CStr;
+use std::sync::Once;
+
 use inkwell::OptimizationLevel;
+use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
@@ -13,6 +17,20 @@ use crate::EmitError;
 const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
     loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+/// Code generation in the order of the program, where the machine scheduler would move loads up and spill accumulators.
+const ORDER: [&CStr; 3] = [c"ravel", c"-enable-misched=false", c"-pre-RA-sched=source"];
+
+/// Sets the options that LLVM has for the whole process only.
+#[expect(unsafe_code, reason = "inkwell does not wrap LLVM's options")]
+fn keep_order() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let words = ORDER.map(CStr::as_ptr);
+        // SAFETY: the words and the overview are constant C strings, as many as the count says; nothing else changes options.
+        unsafe { LLVMParseCommandLineOptions(words.len() as i32, words.as_ptr(), c"".as_ptr()) };
+    });
+}
+
 /// The host.
 pub(crate) struct Target {
     /// LLVM's description of it.
@@ -24,6 +42,7 @@ pub(crate) struct Target {
 impl Target {
     /// Detects the host.
     pub fn host() -> Result<Target, EmitError> {
+        keep_order();
         LlvmTarget::initialize_native(&InitializationConfig::default()).map_err(EmitError::Target)?;
         let triple = TargetMachine::get_default_triple();
         let target = LlvmTarget::from_triple(&triple).map_err(|error| EmitError::Target(error.to_string()))?;
