@@ -2,7 +2,10 @@
 //!
 //! Compiled programs allocate arrays of the same few sizes over and over. A freed block is kept for the next array of its
 //! size class, because returning megabytes to the system and faulting them in again costs more than computing their content.
-//! Every block is aligned to [`DATA_ALIGN`] and its size is a multiple of it, so vector loads may touch the padding.
+//! The cache of the process never makes it larger than it had to be before: live and kept blocks together stay within what was
+//! alive at once at some time, plus a constant.
+//! Every block is aligned to [`DATA_ALIGN`] and its size is a multiple of it, so vector loads may touch the padding. Huge blocks
+//! ask the system for huge pages, which are faulted in and looked up in fewer steps.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::RefCell;
@@ -12,20 +15,53 @@ use crate::abi::DATA_ALIGN;
 
 /// Blocks up to this size are cached per thread, without a lock.
 const SMALL_LIMIT: usize = 256 << 10;
-/// Larger blocks are never cached: they are rare, and holding them would show in the memory use.
-const LARGE_LIMIT: usize = 64 << 20;
 /// Bytes that one thread may hold in its cache.
 const THREAD_CAPACITY: usize = 4 << 20;
-/// Bytes that the process-wide cache may hold.
+/// Bytes that the process-wide cache may hold in any case.
 const SHARED_CAPACITY: usize = 128 << 20;
+/// Blocks from this size on are aligned to a huge page and consist of such, where the system has them.
+const HUGE_LIMIT: usize = 4 << 20;
+const HUGE_PAGE: usize = 2 << 20;
 /// Size classes per power of two: at most one eighth of a block is wasted.
 const STEPS: usize = 8;
 
 /// Free blocks by size class.
 struct Cache {
     bins: Vec<Vec<*mut u8>>,
+    /// Bytes in the bins, and at most.
     held: usize,
     capacity: usize,
+}
+
+/// The cache of the process, which knows how many bytes of its blocks are in use, and how many once were.
+struct Shared {
+    cache: Cache,
+    live: usize,
+    most_live: usize,
+}
+
+impl Shared {
+    /// Counts a block that comes into use. What that makes too many of the kept blocks is given back, the largest first.
+    fn enter(&mut self, size: usize) {
+        self.live += size;
+        self.most_live = self.most_live.max(self.live);
+        self.adapt();
+        for class in (0..self.cache.bins.len()).rev() {
+            while self.cache.held > self.cache.capacity {
+                let Some(block) = self.cache.take(class, class_size(class)) else { break };
+                release(block, class_size(class));
+            }
+        }
+    }
+
+    fn leave(&mut self, size: usize) {
+        self.live = self.live.saturating_sub(size);
+        self.adapt();
+    }
+
+    fn adapt(&mut self) {
+        self.cache.capacity = SHARED_CAPACITY.max(self.most_live - self.live);
+    }
 }
 
 // SAFETY: the cached pointers are free blocks that nobody else refers to; whoever holds the cache owns them.
@@ -70,7 +106,7 @@ thread_local! {
     static LOCAL: RefCell<Cache> = const { RefCell::new(Cache::new(THREAD_CAPACITY)) };
 }
 
-static SHARED: Mutex<Cache> = Mutex::new(Cache::new(SHARED_CAPACITY));
+static SHARED: Mutex<Shared> = Mutex::new(Shared { cache: Cache::new(SHARED_CAPACITY), live: 0, most_live: 0 });
 
 /// Size class of a request, or `None` if the size is out of any machine's range.
 fn class_of(bytes: usize) -> Option<usize> {
@@ -99,7 +135,20 @@ fn class_size(class: usize) -> usize {
 }
 
 fn layout(size: usize) -> Option<Layout> {
-    Layout::from_size_align(size, DATA_ALIGN).ok()
+    Layout::from_size_align(size, if size >= HUGE_LIMIT { HUGE_PAGE } else { DATA_ALIGN }).ok()
+}
+
+/// A new block of a class.
+fn fresh(size: usize) -> Option<*mut u8> {
+    // SAFETY: the layout has a nonzero size.
+    let block = unsafe { alloc(layout(size)?) };
+    #[cfg(target_os = "linux")]
+    if !block.is_null() && size >= HUGE_LIMIT {
+        // SAFETY: the range is the new block up to its last whole page, and the advice changes no content. A system without huge
+        // pages refuses, which does no harm.
+        unsafe { libc::madvise(block.cast(), size & !(HUGE_PAGE - 1), libc::MADV_HUGEPAGE) };
+    }
+    (!block.is_null()).then_some(block)
 }
 
 fn release(block: *mut u8, size: usize) {
@@ -113,19 +162,25 @@ fn release(block: *mut u8, size: usize) {
 pub fn allocate(bytes: usize) -> Option<*mut u8> {
     let class = class_of(bytes)?;
     let size = class_size(class);
-    let cached = if size <= SMALL_LIMIT {
-        LOCAL.try_with(|cache| cache.borrow_mut().take(class, size)).ok().flatten()
-    } else if size <= LARGE_LIMIT {
-        SHARED.lock().ok().and_then(|mut cache| cache.take(class, size))
-    } else {
-        None
-    };
+    if size <= SMALL_LIMIT {
+        let cached = LOCAL.try_with(|cache| cache.borrow_mut().take(class, size)).ok().flatten();
+        return cached.or_else(|| fresh(size));
+    }
+    let cached = SHARED.lock().ok().and_then(|mut shared| {
+        let block = shared.cache.take(class, size);
+        shared.enter(size);
+        block
+    });
     if cached.is_some() {
         return cached;
     }
-    // SAFETY: the layout has a nonzero size.
-    let block = unsafe { alloc(layout(size)?) };
-    (!block.is_null()).then_some(block)
+    let block = fresh(size);
+    if block.is_none()
+        && let Ok(mut shared) = SHARED.lock()
+    {
+        shared.leave(size);
+    }
+    block
 }
 
 /// Gives back a block that [`allocate`] returned for the same number of bytes.
@@ -137,10 +192,11 @@ pub unsafe fn free(block: *mut u8, bytes: usize) {
     let size = class_size(class);
     let kept = if size <= SMALL_LIMIT {
         LOCAL.try_with(|cache| cache.borrow_mut().keep(class, size, block)).unwrap_or(false)
-    } else if size <= LARGE_LIMIT {
-        SHARED.lock().is_ok_and(|mut cache| cache.keep(class, size, block))
     } else {
-        false
+        SHARED.lock().is_ok_and(|mut shared| {
+            shared.leave(size);
+            shared.cache.keep(class, size, block)
+        })
     };
     if !kept {
         release(block, size);
@@ -168,6 +224,26 @@ mod tests {
     #[test]
     fn absurd_sizes_are_refused() {
         assert_eq!(allocate(usize::MAX), None);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_was_once_in_use() {
+        let mut shared = Shared { cache: Cache::new(SHARED_CAPACITY), live: 0, most_live: 0 };
+        let sizes = [class_of(300 << 20), class_of(200 << 20)].map(|c| class_size(c.expect("a size of this test")));
+        let blocks = sizes.map(|size| {
+            shared.enter(size);
+            fresh(size).expect("address space is available")
+        });
+        for (block, size) in blocks.into_iter().zip(sizes) {
+            shared.leave(size);
+            assert!(shared.cache.keep(class_of(size).expect("as above"), size, block));
+        }
+        assert_eq!(shared.cache.held, sizes[0] + sizes[1]);
+        // A block of another size makes room for itself, from the largest.
+        let other = class_size(class_of(100 << 20).expect("a size of this test"));
+        shared.enter(other);
+        assert_eq!(shared.cache.held, sizes[1]);
+        assert!(shared.live + shared.cache.held <= shared.most_live);
     }
 
     #[test]
