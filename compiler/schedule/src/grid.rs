@@ -79,6 +79,14 @@ pub(crate) enum Cell {
     Split(Vec<Val>),
 }
 
+/// Where the copies of a value that was computed before are to be loaded from.
+#[derive(Clone, Copy)]
+pub(crate) struct Panel {
+    pub ptr: Val,
+    /// Bytes to the first copy; the others follow.
+    pub offset: i32,
+}
+
 /// The copies of a kernel's body.
 #[derive(Clone, Default)]
 pub(crate) struct Grid {
@@ -102,6 +110,8 @@ pub(crate) struct Grid {
     pub unrolled: i64,
     /// For each vector, the lanes that take part; empty if all do.
     pub masks: Vec<Vec<bool>>,
+    /// Values that are packed in memory.
+    pub panels: HashMap<Value, Panel>,
     memo: HashMap<(Value, usize, usize), Cell>,
     splats: HashMap<(Value, usize, usize), Val>,
     /// Values at the first lane of the first copy, in 64 bits.
@@ -360,6 +370,9 @@ impl Lower<'_, '_> {
 
     fn compute(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Cell> {
         let func = self.func;
+        if let Some(panel) = g.panels.get(&v).copied() {
+            return Ok(self.unpack(g, v, panel, j, u));
+        }
         if g.vec == Some(v) {
             return Ok(self.vector_index(g, v, u));
         }

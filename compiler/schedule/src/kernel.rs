@@ -50,6 +50,9 @@ impl Lower<'_, '_> {
         if with.ordered || sinks.is_empty() || sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
             return Ok(false);
         }
+        if chunk.is_some() && self.try_tiles(inst, with, part, sinks, chunk)? {
+            return Ok(true);
+        }
         let plan = match self.plan_kernel(with, part, sinks, chunk.is_some()) {
             Ok(plan) => plan,
             Err(reason) => {
@@ -225,7 +228,7 @@ impl Lower<'_, '_> {
     }
 
     /// Computes and stores the cells of all copies.
-    fn kernel_cells(&mut self, g: &mut Grid, part: &Part, sinks: &[Sink]) -> Result<()> {
+    pub fn kernel_cells(&mut self, g: &mut Grid, part: &Part, sinks: &[Sink]) -> Result<()> {
         let yields = &self.func.regions[part.body].yields;
         for (sink, &v) in sinks.iter().zip(yields) {
             let Sink::Slice { elem, data, strides, .. } = sink else { continue };

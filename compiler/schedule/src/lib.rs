@@ -47,12 +47,16 @@ mod memory;
 mod module;
 mod natives;
 mod outline;
+mod pack;
 mod parallel;
 mod pattern;
 mod plan;
 mod reduce;
 mod scalars;
 mod support;
+mod tile;
+mod tile_kernel;
+mod tile_nest;
 mod uneven;
 mod withloop;
 

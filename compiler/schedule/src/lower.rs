@@ -72,6 +72,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub dests: HashMap<Value, Dest>,
     /// Inside a loop whose iterations already run on threads, or in one that must not.
     pub sequential: u32,
+    /// In code for the case that tiles do not pay.
+    pub without_tiles: bool,
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -99,6 +101,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             in_kernel_loop: false,
             dests: HashMap::new(),
             sequential: 0,
+            without_tiles: false,
         };
         lower.open(func.body);
         for (&param, arg) in func.params().iter().zip(args) {

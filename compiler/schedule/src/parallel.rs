@@ -26,7 +26,7 @@ const VECTOR_CHUNK: i64 = 64;
 
 impl Lower<'_, '_> {
     /// May this with-loop run on threads at all?
-    fn may_run_on_threads(&self, with: &With, part: &Part) -> bool {
+    pub fn may_run_on_threads(&self, with: &With, part: &Part) -> bool {
         let Generator::Known { lower, step, .. } = &part.generator else { return false };
         self.cx.options.parallel
             && !with.ordered

@@ -213,10 +213,13 @@ impl Lower<'_, '_> {
         Ok(Sink::Slice { elem, data, object, strides, cell: cell_count })
     }
 
-    fn part(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], carried: Vec<Val>) -> Result<Vec<Val>> {
+    pub fn part(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], carried: Vec<Val>) -> Result<Vec<Val>> {
         self.preload(part.body);
         match &part.generator {
             Generator::Known { .. } => {
+                if carried.is_empty() && self.try_tiles(inst, with, part, sinks, None)? {
+                    return Ok(carried);
+                }
                 if carried.is_empty() && self.try_parallel(inst, with, part, sinks)? {
                     return Ok(carried);
                 }

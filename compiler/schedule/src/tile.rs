@@ -1,0 +1,345 @@
+//! Cache tiles: which folds profit from packed operands, and how their tiles are sized.
+//!
+//! A partition of scalar cells around one fold is a *contraction* if, for two of its axes, everything that the fold loads
+//! varies over at most one of them:
+//!
+//! ```text
+//!    c[b, i, j] = epilogue(fold over k of body(f(b, i, k), g(b, k, j)), b, i, j)
+//! ```
+//!
+//! `f` and `g` stand for any pure expressions; they are the largest parts of the body that do not vary over both axes. Each value of `f` is
+//! used once for every `j`, each value of `g` once for every `i`: so they are computed once per block of the
+//! fold's index set and packed in the order in which the innermost loop reads them ([`crate::pack`]). What remains of the body runs
+//! in the micro-kernel ([`crate::tile_kernel`]), inside of loops over blocks that fit the caches ([`crate::tile_nest`]). The
+//! loop nest is that of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008).
+//!
+//! Cells are added in the order of the program: between blocks of the fold's index set the accumulators rest in the result. So
+//! tiles change no result, and neither does the number of threads.
+
+use ravel_types::Elem;
+use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+
+use crate::Result;
+use crate::grid::Grid;
+use crate::guards::Guard;
+use crate::kernel::Chunk;
+use crate::lower::Lower;
+use crate::support::Refusal;
+use crate::withloop::Sink;
+
+/// Least product of the extents that tiles pay for: below, the operands fit the caches as they are.
+pub(crate) const LEAST_CELLS: i64 = 80 * 80 * 80;
+/// How often a packed value must be used.
+pub(crate) const LEAST_REUSE: i64 = 24;
+/// Least number of indices of the fold: a tile is loaded and stored once for each block of them.
+pub(crate) const LEAST_FOLD: i64 = 24;
+/// Bytes of a panel of columns in a block: it stays in the innermost cache while the rows stream by.
+const PANEL_BYTES: i64 = 32 << 10;
+/// Bounds on the indices of the fold in one block.
+const FOLD_BLOCK: (i64, i64) = (192, 512);
+/// With a constant outermost extent of at least this, whole products are shared among the threads, not parts of each.
+const BATCHES: i64 = 32;
+/// Packed values of one index of the fold, on either side.
+const MOST_VALUES: usize = 4;
+
+/// A value that is packed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packed {
+    pub value: Value,
+    /// Place of its first copy among the elements of one index of the fold.
+    pub at: usize,
+    /// One for each index of the panel, or a single one.
+    pub copies: usize,
+}
+
+/// One of the two axes of a tile and what is packed along it.
+#[derive(Clone, Debug)]
+pub(crate) struct Side {
+    pub axis: usize,
+    pub param: Value,
+    /// Indices per panel.
+    pub width: usize,
+    pub values: Vec<Packed>,
+    /// Elements of a panel for one index of the fold.
+    pub stride: usize,
+}
+
+impl Side {
+    fn new(axis: usize, param: Value, width: usize, values: &[(Value, bool)]) -> Side {
+        let mut side = Side { axis, param, width, values: Vec::new(), stride: 0 };
+        for &(value, varies) in values {
+            let copies = if varies { width } else { 1 };
+            side.values.push(Packed { value, at: side.stride, copies });
+            side.stride += copies;
+        }
+        side
+    }
+}
+
+/// A schedule with tiles for one partition.
+#[derive(Clone, Debug)]
+pub(crate) struct TilePlan {
+    pub fold: Inst,
+    /// The jam axis.
+    pub rows: Side,
+    /// The vector axis: the last one of the partition.
+    pub columns: Side,
+    pub lanes: u8,
+    /// Vectors per row of a tile.
+    pub u: usize,
+    pub bytes: usize,
+    /// Most indices of the fold in one block.
+    pub block: i64,
+    /// The sink whose cells hold accumulators between blocks.
+    pub home: usize,
+    pub guards: Vec<Guard>,
+}
+
+impl TilePlan {
+    fn describe(&self) -> String {
+        let Side { axis, width, .. } = self.rows;
+        let last = self.columns.axis;
+        let (u, lanes) = (self.u, self.lanes);
+        format!("packed tiles of {width} along axis {axis} by {u} vectors of {lanes} along axis {last}")
+    }
+}
+
+/// What a fold's body consists of: values that vary over the rows, over the columns, over neither.
+#[derive(Default)]
+struct Split {
+    seen: Vec<Value>,
+    rows: Vec<(Value, bool)>,
+    columns: Vec<(Value, bool)>,
+    /// Operations on values that vary over both.
+    operations: usize,
+}
+
+impl Lower<'_, '_> {
+    /// Lowers a partition with cache tiles if it is a contraction for which they pay; false if nothing was emitted.
+    pub fn try_tiles(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], chunk: Option<Chunk>) -> Result<bool> {
+        if self.without_tiles || with.ordered {
+            return Ok(false);
+        }
+        let Ok(plan) = self.plan_tiles(with, part, sinks, chunk.is_some()) else { return Ok(false) };
+        self.cx.remark(self.func.insts[inst].span, plan.describe());
+        let condition = self.tiles_condition(part, &plan);
+        if let Some(condition) = condition {
+            self.b.begin_if(condition);
+        }
+        self.open(part.body);
+        self.tile_nest(with, part, sinks, &plan, chunk)?;
+        self.close();
+        if condition.is_some() {
+            self.b.begin_else(&[]);
+            self.open(part.body);
+            self.without_tiles = true;
+            match chunk {
+                None => {
+                    self.part(inst, with, part, sinks, Vec::new())?;
+                }
+                Some(_) => {
+                    if !self.try_kernel(inst, with, part, sinks, chunk)? {
+                        self.axis(inst, with, part, sinks, 0, Vec::new(), chunk)?;
+                    }
+                }
+            }
+            self.without_tiles = false;
+            self.close();
+            self.b.end_if(&[]);
+        }
+        Ok(true)
+    }
+
+    /// Decides whether a partition is a contraction with enough reuse, and sizes its tiles.
+    pub fn plan_tiles(&mut self, with: &With, part: &Part, sinks: &[Sink], chunked: bool) -> std::result::Result<TilePlan, Refusal> {
+        let func = self.func;
+        let refuse = |reason: &str| Err(reason.to_string());
+        let Generator::Known { lower, upper, step, .. } = &part.generator else { return refuse("the rank is not known") };
+        let params = &func.regions[part.body].params;
+        let Some(last) = params.len().checked_sub(1).filter(|last| *last > 0) else { return refuse("there is one axis") };
+        if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
+            return refuse("the generator has steps");
+        }
+        if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
+            return refuse("cells are not scalars");
+        }
+        let (fold, inner) = self.only_fold(part.body)?;
+        let mut guards = Vec::new();
+        self.supported(part.body, &mut guards)?;
+        let result = func.insts[fold].results[0];
+        let bytes = self.kernel_width(part.body);
+        let g = &mut Grid::scalar(bytes);
+        let elem = self.elem(result);
+        if elem == Elem::Bool || !g.packs(elem) {
+            return refuse("the accumulator does not fill a lane");
+        }
+        let Some(home) = sinks.iter().position(|s| matches!(s, Sink::Slice { elem: of, .. } if *of == elem)) else {
+            return refuse("no result can hold accumulators");
+        };
+        let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
+        let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
+        let Generator::Known { lower, upper, .. } = &inner.generator else { return refuse("the rank of the fold is not known") };
+        let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
+        if trips.is_some_and(|n| n < LEAST_FOLD) {
+            return refuse("the fold is short");
+        }
+        let fits = |n: Option<i64>, least: i64| n.is_none_or(|n| n >= least);
+        if !fits(extents[last], LEAST_REUSE) {
+            return refuse("rows are used too rarely");
+        }
+        let mut best: Option<(i64, usize, Split)> = None;
+        let mut refusal = "columns are used too rarely".to_string();
+        for axis in (usize::from(chunked)..last).filter(|k| fits(extents[*k], LEAST_REUSE)) {
+            g.set_vec(Some(params[last]), 2, 1);
+            g.set_jam(Some(params[axis]), 2);
+            match self.split_fold(g, inner, params[axis], params[last], result) {
+                Ok(split) => {
+                    let extent = extents[axis].unwrap_or(crate::cost::UNKNOWN_EXTENT);
+                    if best.as_ref().is_none_or(|(n, ..)| extent > *n) {
+                        best = Some((extent, axis, split));
+                    }
+                }
+                Err(reason) => refusal = reason,
+            }
+        }
+        let Some((_, axis, split)) = best else { return Err(refusal) };
+        let known = [extents[axis], extents[last], trips].into_iter().try_fold(1i64, |n, e| n.checked_mul(e?));
+        if known.is_some_and(|n| n < LEAST_CELLS) {
+            return refuse("the operands fit the caches");
+        }
+        if axis > 0 && !chunked && extents[0].is_some_and(|n| n >= BATCHES) && self.may_run_on_threads(with, part) {
+            return refuse("whole products are shared among threads");
+        }
+        let most = self.cx.target.vector_bytes as usize / bytes;
+        let lanes = std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n * bytes >= 16);
+        let Some(lanes) = lanes.into_iter().find(|n| fits(extents[last], *n as i64)) else { return refuse("the target has no vectors") };
+        let fused = split.operations == 1;
+        let (u, j) = self.size_tile(lanes, extents[axis], extents[last], if fused { 1 } else { 3 });
+        let rows = Side::new(axis, params[axis], j, &split.rows);
+        let columns = Side::new(last, params[last], u * lanes, &split.columns);
+        let block = (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1);
+        Ok(TilePlan { fold, rows, columns, lanes: lanes as u8, u, bytes, block, home, guards })
+    }
+
+    /// The only fold of a body, with its partition.
+    fn only_fold(&self, body: Region) -> std::result::Result<(Inst, &Part), Refusal> {
+        let func = self.func;
+        let refuse = |reason: &str| Err(reason.to_string());
+        let mut found = None;
+        for &inst in &func.regions[body].insts {
+            let Op::With(with) = &func.insts[inst].op else { continue };
+            let ([part], [WithOp::Fold { combine: Combine::Op(_), neutral, .. }], None) = (&with.parts[..], &with.ops[..], found) else {
+                return refuse("there are several folds");
+            };
+            let nested = |inst: &Inst| matches!(func.insts[*inst].op, Op::With(_));
+            if func.regions[part.body].insts.iter().any(nested) {
+                return refuse("the fold has folds inside");
+            }
+            if !self.is_at_hand(*neutral) {
+                return refuse("the neutral element varies");
+            }
+            let Generator::Known { lower, upper, .. } = &part.generator else { return refuse("the rank of the fold is not known") };
+            if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
+                return refuse("the bounds of the fold vary");
+            }
+            if func.regions[part.body].params.is_empty() {
+                return refuse("the fold has a single index");
+            }
+            found = Some((inst, part));
+        }
+        found.ok_or_else(|| "there is no fold".to_string())
+    }
+
+    /// Is the scalar known in front of the loops?
+    fn is_at_hand(&self, v: Value) -> bool {
+        self.is_bound(v) || self.live.def(v).is_some_and(|inst| matches!(self.func.insts[inst].op, Op::Const(_)))
+    }
+
+    /// Splits the body of a fold by what its values vary over.
+    fn split_fold(&self, g: &mut Grid, inner: &Part, row: Value, column: Value, result: Value) -> std::result::Result<Split, Refusal> {
+        let func = self.func;
+        let of_result = self.dep(g, result);
+        if !of_result.vec || !of_result.jam {
+            return Err("nothing is used twice".to_string());
+        }
+        let indices = &func.regions[inner.body].params;
+        for &inst in &func.regions[inner.body].insts {
+            let Op::Sel { index, .. } = &func.insts[inst].op else { continue };
+            for &i in index {
+                let form = self.form(i);
+                let among = |of: &[Value]| form.terms.iter().any(|(v, _)| of.contains(v));
+                if among(indices) && among(&[row, column]) {
+                    return Err("windows overlap".to_string());
+                }
+            }
+        }
+        let mut split = Split::default();
+        self.split_value(g, func.regions[inner.body].yields[0], &mut split)?;
+        if split.rows.len() > MOST_VALUES || split.columns.len() > MOST_VALUES {
+            return Err("too many values vary over one axis".to_string());
+        }
+        Ok(split)
+    }
+
+    fn split_value(&self, g: &mut Grid, v: Value, split: &mut Split) -> std::result::Result<(), Refusal> {
+        if self.is_at_hand(v) || split.seen.contains(&v) {
+            return Ok(());
+        }
+        split.seen.push(v);
+        if let Some(same) = self.alias[v] {
+            return self.split_value(g, same, split);
+        }
+        let dep = self.dep(g, v);
+        let elem = self.elem(v);
+        if !(dep.vec && dep.jam) && elem != Elem::Bool {
+            if !g.packs(elem) {
+                return Err("packed values do not fill a lane".to_string());
+            }
+            let side = if dep.vec { &mut split.columns } else { &mut split.rows };
+            side.push((v, dep.vec || dep.jam));
+            return Ok(());
+        }
+        let Some(inst) = self.live.def(v) else { return Err("an index is used as data".to_string()) };
+        let op = &self.func.insts[inst].op;
+        match op {
+            Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) | Op::Native { .. } => {}
+            Op::If { then, els, .. } => {
+                for region in [*then, *els] {
+                    for &v in &self.func.regions[region].yields {
+                        self.split_value(g, v, split)?;
+                    }
+                }
+            }
+            _ => return Err("a load varies over both axes".to_string()),
+        }
+        split.operations += 1;
+        let mut operands = Vec::new();
+        op.for_each_operand(|v| operands.push(v));
+        operands.into_iter().try_for_each(|v| self.split_value(g, v, split))
+    }
+
+    /// Vectors per row and rows of a tile: accumulators fill the registers, and few cells of the last tiles go to waste.
+    fn size_tile(&self, lanes: usize, rows: Option<i64>, columns: Option<i64>, spare: usize) -> (usize, usize) {
+        let registers = (self.cx.target.vector_registers as usize).max(8);
+        let mut best = (f64::INFINITY, (1, 1));
+        for u in 1..=4usize {
+            for j in u..=16usize {
+                if u * j + u + spare > registers {
+                    break;
+                }
+                // Columns come from the second cache where their panel does not fit the first.
+                let load = 0.5 * (4 * u + j) as f64;
+                let step = (0.5 * (u * j) as f64).max(4.0).max(load) + 0.05 * load;
+                let tiles = |extent: Option<i64>, size: usize| match extent {
+                    Some(n) => (n as f64 / size as f64).ceil(),
+                    None => 1000.0 / size as f64 + 0.5,
+                };
+                let cost = step * tiles(rows, j) * tiles(columns, u * lanes);
+                if cost < best.0 * 0.999 {
+                    best = (cost, (u, j));
+                }
+            }
+        }
+        best.1
+    }
+}

@@ -1,0 +1,247 @@
+//! Packed tiles: which folds get them, and that they compute what the interpreter computes.
+
+mod common;
+
+use common::{Run, same};
+
+fn tiled(run: &Run) -> bool {
+    run.remarks.iter().any(|r| r.text.contains("packed tiles"))
+}
+
+/// Two matrices of small numbers, a with-loop over `%i, %j` that gives `%c`, and sums over `%c` that notice swapped cells.
+fn program(elem: &str, a: [usize; 2], b: [usize; 2], c: [usize; 2], with: &str) -> String {
+    let [a0, a1] = a;
+    let [b0, b1] = b;
+    let [m, n] = c;
+    let zero = if elem == "i32" { "0".to_string() } else { format!("0.0:{elem}") };
+    let zero = if elem == "f64" { "0.0".to_string() } else { zero };
+    let value = |from: &str, to: &str| match elem {
+        "i32" => format!("%{to}: i32 = add %{from}, 0"),
+        _ => format!("%{to}: {elem} = convert %{from}"),
+    };
+    format!(
+        r#"
+entry @f0
+func @f0 "main" () -> ({elem}, {elem}, {elem}) {{
+  %a: {elem}[{a0},{a1}] = with {{
+    part [0, 0] <= [%ai, %aj] < [{a0}, {a1}] {{
+      %ap: i32 = mul %ai, 7
+      %aq: i32 = add %ap, %aj
+      %ar: i32 = mod %aq, 13
+      %as: i32 = sub %ar, 5
+      {}
+      yield %at
+    }}
+  }} genarray [{a0}, {a1}] cell []
+  %b: {elem}[{b0},{b1}] = with {{
+    part [0, 0] <= [%bi, %bj] < [{b0}, {b1}] {{
+      %bp: i32 = mul %bi, 3
+      %bq: i32 = add %bp, %bj
+      %br: i32 = mod %bq, 11
+      %bs: i32 = sub %br, 4
+      {}
+      yield %bt
+    }}
+  }} genarray [{b0}, {b1}] cell []
+  {with}
+  %s: {elem} = with {{
+    part [0, 0] <= [%si, %sj] < [{m}, {n}] {{
+      %sp: i32 = mul %si, 5
+      %sq: i32 = add %sp, %sj
+      %sr: i32 = mod %sq, 17
+      {}
+      %sc: {elem} = sel %c, [%si, %sj]
+      %sx: {elem} = mul %sc, %st
+      yield %sx
+    }}
+  }} fold add neutral {zero}
+  %x: {elem} = sel %c, [{}, {}]
+  %y: {elem} = sel %c, [0, 1]
+  yield %s, %x, %y
+}}
+"#,
+        value("as", "at"),
+        value("bs", "bt"),
+        value("sr", "st"),
+        m - 1,
+        n - 1,
+    )
+}
+
+/// `{ [i,j] -> fold(op)(body over k) }` where the body yields `%z`.
+fn product(elem: &str, [m, n, k]: [usize; 3], op: &str, neutral: &str, body: &str, rest: &str) -> String {
+    format!(
+        "%c: {elem}[{m},{n}] = with {{
+    part [0, 0] <= [%i, %j] < [{m}, {n}] {{
+      %f: {elem} = with {{
+        part [0] <= [%k] < [{k}] {{ {body} yield %z }}
+      }} fold {op} neutral {neutral}
+      {rest}
+    }}
+  }} genarray [{m}, {n}] cell []"
+    )
+}
+
+#[test]
+fn products_of_every_element_type_and_layout() {
+    let [m, n, k] = [71, 67, 130];
+    for (elem, zero) in [("f32", "0.0:f32"), ("f64", "0.0"), ("i32", "0")] {
+        for (a, b, left, right) in [
+            ([m, k], [k, n], "[%i, %k]", "[%k, %j]"),
+            ([m, k], [n, k], "[%i, %k]", "[%j, %k]"),
+            ([k, m], [k, n], "[%k, %i]", "[%k, %j]"),
+            ([k, n], [m, k], "[%k, %j]", "[%i, %k]"),
+        ] {
+            let body = format!("%x1: {elem} = sel %a, {left} %y1: {elem} = sel %b, {right} %z: {elem} = mul %x1, %y1");
+            let run = same(&program(elem, a, b, [m, n], &product(elem, [m, n, k], "add", zero, &body, "yield %f")));
+            assert!(tiled(&run), "{elem} {left} {right}: {:?}", run.remarks);
+        }
+    }
+}
+
+#[test]
+fn several_blocks_of_the_fold_with_an_epilogue() {
+    let [m, n, k] = [29, 33, 1100];
+    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1";
+    let rest = "%o: f32 = sel %a, [%i, %j] %p: f32 = mul %f, 0.5:f32 %q: f32 = add %p, %o %ji: i32 = add %j, %i %jf: f32 = convert %ji \
+                %r: f32 = max %q, %jf yield %r";
+    let run = same(&program("f32", [m, k], [k, n], [m, n], &product("f32", [m, n, k], "add", "1.0:f32", body, rest)));
+    assert!(tiled(&run), "{:?}", run.remarks);
+}
+
+#[test]
+fn distances_and_longest_paths() {
+    let [m, n, k] = [65, 70, 131];
+    let body = "%x1: f64 = sel %a, [%i, %k] %y1: f64 = sel %b, [%j, %k] %d: f64 = sub %x1, %y1 %z: f64 = mul %d, %d";
+    let run = same(&program("f64", [m, k], [n, k], [m, n], &product("f64", [m, n, k], "add", "0.0", body, "yield %f")));
+    assert!(tiled(&run), "{:?}", run.remarks);
+    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%k, %j] %z: f32 = add %x1, %y1";
+    let run = same(&program("f32", [m, k], [k, n], [m, n], &product("f32", [m, n, k], "max", "-inf:f32", body, "yield %f")));
+    assert!(tiled(&run), "{:?}", run.remarks);
+}
+
+#[test]
+fn values_that_vary_over_the_fold_alone() {
+    let [m, n, k] = [65, 70, 131];
+    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%k, %j] %w: f32 = sel %a, [0, %k] %kf: f32 = convert %k \
+                %p: f32 = max %x1, %y1 %q: f32 = mul %p, %w %z: f32 = sub %q, %kf";
+    let run = same(&program("f32", [m, k], [k, n], [m, n], &product("f32", [m, n, k], "add", "0.0:f32", body, "yield %f")));
+    assert!(tiled(&run), "{:?}", run.remarks);
+}
+
+#[test]
+fn several_axes_of_the_fold_and_bounds_inside() {
+    let with = "%c: f64[66,81] = with {
+    part [1, 2] <= [%i, %j] < [65, 79] {
+      %f: f64 = with {
+        part [1, 0] <= [%k, %l] < [10, 13] {
+          %kk: i32 = mul %k, 13 %kl: i32 = add %kk, %l
+          %x1: f64 = sel %a, [%i, %kl] %y1: f64 = sel %b, [%kl, %j] %z: f64 = mul %x1, %y1 yield %z
+        }
+      } fold add neutral 0.0
+      yield %f
+    }
+  } genarray [66, 81] cell [] default 3.0";
+    let run = same(&program("f64", [66, 130], [130, 81], [66, 81], with));
+    assert!(tiled(&run), "{:?}", run.remarks);
+}
+
+#[test]
+fn products_in_a_batch() {
+    let with = "%d: f32[3,47,60] = with {
+    part [0, 0, 0] <= [%u, %i, %j] < [3, 47, 60] {
+      %f: f32 = with {
+        part [0] <= [%k] < [190] {
+          %ui: i32 = mul %u, 2 %ii: i32 = add %ui, %i
+          %x1: f32 = sel %a, [%ii, %k] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1 yield %z
+        }
+      } fold add neutral 0.0:f32
+      yield %f
+    }
+  } genarray [3, 47, 60] cell []
+  %c: f32[47,60] = with {
+    part [0, 0] <= [%ci, %cj] < [47, 60] {
+      %c0: f32 = sel %d, [0, %ci, %cj] %c1: f32 = sel %d, [1, %ci, %cj] %c2: f32 = sel %d, [2, %ci, %cj]
+      %c3: f32 = mul %c1, 2.0:f32 %c4: f32 = mul %c2, 3.0:f32 %c5: f32 = add %c0, %c3 %c6: f32 = add %c5, %c4
+      yield %c6
+    }
+  } genarray [47, 60] cell []";
+    let run = same(&program("f32", [60, 190], [190, 60], [47, 60], with));
+    assert!(tiled(&run), "{:?}", run.remarks);
+}
+
+#[test]
+fn extents_known_at_run_time() {
+    let run = same(
+        r#"
+entry @f3
+func @f0 "product" noinline (%a: f64[s0,s1], %b: f64[s1,s2]) -> (f64[s0,s2]) {
+  %m: i32 = extent %a, 0
+  %n: i32 = extent %b, 1
+  %k: i32 = extent %a, 1
+  %c: f64[s0,s2] = with {
+    part [0, 0] <= [%i, %j] < [%m, %n] {
+      %f: f64 = with {
+        part [0] <= [%l] < [%k] { %x: f64 = sel %a, [%i, %l] %y: f64 = sel %b, [%l, %j] %z: f64 = mul %x, %y yield %z }
+      } fold add neutral 0.0
+      yield %f
+    }
+  } genarray [%m, %n] cell []
+  yield %c
+}
+func @f1 "make" noinline (%r: i32, %s: i32) -> (f64[s3,s4]) {
+  %t: f64[s3,s4] = with {
+    part [0, 0] <= [%i, %j] < [%r, %s] { %p: i32 = mul %i, 5 %q: i32 = add %p, %j %o: i32 = mod %q, 7 %x: f64 = convert %o yield %x }
+  } genarray [%r, %s] cell []
+  yield %t
+}
+func @f2 "total" noinline (%a: f64[s0,s2]) -> (f64) {
+  %m: i32 = extent %a, 0
+  %n: i32 = extent %a, 1
+  %t: f64 = with {
+    part [0, 0] <= [%i, %j] < [%m, %n] { %p: i32 = mul %i, 3 %q: i32 = add %p, %j %o: i32 = mod %q, 5 %w: f64 = convert %o %x: f64 = sel %a, [%i, %j] %y: f64 = mul %x, %w yield %y }
+  } fold add neutral 0.0
+  yield %t
+}
+func @f3 "main" () -> (f64, f64, f64) {
+  %a: f64[s3,s4] = call @f1 (61, 700)
+  %b: f64[s4,s5] = call @f1 (700, 43)
+  %c: f64[s3,s5] = call @f0 (%a, %b)
+  %x: f64 = call @f2 (%c)
+  %a_2: f64[s6,s7] = call @f1 (6, 7)
+  %b_2: f64[s7,s8] = call @f1 (7, 4)
+  %c_2: f64[s6,s8] = call @f0 (%a_2, %b_2)
+  %y: f64 = call @f2 (%c_2)
+  %a_3: f64[s9,s10] = call @f1 (100, 0)
+  %b_3: f64[s10,s11] = call @f1 (0, 100)
+  %c_3: f64[s9,s11] = call @f0 (%a_3, %b_3)
+  %z: f64 = call @f2 (%c_3)
+  yield %x, %y, %z
+}
+"#,
+    );
+    assert!(tiled(&run), "{:?}", run.remarks);
+    assert_eq!(run.copies, 0);
+}
+
+#[test]
+fn what_is_not_packed() {
+    let declines = |with: &str, a: [usize; 2], b: [usize; 2], c: [usize; 2]| {
+        let run = same(&program("f32", a, b, c, with));
+        assert!(!tiled(&run), "{:?}", run.remarks);
+    };
+    // Small operands fit the caches.
+    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1";
+    declines(&product("f32", [40, 40, 40], "add", "0.0:f32", body, "yield %f"), [40, 40], [40, 40], [40, 40]);
+    // Few rows: a column is used too rarely.
+    declines(&product("f32", [5, 400, 400], "add", "0.0:f32", body, "yield %f"), [5, 400], [400, 400], [5, 400]);
+    // A load that varies over both axes is used once.
+    let both = "%x1: f32 = sel %a, [%i, %j] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1";
+    declines(&product("f32", [80, 80, 90], "add", "0.0:f32", both, "yield %f"), [80, 80], [90, 80], [80, 80]);
+    // A window that slides over the operand: its elements are in the cache already.
+    let window = "%ik: i32 = add %i, %k %x1: f32 = sel %a, [%ik, 0] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1";
+    declines(&product("f32", [80, 80, 90], "add", "0.0:f32", window, "yield %f"), [170, 1], [90, 80], [80, 80]);
+    // Bounds that depend on the row.
+    let triangle = product("f32", [90, 80, 90], "add", "0.0:f32", body, "yield %f").replace("[%k] < [90]", "[%k] < [%i]");
+    declines(&triangle, [90, 90], [90, 80], [90, 80]);
+}
