@@ -8,15 +8,17 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Op, Part, Value};
 
 use crate::Result;
-use crate::grid::{Cell, Grid, Panel};
+use crate::grid::{Cell, Dep, Grid, Panel};
 use crate::index::Ext;
 use crate::lower::{Lower, Val};
 use crate::scalars::prim_of;
 use crate::tile::Side;
-use crate::tile_nest::Nest;
+use crate::tile_nest::{BLOCK_UNIT, Nest};
 
 /// Panels that a thread packs at a time.
 const PANELS: i64 = 4;
+/// Bytes of the narrowest vector.
+const LEAST_VECTOR: usize = 16;
 
 /// A block of the fold's index set, row-major: its first index and how many.
 #[derive(Clone, Copy)]
@@ -75,17 +77,7 @@ impl Lower<'_, '_> {
         let end = self.b.add(first, all);
         let whole = self.b.icmp(IntCmp::Sle, end, panels.high);
         self.b.begin_if(whole);
-        self.open(nest.part.body);
-        self.bind_wide(side.param, first, range);
-        let mut g = Grid::scalar(plan.bytes);
-        if self.packs_vectors(&mut g, nest, side) {
-            g.set_vec(Some(side.param), plan.lanes, side.width / usize::from(plan.lanes));
-        } else {
-            g.set_jam(Some(side.param), side.width);
-        }
-        self.prepare_copies(&mut g, body);
-        self.pack_rows(&mut g, nest, side, block, to, None)?;
-        self.close();
+        self.pack_whole(nest, side, block, first, to, range)?;
         self.b.begin_else(&[]);
         // One index after the other; those beyond the last one are the last one.
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
@@ -99,70 +91,215 @@ impl Lower<'_, '_> {
         let mut g = Grid::scalar(plan.bytes);
         g.set_jam(Some(side.param), 1);
         self.prepare_copies(&mut g, body);
-        self.pack_rows(&mut g, nest, side, block, to, Some(moved))?;
+        self.pack_singly(&mut g, nest, side, block, zero, to, Some(moved))?;
         self.close();
         self.b.end_for(&[]);
         self.b.end_if(&[]);
         Ok(())
     }
 
+    /// Packs a panel whose indices the axis has, the first of them given.
+    fn pack_whole(&mut self, nest: &Nest<'_>, side: &Side, block: FoldBlock, first: Val, to: Val, range: (i64, i64)) -> Result<()> {
+        let (plan, body) = (nest.plan, nest.inner.body);
+        let zero = self.b.i64(0);
+        let mut g = Grid::scalar(plan.bytes);
+        let lanes = usize::from(plan.lanes).min(1 << side.width.ilog2());
+        let vectors = lanes * plan.bytes >= LEAST_VECTOR;
+        // Vectors of `lanes` indices that cover the panel; the last one may overlap the one before.
+        let starts: Vec<usize> = (0..side.width.div_ceil(lanes)).map(|n| (n * lanes).min(side.width - lanes)).collect();
+        if vectors && self.packs_along(&mut g, nest, side) {
+            g.set_vec(Some(side.param), lanes as u8, 1);
+            for start in starts {
+                self.open(nest.part.body);
+                let moved = self.b.i64(start as i64);
+                let index = self.b.add(first, moved);
+                self.bind_wide(side.param, index, range);
+                self.prepare_copies(&mut g, body);
+                self.pack_along(&mut g, nest, side, block, to, start)?;
+                self.close();
+            }
+            return Ok(());
+        }
+        self.open(nest.part.body);
+        self.bind_wide(side.param, first, range);
+        let mut from = zero;
+        if vectors && self.packs_across(&mut g, nest, side, lanes) {
+            g.set_jam(Some(side.param), side.width);
+            self.prepare_copies(&mut g, body);
+            from = self.pack_across(&mut g, nest, side, block, to, lanes, &starts)?;
+            g.set_vec(None, 1, 1);
+        } else {
+            g.set_jam(Some(side.param), side.width);
+            self.prepare_copies(&mut g, body);
+        }
+        self.pack_singly(&mut g, nest, side, block, from, to, None)?;
+        self.close();
+        Ok(())
+    }
+
     /// Do vectors of consecutive indices of the axis load consecutive elements?
-    fn packs_vectors(&mut self, g: &mut Grid, nest: &Nest<'_>, side: &Side) -> bool {
-        let (plan, inner) = (nest.plan, nest.inner);
-        if side.width % usize::from(plan.lanes) != 0 {
+    fn packs_along(&mut self, g: &mut Grid, nest: &Nest<'_>, side: &Side) -> bool {
+        g.set_vec(Some(side.param), 2, 1);
+        let along = self.loads_are_unit(g, nest, |dep| dep.vec);
+        g.set_vec(None, 1, 1);
+        along
+    }
+
+    /// Do vectors of consecutive indices of the fold load consecutive elements? Blocks must not cut such vectors.
+    fn packs_across(&mut self, g: &mut Grid, nest: &Nest<'_>, side: &Side, lanes: usize) -> bool {
+        let (Generator::Known { lower, upper, .. }, params) = (&nest.inner.generator, &self.func.regions[nest.inner.body].params)
+        else {
+            return false;
+        };
+        let Some((&last, outer)) = params.split_last() else { return false };
+        let whole = match self.axis_extent(lower[outer.len()], upper[outer.len()]) {
+            Ext::Const(n) => n % lanes as i64 == 0 && BLOCK_UNIT % lanes as i64 == 0,
+            Ext::Val(_) => false,
+        };
+        if self.alias[last].is_some() || !outer.is_empty() && !whole {
             return false;
         }
-        g.set_vec(Some(side.param), plan.lanes, 1);
+        g.set_vec(Some(last), 2, 1);
+        g.set_jam(Some(side.param), 2);
+        let across = self.loads_are_unit(g, nest, |dep| dep.vec && dep.jam);
+        g.set_vec(None, 1, 1);
+        g.set_jam(None, 1);
+        across
+    }
+
+    /// Do all loads of the fold that vary as wanted (at least one does) load consecutive elements?
+    fn loads_are_unit(&mut self, g: &mut Grid, nest: &Nest<'_>, wanted: impl Fn(Dep) -> bool) -> bool {
         let mut any = false;
-        let mut unit = true;
-        for &inst in &self.func.regions[inner.body].insts {
+        for &inst in &self.func.regions[nest.inner.body].insts {
             let Op::Sel { array, index } = &self.func.insts[inst].op else { continue };
             let v = self.func.insts[inst].results[0];
-            if self.dep(g, v).vec {
+            if wanted(self.dep(g, v)) {
                 let (offset, elem) = (self.element_offset(*array, index), self.elem(v));
-                unit &= self.lane_stride(g, &offset, elem) == Some(1);
+                if self.lane_stride(g, &offset, elem) != Some(1) {
+                    return false;
+                }
                 any = true;
             }
         }
-        g.set_vec(None, 1, 1);
-        any && unit
+        any
     }
 
-    /// Stores the rows of a panel: copies for all of its indices, or for a `single` one whose copies are that many bytes from the first.
-    fn pack_rows(
+    /// Opens the loop over a block's indices from one of them on; returns the memory of the row.
+    fn begin_rows(&mut self, nest: &Nest<'_>, side: &Side, block: FoldBlock, bounds: (Val, Val), step: i64, to: Val) -> Result<Val> {
+        let step = self.b.i64(step);
+        let (k, _) = self.b.begin_for(bounds.0, bounds.1, step, &[]);
+        self.open(nest.inner.body);
+        let index = self.b.add(block.first, k);
+        self.bind_fold_indices(nest.inner, index)?;
+        let at = self.times(k, (side.stride * nest.plan.bytes) as i64);
+        Ok(self.b.ptr_add(to, at))
+    }
+
+    /// Stores the rows of a panel, a vector of indices of the axis at a time: those from `start` on.
+    fn pack_along(&mut self, g: &mut Grid, nest: &Nest<'_>, side: &Side, block: FoldBlock, to: Val, start: usize) -> Result<()> {
+        let bytes = nest.plan.bytes;
+        let zero = self.b.i64(0);
+        let mark = g.mark();
+        let to = self.begin_rows(nest, side, block, (zero, block.count), 1, to)?;
+        for packed in &side.values {
+            let at = (packed.at * bytes) as i32;
+            if packed.copies > 1 {
+                let value = self.packed_of(g, packed.value, 0, 0)?;
+                self.b.store(value, to, at + (start * bytes) as i32, Access::ANY);
+            } else if start == 0 {
+                let value = self.scalar_of(g, packed.value, 0, 0)?;
+                self.b.store(value, to, at, Access::ALIGNED);
+            }
+        }
+        self.close();
+        g.release(mark);
+        self.b.end_for(&[]);
+        Ok(())
+    }
+
+    /// Stores the rows of a panel, a square of `lanes` indices of the axis and of the fold at a time: vectors along the fold are
+    /// transposed. Returns the first index of the block that is left.
+    #[expect(clippy::too_many_arguments, reason = "the state of one loop nest")]
+    fn pack_across(
         &mut self,
         g: &mut Grid,
         nest: &Nest<'_>,
         side: &Side,
         block: FoldBlock,
         to: Val,
+        lanes: usize,
+        starts: &[usize],
+    ) -> Result<Val> {
+        let bytes = nest.plan.bytes;
+        let row_bytes = side.stride * bytes;
+        let last = self.func.regions[nest.inner.body].params.last().copied();
+        let (zero, mask) = (self.b.i64(0), self.b.i64(-(lanes as i64)));
+        let end = self.b.binary(NestBin::And, block.count, mask);
+        let to = self.begin_rows(nest, side, block, (zero, end), lanes as i64, to)?;
+        g.set_vec(last, lanes as u8, 1);
+        for packed in &side.values {
+            for &start in if packed.copies > 1 { starts } else { &[0] } {
+                let at = (packed.at + start) * bytes;
+                let mark = g.mark();
+                if packed.copies == 1 {
+                    for (lane, value) in self.lanes_of(g, packed.value, 0, 0)?.into_iter().enumerate() {
+                        self.b.store(value, to, (at + lane * row_bytes) as i32, Access::ALIGNED);
+                    }
+                } else {
+                    let square = (start..start + lanes).map(|r| self.packed_of(g, packed.value, r, 0)).collect::<Result<Vec<Val>>>()?;
+                    for (lane, row) in self.transpose(square).into_iter().enumerate() {
+                        self.b.store(row, to, (at + lane * row_bytes) as i32, Access::ANY);
+                    }
+                }
+                g.release(mark);
+            }
+        }
+        self.close();
+        self.b.end_for(&[]);
+        Ok(end)
+    }
+
+    /// The columns of a square of lanes, whose side is a power of two, from its rows.
+    fn transpose(&mut self, mut rows: Vec<Val>) -> Vec<Val> {
+        let n = rows.len();
+        let half = (n / 2) as u8;
+        let interleave = |first: u8| (0..half).flat_map(|k| [first + k, first + k + n as u8]).collect::<Vec<u8>>();
+        // Each round interleaves row k with row k + n/2: that rotates the bits of (row, lane) by one.
+        for _ in 0..n.ilog2() {
+            rows = (0..n / 2)
+                .flat_map(|k| {
+                    let (a, b) = (rows[k], rows[k + n / 2]);
+                    [self.b.shuffle(a, b, &interleave(0)), self.b.shuffle(a, b, &interleave(half))]
+                })
+                .collect();
+        }
+        rows
+    }
+
+    /// Stores the rows of a panel from one index of the block on: copies for all indices of the axis, or for a `single` one whose
+    /// copies are that many bytes from the first.
+    #[expect(clippy::too_many_arguments, reason = "the state of one loop nest")]
+    fn pack_singly(
+        &mut self,
+        g: &mut Grid,
+        nest: &Nest<'_>,
+        side: &Side,
+        block: FoldBlock,
+        from: Val,
+        to: Val,
         single: Option<Val>,
     ) -> Result<()> {
-        let (plan, inner) = (nest.plan, nest.inner);
-        let (zero, one) = (self.b.i64(0), self.b.i64(1));
-        let (k, _) = self.b.begin_for(zero, block.count, one, &[]);
+        let bytes = nest.plan.bytes;
         let mark = g.mark();
-        self.open(inner.body);
-        let index = self.b.add(block.first, k);
-        self.bind_fold_indices(inner, index)?;
-        let at = self.times(k, (side.stride * plan.bytes) as i64);
-        let to = self.b.ptr_add(to, at);
+        let to = self.begin_rows(nest, side, block, (from, block.count), 1, to)?;
         for packed in &side.values {
-            let start = (packed.at * plan.bytes) as i32;
-            if g.vec.is_some() && packed.copies > 1 {
-                for u in 0..g.u {
-                    let value = self.packed_of(g, packed.value, 0, u)?;
-                    self.b.store(value, to, start + (u * usize::from(g.lanes) * plan.bytes) as i32, Access::ALIGNED);
-                }
-                continue;
-            }
             let to = match single {
                 Some(bytes) if packed.copies > 1 => self.b.ptr_add(to, bytes),
                 _ => to,
             };
             for r in 0..if single.is_none() { packed.copies } else { 1 } {
                 let value = self.scalar_of(g, packed.value, r, 0)?;
-                self.b.store(value, to, start + (r * plan.bytes) as i32, Access::ALIGNED);
+                self.b.store(value, to, ((packed.at + r) * bytes) as i32, Access::ALIGNED);
             }
         }
         self.close();

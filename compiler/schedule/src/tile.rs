@@ -25,6 +25,7 @@ use crate::guards::Guard;
 use crate::kernel::Chunk;
 use crate::lower::Lower;
 use crate::support::Refusal;
+use crate::tile_nest::BLOCK_UNIT;
 use crate::withloop::Sink;
 
 /// Least product of the extents that tiles pay for: below, the operands fit the caches as they are.
@@ -217,7 +218,7 @@ impl Lower<'_, '_> {
         let (u, j) = self.size_tile(lanes, extents[axis], extents[last], if fused { 1 } else { 3 });
         let rows = Side::new(axis, params[axis], j, &split.rows);
         let columns = Side::new(last, params[last], u * lanes, &split.columns);
-        let block = (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1);
+        let block = (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT;
         Ok(TilePlan { fold, rows, columns, lanes: lanes as u8, u, bytes, block, home, guards })
     }
 

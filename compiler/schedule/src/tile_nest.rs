@@ -27,7 +27,7 @@ const TASK_PANELS: i64 = 8;
 /// There should be about this many tasks if they are not too small.
 const TASKS: i64 = 32;
 /// Blocks of a fold hold a multiple of this many indices, except the last one.
-const BLOCK_UNIT: i64 = 8;
+pub(crate) const BLOCK_UNIT: i64 = 16;
 
 /// What all loops of the nest know.
 #[derive(Clone, Copy)]
