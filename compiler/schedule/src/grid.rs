@@ -68,6 +68,13 @@ pub(crate) struct Jam {
     pub walk: Walk,
 }
 
+impl Jam {
+    /// Some copies of an axis of whose steps nothing is known.
+    pub fn of(index: Value, copies: usize) -> Jam {
+        Jam { index, copies, walk: Walk::ANY }
+    }
+}
+
 /// One copy of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Cell {

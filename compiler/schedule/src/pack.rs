@@ -8,7 +8,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Op, Part, Value};
 
 use crate::Result;
-use crate::grid::{Cell, Dep, Grid, Panel};
+use crate::grid::{Cell, Dep, Grid, Jam, Panel};
 use crate::index::Ext;
 use crate::lower::{Lower, Val};
 use crate::scalars::prim_of;
@@ -89,8 +89,8 @@ impl Lower<'_, '_> {
         self.bind_wide(side.param, index, range);
         let moved = self.times(r, plan.bytes as i64);
         let mut g = Grid::scalar(plan.bytes);
-        g.set_jam(Some(side.param), 1);
-        self.prepare_copies(&mut g, body);
+        g.push_jam(Jam::of(side.param, 1));
+        self.prepare_copies(&mut g, body)?;
         self.pack_singly(&mut g, nest, side, block, zero, to, Some(moved))?;
         self.close();
         self.b.end_for(&[]);
@@ -114,7 +114,7 @@ impl Lower<'_, '_> {
                 let moved = self.b.i64(start as i64);
                 let index = self.b.add(first, moved);
                 self.bind_wide(side.param, index, range);
-                self.prepare_copies(&mut g, body);
+                self.prepare_copies(&mut g, body)?;
                 self.pack_along(&mut g, nest, side, block, to, start)?;
                 self.close();
             }
@@ -124,13 +124,13 @@ impl Lower<'_, '_> {
         self.bind_wide(side.param, first, range);
         let mut from = zero;
         if vectors && self.packs_across(&mut g, nest, side, lanes) {
-            g.set_jam(Some(side.param), side.width);
-            self.prepare_copies(&mut g, body);
+            g.push_jam(Jam::of(side.param, side.width));
+            self.prepare_copies(&mut g, body)?;
             from = self.pack_across(&mut g, nest, side, block, to, lanes, &starts)?;
             g.set_vec(None, 1, 1);
         } else {
-            g.set_jam(Some(side.param), side.width);
-            self.prepare_copies(&mut g, body);
+            g.push_jam(Jam::of(side.param, side.width));
+            self.prepare_copies(&mut g, body)?;
         }
         self.pack_singly(&mut g, nest, side, block, from, to, None)?;
         self.close();
@@ -160,10 +160,10 @@ impl Lower<'_, '_> {
             return false;
         }
         g.set_vec(Some(last), 2, 1);
-        g.set_jam(Some(side.param), 2);
-        let across = self.loads_are_unit(g, nest, |dep| dep.vec && dep.jam);
+        g.push_jam(Jam::of(side.param, 2));
+        let across = self.loads_are_unit(g, nest, |dep| dep.vec && dep.jams != 0);
         g.set_vec(None, 1, 1);
-        g.set_jam(None, 1);
+        g.pop_jam();
         across
     }
 
@@ -175,7 +175,7 @@ impl Lower<'_, '_> {
             let v = self.func.insts[inst].results[0];
             if wanted(self.dep(g, v)) {
                 let (offset, elem) = (self.element_offset(*array, index), self.elem(v));
-                if self.lane_stride(g, &offset, elem) != Some(1) {
+                if !self.is_contiguous(g, &offset, elem, 0, 0) {
                     return false;
                 }
                 any = true;

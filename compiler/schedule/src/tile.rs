@@ -20,7 +20,7 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
-use crate::grid::Grid;
+use crate::grid::{Grid, Jam};
 use crate::guards::Guard;
 use crate::kernel::Chunk;
 use crate::lower::Lower;
@@ -134,6 +134,7 @@ impl Lower<'_, '_> {
             self.b.begin_else(&[]);
             self.open(part.body);
             self.without_tiles = true;
+            self.cx.silent += 1;
             match chunk {
                 None => {
                     self.part(inst, with, part, sinks, Vec::new())?;
@@ -145,6 +146,7 @@ impl Lower<'_, '_> {
                 }
             }
             self.without_tiles = false;
+            self.cx.silent -= 1;
             self.close();
             self.b.end_if(&[]);
         }
@@ -192,8 +194,10 @@ impl Lower<'_, '_> {
         let mut refusal = "columns are used too rarely".to_string();
         for axis in (usize::from(chunked)..last).filter(|k| fits(extents[*k], LEAST_REUSE)) {
             g.set_vec(Some(params[last]), 2, 1);
-            g.set_jam(Some(params[axis]), 2);
-            match self.split_fold(g, inner, params[axis], params[last], result) {
+            g.push_jam(Jam::of(params[axis], 2));
+            let split = self.split_fold(g, inner, params[axis], params[last], result);
+            g.pop_jam();
+            match split {
                 Ok(split) => {
                     let extent = extents[axis].unwrap_or(crate::cost::UNKNOWN_EXTENT);
                     if best.as_ref().is_none_or(|(n, ..)| extent > *n) {
@@ -260,7 +264,7 @@ impl Lower<'_, '_> {
     fn split_fold(&self, g: &mut Grid, inner: &Part, row: Value, column: Value, result: Value) -> std::result::Result<Split, Refusal> {
         let func = self.func;
         let of_result = self.dep(g, result);
-        if !of_result.vec || !of_result.jam {
+        if !of_result.vec || of_result.jams == 0 {
             return Err("nothing is used twice".to_string());
         }
         let indices = &func.regions[inner.body].params;
@@ -292,12 +296,12 @@ impl Lower<'_, '_> {
         }
         let dep = self.dep(g, v);
         let elem = self.elem(v);
-        if !(dep.vec && dep.jam) && elem != Elem::Bool {
+        if !(dep.vec && dep.jams != 0) && elem != Elem::Bool {
             if !g.packs(elem) {
                 return Err("packed values do not fill a lane".to_string());
             }
             let side = if dep.vec { &mut split.columns } else { &mut split.rows };
-            side.push((v, dep.vec || dep.jam));
+            side.push((v, dep.vec || dep.jams != 0));
             return Ok(());
         }
         let Some(inst) = self.live.def(v) else { return Err("an index is used as data".to_string()) };

@@ -8,7 +8,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Combine, Generator, WithOp};
 
 use crate::Result;
-use crate::grid::{Cell, Grid, Panel};
+use crate::grid::{Cell, Grid, Jam, Panel};
 use crate::lower::{Lower, Val};
 use crate::pack::{FoldBlock, Panels};
 use crate::scalars::{self, prim_of};
@@ -84,7 +84,7 @@ impl Lower<'_, '_> {
         // Start.
         let mut g = Grid::scalar(plan.bytes);
         g.set_vec(Some(plan.columns.param), plan.lanes, plan.u);
-        g.set_jam(Some(plan.rows.param), height);
+        g.push_jam(Jam::of(plan.rows.param, height));
         let [WithOp::Fold { neutral, combine: Combine::Op(op), .. }] = &nest.fold.ops[..] else {
             return self.unsupported(func.insts[plan.fold].span, "tiles of unusual folds");
         };
