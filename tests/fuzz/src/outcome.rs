@@ -38,6 +38,18 @@ pub fn difference(expected: &Outcome, found: &Outcome) -> Option<String> {
     }
 }
 
+/// Whether two runs gave the same bits. Which of several faults comes first is not compared.
+pub fn identical(a: &Outcome, b: &Outcome) -> bool {
+    let bits = |v: &Val| v.scalars().map(|all| all.iter().map(|s| s.bits()).collect::<Vec<_>>());
+    match (a, b) {
+        (Outcome::Values(a), Outcome::Values(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.shape() == b.shape() && bits(a) == bits(b))
+        }
+        (Outcome::Fault(_), Outcome::Fault(_)) => true,
+        _ => false,
+    }
+}
+
 fn brief(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Values(_) => "values".to_string(),

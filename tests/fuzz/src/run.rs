@@ -1,7 +1,8 @@
 //! Running a module in every way there is.
 
-use crate::outcome::{self, Outcome, difference};
-use ravel_codegen_cranelift::{Jit, Word, capabilities};
+use crate::jits::Jits;
+use crate::outcome::{self, Outcome, difference, identical};
+use ravel_codegen::Word;
 use ravel_interp::Val;
 use ravel_opt::{Level, PassError};
 use ravel_runtime::array::Array;
@@ -30,12 +31,14 @@ pub struct Way {
     pub vectors: bool,
     pub parallel: bool,
     pub threads: usize,
+    pub llvm: bool,
 }
 
 impl Way {
     fn name(self) -> String {
         format!(
-            "{} code, {}, {}",
+            "{}{} code, {}, {}",
+            if self.llvm { "LLVM's " } else { "" },
             if self.optimized { "optimised" } else { "unoptimised" },
             if self.vectors { "vectors" } else { "scalars" },
             if self.parallel { format!("{} threads", self.threads) } else { "sequential".to_string() },
@@ -45,13 +48,21 @@ impl Way {
 
 /// The ways of every case: the usual one on several threads and on one, and unusual ones in turn.
 pub fn ways(seed: u64) -> Vec<Way> {
-    let usual = Way { optimized: true, vectors: true, parallel: true, threads: 2 };
+    let usual = Way { optimized: true, vectors: true, parallel: true, threads: 2, llvm: false };
     let other = match seed % 3 {
-        0 => Way { optimized: false, ..usual },
-        1 => Way { optimized: false, vectors: false, parallel: false, threads: 1 },
+        0 => Way { optimized: false, threads: 3, ..usual },
+        1 => Way { optimized: false, vectors: false, parallel: false, threads: 1, ..usual },
         _ => Way { vectors: false, parallel: false, threads: 1, ..usual },
     };
-    vec![usual, Way { threads: 1, ..usual }, other]
+    let mut ways = vec![usual, Way { threads: 1, ..usual }, other];
+    if seed.is_multiple_of(4) {
+        ways.push(Way { threads: 3, ..usual });
+    }
+    // Slower to compile by an order of magnitude.
+    if cfg!(feature = "llvm") && seed.is_multiple_of(5) {
+        ways.extend([1, 2].map(|threads| Way { llvm: true, threads, ..usual }));
+    }
+    ways
 }
 
 /// Text of a caught panic.
@@ -64,7 +75,7 @@ pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 ///
 /// # Errors
 /// The first difference.
-pub fn check(module: &Module, jit: &mut Option<Jit>, ways: &[Way]) -> Result<(), Failure> {
+pub fn check(module: &Module, jits: &mut Jits, ways: &[Way]) -> Result<(), Failure> {
     let fail = |stage: &str, what: String| Failure { stage: stage.to_string(), what };
     if let Err(errors) = verify(module) {
         return Err(fail("generator", errors[0].to_string()));
@@ -74,15 +85,27 @@ pub fn check(module: &Module, jit: &mut Option<Jit>, ways: &[Way]) -> Result<(),
         return Err(fail("generator", problem.clone()));
     }
     let optimized = optimize(module, &expected)?;
+    // By backend, what the usual code gave on the first number of threads: the others must give the same bits.
+    let mut first: [Option<Outcome>; 2] = [None, None];
     for way in ways {
         let code = if way.optimized { &optimized } else { module };
-        let found = match catch_unwind(AssertUnwindSafe(|| compiled(code, *way, jit))) {
+        let found = match catch_unwind(AssertUnwindSafe(|| compiled(code, *way, jits))) {
             Ok(Ok(found)) => found,
             Ok(Err(problem)) => return Err(fail(&way.name(), problem)),
             Err(panic) => return Err(fail(&way.name(), panic_text(&*panic))),
         };
         if let Some(text) = difference(&expected, &found) {
             return Err(fail(&way.name(), text));
+        }
+        if way.optimized && way.parallel {
+            let before = &mut first[usize::from(way.llvm)];
+            match before {
+                Some(before) if !identical(before, &found) => {
+                    return Err(fail(&way.name(), "other bits than with another number of threads".to_string()));
+                }
+                Some(_) => {}
+                None => *before = Some(found),
+            }
         }
     }
     Ok(())
@@ -132,8 +155,8 @@ fn optimize(module: &Module, expected: &Outcome) -> Result<Module, Failure> {
 }
 
 /// Compiles and runs the entry.
-fn compiled(module: &Module, way: Way, jit: &mut Option<Jit>) -> Result<Outcome, String> {
-    let host = capabilities().map_err(|e| e.to_string())?;
+fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, String> {
+    let host = Jits::capabilities(way.llvm)?;
     let target = match way.vectors {
         true => Capabilities { vector_bytes: host.vector_bytes, vector_registers: host.vector_registers, has_fma: host.has_fma },
         false => Capabilities::SCALAR,
@@ -149,12 +172,7 @@ fn compiled(module: &Module, way: Way, jit: &mut Option<Jit>) -> Result<Outcome,
     if std::env::var_os("RAVEL_FUZZ_NEST").is_some() {
         eprintln!("{nest}");
     }
-    let jit = match jit {
-        Some(jit) => jit,
-        None => jit.insert(Jit::with_runtime().map_err(|e| e.to_string())?),
-    };
-    jit.add(&nest).map_err(|e| e.to_string())?;
-    let entry = jit.entry("fuzz").map_err(|e| e.to_string())?;
+    let entry = jits.compile(way.llvm, &nest, "fuzz")?;
     let id = module.entry.ok_or("no entry")?;
     let func = &module.funcs[id];
     let types: Vec<Ty> = func.results().iter().map(|v| func.ty(*v).clone()).collect();

@@ -9,6 +9,7 @@ mod arrays;
 mod control;
 mod dynamic;
 mod ghost;
+mod motifs;
 mod scalars;
 mod withs;
 
@@ -92,6 +93,13 @@ pub fn module(seed: u64) -> Module {
     let mut shared = Shared { rng, module, elems, faulty, large, huge };
     let mut body = FnGen::new(&mut shared, "main", fuel, 0);
     body.func.effects = faulty;
+    // A third of the modules start from kernels, and go on with less else.
+    if body.chance(1, 3) {
+        for _ in 0..1 + body.below(3) {
+            body.motif();
+        }
+        body.fuel = fuel / 3;
+    }
     body.statements();
     body.finish_entry();
     let func = body.func;
@@ -173,6 +181,7 @@ impl<'a> FnGen<'a> {
             5 => self.shape_of_branch(elem),
             6 => self.growing_loop(elem),
             7 => self.several(3),
+            8 if self.chance(1, 3) => self.motif(),
             _ => {
                 let dims = self.some_dims(3);
                 let array = self.array(elem, &dims, 3);
@@ -181,10 +190,17 @@ impl<'a> FnGen<'a> {
         }
     }
 
-    /// Yields some of the last values.
+    /// Yields some of the last values, and some of the others.
     fn finish_entry(&mut self) {
         let most = 1 + self.below(4);
         let mut results: Vec<Value> = Vec::new();
+        for _ in 0..self.below(3).min(self.vars.len()) {
+            let value = self.vars[self.shared.rng.below(self.vars.len())].value;
+            if !results.contains(&value) {
+                results.push(value);
+            }
+        }
+        let most = most + results.len();
         for var in self.vars.iter().rev() {
             if results.len() < most && !results.contains(&var.value) {
                 results.push(var.value);

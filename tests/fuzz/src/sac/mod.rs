@@ -2,6 +2,8 @@
 //!
 //! Numbers are integers, booleans and doubles that are multiples of a power of two, so that sums are exact in any order.
 
+mod kernels;
+
 use crate::rng::Rng;
 use ravel_driver::{Compilation, Options};
 use ravel_specialize::Entry;
@@ -11,6 +13,7 @@ use ravel_wir::Module;
 enum Elem {
     Int,
     Double,
+    Float,
     Bool,
 }
 
@@ -19,6 +22,7 @@ impl Elem {
         match self {
             Elem::Int => "int",
             Elem::Double => "double",
+            Elem::Float => "float",
             Elem::Bool => "bool",
         }
     }
@@ -27,6 +31,7 @@ impl Elem {
         match self {
             Elem::Int => "0",
             Elem::Double => "0d",
+            Elem::Float => "0f",
             Elem::Bool => "false",
         }
     }
@@ -58,11 +63,17 @@ struct Gen {
 pub fn program(seed: u64) -> String {
     let mut g = Gen { rng: Rng::new(seed ^ 0x5ac), vars: Vec::new(), indices: Vec::new(), functions: String::new(), names: 0 };
     let mut body = String::new();
-    for _ in 0..3 + g.rng.below(6) {
+    let kernels = g.rng.below(3);
+    for _ in 0..kernels {
+        body.push_str(&g.kernel());
+    }
+    let made = g.vars.len();
+    for _ in 0..(3 + g.rng.below(6)) / (1 + kernels) {
         body.push_str(&g.statement());
     }
+    // What the kernels gave, and the last few of the rest.
     let count = 1 + g.rng.below(3).min(g.vars.len() - 1);
-    let results: Vec<Var> = g.vars.iter().rev().take(count).cloned().collect();
+    let results: Vec<Var> = g.vars.iter().skip(made).rev().take(count).chain(g.vars.iter().take(made)).cloned().collect();
     let types: Vec<String> = results.iter().map(|v| format!("{}[*]", v.elem.name())).collect();
     let values: Vec<&str> = results.iter().map(|v| v.name.as_str()).collect();
     format!(
@@ -107,7 +118,7 @@ impl Gen {
     }
 
     fn elem(&mut self) -> Elem {
-        self.rng.pick(&[Elem::Int, Elem::Int, Elem::Double, Elem::Double, Elem::Bool])
+        self.rng.pick(&[Elem::Int, Elem::Int, Elem::Double, Elem::Double, Elem::Float, Elem::Bool])
     }
 
     fn shape(&mut self) -> Vec<usize> {
@@ -198,6 +209,7 @@ impl Gen {
                 if n < 0 { format!("({n})") } else { n.to_string() }
             }
             Elem::Double => format!("({:?}d)", self.rng.range(-12, 12) as f64 * 0.25),
+            Elem::Float => format!("({:?}f)", self.rng.range(-12, 12) as f64 * 0.25),
             Elem::Bool => self.rng.pick(&["true", "false"]).to_string(),
         }
     }
@@ -228,7 +240,7 @@ impl Gen {
         let depth = depth - 1;
         match (self.rng.below(8), elem) {
             (0..=2, _) => {
-                let arrays: Vec<Var> = self.vars.iter().filter(|v| v.elem == elem && !v.shape.is_empty()).cloned().collect();
+                let arrays: Vec<Var> = self.vars.iter().filter(|v| v.elem == elem && !v.shape.is_empty() && !v.shape.contains(&0)).cloned().collect();
                 if arrays.is_empty() {
                     return self.literal(elem);
                 }
@@ -237,17 +249,18 @@ impl Gen {
                 format!("{}{}", array.name, vector(index))
             }
             (3, Elem::Int) if !self.indices.is_empty() => self.indices[self.rng.below(self.indices.len())].name.clone(),
-            (3, Elem::Int | Elem::Double) => {
+            (3, Elem::Int | Elem::Double | Elem::Float) => {
                 let (shape, op) = (self.shape(), self.rng.pick(&["sum", "maxval", "minval"]));
                 format!("{op}({})", self.array(elem, &shape, depth))
             }
             (4, Elem::Double) => format!("tod({})", self.scalar(Elem::Int, depth)),
+            (4, Elem::Float) => format!("tof({})", self.scalar(Elem::Int, depth)),
             (5, _) => {
                 let c = self.scalar(Elem::Bool, depth);
                 format!("({c} ? {} : {})", self.scalar(elem, depth), self.scalar(elem, depth))
             }
-            (6, Elem::Int | Elem::Double) => format!("{}({}, {})", self.rng.pick(&["min", "max"]), self.scalar(elem, depth), self.scalar(elem, depth)),
-            (_, Elem::Int | Elem::Double) => {
+            (6, Elem::Int | Elem::Double | Elem::Float) => format!("{}({}, {})", self.rng.pick(&["min", "max"]), self.scalar(elem, depth), self.scalar(elem, depth)),
+            (_, Elem::Int | Elem::Double | Elem::Float) => {
                 let op = self.rng.pick(&["+", "-", "*"]);
                 // A product of literals and products would leave the exact doubles.
                 let right = if op == "*" { self.literal(elem) } else { self.scalar(elem, depth) };
@@ -352,6 +365,7 @@ impl Gen {
             }
             Elem::Int => format!("reshape({}, iota({count}))", vector(shape)),
             Elem::Double => format!("tod(reshape({}, iota({count})))", vector(shape)),
+            Elem::Float => format!("tof(reshape({}, iota({count})))", vector(shape)),
             Elem::Bool => format!("genarray({}, {})", vector(shape), self.literal(elem)),
         };
         if hide { format!("{}({text})", self.rng.pick(&["hideShape", "hideValue", "hideDim"])) } else { text }
