@@ -8,6 +8,7 @@ use ravel_wir::{Generator, InstData, Op, Part, Region, Value, With};
 use crate::grid::{Grid, Walk, has_vector_form};
 use crate::index::{Ext, Offset};
 use crate::lower::Lower;
+use crate::math;
 use crate::pattern::{Place, cover, is_contiguous};
 
 /// Extent assumed where none is known.
@@ -61,13 +62,16 @@ impl Lower<'_, '_> {
                         if vector { lanes * LIBRARY_CALL } else { LIBRARY_CALL }
                     } else {
                         widths(packed, match op {
-                            UnOp::Exp | UnOp::Log => 14.0,
+                            _ if math::of_unary(*op).is_some() => math::of_unary(*op).map_or(0.0, math::cycles),
                             UnOp::Sqrt | UnOp::Reciproc => 5.0,
                             _ => 0.7,
                         })
                     }
                 }
-                Op::Native { .. } => if vector { lanes * LIBRARY_CALL } else { LIBRARY_CALL },
+                Op::Native { symbol, .. } => match crate::natives::math_op(symbol).and_then(math::of_unary) {
+                    Some(function) if math::is_expanded(function) => widths(g.packs(elem), math::cycles(function)),
+                    _ => if vector { lanes * LIBRARY_CALL } else { LIBRARY_CALL },
+                },
                 Op::Bin(op, a, _) => {
                     let from = self.elem(*a);
                     if from == Elem::I32 && !vector {
@@ -77,7 +81,9 @@ impl Lower<'_, '_> {
                         match op {
                             BinOp::Div if from.is_float() => widths(packed, 4.0),
                             BinOp::Div | BinOp::Mod | BinOp::AplMod => widths(false, 15.0),
-                            BinOp::Pow | BinOp::Atan2 | BinOp::Hypot => widths(false, LIBRARY_CALL),
+                            BinOp::Pow | BinOp::Atan2 | BinOp::Hypot => {
+                                widths(packed, math::of_binary(*op).map_or(LIBRARY_CALL, math::cycles))
+                            }
                             _ => widths(packed, 0.6),
                         }
                     }
@@ -219,7 +225,7 @@ impl Lower<'_, '_> {
                 Op::If { then, els, .. } => self.work(*then).max(self.work(*els)),
                 Op::Call { .. } => 500.0,
                 Op::Un(op, _) if !has_vector_form(*op) => LIBRARY_CALL,
-                Op::Un(UnOp::Exp | UnOp::Log, _) => 5.0,
+                Op::Un(op, _) if math::of_unary(*op).is_some() => math::of_unary(*op).map_or(0.0, |f| math::cycles(f) / 3.0),
                 Op::Native { .. } => LIBRARY_CALL,
                 Op::Const(_) => 0.0,
                 Op::Array(_) | Op::Update { .. } | Op::Reshape { .. } => 20.0,

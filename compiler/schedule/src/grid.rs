@@ -580,6 +580,9 @@ pub(crate) fn reduce_op(op: BinOp, elem: Elem) -> Option<ravel_nest::ir::ReduceO
 
 /// Does a unary operation have vector instructions or an expansion (and is not a call per lane)?
 pub(crate) fn has_vector_form(op: UnOp) -> bool {
+    if let Some(function) = crate::math::of_unary(op) {
+        return crate::math::is_expanded(function);
+    }
     matches!(
         op,
         UnOp::Neg
@@ -587,8 +590,6 @@ pub(crate) fn has_vector_form(op: UnOp) -> bool {
             | UnOp::Abs
             | UnOp::Reciproc
             | UnOp::Sqrt
-            | UnOp::Exp
-            | UnOp::Log
             | UnOp::Floor
             | UnOp::Ceil
             | UnOp::Rint

@@ -1,0 +1,126 @@
+//! The exponential and what is made of it.
+
+use super::pair::Pair;
+use super::real::{Code, Real};
+
+/// `(e^r - 1 - r) / r^2` for `|r| <= ln(2)/2`; 2^-61 relative to `e^r - 1`.
+pub(super) const DOUBLE: &[f64] = &[
+    2.0925073558872345e-09,
+    2.5109778254943877e-08,
+    2.7557240895692433e-07,
+    2.7557242417576925e-06,
+    2.4801587362440947e-05,
+    0.00019841269887518775,
+    0.0013888888888866117,
+    0.008333333333321265,
+    0.0416666666666667,
+    0.16666666666666677,
+    0.5,
+];
+/// The same; 2^-31.
+pub(super) const SINGLE: &[f64] = &[
+    0.00019914989323776804,
+    0.0013941316509040493,
+    0.008333271936505762,
+    0.04166635432554305,
+    0.16666666819679996,
+    0.5000000044778663,
+];
+
+/// ln 2 in two parts; products of the first with exponents are exact.
+const LN2_F32: (f64, f64) = (0.693_359_375, -2.121_944_4e-4);
+const LN2_F64: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
+
+/// The exponential: `x = n ln 2 + r`, a polynomial in `r`, and two multiplications by powers of two, so that results in the
+/// subnormal range are right too. Within 1.5 units in the last place; NaN, infinities, overflow and underflow as in C.
+pub(super) fn exp(x: Real<'_>) -> Real<'_> {
+    let ((least, greatest), (high, low)) = if x.is_f32() { ((-104.0, 89.0), LN2_F32) } else { ((-746.0, 710.0), LN2_F64) };
+    let x = x.at_most(greatest).at_least(least);
+    let n = (x * std::f64::consts::LOG2_E).nearest();
+    let r = n.mul_add(-low, n.mul_add(-high, x));
+    let tail = r.polynomial(x.code.table(DOUBLE, SINGLE));
+    let value = tail.mul_add(r * r, r) + 1.0;
+    value.scaled(n)
+}
+
+/// `e^x = 2^n (1 + p)`, with `p` between -0.3 and 0.42.
+fn parts(x: Real<'_>) -> (Real<'_>, Pair<'_>) {
+    let n = (x * std::f64::consts::LOG2_E).nearest();
+    let (high, low) = LN2_F64;
+    let upper = n.mul_add(-high, x);
+    let lower = n * low;
+    let r = upper - lower;
+    let tail = (r * r) * r.polynomial(x.code.table(DOUBLE, SINGLE));
+    if x.code.single {
+        return (n, Pair { high: r + tail, low: r.constant(0.0) });
+    }
+    let lost = (upper - r) - lower;
+    let p = r.sum_ordered(tail);
+    (n, Pair { high: p.high, low: p.low + lost })
+}
+
+/// `c + p` for a constant `c` that is zero or greater than `p`.
+fn plus<'a>(c: Real<'a>, p: Pair<'a>) -> Pair<'a> {
+    if c.code.single {
+        return Pair { high: c + p.high, low: p.low };
+    }
+    let sum = c.sum_ordered(p.high);
+    Pair { high: sum.high, low: sum.low + p.low }
+}
+
+fn quotient<'a>(code: Code<'a>, x: Pair<'a>, y: Pair<'a>) -> Pair<'a> {
+    if code.single { Pair { high: x.high / y.high, low: x.low } } else { x.over(y) }
+}
+
+/// `e^x - 1 = 2^n (p + (1 - 2^-n))`. Within 1 unit in the last place.
+pub(super) fn expm1(x: Real<'_>) -> Real<'_> {
+    let (n, p) = parts(x.at_most(710.0).at_least(-60.0));
+    let w = (-n).at_least(-1000.0).power_of_two();
+    let value = plus(1.0 - w, p).value().scaled(n);
+    x.eq(0.0).pick(x, value)
+}
+
+/// With `w = 2^-2n`: `e^x -+ e^-x = 2^n ((1 -+ w) + p +- w p / (1 + p))`; the quotient as a pair.
+fn halves<'a>(x: Real<'a>) -> (Real<'a>, Real<'a>, Pair<'a>, Pair<'a>) {
+    let (n, p) = parts(x.abs().at_most(711.0));
+    let w = (n * -2.0).at_least(-1000.0).power_of_two();
+    let g = quotient(x.code, p, plus(x.constant(1.0), p));
+    (n, w, p, Pair { high: g.high * w, low: g.low * w })
+}
+
+/// The hyperbolic sine. Within 1 unit in the last place.
+pub(super) fn sinh(x: Real<'_>) -> Real<'_> {
+    let (n, w, p, g) = halves(x);
+    let sum = plus(1.0 - w, p);
+    let value = if x.code.single {
+        sum.high + g.high
+    } else {
+        let total = sum.high.sum(g.high);
+        total.high + (total.low + (sum.low + g.low))
+    };
+    value.scaled(n - 1.0).with_sign_of(x)
+}
+
+/// The hyperbolic cosine. Within 1 unit in the last place.
+pub(super) fn cosh(x: Real<'_>) -> Real<'_> {
+    let (n, w, p, g) = halves(x);
+    let sum = plus(1.0 + w, p);
+    let value = (sum.high - g.high) + (sum.low - g.low);
+    value.scaled(n - 1.0)
+}
+
+/// The hyperbolic tangent: with `e^2|x| = 2^n (1 + p)` and `w = 2^-n`, the quotient of `p + (1 - w)` and `p + (1 + w)`. Within
+/// 1 unit in the last place.
+pub(super) fn tanh(x: Real<'_>) -> Real<'_> {
+    let (n, p) = parts(x.abs().at_most(22.0) * 2.0);
+    let w = (-n).power_of_two();
+    let mut above = plus(1.0 - w, p);
+    let mut below = plus(1.0 + w, p);
+    if !x.code.single {
+        // Next to one the difference from one is all there is.
+        let one = x.constant(1.0);
+        above.low = above.low + one.sum_ordered(-w).low;
+        below.low = below.low + one.sum_ordered(w).low;
+    }
+    quotient(x.code, above, below).value().with_sign_of(x)
+}

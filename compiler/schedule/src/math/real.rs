@@ -1,0 +1,413 @@
+//! Arithmetic on lanes, written as formulas.
+//!
+//! A [`Real`] is a value of `f32` or `f64` lanes in a function under construction; its operators append nest instructions.
+//! Constants are `f64`, rounded to the type of the other operand. Nothing is reassociated: every operator rounds once.
+
+use std::cell::RefCell;
+use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
+
+use ravel_nest::builder::FuncBuilder;
+use ravel_nest::ir::{self as nest, BinOp, ConvOp, FloatCmp, IntCmp, MathOp, Prim, ReduceOp, Ty, UnOp};
+
+type Val = nest::Value;
+
+/// The function under construction and what its target and the final precision ask for.
+#[derive(Clone, Copy)]
+pub(super) struct Code<'a> {
+    b: &'a RefCell<&'a mut FuncBuilder>,
+    /// Whether fused multiply-add is one instruction.
+    fma: bool,
+    /// Whether results become `f32` in the end, so that relative errors of 2^-29 do not matter.
+    pub single: bool,
+}
+
+/// Floating-point lanes.
+#[derive(Clone, Copy)]
+pub(super) struct Real<'a> {
+    pub code: Code<'a>,
+    pub val: Val,
+}
+
+/// Integer lanes, as wide as the floats they come from.
+#[derive(Clone, Copy)]
+pub(super) struct Word<'a> {
+    code: Code<'a>,
+    val: Val,
+}
+
+/// Truth of each lane.
+#[derive(Clone, Copy)]
+pub(super) struct Mask<'a> {
+    code: Code<'a>,
+    val: Val,
+}
+
+impl<'a> Code<'a> {
+    pub fn new(b: &'a RefCell<&'a mut FuncBuilder>, fma: bool, single: bool) -> Code<'a> {
+        Code { b, fma, single }
+    }
+
+    fn with<T>(self, f: impl FnOnce(&mut FuncBuilder) -> T) -> T {
+        f(&mut self.b.borrow_mut())
+    }
+
+    fn ty(self, v: Val) -> Ty {
+        self.with(|b| b.ty(v))
+    }
+
+    pub fn real(self, val: Val) -> Real<'a> {
+        Real { code: self, val }
+    }
+
+    /// Coefficients for the precision at hand.
+    pub fn table(self, double: &'static [f64], single: &'static [f64]) -> &'static [f64] {
+        if self.single { single } else { double }
+    }
+
+    /// Values from a branch that runs if any lane of `when` holds; the usual ones otherwise.
+    pub fn rarely<const N: usize>(
+        self,
+        when: Mask<'a>,
+        usual: [Real<'a>; N],
+        rare: impl FnOnce() -> [Real<'a>; N],
+    ) -> [Real<'a>; N] {
+        let any = when.any();
+        self.with(|b| b.begin_if(any));
+        let rare = rare().map(|x| x.val);
+        self.with(|b| b.begin_else(&rare));
+        let results = self.with(|b| b.end_if(&usual.map(|x| x.val)));
+        std::array::from_fn(|k| self.real(results[k]))
+    }
+}
+
+impl<'a> Real<'a> {
+    fn ty(self) -> Ty {
+        self.code.ty(self.val)
+    }
+
+    pub fn is_f32(self) -> bool {
+        self.ty().prim == Prim::F32
+    }
+
+    /// A constant in lanes like these.
+    pub fn constant(self, value: f64) -> Real<'a> {
+        let ty = self.ty();
+        self.code.real(self.code.with(|b| b.fconst(ty, value)))
+    }
+
+    fn unary(self, op: UnOp) -> Real<'a> {
+        self.code.real(self.code.with(|b| b.unary(op, self.val)))
+    }
+
+    fn binary(self, op: BinOp, other: Real<'a>) -> Real<'a> {
+        self.code.real(self.code.with(|b| b.binary(op, self.val, other.val)))
+    }
+
+    fn compare(self, cmp: FloatCmp, other: Real<'a>) -> Mask<'a> {
+        Mask { code: self.code, val: self.code.with(|b| b.fcmp(cmp, self.val, other.val)) }
+    }
+
+    /// `self * x + y`, rounded once where the target fuses.
+    pub fn mul_add(self, x: impl Operand<'a>, y: impl Operand<'a>) -> Real<'a> {
+        let (x, y) = (x.like(self), y.like(self));
+        if self.code.fma {
+            return self.code.real(self.code.with(|b| b.fma(self.val, x.val, y.val)));
+        }
+        self * x + y
+    }
+
+    pub fn abs(self) -> Real<'a> {
+        self.unary(UnOp::FAbs)
+    }
+
+    pub fn sqrt(self) -> Real<'a> {
+        self.unary(UnOp::Sqrt)
+    }
+
+    /// The nearest integer, ties to even.
+    pub fn nearest(self) -> Real<'a> {
+        self.unary(UnOp::Nearest)
+    }
+
+    pub fn floor(self) -> Real<'a> {
+        self.unary(UnOp::Floor)
+    }
+
+    pub fn trunc(self) -> Real<'a> {
+        self.unary(UnOp::Trunc)
+    }
+
+    /// At most `limit`; NaN stays.
+    pub fn at_most(self, limit: f64) -> Real<'a> {
+        self.constant(limit).binary(BinOp::FMin, self)
+    }
+
+    /// At least `limit`; NaN stays.
+    pub fn at_least(self, limit: f64) -> Real<'a> {
+        self.constant(limit).binary(BinOp::FMax, self)
+    }
+
+    /// The greater of two, `other` if one is NaN.
+    pub fn max(self, other: Real<'a>) -> Real<'a> {
+        self.binary(BinOp::FMax, other)
+    }
+
+    /// The lesser of two, `other` if one is NaN.
+    pub fn min(self, other: Real<'a>) -> Real<'a> {
+        self.binary(BinOp::FMin, other)
+    }
+
+    pub fn eq(self, other: impl Operand<'a>) -> Mask<'a> {
+        self.compare(FloatCmp::Eq, other.like(self))
+    }
+
+    pub fn ne(self, other: impl Operand<'a>) -> Mask<'a> {
+        self.compare(FloatCmp::Ne, other.like(self))
+    }
+
+    pub fn lt(self, other: impl Operand<'a>) -> Mask<'a> {
+        self.compare(FloatCmp::Lt, other.like(self))
+    }
+
+    pub fn gt(self, other: impl Operand<'a>) -> Mask<'a> {
+        self.compare(FloatCmp::Gt, other.like(self))
+    }
+
+    /// The polynomial with these coefficients, from the last power down to the constant, by Horner's rule.
+    pub fn polynomial(self, coefficients: &[f64]) -> Real<'a> {
+        let (first, rest) = coefficients.split_first().expect("tables of coefficients are not empty");
+        rest.iter().fold(self.constant(*first), |sum, &c| sum.mul_add(self, c))
+    }
+
+    /// The bits.
+    pub fn bits(self) -> Word<'a> {
+        let to = self.ty().prim.as_int();
+        Word { code: self.code, val: self.code.with(|b| b.convert(ConvOp::Bits, self.val, to)) }
+    }
+
+    /// Is the sign bit set?
+    pub fn is_negative(self) -> Mask<'a> {
+        let top = 1 << (self.ty().prim.bits() - 1);
+        (self.bits() & top).is_nonzero()
+    }
+
+    /// The magnitude of `self` with the sign of `sign`; `self` is not negative.
+    pub fn with_sign_of(self, sign: Real<'a>) -> Real<'a> {
+        let top = 1 << (self.ty().prim.bits() - 1);
+        (self.bits() | (sign.bits() & top)).real()
+    }
+
+    /// Two to the power of an integer that a normal number has as exponent: bits of the sum with 1.5 times the weight of
+    /// the last place are the integer.
+    pub fn power_of_two(self) -> Real<'a> {
+        let (magic, bias, fraction) = if self.is_f32() { (12_582_912.0, 127.0, 23) } else { (6_755_399_441_055_744.0, 1023.0, 52) };
+        ((self + (magic + bias)).bits() << fraction).real()
+    }
+
+    /// An integer as a word; it takes less than half the bits of the fraction.
+    pub fn as_word(self) -> Word<'a> {
+        let magic = if self.is_f32() { 12_582_912.0 } else { 6_755_399_441_055_744.0 };
+        (self + magic).bits()
+    }
+
+    /// `self * 2^n` for an integer `n` up to twice the range of exponents, in two steps, so that it is rounded once where
+    /// the result is subnormal.
+    pub fn scaled(self, n: Real<'a>) -> Real<'a> {
+        let half = (n * 0.5).floor();
+        self * half.power_of_two() * (n - half).power_of_two()
+    }
+
+    /// `f32` lanes as `f64`.
+    pub fn widened(self) -> Real<'a> {
+        self.code.real(self.code.with(|b| b.convert(ConvOp::FConv, self.val, Prim::F64)))
+    }
+
+    /// `f64` lanes as `f32`.
+    pub fn narrowed(self) -> Real<'a> {
+        self.code.real(self.code.with(|b| b.convert(ConvOp::FConv, self.val, Prim::F32)))
+    }
+
+    /// The function of the C library, lane by lane.
+    pub fn library(self, op: MathOp) -> Real<'a> {
+        self.code.real(self.code.with(|b| b.math(op, &[self.val])))
+    }
+
+    /// Does the target fuse?
+    pub fn fuses(self) -> bool {
+        self.code.fma
+    }
+}
+
+impl<'a> Word<'a> {
+    fn constant(self, bits: u64) -> Word<'a> {
+        let ty = self.code.ty(self.val);
+        Word { code: self.code, val: self.code.with(|b| b.bits(ty, bits)) }
+    }
+
+    fn binary(self, op: BinOp, other: Word<'a>) -> Word<'a> {
+        Word { code: self.code, val: self.code.with(|b| b.binary(op, self.val, other.val)) }
+    }
+
+    /// Wrapping sum.
+    pub fn plus(self, bits: u64) -> Word<'a> {
+        self.binary(BinOp::IAdd, self.constant(bits))
+    }
+
+    /// Logical shift right.
+    pub fn shifted_right(self, by: u64) -> Word<'a> {
+        self.binary(BinOp::UShr, self.constant(by))
+    }
+
+    /// Flips bits.
+    pub fn flipped_by(self, other: Word<'a>) -> Word<'a> {
+        self.binary(BinOp::Xor, other)
+    }
+
+    pub fn is_nonzero(self) -> Mask<'a> {
+        let zero = self.constant(0);
+        Mask { code: self.code, val: self.code.with(|b| b.icmp(IntCmp::Ne, self.val, zero.val)) }
+    }
+
+    /// The value of integers below 2^13, as floats.
+    pub fn small_to_real(self) -> Real<'a> {
+        if self.code.ty(self.val).prim == Prim::I32 {
+            return self.code.real(self.code.with(|b| b.convert(ConvOp::SToF, self.val, Prim::F32)));
+        }
+        // Vectors of 64-bit integers have no conversion: place the number in the fraction of 2^52.
+        (self | 0x4330_0000_0000_0000).real() - 4_503_599_627_370_496.0
+    }
+
+    /// The floats with these bits.
+    pub fn real(self) -> Real<'a> {
+        let to = if self.code.ty(self.val).prim == Prim::I32 { Prim::F32 } else { Prim::F64 };
+        self.code.real(self.code.with(|b| b.convert(ConvOp::Bits, self.val, to)))
+    }
+}
+
+impl<'a> Mask<'a> {
+    /// `x` where it holds, `y` elsewhere.
+    pub fn pick(self, x: impl Operand<'a>, y: Real<'a>) -> Real<'a> {
+        let x = x.like(y);
+        self.code.real(self.code.with(|b| b.select(self.val, x.val, y.val)))
+    }
+
+    /// One of two constants in lanes like those of `like`.
+    pub fn pick_constant(self, like: Real<'a>, x: f64, y: f64) -> Real<'a> {
+        self.pick(x, like.constant(y))
+    }
+
+    /// Where one holds and the other does not.
+    pub fn differs(self, other: Mask<'a>) -> Mask<'a> {
+        Mask { code: self.code, val: self.code.with(|b| b.binary(BinOp::Xor, self.val, other.val)) }
+    }
+
+    /// A scalar: does any lane hold?
+    fn any(self) -> Val {
+        self.code.with(|b| {
+            if !b.ty(self.val).is_vector() {
+                return self.val;
+            }
+            let any = b.reduce(ReduceOp::Or, self.val);
+            let zero = b.iconst(b.ty(any), 0);
+            b.icmp(IntCmp::Ne, any, zero)
+        })
+    }
+}
+
+/// A number in a formula: lanes or a constant.
+pub(super) trait Operand<'a>: Copy {
+    /// As lanes of the type of `other`.
+    fn like(self, other: Real<'a>) -> Real<'a>;
+}
+
+impl<'a> Operand<'a> for Real<'a> {
+    fn like(self, _: Real<'a>) -> Real<'a> {
+        self
+    }
+}
+
+impl<'a> Operand<'a> for f64 {
+    fn like(self, other: Real<'a>) -> Real<'a> {
+        other.constant(self)
+    }
+}
+
+macro_rules! operators {
+    ($($name:ident $method:ident $op:ident),*) => {$(
+        impl<'a, T: Operand<'a>> $name<T> for Real<'a> {
+            type Output = Real<'a>;
+            fn $method(self, other: T) -> Real<'a> {
+                self.binary(BinOp::$op, other.like(self))
+            }
+        }
+        impl<'a> $name<Real<'a>> for f64 {
+            type Output = Real<'a>;
+            fn $method(self, other: Real<'a>) -> Real<'a> {
+                other.constant(self).binary(BinOp::$op, other)
+            }
+        }
+    )*};
+}
+
+operators!(Add add FAdd, Sub sub FSub, Mul mul FMul, Div div FDiv);
+
+impl<'a> Neg for Real<'a> {
+    type Output = Real<'a>;
+    fn neg(self) -> Real<'a> {
+        self.unary(UnOp::FNeg)
+    }
+}
+
+impl<'a> BitAnd<u64> for Word<'a> {
+    type Output = Word<'a>;
+    fn bitand(self, bits: u64) -> Word<'a> {
+        self.binary(BinOp::And, self.constant(bits))
+    }
+}
+
+impl<'a> BitOr<u64> for Word<'a> {
+    type Output = Word<'a>;
+    fn bitor(self, bits: u64) -> Word<'a> {
+        self.binary(BinOp::Or, self.constant(bits))
+    }
+}
+
+impl<'a> BitOr for Word<'a> {
+    type Output = Word<'a>;
+    fn bitor(self, other: Word<'a>) -> Word<'a> {
+        self.binary(BinOp::Or, other)
+    }
+}
+
+impl<'a> std::ops::Shl<u64> for Word<'a> {
+    type Output = Word<'a>;
+    fn shl(self, by: u64) -> Word<'a> {
+        self.binary(BinOp::Shl, self.constant(by))
+    }
+}
+
+impl<'a> BitAnd for Mask<'a> {
+    type Output = Mask<'a>;
+    fn bitand(self, other: Mask<'a>) -> Mask<'a> {
+        Mask { code: self.code, val: self.code.with(|b| b.binary(BinOp::And, self.val, other.val)) }
+    }
+}
+
+impl<'a> BitOr for Mask<'a> {
+    type Output = Mask<'a>;
+    fn bitor(self, other: Mask<'a>) -> Mask<'a> {
+        Mask { code: self.code, val: self.code.with(|b| b.binary(BinOp::Or, self.val, other.val)) }
+    }
+}
+
+impl<'a> Not for Mask<'a> {
+    type Output = Mask<'a>;
+    fn not(self) -> Mask<'a> {
+        let val = self.code.with(|b| {
+            let ty = b.ty(self.val);
+            let all = b.bits(ty, if ty.is_vector() { u64::MAX } else { 1 });
+            b.binary(BinOp::Xor, self.val, all)
+        });
+        Mask { code: self.code, val }
+    }
+}
