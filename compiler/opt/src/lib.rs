@@ -11,6 +11,7 @@ mod edit;
 mod fold_with_loops;
 mod fuse;
 mod inline;
+mod interleave;
 mod licm;
 mod linear;
 mod merge_folds;

@@ -1,7 +1,7 @@
 //! The orders in which passes run.
 
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{cse, dce, fold_with_loops, fuse, inline, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, unroll_small};
+use crate::{cse, dce, fold_with_loops, fuse, inline, interleave, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, unroll_small};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
@@ -22,6 +22,7 @@ pub const PASSES: &[&Pass] = &[
     &split_arrays::PASS,
     &fuse::PASS,
     &licm::PASS,
+    &interleave::PASS,
     &dce::PASS,
 ];
 
@@ -86,6 +87,17 @@ const LAST: &[&Pass] = &[
     &dce::PASS,
 ];
 
+/// Runs once more behind it: lanes need the final with-loops, and folding would undo the packing of inputs.
+const LANES: &[&Pass] = &[
+    &interleave::PASS,
+    &simplify::PASS,
+    &cse::PASS,
+    &licm::PASS,
+    &cse::PASS,
+    &simplify::PASS,
+    &dce::PASS,
+];
+
 /// The quick level's only round.
 const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
 
@@ -141,12 +153,12 @@ fn whole(
 ) -> Result<(Module, Context), PassError> {
     let mut cx = Context::new(&module);
     check(&module, "the input")?;
-    let (first, cycle, last) = match level {
-        Level::None => (&[][..], &[][..], &[][..]),
-        Level::Quick => (QUICK, &[][..], &[][..]),
-        Level::Full => (FIRST, CYCLE, LAST),
+    let stages: &[(&[&Pass], usize)] = match level {
+        Level::None => &[],
+        Level::Quick => &[(QUICK, 1)],
+        Level::Full => &[(FIRST, 1), (CYCLE, MAX_ROUNDS), (LAST, 1), (LANES, 1)],
     };
-    for (passes, most) in [(first, 1), (cycle, MAX_ROUNDS), (last, 1)] {
+    for &(passes, most) in stages {
         // Functions that a whole round has left alone need no other round.
         let mut active = vec![true; module.funcs.len()];
         for _ in 0..most {

@@ -19,6 +19,7 @@ use ravel_source::FileId;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::parse::parse_module;
 use ravel_wir::print::print_module;
+use ravel_wir::verify::verify;
 use ravel_wir::{FuncId, Module};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,8 @@ fn run(text: &str) -> Result<String, String> {
     let original = Arc::new(module.clone());
     let result = if passes == ["full"] { optimize(module, Level::Full) } else { run_passes(module, &passes) };
     let (module, remarks) = result.map_err(|e| e.to_string())?;
+    // The passes verify what they leave behind in debug builds only.
+    verify(&module).map_err(|errors| format!("ill-formed result: {errors:?}"))?;
     let after = print_module(&module);
     let mut blessed = format!("{head}\n==== input\n{input}");
     let mut problems = Vec::new();

@@ -1,0 +1,88 @@
+//! Interleaving: an outer with-loop whose body makes small arrays does four iterations at once, in lanes.
+//!
+//! ```text
+//!    fold add { [i] -> t = genarray { [j, k] -> f(a[i, j, k]) };  genarray { [m] -> g(t[m, 0]) } }
+//! => n = extent / 4
+//!    fold add { [b] -> p = genarray { [j, q] -> a[4*b + q % 4, j, q / 4] }
+//!                      t = genarray { [j, q] -> f(p[j, q]) }
+//!                      genarray { [m] -> fold add { [l] -> g(t[m, l]) } } }
+//!    and the original with-loop for the last (extent % 4) indices
+//! ```
+//!
+//! Arrays made in the body have extents such as 24 or 8, which do not fill wide vectors. With the lanes as part of their last axis
+//! (module `lane`) the with-loops in the body run over four times as many indices, neighbors of which do the same work on
+//! neighboring elements. The number of lanes is the same for all targets, and blocks are made of fixed indices, so results do not
+//! depend on threads.
+//!
+//! Before: folding and fusion have ended. After: temporaries of such bodies are interleaved; the pass declines its own results.
+//! Leaves alone: bodies without arrays, with long rows, or with little work per element of their inputs (module `profit`); arrays
+//! without constant shape; folds with functions that do not regroup.
+
+mod body;
+mod lane;
+mod outer;
+mod profit;
+
+use crate::edit::Defs;
+use crate::pass::{Context, Pass, Run};
+use crate::places::Places;
+use ravel_types::{BinOp, Elem, Scalar};
+use ravel_wir::{Func, Op, Region};
+
+pub const PASS: Pass = Pass {
+    name: "interleave",
+    summary: "run four iterations of an outer with-loop in lanes, with interleaved temporaries",
+    run: Run::Func(interleave),
+};
+
+/// Iterations per block.
+const LANES: i32 = 4;
+
+pub fn interleave(func: &mut Func, cx: &mut Context) -> bool {
+    let body = func.body;
+    visit(func, body, cx)
+}
+
+/// Outer with-loops first; what is inside of one that was interleaved stays as it is.
+fn visit(func: &mut Func, region: Region, cx: &mut Context) -> bool {
+    let mut changed = false;
+    for inst in func.regions[region].insts.clone() {
+        if let Op::With(with) = &func.insts[inst].op {
+            let (with, span) = (with.clone(), func.insts[inst].span);
+            let (defs, places) = (Defs::new(func), Places::new(func));
+            match outer::interleave_with(func, &defs, &places, inst, region, &with) {
+                Ok(()) => {
+                    cx.applied(span, format!("{LANES} iterations are done at once, in lanes"));
+                    changed = true;
+                    continue;
+                }
+                Err(Some(why)) => cx.refused(span, why),
+                Err(None) => {}
+            }
+        }
+        for nested in func.insts[inst].op.regions() {
+            changed |= visit(func, nested, cx);
+        }
+    }
+    changed
+}
+
+/// The value that an operation leaves others unchanged by, the sign of zero aside.
+fn identity(op: BinOp, elem: Elem) -> Option<Scalar> {
+    let extreme = |float: f64, least: bool| match elem {
+        Elem::F32 => Some(Scalar::F32(float as f32)),
+        Elem::F64 => Some(Scalar::F64(float)),
+        Elem::I32 => Some(Scalar::I32(if least { i32::MIN } else { i32::MAX })),
+        _ => None,
+    };
+    match op {
+        BinOp::Add => Scalar::from_i64(elem, 0).filter(|_| elem != Elem::Bool),
+        BinOp::Mul => Scalar::from_i64(elem, 1).filter(|_| elem != Elem::Bool),
+        BinOp::Or | BinOp::Xor => Scalar::from_i64(elem, 0),
+        BinOp::And if elem == Elem::Bool => Some(Scalar::Bool(true)),
+        BinOp::And => Scalar::from_i64(elem, -1),
+        BinOp::Min => extreme(f64::INFINITY, false),
+        BinOp::Max => extreme(f64::NEG_INFINITY, true),
+        _ => None,
+    }
+}
