@@ -195,6 +195,10 @@ pub mod symbols {
     pub const SCRATCH_ALLOC: &str = "ravel_scratch_alloc";
     /// `void ravel_scratch_free(ptr, i64 bytes)`.
     pub const SCRATCH_FREE: &str = "ravel_scratch_free";
+    /// `ptr ravel_arena_enter(i64 bytes)`.
+    pub const ARENA_ENTER: &str = "ravel_arena_enter";
+    /// `void ravel_arena_leave(i64 bytes)`.
+    pub const ARENA_LEAVE: &str = "ravel_arena_leave";
     /// `void ravel_parallel(fn, ptr ctx, i64 n, i64 chunk)`.
     pub const PARALLEL: &str = "ravel_parallel";
     /// `i64 ravel_threads()`.

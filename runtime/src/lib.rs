@@ -6,6 +6,7 @@
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 pub mod abi;
+pub mod arena;
 pub mod array;
 mod blocks;
 pub mod buffer;

@@ -1,7 +1,7 @@
 //! Addresses of everything compiled code may call, for JIT symbol tables.
 
 use crate::natives::table;
-use crate::{buffer, dynamic, fault, pool, stats};
+use crate::{arena, buffer, dynamic, fault, pool, stats};
 
 macro_rules! symbols {
     ($name:expr; $($module:ident :: $function:ident,)*) => {
@@ -27,6 +27,8 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         buffer::ravel_string_new,
         buffer::ravel_scratch_alloc,
         buffer::ravel_scratch_free,
+        arena::ravel_arena_enter,
+        arena::ravel_arena_leave,
         pool::ravel_parallel,
         pool::ravel_threads,
         stats::ravel_stats,

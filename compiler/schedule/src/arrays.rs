@@ -305,8 +305,7 @@ impl Lower<'_, '_> {
             let extents = self.extents(array);
             self.product(&extents[index.len()..])
         };
-        let object = self.take(array);
-        let object = self.make_unique(object);
+        let object = self.take_unique(array);
         let data = self.data_of(object);
         let address = self.address(data, &offset);
         if self.func.ty(value).is_scalar() {

@@ -178,12 +178,14 @@ impl Lower<'_, '_> {
         let chunk_here = chunk.filter(|_| axis == 0);
         let is_vec = matches!(plan.vec, VecChoice::Axis { axis: k, .. } if k == axis);
         let jam = plan.jams.iter().find(|jam| jam.0 == axis).map(|jam| jam.1);
+        // A cell that is built in an operand must not be computed twice.
+        let overlap = !sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
         let stretches = match (plan.vec, plan.even, jam) {
             (VecChoice::Axis { u, .. }, Some(even), _) if is_vec => {
                 let (low, high) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]));
                 self.uneven_stretches(low.unwrap_or(0), high.unwrap_or(0), even, plan.lanes, u)
             }
-            (VecChoice::Axis { u, .. }, None, _) if is_vec => self.stretches(lower[axis], upper[axis], chunk_here, plan.lanes, u, true),
+            (VecChoice::Axis { u, .. }, None, _) if is_vec => self.stretches(lower[axis], upper[axis], chunk_here, plan.lanes, u, overlap),
             (.., copies) => self.stretches(lower[axis], upper[axis], chunk_here, 1, copies.unwrap_or(1), false),
         };
         for stretch in stretches {

@@ -10,6 +10,8 @@ pub(crate) const OFFSET_DATA: i32 = 8;
 pub(crate) const OFFSET_COUNT: i32 = 16;
 /// Byte offset of the rank (`u32`).
 pub(crate) const OFFSET_RANK: i32 = 24;
+/// Byte offset of the element tag (`u8`).
+pub(crate) const OFFSET_ELEM: i32 = 28;
 /// Byte offset of the first extent (`i64`).
 pub(crate) const OFFSET_SHAPE: i32 = 32;
 /// Alignment of objects and of element data.
@@ -38,6 +40,27 @@ pub(crate) fn tag(elem: Elem) -> u8 {
         Elem::F64 => 11,
         Elem::Handle => 12,
     }
+}
+
+/// Bytes of an element with this tag; nothing for handles, which are counted references.
+pub(crate) fn plain_bytes(tag: u8) -> Option<i64> {
+    match tag {
+        0 | 1 | 2 | 6 => Some(1),
+        3 | 7 => Some(2),
+        4 | 8 | 10 => Some(4),
+        5 | 9 | 11 => Some(8),
+        _ => None,
+    }
+}
+
+/// Bytes from the header of an object of this rank to its elements.
+pub(crate) fn data_offset(rank: usize) -> i64 {
+    (OFFSET_SHAPE as usize + 8 * rank).next_multiple_of(DATA_ALIGN) as i64
+}
+
+/// The word at [`OFFSET_RANK`] of an array: rank, element tag and kind.
+pub(crate) fn kinds(elem: Elem, rank: usize) -> i64 {
+    rank as i64 | i64::from(tag(elem)) << 32 | i64::from(KIND_ARRAY) << 40
 }
 
 /// Byte offset of the extent of an axis.

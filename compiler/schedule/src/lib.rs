@@ -27,8 +27,14 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod arena;
+mod arena_flow;
+mod arena_rewrite;
+#[cfg(test)]
+mod arena_tests;
 mod arrays;
 mod blocks;
+mod certify;
 mod cost;
 mod cover;
 mod dynamic;
@@ -52,6 +58,7 @@ mod parallel;
 mod pattern;
 mod plan;
 mod reduce;
+mod reuse;
 mod scalars;
 mod support;
 mod tile;

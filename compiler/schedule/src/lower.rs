@@ -37,6 +37,9 @@ pub(crate) enum Key {
 
 pub(crate) type Cache = HashMap<Key, Val>;
 
+/// Start of the remark on a memory plan that is a mistake of the planner: it costs speed, not results.
+const REFUSED_PLAN: &str = "memory plan refused";
+
 /// Where a value is to be built instead of in an object of its own.
 #[derive(Clone, Copy)]
 pub(crate) struct Dest {
@@ -70,6 +73,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub kernel_loops: HashSet<Val>,
     pub in_kernel_loop: bool,
     pub dests: HashMap<Value, Dest>,
+    /// Arrays that certainly have one reference.
+    pub fresh: HashSet<Value>,
     /// Inside a loop whose iterations already run on threads, or in one that must not.
     pub sequential: u32,
     /// In code for the case that tiles do not pay.
@@ -100,6 +105,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             kernel_loops: HashSet::new(),
             in_kernel_loop: false,
             dests: HashMap::new(),
+            fresh: HashSet::new(),
             sequential: 0,
             without_tiles: false,
         };
@@ -113,6 +119,10 @@ impl<'m, 'a> Lower<'m, 'a> {
         lower.close();
         lower.b.ret(&results);
         let mut finished = lower.b.finish();
+        if let Err(rule) = crate::arena::place(&mut lower.cx.nest, &mut finished) {
+            debug_assert!(false, "the memory plan of {} is wrong: {rule}", func.name);
+            lower.cx.remark(func.span, format!("{REFUSED_PLAN}: {rule}"));
+        }
         outline(&mut lower.cx.nest, &mut finished, &lower.kernel_loops);
         Ok(finished)
     }

@@ -11,13 +11,14 @@
 //! - What a region yields is taken too, so that nothing owned is left at its end.
 //!
 //! An owned reference with a count of one is the only reference, because borrowers never outlive the owner: such an object may
-//! be updated in place. Static objects have a huge count and are copied instead.
+//! be updated in place. Static objects have a huge count and are copied instead. Whether the count is one is asked at run time
+//! unless it is known: `fresh` values were made in this function and nobody else was given a reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ravel_nest::ir::{Access, IntCmp, Ty};
 use ravel_types::Elem;
-use ravel_wir::{Inst, Region, Value};
+use ravel_wir::{Combine, Inst, Op, Region, Value, With, WithOp};
 
 use crate::layout;
 use crate::lower::{Cache, Lower, Val};
@@ -103,6 +104,7 @@ impl Lower<'_, '_> {
                 self.drop_owned(v);
             }
         }
+        self.note_fresh(inst);
         for &v in &self.func.insts[inst].results.clone() {
             if self.is_object(v) && self.has_val(v) {
                 self.own(v);
@@ -150,8 +152,66 @@ impl Lower<'_, '_> {
             // Yields are taken one after the other: the last one of several moves.
             *pending -= 1;
         }
+        self.fresh.remove(&v);
         self.b.rc_inc(object);
         object
+    }
+
+    /// [`Lower::take`] for a writer: the result is the only reference.
+    pub fn take_unique(&mut self, v: Value) -> Val {
+        let sole = self.is_last_use(v) && self.fresh.contains(&v);
+        let object = self.take(v);
+        if sole { object } else { self.make_unique(object) }
+    }
+
+    /// Does the region own `v`, and does the with-loop at work use it last, in the bodies of its partitions alone?
+    pub fn dies_in(&self, with: &With, v: Value) -> bool {
+        let Some(scope) = self.scopes.last() else { return false };
+        let captures = with.parts.iter().filter(|part| self.live.free(part.body).contains(&v)).count();
+        scope.owned.contains(&v)
+            && self.live.last_use(scope.region, v) == Some(scope.position)
+            && scope.pending.get(&v).is_some_and(|uses| *uses as usize == captures)
+    }
+
+    /// The object of an owned value; the caller has the reference from now on, and the value can still be read.
+    pub fn hand_over(&mut self, v: Value) -> Val {
+        self.scope().owned.remove(&v);
+        self.val(v)
+    }
+
+    /// Notes what is known of the results of an instruction, and forgets what it might have shared.
+    fn note_fresh(&mut self, inst: Inst) {
+        let func = self.func;
+        let data = &func.insts[inst];
+        match &data.op {
+            Op::With(with) => {
+                for (op, &v) in with.ops.iter().zip(&data.results) {
+                    let new = match op {
+                        WithOp::Genarray { .. } | WithOp::Modarray { .. } => true,
+                        WithOp::Fold { combine, .. } => matches!(combine, Combine::Op(_)),
+                    };
+                    if new && self.is_object(v) && !func.ty(v).is_scalar() {
+                        self.fresh.insert(v);
+                    }
+                }
+            }
+            Op::Array(_) | Op::Update { .. } | Op::Sel { .. } => {
+                self.fresh.extend(data.results.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
+            }
+            Op::Bin(..) | Op::Un(..) | Op::Convert(_) | Op::Extent { .. } | Op::Check { .. } | Op::Const(_) => {}
+            // What is handed out may be kept.
+            op => op.for_each_operand(|v| {
+                self.fresh.remove(&v);
+            }),
+        }
+    }
+
+    /// Memory of `bytes` bytes, aligned to 64, for the region at hand and everything in it: undefined at first, the same in every
+    /// iteration of a loop around it, and one for each chunk of a parallel loop that runs. Nothing is allocated where it stands: it becomes a
+    /// part of the arena of the function or chunk.
+    pub fn scratch(&mut self, bytes: i64) -> Val {
+        let bytes = u32::try_from(bytes).expect("scratch memory is bounded by its users");
+        self.b.stack_slot(bytes, layout::DATA_ALIGN as u32)
     }
 
     /// Drops what the region still owns at its end: cells that were only read.

@@ -4,10 +4,11 @@
 //! folds are combined in the order of their chunks.
 
 use ravel_nest::ir::{Access, BinOp as NestBin, Ty};
-use ravel_types::BinOp;
+use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::index::Ext;
 use crate::kernel::Chunk;
 use crate::layout;
 use crate::lower::{Lower, Val};
@@ -23,6 +24,23 @@ const MOST_CHUNKS: i64 = 128;
 const MOST_FOLD_CHUNKS: i64 = 32;
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
+
+/// Partial results up to this many bytes are a part of the memory of the function.
+const MOST_PARTIAL_BYTES: i64 = 2 << 20;
+
+/// The partial results of one chunk.
+struct PartialLayout {
+    slots: Vec<PartialSlot>,
+    /// Bytes of one chunk.
+    bytes: i64,
+}
+
+/// The partial result of one fold in one chunk.
+struct PartialSlot {
+    offset: i32,
+    /// Extents of an array that is built here; otherwise a word is stored, a scalar or a pointer.
+    extents: Option<Vec<i64>>,
+}
 
 impl Lower<'_, '_> {
     /// May this with-loop run on threads at all?
@@ -155,47 +173,88 @@ impl Lower<'_, '_> {
         self.cx.remark(func.insts[inst].span, "threads over axis 0, partial results combined in order");
         let neutrals: Vec<Val> = folds
             .iter()
-            .map(|(_, neutral)| {
-                let value = self.take(*neutral);
-                if func.ty(*neutral).is_scalar() { value } else { self.make_unique(value) }
-            })
+            .map(|(_, neutral)| if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique(*neutral) })
             .collect();
-        // One word per chunk and fold.
-        let words = folds.len() as i64;
+        let layout = self.partial_layout(&folds);
         let one = self.b.i64(1);
         let rounded = self.b.add(n, chunk);
         let rounded = self.b.sub(rounded, one);
         let chunks = self.b.binary(NestBin::SDiv, rounded, chunk);
-        let bytes = self.times(chunks, 8 * words);
-        let partials = self.helper("ravel_scratch_alloc", &[bytes], Some(Ty::PTR)).expect("called with a result type");
+        // With a bound on the chunks the partial results are a part of the function's memory.
+        let bounded = layout.bytes * MOST_FOLD_CHUNKS;
+        let bytes = self.times(chunks, layout.bytes);
+        let partials = match bounded <= MOST_PARTIAL_BYTES {
+            true => self.scratch(bounded),
+            false => self.helper("ravel_scratch_alloc", &[bytes], Some(Ty::PTR)).expect("called with a result type"),
+        };
         let (bounds, number) = self.begin_chunks(part, n, chunk)?;
-        let starts: Vec<Val> = folds.iter().zip(&neutrals).map(|((op, v), neutral)| self.start_partial(*op, *v, *neutral)).collect();
+        let place = self.times(number, layout.bytes);
+        let place = self.b.ptr_add(partials, place);
+        let mut starts = Vec::new();
+        for (k, ((op, v), neutral)) in folds.iter().zip(&neutrals).enumerate() {
+            starts.push(self.start_partial(*op, *v, *neutral, place, &layout.slots[k]));
+        }
         let last = match self.try_fold_kernel(inst, with, Some(bounds))? {
             Some(values) => values,
             None => self.scalar_folds(inst, with, starts, Some(bounds))?,
         };
-        let place = self.times(number, 8 * words);
-        let place = self.b.ptr_add(partials, place);
-        for (k, value) in last.into_iter().enumerate() {
-            self.b.store(value, place, 8 * k as i32, Access::ANY);
+        for (slot, value) in layout.slots.iter().zip(last) {
+            // An array that was begun in its place is there.
+            if slot.extents.is_none() {
+                self.b.store(value, place, slot.offset, Access::ANY);
+            }
         }
         self.close();
         self.b.end_parfor();
-        let totals = self.combine_partials(&folds, &results, neutrals, partials, chunks);
-        self.helper("ravel_scratch_free", &[partials, bytes], None);
+        let totals = self.combine_partials(&folds, &results, neutrals, partials, chunks, &layout);
+        if bounded > MOST_PARTIAL_BYTES {
+            self.helper("ravel_scratch_free", &[partials, bytes], None);
+        }
         for (result, total) in results.into_iter().zip(totals) {
             self.bind(result, total);
         }
         Ok(true)
     }
 
-    /// The accumulator that a chunk starts from: the identity, in the shape of the neutral element.
-    fn start_partial(&mut self, op: BinOp, neutral: Value, like: Val) -> Val {
+    /// Where the partial results of one chunk go.
+    fn partial_layout(&self, folds: &[(BinOp, Value)]) -> PartialLayout {
+        let align = layout::DATA_ALIGN as i64;
+        let mut bytes = 0i64;
+        let mut slots = Vec::new();
+        for (_, neutral) in folds {
+            let ty = self.func.ty(*neutral);
+            let extents: Option<Vec<i64>> =
+                ty.shape.constants().filter(|_| !ty.is_scalar()).map(|shape| shape.into_iter().map(i64::from).collect());
+            let elements = extents.as_ref().and_then(|e| e.iter().try_fold(ty.elem.bytes() as i64, |n, e| n.checked_mul(*e)));
+            let extents = extents.filter(|_| elements.is_some_and(|n| n <= MOST_PARTIAL_BYTES));
+            let size = match (&extents, elements) {
+                (Some(extents), Some(elements)) => {
+                    bytes = (bytes + align - 1) / align * align;
+                    layout::data_offset(extents.len()) + elements
+                }
+                _ => 8,
+            };
+            slots.push(PartialSlot { offset: bytes as i32, extents });
+            bytes += (size + 7) / 8 * 8;
+        }
+        let whole = if slots.iter().any(|slot| slot.extents.is_some()) { align } else { 8 };
+        PartialLayout { slots, bytes: (bytes + whole - 1) / whole * whole }
+    }
+
+    /// The accumulator that a chunk starts from: the identity, in the shape of the neutral element. An array of constant shape is begun
+    /// in its place among the partial results.
+    fn start_partial(&mut self, op: BinOp, neutral: Value, like: Val, place: Val, slot: &PartialSlot) -> Val {
         let elem = self.elem(neutral);
         let identity = scalars::identity(op, elem).expect("folds without identity do not run on threads");
         let scalar = scalars::constant(&mut self.b, identity, 1);
         if self.func.ty(neutral).is_scalar() {
             return scalar;
+        }
+        if let Some(extents) = &slot.extents {
+            let object = self.pointer((place, slot.offset));
+            let data = self.write_header(elem, object, extents);
+            self.fill(elem, data, Ext::Const(extents.iter().product()), scalar);
+            return object;
         }
         let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(elem)));
         let rank = self.b.load(Ty::I32, like, layout::OFFSET_RANK, Access::ALIGNED);
@@ -204,8 +263,21 @@ impl Lower<'_, '_> {
         let object = self.helper("ravel_alloc", &[tag, rank, shape], Some(Ty::PTR)).expect("called with a result type");
         let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
         let count = self.count_of(object);
-        self.fill(elem, data, crate::index::Ext::Val(count), scalar);
+        self.fill(elem, data, Ext::Val(count), scalar);
         object
+    }
+
+    /// Makes the memory at `object` an array with these extents; returns the address of its elements.
+    fn write_header(&mut self, elem: Elem, object: Val, extents: &[i64]) -> Val {
+        let data = self.pointer((object, layout::data_offset(extents.len()) as i32));
+        self.b.store(data, object, layout::OFFSET_DATA, Access::ALIGNED);
+        let words = [(layout::OFFSET_RC, 1), (layout::OFFSET_COUNT, extents.iter().product())];
+        let shape = extents.iter().enumerate().map(|(axis, extent)| (layout::extent_offset(axis), *extent));
+        for (offset, word) in words.into_iter().chain([(layout::OFFSET_RANK, layout::kinds(elem, extents.len()))]).chain(shape) {
+            let word = self.b.i64(word);
+            self.b.store(word, object, offset, Access::ALIGNED);
+        }
+        data
     }
 
     fn combine_partials(
@@ -215,19 +287,24 @@ impl Lower<'_, '_> {
         neutrals: Vec<Val>,
         partials: Val,
         chunks: Val,
+        layout: &PartialLayout,
     ) -> Vec<Val> {
         let arith = self.arith();
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let (c, mut carried) = self.b.begin_for(zero, chunks, one, &neutrals);
-        let place = self.times(c, 8 * folds.len() as i64);
+        let place = self.times(c, layout.bytes);
         let place = self.b.ptr_add(partials, place);
         for (k, ((op, neutral), result)) in folds.iter().zip(results).enumerate() {
             let elem = self.elem(*result);
+            let slot = &layout.slots[k];
             if self.func.ty(*neutral).is_scalar() {
-                let partial = self.b.load(Ty::scalar(prim_of(elem)), place, 8 * k as i32, Access::ANY);
+                let partial = self.b.load(Ty::scalar(prim_of(elem)), place, slot.offset, Access::ANY);
                 carried[k] = scalars::binary(&mut self.b, arith, *op, elem, carried[k], partial);
+            } else if slot.extents.is_some() {
+                let partial = self.pointer((place, slot.offset));
+                self.combine_arrays(*op, elem, carried[k], partial);
             } else {
-                let partial = self.b.load(Ty::PTR, place, 8 * k as i32, Access::ANY);
+                let partial = self.b.load(Ty::PTR, place, slot.offset, Access::ANY);
                 self.combine_arrays(*op, elem, carried[k], partial);
                 self.b.rc_dec(partial);
             }

@@ -14,12 +14,14 @@ use crate::index::{Ext, Form};
 use crate::kernel::Chunk;
 use crate::layout;
 use crate::lower::{Dest, Lower, Val};
+use crate::reuse::Reused;
 
 /// Where the cells of one operator go.
 #[derive(Clone)]
 pub(crate) enum Sink {
     /// Into a buffer with this address; strides (in elements) of the frame axes, and elements per cell.
-    Slice { elem: Elem, data: Val, object: Option<Val>, strides: Vec<Ext>, cell: Ext },
+    /// With `reused` the buffer may be that of an operand: each cell is to be computed once, and written after all that it reads.
+    Slice { elem: Elem, data: Val, object: Option<Val>, strides: Vec<Ext>, cell: Ext, reused: Option<Reused> },
     /// Into the object that a stack slot holds, null until the first cell is known.
     Late { elem: Elem, slot: Val, span: Span },
     /// Into a carried value.
@@ -72,7 +74,10 @@ impl Lower<'_, '_> {
         }
         for ((sink, op), &result) in sinks.iter().zip(&with.ops).zip(results) {
             match sink {
-                Sink::Slice { object, .. } => {
+                Sink::Slice { object, reused, .. } => {
+                    if let Some(reused) = *reused {
+                        self.drop_unless_reused(reused);
+                    }
                     if let Some(object) = *object {
                         self.bind(result, object);
                     }
@@ -137,8 +142,7 @@ impl Lower<'_, '_> {
                     let object = match self.copy_around(with, *array, span)? {
                         Some(object) => object,
                         None => {
-                            let object = if self.func.ty(*array).is_scalar() { self.boxed(*array) } else { self.take(*array) };
-                            self.make_unique(object)
+                            if self.func.ty(*array).is_scalar() { self.boxed(*array) } else { self.take_unique(*array) }
                         }
                     };
                     match self.func.ty(*array).rank() {
@@ -148,7 +152,7 @@ impl Lower<'_, '_> {
                             let cell = self.product(&extents[axes..]);
                             let strides = self.strides_of(&extents[..axes], cell);
                             let data = self.data_of(object);
-                            Sink::Slice { elem, data, object: Some(object), strides, cell }
+                            Sink::Slice { elem, data, object: Some(object), strides, cell, reused: None }
                         }
                         _ => {
                             let slot = self.b.stack_slot(8, 8);
@@ -158,10 +162,8 @@ impl Lower<'_, '_> {
                     }
                 }
                 WithOp::Fold { neutral, combine, .. } => {
-                    let mut initial = self.take(*neutral);
-                    if matches!(combine, Combine::Op(_)) && !self.func.ty(*neutral).is_scalar() {
-                        initial = self.make_unique(initial);
-                    }
+                    let array = matches!(combine, Combine::Op(_)) && !self.func.ty(*neutral).is_scalar();
+                    let initial = if array { self.take_unique(*neutral) } else { self.take(*neutral) };
                     carried.push(initial);
                     Sink::Carried { position: carried.len() - 1, elem, combine: Accumulate::Fold(combine.clone()) }
                 }
@@ -183,17 +185,25 @@ impl Lower<'_, '_> {
         let elem = self.elem(result);
         let frame_extents: Vec<Ext> = frame.iter().map(|v| self.scalar_extent(*v)).collect();
         let cell_extents: Vec<Ext> = cell.iter().map(|v| self.scalar_extent(*v)).collect();
+        let covered = self.covers(with, frame);
+        let mut reused = None;
         let (object, data) = match self.dests.remove(&result) {
             Some(dest) => (None, dest.data),
             None => {
                 let extents: Vec<Ext> = frame_extents.iter().chain(&cell_extents).copied().collect();
-                let object = self.allocate(elem, &extents, span);
+                if covered {
+                    reused = self.reuse_operand(with, result, &extents, span);
+                }
+                let object = match reused {
+                    Some(reused) => reused.object,
+                    None => self.allocate(elem, &extents, span),
+                };
                 (Some(object), self.data_of(object))
             }
         };
         let cell_count = self.product(&cell_extents);
         let strides = self.strides_of(&frame_extents, cell_count);
-        if !self.covers(with, frame) {
+        if !covered {
             let cells = self.product(&frame_extents);
             match default {
                 Some(default) if self.func.ty(default).is_scalar() => {
@@ -210,7 +220,7 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        Ok(Sink::Slice { elem, data, object, strides, cell: cell_count })
+        Ok(Sink::Slice { elem, data, object, strides, cell: cell_count, reused })
     }
 
     pub fn part(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], carried: Vec<Val>) -> Result<Vec<Val>> {

@@ -67,6 +67,8 @@ pub fn same(text: &str) -> Run {
         if std::env::var_os("RAVEL_SHOW_REMARKS").is_some() {
             remarks.iter().for_each(|r| eprintln!("{}: {}", r.span.start, r.text));
         }
+        let refused = remarks.iter().find(|r| r.text.contains("memory plan refused"));
+        assert!(refused.is_none(), "{refused:?}");
         let mut jit = Jit::new(symbols::lookup).expect("the host is supported");
         jit.add(&nest).unwrap_or_else(|e| panic!("{e}\n{nest}"));
         stats::reset();
