@@ -18,6 +18,8 @@
 //! The builder computes result types and does not check operands; [`crate::verify`] does. Instructions after a `fault`
 //! in the same region are dropped, for they cannot run. Ends that do not match their begins are a bug of the caller and panic.
 
+use std::collections::{HashSet, VecDeque};
+
 use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
 
@@ -439,6 +441,42 @@ impl FuncBuilder {
         }
     }
 
+    /// Number of instructions in the region under construction so far.
+    pub fn position(&self) -> usize {
+        self.stack.last().map_or(0, |(_, region)| region.insts.len())
+    }
+
+    /// Interleaves sequences of instructions at the end of the region under construction, which begin at these positions: the first of
+    /// each, the second of each and so on, as far as an instruction's operands are there. Sequences that take long one after the other
+    /// because each waits for its own results then overlap. A sequence may use values of those before it; loads of a later
+    /// sequence may move above stores of an earlier one. Nothing happens to sequences with control inside.
+    pub fn interleave(&mut self, starts: &[usize]) {
+        let Some(&first) = starts.first() else { return };
+        let region = self.region();
+        if region.insts[first..].iter().any(|inst| !inst.op.regions().is_empty()) {
+            return;
+        }
+        let mut waiting: HashSet<Value> = region.insts[first..].iter().flat_map(|inst| inst.results.iter().copied()).collect();
+        let mut sequences: Vec<VecDeque<Inst>> = Vec::new();
+        for &start in starts.iter().rev() {
+            sequences.push(region.insts.drain(start.max(first)..).collect());
+        }
+        sequences.reverse();
+        while sequences.iter().any(|sequence| !sequence.is_empty()) {
+            for sequence in &mut sequences {
+                let Some(next) = sequence.front() else { continue };
+                let mut ready = true;
+                next.op.for_each_operand(|operand| ready &= !waiting.contains(&operand));
+                if ready && let Some(inst) = sequence.pop_front() {
+                    inst.results.iter().for_each(|result| {
+                        waiting.remove(result);
+                    });
+                    region.insts.push(inst);
+                }
+            }
+        }
+    }
+
     /// Ends the function.
     pub fn ret(&mut self, values: &[Value]) {
         let region = self.region();
@@ -476,5 +514,59 @@ impl FuncBuilder {
 
     fn params_like(&mut self, inits: &[Value]) -> Vec<Value> {
         inits.iter().map(|&v| self.values.push(self.values[v])).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FuncBuilder;
+    use crate::ir::{Access, Op, Ty};
+
+    #[test]
+    fn sequences_are_interleaved_as_far_as_operands_are_there() {
+        let (mut b, params) = FuncBuilder::new("f", &[Ty::F32, Ty::PTR], &[]);
+        let mut starts = Vec::new();
+        let mut shared = None;
+        for k in 0..3 {
+            starts.push(b.position());
+            let x = b.mul(params[0], params[0]);
+            // The others use what the first sequence computes second.
+            let y = *shared.get_or_insert_with(|| b.add(x, params[0]));
+            let z = b.mul(x, y);
+            b.store(z, params[1], 4 * k, Access::ANY);
+        }
+        b.interleave(&starts);
+        b.ret(&[]);
+        let func = b.finish();
+        let names: Vec<&str> = func
+            .body
+            .insts
+            .iter()
+            .map(|inst| match inst.op {
+                Op::Store { .. } => "store",
+                Op::Binary(op, ..) => if op == crate::ir::BinOp::FMul { "mul" } else { "add" },
+                _ => "other",
+            })
+            .collect();
+        assert_eq!(names, ["mul", "mul", "mul", "add", "mul", "mul", "mul", "store", "store", "store"]);
+        let mut module = crate::ir::Module::new();
+        module.add(func);
+        assert_eq!(crate::verify::verify(&module), Ok(()));
+    }
+
+    #[test]
+    fn sequences_with_control_stay_as_they_are() {
+        let (mut b, params) = FuncBuilder::new("f", &[Ty::I8, Ty::PTR], &[]);
+        let mut starts = Vec::new();
+        for k in 0..2 {
+            starts.push(b.position());
+            b.begin_if(params[0]);
+            b.end_if(&[]);
+            b.store(params[0], params[1], k, Access::ANY);
+        }
+        b.interleave(&starts);
+        b.ret(&[]);
+        let ifs: Vec<bool> = b.finish().body.insts.iter().map(|inst| matches!(inst.op, Op::If { .. })).collect();
+        assert_eq!(ifs, [true, false, true, false]);
     }
 }

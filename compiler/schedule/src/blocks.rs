@@ -4,11 +4,12 @@
 //! per accumulation. All candidates that fit the registers are compared by the cycles they take for the whole partition,
 //! remainders included.
 
-use ravel_wir::{Generator, Op, Part, Region};
+use ravel_wir::{Generator, Op, Part, Region, Value};
 
 use crate::grid::{Dep, Grid, Jam, Walk};
 use crate::lower::Lower;
 use crate::plan::{KernelPlan, VecChoice};
+use crate::reduce::UNROLL_TRIPS;
 
 /// Latency of an accumulation, in cycles: a block with fewer independent accumulations waits for it.
 const LATENCY: f64 = 4.0;
@@ -42,6 +43,9 @@ struct Work {
     loads: Vec<Load>,
     /// Accumulators of the fold that has most.
     accs: Vec<Dep>,
+    /// Jam axes along which copies load what others load at another index of a fold that is unrolled. Kept between these loads, it
+    /// would take registers from the accumulators.
+    overlapping: u32,
 }
 
 /// Copies of a block along the vector axis and the jam axes, by the bits of [`Dep::jams`].
@@ -161,7 +165,7 @@ impl Lower<'_, '_> {
         }
         let mut work = Work::default();
         self.fold_work(g, part.body, false, &mut work);
-        let uneven = self.bounds_dep(g, part.body).jams;
+        let excluded = self.bounds_dep(g, part.body).jams | work.overlapping;
         others.iter().for_each(|_| g.pop_jam());
         let grain = match plan.vec {
             VecChoice::Axis { u, .. } | VecChoice::Fold { u } => u,
@@ -179,7 +183,7 @@ impl Lower<'_, '_> {
             return set_u(plan, u);
         }
         let counts: Vec<(usize, usize)> = (0..others.len())
-            .filter(|bit| uneven >> bit & 1 == 0)
+            .filter(|bit| excluded >> bit & 1 == 0)
             .map(|bit| (bit, extents[others[bit]].map_or(UNKNOWN_COUNT, |n| n.max(1) as usize)))
             .collect();
         let registers = self.cx.target.vector_registers.max(8) as usize;
@@ -216,14 +220,34 @@ impl Lower<'_, '_> {
                     let dep = self.dep(g, data.results[0]);
                     let cycles = if dep.vec { self.vector_load_cycles(g, *array, index) } else { SLOT };
                     work.loads.push(Load { dep, cycles });
+                    index.iter().for_each(|i| work.overlapping |= self.overlapping(g, *i));
                 }
                 _ => {}
             }
         }
     }
 
+    /// The jam axes whose index an index expression adds to that of an unrolled fold.
+    fn overlapping(&self, g: &Grid, index: Value) -> u32 {
+        if g.fold_u > 0 {
+            // Loops around lanes along the fold are not unrolled.
+            return 0;
+        }
+        let terms = self.form(index).terms;
+        let unrolled = |v: Value| self.range[v].is_some_and(|(low, high)| high - low < UNROLL_TRIPS);
+        let is_fold = |v: Value| g.vec != Some(v) && !self.is_bound(v) && self.live.def(v).is_none() && unrolled(v);
+        let mut axes = 0;
+        for (axis, jam) in g.jams.iter().enumerate() {
+            let along = terms.iter().any(|(v, _)| *v == jam.index);
+            if along && terms.iter().any(|(v, _)| g.jams.iter().all(|jam| jam.index != *v) && is_fold(*v)) {
+                axes |= 1 << axis;
+            }
+        }
+        axes
+    }
+
     /// Cycles of one vector load in a fold.
-    fn vector_load_cycles(&self, g: &mut Grid, array: ravel_wir::Value, index: &[ravel_wir::Value]) -> f64 {
+    fn vector_load_cycles(&self, g: &mut Grid, array: Value, index: &[Value]) -> f64 {
         let plain = self.load_cycles(g, array, index) * SLOT / crate::cost::LOAD;
         let bytes = f64::from(g.lanes) * g.bytes as f64;
         if self.is_aligned(g, array, index) { plain } else { plain * (1.0 + bytes / LINE) }
@@ -257,7 +281,7 @@ mod tests {
     }
 
     fn work(loads: &[(Dep, f64)], acc: Dep) -> Work {
-        Work { loads: loads.iter().map(|&(dep, cycles)| Load { dep, cycles }).collect(), accs: vec![acc] }
+        Work { loads: loads.iter().map(|&(dep, cycles)| Load { dep, cycles }).collect(), accs: vec![acc], overlapping: 0 }
     }
 
     fn shape(block: &Block) -> (usize, Vec<(usize, usize)>) {

@@ -128,7 +128,8 @@ impl Lower<'_, '_> {
         needed
     }
 
-    fn fold_cost(&self, g: &mut Grid, with: &With) -> f64 {
+    /// Cycles of a fold for one copy.
+    pub fn fold_cost(&self, g: &mut Grid, with: &With) -> f64 {
         let func = self.func;
         let mut total = 0.0;
         for part in &with.parts {

@@ -8,7 +8,7 @@
 //! Kernels become functions of their own, compiled in the order written here: see [`crate::outline`].
 
 use ravel_nest::ir::BinOp as NestBin;
-use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
+use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
 use crate::grid::{Grid, Jam, Walk};
@@ -17,6 +17,11 @@ use crate::plan::{KernelPlan, VecChoice};
 use crate::reduce::folds_along;
 use crate::scalars;
 use crate::withloop::{Accumulate, Sink};
+
+/// Copies whose cells are computed side by side.
+const TOGETHER: usize = 4;
+/// Cycles of a body without its folds from which on copies are computed side by side.
+const LONG_CHAIN: f64 = 12.0;
 
 /// A stretch of a vector axis that is walked in equal steps.
 #[derive(Clone, Copy, Debug)]
@@ -232,13 +237,48 @@ impl Lower<'_, '_> {
     /// Computes and stores the cells of all copies.
     pub fn kernel_cells(&mut self, g: &mut Grid, part: &Part, sinks: &[Sink]) -> Result<()> {
         let yields = &self.func.regions[part.body].yields;
+        let together = self.copies_together(g, part.body);
+        if together > 1 {
+            self.force_folds(g, part.body)?;
+        }
         for (sink, &v) in sinks.iter().zip(yields) {
             let Sink::Slice { elem, data, strides, .. } = sink else { continue };
             let offset = self.slice_offset(part, *elem, strides);
-            for j in 0..g.j() {
-                for u in 0..g.u {
+            let copies: Vec<(usize, usize)> = (0..g.j()).flat_map(|j| (0..g.u).map(move |u| (j, u))).collect();
+            for group in copies.chunks(together) {
+                let mut starts = Vec::new();
+                for &(j, u) in group {
+                    starts.push(self.b.position());
                     self.store_copy(g, *elem, v, *data, &offset, j, u)?;
                 }
+                if together > 1 {
+                    self.b.interleave(&starts);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many copies of a body are computed side by side rather than one after the other. What a body does after its folds is a chain of
+    /// operations that wait for each other; a long one leaves the machine idle.
+    fn copies_together(&self, g: &mut Grid, body: Region) -> usize {
+        let folds: f64 = self.func.regions[body]
+            .insts
+            .iter()
+            .map(|inst| match &self.func.insts[*inst].op {
+                Op::With(with) => self.fold_cost(g, with),
+                _ => 0.0,
+            })
+            .sum();
+        if g.vec.is_some() && g.lanes > 1 && self.region_cost(g, body) - folds > LONG_CHAIN { TOGETHER } else { 1 }
+    }
+
+    /// Computes the folds of a body for all copies.
+    fn force_folds(&mut self, g: &mut Grid, body: Region) -> Result<()> {
+        let func = self.func;
+        for &inst in &func.regions[body].insts {
+            if let (Op::With(_), Some(&result)) = (&func.insts[inst].op, func.insts[inst].results.first()) {
+                self.cell_of(g, result, 0, 0)?;
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::lower::{Lower, Val};
 use crate::scalars;
 
 /// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
-const UNROLL_TRIPS: i64 = 36;
+pub(crate) const UNROLL_TRIPS: i64 = 36;
 /// Bound on unrolled copies of a body, those of folds around it included.
 const UNROLL_COPIES: i64 = 600;
 
