@@ -18,9 +18,13 @@
 //! - **Threads**: the outermost axis of a with-loop with enough work, in chunks whose size depends on shapes alone; folds that regroup
 //!   combine the results of chunks in their order. So results do not depend on the number of threads (`parallel`).
 //! - **Lanes**: cells that are scalars are computed by kernels with lanes along any axis of the partition, or along the last axis of
-//!   the folds in the body, whichever costs least (`plan`, `cost`). Copies along a second axis are jammed so that
-//!   accumulators fill the registers and loads are shared (`grid`, `reduce`).
+//!   the folds in the body, whichever costs least (`plan`, `cost`). Copies along up to two more axes are jammed so that
+//!   accumulators fill the registers and loads are shared (`grid`, `reduce`); `blocks` compares all sizes that fit.
+//! - **Loads** whose lanes lie at constant distances, as under quotients and remainders by constants, are contiguous vectors and
+//!   shuffles (`pattern`, `access`).
 //! - **Remainders** of an axis are covered by fewer vectors, by one that overlaps the last, or by scalars (`kernel`).
+//! - **Uneven folds**, whose bounds vary over the lanes, run under constant masks near the edges and without in the middle (`uneven`).
+//! - **Long chains** after folds are computed for several copies side by side (`kernel`).
 //! - **Checks** that are affine in the indices are made once, in front of a kernel (`guards`).
 //! - Everything else becomes scalar loops (`withloop`, `late`); each decision is returned as a [`Remark`].
 //! - A product that is only added to an accumulator is fused where the target fuses, in kernels and in scalar loops alike.
