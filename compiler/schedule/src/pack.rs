@@ -140,7 +140,7 @@ impl Lower<'_, '_> {
     /// Do vectors of consecutive indices of the axis load consecutive elements?
     fn packs_along(&mut self, g: &mut Grid, nest: &Nest<'_>, side: &Side) -> bool {
         g.set_vec(Some(side.param), 2, 1);
-        let along = self.loads_are_unit(g, nest, |dep| dep.vec);
+        let along = self.loads_are_unit(g, nest.inner, |dep| dep.vec);
         g.set_vec(None, 1, 1);
         along
     }
@@ -161,16 +161,16 @@ impl Lower<'_, '_> {
         }
         g.set_vec(Some(last), 2, 1);
         g.push_jam(Jam::of(side.param, 2));
-        let across = self.loads_are_unit(g, nest, |dep| dep.vec && dep.jams != 0);
+        let across = self.loads_are_unit(g, nest.inner, |dep| dep.vec && dep.jams != 0);
         g.set_vec(None, 1, 1);
         g.pop_jam();
         across
     }
 
     /// Do all loads of the fold that vary as wanted (at least one does) load consecutive elements?
-    fn loads_are_unit(&mut self, g: &mut Grid, nest: &Nest<'_>, wanted: impl Fn(Dep) -> bool) -> bool {
+    pub fn loads_are_unit(&mut self, g: &mut Grid, inner: &Part, wanted: impl Fn(Dep) -> bool) -> bool {
         let mut any = false;
-        for &inst in &self.func.regions[nest.inner.body].insts {
+        for &inst in &self.func.regions[inner.body].insts {
             let Op::Sel { array, index } = &self.func.insts[inst].op else { continue };
             let v = self.func.insts[inst].results[0];
             if wanted(self.dep(g, v)) {

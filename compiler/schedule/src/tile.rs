@@ -17,7 +17,7 @@
 //! tiles change no result, and neither does the number of threads.
 
 use ravel_types::Elem;
-use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
 use crate::grid::{Grid, Jam};
@@ -32,10 +32,13 @@ use crate::withloop::Sink;
 pub(crate) const LEAST_CELLS: i64 = 80 * 80 * 80;
 /// How often a packed value must be used.
 pub(crate) const LEAST_REUSE: i64 = 24;
+/// Operands of fewer bytes stay in the second cache: packing them pays only if vectors would have to be gathered.
+pub(crate) const CACHED_BYTES: i64 = 512 << 10;
 /// Least number of indices of the fold: a tile is loaded and stored once for each block of them.
 pub(crate) const LEAST_FOLD: i64 = 24;
-/// Bytes of a panel of columns in a block: it stays in the innermost cache while the rows stream by.
-const PANEL_BYTES: i64 = 32 << 10;
+/// Bytes of a panel of columns in a block. It stays close while the rows stream by: longer blocks cost less for loading and storing
+/// accumulators than they lose by leaving the first cache.
+const PANEL_BYTES: i64 = 64 << 10;
 /// Bounds on the indices of the fold in one block.
 const FOLD_BLOCK: (i64, i64) = (192, 512);
 /// With a constant outermost extent of at least this, whole products are shared among the threads, not parts of each.
@@ -93,6 +96,8 @@ pub(crate) struct TilePlan {
     pub block: i64,
     /// The sink whose cells hold accumulators between blocks.
     pub home: usize,
+    /// Least product of the extents of columns and fold, for operands that vectors can load as they are.
+    pub least_columns: i64,
     pub guards: Vec<Guard>,
 }
 
@@ -166,7 +171,7 @@ impl Lower<'_, '_> {
         if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
             return refuse("cells are not scalars");
         }
-        let (fold, inner) = self.only_fold(part.body)?;
+        let (fold, inner) = self.only_fold(func, part.body)?;
         let mut guards = Vec::new();
         self.supported(part.body, &mut guards)?;
         let result = func.insts[fold].results[0];
@@ -212,6 +217,13 @@ impl Lower<'_, '_> {
         if known.is_some_and(|n| n < LEAST_CELLS) {
             return refuse("the operands fit the caches");
         }
+        g.set_vec(Some(params[last]), 2, 1);
+        let gathers = !self.loads_are_unit(g, inner, |dep| dep.vec);
+        let least_columns = if gathers { 0 } else { CACHED_BYTES / (split.columns.len() * bytes) as i64 };
+        let known = extents[last].and_then(|n| n.checked_mul(trips?));
+        if known.is_some_and(|n| n < least_columns) {
+            return refuse("the operands fit the caches");
+        }
         if axis > 0 && !chunked && extents[0].is_some_and(|n| n >= BATCHES) && self.may_run_on_threads(with, part) {
             return refuse("whole products are shared among threads");
         }
@@ -223,12 +235,11 @@ impl Lower<'_, '_> {
         let rows = Side::new(axis, params[axis], j, &split.rows);
         let columns = Side::new(last, params[last], u * lanes, &split.columns);
         let block = (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT;
-        Ok(TilePlan { fold, rows, columns, lanes: lanes as u8, u, bytes, block, home, guards })
+        Ok(TilePlan { fold, rows, columns, lanes: lanes as u8, u, bytes, block, home, least_columns, guards })
     }
 
     /// The only fold of a body, with its partition.
-    fn only_fold(&self, body: Region) -> std::result::Result<(Inst, &Part), Refusal> {
-        let func = self.func;
+    fn only_fold<'f>(&self, func: &'f Func, body: Region) -> std::result::Result<(Inst, &'f Part), Refusal> {
         let refuse = |reason: &str| Err(reason.to_string());
         let mut found = None;
         for &inst in &func.regions[body].insts {

@@ -76,10 +76,14 @@ impl Lower<'_, '_> {
         let columns = self.axis_extent(lower[plan.columns.axis], upper[plan.columns.axis]);
         let extents: Vec<Ext> = fold_lower.iter().zip(fold_upper).map(|(l, u)| self.axis_extent(*l, *u)).collect();
         let trips = self.product(&extents);
-        let mut product = self.product(&[rows, columns]);
-        product = self.extent_product(product, trips);
-        for (extent, least) in [(rows, LEAST_REUSE), (columns, LEAST_REUSE), (trips, LEAST_FOLD), (product, LEAST_CELLS)] {
-            if let Ext::Val(extent) = extent {
+        let across = self.extent_product(columns, trips);
+        let product = self.extent_product(across, rows);
+        let least =
+            [(rows, LEAST_REUSE), (columns, LEAST_REUSE), (trips, LEAST_FOLD), (product, LEAST_CELLS), (across, plan.least_columns)];
+        for (extent, least) in least {
+            if let Ext::Val(extent) = extent
+                && least > 0
+            {
                 let least = self.b.i64(least);
                 let holds = self.b.icmp(IntCmp::Sge, extent, least);
                 require(self, holds);

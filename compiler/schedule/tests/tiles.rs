@@ -84,28 +84,29 @@ fn product(elem: &str, [m, n, k]: [usize; 3], op: &str, neutral: &str, body: &st
 
 #[test]
 fn products_of_every_element_type_and_layout() {
-    let [m, n, k] = [71, 67, 130];
     for (elem, zero) in [("f32", "0.0:f32"), ("f64", "0.0"), ("i32", "0")] {
-        for (a, b, left, right) in [
-            ([m, k], [k, n], "[%i, %k]", "[%k, %j]"),
-            ([m, k], [n, k], "[%i, %k]", "[%j, %k]"),
-            ([k, m], [k, n], "[%k, %i]", "[%k, %j]"),
-            ([k, n], [m, k], "[%k, %j]", "[%i, %k]"),
-        ] {
+        let [m, n, k] = [71, 67, 130];
+        let layouts = [([m, k], [n, k], "[%i, %k]", "[%j, %k]"), ([k, m], [n, k], "[%k, %i]", "[%j, %k]"), ([n, k], [m, k], "[%j, %k]", "[%i, %k]")];
+        for (a, b, left, right) in layouts {
             let body = format!("%x1: {elem} = sel %a, {left} %y1: {elem} = sel %b, {right} %z: {elem} = mul %x1, %y1");
             let run = same(&program(elem, a, b, [m, n], &product(elem, [m, n, k], "add", zero, &body, "yield %f")));
             assert!(tiled(&run), "{elem} {left} {right}: {:?}", run.remarks);
         }
     }
+    // Large enough that columns do not stay in a cache.
+    let [m, n, k] = [25, 99, 670];
+    let body = "%x1: f64 = sel %a, [%i, %k] %y1: f64 = sel %b, [%k, %j] %z: f64 = mul %x1, %y1";
+    let run = same(&program("f64", [m, k], [k, n], [m, n], &product("f64", [m, n, k], "add", "0.0", body, "yield %f")));
+    assert!(tiled(&run), "{:?}", run.remarks);
 }
 
 #[test]
 fn several_blocks_of_the_fold_with_an_epilogue() {
     let [m, n, k] = [29, 33, 1100];
-    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1";
+    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%j, %k] %z: f32 = mul %x1, %y1";
     let rest = "%o: f32 = sel %a, [%i, %j] %p: f32 = mul %f, 0.5:f32 %q: f32 = add %p, %o %ji: i32 = add %j, %i %jf: f32 = convert %ji \
                 %r: f32 = max %q, %jf yield %r";
-    let run = same(&program("f32", [m, k], [k, n], [m, n], &product("f32", [m, n, k], "add", "1.0:f32", body, rest)));
+    let run = same(&program("f32", [m, k], [n, k], [m, n], &product("f32", [m, n, k], "add", "1.0:f32", body, rest)));
     assert!(tiled(&run), "{:?}", run.remarks);
 }
 
@@ -115,17 +116,17 @@ fn distances_and_longest_paths() {
     let body = "%x1: f64 = sel %a, [%i, %k] %y1: f64 = sel %b, [%j, %k] %d: f64 = sub %x1, %y1 %z: f64 = mul %d, %d";
     let run = same(&program("f64", [m, k], [n, k], [m, n], &product("f64", [m, n, k], "add", "0.0", body, "yield %f")));
     assert!(tiled(&run), "{:?}", run.remarks);
-    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%k, %j] %z: f32 = add %x1, %y1";
-    let run = same(&program("f32", [m, k], [k, n], [m, n], &product("f32", [m, n, k], "max", "-inf:f32", body, "yield %f")));
+    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%j, %k] %z: f32 = add %x1, %y1";
+    let run = same(&program("f32", [m, k], [n, k], [m, n], &product("f32", [m, n, k], "max", "-inf:f32", body, "yield %f")));
     assert!(tiled(&run), "{:?}", run.remarks);
 }
 
 #[test]
 fn values_that_vary_over_the_fold_alone() {
     let [m, n, k] = [65, 70, 131];
-    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%k, %j] %w: f32 = sel %a, [0, %k] %kf: f32 = convert %k \
+    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%j, %k] %w: f32 = sel %a, [0, %k] %kf: f32 = convert %k \
                 %p: f32 = max %x1, %y1 %q: f32 = mul %p, %w %z: f32 = sub %q, %kf";
-    let run = same(&program("f32", [m, k], [k, n], [m, n], &product("f32", [m, n, k], "add", "0.0:f32", body, "yield %f")));
+    let run = same(&program("f32", [m, k], [n, k], [m, n], &product("f32", [m, n, k], "add", "0.0:f32", body, "yield %f")));
     assert!(tiled(&run), "{:?}", run.remarks);
 }
 
@@ -136,13 +137,13 @@ fn several_axes_of_the_fold_and_bounds_inside() {
       %f: f64 = with {
         part [1, 0] <= [%k, %l] < [10, 13] {
           %kk: i32 = mul %k, 13 %kl: i32 = add %kk, %l
-          %x1: f64 = sel %a, [%i, %kl] %y1: f64 = sel %b, [%kl, %j] %z: f64 = mul %x1, %y1 yield %z
+          %x1: f64 = sel %a, [%i, %kl] %y1: f64 = sel %b, [%j, %kl] %z: f64 = mul %x1, %y1 yield %z
         }
       } fold add neutral 0.0
       yield %f
     }
   } genarray [66, 81] cell [] default 3.0";
-    let run = same(&program("f64", [66, 130], [130, 81], [66, 81], with));
+    let run = same(&program("f64", [66, 130], [81, 130], [66, 81], with));
     assert!(tiled(&run), "{:?}", run.remarks);
 }
 
@@ -153,7 +154,7 @@ fn products_in_a_batch() {
       %f: f32 = with {
         part [0] <= [%k] < [190] {
           %ui: i32 = mul %u, 2 %ii: i32 = add %ui, %i
-          %x1: f32 = sel %a, [%ii, %k] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1 yield %z
+          %x1: f32 = sel %a, [%ii, %k] %y1: f32 = sel %b, [%j, %k] %z: f32 = mul %x1, %y1 yield %z
         }
       } fold add neutral 0.0:f32
       yield %f
@@ -166,7 +167,7 @@ fn products_in_a_batch() {
       yield %c6
     }
   } genarray [47, 60] cell []";
-    let run = same(&program("f32", [60, 190], [190, 60], [47, 60], with));
+    let run = same(&program("f32", [60, 190], [60, 190], [47, 60], with));
     assert!(tiled(&run), "{:?}", run.remarks);
 }
 
@@ -175,14 +176,14 @@ fn extents_known_at_run_time() {
     let run = same(
         r#"
 entry @f3
-func @f0 "product" noinline (%a: f64[s0,s1], %b: f64[s1,s2]) -> (f64[s0,s2]) {
+func @f0 "product" noinline (%a: f64[s0,s1], %b: f64[s2,s1]) -> (f64[s0,s2]) {
   %m: i32 = extent %a, 0
-  %n: i32 = extent %b, 1
+  %n: i32 = extent %b, 0
   %k: i32 = extent %a, 1
   %c: f64[s0,s2] = with {
     part [0, 0] <= [%i, %j] < [%m, %n] {
       %f: f64 = with {
-        part [0] <= [%l] < [%k] { %x: f64 = sel %a, [%i, %l] %y: f64 = sel %b, [%l, %j] %z: f64 = mul %x, %y yield %z }
+        part [0] <= [%l] < [%k] { %x: f64 = sel %a, [%i, %l] %y: f64 = sel %b, [%j, %l] %z: f64 = mul %x, %y yield %z }
       } fold add neutral 0.0
       yield %f
     }
@@ -205,15 +206,15 @@ func @f2 "total" noinline (%a: f64[s0,s2]) -> (f64) {
 }
 func @f3 "main" () -> (f64, f64, f64) {
   %a: f64[s3,s4] = call @f1 (61, 700)
-  %b: f64[s4,s5] = call @f1 (700, 43)
+  %b: f64[s5,s4] = call @f1 (43, 700)
   %c: f64[s3,s5] = call @f0 (%a, %b)
   %x: f64 = call @f2 (%c)
   %a_2: f64[s6,s7] = call @f1 (6, 7)
-  %b_2: f64[s7,s8] = call @f1 (7, 4)
+  %b_2: f64[s8,s7] = call @f1 (4, 7)
   %c_2: f64[s6,s8] = call @f0 (%a_2, %b_2)
   %y: f64 = call @f2 (%c_2)
   %a_3: f64[s9,s10] = call @f1 (100, 0)
-  %b_3: f64[s10,s11] = call @f1 (0, 100)
+  %b_3: f64[s11,s10] = call @f1 (100, 0)
   %c_3: f64[s9,s11] = call @f0 (%a_3, %b_3)
   %z: f64 = call @f2 (%c_3)
   yield %x, %y, %z
@@ -230,18 +231,22 @@ fn what_is_not_packed() {
         let run = same(&program("f32", a, b, c, with));
         assert!(!tiled(&run), "{:?}", run.remarks);
     };
+    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%j, %k] %z: f32 = mul %x1, %y1";
+    let fold = |size: [usize; 3], body: &str| product("f32", size, "add", "0.0:f32", body, "yield %f");
     // Small operands fit the caches.
-    let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1";
-    declines(&product("f32", [40, 40, 40], "add", "0.0:f32", body, "yield %f"), [40, 40], [40, 40], [40, 40]);
+    declines(&fold([40, 40, 40], body), [40, 40], [40, 40], [40, 40]);
+    // So do larger ones of which vectors can be loaded as they are.
+    let along = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1";
+    declines(&fold([90, 90, 90], along), [90, 90], [90, 90], [90, 90]);
     // Few rows: a column is used too rarely.
-    declines(&product("f32", [5, 400, 400], "add", "0.0:f32", body, "yield %f"), [5, 400], [400, 400], [5, 400]);
+    declines(&fold([5, 400, 400], body), [5, 400], [400, 400], [5, 400]);
     // A load that varies over both axes is used once.
-    let both = "%x1: f32 = sel %a, [%i, %j] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1";
-    declines(&product("f32", [80, 80, 90], "add", "0.0:f32", both, "yield %f"), [80, 80], [90, 80], [80, 80]);
+    let both = "%x1: f32 = sel %a, [%i, %j] %y1: f32 = sel %b, [%j, %k] %z: f32 = mul %x1, %y1";
+    declines(&fold([80, 80, 90], both), [80, 80], [80, 90], [80, 80]);
     // A window that slides over the operand: its elements are in the cache already.
-    let window = "%ik: i32 = add %i, %k %x1: f32 = sel %a, [%ik, 0] %y1: f32 = sel %b, [%k, %j] %z: f32 = mul %x1, %y1";
-    declines(&product("f32", [80, 80, 90], "add", "0.0:f32", window, "yield %f"), [170, 1], [90, 80], [80, 80]);
+    let window = "%ik: i32 = add %i, %k %x1: f32 = sel %a, [%ik, 0] %y1: f32 = sel %b, [%j, %k] %z: f32 = mul %x1, %y1";
+    declines(&fold([80, 80, 90], window), [170, 1], [80, 90], [80, 80]);
     // Bounds that depend on the row.
-    let triangle = product("f32", [90, 80, 90], "add", "0.0:f32", body, "yield %f").replace("[%k] < [90]", "[%k] < [%i]");
-    declines(&triangle, [90, 90], [90, 80], [90, 80]);
+    let triangle = fold([90, 80, 90], body).replace("[%k] < [90]", "[%k] < [%i]");
+    declines(&triangle, [90, 90], [80, 90], [90, 80]);
 }
