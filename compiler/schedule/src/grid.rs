@@ -216,6 +216,11 @@ impl Grid {
         }
     }
 
+    /// Is an element type held in vectors, even if narrower or wider than the kernel's elements? Sub-word integers are not.
+    pub fn vectors(&self, elem: Elem) -> bool {
+        !matches!(elem, Elem::Char | Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16 | Elem::Handle)
+    }
+
     fn mask_prim(&self) -> Prim {
         if self.bytes == 4 { Prim::I32 } else { Prim::I64 }
     }
@@ -227,10 +232,9 @@ impl Grid {
     }
 }
 
-/// Vector conversions that machines have.
+/// Conversions between vectors: those of numbers; booleans are masks there.
 fn converts_packed(from: Elem, to: Elem) -> bool {
-    let int = |e: Elem| matches!(e, Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
-    from == to || (int(from) && int(to)) || matches!((from, to), (Elem::I32, Elem::F32) | (Elem::F32, Elem::I32))
+    from == to || (from != Elem::Bool && to != Elem::Bool)
 }
 
 impl Lower<'_, '_> {
@@ -410,26 +414,28 @@ impl Lower<'_, '_> {
             Op::Opaque(a) => self.cell_of(g, *a, j, u),
             Op::Un(op, a) => {
                 let from = self.elem(*a);
-                let op = *op;
-                self.apply(g, v, j, u, &[*a], g.packs(from) && g.packs(elem), move |lower, x| {
-                    scalars::unary(&mut lower.b, arith, op, from, x[0])
+                let (op, mask) = (*op, g.mask_prim());
+                self.apply(g, v, j, u, &[*a], g.vectors(from) && g.vectors(elem), move |lower, x| {
+                    let value = scalars::unary(&mut lower.b, arith, op, from, x[0]);
+                    lower.as_mask(elem, value, mask)
                 })
             }
             Op::Native { symbol, args, .. } => {
                 let Some(op) = crate::natives::math_op(symbol) else {
                     return self.unsupported(func.insts[inst].span, "a native in a kernel");
                 };
-                self.apply(g, v, j, u, args, g.packs(elem), move |lower, x| scalars::unary(&mut lower.b, arith, op, elem, x[0]))
+                self.apply(g, v, j, u, args, g.vectors(elem), move |lower, x| scalars::unary(&mut lower.b, arith, op, elem, x[0]))
             }
             Op::Bin(op, a, b) => {
-                let (from, op) = (self.elem(*a), *op);
-                self.apply(g, v, j, u, &[*a, *b], g.packs(from) && g.packs(elem), move |lower, x| {
-                    scalars::binary(&mut lower.b, arith, op, from, x[0], x[1])
+                let (from, op, mask) = (self.elem(*a), *op, g.mask_prim());
+                self.apply(g, v, j, u, &[*a, *b], g.vectors(from) && g.vectors(elem), move |lower, x| {
+                    let value = scalars::binary(&mut lower.b, arith, op, from, x[0], x[1]);
+                    lower.as_mask(elem, value, mask)
                 })
             }
             Op::Convert(a) => {
                 let from = self.elem(*a);
-                let packed = g.packs(from) && g.packs(elem) && converts_packed(from, elem);
+                let packed = g.vectors(from) && g.vectors(elem) && converts_packed(from, elem);
                 self.apply(g, v, j, u, &[*a], packed, move |lower, x| scalars::convert(&mut lower.b, from, elem, x[0]))
             }
             Op::Select { cond, then, els } => self.choose(g, v, j, u, *cond, *then, *els),
@@ -463,9 +469,6 @@ impl Lower<'_, '_> {
         let lanes = usize::from(g.lanes);
         if lanes == 1 {
             return Cell::One(step(self, u));
-        }
-        if g.bytes != 4 {
-            return Cell::Split((0..lanes).map(|lane| step(self, u * lanes + lane)).collect());
         }
         let first = step(self, u * lanes);
         let first = self.b.splat(first, g.lanes);
@@ -507,13 +510,28 @@ impl Lower<'_, '_> {
 
     #[expect(clippy::too_many_arguments, reason = "one copy of one operation")]
     fn choose(&mut self, g: &mut Grid, v: Value, j: usize, u: usize, cond: Value, x: Value, y: Value) -> Result<Cell> {
-        let packed = g.packs(self.elem(v));
+        let elem = self.elem(v);
+        let packed = g.vectors(elem);
         if self.is_vector(g, v) && !self.is_vector(g, cond) && packed {
             let c = self.scalar_of(g, cond, j, u)?;
             let (x, y) = (self.packed_of(g, x, j, u)?, self.packed_of(g, y, j, u)?);
             return Ok(Cell::Packed(self.b.select(c, x, y)));
         }
-        self.apply(g, v, j, u, &[cond, x, y], packed, |lower, x| lower.b.select(x[0], x[1], x[2]))
+        self.apply(g, v, j, u, &[cond, x, y], packed, |lower, x| {
+            let width = lower.b.ty(x[1]).prim.as_int();
+            let cond = lower.as_mask(Elem::Bool, x[0], width);
+            lower.b.select(cond, x[1], x[2])
+        })
+    }
+
+    /// A mask with lanes of this width; other values as they are.
+    fn as_mask(&mut self, elem: Elem, value: Val, width: Prim) -> Val {
+        let ty = self.b.ty(value);
+        if elem != Elem::Bool || !ty.is_vector() {
+            return value;
+        }
+        let widens = ty.prim.bits() < width.bits();
+        self.b.convert(if widens { ConvOp::SExt } else { ConvOp::Narrow }, value, width)
     }
 
     /// Computes, before a loop, the values that its body takes from the kernel's body around it.

@@ -218,7 +218,7 @@ impl Lower<'_, '_> {
             let Some(&param) = func.regions[part.body].params.last() else {
                 return Err("there is a single cell".to_string());
             };
-            let elem_packs = func.insts[inst].results.iter().all(|v| g.packs(self.elem(*v)));
+            let elem_packs = func.insts[inst].results.iter().all(|v| g.vectors(self.elem(*v)));
             if !elem_packs {
                 return Err("the accumulator does not fill a lane".to_string());
             }

@@ -88,7 +88,7 @@ fn halves<'a>(x: Real<'a>) -> (Real<'a>, Real<'a>, Pair<'a>, Pair<'a>) {
     (n, w, p, Pair { high: g.high * w, low: g.low * w })
 }
 
-/// The hyperbolic sine. Within 1 unit in the last place.
+/// The hyperbolic sine. Within 1.5 units in the last place.
 pub(super) fn sinh(x: Real<'_>) -> Real<'_> {
     let (n, w, p, g) = halves(x);
     let sum = plus(1.0 - w, p);
@@ -101,7 +101,7 @@ pub(super) fn sinh(x: Real<'_>) -> Real<'_> {
     value.scaled(n - 1.0).with_sign_of(x)
 }
 
-/// The hyperbolic cosine. Within 1 unit in the last place.
+/// The hyperbolic cosine. Within 1.5 units in the last place.
 pub(super) fn cosh(x: Real<'_>) -> Real<'_> {
     let (n, w, p, g) = halves(x);
     let sum = plus(1.0 + w, p);

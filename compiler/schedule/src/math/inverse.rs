@@ -77,7 +77,8 @@ fn arc<'a>(x: Real<'a>) -> (Real<'a>, Real<'a>) {
     (s, series + lost)
 }
 
-/// The arc sine: a polynomial up to one half, `pi/2 - 2 asin(sqrt((1 - x)/2))` beyond. Within 1 unit in the last place.
+/// The arc sine: a polynomial up to one half, `pi/2 - 2 asin(sqrt((1 - x)/2))` beyond. Within 1.5 units in the last
+/// place.
 pub(super) fn asin(x: Real<'_>) -> Real<'_> {
     let (s, more) = arc(x);
     let beyond = HALF_PI.0 - (s * 2.0 + (more * 2.0 - HALF_PI.1));
