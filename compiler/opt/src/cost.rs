@@ -45,6 +45,24 @@ pub fn cost_of_yield(func: &Func, defs: &Defs, region: Region, value: Value) -> 
     let mut work = vec![value];
     let own: HashSet<Inst> = func.regions[region].insts.iter().copied().collect();
     let mut cost = Cost::default();
+    // Quotients that become data, instead of an index, are work that is done for every element.
+    let (mut is_data, mut data) = (HashSet::new(), vec![value]);
+    while let Some(v) = data.pop() {
+        let Def::Inst(inst, _) = defs.get(v) else { continue };
+        if !own.contains(&inst) || !is_data.insert(inst) {
+            continue;
+        }
+        match &func.insts[inst].op {
+            Op::Sel { .. } | Op::With(_) | Op::Loop { .. } => {}
+            Op::Bin(op @ (BinOp::Div | BinOp::Mod | BinOp::AplMod), a, b) if func.ty(*a).elem == Elem::I32 => {
+                if defs.int(func, *b).is_none_or(|k| k.count_ones() != 1) {
+                    cost.arithmetic += binary_weight(*op);
+                }
+                data.extend([*a, *b]);
+            }
+            op => op.for_each_operand(|v| data.push(v)),
+        }
+    }
     while let Some(v) = work.pop() {
         let Def::Inst(inst, _) = defs.get(v) else { continue };
         if !own.contains(&inst) || !needed.insert(inst) {
