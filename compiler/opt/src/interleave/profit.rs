@@ -5,7 +5,7 @@
 
 use super::LANES;
 use super::lane::widened;
-use crate::cost::{cost_of_inst, cost_of_region};
+use crate::cost::cost_of_inst;
 use crate::edit::{Def, Defs};
 use crate::places::{Places, Use};
 use ravel_types::{BinOp, Elem};
@@ -43,10 +43,7 @@ pub fn assess(func: &Func, defs: &Defs, places: &Places, with: &With, part: &Par
         if !data.results.iter().any(|v| varying.contains(v)) {
             continue;
         }
-        let cost = match &data.op {
-            Op::Loop { body, .. } => LOOP_ROUNDS * cost_of_region(func, defs, *body).arithmetic,
-            _ => cost_of_inst(func, defs, inst).arithmetic,
-        };
+        let cost = work_of(func, defs, inst);
         work += cost;
         let Op::With(inner) = &data.op else {
             // Scalar code is no faster than before.
@@ -89,6 +86,18 @@ pub fn assess(func: &Func, defs: &Defs, places: &Places, with: &With, part: &Par
         return Err(Some(format!("its arrays would take {} KiB for {LANES} iterations", bytes >> 10)));
     }
     Ok(())
+}
+
+/// Arithmetic of an instruction; loops are taken to be short.
+fn work_of(func: &Func, defs: &Defs, inst: Inst) -> f64 {
+    let op = &func.insts[inst].op;
+    let rounds = match op {
+        Op::Loop { .. } => LOOP_ROUNDS,
+        Op::If { .. } => 1.0,
+        _ => return cost_of_inst(func, defs, inst).arithmetic,
+    };
+    let insts = op.regions().into_iter().flat_map(|r| func.regions[r].insts.iter());
+    rounds * insts.map(|i| work_of(func, defs, *i)).sum::<f64>()
 }
 
 fn bytes_of(extents: &[i32], elem: Elem) -> u64 {
