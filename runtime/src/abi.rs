@@ -199,6 +199,12 @@ pub mod symbols {
     pub const ARENA_ENTER: &str = "ravel_arena_enter";
     /// `void ravel_arena_leave(i64 bytes)`.
     pub const ARENA_LEAVE: &str = "ravel_arena_leave";
+    /// `ptr ravel_spare_alloc(u8 elem, u32 rank, ptr shape, ptr slots, i64 n)`.
+    pub const SPARE_ALLOC: &str = "ravel_spare_alloc";
+    /// `void ravel_spare_keep(ptr, ptr slots, i64 n)`.
+    pub const SPARE_KEEP: &str = "ravel_spare_keep";
+    /// `void ravel_spare_drop(ptr slots, i64 n)`.
+    pub const SPARE_DROP: &str = "ravel_spare_drop";
     /// `void ravel_parallel(fn, ptr ctx, i64 n, i64 chunk)`.
     pub const PARALLEL: &str = "ravel_parallel";
     /// `i64 ravel_threads()`.

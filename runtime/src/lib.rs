@@ -14,6 +14,7 @@ pub mod dynamic;
 pub mod fault;
 pub mod natives;
 pub mod pool;
+pub mod spare;
 pub mod stack;
 pub mod start;
 pub mod stats;

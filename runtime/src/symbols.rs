@@ -1,7 +1,7 @@
 //! Addresses of everything compiled code may call, for JIT symbol tables.
 
 use crate::natives::table;
-use crate::{arena, buffer, dynamic, fault, pool, stats};
+use crate::{arena, buffer, dynamic, fault, pool, spare, stats};
 
 macro_rules! symbols {
     ($name:expr; $($module:ident :: $function:ident,)*) => {
@@ -29,6 +29,9 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         buffer::ravel_scratch_free,
         arena::ravel_arena_enter,
         arena::ravel_arena_leave,
+        spare::ravel_spare_alloc,
+        spare::ravel_spare_keep,
+        spare::ravel_spare_drop,
         pool::ravel_parallel,
         pool::ravel_threads,
         stats::ravel_stats,

@@ -82,9 +82,13 @@ impl Lower<'_, '_> {
             self.set_position(span);
         }
         let shape = if extents.is_empty() { self.b.null() } else { self.shape_memory(extents) };
-        let alloc = self.cx.runtime("ravel_alloc", &[Ty::I8, Ty::I32, Ty::PTR], Some(Ty::PTR));
         let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(elem)));
         let rank = self.b.i32(extents.len() as i32);
+        let constant = extents.iter().all(|e| matches!(e, Ext::Const(_)));
+        if let Some(spares) = self.spares_for(elem, constant) {
+            return self.allocate_spare(spares, tag, rank, shape);
+        }
+        let alloc = self.cx.runtime("ravel_alloc", &[Ty::I8, Ty::I32, Ty::PTR], Some(Ty::PTR));
         self.b.call_extern(alloc, &[tag, rank, shape], Some(Ty::PTR)).expect("ravel_alloc returns the array")
     }
 

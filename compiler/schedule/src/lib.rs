@@ -64,6 +64,7 @@ mod plan;
 mod reduce;
 mod reuse;
 mod scalars;
+mod spares;
 mod support;
 mod tile;
 mod tile_kernel;

@@ -14,6 +14,7 @@ use crate::memory::Scope;
 use crate::module::{ModuleCx, machine_type};
 use crate::outline::outline;
 use crate::scalars::{self, Arith};
+use crate::spares::Spares;
 use crate::{Result, Unsupported};
 
 pub(crate) type Val = nest::Value;
@@ -75,6 +76,12 @@ pub(crate) struct Lower<'m, 'a> {
     pub dests: HashMap<Value, Dest>,
     /// Arrays that certainly have one reference.
     pub fresh: HashSet<Value>,
+    /// Where the loop at work keeps objects for its next iteration.
+    pub spares: Option<Spares>,
+    /// Parameters of the bodies of loops.
+    pub carried: HashSet<Value>,
+    /// Bodies of loops and branches, whose yields go on.
+    pub handing: HashSet<Region>,
     /// Inside a loop whose iterations already run on threads, or in one that must not.
     pub sequential: u32,
     /// In code for the case that tiles do not pay.
@@ -106,6 +113,9 @@ impl<'m, 'a> Lower<'m, 'a> {
             in_kernel_loop: false,
             dests: HashMap::new(),
             fresh: HashSet::new(),
+            spares: None,
+            carried: HashSet::new(),
+            handing: HashSet::new(),
             sequential: 0,
             without_tiles: false,
         };
@@ -390,6 +400,7 @@ impl<'m, 'a> Lower<'m, 'a> {
     }
 
     fn branch_region(&mut self, region: Region, owned: &[Value]) -> Result<Vec<Val>> {
+        self.handing.insert(region);
         self.open(region);
         for &v in owned {
             self.own(v);
@@ -403,9 +414,12 @@ impl<'m, 'a> Lower<'m, 'a> {
     fn repeat(&mut self, inst: Inst, init: &[Value], body: Region) -> Result<()> {
         let inits: Vec<Val> = init.iter().map(|v| self.take(*v)).collect();
         self.preload(body);
+        let func = self.func;
+        let spares = self.open_spares(body);
+        self.handing.insert(body);
+        self.carried.extend(&func.regions[body].params);
         let carried = self.b.begin_loop(&inits);
         self.open(body);
-        let func = self.func;
         for (&param, val) in func.regions[body].params.iter().zip(carried) {
             self.bind(param, val);
             self.own(param);
@@ -417,6 +431,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             return self.unsupported(func.insts[inst].span, "a loop without a condition");
         };
         let values = self.b.end_loop(again, next);
+        self.close_spares(spares);
         self.results(inst, &values);
         Ok(())
     }

@@ -76,7 +76,7 @@ impl Lower<'_, '_> {
     fn drop_owned(&mut self, v: Value) {
         if self.scope().owned.remove(&v) {
             let object = self.val(v);
-            self.b.rc_dec(object);
+            self.release(v, object);
         }
     }
 

@@ -144,7 +144,9 @@ impl Lower<'_, '_> {
         self.cx.remark(self.func.insts[inst].span, "threads over axis 0");
         let (chunk, _) = self.begin_chunks(part, n, chunk)?;
         if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
+            let spares = self.open_spares(part.body);
             self.axis(inst, with, part, sinks, 0, Vec::new(), Some(chunk))?;
+            self.close_spares(spares);
         }
         self.close();
         self.b.end_parfor();
@@ -196,7 +198,12 @@ impl Lower<'_, '_> {
         }
         let last = match self.try_fold_kernel(inst, with, Some(bounds))? {
             Some(values) => values,
-            None => self.scalar_folds(inst, with, starts, Some(bounds))?,
+            None => {
+                let spares = self.open_spares(part.body);
+                let values = self.scalar_folds(inst, with, starts, Some(bounds))?;
+                self.close_spares(spares);
+                values
+            }
         };
         for (slot, value) in layout.slots.iter().zip(last) {
             // An array that was begun in its place is there.

@@ -16,6 +16,7 @@ use crate::lower::{Lower, Val};
 /// An operand whose buffer a result took over, if it could.
 #[derive(Clone, Copy)]
 pub(crate) struct Reused {
+    pub of: Value,
     pub operand: Val,
     /// The result: the operand, or a new array.
     pub object: Val,
@@ -28,7 +29,7 @@ impl Lower<'_, '_> {
         let known = self.fresh.contains(&operand);
         let object = self.hand_over(operand);
         if known {
-            return Some(Reused { operand: object, object });
+            return Some(Reused { of: operand, operand: object, object });
         }
         let count = self.b.load(Ty::I64, object, layout::OFFSET_RC, Access::ALIGNED);
         let one = self.b.i64(1);
@@ -39,7 +40,7 @@ impl Lower<'_, '_> {
         let new = self.allocate(self.elem(result), extents, span);
         let chosen = self.b.end_if(&[new])[0];
         self.cache = cache;
-        Some(Reused { operand: object, object: chosen })
+        Some(Reused { of: operand, operand: object, object: chosen })
     }
 
     /// Drops an operand whose buffer was not taken over after all.
@@ -47,7 +48,7 @@ impl Lower<'_, '_> {
         if reused.operand != reused.object {
             let other = self.b.icmp(IntCmp::Ne, reused.operand, reused.object);
             self.b.begin_if(other);
-            self.b.rc_dec(reused.operand);
+            self.release(reused.of, reused.operand);
             self.b.end_if(&[]);
         }
     }

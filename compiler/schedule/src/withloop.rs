@@ -236,10 +236,16 @@ impl Lower<'_, '_> {
                 if carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)? {
                     return Ok(carried);
                 }
-                self.axis(inst, with, part, sinks, 0, carried, None)
+                let spares = self.open_spares(part.body);
+                let carried = self.axis(inst, with, part, sinks, 0, carried, None)?;
+                self.close_spares(spares);
+                Ok(carried)
             }
             Generator::Dyn { lower, upper, step, width } => {
-                self.odometer(with, part, [Some(*lower), Some(*upper), *step, *width], sinks, carried)
+                let spares = self.open_spares(part.body);
+                let carried = self.odometer(with, part, [Some(*lower), Some(*upper), *step, *width], sinks, carried)?;
+                self.close_spares(spares);
+                Ok(carried)
             }
         }
     }

@@ -1,0 +1,114 @@
+//! Loops that make a new array from an old one: the old one's memory serves the next iteration.
+//!
+//! The outermost loop of a function, or of a chunk of a parallel loop, has a few words on the stack for spare objects (`spare.rs` of the
+//! runtime). In the loop an array that dies goes there, and an array that is made takes one of its size from there, so that after the first
+//! iterations nothing is allocated: a stencil in time works with two buffers, and an array whose size only the run knows is
+//! allocated once. Arrays of constant size that stay in the loop are not concerned; they live in an arena.
+
+use ravel_nest::ir::{Access, Ty};
+use ravel_types::Elem;
+use ravel_wir::{Inst, Op, Region, Value};
+
+use crate::lower::{Lower, Val};
+
+/// A loop keeps at most this many spare objects.
+const MOST: usize = 8;
+
+/// The words of the loop at work.
+#[derive(Clone, Copy)]
+pub(crate) struct Spares {
+    slots: Val,
+    n: i64,
+    /// Whether the loop is part of a chunk: the words of a loop around the chunks are not for all of them at once.
+    in_chunk: bool,
+}
+
+/// A loop that brought words of its own, and the words of the loops around it.
+pub(crate) struct Opened(Option<Spares>);
+
+impl Lower<'_, '_> {
+    /// Enters a loop with this body. What it returns is for [`Lower::close_spares`], if there are new words.
+    pub fn open_spares(&mut self, body: Region) -> Option<Opened> {
+        if self.spares_here().is_some() {
+            return None;
+        }
+        let n = self.repeated_arrays(body).min(MOST);
+        if n == 0 {
+            return None;
+        }
+        let slots = self.b.stack_slot(8 * n as u32, 8);
+        for k in 0..n {
+            let null = self.b.null();
+            self.b.store(null, slots, 8 * k as i32, Access::ALIGNED);
+        }
+        let in_chunk = self.b.in_parfor();
+        Some(Opened(self.spares.replace(Spares { slots, n: n as i64, in_chunk })))
+    }
+
+    /// The words that the code at work may use.
+    fn spares_here(&self) -> Option<Spares> {
+        self.spares.filter(|spares| spares.in_chunk == self.b.in_parfor())
+    }
+
+    /// Leaves the loop.
+    pub fn close_spares(&mut self, opened: Option<Opened>) {
+        let Some(Opened(outer)) = opened else { return };
+        if let Some(Spares { slots, n, .. }) = std::mem::replace(&mut self.spares, outer) {
+            let n = self.b.i64(n);
+            self.helper("ravel_spare_drop", &[slots, n], None);
+        }
+    }
+
+    /// How many arrays an iteration may make and leave: carried ones, and those whose size is not constant.
+    fn repeated_arrays(&self, body: Region) -> usize {
+        let func = self.func;
+        let carried = func.regions[body].params.iter().filter(|v| self.may_be_spare(**v)).count();
+        let mut made = 0;
+        ravel_wir::traverse::walk(func, body, &mut |_, inst: Inst| {
+            let data = &func.insts[inst];
+            let new = matches!(data.op, Op::With(_) | Op::Sel { .. } | Op::Array(_) | Op::Loop { .. });
+            made += data.results.iter().filter(|v| new && self.may_be_spare(**v) && !self.has_constant_shape(**v)).count();
+        });
+        carried + made
+    }
+
+    fn may_be_spare(&self, v: Value) -> bool {
+        let ty = self.func.ty(v);
+        !ty.is_scalar() && ty.rank().is_some() && ty.elem != Elem::Handle
+    }
+
+    fn has_constant_shape(&self, v: Value) -> bool {
+        self.func.ty(v).shape.constants().is_some()
+    }
+
+    /// Gives up the reference of a value that dies.
+    pub fn release(&mut self, v: Value, object: Val) {
+        match self.spares_here() {
+            Some(spares) if self.may_be_spare(v) && (!self.has_constant_shape(v) || self.carried.contains(&v)) => {
+                let n = self.b.i64(spares.n);
+                self.helper("ravel_spare_keep", &[object, spares.slots, n], None);
+            }
+            _ => self.b.rc_dec(object),
+        }
+    }
+
+    /// The words that an allocation for the instruction at work takes its memory from, if any.
+    pub fn spares_for(&self, elem: Elem, constant: bool) -> Option<Spares> {
+        let spares = self.spares_here().filter(|_| elem != Elem::Handle)?;
+        (!constant || self.is_handed_on()).then_some(spares)
+    }
+
+    /// Does the region at work hand a result of the instruction at work to the next iteration, or out of a branch?
+    fn is_handed_on(&self) -> bool {
+        let Some(scope) = self.scopes.last() else { return false };
+        let data = &self.func.regions[scope.region];
+        let made = data.insts.get(scope.position).map(|inst| &self.func.insts[*inst].results);
+        self.handing.contains(&scope.region) && made.is_some_and(|made| made.iter().any(|v| data.yields.contains(v)))
+    }
+
+    /// [`Lower::allocate`] from spare objects.
+    pub fn allocate_spare(&mut self, spares: Spares, tag: Val, rank: Val, shape: Val) -> Val {
+        let n = self.b.i64(spares.n);
+        self.helper("ravel_spare_alloc", &[tag, rank, shape, spares.slots, n], Some(Ty::PTR)).expect("called with a result type")
+    }
+}
