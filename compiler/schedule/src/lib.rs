@@ -22,6 +22,8 @@
 //!   accumulators fill the registers and loads are shared (`grid`, `reduce`); `blocks` compares all sizes that fit.
 //! - **Loads** whose lanes lie at constant distances, as under quotients and remainders by constants, are contiguous vectors and
 //!   shuffles (`pattern`, `access`).
+//! - **Cache tiles**: a fold whose operands are used again along two axes of the partition runs on packed panels of them, block by
+//!   block (`tile` decides, `pack`, `tile_nest` and `tile_kernel` build the loops).
 //! - **Remainders** of an axis are covered by fewer vectors, by one that overlaps the last, or by scalars (`kernel`).
 //! - **Uneven folds**, whose bounds vary over the lanes, run under constant masks near the edges and without in the middle (`uneven`).
 //! - **Long chains** after folds are computed for several copies side by side (`kernel`).
