@@ -25,6 +25,7 @@ mod recognize_elementwise;
 mod scalarize;
 mod simplify;
 mod split_arrays;
+mod split_borders;
 mod split_partitions;
 mod stats;
 mod unroll_small;

@@ -1,7 +1,7 @@
 //! The orders in which passes run.
 
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{cse, dce, fold_with_loops, fuse, inline, interleave, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, unroll_small};
+use crate::{cse, dce, fold_with_loops, fuse, inline, interleave, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, split_borders, unroll_small};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
@@ -20,6 +20,7 @@ pub const PASSES: &[&Pass] = &[
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &split_arrays::PASS,
+    &split_borders::PASS,
     &fuse::PASS,
     &licm::PASS,
     &interleave::PASS,
@@ -79,6 +80,10 @@ const CYCLE: &[&Pass] = &[
 const LAST: &[&Pass] = &[
     &fuse::PASS,
     &cse::PASS,
+    &simplify::PASS,
+    &dce::PASS,
+    &split_borders::PASS,
+    &prove_checks::PASS,
     &simplify::PASS,
     &dce::PASS,
     &licm::PASS,

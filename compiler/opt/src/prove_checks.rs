@@ -126,15 +126,27 @@ impl Prover<'_> {
                 self.changed = true;
                 return false;
             }
-            Op::Bin(BinOp::Mod | BinOp::AplMod, a, b) if self.func.ty(a).elem == Elem::I32 => {
+            Op::Bin(op @ (BinOp::Mod | BinOp::AplMod), a, b) if self.func.ty(a).elem == Elem::I32 => {
                 let (x, y) = (self.ranges.form(self.func, &self.defs, a), self.ranges.form(self.func, &self.defs, b));
-                let is_small = self.ranges.compare(BinOp::Ge, &x, &Lin::constant(0)) == Some(true)
-                    && self.ranges.compare(BinOp::Lt, &x, &y) == Some(true);
-                if is_small {
+                // How many times the divisor must be taken away or added.
+                let lies = |s: &Self, low: i64, high: i64| {
+                    let edges = y.scale(low).zip(y.scale(high));
+                    edges.is_some_and(|(low, high)| {
+                        s.ranges.compare(BinOp::Ge, &x, &low) == Some(true) && s.ranges.compare(BinOp::Lt, &x, &high) == Some(true)
+                    })
+                };
+                let is_positive = self.ranges.compare(BinOp::Gt, &y, &Lin::constant(0)) == Some(true);
+                if lies(self, 0, 1) {
                     let result = self.func.insts[inst].results[0];
                     self.renames.set(result, a);
                     self.changed = true;
                     return false;
+                } else if is_positive && lies(self, 1, 2) {
+                    self.func.insts[inst].op = Op::Bin(BinOp::Sub, a, b);
+                    self.changed = true;
+                } else if is_positive && op == BinOp::AplMod && lies(self, -1, 0) {
+                    self.func.insts[inst].op = Op::Bin(BinOp::Add, a, b);
+                    self.changed = true;
                 }
             }
             Op::Bin(BinOp::And, a, b) if self.func.ty(a).elem == Elem::Bool => {

@@ -152,6 +152,11 @@ pub fn drop_empty_parts(func: &mut Func, inst: Inst) {
 }
 
 impl Cut {
+    /// A cut at a value that stands before the consumer.
+    pub fn at(consumer: Inst, part: usize, axis: usize, boundary: Value) -> Cut {
+        Cut { consumer, part, axis, boundary, offset: 0 }
+    }
+
     pub fn consumer(&self) -> Inst {
         self.consumer
     }

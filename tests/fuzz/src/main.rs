@@ -19,7 +19,7 @@ Cases are modules of WIR, or with --sac programs. --shrink makes what fails smal
 /// Cases of one child.
 const BATCH: u64 = 200;
 /// A case that takes longer hangs.
-const CASE_TIME: Duration = Duration::from_secs(20);
+const CASE_TIME: Duration = Duration::from_secs(60);
 
 struct Arguments {
     seed: u64,
