@@ -10,8 +10,10 @@
 //!
 //! Before: anything; checks inside producers forbid folding, so `prove-checks` comes first.
 //! After: no selection from a producer that is cheap enough, or whose elements are read about once.
-//! Leaves alone: producers with effects or checks in their bodies, with array cells (see `scalarize`), and those too costly to
-//! compute again for every consumer.
+//! Cells that are written out, `[a, b]`, as those of complex numbers, are folded where single components are selected.
+//!
+//! Leaves alone: producers with effects or checks in their bodies, with other array cells (see `scalarize`), and those too
+//! costly to compute again for every consumer.
 
 use crate::cost::{Cost, cost_of_yield};
 use crate::edit::{Copier, Def, Defs, Renames, region_has_effect};
@@ -187,7 +189,9 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     }
     let cell_of = |p: &Part| func.regions[p.body].yields[k];
     let moves_only = |v: Value| func.ty(v).is_scalar() || matches!(defs.op(func, v), Some(Op::Sel { .. } | Op::ConstArray(_)));
-    if !with.parts.iter().all(|p| moves_only(cell_of(p))) {
+    let is_tuple = |v: Value| matches!(defs.op(func, v), Some(Op::Array(e)) if e.iter().all(|v| func.ty(*v).is_scalar()));
+    let by_component = || places.uses(result).iter().all(|u| selects_component(func, defs, u, result, frame_rank));
+    if !with.parts.iter().all(|p| moves_only(cell_of(p)) || is_tuple(cell_of(p)) && by_component()) {
         return Err(Refusal::ArrayCells);
     }
     let (mut sites, mut undecided) = (Vec::new(), Vec::new());
@@ -195,6 +199,8 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     let mut reads = 0.0;
     let mut worst = Cost::default();
     let mut used = HashSet::new();
+    // Components of one cell, selected in one body, share its copy.
+    let mut cells_read = HashSet::new();
     for u in places.uses(result) {
         let Use::Operand(inst) = u else {
             reads += 1.0;
@@ -215,7 +221,8 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
                 // Partitions of one consumer share the elements out among them.
                 let outermost = places.path(region, home).and_then(|path| path.last().copied());
                 let consumer = outermost.and_then(|r| places.owner[r].expand()).unwrap_or(*inst);
-                *by_consumer.entry(consumer).or_default().entry(outermost).or_insert(0.0) += times;
+                let is_new = cells_read.insert((region, index[..frame_rank].to_vec()));
+                *by_consumer.entry(consumer).or_default().entry(outermost).or_insert(0.0) += if is_new { times } else { 0.0 };
                 sites.push(Site { inst: *inst, region, part: part.flatten() });
             }
             // Its shape is known without it.
@@ -243,6 +250,22 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
         return Err(Refusal::TooCostly(reads, worst.arithmetic));
     }
     if undecided.is_empty() { Ok(sites) } else { Err(Refusal::UndecidedPartition(undecided)) }
+}
+
+/// Whether a use selects one element of a cell, at a place in it that is a constant: of a cell that is written out, `[a, b]`, it
+/// needs no more than that element.
+fn selects_component(func: &Func, defs: &Defs, u: &Use, array: Value, frame_rank: usize) -> bool {
+    let Use::Operand(inst) = u else { return false };
+    match &func.insts[*inst].op {
+        Op::Extent { .. } => true,
+        Op::Sel { array: from, index } => {
+            *from == array
+                && index.len() > frame_rank
+                && index[frame_rank..].iter().all(|i| defs.int(func, *i).is_some())
+                && func.ty(func.insts[*inst].results[0]).is_scalar()
+        }
+        _ => false,
+    }
 }
 
 fn is_scalar_site(func: &Func, site: &Site) -> bool {

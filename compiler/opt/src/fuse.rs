@@ -127,6 +127,11 @@ fn reads(func: &Func, inst: Inst) -> Vec<Value> {
 
 /// The order in which the second with-loop, and what it needs, stand right after the first one.
 fn raised(func: &Func, defs: &Defs, insts: &[Inst], p: usize, q: usize) -> Option<Vec<Inst>> {
+    // What the body of the second one selects may be in range because a check in between holds.
+    let checks = insts[p + 1..q].iter().any(|i| matches!(func.insts[*i].op, Op::Check { .. }));
+    if checks && !is_speculatable_inside(func, insts[q]) {
+        return None;
+    }
     let position: HashMap<Inst, usize> = insts.iter().enumerate().map(|(at, i)| (*i, at)).collect();
     let mut needed = HashSet::new();
     let mut work = reads(func, insts[q]);
@@ -145,6 +150,18 @@ fn raised(func: &Func, defs: &Defs, insts: &[Inst], p: usize, q: usize) -> Optio
     let others = (p + 1..insts.len()).filter(|at| !needed.contains(at) && *at != q);
     let order = (0..p).chain(moved).chain([p, q]).chain(others);
     Some(order.map(|at| insts[at]).collect())
+}
+
+/// Whether nothing in the bodies of a with-loop needs a check before it.
+fn is_speculatable_inside(func: &Func, inst: Inst) -> bool {
+    let mut all = true;
+    for region in func.insts[inst].op.regions() {
+        walk(func, region, &mut |_, inst| {
+            let op = &func.insts[inst].op;
+            all &= matches!(op, Op::With(_) | Op::If { .. }) || is_speculatable(func, inst);
+        });
+    }
+    all
 }
 
 /// The order in which the first with-loop stands right before the second one, if nobody between them reads it.

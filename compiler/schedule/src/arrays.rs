@@ -239,6 +239,11 @@ impl Lower<'_, '_> {
             return self.unsupported(span, "an array constructor without constant extents");
         };
         match cells.first() {
+            // Without an object of its own, and the array will have none either.
+            Some(cell) if self.placed.contains(cell) => {
+                let count = self.count_in_advance(*cell).expect("cells are placed when their size is known");
+                extents.push(count);
+            }
             Some(cell) => {
                 let cell = self.extents(*cell);
                 extents.extend(cell);
@@ -261,7 +266,7 @@ impl Lower<'_, '_> {
                 let value = self.take(cell);
                 let offset = (position * elem.bytes()) as i32;
                 self.store_element(elem, value, (data, offset));
-            } else {
+            } else if !self.placed.remove(&cell) {
                 let skipped = self.extent_product(count, Ext::Const((position * elem.bytes()) as i64));
                 let skipped = self.extent_val(skipped);
                 let to = self.b.ptr_add(data, skipped);

@@ -74,6 +74,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub kernel_loops: HashSet<Val>,
     pub in_kernel_loop: bool,
     pub dests: HashMap<Value, Dest>,
+    /// Cells that are built where the array that is written out of them will have them.
+    pub placed: HashSet<Value>,
     /// Arrays that certainly have one reference.
     pub fresh: HashSet<Value>,
     /// Where the loop at work keeps objects for its next iteration.
@@ -112,6 +114,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             kernel_loops: HashSet::new(),
             in_kernel_loop: false,
             dests: HashMap::new(),
+            placed: HashSet::new(),
             fresh: HashSet::new(),
             spares: None,
             carried: HashSet::new(),
@@ -412,17 +415,31 @@ impl<'m, 'a> Lower<'m, 'a> {
     }
 
     fn repeat(&mut self, inst: Inst, init: &[Value], body: Region) -> Result<()> {
-        let inits: Vec<Val> = init.iter().map(|v| self.take(*v)).collect();
-        self.preload(body);
         let func = self.func;
+        let in_place = crate::carried::updated_in_place(func, &self.live, body);
+        let take = |(v, in_place): (&Value, &bool)| if *in_place { self.take_unique(*v) } else { self.take(*v) };
+        let inits: Vec<Val> = init.iter().zip(&in_place).map(take).collect();
+        for (init, _) in inits.iter().zip(&in_place).filter(|(_, in_place)| **in_place) {
+            self.data_of(*init);
+        }
+        self.preload(body);
         let spares = self.open_spares(body);
         self.handing.insert(body);
-        self.carried.extend(&func.regions[body].params);
-        let carried = self.b.begin_loop(&inits);
+        let others = func.regions[body].params.iter().zip(&in_place).filter(|(_, in_place)| !**in_place);
+        self.carried.extend(others.map(|(param, _)| *param));
+        // Those that are updated in place are no parameters of the machine loop: one object serves all rounds.
+        let changing = |values: &[Val]| -> Vec<Val> {
+            values.iter().zip(&in_place).filter(|(_, in_place)| !**in_place).map(|(val, _)| *val).collect()
+        };
+        let mut carried = self.b.begin_loop(&changing(&inits)).into_iter();
         self.open(body);
-        for (&param, val) in func.regions[body].params.iter().zip(carried) {
+        for (k, &param) in func.regions[body].params.iter().enumerate() {
+            let val = if in_place[k] { inits[k] } else { carried.next().expect("every other parameter is carried") };
             self.bind(param, val);
             self.own(param);
+            if in_place[k] {
+                self.fresh.insert(param);
+            }
         }
         self.drop_unused();
         let yields = self.body(body)?;
@@ -430,9 +447,14 @@ impl<'m, 'a> Lower<'m, 'a> {
         let Some((&again, next)) = yields.split_first() else {
             return self.unsupported(func.insts[inst].span, "a loop without a condition");
         };
-        let values = self.b.end_loop(again, next);
+        let mut values = self.b.end_loop(again, &changing(next)).into_iter();
+        let mut results = inits;
+        for (k, result) in results.iter_mut().enumerate().filter(|(k, _)| !in_place[*k]) {
+            *result = values.next().unwrap_or_else(|| unreachable!("result {k} of a loop is one of its parameters"));
+        }
         self.close_spares(spares);
-        self.results(inst, &values);
+        self.fresh.extend(func.insts[inst].results.iter().zip(&in_place).filter(|(_, in_place)| **in_place).map(|(v, _)| *v));
+        self.results(inst, &results);
         Ok(())
     }
 

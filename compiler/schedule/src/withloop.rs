@@ -364,13 +364,16 @@ impl Lower<'_, '_> {
         let yields = &func.regions[part.body].yields;
         let mut built = vec![false; yields.len()];
         for ((built, &v), sink) in built.iter_mut().zip(yields).zip(sinks) {
-            if let Sink::Slice { elem, data, strides, .. } = sink
+            if let Sink::Slice { elem, data, strides, reused, .. } = sink
                 && self.can_build_in_place(part, v)
             {
                 let offset = self.slice_offset(part, *elem, strides);
                 let address = self.address(*data, &offset);
                 let data = self.pointer(address);
                 self.dests.insert(v, Dest { data });
+                if reused.is_none() {
+                    self.place_cells(part, v, data);
+                }
                 *built = true;
             }
         }
@@ -395,7 +398,7 @@ impl Lower<'_, '_> {
     }
 
     /// May the value be built directly in its slice of the result?
-    fn can_build_in_place(&self, part: &Part, v: Value) -> bool {
+    pub fn can_build_in_place(&self, part: &Part, v: Value) -> bool {
         let func = self.func;
         let ty = func.ty(v);
         if ty.is_scalar() || ty.rank().is_none() || self.live.uses(v) != 1 {

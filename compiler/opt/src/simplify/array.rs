@@ -261,6 +261,9 @@ impl Simplifier<'_> {
         if index.is_empty() {
             return Step::Is(vec![value]);
         }
+        if let Some(step) = self.update_by_elements(array, index, value) {
+            return step;
+        }
         let (Some(extents), Some(count)) = (ty.shape.extents(), ty.shape.count()) else { return Step::Keep };
         if count > MAX_TRACKED || index.len() != extents.len() || !self.func.ty(value).is_scalar() {
             return Step::Keep;
@@ -275,5 +278,25 @@ impl Simplifier<'_> {
         };
         cells[at] = value;
         Step::Becomes(Op::Array(cells))
+    }
+
+    /// A cell that is written out and stands nowhere else need not become an array: its elements are stored one by one.
+    fn update_by_elements(&mut self, array: Value, index: &[Value], value: Value) -> Option<Step> {
+        let Some(Op::Array(cells)) = self.op_of(value).cloned() else { return None };
+        let ty = self.func.ty(value);
+        let is_written_out = ty.rank() == Some(1) && cells.len() <= MAX_TRACKED && ty.elem != Elem::Handle;
+        if !is_written_out || self.uses[value] != 1 || !cells.iter().all(|c| self.func.ty(*c).is_scalar()) {
+            return None;
+        }
+        let ty = self.func.ty(array).clone();
+        let (last, others) = cells.split_last()?;
+        let place = |s: &mut Self, k: usize| [index, &[s.emitter().int(k as i32)]].concat();
+        let mut array = array;
+        for (k, cell) in others.iter().enumerate() {
+            let index = place(self, k);
+            array = self.emit(Op::Update { array, index, value: *cell }, ty.clone());
+        }
+        let index = place(self, others.len());
+        Some(Step::Becomes(Op::Update { array, index, value: *last }))
     }
 }
