@@ -12,6 +12,8 @@ use ravel_types::{Elem, Scalar};
 /// What a compiled run did.
 pub struct Run {
     pub copies: i64,
+    /// Objects made by the last run.
+    pub allocations: i64,
     pub remarks: Vec<Remark>,
 }
 
@@ -79,7 +81,7 @@ pub fn same(text: &str) -> Run {
             assert!(close(expected, found), "result {k}: {found:?}, the interpreter says {expected:?} ({target:?})\n{nest}");
         }
         assert_eq!(counts.live, 0, "arrays left ({target:?})\n{nest}");
-        last = Some(Run { copies: counts.copies, remarks });
+        last = Some(Run { copies: counts.copies, allocations: counts.allocations, remarks });
     }
     last.expect("there are four runs")
 }

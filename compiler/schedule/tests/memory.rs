@@ -1,0 +1,73 @@
+//! Loops do not allocate: operands are reused, what dies serves the next iteration, arrays that stay inside are no objects.
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod common;
+
+use common::{Run, same};
+
+/// A loop of 50 iterations that carries one array of `ty`, from 0, 1, 2, ...; `body` makes `%b` from `%a`.
+fn carried(n: &str, ty: &str, body: &str) -> Run {
+    same(&format!(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64) {{
+  %n: i32 = opaque {n}
+  %start: f64[{ty}] = with {{
+    part [0] <= [%i] < [{n}] {{ %x: f64 = convert %i yield %x }}
+  }} genarray [{n}] cell []
+  %r: f64[{ty}], %l: i32 = loop (%a: f64[{ty}] = %start, %k: i32 = 0) {{
+{body}
+    %next: i32 = add %k, 1
+    %again: bool = lt %next, 50
+    yield %again, %b, %next
+  }}
+  %t: f64 = with {{
+    part [0] <= [%j] < [{n}] {{ %y: f64 = sel %r, [%j] yield %y }}
+  }} fold add neutral 0.0
+  yield %t
+}}
+"#
+    ))
+}
+
+#[test]
+fn own_index_only_is_in_place() {
+    let run = carried(
+        "40",
+        "40",
+        "%b: f64[40] = with {
+           part [0] <= [%i_2] < [40] { %x_2: f64 = sel %a, [%i_2] %y_2: f64 = mul %x_2, 0.5 %z: f64 = add %y_2, 1.0 yield %z }
+         } genarray [40] cell []",
+    );
+    assert_eq!((run.allocations, run.copies), (1, 0));
+}
+
+#[test]
+fn neighbours_need_a_second_buffer_and_no_third() {
+    let run = carried(
+        "40",
+        "40",
+        "%b: f64[40] = with {
+           part [0] <= [%i_2] < [40] { %m: i32 = sub 39, %i_2 %x_2: f64 = sel %a, [%m] %y_2: f64 = sel %a, [%i_2]
+             %z: f64 = add %x_2, %y_2 %w: f64 = mul %z, 0.5 yield %w }
+         } genarray [40] cell []",
+    );
+    assert_eq!((run.allocations, run.copies), (2, 0));
+}
+
+#[test]
+fn an_operand_that_is_used_again_is_kept() {
+    let run = carried(
+        "40",
+        "40",
+        "%c: f64[40] = with {
+           part [0] <= [%i_2] < [40] { %x_2: f64 = sel %a, [%i_2] %y_2: f64 = mul %x_2, 0.5 yield %y_2 }
+         } genarray [40] cell []
+         %b: f64[40] = with {
+           part [0] <= [%i_3] < [40] { %m: i32 = sub 39, %i_3 %x_3: f64 = sel %c, [%m] %y_3: f64 = sel %a, [%i_3]
+             %z: f64 = mul %y_3, 0.5 %w: f64 = add %z, %x_3 yield %w }
+         } genarray [40] cell []",
+    );
+    // The array in between lives in the arena.
+    assert_eq!((run.allocations, run.copies), (1, 0));
+}
