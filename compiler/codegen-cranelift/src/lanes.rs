@@ -121,6 +121,23 @@ impl Translator<'_, '_> {
         self.bitcast(piece_type(Ty::vector(prim, 16)), picked)
     }
 
+    /// 1 if some lane in use is not zero.
+    pub fn any(&mut self, mask: Value) -> Pieces {
+        let ty = self.ty(mask);
+        let pieces = self.pieces(mask);
+        let mut all = pieces[0];
+        for &piece in &pieces[1..] {
+            all = self.b.ins().bor(all, piece);
+        }
+        if ty.bytes() < 16 {
+            // Lanes that are not in use hold rubbish: the lower half of the register takes their place, or its quarter.
+            let lanes = live_lanes(ty) as u8;
+            let sources: Vec<(ir::Value, u8)> = (0..register_lanes(ty.prim) as u8).map(|lane| (all, lane % lanes)).collect();
+            all = self.gather(ty.prim, &sources);
+        }
+        Pieces::from_slice(&[self.b.ins().vany_true(all)])
+    }
+
     /// Halves combined until one lane is left.
     pub fn reduce(&mut self, op: ReduceOp, a: Value) -> Pieces {
         let ty = self.ty(a);

@@ -161,6 +161,7 @@ impl<'a, 'b> Translator<'a, 'b> {
             Op::Insert { vector, lane, scalar } => self.insert(*vector, *lane, *scalar),
             Op::Shuffle(a, b, lanes) => self.shuffle(*a, *b, lanes),
             Op::Reduce(op, a) => self.reduce(*op, *a),
+            Op::Any(a) => self.any(*a),
             Op::Math(op, args) => self.math(*op, args),
             Op::Load { ty, ptr, offset, access } => self.load(*ty, *ptr, *offset, *access),
             Op::Store { value, ptr, offset, access } => self.store(*value, *ptr, *offset, *access),

@@ -57,6 +57,13 @@ impl<'c> Translator<'_, 'c> {
         Ok(x)
     }
 
+    /// 1 if some lane is not zero.
+    pub fn any(&self, mask: Value) -> Built<'c> {
+        let bits = self.bits(self.value(mask))?;
+        let some = self.intrinsic("llvm.vector.reduce.or", &[bits.get_type()], &[bits])?.into_int_value();
+        Ok(self.b.build_int_z_extend(some, self.m.context.i8_type(), "")?.into())
+    }
+
     /// Applies `f` lane by lane (once for scalars).
     pub fn lanewise(
         &self,

@@ -189,6 +189,7 @@ impl<'m, 'c> Translator<'m, 'c> {
             Op::Insert { vector, lane, scalar } => smallvec![self.insert(*vector, *lane, *scalar)?],
             Op::Shuffle(a, b, lanes) => smallvec![self.shuffle(self.value(*a), self.value(*b), lanes)?],
             Op::Reduce(op, a) => smallvec![self.reduce(*op, *a)?],
+            Op::Any(a) => smallvec![self.any(*a)?],
             Op::Math(op, args) => smallvec![self.math(*op, args)?],
             Op::Load { ty, ptr, offset, access } => smallvec![self.load(*ty, *ptr, *offset, *access)?],
             Op::Store { value, ptr, offset, access } => self.store(*value, *ptr, *offset, *access)?,

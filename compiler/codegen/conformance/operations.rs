@@ -408,6 +408,13 @@ fn lanes_and_constants() {
                     suite.case(format!("shuffle {ty} to {to}"), &args, to, |f, v| f.shuffle(v[0], v[1], &picks), expected);
                 }
             }
+            if prim.is_int() {
+                for hit in 0..=lanes {
+                    let mask: Vec<u64> = (0..16).map(|lane| if lane == hit { u64::MAX >> (64 - prim.bits()) } else { 0 }).collect();
+                    let some = u64::from(hit < lanes);
+                    suite.case(format!("any {ty} {hit}"), &[(ty, mask)], Ty::I8, |f, v| f.any(v[0]), vec![some]);
+                }
+            }
             for &op in ReduceOp::ALL.iter().filter(|op| op.combine().is_float() == prim.is_float()) {
                 let mut rest = a[..n].to_vec();
                 while rest.len() > 1 {

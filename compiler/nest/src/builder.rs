@@ -274,6 +274,11 @@ impl FuncBuilder {
         self.push_one(Op::Reduce(op, vector), ty)
     }
 
+    /// Does a mask hold in some lane?
+    pub fn any(&mut self, mask: Value) -> Value {
+        self.push_one(Op::Any(mask), Ty::I8)
+    }
+
     // Memory.
 
     /// Loads a `ty` from `ptr + offset` bytes.

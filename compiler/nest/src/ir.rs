@@ -314,6 +314,8 @@ pub enum Op {
     Shuffle(Value, Value, Vec<u8>),
     /// All lanes combined into a scalar, in the order stated at [`ReduceOp`].
     Reduce(ReduceOp, Value),
+    /// 1 if some lane of an integer vector is not zero, 0 otherwise: does a mask hold anywhere? Result: scalar `i8`.
+    Any(Value),
     /// A mathematical function, lane by lane.
     Math(MathOp, SmallVec<[Value; 2]>),
     /// Loads a `ty` from `ptr + offset`.
@@ -499,6 +501,7 @@ impl Op {
             | Op::Splat(a, _)
             | Op::Extract(a, _)
             | Op::Reduce(_, a)
+            | Op::Any(a)
             | Op::RcInc(a, _)
             | Op::RcDec(a, _) => visit(a),
             Op::Binary(_, a, b)
@@ -535,6 +538,7 @@ impl Op {
             | Op::Splat(a, _)
             | Op::Extract(a, _)
             | Op::Reduce(_, a)
+            | Op::Any(a)
             | Op::RcInc(a, _)
             | Op::RcDec(a, _) => visit(a),
             Op::Binary(_, a, b)

@@ -403,6 +403,7 @@ impl<'a> Parser<'a> {
                 self.expect(",")?;
                 Op::Extract(vector, self.int()?)
             }
+            "any" => Op::Any(self.value()?),
             "insert" => {
                 let vector = self.value()?;
                 self.expect(",")?;

@@ -182,6 +182,7 @@ impl Printer<'_> {
             Op::Extract(a, lane) => write!(f, "extract {a}, {lane}"),
             Op::Insert { vector, lane, scalar } => write!(f, "insert {vector}, {lane}, {scalar}"),
             Op::Shuffle(a, b, lanes) => write!(f, "shuffle {a}, {b}, [{}]", List(lanes)),
+            Op::Any(a) => write!(f, "any {a}"),
             Op::Reduce(op, a) => write!(f, "reduce.{} {a}", op.name()),
             Op::Math(op, args) => write!(f, "math.{} {}", op.name(), List(args)),
             Op::Load { ty: _, ptr, offset, access } => write!(f, "load {ptr} + {offset}{access}"),

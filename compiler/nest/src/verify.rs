@@ -281,6 +281,11 @@ impl Checker<'_> {
                 ensure(ty.is_vector() && fits, wrong)?;
                 one(ty.lane())
             }
+            Op::Any(mask) => {
+                let ty = self.ty(*mask);
+                ensure(ty.is_vector() && ty.prim.is_int(), wrong)?;
+                one(Ty::I8)
+            }
             Op::Math(math, args) => {
                 ensure(args.len() == math.arity(), wrong)?;
                 let ty = self.ty(args[0]);

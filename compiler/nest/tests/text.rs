@@ -42,6 +42,7 @@ fn everything() -> Module {
     for &op in ReduceOp::ALL {
         b.reduce(op, if op.combine().is_float() { x } else { ints });
     }
+    b.any(ints);
     for &op in MathOp::ALL {
         b.math(op, &[x, x][..op.arity()]);
     }

@@ -22,7 +22,11 @@ impl Lower<'_, '_> {
             let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
             return Ok(Cell::One(self.b.load(ty, ptr, bytes, Access::ALIGNED)));
         }
-        if g.vectors(elem) && elem != Elem::Bool {
+        if elem == Elem::Bool && self.is_contiguous(g, &offset, elem, j, u) {
+            let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
+            return Ok(Cell::Packed(self.load_mask(g, ptr, bytes)));
+        }
+        if g.packs(elem) && elem != Elem::Bool {
             let lanes = self.lane_offsets(g, &offset, elem, j, u);
             if let Some((lanes, cover)) = lanes.and_then(|lanes| cover(&lanes).map(|cover| (lanes, cover))) {
                 let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
@@ -40,7 +44,7 @@ impl Lower<'_, '_> {
             });
             places.push(place);
         }
-        Ok(if g.vectors(elem) { Cell::Packed(self.pack(g, elem, &lanes)) } else { Cell::Split(lanes) })
+        Ok(if g.packs(elem) { Cell::Packed(self.pack(g, elem, &lanes)) } else { Cell::Split(lanes) })
     }
 
     /// One vector whose lanes lie at constant distances from an address: contiguous loads, then shuffles.
@@ -220,9 +224,13 @@ impl Lower<'_, '_> {
             self.b.store(value, ptr, bytes, Access::ALIGNED);
             return Ok(());
         }
-        if g.vectors(elem) && elem != Elem::Bool && self.is_contiguous(g, offset, elem, j, u) {
+        if g.packs(elem) && self.is_contiguous(g, offset, elem, j, u) {
             let value = self.packed_of(g, v, j, u)?;
             let (ptr, bytes) = self.copy_address(g, base, offset, j, u, 0)?;
+            if elem == Elem::Bool {
+                self.store_mask(value, ptr, bytes);
+                return Ok(());
+            }
             self.b.store(value, ptr, bytes, Access::ANY);
             return Ok(());
         }

@@ -174,7 +174,11 @@ impl Lower<'_, '_> {
             VecChoice::Axis { u, .. } | VecChoice::Fold { u } => *u = size,
         };
         if work.accs.is_empty() {
-            let most = if self.region_cost(g, part.body) > LONG_BODY { 2 } else { MOST_PLAIN };
+            let most = match self.loop_copies(g, part.body) {
+                Some(copies) => copies,
+                None if self.region_cost(g, part.body) > LONG_BODY => 2,
+                None => MOST_PLAIN,
+            };
             let u = match vectors {
                 Some(n) => (2..=most).rev().find(|u| n.is_multiple_of(*u) && u.is_multiple_of(grain)).unwrap_or(most.min(n)),
                 None => most,

@@ -57,7 +57,7 @@ impl Lower<'_, '_> {
             let widths = |packed: bool, cycles: f64| if vector && !packed { lanes * (cycles + 1.0) } else { cycles };
             total += match &data.op {
                 Op::Un(op, a) => {
-                    let packed = g.vectors(elem) && g.vectors(self.elem(*a));
+                    let packed = g.packs(elem) && g.packs(self.elem(*a));
                     if !has_vector_form(*op) {
                         if vector { lanes * LIBRARY_CALL } else { LIBRARY_CALL }
                     } else {
@@ -69,7 +69,7 @@ impl Lower<'_, '_> {
                     }
                 }
                 Op::Native { symbol, .. } => match crate::natives::math_op(symbol).and_then(math::of_unary) {
-                    Some(function) if math::is_expanded(function) => widths(g.vectors(elem), math::cycles(function)),
+                    Some(function) if math::is_expanded(function) => widths(g.packs(elem), math::cycles(function)),
                     _ => if vector { lanes * LIBRARY_CALL } else { LIBRARY_CALL },
                 },
                 Op::Bin(op, a, _) => {
@@ -77,7 +77,7 @@ impl Lower<'_, '_> {
                     if from == Elem::I32 && !vector {
                         0.2
                     } else {
-                        let packed = g.vectors(elem) && g.vectors(from);
+                        let packed = g.packs(elem) && g.packs(from);
                         match op {
                             BinOp::Div if from.is_float() => widths(packed, 4.0),
                             BinOp::Div | BinOp::Mod | BinOp::AplMod => widths(false, 15.0),
@@ -88,13 +88,14 @@ impl Lower<'_, '_> {
                         }
                     }
                 }
-                Op::Convert(a) => widths(g.vectors(elem) && g.vectors(self.elem(*a)), 1.0),
-                Op::Select { .. } => widths(g.vectors(elem), 1.0),
+                Op::Convert(a) => widths(g.packs(elem) && g.packs(self.elem(*a)), 1.0),
+                Op::Select { .. } => widths(g.packs(elem), 1.0),
                 Op::If { then, els, .. } => 1.0 + self.region_cost(g, *then) + self.region_cost(g, *els),
                 Op::Sel { array, index } => {
                     if vector { self.load_cycles(g, *array, index) } else { LOAD }
                 }
                 Op::With(with) => self.fold_cost(g, with),
+                Op::Loop { body, .. } => self.loop_cost(g, *body, vector),
                 _ => 0.0,
             };
         }
@@ -158,7 +159,7 @@ impl Lower<'_, '_> {
     pub fn load_cycles(&self, g: &mut Grid, array: Value, index: &[Value]) -> f64 {
         let elem = self.elem(array);
         let gathered = GATHERED_LANE * f64::from(g.lanes);
-        if !g.packs(elem) || elem == Elem::Bool {
+        if !g.packs(elem) {
             return gathered;
         }
         let Some(offset) = self.known_offset(g, array, index) else { return gathered };

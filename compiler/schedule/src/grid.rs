@@ -6,7 +6,7 @@
 //! axis stays a scalar until it meets a vector. Evaluation on demand keeps few values alive at a time, which matters because
 //! kernels are compiled in this order.
 //!
-//! Element types that do not fill the lanes of the kernel's width are computed lane by lane ([`Cell::Split`]).
+//! Elements of all widths are packed, a narrow one in a part of a register, a wide one in several (`widths`).
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
 use crate::lower::{Lower, Val};
-use crate::scalars::{self, prim_of};
+use crate::scalars;
 
 /// What a value varies over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,7 +125,9 @@ pub(crate) struct Grid {
     pub uniforms: HashMap<Value, Val>,
     /// Vectors loaded from a number of elements with these offsets from an address.
     pub loads: HashMap<(Val, i32, Vec<i64>), Val>,
-    deps: HashMap<Value, Dep>,
+    pub deps: HashMap<Value, Dep>,
+    /// The lanes that take part in the code at hand, inside divergent loops and branches; nothing if all do.
+    pub active: Option<crate::divergent::Active>,
 }
 
 /// Computed copies to go back to when a loop ends.
@@ -205,36 +207,6 @@ impl Grid {
     pub fn remember(&mut self, v: Value, j: usize, u: usize, cell: Cell) {
         self.memo.insert((v, j, u), cell);
     }
-
-    /// Does an element type fill the lanes of this kernel?
-    pub fn packs(&self, elem: Elem) -> bool {
-        match elem {
-            Elem::Bool => true,
-            Elem::F32 | Elem::I32 | Elem::U32 => self.bytes == 4,
-            Elem::F64 | Elem::I64 | Elem::U64 => self.bytes == 8,
-            _ => false,
-        }
-    }
-
-    /// Is an element type held in vectors, even if narrower or wider than the kernel's elements? Sub-word integers are not.
-    pub fn vectors(&self, elem: Elem) -> bool {
-        !matches!(elem, Elem::Char | Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16 | Elem::Handle)
-    }
-
-    fn mask_prim(&self) -> Prim {
-        if self.bytes == 4 { Prim::I32 } else { Prim::I64 }
-    }
-
-    /// The machine type of packed values.
-    fn packed_type(&self, elem: Elem) -> Ty {
-        let prim = if elem == Elem::Bool { self.mask_prim() } else { prim_of(elem) };
-        Ty::vector(prim, self.lanes)
-    }
-}
-
-/// Conversions between vectors: those of numbers; booleans are masks there.
-fn converts_packed(from: Elem, to: Elem) -> bool {
-    from == to || (from != Elem::Bool && to != Elem::Bool)
 }
 
 impl Lower<'_, '_> {
@@ -254,6 +226,9 @@ impl Lower<'_, '_> {
         }
         if let Some(dep) = g.deps.get(&v) {
             return *dep;
+        }
+        if let Some(inst) = self.loop_of(v) {
+            return self.loop_dep(g, inst, v);
         }
         let Some(inst) = self.live.def(v) else { return Dep::default() };
         let mut dep = Dep::default();
@@ -339,7 +314,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn splat_cell(&mut self, g: &Grid, elem: Elem, val: Val) -> Val {
+    pub fn splat_cell(&mut self, g: &Grid, elem: Elem, val: Val) -> Val {
         let val = if elem == Elem::Bool { self.mask_word(g, val) } else { val };
         self.b.splat(val, g.lanes)
     }
@@ -404,6 +379,7 @@ impl Lower<'_, '_> {
         };
         let arith = self.arith();
         let elem = self.elem(v);
+        let mask = g.mask_prim();
         match &func.insts[inst].op {
             Op::Const(scalar) => Ok(Cell::One(scalars::constant(&mut self.b, *scalar, 1))),
             Op::Extent { array, axis } => {
@@ -414,31 +390,39 @@ impl Lower<'_, '_> {
             Op::Opaque(a) => self.cell_of(g, *a, j, u),
             Op::Un(op, a) => {
                 let from = self.elem(*a);
-                let (op, mask) = (*op, g.mask_prim());
-                self.apply(g, v, j, u, &[*a], g.vectors(from) && g.vectors(elem), move |lower, x| {
+                let op = *op;
+                self.apply(g, v, j, u, &[*a], g.packs(from) && g.packs(elem), move |lower, x| {
                     let value = scalars::unary(&mut lower.b, arith, op, from, x[0]);
-                    lower.as_mask(elem, value, mask)
+                    if elem == Elem::Bool { lower.mask_as(value, mask) } else { value }
                 })
             }
             Op::Native { symbol, args, .. } => {
                 let Some(op) = crate::natives::math_op(symbol) else {
                     return self.unsupported(func.insts[inst].span, "a native in a kernel");
                 };
-                self.apply(g, v, j, u, args, g.vectors(elem), move |lower, x| scalars::unary(&mut lower.b, arith, op, elem, x[0]))
+                self.apply(g, v, j, u, args, g.packs(elem), move |lower, x| scalars::unary(&mut lower.b, arith, op, elem, x[0]))
             }
             Op::Bin(op, a, b) => {
-                let (from, op, mask) = (self.elem(*a), *op, g.mask_prim());
-                self.apply(g, v, j, u, &[*a, *b], g.vectors(from) && g.vectors(elem), move |lower, x| {
+                let (from, op) = (self.elem(*a), *op);
+                self.apply(g, v, j, u, &[*a, *b], g.packs(from) && g.packs(elem), move |lower, x| {
                     let value = scalars::binary(&mut lower.b, arith, op, from, x[0], x[1]);
-                    lower.as_mask(elem, value, mask)
+                    if elem == Elem::Bool { lower.mask_as(value, mask) } else { value }
                 })
             }
             Op::Convert(a) => {
                 let from = self.elem(*a);
-                let packed = g.vectors(from) && g.vectors(elem) && converts_packed(from, elem);
-                self.apply(g, v, j, u, &[*a], packed, move |lower, x| scalars::convert(&mut lower.b, from, elem, x[0]))
+                let packed = g.packs(from) && g.packs(elem);
+                self.apply(g, v, j, u, &[*a], packed, move |lower, x| lower.convert_lanes(from, elem, mask, x[0]))
             }
             Op::Select { cond, then, els } => self.choose(g, v, j, u, *cond, *then, *els),
+            Op::Loop { .. } => {
+                self.loop_cells(g, inst)?;
+                self.remembered(g, v, j, u)
+            }
+            Op::If { then, els, .. } if !self.is_plain(*then) || !self.is_plain(*els) => {
+                self.branch_cells(g, inst)?;
+                self.remembered(g, v, j, u)
+            }
             Op::If { cond, then, els } => {
                 let position = func.insts[inst].results.iter().position(|r| *r == v).unwrap_or(0);
                 let (x, y) = (func.regions[*then].yields[position], func.regions[*els].yields[position]);
@@ -447,14 +431,19 @@ impl Lower<'_, '_> {
             Op::Sel { array, index } => self.load(g, v, *array, index, j, u),
             Op::With(_) => {
                 self.fold_cells(g, inst, None)?;
-                let dep = self.dep(g, v);
-                let (j, u) = g.shared(dep, j, u);
-                match g.memo.get(&(v, j, u)) {
-                    Some(cell) => Ok(cell.clone()),
-                    None => self.unsupported(func.insts[inst].span, "a fold in a kernel"),
-                }
+                self.remembered(g, v, j, u)
             }
             _ => self.unsupported(func.insts[inst].span, "an operation in a kernel"),
+        }
+    }
+
+    /// A copy that the instruction defining the value has just computed with all others.
+    fn remembered(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Cell> {
+        let dep = self.dep(g, v);
+        let (j, u) = g.shared(dep, j, u);
+        match g.memo.get(&(v, j, u)) {
+            Some(cell) => Ok(cell.clone()),
+            None => self.unsupported(ravel_source::Span::NONE, "a result in a kernel"),
         }
     }
 
@@ -511,27 +500,13 @@ impl Lower<'_, '_> {
     #[expect(clippy::too_many_arguments, reason = "one copy of one operation")]
     fn choose(&mut self, g: &mut Grid, v: Value, j: usize, u: usize, cond: Value, x: Value, y: Value) -> Result<Cell> {
         let elem = self.elem(v);
-        let packed = g.vectors(elem);
+        let packed = g.packs(elem);
         if self.is_vector(g, v) && !self.is_vector(g, cond) && packed {
             let c = self.scalar_of(g, cond, j, u)?;
             let (x, y) = (self.packed_of(g, x, j, u)?, self.packed_of(g, y, j, u)?);
             return Ok(Cell::Packed(self.b.select(c, x, y)));
         }
-        self.apply(g, v, j, u, &[cond, x, y], packed, |lower, x| {
-            let width = lower.b.ty(x[1]).prim.as_int();
-            let cond = lower.as_mask(Elem::Bool, x[0], width);
-            lower.b.select(cond, x[1], x[2])
-        })
-    }
-
-    /// A mask with lanes of this width; other values as they are.
-    fn as_mask(&mut self, elem: Elem, value: Val, width: Prim) -> Val {
-        let ty = self.b.ty(value);
-        if elem != Elem::Bool || !ty.is_vector() {
-            return value;
-        }
-        let widens = ty.prim.bits() < width.bits();
-        self.b.convert(if widens { ConvOp::SExt } else { ConvOp::Narrow }, value, width)
+        self.apply(g, v, j, u, &[cond, x, y], packed, |lower, x| lower.select_lanes(x[0], x[1], x[2]))
     }
 
     /// Computes, before a loop, the values that its body takes from the kernel's body around it.

@@ -44,6 +44,7 @@ mod carried;
 mod certify;
 mod cost;
 mod cover;
+mod divergent;
 mod dynamic;
 mod faults;
 mod fold;
@@ -74,6 +75,7 @@ mod tile;
 mod tile_kernel;
 mod tile_nest;
 mod uneven;
+mod widths;
 mod withloop;
 
 use ravel_nest::ir as nest;

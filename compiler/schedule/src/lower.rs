@@ -88,6 +88,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub sequential: u32,
     /// In code for the case that tiles do not pay.
     pub without_tiles: bool,
+    /// The loops that carry values, by the parameters of their bodies.
+    pub carriers: HashMap<Value, Inst>,
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -121,6 +123,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             handing: HashSet::new(),
             sequential: 0,
             without_tiles: false,
+            carriers: crate::divergent::carriers(func),
         };
         lower.open(func.body);
         for (&param, arg) in func.params().iter().zip(args) {

@@ -1,6 +1,5 @@
 //! Choosing a schedule for a kernel: the axis for lanes by estimated cycles per cell, then the size of register blocks.
 
-use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::cost::UNKNOWN_EXTENT;
@@ -117,7 +116,7 @@ impl Lower<'_, '_> {
             for sink in sinks {
                 if let Sink::Slice { elem, strides, .. } = sink {
                     let offset = self.slice_offset(part, *elem, strides);
-                    let unit = g.packs(*elem) && *elem != Elem::Bool && self.is_contiguous(&mut g, &offset, *elem, 0, 0);
+                    let unit = g.packs(*elem) && self.is_contiguous(&mut g, &offset, *elem, 0, 0);
                     cost += if unit { 1.0 } else { 2.0 * f64::from(lanes) };
                 }
             }
@@ -218,7 +217,7 @@ impl Lower<'_, '_> {
             let Some(&param) = func.regions[part.body].params.last() else {
                 return Err("there is a single cell".to_string());
             };
-            let elem_packs = func.insts[inst].results.iter().all(|v| g.vectors(self.elem(*v)));
+            let elem_packs = func.insts[inst].results.iter().all(|v| g.packs(self.elem(*v)));
             if !elem_packs {
                 return Err("the accumulator does not fill a lane".to_string());
             }
@@ -239,6 +238,8 @@ impl Lower<'_, '_> {
             return Err("there is too little work for vector lanes".to_string());
         }
         let limit = (self.cx.target.vector_registers.saturating_sub(4) as usize / with.ops.len()).clamp(1, 8);
+        let copies = with.parts.iter().filter_map(|part| self.loop_copies(&mut g, part.body)).min();
+        let limit = limit.min(copies.unwrap_or(limit));
         let mut u = limit.min(steps.max(1) as usize).min(8);
         while u > 2 && steps > 0 && steps < 32 && steps % u as i64 != 0 {
             u -= 1;

@@ -3,7 +3,7 @@
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Op, Region, Value, With, WithOp};
 
-use crate::grid::{Dep, Grid, is_speculable};
+use crate::grid::{Dep, Grid};
 use crate::guards::Guard;
 use crate::lower::Lower;
 use crate::reduce::folds_along;
@@ -60,14 +60,10 @@ impl Lower<'_, '_> {
                     }
                 }
                 Op::If { then, els, .. } => {
-                    for region in [*then, *els] {
-                        let pure = func.regions[region].insts.iter().all(|inst| is_speculable(&func.insts[*inst].op));
-                        let scalar = func.regions[region].yields.iter().all(|v| func.ty(*v).is_scalar() && !self.is_object(*v));
-                        if !pure || !scalar {
-                            return Err("the body branches around loads or loops".to_string());
-                        }
-                    }
+                    self.supported_inside(*then, guards)?;
+                    self.supported_inside(*els, guards)?;
                 }
+                Op::Loop { body, .. } => self.supported_inside(*body, guards)?,
                 Op::With(with) => self.supported_fold(with, guards)?,
                 Op::Check { .. } if self.cx.options.unchecked && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
