@@ -24,6 +24,8 @@
 //!   shuffles (`pattern`, `access`).
 //! - **Cache tiles**: a fold whose operands are used again along two axes of the partition runs on packed panels of them, block by
 //!   block (`tile` decides, `pack`, `tile_nest` and `tile_kernel` build the loops).
+//! - **Loops and branches** inside a body that lanes leave or take at different times run under masks (`divergent`). Elements of all
+//!   widths are packed (`widths`).
 //! - **Remainders** of an axis are covered by fewer vectors, by one that overlaps the last, or by scalars (`kernel`).
 //! - **Uneven folds**, whose bounds vary over the lanes, run under constant masks near the edges and without in the middle (`uneven`).
 //! - **Long chains** after folds are computed for several copies side by side (`kernel`).
