@@ -6,10 +6,11 @@
 
 use ravel_wir::{Generator, Op, Part, Region, Value};
 
-use crate::grid::{Dep, Grid, Jam, Walk};
+use crate::grid::{Dep, Grid, Jam};
 use crate::lower::Lower;
 use crate::plan::{KernelPlan, VecChoice};
 use crate::reduce::UNROLL_TRIPS;
+use crate::walk::Walk;
 
 /// Latency of an accumulation, in cycles: a block with fewer independent accumulations waits for it.
 const LATENCY: f64 = 4.0;

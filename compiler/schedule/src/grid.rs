@@ -16,7 +16,12 @@ use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
 use crate::lower::{Lower, Val};
+<<<<<<< HEAD
 use crate::scalars;
+=======
+use crate::scalars::{self, prim_of};
+use crate::walk::Walk;
+>>>>>>> 4f9af1b (Scheduler: what is known of steps in a file of its own; docs: figures of the kernels)
 
 /// What a value varies over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,34 +34,6 @@ pub(crate) struct Dep {
 impl Dep {
     pub fn or(self, other: Dep) -> Dep {
         Dep { vec: self.vec || other.vec, jams: self.jams | other.jams }
-    }
-}
-
-/// What is known of the first indices of the steps along an axis: `start`, `start + grain` and so on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Walk {
-    /// The first of them, if constant.
-    pub start: Option<i64>,
-    /// A number that their differences are multiples of; positive.
-    pub grain: i64,
-    /// How many there are, if constant; they are then `grain` apart.
-    pub trips: Option<i64>,
-}
-
-impl Walk {
-    /// Nothing is known.
-    pub const ANY: Walk = Walk { start: None, grain: 1, trips: None };
-
-    /// The remainder that all indices leave, not negative.
-    pub fn residue(self, modulus: i64) -> Option<i64> {
-        let same = self.trips == Some(1) || self.grain % modulus == 0;
-        self.start.filter(|_| same).map(|start| start.rem_euclid(modulus))
-    }
-}
-
-impl Default for Walk {
-    fn default() -> Walk {
-        Walk::ANY
     }
 }
 

@@ -11,12 +11,13 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
-use crate::grid::{Grid, Jam, Walk};
+use crate::grid::{Grid, Jam};
 use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
 use crate::reduce::folds_along;
 use crate::scalars;
 use crate::withloop::{Accumulate, Sink};
+use crate::walk::Walk;
 
 /// Copies whose cells are computed side by side.
 const TOGETHER: usize = 4;

@@ -3,12 +3,13 @@
 use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::cost::UNKNOWN_EXTENT;
-use crate::grid::{Dep, Grid, Walk};
+use crate::grid::{Dep, Grid};
 use crate::guards::Guard;
 use crate::lower::Lower;
 use crate::reduce::folds_along;
 use crate::support::Refusal;
 use crate::withloop::Sink;
+use crate::walk::Walk;
 
 /// Vectors along an axis for which the bounds of folds differ: each is treated by itself.
 const UNEVEN_VECTORS: i64 = 12;

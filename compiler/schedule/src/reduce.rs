@@ -9,10 +9,11 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::grid::{Cell, Dep, Grid, Walk, reduce_op};
+use crate::grid::{Cell, Dep, Grid, reduce_op};
 use crate::kernel::{Chunk, Stretch};
 use crate::lower::{Lower, Val};
 use crate::scalars;
+use crate::walk::Walk;
 
 /// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
 pub(crate) const UNROLL_TRIPS: i64 = 36;

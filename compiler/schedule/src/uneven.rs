@@ -6,9 +6,10 @@
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
 
 use crate::Result;
-use crate::grid::{Grid, Walk};
+use crate::grid::Grid;
 use crate::lower::{Lower, Val};
 use crate::reduce::Accs;
+use crate::walk::Walk;
 
 /// Expressions of bounds deeper than this are taken as unknown.
 const MAX_DEPTH: u32 = 12;
