@@ -9,7 +9,7 @@ from .servers import LIBRARIES, Server
 
 RAVEL = {"llvm": "Ravel LLVM", "cranelift": "Ravel Cranelift"}
 SLOW = 4.0
-"""Seconds: what takes longer in one round is not measured again."""
+"""Seconds: what is measured for longer in one round is not measured again."""
 
 
 class Participants:
@@ -63,10 +63,14 @@ def measure_all(cases, participants, options):
     """Figures per case, threads and participant: `seconds`, `check`, or `note` if there are none."""
     figures = [{n: {} for n in options.threads} for _ in cases]
     shared = {}
+    begin = time.monotonic()
     for number in range(options.runs):
         names = participants.names()
         names = names[number % len(names) :] + names[: number % len(names)]
         for case, row in zip(cases, figures):
+            if number > 0 and time.monotonic() - begin > options.limit:
+                say(f"round {number + 1}: no time for {case.name}")
+                continue
             for threads in options.threads:
                 start = time.monotonic()
                 for name in names:
@@ -86,7 +90,6 @@ def measure_all(cases, participants, options):
 def one(entry, name, case, threads, participants):
     if entry["slow"] or "note" in entry or "absent" in entry:
         return
-    start = time.monotonic()
     try:
         result = participants.measure(name, case, threads)
     except (Unavailable, OSError) as failure:
@@ -99,7 +102,7 @@ def one(entry, name, case, threads, participants):
     seconds, check = result
     entry["seconds"] += seconds
     entry["check"] = check
-    entry["slow"] = time.monotonic() - start > SLOW
+    entry["slow"] = sum(seconds) > SLOW
 
 
 def judge(case, entries):
