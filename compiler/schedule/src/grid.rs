@@ -16,12 +16,8 @@ use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
 use crate::lower::{Lower, Val};
-<<<<<<< HEAD
 use crate::scalars;
-=======
-use crate::scalars::{self, prim_of};
 use crate::walk::Walk;
->>>>>>> 4f9af1b (Scheduler: what is known of steps in a file of its own; docs: figures of the kernels)
 
 /// What a value varies over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -77,11 +77,8 @@ mod tile;
 mod tile_kernel;
 mod tile_nest;
 mod uneven;
-<<<<<<< HEAD
-mod widths;
-=======
 mod walk;
->>>>>>> 4f9af1b (Scheduler: what is known of steps in a file of its own; docs: figures of the kernels)
+mod widths;
 mod withloop;
 
 use ravel_nest::ir as nest;
