@@ -119,6 +119,9 @@ unsafe fn release(object: NonNull<ArrayHeader>) {
                 ravel_rc_dec(data.cast::<*mut ArrayHeader>().add(position).read());
             }
         }
+        if header.pad != 0 {
+            crate::device::forget(object);
+        }
         let bytes = count * elem.size();
         let offset = data as usize - object.as_ptr() as usize;
         stats::on_free(bytes);

@@ -10,6 +10,7 @@ pub mod arena;
 pub mod array;
 mod blocks;
 pub mod buffer;
+pub mod device;
 pub mod dynamic;
 pub mod fault;
 pub mod natives;

@@ -1,7 +1,7 @@
 //! Addresses of everything compiled code may call, for JIT symbol tables.
 
 use crate::natives::table;
-use crate::{arena, buffer, dynamic, fault, pool, spare, stats};
+use crate::{arena, buffer, device, dynamic, fault, pool, spare, stats};
 
 macro_rules! symbols {
     ($name:expr; $($module:ident :: $function:ident,)*) => {
@@ -32,6 +32,14 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         spare::ravel_spare_alloc,
         spare::ravel_spare_keep,
         spare::ravel_spare_drop,
+        device::ravel_device_ready,
+        device::ravel_device_read,
+        device::ravel_device_write,
+        device::ravel_device_update,
+        device::ravel_device_to_host,
+        device::ravel_device_host_writes,
+        device::ravel_device_launch,
+        device::ravel_device_faulted,
         pool::ravel_parallel,
         pool::ravel_threads,
         stats::ravel_stats,

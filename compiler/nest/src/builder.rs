@@ -42,6 +42,8 @@ enum Open {
     Loop { inits: Vec<Value> },
     /// A `parfor`.
     ParFor { n: Value, chunk: Value },
+    /// A `launch`.
+    Launch { grid: Vec<Value> },
 }
 
 /// A function under construction.
@@ -480,6 +482,28 @@ impl FuncBuilder {
                 }
             }
         }
+    }
+
+    /// Opens the work of a device for every position of a grid; returns the position.
+    pub fn begin_launch(&mut self, grid: &[Value]) -> Vec<Value> {
+        let params: Vec<Value> = grid.iter().map(|_| self.values.push(Ty::I64)).collect();
+        self.stack.push((Open::Launch { grid: grid.to_vec() }, Region { params: params.clone(), ..Region::default() }));
+        params
+    }
+
+    /// Ends the work of a device.
+    pub fn end_launch(&mut self) {
+        match self.close(&[]) {
+            (Open::Launch { grid }, body) => {
+                self.push(Op::Launch { grid, body }, &[]);
+            }
+            _ => panic!("end_launch follows begin_launch"),
+        }
+    }
+
+    /// Is the code under construction the work of a device?
+    pub fn in_launch(&self) -> bool {
+        self.stack.iter().any(|(open, _)| matches!(open, Open::Launch { .. }))
     }
 
     /// Ends the function.

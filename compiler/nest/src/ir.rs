@@ -24,6 +24,9 @@
 //!   `slot` (i64, the number of the worker that runs it, less than the number of threads), on any thread and in any order, all before the construct
 //!   ends. The cut does not depend on the number of threads. The body sees outer values; it communicates through memory. A `parfor` inside another runs
 //!   sequentially.
+//! - **`launch [n0, n1, ...]`**: the body runs once for every position of the grid, on the work-items of a device, in any order. Addresses that
+//!   it uses are those of device buffers, of its own stack slots and of static data; see `ravel-codegen-opencl`. Backends for processors
+//!   never see it: kernels are cut out of the module first.
 //! - **Reference counts**: `rc_inc`/`rc_dec` take an array object or null (nothing happens). `rc_dec` frees at zero. `Sharing::Atomic` is for
 //!   objects that other threads may be counting at the same time, that is inside `parfor` bodies.
 //! - **Externs** use the C calling convention; small integers are extended by the caller as [`Param::signed`] says.
@@ -412,6 +415,13 @@ pub enum Op {
         /// Body.
         body: Region,
     },
+    /// Work-items of a device. Region parameters: the position in the grid, one `i64` per axis; yields nothing.
+    Launch {
+        /// Work-items per axis, `i64`, outermost first; at most three axes.
+        grid: Vec<Value>,
+        /// Body.
+        body: Region,
+    },
 }
 
 impl Module {
@@ -521,6 +531,7 @@ impl Op {
             Op::For { lo, hi, step, inits, .. } => [lo, hi, step].into_iter().chain(inits).for_each(visit),
             Op::Loop { inits, .. } => inits.iter().for_each(visit),
             Op::ParFor { n, chunk, .. } => [n, chunk].into_iter().for_each(visit),
+            Op::Launch { grid, .. } => grid.iter().for_each(visit),
         }
     }
 
@@ -558,6 +569,7 @@ impl Op {
             Op::For { lo, hi, step, inits, .. } => [lo, hi, step].into_iter().chain(inits).for_each(visit),
             Op::Loop { inits, .. } => inits.iter_mut().for_each(visit),
             Op::ParFor { n, chunk, .. } => [n, chunk].into_iter().for_each(visit),
+            Op::Launch { grid, .. } => grid.iter_mut().for_each(visit),
         }
     }
 
@@ -565,7 +577,7 @@ impl Op {
     pub fn regions(&self) -> SmallVec<[&Region; 2]> {
         match self {
             Op::If { then_region, else_region, .. } => SmallVec::from_slice(&[then_region, else_region]),
-            Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } => SmallVec::from_slice(&[body]),
+            Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => SmallVec::from_slice(&[body]),
             _ => SmallVec::new(),
         }
     }

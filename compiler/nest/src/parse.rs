@@ -478,6 +478,14 @@ impl<'a> Parser<'a> {
                 }
                 Op::ParFor { n, chunk, body: self.region(params, values)? }
             }
+            "launch" => {
+                let grid = self.args()?;
+                let params = self.args()?;
+                for &param in &params {
+                    self.define(param, Ty::I64, values)?;
+                }
+                Op::Launch { grid, body: self.region(params, values)? }
+            }
             _ => return self.error("an operation"),
         })
     }

@@ -222,6 +222,10 @@ impl Printer<'_> {
                 write!(f, "parfor {n} chunk {chunk} ({}) ", List(&body.params))?;
                 self.region(f, body, depth)
             }
+            Op::Launch { grid, body } => {
+                write!(f, "launch ({}) ({}) ", List(grid), List(&body.params))?;
+                self.region(f, body, depth)
+            }
         }
     }
 

@@ -382,6 +382,12 @@ impl Checker<'_> {
                 self.region(body, Owner::Yields(&[]))?;
                 none
             }
+            Op::Launch { grid, body } => {
+                ensure((1..=3).contains(&grid.len()) && grid.iter().all(|&v| self.ty(v) == Ty::I64), wrong)?;
+                self.params(body, &vec![Ty::I64; grid.len()])?;
+                self.region(body, Owner::Yields(&[]))?;
+                none
+            }
         }
     }
 
@@ -415,6 +421,7 @@ fn describe(op: &Op) -> String {
         Op::For { .. } => "for".to_string(),
         Op::Loop { .. } => "loop".to_string(),
         Op::ParFor { .. } => "parfor".to_string(),
+        Op::Launch { .. } => "launch".to_string(),
         other => format!("{other:?}"),
     }
 }

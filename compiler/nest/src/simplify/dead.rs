@@ -27,7 +27,9 @@ fn region(region: &mut Region, used: &mut [bool]) {
                 self::region(then_region, used);
                 self::region(else_region, used);
             }
-            Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } => self::region(body, used),
+            Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => {
+                self::region(body, used);
+            }
             _ => {}
         }
         kept.push(inst);
@@ -39,7 +41,7 @@ fn region(region: &mut Region, used: &mut [bool]) {
 fn has_effect(op: &Op) -> bool {
     match op {
         Op::If { then_region, else_region, .. } => region_has_effect(then_region) || region_has_effect(else_region),
-        Op::For { body, .. } | Op::ParFor { body, .. } => region_has_effect(body),
+        Op::For { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => region_has_effect(body),
         // Reading memory and reserving stack do nothing else; a do-while loop may not end.
         Op::Load { .. } | Op::StackSlot { .. } => false,
         other => !is_pure(other),

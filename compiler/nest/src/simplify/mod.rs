@@ -168,6 +168,10 @@ impl Simplify {
                 let body = self.region(body, Kind::Parallel);
                 self.emit(Inst { op: Op::ParFor { n, chunk, body }, ..inst });
             }
+            Op::Launch { grid, body } => {
+                let body = self.region(body, Kind::Parallel);
+                self.emit(Inst { op: Op::Launch { grid, body }, ..inst });
+            }
             _ => self.plain(inst),
         }
     }
@@ -344,7 +348,8 @@ fn is_pure(op: &Op) -> bool {
         | Op::If { .. }
         | Op::For { .. }
         | Op::Loop { .. }
-        | Op::ParFor { .. } => false,
+        | Op::ParFor { .. }
+        | Op::Launch { .. } => false,
         _ => true,
     }
 }

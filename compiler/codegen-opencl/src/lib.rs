@@ -1,0 +1,64 @@
+//! Nest to OpenCL C: kernels are cut out of a module and written as source text.
+//!
+//! [`split`] takes every [`Op::Launch`](ravel_nest::ir::Op::Launch) out of a module. Its body becomes a kernel; in its place stands a call of the runtime
+//! that hands the kernel its arguments. What is left is a module for a processor's backend.
+//!
+//! # What a launch body may use
+//! - Scalars of the function around it: they become arguments.
+//! - Buffers: pointers that one of the runtime's [`BUFFER_CALLS`] returned, and sums of such pointers and offsets.
+//! - Its own stack slots (private memory) and static data without addresses in it (constant memory).
+//! - A fault in it sets a flag and ends the work-item. The host asks `ravel_device_faulted` after the launch.
+//!
+//! # Arithmetic
+//! As nest defines it: integers wrap (sums are made of unsigned numbers unless they are addresses), conversions of floats to
+//! integers saturate, comparisons give 0 or 1.
+#![forbid(unsafe_code)]
+
+mod expr;
+mod kernel;
+mod names;
+mod print;
+
+use ravel_nest::ir::{Module, Op, Region};
+
+/// Runtime functions whose result is a device buffer: of an array that is read, written completely, or read and written.
+pub const BUFFER_CALLS: [&str; 3] = ["ravel_device_read", "ravel_device_write", "ravel_device_update"];
+
+/// The kernels of one module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// OpenCL C, complete.
+    pub source: String,
+    /// Names of the kernels in it.
+    pub kernels: Vec<String>,
+}
+
+/// A launch body that has no meaning on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The function that launches it.
+    pub function: String,
+    /// What it contains.
+    pub what: String,
+}
+
+impl std::fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a kernel of {} contains {}", self.function, self.what)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+/// Replaces the launches of a module by calls of the runtime; the kernels they start.
+///
+/// # Errors
+/// A launch body contains something that devices cannot do; see the crate's header.
+pub fn split(module: &mut Module) -> Result<Program, Unsupported> {
+    kernel::split(module)
+}
+
+/// Are there launches in this region?
+fn launches(region: &Region) -> bool {
+    region.insts.iter().any(|inst| matches!(inst.op, Op::Launch { .. }) || inst.op.regions().into_iter().any(launches))
+}

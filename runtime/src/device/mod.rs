@@ -1,0 +1,212 @@
+//! OpenCL devices: arrays that live there, kernels, launches.
+//!
+//! The OpenCL library is loaded when the first launch asks for a device; a program starts without it. Launches are queued in program order
+//! and nobody waits for them until the host needs an array or a fault flag.
+//!
+//! # Where an array is
+//! Two marks in an object's header say where its elements are valid: [`ON_DEVICE`] if the device has them, [`NOT_ON_HOST`] if only the
+//! device has them. An object without marks lives on the host alone. Compiled code looks at the marks before it touches elements
+//! (`ravel_device_to_host`, `ravel_device_host_writes`), natives get arrays that are valid on the host.
+
+mod buffers;
+mod context;
+mod program;
+
+use std::ffi::{CStr, c_char};
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::abi::ArrayHeader;
+use crate::fault::{self, Fault};
+
+pub use context::{Listed, list};
+
+/// Mark: a buffer of the device belongs to this object, and its elements are valid there.
+pub const ON_DEVICE: u16 = 1;
+/// Mark: the elements in host memory are out of date.
+pub const NOT_ON_HOST: u16 = 2;
+
+/// The wish for a device that the command line or the environment stated.
+static WISH: Mutex<String> = Mutex::new(String::new());
+
+/// The device in use.
+struct Device {
+    context: context::Context,
+    buffers: buffers::Buffers,
+    programs: program::Programs,
+    counters: Counters,
+}
+
+/// What `--stats` shows of the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Kernels started.
+    pub launches: u64,
+    /// Bytes sent to the device.
+    pub sent: u64,
+    /// Bytes fetched from it.
+    pub fetched: u64,
+    /// Nanoseconds spent building programs.
+    pub build_ns: u64,
+}
+
+/// States which device is wanted: a number of `ravel devices`, or a part of a name. Without a wish the first GPU is taken, or else the first
+/// device of any kind.
+pub fn set_wish(text: &str) {
+    *WISH.lock().unwrap_or_else(PoisonError::into_inner) = text.to_string();
+}
+
+fn slot() -> &'static OnceLock<Result<Mutex<Device>, String>> {
+    static DEVICE: OnceLock<Result<Mutex<Device>, String>> = OnceLock::new();
+    &DEVICE
+}
+
+fn opened() -> &'static Result<Mutex<Device>, String> {
+    slot().get_or_init(|| {
+        let wish = WISH.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let wish = if wish.is_empty() { std::env::var("RAVEL_DEVICE").unwrap_or_default() } else { wish };
+        let context = context::Context::open(&wish)?;
+        let device = Device { context, buffers: buffers::Buffers::default(), programs: program::Programs::default(), counters: Counters::default() };
+        Ok(Mutex::new(device))
+    })
+}
+
+/// The device; ends the program if there is none.
+fn device() -> MutexGuard<'static, Device> {
+    match opened() {
+        Ok(device) => device.lock().unwrap_or_else(PoisonError::into_inner),
+        Err(why) => fault::raise(Fault::new(why.clone())),
+    }
+}
+
+fn check<T>(result: Result<T, String>) -> T {
+    result.unwrap_or_else(|why| fault::raise(Fault::new(why)))
+}
+
+/// What has been counted so far; nothing if no device was opened.
+pub fn counters() -> Option<Counters> {
+    match slot().get()? {
+        Ok(device) => Some(device.lock().unwrap_or_else(PoisonError::into_inner).counters),
+        Err(_) => None,
+    }
+}
+
+/// Whether a device can be used, and if not why not.
+///
+/// # Errors
+/// OpenCL is not installed, or there is no such device.
+pub fn ready() -> Result<(), String> {
+    opened().as_ref().map(|_| ()).map_err(Clone::clone)
+}
+
+/// Gives the buffer of an object back that is being released.
+pub(crate) fn forget(object: NonNull<ArrayHeader>) {
+    if let Some(Ok(device)) = slot().get() {
+        device.lock().unwrap_or_else(PoisonError::into_inner).buffers.release(object);
+    }
+}
+
+/// 1 if kernels can be launched from here: there is a device, and no parallel section is running.
+#[unsafe(no_mangle)]
+pub extern "C" fn ravel_device_ready() -> u8 {
+    u8::from(opened().is_ok())
+}
+
+/// The buffer of an array that a kernel reads.
+///
+/// # Safety
+/// `object` is a live array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_device_read(object: *mut ArrayHeader) -> *mut u8 {
+    let mut device = device();
+    // SAFETY: passed on.
+    check(unsafe { device.buffer(object, true, false) })
+}
+
+/// The buffer of an array all of whose elements kernels are going to write.
+///
+/// # Safety
+/// `object` is a live array that nobody else refers to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_device_write(object: *mut ArrayHeader) -> *mut u8 {
+    let mut device = device();
+    // SAFETY: passed on.
+    check(unsafe { device.buffer(object, false, true) })
+}
+
+/// The buffer of an array some of whose elements kernels are going to write.
+///
+/// # Safety
+/// `object` is a live array that nobody else refers to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_device_update(object: *mut ArrayHeader) -> *mut u8 {
+    let mut device = device();
+    // SAFETY: passed on.
+    check(unsafe { device.buffer(object, true, true) })
+}
+
+/// Makes the elements valid on the host.
+///
+/// # Safety
+/// `object` is a live array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_device_to_host(object: *mut ArrayHeader) {
+    // SAFETY: live by contract.
+    if unsafe { marks(object) } & NOT_ON_HOST == 0 {
+        return;
+    }
+    let mut device = device();
+    // SAFETY: passed on.
+    check(unsafe { device.fetch(object) });
+}
+
+/// Makes the elements valid on the host, which is going to change them: the device's copy is out of date from now on.
+///
+/// # Safety
+/// `object` is a live array that nobody else refers to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_device_host_writes(object: *mut ArrayHeader) {
+    // SAFETY: passed on.
+    unsafe {
+        ravel_device_to_host(object);
+        set_marks(object, marks(object) & !ON_DEVICE);
+    }
+}
+
+/// Starts a kernel of a program.
+///
+/// # Safety
+/// `source` and `description` are texts made by the compiler, `grid` has `rank` extents, `arguments` as many words as the description says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_device_launch(source: *const c_char, description: *const c_char, rank: i64, grid: *const i64, arguments: *const u64) {
+    // SAFETY: texts of the compiler end in NUL.
+    let description = unsafe { CStr::from_ptr(description) }.to_str().unwrap_or_default();
+    // SAFETY: as the caller states.
+    let grid = unsafe { std::slice::from_raw_parts(grid, usize::try_from(rank).unwrap_or(0)) };
+    let count = description.split(':').nth(1).map_or(0, |kinds| kinds.trim_end_matches('f').len());
+    // SAFETY: as the caller states.
+    let arguments = unsafe { std::slice::from_raw_parts(arguments, count) };
+    let mut device = device();
+    // SAFETY: as the caller states.
+    check(unsafe { device.launch(source, description, grid, arguments) });
+}
+
+/// 1 if a work-item of the launches since the last question found a fault. Waits for them.
+#[unsafe(no_mangle)]
+pub extern "C" fn ravel_device_faulted() -> u8 {
+    u8::from(check(device().faulted()))
+}
+
+/// # Safety
+/// `object` is a live array.
+unsafe fn marks(object: *const ArrayHeader) -> u16 {
+    // SAFETY: live by contract.
+    unsafe { (*object).pad }
+}
+
+/// # Safety
+/// `object` is a live array; marks are changed by the thread that runs the program alone.
+unsafe fn set_marks(object: *mut ArrayHeader, marks: u16) {
+    // SAFETY: live by contract.
+    unsafe { (*object).pad = marks }
+}

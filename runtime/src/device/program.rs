@@ -1,0 +1,114 @@
+//! Programs, kernels and launches.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_void};
+use std::time::Instant;
+
+use opencl3::kernel::Kernel;
+use opencl3::program::Program;
+
+use super::Device;
+use super::buffers::Piece;
+
+/// Work-items per group along the innermost axis, unless the kernel or the device allow less.
+const GROUP: usize = 64;
+
+#[derive(Default)]
+pub(super) struct Programs {
+    /// By address of the source text, which is static.
+    built: HashMap<usize, Program>,
+    /// By address of the description.
+    kernels: HashMap<usize, Kernel>,
+    /// What kernels raise at a fault.
+    pub flag: Option<Piece>,
+}
+
+impl Device {
+    fn build(&mut self, source: *const c_char) -> Result<(), String> {
+        let key = source as usize;
+        if self.programs.built.contains_key(&key) {
+            return Ok(());
+        }
+        // SAFETY: the source is a static text of the compiler.
+        let text = unsafe { CStr::from_ptr(source) }.to_str().map_err(|e| e.to_string())?;
+        let start = Instant::now();
+        let options = if self.context.rounds_correctly { "-cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
+        let program = Program::create_and_build_from_source(&self.context.context, text, options)
+            .map_err(|log| format!("the device {} refused the kernels of this program: {log}", self.context.device.name))?;
+        self.counters.build_ns += start.elapsed().as_nanos() as u64;
+        self.programs.built.insert(key, program);
+        Ok(())
+    }
+
+    /// Queues a kernel.
+    ///
+    /// # Safety
+    /// See [`super::ravel_device_launch`].
+    pub(super) unsafe fn launch(&mut self, source: *const c_char, description: &str, grid: &[i64], arguments: &[u64]) -> Result<(), String> {
+        if grid.iter().any(|&n| n <= 0) {
+            return Ok(());
+        }
+        let (name, kinds) = description.split_once(':').unwrap_or((description, ""));
+        let key = description.as_ptr() as usize;
+        if !self.programs.kernels.contains_key(&key) {
+            self.build(source)?;
+            let program = &self.programs.built[&(source as usize)];
+            let kernel = Kernel::create(program, name).map_err(|e| format!("the kernel {name} could not be made: {e}"))?;
+            self.programs.kernels.insert(key, kernel);
+        }
+        let flag = if kinds.ends_with('f') { Some(self.flag()?) } else { None };
+        let kernel = &self.programs.kernels[&key];
+        let mut position = 0;
+        let mut argument = |size: usize, value: *const c_void| {
+            // SAFETY: `value` points to an argument of `size` bytes, as the kernel declares it.
+            let set = unsafe { opencl3::kernel::set_kernel_arg(kernel.get(), position, size, value) };
+            position += 1;
+            set.map_err(|code| format!("an argument of the kernel {name} was refused: {}", opencl3::error_codes::ClError(code)))
+        };
+        for (kind, word) in kinds.bytes().zip(arguments) {
+            // Little-endian words: the low bytes of an argument come first.
+            let size = if kind == b'b' { 8 } else { usize::from(kind - b'0') };
+            argument(size, std::ptr::from_ref(word).cast())?;
+        }
+        for extent in grid {
+            argument(8, std::ptr::from_ref(extent).cast())?;
+        }
+        if let Some(flag) = &flag {
+            argument(8, std::ptr::from_ref(flag).cast())?;
+        }
+        let (global, local) = shape_of_groups(grid);
+        // SAFETY: all arguments are set, and buffers stay alive until the queue is through with them: they go back to the pool of
+        // this queue at most.
+        unsafe {
+            self.context.queue.enqueue_nd_range_kernel(kernel.get(), grid.len() as u32, std::ptr::null(), global.as_ptr(), local.as_ptr(), &[])
+        }
+        .map_err(|e| format!("the kernel {name} could not be started: {e}"))?;
+        self.counters.launches += 1;
+        Ok(())
+    }
+}
+
+/// Work-items and group sizes, innermost axis first, as OpenCL counts. Sizes are rounded up to whole groups.
+fn shape_of_groups(grid: &[i64]) -> ([usize; 3], [usize; 3]) {
+    let (mut global, mut local) = ([1; 3], [1; 3]);
+    let mut left = GROUP;
+    for (axis, &extent) in grid.iter().rev().enumerate() {
+        let extent = extent as usize;
+        local[axis] = left.min(extent.next_power_of_two()).max(1);
+        left /= local[axis];
+        global[axis] = extent.next_multiple_of(local[axis]);
+    }
+    (global, local)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_fill_the_innermost_axes_first() {
+        assert_eq!(shape_of_groups(&[1000]), ([1024, 1, 1], [64, 1, 1]));
+        assert_eq!(shape_of_groups(&[10, 5]), ([8, 16, 1], [8, 8, 1]));
+        assert_eq!(shape_of_groups(&[3, 1, 100]), ([128, 1, 3], [64, 1, 1]));
+    }
+}
