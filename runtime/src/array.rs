@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
-use crate::buffer;
+use crate::{buffer, device};
 use crate::fault::Fault;
 
 /// Machine types that array elements are read and written as. `u8` serves `ubyte`, `bool` (0 or 1) and `char`.
@@ -106,6 +106,8 @@ impl<'a> ArrayRef<'a> {
 
     /// The elements in row-major order, if they are of type `T`.
     pub fn as_slice<T: Element>(self) -> Option<&'a [T]> {
+        // SAFETY: valid by contract.
+        unsafe { device::settle(self.object.as_ptr()) };
         let plain = matches!(self.kind(), ObjectKind::Array | ObjectKind::String);
         // SAFETY: the data holds `count` elements of a type that `T` admits, valid and unchanged for `'a`.
         (plain && T::admits(self.elem()))
@@ -286,6 +288,8 @@ impl Array {
         if !writable || unsafe { buffer::ravel_unique(self.object.as_ptr()) } == 0 {
             return None;
         }
+        // SAFETY: valid, and this value holds the only reference.
+        unsafe { device::ravel_device_host_writes(self.object.as_ptr()) };
         // SAFETY: exclusive access through `&mut self`, `count` elements of a type that `T` admits.
         Some(unsafe { std::slice::from_raw_parts_mut(self.object.as_ref().data.cast::<T>(), count) })
     }

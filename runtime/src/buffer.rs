@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering, fence};
 
 use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, ObjectKind};
 use crate::fault::{self, Fault};
-use crate::{blocks, stats};
+use crate::{blocks, device, stats};
 
 /// Bytes behind the elements of every object that may be read: compiled code loads whole vectors of which only some lanes lie
 /// inside an array. The header before the elements serves for the other end.
@@ -120,7 +120,7 @@ unsafe fn release(object: NonNull<ArrayHeader>) {
             }
         }
         if header.pad != 0 {
-            crate::device::forget(object);
+            device::forget(object);
         }
         let bytes = count * elem.size();
         let offset = data as usize - object.as_ptr() as usize;
@@ -240,6 +240,7 @@ pub unsafe fn copy(object: *mut ArrayHeader) -> Result<*mut ArrayHeader, Fault> 
         let kind = if header.kind == ObjectKind::String as u8 { ObjectKind::String } else { ObjectKind::Array };
         let result = allocate(elem, kind, shape_of(object))?;
         stats::on_copy();
+        device::settle(object);
         let count = usize::try_from(header.count).unwrap_or(0);
         result.as_ref().data.copy_from_nonoverlapping(header.data, count * elem.size());
         if elem == ElemTag::Handle {

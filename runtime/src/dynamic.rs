@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::buffer::{self, allocate, ravel_copy, ravel_rc_dec, ravel_rc_inc, ravel_unique, shape_of};
+use crate::device;
 use crate::fault::{self, Fault, numbers_message, raise_at};
 
 /// Ends the program at a position.
@@ -33,6 +34,7 @@ fn elem_of(header: &ArrayHeader) -> ElemTag {
 unsafe fn ints<'a>(vector: *const ArrayHeader) -> &'a [i32] {
     // SAFETY: by contract; `count` elements follow the data pointer, which is never null.
     unsafe {
+        device::settle(vector);
         let header = &*vector;
         std::slice::from_raw_parts(header.data.cast::<i32>(), usize::try_from(header.count).unwrap_or(0))
     }
@@ -141,6 +143,7 @@ unsafe fn reshaped(object: *mut ArrayHeader, shape: &[i64]) -> *mut ArrayHeader 
             object.cast::<u8>().add(crate::abi::HEADER_SIZE).cast::<i64>().copy_from_nonoverlapping(shape.as_ptr(), shape.len());
             return object;
         }
+        device::settle(object);
         let elem = elem_of(&*object);
         let result = new_array(std::ptr::null(), elem, shape).as_ptr();
         let bytes = ((*object).count.min((*result).count)) * elem.size() as i64;
@@ -179,6 +182,7 @@ pub unsafe extern "C" fn ravel_shape_vec(object: *const ArrayHeader) -> *mut Arr
 pub unsafe extern "C" fn ravel_dyn_slot(pos: *const c_char, array: *const ArrayHeader, index: *const ArrayHeader) -> *mut u8 {
     // SAFETY: by contract; the offset was checked to be inside the array.
     unsafe {
+        device::settle(array);
         let (shape, index) = (shape_of(array), ints(index));
         if index.len() != shape.len() {
             let text = format!("an index of length {} does not select an element of shape {}", index.len(), fault::shape_text(shape));
@@ -208,6 +212,7 @@ pub unsafe extern "C" fn ravel_dyn_cell(
             Ok(offset) => offset as usize,
             Err(fault) => raise(pos, fault),
         };
+        device::settle(array);
         let elem = elem_of(&*array);
         let cell = new_array(pos, elem, &shape[index.len()..]).as_ptr();
         let (from, bytes) = ((*array).data.add(offset * elem.size()), (*cell).count * elem.size() as i64);
@@ -251,6 +256,7 @@ unsafe fn write_cell(pos: *const c_char, array: *mut ArrayHeader, axes: usize, o
         if place != shape_of(cell) {
             raise(pos, Fault::new(fault::shape_message("the cell and its place in an array", shape_of(cell), place)));
         }
+        device::settle(cell);
         let elem = elem_of(&*array);
         let (to, bytes) = ((*array).data.add(offset as usize * elem.size()), (*cell).count * elem.size() as i64);
         if elem == ElemTag::Handle {

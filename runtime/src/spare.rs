@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use crate::abi::{ArrayHeader, ElemTag, HEADER_SIZE, ObjectKind};
 use crate::buffer::{self, data_offset, ravel_alloc, ravel_rc_dec};
+use crate::device;
 
 /// The words of a loop.
 ///
@@ -42,6 +43,7 @@ pub unsafe extern "C" fn ravel_spare_alloc(
                 }
                 let object = std::mem::replace(slot, std::ptr::null_mut());
                 (header.elem, header.rank, header.count) = (elem, rank, count);
+                header.pad &= device::HAS_BUFFER;
                 object.cast::<u8>().add(HEADER_SIZE).cast::<i64>().copy_from_nonoverlapping(extents.as_ptr(), extents.len());
                 return object;
             }

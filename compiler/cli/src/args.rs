@@ -191,6 +191,8 @@ pub enum BackendName {
     /// Machine code by LLVM: runs fast
     #[cfg(feature = "llvm")]
     Llvm,
+    /// Kernels on an OpenCL device
+    Opencl,
 }
 
 /// `NAME`, `NAME=VALUE`, or a macro with parameters `NAME(A,B)=VALUE`.

@@ -107,6 +107,7 @@ fn backend(code: &Code) -> Backend {
         Some(BackendName::Cranelift) => Backend::Cranelift,
         #[cfg(feature = "llvm")]
         Some(BackendName::Llvm) => Backend::Llvm,
+        Some(BackendName::Opencl) => Backend::Opencl,
     }
 }
 

@@ -14,6 +14,8 @@ pub enum Backend {
     /// Machine code by LLVM: wider vectors and better code, compiles slower. Only with the feature `llvm`.
     #[cfg(feature = "llvm")]
     Llvm,
+    /// Kernels on an OpenCL device, and machine code by Cranelift for the rest.
+    Opencl,
 }
 
 impl Backend {
@@ -29,7 +31,7 @@ impl Backend {
     /// What the scheduler may count on. The interpreter never gets that far; it stands for Cranelift, so that listings show something.
     pub(crate) fn capabilities(self) -> Result<Capabilities, EmitError> {
         match self {
-            Backend::Interp | Backend::Cranelift => ravel_codegen_cranelift::capabilities(),
+            Backend::Interp | Backend::Cranelift | Backend::Opencl => ravel_codegen_cranelift::capabilities(),
             #[cfg(feature = "llvm")]
             Backend::Llvm => ravel_codegen_llvm::capabilities(),
         }
@@ -38,7 +40,7 @@ impl Backend {
     /// Compiles into this process; the entry function `name`, whose code stays.
     pub(crate) fn jit(self, module: &Module, name: &str) -> Result<Entry, EmitError> {
         match self {
-            Backend::Interp | Backend::Cranelift => {
+            Backend::Interp | Backend::Cranelift | Backend::Opencl => {
                 let mut jit = ravel_codegen_cranelift::Jit::with_runtime()?;
                 jit.add(module)?;
                 jit.entry(name)
@@ -55,7 +57,7 @@ impl Backend {
     /// Compiles to an object file whose C `main` runs the function `entry`.
     pub(crate) fn object(self, module: &Module, entry: &str) -> Result<Vec<u8>, EmitError> {
         match self {
-            Backend::Interp | Backend::Cranelift => ravel_codegen_cranelift::emit_object(module, Some(entry)),
+            Backend::Interp | Backend::Cranelift | Backend::Opencl => ravel_codegen_cranelift::emit_object(module, Some(entry)),
             #[cfg(feature = "llvm")]
             Backend::Llvm => ravel_codegen_llvm::emit_object(module, Some(entry)),
         }
@@ -64,7 +66,7 @@ impl Backend {
     /// The machine instructions as text.
     pub(crate) fn asm(self, module: &Module) -> Result<String, EmitError> {
         match self {
-            Backend::Interp | Backend::Cranelift => ravel_codegen_cranelift::emit_asm(module),
+            Backend::Interp | Backend::Cranelift | Backend::Opencl => ravel_codegen_cranelift::emit_asm(module),
             #[cfg(feature = "llvm")]
             Backend::Llvm => ravel_codegen_llvm::emit_asm(module),
         }

@@ -18,6 +18,8 @@ pub enum Stage {
     Llvm,
     /// Of the backend of the options.
     Asm,
+    /// The kernels for an OpenCL device.
+    Opencl,
 }
 
 impl Stage {
@@ -31,6 +33,7 @@ impl Stage {
         #[cfg(feature = "llvm")]
         ("llvm", Stage::Llvm),
         ("asm", Stage::Asm),
+        ("opencl", Stage::Opencl),
     ];
 
     pub fn from_name(name: &str) -> Option<Stage> {
@@ -52,11 +55,19 @@ impl Compilation {
                 let module = self.wir(path)?;
                 Ok(ravel_wir::print::print_module(&self.optimize(module)?))
             }
+            Stage::Opencl => {
+                self.options.backend = Backend::Opencl;
+                let nest = self.scheduled(path)?;
+                Ok(self.cut_kernels(&nest)?.1.source)
+            }
             Stage::Nest | Stage::Asm => {
                 let nest = self.scheduled(path)?;
                 match stage {
                     Stage::Nest => Ok(nest.to_string()),
-                    _ => self.options.backend.asm(&nest).map_err(code_failure),
+                    _ => {
+                        let (host, _) = self.cut_kernels(&nest)?;
+                        self.options.backend.asm(&host).map_err(code_failure)
+                    }
                 }
             }
             Stage::Clif => {

@@ -13,6 +13,7 @@ use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
 use ravel_syntax::MacroOption;
 use ravel_wir::Module;
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -314,6 +315,7 @@ impl Compilation {
             let options = ravel_schedule::Options {
                 unchecked: this.options.unchecked,
                 parallel: true,
+                device: this.options.backend == Backend::Opencl,
                 entry_name: ENTRY.to_string(),
                 release_globals: !session,
                 position: &position,
@@ -344,12 +346,29 @@ impl Compilation {
         nest
     }
 
+    /// Separates what runs on a device from what runs on the host.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`] if the scheduler launches what devices cannot do.
+    pub fn cut_kernels<'m>(&mut self, module: &'m nest::Module) -> Result<(Cow<'m, nest::Module>, ravel_codegen_opencl::Program), Failure> {
+        if self.options.backend != Backend::Opencl {
+            return Ok((Cow::Borrowed(module), ravel_codegen_opencl::Program::default()));
+        }
+        let mut host = module.clone();
+        let program = self.timed("generate kernels", |_| ravel_codegen_opencl::split(&mut host));
+        match program {
+            Ok(program) => Ok((Cow::Owned(host), program)),
+            Err(e) => Err(Failure::Internal { stage: "kernel generation", what: e.to_string() }),
+        }
+    }
+
     /// Compiles into this process.
     ///
     /// # Errors
     /// [`Failure::Internal`].
     pub fn jit(&mut self, module: &nest::Module) -> Result<CompiledEntry, Failure> {
         let backend = self.options.backend;
+        let (module, _) = &self.cut_kernels(module)?;
         self.timed("generate code", |_| backend.jit(module, ENTRY))
             .map_err(code_failure)
     }
@@ -360,6 +379,7 @@ impl Compilation {
     /// [`Failure::Internal`].
     pub fn object(&mut self, module: &nest::Module) -> Result<Vec<u8>, Failure> {
         let backend = self.options.backend;
+        let (module, _) = &self.cut_kernels(module)?;
         self.timed("generate code", |_| backend.object(module, ENTRY))
             .map_err(code_failure)
     }

@@ -13,7 +13,7 @@ use ravel_nest::ir::{DataId, Exit, Func, Inst, Module, Op, Prim, Region, Ty, Val
 use crate::layout;
 
 /// Runtime functions that read or write the object or the elements they are given and keep no pointer to them.
-const BORROWERS: [&str; 8] = [
+const BORROWERS: [&str; 10] = [
     "ravel_copy_bytes",
     "ravel_check_count",
     "ravel_copy",
@@ -22,6 +22,8 @@ const BORROWERS: [&str; 8] = [
     "ravel_cell_offset",
     "ravel_shape_vec",
     "ravel_narrow",
+    "ravel_device_to_host",
+    "ravel_device_host_writes",
 ];
 
 /// Stack memory of at least this size is laid out together with the arrays.
@@ -441,6 +443,7 @@ impl Site {
             (Ty::I64, layout::OFFSET_COUNT) => Some(extents.iter().product()),
             (Ty::I32, layout::OFFSET_RANK) => Some(extents.len() as i64),
             (Ty::I8, layout::OFFSET_ELEM) => Some(i64::from(*tag)),
+            (Ty::I16, layout::OFFSET_MARKS) => Some(0),
             (Ty::I64, _) => (0..extents.len()).find(|&axis| layout::extent_offset(axis) == offset).map(|axis| extents[axis]),
             _ => None,
         }

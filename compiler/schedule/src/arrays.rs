@@ -25,7 +25,19 @@ impl Lower<'_, '_> {
 
     /// Address of the first element of an object.
     pub fn data_of(&mut self, object: Val) -> Val {
-        self.cached(Key::Data(object), |lower| lower.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED))
+        self.cached(Key::Data(object), |lower| {
+            lower.host_reads(object);
+            lower.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED)
+        })
+    }
+
+    /// Address of the first element of an object that a with-loop is going to fill, which need not be valid on the host yet.
+    pub fn target_of(&mut self, object: Val) -> Val {
+        if self.cx.options.device {
+            self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED)
+        } else {
+            self.data_of(object)
+        }
     }
 
     /// Extent of an axis of a value of known rank.
@@ -315,6 +327,7 @@ impl Lower<'_, '_> {
             self.product(&extents[index.len()..])
         };
         let object = self.take_unique(array);
+        self.host_writes(object);
         let data = self.data_of(object);
         let address = self.address(data, &offset);
         if self.func.ty(value).is_scalar() {

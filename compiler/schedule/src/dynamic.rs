@@ -110,7 +110,7 @@ impl Lower<'_, '_> {
             Op::UpdateDyn { array, index, value } => {
                 let elem = self.elem(*array);
                 let object = if func.ty(*array).is_scalar() { self.boxed(*array) } else { self.take(*array) };
-                let object = self.make_unique(object);
+                let object = self.make_unique_for_host(object);
                 let (position, index) = (self.position(span), self.val(*index));
                 if func.ty(*value).is_scalar() {
                     let slot = self.helper_ptr("ravel_dyn_slot", &[position, object, index]);

@@ -34,6 +34,9 @@ impl Lower<'_, '_> {
         if self.proven(cond, 8) {
             return Ok(());
         }
+        if self.b.in_launch() {
+            self.launch_checks += 1;
+        }
         let cond = self.val(cond);
         let cache = self.cache.clone();
         self.b.begin_if(cond);

@@ -53,7 +53,7 @@ impl Lower<'_, '_> {
     /// Lowers a partition as a kernel if that is possible and pays; false if nothing was emitted.
     pub fn try_kernel(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], chunk: Option<Chunk>) -> Result<bool> {
         let span = self.func.insts[inst].span;
-        if with.ordered || sinks.is_empty() || sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
+        if with.ordered || self.b.in_launch() || sinks.is_empty() || sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
             return Ok(false);
         }
         if chunk.is_some() && self.try_tiles(inst, with, part, sinks, chunk)? {
@@ -94,7 +94,7 @@ impl Lower<'_, '_> {
     pub fn try_fold_kernel(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Option<Vec<Val>>> {
         let func = self.func;
         let span = func.insts[inst].span;
-        if with.ordered || with.ops.is_empty() || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) {
+        if with.ordered || self.b.in_launch() || with.ops.is_empty() || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) {
             return Ok(None);
         }
         let plan = match self.plan_fold(inst, with) {

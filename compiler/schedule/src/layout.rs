@@ -14,6 +14,8 @@ pub(crate) const OFFSET_RANK: i32 = 24;
 pub(crate) const OFFSET_ELEM: i32 = 28;
 /// Byte offset of the first extent (`i64`).
 pub(crate) const OFFSET_SHAPE: i32 = 32;
+/// Marks of the device (`u16`): zero for objects that live on the host alone.
+pub(crate) const OFFSET_MARKS: i32 = 30;
 /// Alignment of objects and of element data.
 pub(crate) const DATA_ALIGN: usize = 64;
 /// Object kind of arrays.

@@ -46,6 +46,7 @@ mod carried;
 mod certify;
 mod cost;
 mod cover;
+mod device;
 mod divergent;
 mod dynamic;
 mod faults;
@@ -106,6 +107,8 @@ pub struct Options<'a> {
     pub unchecked: bool,
     /// Run with-loops on threads where that pays.
     pub parallel: bool,
+    /// Run with-loops on an OpenCL device where that pays.
+    pub device: bool,
     /// Symbol of the entry wrapper; the host calls it. It has the entry function's parameters and results.
     pub entry_name: String,
     /// Whether the entry wrapper releases all globals at its end: yes for programs, no for the inputs of one session.

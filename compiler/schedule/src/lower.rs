@@ -90,6 +90,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub without_tiles: bool,
     /// The loops that carry values, by the parameters of their bodies.
     pub carriers: HashMap<Value, Inst>,
+    /// Checks that launches contain.
+    pub launch_checks: u32,
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -124,6 +126,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             sequential: 0,
             without_tiles: false,
             carriers: crate::divergent::carriers(func),
+            launch_checks: 0,
         };
         lower.open(func.body);
         for (&param, arg) in func.params().iter().zip(args) {
@@ -419,13 +422,19 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     fn repeat(&mut self, inst: Inst, init: &[Value], body: Region) -> Result<()> {
         let func = self.func;
-        let in_place = crate::carried::updated_in_place(func, &self.live, body);
+        let mut in_place = crate::carried::updated_in_place(func, &self.live, body);
+        if self.cx.options.device && self.has_with_loop(body) {
+            // An iteration may leave the array on the device.
+            in_place.fill(false);
+        }
         let take = |(v, in_place): (&Value, &bool)| if *in_place { self.take_unique(*v) } else { self.take(*v) };
         let inits: Vec<Val> = init.iter().zip(&in_place).map(take).collect();
         for (init, _) in inits.iter().zip(&in_place).filter(|(_, in_place)| **in_place) {
             self.data_of(*init);
         }
-        self.preload(body);
+        if !self.cx.options.device {
+            self.preload(body);
+        }
         let spares = self.open_spares(body);
         self.handing.insert(body);
         let others = func.regions[body].params.iter().zip(&in_place).filter(|(_, in_place)| !**in_place);

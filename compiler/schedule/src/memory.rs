@@ -248,4 +248,18 @@ impl Lower<'_, '_> {
         self.b.rc_dec(object);
         self.b.end_if(&[copied])[0]
     }
+
+    /// The same as [`Self::make_unique`], for elements that the host is going to change.
+    pub fn make_unique_for_host(&mut self, object: Val) -> Val {
+        let object = self.make_unique(object);
+        self.host_writes(object);
+        object
+    }
+
+    /// The same as [`Self::take_unique`], for elements that the host is going to change.
+    pub fn take_unique_for_host(&mut self, v: Value) -> Val {
+        let object = self.take_unique(v);
+        self.host_writes(object);
+        object
+    }
 }

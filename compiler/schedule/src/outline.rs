@@ -32,7 +32,7 @@ fn visit(module: &mut Module, name: &str, types: &PrimaryMap<Value, Ty>, region:
                 visit(module, name, types, then_region, loops);
                 visit(module, name, types, else_region, loops);
             }
-            Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } => {
+            Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => {
                 visit(module, name, types, body, loops);
             }
             _ => {}
@@ -86,7 +86,7 @@ impl Copy<'_> {
                     self.region(then_region);
                     self.region(else_region);
                 }
-                Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } => self.region(body),
+                Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => self.region(body),
                 _ => {}
             }
             for result in &mut inst.results {

@@ -175,7 +175,7 @@ impl Lower<'_, '_> {
         self.cx.remark(func.insts[inst].span, "threads over axis 0, partial results combined in order");
         let neutrals: Vec<Val> = folds
             .iter()
-            .map(|(_, neutral)| if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique(*neutral) })
+            .map(|(_, neutral)| if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique_for_host(*neutral) })
             .collect();
         let layout = self.partial_layout(&folds);
         let one = self.b.i64(1);

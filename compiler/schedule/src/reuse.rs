@@ -58,6 +58,10 @@ impl Lower<'_, '_> {
         if with.ordered || !cell.is_empty() || self.elem(result) == Elem::Handle {
             return None;
         }
+        // The host repeats what failed on a device, from operands that must still be there.
+        if self.cx.options.device && with.parts.iter().any(|part| self.has_check(part.body)) {
+            return None;
+        }
         // A fold inside of a cell may be cut into pieces that go through memory, or be computed for some cells twice.
         if with.parts.iter().any(|part| self.has_with_loop(part.body)) {
             return None;
@@ -91,9 +95,15 @@ impl Lower<'_, '_> {
         best.map(|(_, v)| v)
     }
 
-    fn has_with_loop(&self, region: Region) -> bool {
+    pub(crate) fn has_with_loop(&self, region: Region) -> bool {
         let mut found = false;
         ravel_wir::traverse::walk(self.func, region, &mut |_, inst| found |= matches!(self.func.insts[inst].op, Op::With(_)));
+        found
+    }
+
+    fn has_check(&self, region: Region) -> bool {
+        let mut found = false;
+        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| found |= matches!(self.func.insts[inst].op, Op::Check { .. }));
         found
     }
 

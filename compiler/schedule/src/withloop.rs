@@ -65,7 +65,12 @@ impl Lower<'_, '_> {
             self.sequential += 1;
         }
         let mut carried = carried;
-        for (n, part) in with.parts.iter().enumerate() {
+        let on_device = carried.is_empty() && self.try_device(inst, with, &sinks)?;
+        if !on_device {
+            self.host_fills(&sinks);
+        }
+        let host_parts = if on_device { &[][..] } else { &with.parts };
+        for (n, part) in host_parts.iter().enumerate() {
             self.cx.part = (with.parts.len() > 1).then_some(n);
             carried = self.part(inst, with, part, &sinks, carried)?;
         }
@@ -151,7 +156,7 @@ impl Lower<'_, '_> {
                             let axes = axes.unwrap_or(0);
                             let cell = self.product(&extents[axes..]);
                             let strides = self.strides_of(&extents[..axes], cell);
-                            let data = self.data_of(object);
+                            let data = self.target_of(object);
                             Sink::Slice { elem, data, object: Some(object), strides, cell, reused: None }
                         }
                         _ => {
@@ -163,7 +168,7 @@ impl Lower<'_, '_> {
                 }
                 WithOp::Fold { neutral, combine, .. } => {
                     let array = matches!(combine, Combine::Op(_)) && !self.func.ty(*neutral).is_scalar();
-                    let initial = if array { self.take_unique(*neutral) } else { self.take(*neutral) };
+                    let initial = if array { self.take_unique_for_host(*neutral) } else { self.take(*neutral) };
                     carried.push(initial);
                     Sink::Carried { position: carried.len() - 1, elem, combine: Accumulate::Fold(combine.clone()) }
                 }
@@ -198,7 +203,7 @@ impl Lower<'_, '_> {
                     Some(reused) => reused.object,
                     None => self.allocate(elem, &extents, span),
                 };
-                (Some(object), self.data_of(object))
+                (Some(object), self.target_of(object))
             }
         };
         let cell_count = self.product(&cell_extents);

@@ -1,12 +1,11 @@
 //! Buffers of the device: which array has which, transfers, and a pool of buffers that nobody uses.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ptr::NonNull;
 
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING};
 
-use super::{Device, NOT_ON_HOST, ON_DEVICE, marks, set_marks};
+use super::{Device, HAS_BUFFER, NOT_ON_HOST, ON_DEVICE, marks, set_marks};
 use crate::abi::{ArrayHeader, ElemTag};
 
 /// Buffers are whole numbers of these.
@@ -30,8 +29,8 @@ impl Buffers {
     /// Gives an object's buffer back to the pool.
     ///
     /// Kernels that still use it are queued before everything that will use it next.
-    pub fn release(&mut self, object: NonNull<ArrayHeader>) {
-        if let Some(piece) = self.of.remove(&(object.as_ptr() as usize)) {
+    pub fn release(&mut self, object: usize) {
+        if let Some(piece) = self.of.remove(&object) {
             self.pool.entry(piece.bytes).or_default().push(piece);
         }
     }
@@ -85,7 +84,9 @@ impl Device {
         // SAFETY: live by contract.
         let (bytes, mut state) = unsafe { (size_of(object), marks(object)) };
         let key = object as usize;
-        if !self.buffers.of.contains_key(&key) {
+        if state & HAS_BUFFER == 0 {
+            // What an object without a buffer has here is left over from another one at its place.
+            self.buffers.release(key);
             let piece = self.piece(bytes)?;
             self.buffers.of.insert(key, piece);
         }
@@ -98,7 +99,7 @@ impl Device {
             }
             self.counters.sent += bytes as u64;
         }
-        state |= ON_DEVICE;
+        state |= HAS_BUFFER | ON_DEVICE;
         if written {
             state |= NOT_ON_HOST;
         }

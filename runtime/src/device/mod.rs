@@ -21,7 +21,9 @@ use crate::fault::{self, Fault};
 
 pub use context::{Listed, list};
 
-/// Mark: a buffer of the device belongs to this object, and its elements are valid there.
+/// Mark: a buffer of the device belongs to this object.
+pub const HAS_BUFFER: u16 = 4;
+/// Mark: the elements are valid in that buffer.
 pub const ON_DEVICE: u16 = 1;
 /// Mark: the elements in host memory are out of date.
 pub const NOT_ON_HOST: u16 = 2;
@@ -102,7 +104,7 @@ pub fn ready() -> Result<(), String> {
 /// Gives the buffer of an object back that is being released.
 pub(crate) fn forget(object: NonNull<ArrayHeader>) {
     if let Some(Ok(device)) = slot().get() {
-        device.lock().unwrap_or_else(PoisonError::into_inner).buffers.release(object);
+        device.lock().unwrap_or_else(PoisonError::into_inner).buffers.release(object.as_ptr() as usize);
     }
 }
 
@@ -195,6 +197,19 @@ pub unsafe extern "C" fn ravel_device_launch(source: *const c_char, description:
 #[unsafe(no_mangle)]
 pub extern "C" fn ravel_device_faulted() -> u8 {
     u8::from(check(device().faulted()))
+}
+
+/// Makes the elements of an object valid on the host before a function of the runtime reads them.
+///
+/// # Safety
+/// `object` is a live object.
+pub(crate) unsafe fn settle(object: *const ArrayHeader) {
+    // SAFETY: by contract; a stale host copy is brought up to date by the thread that runs the program, which no other one does.
+    unsafe {
+        if marks(object) & NOT_ON_HOST != 0 {
+            ravel_device_to_host(object.cast_mut());
+        }
+    }
 }
 
 /// # Safety

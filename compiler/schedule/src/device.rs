@@ -1,0 +1,285 @@
+//! With-loops on a device: which ones, and the launches that run them.
+//!
+//! A with-loop whose cells are scalars runs as one launch per partition, a work-item per index. The decision has a part that is
+//! made here (the body must be one that devices can run) and one at run time (there must be a device, and enough work). Arrays
+//! are asked for by object: the runtime knows where their elements are and moves them when it must.
+//!
+//! The host's version of the with-loop is always there too. It runs where the device is not worth while, and after a launch
+//! that found a fault: cells are pure, so that the host can compute them again and report the fault as it always does.
+
+use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
+use ravel_types::Elem;
+use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp};
+
+use crate::Result;
+use crate::index::Ext;
+use crate::layout;
+use crate::lower::{Key, Lower, Val};
+use crate::withloop::{Index, Sink};
+
+/// Estimated cycles of one processor core below which a launch does not pay: some 10 microseconds.
+const LAUNCH_WORK: f64 = 40_000.0;
+/// Axes of a grid.
+const MOST_AXES: usize = 3;
+
+impl Lower<'_, '_> {
+    /// Why a with-loop cannot run on a device; nothing if it can.
+    fn device_refusal(&self, with: &With, sinks: &[Sink]) -> Option<&'static str> {
+        if with.ordered {
+            return Some("its body has effects");
+        }
+        if self.sequential > 0 || self.b.in_parfor() {
+            return Some("it is inside another with-loop");
+        }
+        let whole = |s: &Sink| matches!(s, Sink::Slice { object: Some(_), cell: Ext::Const(1), elem, .. } if *elem != Elem::Handle);
+        if sinks.is_empty() || !sinks.iter().all(whole) {
+            return Some("its cells are not scalars, or it folds");
+        }
+        for part in &with.parts {
+            let Generator::Known { lower, width: None, .. } = &part.generator else { return Some("its generator has widths or an unknown rank") };
+            if lower.is_empty() {
+                return Some("it has a single cell");
+            }
+            if let Some(why) = self.device_body_refusal(part.body) {
+                return Some(why);
+            }
+        }
+        None
+    }
+
+    fn device_body_refusal(&self, region: Region) -> Option<&'static str> {
+        for &inst in &self.func.regions[region].insts {
+            let data = &self.func.insts[inst];
+            if data.results.iter().any(|v| !self.func.ty(*v).is_scalar() || self.is_object(*v)) {
+                return Some("its body makes arrays");
+            }
+            match &data.op {
+                Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } | Op::Check { .. } | Op::Opaque(_) => {}
+                Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => {}
+                Op::Native { symbol, .. } if crate::natives::math_op(symbol).is_some() => {}
+                Op::If { then, els, .. } => {
+                    if let Some(why) = self.device_body_refusal(*then).or_else(|| self.device_body_refusal(*els)) {
+                        return Some(why);
+                    }
+                }
+                Op::Loop { body, .. } => {
+                    if let Some(why) = self.device_body_refusal(*body) {
+                        return Some(why);
+                    }
+                }
+                Op::With(with) => {
+                    let folds = with.ops.iter().all(|op| matches!(op, WithOp::Fold { combine: Combine::Op(_), .. }));
+                    let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
+                    if !folds || !known || with.ordered {
+                        return Some("a with-loop in its body is no plain fold");
+                    }
+                    if let Some(why) = with.parts.iter().find_map(|p| self.device_body_refusal(p.body)) {
+                        return Some(why);
+                    }
+                }
+                _ => return Some("its body contains an operation of the host"),
+            }
+        }
+        None
+    }
+
+    /// Runs a with-loop on the device or on the host; `false` if nothing was emitted because only the host can.
+    pub fn try_device(&mut self, inst: Inst, with: &With, sinks: &[Sink]) -> Result<bool> {
+        if !self.cx.options.device || self.b.in_launch() {
+            return Ok(false);
+        }
+        let span = self.func.insts[inst].span;
+        if let Some(why) = self.device_refusal(with, sinks) {
+            self.cx.remark(span, format!("on the host: {why}"));
+            return Ok(false);
+        }
+        let Some(wanted) = self.worth_launching(with) else {
+            self.cx.remark(span, "on the host: there is too little work for a launch");
+            return Ok(false);
+        };
+        self.cx.remark(span, "on the device, one work-item per cell");
+        let cache = self.cache.clone();
+        self.b.begin_if(wanted);
+        let checks = self.launch_checks;
+        for part in &with.parts {
+            self.launch_part(with, part, sinks)?;
+        }
+        let done = if self.launch_checks > checks {
+            let faulted = self.helper("ravel_device_faulted", &[], Some(Ty::I8)).expect("called with a result type");
+            let zero = self.b.iconst(Ty::I8, 0);
+            self.b.icmp(IntCmp::Eq, faulted, zero)
+        } else {
+            self.b.bool(true)
+        };
+        self.cache = cache.clone();
+        let no = {
+            self.b.begin_else(&[done]);
+            self.b.bool(false)
+        };
+        let done = self.b.end_if(&[no])[0];
+        self.b.begin_if(done);
+        self.b.begin_else(&[]);
+        self.host_fills(sinks);
+        for part in &with.parts {
+            self.part(inst, with, part, sinks, Vec::new())?;
+        }
+        self.b.end_if(&[]);
+        self.cache = cache;
+        for sink in sinks {
+            if let Sink::Slice { object: Some(object), .. } = sink {
+                self.cache.remove(&Key::Data(*object));
+            }
+        }
+        Ok(true)
+    }
+
+    /// A condition that holds where a launch pays; nothing where it certainly does not.
+    fn worth_launching(&mut self, with: &With) -> Option<Val> {
+        let mut known = 0.0;
+        let mut unknown = Vec::new();
+        for part in &with.parts {
+            let work = self.work(part.body).max(1.0);
+            match self.const_count(part) {
+                Some(cells) => known += cells as f64 * work,
+                None => unknown.push((part.clone(), work)),
+            }
+        }
+        if unknown.is_empty() && known < LAUNCH_WORK {
+            return None;
+        }
+        let ready = self.helper("ravel_device_ready", &[], Some(Ty::I8)).expect("called with a result type");
+        if known >= LAUNCH_WORK {
+            return Some(ready);
+        }
+        let mut total = self.b.i64(known as i64);
+        for (part, work) in unknown {
+            let grid = self.grid_of(&part);
+            let mut cells = self.b.i64((work as i64).max(1));
+            for extent in grid {
+                cells = self.b.mul(cells, extent);
+            }
+            total = self.b.add(total, cells);
+        }
+        let least = self.b.i64(LAUNCH_WORK as i64);
+        let enough = self.b.icmp(IntCmp::Sge, total, least);
+        Some(self.b.binary(NestBin::And, ready, enough))
+    }
+
+    /// Number of indices along each axis of a partition.
+    fn grid_of(&mut self, part: &Part) -> Vec<Val> {
+        let Generator::Known { lower, upper, step, .. } = &part.generator else { return Vec::new() };
+        let (zero, one) = (self.b.i64(0), self.b.i64(1));
+        let mut grid = Vec::new();
+        for (axis, (l, u)) in lower.iter().zip(upper).enumerate() {
+            let (low, high) = (self.wide(*l), self.wide(*u));
+            let length = self.b.sub(high, low);
+            let mut length = self.b.binary(NestBin::SMax, length, zero);
+            if let Some(step) = step
+                && self.const_i32(step[axis]) != Some(1)
+            {
+                let step = self.wide(step[axis]);
+                let up = self.b.sub(step, one);
+                length = self.b.add(length, up);
+                length = self.b.binary(NestBin::SDiv, length, step);
+            }
+            grid.push(length);
+        }
+        grid
+    }
+
+    /// One launch: the buffers of what the body reads and of the results, then a work-item per index.
+    fn launch_part(&mut self, with: &With, part: &Part, sinks: &[Sink]) -> Result<()> {
+        let func = self.func;
+        let Generator::Known { lower, step, .. } = &part.generator else { return Ok(()) };
+        let lengths = self.grid_of(part);
+        let lows: Vec<Val> = lower.iter().map(|v| self.wide(*v)).collect();
+        let one = self.b.i64(1);
+        let steps: Vec<Val> = (0..lower.len()).map(|axis| step.as_ref().map_or(one, |s| self.wide(s[axis]))).collect();
+        let ranges: Vec<(i64, i64)> = match &part.generator {
+            Generator::Known { lower, upper, .. } => lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect(),
+            Generator::Dyn { .. } => Vec::new(),
+        };
+        let captured = self.live.free(part.body).to_vec();
+        for v in captured {
+            let ty = func.ty(v);
+            if ty.is_scalar() || ty.rank().is_none() || !self.has_val(v) {
+                continue;
+            }
+            let object = self.val(v);
+            self.extents(v);
+            let buffer = self.helper("ravel_device_read", &[object], Some(Ty::PTR)).expect("called with a result type");
+            self.cache.insert(Key::Data(object), buffer);
+        }
+        let mut targets = Vec::new();
+        for (sink, op) in sinks.iter().zip(&with.ops) {
+            let Sink::Slice { elem, object: Some(object), strides, cell, .. } = sink else { continue };
+            let whole = matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if self.covers(with, frame));
+            let call = if whole { "ravel_device_write" } else { "ravel_device_update" };
+            let data = self.helper(call, &[*object], Some(Ty::PTR)).expect("called with a result type");
+            targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell });
+        }
+        // More axes than a grid has: the outermost ones share one.
+        let shared = lengths.len().saturating_sub(MOST_AXES - 1).max(1);
+        let outer = lengths[..shared].iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
+        let grid: Vec<Val> = [outer].into_iter().chain(lengths[shared..].iter().copied()).collect();
+        let cache = self.cache.clone();
+        let place = self.b.begin_launch(&grid);
+        self.sequential += 1;
+        self.open(part.body);
+        let mut positions = vec![place[0]; shared];
+        let mut rest = place[0];
+        for axis in (1..shared).rev() {
+            positions[axis] = self.b.binary(NestBin::SRem, rest, lengths[axis]);
+            rest = self.b.binary(NestBin::SDiv, rest, lengths[axis]);
+        }
+        positions[0] = rest;
+        positions.extend(&place[1..]);
+        let params = func.regions[part.body].params.clone();
+        for (axis, &param) in params.iter().enumerate() {
+            let scaled = self.b.mul(positions[axis], steps[axis]);
+            let index = self.b.add(scaled, lows[axis]);
+            self.bind_wide(param, index, ranges[axis]);
+        }
+        self.cell_in_scope(with, part, &targets, &Index::Known(params), Vec::new())?;
+        self.close();
+        self.sequential -= 1;
+        self.b.end_launch();
+        self.cache = cache;
+        Ok(())
+    }
+
+    /// The host is going to fill the results of a with-loop.
+    pub fn host_fills(&mut self, sinks: &[Sink]) {
+        for sink in sinks {
+            if let Sink::Slice { object: Some(object), .. } = sink {
+                self.host_writes(*object);
+            }
+        }
+    }
+
+    /// The host is going to change the elements of an object that it alone refers to.
+    pub fn host_writes(&mut self, object: Val) {
+        if self.cx.options.device {
+            self.if_marked(object, "ravel_device_host_writes");
+        }
+    }
+
+    /// The host is going to read the elements of an object.
+    pub fn host_reads(&mut self, object: Val) {
+        if self.cx.options.device && !self.b.in_launch() {
+            self.if_marked(object, "ravel_device_to_host");
+        }
+    }
+
+    /// Calls a function of the runtime if a device has something to do with the object.
+    fn if_marked(&mut self, object: Val, function: &str) {
+        let marks = self.b.load(Ty::I16, object, layout::OFFSET_MARKS, Access::ANY);
+        let marked = self.b.convert(ConvOp::ZExt, marks, Prim::I32);
+        let zero = self.b.i32(0);
+        let marked = self.b.icmp(IntCmp::Ne, marked, zero);
+        self.b.begin_if(marked);
+        self.helper(function, &[object], None);
+        self.b.begin_else(&[]);
+        self.b.end_if(&[]);
+    }
+}
