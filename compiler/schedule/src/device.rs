@@ -216,7 +216,7 @@ impl Lower<'_, '_> {
             let whole = matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if self.covers(with, frame));
             let call = if whole { "ravel_device_write" } else { "ravel_device_update" };
             let data = self.helper(call, &[*object], Some(Ty::PTR)).expect("called with a result type");
-            targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell });
+            targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell, reused: None });
         }
         // More axes than a grid has: the outermost ones share one.
         let shared = lengths.len().saturating_sub(MOST_AXES - 1).max(1);
