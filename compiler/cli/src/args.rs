@@ -84,6 +84,9 @@ pub struct Code {
     /// Compile for speed, with LLVM if this `ravel` was built with it
     #[arg(short = 'O', conflicts_with = "backend")]
     pub optimize: bool,
+    /// Least work for which a with-loop is started on a device, in cycles of a processor core
+    #[arg(long, value_name = "CYCLES", hide = true)]
+    pub launch_work: Option<u32>,
 }
 
 #[derive(Args)]

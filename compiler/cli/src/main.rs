@@ -99,6 +99,13 @@ fn options(
     }
 }
 
+fn choose_backend(options: &mut Options, code: &Code) {
+    options.backend = backend(code);
+    if let Some(cycles) = code.launch_work {
+        options.launch_work = f64::from(cycles);
+    }
+}
+
 fn backend(code: &Code) -> Backend {
     match code.backend {
         None if code.optimize => Backend::FASTEST,
@@ -192,7 +199,7 @@ fn run_check(check: &Check) -> i32 {
 
 fn run_program(run: Run) -> i32 {
     let mut compilation = compilation(&run.source, run.unchecked);
-    compilation.options.backend = backend(&run.code);
+    choose_backend(&mut compilation.options, &run.code);
     if let Some(stage) = &run.emit {
         return emit(compilation, &run.source, run.file(), stage);
     }
@@ -230,7 +237,7 @@ fn run_program(run: Run) -> i32 {
 
 fn run_build(build: &Build) -> i32 {
     let mut compilation = compilation(&build.source, build.unchecked);
-    compilation.options.backend = backend(&build.code);
+    choose_backend(&mut compilation.options, &build.code);
     if compilation.options.backend == Backend::Interp {
         say!("ravel: the interpreter makes no executables");
         return 2;

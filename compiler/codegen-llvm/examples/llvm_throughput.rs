@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         unchecked: false,
         parallel: false,
         entry_name: "entry".to_string(),
+        device: None,
         release_globals: true,
         position: &|span, name| format!("{} in {name}", span.start),
     };

@@ -32,6 +32,8 @@ pub struct Options {
     pub unchecked: bool,
     /// Check type patterns and conditions.
     pub check_patterns: bool,
+    /// Least work of a launch, in cycles of one processor core, if with-loops may run on a device.
+    pub launch_work: f64,
 }
 
 impl Default for Options {
@@ -43,6 +45,7 @@ impl Default for Options {
             backend: Backend::default(),
             unchecked: false,
             check_patterns: true,
+            launch_work: ravel_schedule::LAUNCH_WORK,
         }
     }
 }
@@ -315,7 +318,7 @@ impl Compilation {
             let options = ravel_schedule::Options {
                 unchecked: this.options.unchecked,
                 parallel: true,
-                device: this.options.backend == Backend::Opencl,
+                device: (this.options.backend == Backend::Opencl).then_some(ravel_schedule::Device { launch_work: this.options.launch_work }),
                 entry_name: ENTRY.to_string(),
                 release_globals: !session,
                 position: &position,

@@ -33,7 +33,7 @@ impl Lower<'_, '_> {
 
     /// Address of the first element of an object that a with-loop is going to fill, which need not be valid on the host yet.
     pub fn target_of(&mut self, object: Val) -> Val {
-        if self.cx.options.device {
+        if self.cx.options.device.is_some() {
             self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED)
         } else {
             self.data_of(object)

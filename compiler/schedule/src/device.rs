@@ -17,8 +17,6 @@ use crate::layout;
 use crate::lower::{Key, Lower, Val};
 use crate::withloop::{Index, Sink};
 
-/// Estimated cycles of one processor core below which a launch does not pay: some 10 microseconds.
-const LAUNCH_WORK: f64 = 40_000.0;
 /// Axes of a grid.
 const MOST_AXES: usize = 3;
 
@@ -85,7 +83,7 @@ impl Lower<'_, '_> {
 
     /// Runs a with-loop on the device or on the host; `false` if nothing was emitted because only the host can.
     pub fn try_device(&mut self, inst: Inst, with: &With, sinks: &[Sink]) -> Result<bool> {
-        if !self.cx.options.device || self.b.in_launch() {
+        if self.cx.options.device.is_none() || self.b.in_launch() {
             return Ok(false);
         }
         let span = self.func.insts[inst].span;
@@ -135,6 +133,7 @@ impl Lower<'_, '_> {
 
     /// A condition that holds where a launch pays; nothing where it certainly does not.
     fn worth_launching(&mut self, with: &With) -> Option<Val> {
+        let least = self.cx.options.device?.launch_work;
         let mut known = 0.0;
         let mut unknown = Vec::new();
         for part in &with.parts {
@@ -144,11 +143,11 @@ impl Lower<'_, '_> {
                 None => unknown.push((part.clone(), work)),
             }
         }
-        if unknown.is_empty() && known < LAUNCH_WORK {
+        if unknown.is_empty() && known < least {
             return None;
         }
         let ready = self.helper("ravel_device_ready", &[], Some(Ty::I8)).expect("called with a result type");
-        if known >= LAUNCH_WORK {
+        if known >= least {
             return Some(ready);
         }
         let mut total = self.b.i64(known as i64);
@@ -160,7 +159,7 @@ impl Lower<'_, '_> {
             }
             total = self.b.add(total, cells);
         }
-        let least = self.b.i64(LAUNCH_WORK as i64);
+        let least = self.b.i64(least as i64);
         let enough = self.b.icmp(IntCmp::Sge, total, least);
         Some(self.b.binary(NestBin::And, ready, enough))
     }
@@ -259,14 +258,14 @@ impl Lower<'_, '_> {
 
     /// The host is going to change the elements of an object that it alone refers to.
     pub fn host_writes(&mut self, object: Val) {
-        if self.cx.options.device {
+        if self.cx.options.device.is_some() {
             self.if_marked(object, "ravel_device_host_writes");
         }
     }
 
     /// The host is going to read the elements of an object.
     pub fn host_reads(&mut self, object: Val) {
-        if self.cx.options.device && !self.b.in_launch() {
+        if self.cx.options.device.is_some() && !self.b.in_launch() {
             self.if_marked(object, "ravel_device_to_host");
         }
     }

@@ -101,6 +101,16 @@ impl Capabilities {
     pub const SCALAR: Capabilities = Capabilities { vector_bytes: 0, vector_registers: 0, has_fma: false };
 }
 
+/// Estimated cycles of one processor core below which a launch does not pay: some 10 microseconds.
+pub const LAUNCH_WORK: f64 = 40_000.0;
+
+/// What the scheduler may count on where with-loops can run on a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Device {
+    /// Least work of a launch, in estimated cycles of one processor core.
+    pub launch_work: f64,
+}
+
 /// What the caller decides.
 pub struct Options<'a> {
     /// Drop index and shape checks; divisions stay checked.
@@ -108,7 +118,7 @@ pub struct Options<'a> {
     /// Run with-loops on threads where that pays.
     pub parallel: bool,
     /// Run with-loops on an OpenCL device where that pays.
-    pub device: bool,
+    pub device: Option<Device>,
     /// Symbol of the entry wrapper; the host calls it. It has the entry function's parameters and results.
     pub entry_name: String,
     /// Whether the entry wrapper releases all globals at its end: yes for programs, no for the inputs of one session.

@@ -423,7 +423,7 @@ impl<'m, 'a> Lower<'m, 'a> {
     fn repeat(&mut self, inst: Inst, init: &[Value], body: Region) -> Result<()> {
         let func = self.func;
         let mut in_place = crate::carried::updated_in_place(func, &self.live, body);
-        if self.cx.options.device && self.has_with_loop(body) {
+        if self.cx.options.device.is_some() && self.has_with_loop(body) {
             // An iteration may leave the array on the device.
             in_place.fill(false);
         }
@@ -432,7 +432,7 @@ impl<'m, 'a> Lower<'m, 'a> {
         for (init, _) in inits.iter().zip(&in_place).filter(|(_, in_place)| **in_place) {
             self.data_of(*init);
         }
-        if !self.cx.options.device {
+        if self.cx.options.device.is_none() {
             self.preload(body);
         }
         let spares = self.open_spares(body);

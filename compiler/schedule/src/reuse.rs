@@ -59,7 +59,7 @@ impl Lower<'_, '_> {
             return None;
         }
         // The host repeats what failed on a device, from operands that must still be there.
-        if self.cx.options.device && with.parts.iter().any(|part| self.has_check(part.body)) {
+        if self.cx.options.device.is_some() && with.parts.iter().any(|part| self.has_check(part.body)) {
             return None;
         }
         // A fold inside of a cell may be cut into pieces that go through memory, or be computed for some cells twice.

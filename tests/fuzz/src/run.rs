@@ -165,6 +165,7 @@ fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, Strin
         unchecked: false,
         parallel: way.parallel,
         entry_name: "fuzz".to_string(),
+        device: None,
         release_globals: true,
         position: &|span, name| format!("fuzz:{}:1 in {name}", span.start),
     };

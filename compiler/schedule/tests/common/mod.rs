@@ -59,6 +59,7 @@ pub fn same(text: &str) -> Run {
             unchecked: false,
             parallel,
             entry_name: "entry".to_string(),
+            device: None,
             release_globals: true,
             position: &|span, name| format!("test:{} in {name}", span.start),
         };
