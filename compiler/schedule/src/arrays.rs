@@ -312,6 +312,7 @@ impl Lower<'_, '_> {
             return reshaped;
         }
         // Rank 0 is a machine value.
+        self.host_reads(reshaped);
         let data = self.b.load(Ty::PTR, reshaped, layout::OFFSET_DATA, Access::ALIGNED);
         let value = self.load_element(self.elem(array), (data, 0));
         self.b.rc_dec(reshaped);

@@ -51,6 +51,7 @@ impl Lower<'_, '_> {
         if !extents.is_empty() {
             return object;
         }
+        self.host_reads(object);
         let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
         let value = self.load_element(ty.elem, (data, 0));
         self.b.rc_dec(object);

@@ -69,6 +69,8 @@ impl Lower<'_, '_> {
         let count = self.count_of(acc);
         let position = self.position(Span::NONE);
         self.helper("ravel_check_count", &[position, cell, count], None);
+        self.host_writes(acc);
+        self.host_reads(cell);
         let to = self.b.load(Ty::PTR, acc, crate::layout::OFFSET_DATA, Access::ALIGNED);
         let from = self.b.load(Ty::PTR, cell, crate::layout::OFFSET_DATA, Access::ALIGNED);
         let prim = prim_of(elem);
