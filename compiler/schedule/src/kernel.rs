@@ -7,7 +7,7 @@
 //!
 //! Kernels become functions of their own, compiled in the order written here: see [`crate::outline`].
 
-use ravel_nest::ir::BinOp as NestBin;
+use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
@@ -33,6 +33,8 @@ pub(crate) struct Stretch {
     pub u: usize,
     /// First indices of the steps.
     pub walk: Walk,
+    /// Where a step begins at the latest: one that would reach beyond the end begins here, and overlaps the one before.
+    pub latest: Option<Val>,
 }
 
 impl Stretch {
@@ -201,7 +203,10 @@ impl Lower<'_, '_> {
                 let step = self.b.i64(stretch.u as i64 * i64::from(stretch.lanes));
                 let (i, _) = self.b.begin_for(stretch.low, stretch.high, step, &[]);
                 outer = Some(self.enter_kernel_loop(i));
-                index = i;
+                index = match stretch.latest {
+                    Some(latest) => self.b.binary(NestBin::SMin, i, latest),
+                    None => i,
+                };
             }
             let mark = g.mark();
             self.open(part.body);
@@ -305,6 +310,8 @@ impl Lower<'_, '_> {
             Some(chunk) => (chunk.low, chunk.high),
             None => (self.wide(lower), self.wide(upper)),
         };
+        let wide = lanes;
+        let overlap = overlap && lanes > 1;
         let mut sizes = vec![(lanes, u)];
         if u > 1 && lanes > 1 {
             sizes.push((lanes, 1));
@@ -320,13 +327,21 @@ impl Lower<'_, '_> {
             // Shorter steps begin where longer ones, of a multiple of the length, end.
             let walk = Walk { start: first, grain: step, trips: None };
             if step == 1 {
-                stretches.push(Stretch { low: start, high, lanes, u, walk });
+                if overlap && stretches.last().is_some_and(|s: &Stretch| s.latest.is_none()) {
+                    start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
+                }
+                stretches.push(Stretch { low: start, high, lanes, u, walk, latest: None });
+                continue;
+            }
+            if overlap && u == 1 && !stretches.is_empty() {
+                // What longer steps leave.
+                start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
                 continue;
             }
             // The last start of a whole step is at most `high - step`.
             let last = self.b.i64(step - 1);
             let end = self.b.sub(high, last);
-            stretches.push(Stretch { low: start, high: end, lanes, u, walk });
+            stretches.push(Stretch { low: start, high: end, lanes, u, walk, latest: None });
             let length = self.b.sub(high, start);
             let zero = self.b.i64(0);
             let length = self.b.binary(NestBin::SMax, length, zero);
@@ -341,6 +356,17 @@ impl Lower<'_, '_> {
             start = self.b.add(start, whole);
         }
         stretches
+    }
+
+    /// Single vectors from `start` to the end of an axis, the last of which ends there, if the axis from `low` on has a vector at all; returns where scalars
+    /// begin.
+    fn overlapping_stretch(&mut self, stretches: &mut Vec<Stretch>, (low, start, high): (Val, Val, Val), lanes: u8) -> Val {
+        let wide = self.b.i64(i64::from(lanes));
+        let latest = self.b.sub(high, wide);
+        let fits = self.b.icmp(IntCmp::Sle, low, latest);
+        let end = self.b.select(fits, high, start);
+        stretches.push(Stretch { low: start, high: end, lanes, u: 1, walk: Walk::ANY, latest: Some(latest) });
+        end
     }
 
     fn const_stretches(&mut self, low: i64, high: i64, lanes: u8, u: usize, overlap: bool) -> Vec<Stretch> {
@@ -372,7 +398,7 @@ impl Lower<'_, '_> {
     fn const_stretch(&mut self, start: i64, trips: i64, lanes: u8, u: usize) -> Stretch {
         let step = i64::from(lanes) * u as i64;
         let (low, high) = (self.b.i64(start), self.b.i64(start + trips * step));
-        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) } }
+        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) }, latest: None }
     }
 
     /// Cuts a vector axis of at least one vector where the bounds of folds are the same for `even` only: single steps, a loop of equal

@@ -3,13 +3,14 @@
 //! The size of a chunk depends on shapes alone, so that results do not depend on the number of threads. Partial results of
 //! folds are combined in the order of their chunks.
 
-use ravel_nest::ir::{Access, BinOp as NestBin, Ty};
+use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::Result;
 use crate::index::Ext;
 use crate::kernel::Chunk;
+use crate::plan::{KernelPlan, VecChoice};
 use crate::layout;
 use crate::lower::{Lower, Val};
 use crate::reduce::folds_along;
@@ -25,8 +26,32 @@ const MOST_FOLD_CHUNKS: i64 = 32;
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
 
+/// Chunks are whole steps of a kernel if there are then at least this many, and whole vectors otherwise.
+const LEAST_CHUNKS: i64 = 48;
+
 /// Partial results up to this many bytes are a part of the memory of the function.
 const MOST_PARTIAL_BYTES: i64 = 2 << 20;
+
+/// How many indices of the outermost axis a kernel computes in one step.
+#[derive(Clone, Copy)]
+struct Grain {
+    step: i64,
+    /// In a shorter step that wastes nothing.
+    least: i64,
+}
+
+impl Grain {
+    const ONE: Grain = Grain { step: 1, least: 1 };
+
+    fn of(plan: &KernelPlan) -> Grain {
+        if let VecChoice::Axis { axis: 0, u } = plan.vec {
+            let lanes = i64::from(plan.lanes);
+            return Grain { step: lanes * u as i64, least: lanes };
+        }
+        let copies = plan.jams.iter().find(|jam| jam.0 == 0).map_or(1, |jam| jam.1 as i64);
+        Grain { step: copies, least: copies }
+    }
+}
 
 /// The partial results of one chunk.
 struct PartialLayout {
@@ -55,8 +80,8 @@ impl Lower<'_, '_> {
     }
 
     /// Number of outermost indices, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
-    /// `together` indices, which the kernel computes in one step.
-    fn chunks(&mut self, part: &Part, most: i64, together: i64) -> Option<(Val, Val)> {
+    /// the indices that the kernel computes in one step, or in a vector of it.
+    fn chunks(&mut self, part: &Part, most: i64, grain: Grain) -> Option<(Val, Val)> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let work = self.work(part.body).max(1.0);
         let extents: Vec<Option<i64>> = lower
@@ -75,6 +100,7 @@ impl Lower<'_, '_> {
             let by_work = (CHUNK_WORK / per_row).ceil() as i64;
             let chunk = by_work.max((rows + most - 1) / most).max(1);
             let chunk = if work < 100.0 { (chunk + least_known - 1) / least_known * least_known } else { chunk };
+            let together = if rows < grain.step * LEAST_CHUNKS { grain.least } else { grain.step };
             let chunk = (chunk + together - 1) / together * together;
             if chunk >= rows {
                 return None;
@@ -109,8 +135,14 @@ impl Lower<'_, '_> {
             chunk = self.b.add(chunk, up);
             chunk = self.b.binary(NestBin::And, chunk, mask);
         }
-        if together > 1 {
-            let (up, together) = (self.b.i64(together - 1), self.b.i64(together));
+        if grain.step > 1 {
+            let (mut together, one) = (self.b.i64(grain.step), self.b.i64(1));
+            if grain.least < grain.step {
+                let (least, enough) = (self.b.i64(grain.least), self.b.i64(grain.step * LEAST_CHUNKS));
+                let few = self.b.icmp(IntCmp::Slt, rows, enough);
+                together = self.b.select(few, least, together);
+            }
+            let up = self.b.sub(together, one);
             chunk = self.b.add(chunk, up);
             chunk = self.b.binary(NestBin::SDiv, chunk, together);
             chunk = self.b.mul(chunk, together);
@@ -136,11 +168,8 @@ impl Lower<'_, '_> {
         if !self.may_run_on_threads(with, part) || sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { .. })) {
             return Ok(false);
         }
-        let together = match self.plan_kernel(with, part, sinks, true) {
-            Ok(plan) => plan.jams.iter().find(|jam| jam.0 == 0).map_or(1, |jam| jam.1 as i64),
-            Err(_) => 1,
-        };
-        let Some((n, chunk)) = self.chunks(part, MOST_CHUNKS, together) else { return Ok(false) };
+        let grain = self.plan_kernel(with, part, sinks, true).map_or(Grain::ONE, |plan| Grain::of(&plan));
+        let Some((n, chunk)) = self.chunks(part, MOST_CHUNKS, grain) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, "threads over axis 0");
         let (chunk, _) = self.begin_chunks(part, n, chunk)?;
         if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
@@ -171,7 +200,7 @@ impl Lower<'_, '_> {
             folds.push((binop, *neutral));
         }
         self.preload(part.body);
-        let Some((n, chunk)) = self.chunks(part, MOST_FOLD_CHUNKS, 1) else { return Ok(false) };
+        let Some((n, chunk)) = self.chunks(part, MOST_FOLD_CHUNKS, Grain::ONE) else { return Ok(false) };
         self.cx.remark(func.insts[inst].span, "threads over axis 0, partial results combined in order");
         let neutrals: Vec<Val> = folds
             .iter()

@@ -27,6 +27,10 @@ pub(super) const SINGLE: &[f64] = &[
     0.5000000044778663,
 ];
 
+/// The same for arithmetic in `f32`; 2^-28 relative to `e^r`.
+const IN_F32: &[f64] =
+    &[0.0013814539988643848, 0.008368745116366207, 0.0416683907873694, 0.16666520398962306, 0.4999999343211062];
+
 /// ln 2 in two parts; products of the first with exponents are exact.
 const LN2_F32: (f64, f64) = (0.693_359_375, -2.121_944_4e-4);
 const LN2_F64: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
@@ -36,11 +40,11 @@ const LN2_F64: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-
 pub(super) fn exp(x: Real<'_>) -> Real<'_> {
     let ((least, greatest), (high, low)) = if x.is_f32() { ((-104.0, 89.0), LN2_F32) } else { ((-746.0, 710.0), LN2_F64) };
     let x = x.at_most(greatest).at_least(least);
-    let n = (x * std::f64::consts::LOG2_E).nearest();
+    let (n, powers) = x.nearest_multiple(std::f64::consts::LOG2_E);
     let r = n.mul_add(-low, n.mul_add(-high, x));
-    let tail = r.polynomial(x.code.table(DOUBLE, SINGLE));
-    let value = tail.mul_add(r * r, r) + 1.0;
-    value.scaled(n)
+    let tail = r.polynomial(x.code.table(DOUBLE, IN_F32));
+    let value = tail.mul_add(r, 1.0).mul_add(r, 1.0);
+    value * powers[0] * powers[1]
 }
 
 /// `e^x = 2^n (1 + p)`, with `p` between -0.3 and 0.42.

@@ -204,6 +204,18 @@ impl<'a> Real<'a> {
         ((self + (magic + bias)).bits() << fraction).real()
     }
 
+    /// The integer `n` nearest to `self * factor`, of a magnitude that an exponent has, and two powers of two whose product is `2^n`. A sum
+    /// with 1.5 times the weight of the last place, and with twice the bias of exponents, has `n` and both biases in its last bits;
+    /// shifts drop the others.
+    pub fn nearest_multiple(self, factor: f64) -> (Real<'a>, [Real<'a>; 2]) {
+        let (magic, bias, fraction) = if self.is_f32() { (12_582_912.0, 127.0, 23) } else { (6_755_399_441_055_744.0, 1023.0, 52) };
+        let sum = self.mul_add(factor, magic + 2.0 * bias);
+        let n = sum - (magic + 2.0 * bias);
+        let both = sum.bits();
+        let half = both.shifted_right(1);
+        (n, [(half << fraction).real(), (both.minus(half) << fraction).real()])
+    }
+
     /// An integer as a word; it takes less than half the bits of the fraction.
     pub fn as_word(self) -> Word<'a> {
         let magic = if self.is_f32() { 12_582_912.0 } else { 6_755_399_441_055_744.0 };
@@ -251,6 +263,11 @@ impl<'a> Word<'a> {
     /// Wrapping sum.
     pub fn plus(self, bits: u64) -> Word<'a> {
         self.binary(BinOp::IAdd, self.constant(bits))
+    }
+
+    /// Wrapping difference.
+    pub fn minus(self, other: Word<'a>) -> Word<'a> {
+        self.binary(BinOp::ISub, other)
     }
 
     /// Logical shift right.
