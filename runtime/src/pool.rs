@@ -4,9 +4,11 @@
 //! chunk, do not depend on the number of threads. Each thread starts on its own stretch of chunks (the same stretch every time,
 //! which keeps its cache warm) and then helps the others. Workers spin for a short while between jobs, then sleep.
 //!
-//! Protocol: `state` holds the epoch of the current job, whether it is open for joining, and how many workers joined. The
-//! caller publishes a job by storing the next epoch; a worker joins with compare-and-swap, works, and leaves by decrementing.
-//! When no chunk is left the caller closes the job and waits for those who joined. Workers that slept through it cost nothing.
+//! Protocol: `state` holds the epoch of the current job and whether it is open for joining. The caller publishes a job by storing
+//! the next epoch. A worker raises a flag of its own, works if the job is still open then, and lowers the flag. When no chunk
+//! is left the caller closes the job and waits for the flags that are up. Sequential consistency makes the worker see that the job is
+//! closed or the caller see the flag. Nobody writes a cache line that all others write, and workers that slept through a job
+//! cost nothing.
 
 use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
@@ -17,9 +19,9 @@ use std::time::{Duration, Instant};
 use crate::abi::ParallelFn;
 use crate::{fault, stack};
 
-/// How long an idle worker spins before it sleeps: longer than the gap between two with-loops of one computation, far
-/// shorter than a time slice.
-const SPIN_TIME: Duration = Duration::from_micros(100);
+/// How long an idle worker spins before it sleeps: longer than the gap between two with-loops of one computation and than one
+/// chunk of another thread, shorter than a time slice. Waking all workers of a large machine takes as long as many a with-loop.
+const SPIN_TIME: Duration = Duration::from_micros(1000);
 /// Spin iterations between two looks at the clock.
 const SPINS_PER_LOOK: u32 = 64;
 /// Spin iterations of a caller that waits for the last workers before it yields its core to them.
@@ -27,12 +29,14 @@ const SPINS_BEFORE_YIELD: u32 = 4000;
 /// Upper bound of the thread count that may be asked for.
 pub const MAX_THREADS: usize = 1024;
 
-const OPEN: u64 = 1 << 31;
-const JOINED: u64 = OPEN - 1;
-const EPOCH: u64 = 1 << 32;
+const OPEN: u64 = 1;
+const EPOCH: u64 = 2;
 
-/// Keeps counters of different threads on different cache lines.
+/// Keeps what different threads write on different cache lines.
 #[repr(align(128))]
+struct Apart<T>(T);
+
+/// The chunks that a thread starts with.
 struct Stretch {
     next: AtomicI64,
     end: AtomicI64,
@@ -48,9 +52,11 @@ struct Job {
 }
 
 struct Pool {
-    state: AtomicU64,
+    state: Apart<AtomicU64>,
     job: UnsafeCell<Option<Job>>,
-    stretches: Box<[Stretch]>,
+    stretches: Box<[Apart<Stretch>]>,
+    /// Which workers may be reading the job. That of the caller, whose slot is 0, stays down.
+    present: Box<[Apart<AtomicBool>]>,
     busy: AtomicBool,
     quit: AtomicBool,
     sleepers: AtomicUsize,
@@ -59,8 +65,8 @@ struct Pool {
     spin: Duration,
 }
 
-// SAFETY: `job` is written only by the thread that holds `busy`, while no worker is joined; workers read it only after joining,
-// which synchronizes with the store that opened the job. The context pointer is the caller's promise (`ravel_parallel`).
+// SAFETY: `job` is written only by the thread that holds `busy`, while no worker is present; workers read it only after joining,
+// which reads the store that opened the job. The context pointer is the caller's promise (`ravel_parallel`).
 unsafe impl Sync for Pool {}
 // SAFETY: as above; nothing in a pool belongs to the thread that made it.
 unsafe impl Send for Pool {}
@@ -127,9 +133,10 @@ fn current() -> &'static Pool {
     }
     let threads = threads();
     let pool: &'static Pool = Box::leak(Box::new(Pool {
-        state: AtomicU64::new(0),
+        state: Apart(AtomicU64::new(0)),
         job: UnsafeCell::new(None),
-        stretches: (0..threads).map(|_| Stretch { next: AtomicI64::new(0), end: AtomicI64::new(0) }).collect(),
+        stretches: (0..threads).map(|_| Apart(Stretch { next: AtomicI64::new(0), end: AtomicI64::new(0) })).collect(),
+        present: (0..threads).map(|_| Apart(AtomicBool::new(false))).collect(),
         busy: AtomicBool::new(false),
         quit: AtomicBool::new(false),
         sleepers: AtomicUsize::new(0),
@@ -152,23 +159,23 @@ impl Pool {
         SLOT.set(i64::try_from(slot).unwrap_or(0));
         let mut seen = 0;
         loop {
-            let Some(epoch) = self.await_job(seen) else { return };
+            let Some(epoch) = self.await_job(seen, slot) else { return };
             seen = epoch;
-            // SAFETY: this worker has joined, so the caller neither writes the job nor returns until it leaves.
+            // SAFETY: this worker is present, so the caller neither writes the job nor returns until it leaves.
             if let Some(job) = unsafe { *self.job.get() } {
                 fault::enter_session(job.session);
                 self.work(&job, slot);
             }
-            self.state.fetch_sub(1, Ordering::Release);
+            self.present[slot].0.store(false, Ordering::Release);
         }
     }
 
     /// Joins the next open job after `seen` and returns its epoch; `None` when the pool ends.
-    fn await_job(&self, seen: u64) -> Option<u64> {
+    fn await_job(&self, seen: u64, slot: usize) -> Option<u64> {
         let started = Instant::now();
         loop {
             for _ in 0..SPINS_PER_LOOK {
-                if let Some(epoch) = self.try_join(seen) {
+                if let Some(epoch) = self.try_join(seen, slot) {
                     return Some(epoch);
                 }
                 spin_loop();
@@ -188,7 +195,7 @@ impl Pool {
             if self.quit.load(Ordering::SeqCst) {
                 break None;
             }
-            if let Some(epoch) = self.try_join(seen) {
+            if let Some(epoch) = self.try_join(seen, slot) {
                 break Some(epoch);
             }
             match self.alarm.wait(bed) {
@@ -200,14 +207,18 @@ impl Pool {
         epoch
     }
 
-    fn try_join(&self, seen: u64) -> Option<u64> {
-        let mut state = self.state.load(Ordering::SeqCst);
-        while state & OPEN != 0 && state / EPOCH != seen {
-            match self.state.compare_exchange_weak(state, state + 1, Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(_) => return Some(state / EPOCH),
-                Err(now) => state = now,
-            }
+    fn try_join(&self, seen: u64, slot: usize) -> Option<u64> {
+        let state = self.state.0.load(Ordering::SeqCst);
+        if state & OPEN == 0 || state / EPOCH == seen {
+            return None;
         }
+        self.present[slot].0.store(true, Ordering::SeqCst);
+        // By now another job may be open; that one is joined then.
+        let state = self.state.0.load(Ordering::SeqCst);
+        if state & OPEN != 0 {
+            return Some(state / EPOCH);
+        }
+        self.present[slot].0.store(false, Ordering::Release);
         None
     }
 
@@ -215,7 +226,7 @@ impl Pool {
     fn work(&self, job: &Job, slot: usize) {
         let count = self.stretches.len();
         for victim in (0..count).map(|step| (slot + step) % count) {
-            let stretch = &self.stretches[victim];
+            let stretch = &self.stretches[victim].0;
             let end = stretch.end.load(Ordering::Relaxed);
             while stretch.next.load(Ordering::Relaxed) < end {
                 let chunk = stretch.next.fetch_add(1, Ordering::Relaxed);
@@ -232,30 +243,32 @@ impl Pool {
         let count = i64::try_from(self.stretches.len()).unwrap_or(1);
         let (share, extra) = (chunks / count, chunks % count);
         let mut start = 0;
-        for (slot, stretch) in (0i64..).zip(&self.stretches) {
+        for (slot, Apart(stretch)) in (0i64..).zip(&self.stretches) {
             let end = start + share + i64::from(slot < extra);
             stretch.next.store(start, Ordering::Relaxed);
             stretch.end.store(end, Ordering::Relaxed);
             start = end;
         }
-        // SAFETY: the caller holds `busy` and the last job ended with no worker joined, so nobody reads the job now.
+        // SAFETY: the caller holds `busy` and the last job ended with no worker present; who comes now finds it closed.
         unsafe { *self.job.get() = Some(job) };
-        let epoch = (self.state.load(Ordering::Relaxed) / EPOCH).wrapping_add(1) & (u64::MAX / EPOCH);
-        self.state.store((epoch * EPOCH) | OPEN, Ordering::SeqCst);
+        let epoch = (self.state.0.load(Ordering::Relaxed) / EPOCH + 1) * EPOCH;
+        self.state.0.store(epoch | OPEN, Ordering::SeqCst);
         if self.sleepers.load(Ordering::SeqCst) > 0
             && let Ok(_bed) = self.bed.lock()
         {
             self.alarm.notify_all();
         }
         self.work(&job, 0);
-        self.state.fetch_and(!OPEN, Ordering::SeqCst);
+        self.state.0.store(epoch, Ordering::SeqCst);
         let mut spins = 0;
-        while self.state.load(Ordering::Acquire) & JOINED != 0 {
-            spins += 1;
-            if spins < SPINS_BEFORE_YIELD {
-                spin_loop();
-            } else {
-                std::thread::yield_now();
+        for Apart(present) in &self.present {
+            while present.load(Ordering::SeqCst) {
+                spins += 1;
+                if spins < SPINS_BEFORE_YIELD {
+                    spin_loop();
+                } else {
+                    std::thread::yield_now();
+                }
             }
         }
     }

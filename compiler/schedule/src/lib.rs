@@ -44,6 +44,7 @@ mod arrays;
 mod blocks;
 mod carried;
 mod certify;
+mod combine;
 mod cost;
 mod cover;
 mod device;

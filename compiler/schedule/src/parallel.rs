@@ -14,7 +14,7 @@ use crate::plan::{KernelPlan, VecChoice};
 use crate::layout;
 use crate::lower::{Lower, Val};
 use crate::reduce::folds_along;
-use crate::scalars::{self, prim_of};
+use crate::scalars;
 use crate::withloop::Sink;
 
 /// Estimated cycles that make waking other threads worth while, and least cycles per chunk.
@@ -22,7 +22,7 @@ const CHUNK_WORK: f64 = 20_000.0;
 /// A loop is cut into at most this many chunks.
 const MOST_CHUNKS: i64 = 128;
 /// A fold is cut into at most this many chunks, for each has partial results.
-const MOST_FOLD_CHUNKS: i64 = 32;
+pub(crate) const MOST_FOLD_CHUNKS: i64 = 32;
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
 
@@ -54,17 +54,24 @@ impl Grain {
 }
 
 /// The partial results of one chunk.
-struct PartialLayout {
-    slots: Vec<PartialSlot>,
+pub(crate) struct PartialLayout {
+    pub slots: Vec<PartialSlot>,
     /// Bytes of one chunk.
-    bytes: i64,
+    pub bytes: i64,
 }
 
 /// The partial result of one fold in one chunk.
-struct PartialSlot {
-    offset: i32,
+pub(crate) struct PartialSlot {
+    pub offset: i32,
     /// Extents of an array that is built here; otherwise a word is stored, a scalar or a pointer.
-    extents: Option<Vec<i64>>,
+    pub extents: Option<Vec<i64>>,
+}
+
+impl PartialSlot {
+    /// Elements of an array that is built here.
+    pub fn elements(&self) -> i64 {
+        self.extents.as_ref().map_or(0, |extents| extents.iter().product())
+    }
 }
 
 impl Lower<'_, '_> {
@@ -120,15 +127,13 @@ impl Lower<'_, '_> {
                 inner = self.b.mul(inner, length);
             }
         }
-        // chunk = max(work of a chunk / work of a row, rows / most chunks), rounded up.
+        // chunk = max(work of a chunk / work of a row, rows / most chunks), rounded up, and 1 for no rows.
         let one = self.b.i64(1);
         let inner = self.b.binary(NestBin::SMax, inner, one);
         let row_budget = self.b.i64((CHUNK_WORK / work).ceil() as i64);
-        let by_work = self.b.binary(NestBin::SDiv, row_budget, inner);
-        let by_work = self.b.add(by_work, one);
+        let by_work = self.quotient_up(row_budget, inner);
         let most = self.b.i64(most);
-        let by_count = self.b.binary(NestBin::SDiv, rows, most);
-        let by_count = self.b.add(by_count, one);
+        let by_count = self.quotient_up(rows, most);
         let mut chunk = self.b.binary(NestBin::SMax, by_work, by_count);
         if least_known > 1 && work < 100.0 {
             let (up, mask) = (self.b.i64(least_known - 1), self.b.i64(-least_known));
@@ -148,6 +153,14 @@ impl Lower<'_, '_> {
             chunk = self.b.mul(chunk, together);
         }
         Some((rows, chunk))
+    }
+
+    /// `n / by`, rounded up; `by` is positive.
+    fn quotient_up(&mut self, n: Val, by: Val) -> Val {
+        let one = self.b.i64(1);
+        let up = self.b.add(n, by);
+        let up = self.b.sub(up, one);
+        self.b.binary(NestBin::SDiv, up, by)
     }
 
     /// Opens the parallel loop over a partition's outermost axis; returns the bounds of the chunk and its number.
@@ -201,16 +214,14 @@ impl Lower<'_, '_> {
         }
         self.preload(part.body);
         let Some((n, chunk)) = self.chunks(part, MOST_FOLD_CHUNKS, Grain::ONE) else { return Ok(false) };
-        self.cx.remark(func.insts[inst].span, "threads over axis 0, partial results combined in order");
         let neutrals: Vec<Val> = folds
             .iter()
             .map(|(_, neutral)| if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique_for_host(*neutral) })
             .collect();
         let layout = self.partial_layout(&folds);
-        let one = self.b.i64(1);
-        let rounded = self.b.add(n, chunk);
-        let rounded = self.b.sub(rounded, one);
-        let chunks = self.b.binary(NestBin::SDiv, rounded, chunk);
+        let by = if self.is_shared(&folds, &layout) { "by all threads, " } else { "" };
+        self.cx.remark(func.insts[inst].span, format!("threads over axis 0, partial results combined {by}in order"));
+        let chunks = self.quotient_up(n, chunk);
         // With a bound on the chunks the partial results are a part of the function's memory.
         let bounded = layout.bytes * MOST_FOLD_CHUNKS;
         let bytes = self.times(chunks, layout.bytes);
@@ -242,7 +253,7 @@ impl Lower<'_, '_> {
         }
         self.close();
         self.b.end_parfor();
-        let totals = self.combine_partials(&folds, &results, neutrals, partials, chunks, &layout);
+        let totals = self.combine_partials(&folds, neutrals, partials, chunks, &layout);
         if bounded > MOST_PARTIAL_BYTES {
             self.helper("ravel_scratch_free", &[partials, bytes], None);
         }
@@ -314,37 +325,5 @@ impl Lower<'_, '_> {
             self.b.store(word, object, offset, Access::ALIGNED);
         }
         data
-    }
-
-    fn combine_partials(
-        &mut self,
-        folds: &[(BinOp, Value)],
-        results: &[Value],
-        neutrals: Vec<Val>,
-        partials: Val,
-        chunks: Val,
-        layout: &PartialLayout,
-    ) -> Vec<Val> {
-        let arith = self.arith();
-        let (zero, one) = (self.b.i64(0), self.b.i64(1));
-        let (c, mut carried) = self.b.begin_for(zero, chunks, one, &neutrals);
-        let place = self.times(c, layout.bytes);
-        let place = self.b.ptr_add(partials, place);
-        for (k, ((op, neutral), result)) in folds.iter().zip(results).enumerate() {
-            let elem = self.elem(*result);
-            let slot = &layout.slots[k];
-            if self.func.ty(*neutral).is_scalar() {
-                let partial = self.b.load(Ty::scalar(prim_of(elem)), place, slot.offset, Access::ANY);
-                carried[k] = scalars::binary(&mut self.b, arith, *op, elem, carried[k], partial);
-            } else if slot.extents.is_some() {
-                let partial = self.pointer((place, slot.offset));
-                self.combine_arrays(*op, elem, carried[k], partial);
-            } else {
-                let partial = self.b.load(Ty::PTR, place, slot.offset, Access::ANY);
-                self.combine_arrays(*op, elem, carried[k], partial);
-                self.b.rc_dec(partial);
-            }
-        }
-        self.b.end_for(&carried)
     }
 }
