@@ -211,7 +211,7 @@ impl<'m, 'c> Translator<'m, 'c> {
             Op::For { lo, hi, step, inits, body } => self.for_loop([*lo, *hi, *step], inits, body)?,
             Op::Loop { inits, body } => self.do_while(inits, body)?,
             Op::ParFor { n, chunk, body } => self.parfor(*n, *chunk, body)?,
-            Op::Launch { .. } => unreachable!("kernels are cut out of the module before a processor's backend sees it"),
+            Op::Launch { .. } | Op::LocalSlot { .. } | Op::Barrier => unreachable!("kernels are cut out of the module before a processor's backend sees it"),
         };
         self.bind_all(&inst.results, &values);
         Ok(())

@@ -71,9 +71,9 @@ impl Cutter<'_> {
         let mut insts = Vec::new();
         for mut inst in std::mem::take(&mut region.insts) {
             match &mut inst.op {
-                Op::Launch { grid, body } => {
-                    let (grid, body) = (std::mem::take(grid), std::mem::take(body));
-                    self.launch(&grid, body, &mut insts)?;
+                Op::Launch { grid, local, body } => {
+                    let (grid, local, body) = (std::mem::take(grid), std::mem::take(local), std::mem::take(body));
+                    self.launch(&grid, &local, body, &mut insts)?;
                     continue;
                 }
                 Op::If { then_region, else_region, .. } => {
@@ -98,7 +98,7 @@ impl Cutter<'_> {
     }
 
     /// Writes the kernel and the call that starts it.
-    fn launch(&mut self, grid: &[Value], mut body: Region, insts: &mut Vec<Inst>) -> Result<(), Unsupported> {
+    fn launch(&mut self, grid: &[Value], local: &[u32], mut body: Region, insts: &mut Vec<Inst>) -> Result<(), Unsupported> {
         // Constants and addresses are made inside; what they need comes in their place.
         let mut arguments: Vec<Value> = Vec::new();
         let mut inside: Vec<Inst> = Vec::new();
@@ -107,9 +107,9 @@ impl Cutter<'_> {
         }
         body.insts.splice(0..0, inside);
         let name = self.fresh_name();
-        let kernel = Kernel { name: &name, values: &self.values, arguments: &arguments, rank: grid.len(), body: &body, module: self.module };
+        let kernel = Kernel { name: &name, values: &self.values, arguments: &arguments, rank: grid.len(), local, body: &body, module: self.module };
         let (cut, faults) = kernel_text(&kernel).or_else(|what| self.unsupported(what))?;
-        // `b` a buffer, a digit the bytes of a scalar, `f` at the end the flag of faults.
+        // `b` a buffer, a digit the bytes of a scalar, `f` at the end the flag of faults; the work-items of a group along each axis.
         let mut description = format!("{name}:");
         for &v in &arguments {
             match self.values[v].prim {
@@ -119,6 +119,9 @@ impl Cutter<'_> {
         }
         if faults {
             description.push('f');
+        }
+        for size in local {
+            description.push_str(&format!("/{size}"));
         }
         self.kernels.push(cut);
         let description = self.module.c_string(&description);

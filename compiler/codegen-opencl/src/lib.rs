@@ -8,6 +8,7 @@
 //! - Buffers: pointers that one of the runtime's [`BUFFER_CALLS`] returned, and sums of such pointers and offsets.
 //! - Its own stack slots (private memory) and static data without addresses in it (constant memory).
 //! - A fault in it sets a flag and ends the work-item. The host asks `ravel_device_faulted` after the launch.
+//! - In launches of groups, memory that the group shares (local memory) and barriers.
 //!
 //! # Arithmetic
 //! As nest defines it: integers wrap (sums are made of unsigned numbers unless they are addresses), conversions of floats to
@@ -18,6 +19,8 @@ mod expr;
 mod kernel;
 mod names;
 mod print;
+#[cfg(test)]
+mod tests;
 
 use ravel_nest::ir::{Module, Op, Region};
 

@@ -19,6 +19,8 @@ pub(crate) struct Kernel<'a> {
     pub values: &'a PrimaryMap<Value, Ty>,
     pub arguments: &'a [Value],
     pub rank: usize,
+    /// Work-items of a group along each axis, in launches of groups.
+    pub local: &'a [u32],
     pub body: &'a Region,
     pub module: &'a Module,
 }
@@ -31,6 +33,7 @@ const LONGEST: usize = 96;
 enum Space {
     Global,
     Private,
+    Local,
     Constant,
 }
 
@@ -39,6 +42,7 @@ impl Space {
         match self {
             Space::Global => "global",
             Space::Private => "private",
+            Space::Local => "local",
             Space::Constant => "constant",
         }
     }
@@ -104,8 +108,9 @@ pub(crate) fn kernel_text(k: &Kernel<'_>) -> Result<(Cut, bool), String> {
     p.index(k.body, &mut 0);
     p.find_bases(k.body)?;
     p.count_uses(k.body);
-    let grid: Vec<String> = k.body.params.iter().map(|_| p.names.index()).collect();
-    for (&param, name) in k.body.params.iter().zip(&grid) {
+    let grid: Vec<String> = (0..k.rank).map(|_| p.names.index()).collect();
+    let items: Vec<String> = grid.iter().take(k.local.len()).map(|name| format!("item_{name}")).collect();
+    for (&param, name) in k.body.params.iter().zip(grid.iter().chain(&items)) {
         p.exprs.insert(param, Expr::atom(name.clone()));
     }
     let mut parameters = Vec::new();
@@ -125,23 +130,38 @@ pub(crate) fn kernel_text(k: &Kernel<'_>) -> Result<(Cut, bool), String> {
             }
         }
     }
-    for name in &grid {
-        parameters.push(format!("const long end_{name}"));
+    if k.local.is_empty() {
+        for name in &grid {
+            parameters.push(format!("const long end_{name}"));
+        }
+        for (axis, name) in grid.iter().enumerate() {
+            p.line(&format!("const long {name} = get_global_id({});", k.rank - 1 - axis));
+        }
+        let outside: Vec<String> = grid.iter().map(|name| format!("{name} >= end_{name}")).collect();
+        p.line(&format!("if ({})", outside.join(" || ")));
+        p.depth += 1;
+        p.line("return;");
+        p.depth -= 1;
+    } else {
+        for (axis, name) in grid.iter().enumerate() {
+            p.line(&format!("const long {name} = get_group_id({});", k.rank - 1 - axis));
+        }
+        for (axis, name) in items.iter().enumerate() {
+            p.line(&format!("const long {name} = get_local_id({});", k.rank - 1 - axis));
+        }
+        p.local_slots(k.body);
     }
-    for (axis, name) in grid.iter().enumerate() {
-        p.line(&format!("const long {name} = get_global_id({});", k.rank - 1 - axis));
-    }
-    let outside: Vec<String> = grid.iter().map(|name| format!("{name} >= end_{name}")).collect();
-    p.line(&format!("if ({})", outside.join(" || ")));
-    p.depth += 1;
-    p.line("return;");
-    p.depth -= 1;
     p.region(k.body, &[])?;
     if p.faults {
         parameters.push("global int *fault".to_string());
     }
     let uses_doubles = k.values.iter().any(|(v, ty)| ty.prim == Prim::F64 && (p.defs.contains_key(&v) || k.arguments.contains(&v)));
-    let mut text = format!("kernel void {}(", k.name);
+    let mut text = String::new();
+    if !k.local.is_empty() {
+        let size = |axis: usize| k.local.iter().rev().nth(axis).copied().unwrap_or(1);
+        let _ = writeln!(text, "__attribute__((reqd_work_group_size({}, {}, {})))", size(0), size(1), size(2));
+    }
+    let _ = write!(text, "kernel void {}(", k.name);
     for (n, parameter) in parameters.iter().enumerate() {
         let _ = write!(text, "{}{parameter}", if n > 0 { ", " } else { "" });
     }
@@ -201,6 +221,7 @@ impl<'a> Printer<'a> {
         let address = match self.defs.get(&ptr).map(|inst| &inst.op) {
             None if self.k.arguments.contains(&ptr) => self.new_base(ptr, Space::Global, None),
             Some(Op::StackSlot { .. }) => self.new_base(ptr, Space::Private, None),
+            Some(Op::LocalSlot { .. }) => self.new_base(ptr, Space::Local, None),
             Some(Op::DataAddr(data)) => {
                 let contents = &self.k.module.data[*data];
                 if !contents.relocs.is_empty() {
@@ -232,7 +253,7 @@ impl<'a> Printer<'a> {
         self.accesses(region, &mut accessed)?;
         for (base, prims) in accessed {
             let same = prims.iter().all(|p| *p == prims[0]);
-            let typed = same && self.bases[&base].space == Space::Global;
+            let typed = same && matches!(self.bases[&base].space, Space::Global | Space::Local);
             self.bases.get_mut(&base).expect("every access has a base").elem = typed.then_some(prims[0]);
         }
         Ok(())
@@ -464,6 +485,24 @@ impl<'a> Printer<'a> {
         self.out.push('\n');
     }
 
+    /// Local memory is declared in the outermost scope of a kernel.
+    fn local_slots(&mut self, region: &Region) {
+        for inst in &region.insts {
+            if let Op::LocalSlot { size, align } = inst.op
+                && let Some(base) = self.bases.get(&inst.results[0])
+            {
+                let line = match base.elem {
+                    Some(prim) => format!("local {} {}[{}];", c_type(prim), base.name, size.div_ceil(prim.bytes()).max(1)),
+                    None => format!("local uchar {}[{}] __attribute__((aligned({})));", base.name, size.max(1), align.max(8)),
+                };
+                self.line(&line);
+            }
+            for nested in inst.op.regions() {
+                self.local_slots(nested);
+            }
+        }
+    }
+
     /// Gives a value a variable.
     fn declare(&mut self, v: Value, expr: &Expr) {
         let name = self.names.temporary();
@@ -522,7 +561,11 @@ impl<'a> Printer<'a> {
 
     fn inst(&mut self, inst: &'a Inst) -> Result<(), String> {
         match &inst.op {
-            Op::Const { .. } | Op::PtrAdd(..) | Op::DataAddr(_) => {}
+            Op::Const { .. } | Op::PtrAdd(..) | Op::DataAddr(_) | Op::LocalSlot { .. } => {}
+            Op::Barrier => {
+                self.settle();
+                self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+            }
             Op::StackSlot { size, .. } => {
                 if let Some(base) = self.bases.get(&inst.results[0]) {
                     let text = format!("uchar {}[{size}] __attribute__((aligned(8)));", base.name);

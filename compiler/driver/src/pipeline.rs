@@ -281,7 +281,11 @@ impl Compilation {
         if let Some(explanation) = &mut self.explanation {
             explanation.made(&module);
         }
-        let optimized = self.timed("optimize", |_| ravel_opt::optimize(module, level));
+        let passes = match self.options.backend {
+            Backend::Opencl => ravel_opt::optimize_for_device,
+            _ => ravel_opt::optimize,
+        };
+        let optimized = self.timed("optimize", |_| passes(module, level));
         let (module, remarks) = optimized.map_err(|e| Failure::Internal {
             stage: "the optimiser",
             what: e.to_string(),

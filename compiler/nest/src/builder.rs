@@ -43,7 +43,7 @@ enum Open {
     /// A `parfor`.
     ParFor { n: Value, chunk: Value },
     /// A `launch`.
-    Launch { grid: Vec<Value> },
+    Launch { grid: Vec<Value>, local: Vec<u32> },
 }
 
 /// A function under construction.
@@ -486,16 +486,32 @@ impl FuncBuilder {
 
     /// Opens the work of a device for every position of a grid; returns the position.
     pub fn begin_launch(&mut self, grid: &[Value]) -> Vec<Value> {
-        let params: Vec<Value> = grid.iter().map(|_| self.values.push(Ty::I64)).collect();
-        self.stack.push((Open::Launch { grid: grid.to_vec() }, Region { params: params.clone(), ..Region::default() }));
+        self.begin_groups(grid, &[])
+    }
+
+    /// Opens the work of groups of `local` work-items for every position of a grid; returns the position of the group and that in it.
+    pub fn begin_groups(&mut self, grid: &[Value], local: &[u32]) -> Vec<Value> {
+        let params: Vec<Value> = (0..grid.len() + local.len()).map(|_| self.values.push(Ty::I64)).collect();
+        let open = Open::Launch { grid: grid.to_vec(), local: local.to_vec() };
+        self.stack.push((open, Region { params: params.clone(), ..Region::default() }));
         params
+    }
+
+    /// Memory that the work-items of a group share.
+    pub fn local_slot(&mut self, size: u32, align: u32) -> Value {
+        self.push_one(Op::LocalSlot { size, align }, Ty::PTR)
+    }
+
+    /// The work-items of a group wait for each other, and see what the others wrote.
+    pub fn barrier(&mut self) {
+        self.push(Op::Barrier, &[]);
     }
 
     /// Ends the work of a device.
     pub fn end_launch(&mut self) {
         match self.close(&[]) {
-            (Open::Launch { grid }, body) => {
-                self.push(Op::Launch { grid, body }, &[]);
+            (Open::Launch { grid, local }, body) => {
+                self.push(Op::Launch { grid, local, body }, &[]);
             }
             _ => panic!("end_launch follows begin_launch"),
         }

@@ -27,6 +27,9 @@
 //! - **`launch [n0, n1, ...]`**: the body runs once for every position of the grid, on the work-items of a device, in any order. Addresses that
 //!   it uses are those of device buffers, of its own stack slots and of static data; see `ravel-codegen-opencl`. Backends for processors
 //!   never see it: kernels are cut out of the module first.
+//! - **`launch (n0, ...) local (l0, ...)`**: the grid counts groups, and each group has `l0 * ...` work-items that run together. They share
+//!   local slots, which hold rubbish at first, and meet at barriers: what any of them wrote to memory before, all see afterwards. All work-items
+//!   of a group must come to the same barriers, so that a barrier stands in no branch or loop that only some of them take.
 //! - **Reference counts**: `rc_inc`/`rc_dec` take an array object or null (nothing happens). `rc_dec` frees at zero. `Sharing::Atomic` is for
 //!   objects that other threads may be counting at the same time, that is inside `parfor` bodies.
 //! - **Externs** use the C calling convention; small integers are extended by the caller as [`Param::signed`] says.
@@ -415,10 +418,23 @@ pub enum Op {
         /// Body.
         body: Region,
     },
-    /// Work-items of a device. Region parameters: the position in the grid, one `i64` per axis; yields nothing.
+    /// Memory that the work-items of a group share: the address of `size` bytes, once per group. Only in launches of groups.
+    LocalSlot {
+        /// Bytes.
+        size: u32,
+        /// A power of two, at most 64.
+        align: u32,
+    },
+    /// All work-items of the group come here before any of them goes on; local and global memory is seen by all. Only in
+    /// launches of groups. No result.
+    Barrier,
+    /// Work-items of a device. Region parameters: the position in the grid, one `i64` per axis, and in a launch of groups the position
+    /// in the group too; yields nothing.
     Launch {
-        /// Work-items per axis, `i64`, outermost first; at most three axes.
+        /// Work-items per axis, or groups if there is `local`; `i64`, outermost first; at most three axes.
         grid: Vec<Value>,
+        /// Empty, or the work-items of a group along each axis of the grid, all positive.
+        local: Vec<u32>,
         /// Body.
         body: Region,
     },
@@ -502,6 +518,8 @@ impl Op {
         match self {
             Op::Const { .. }
             | Op::StackSlot { .. }
+            | Op::LocalSlot { .. }
+            | Op::Barrier
             | Op::DataAddr(_)
             | Op::GlobalAddr(_)
             | Op::FuncAddr(_)
@@ -540,6 +558,8 @@ impl Op {
         match self {
             Op::Const { .. }
             | Op::StackSlot { .. }
+            | Op::LocalSlot { .. }
+            | Op::Barrier
             | Op::DataAddr(_)
             | Op::GlobalAddr(_)
             | Op::FuncAddr(_)

@@ -436,6 +436,12 @@ impl<'a> Parser<'a> {
                 self.expect("align")?;
                 Op::StackSlot { size, align: self.int()? }
             }
+            "local_slot" => {
+                let size = self.int()?;
+                self.expect("align")?;
+                Op::LocalSlot { size, align: self.int()? }
+            }
+            "barrier" => Op::Barrier,
             "data_addr" => Op::DataAddr(self.entity("data")?),
             "global_addr" => Op::GlobalAddr(self.entity("glob")?),
             "func_addr" => Op::FuncAddr(self.entity("fn")?),
@@ -480,11 +486,17 @@ impl<'a> Parser<'a> {
             }
             "launch" => {
                 let grid = self.args()?;
+                let local = if self.eat("local") {
+                    self.expect("(")?;
+                    self.list(")", Self::int)?
+                } else {
+                    Vec::new()
+                };
                 let params = self.args()?;
                 for &param in &params {
                     self.define(param, Ty::I64, values)?;
                 }
-                Op::Launch { grid, body: self.region(params, values)? }
+                Op::Launch { grid, local, body: self.region(params, values)? }
             }
             _ => return self.error("an operation"),
         })

@@ -189,6 +189,8 @@ impl Printer<'_> {
             Op::Store { value, ptr, offset, access } => write!(f, "store {value}, {ptr} + {offset}{access}"),
             Op::PtrAdd(ptr, bytes) => write!(f, "ptr_add {ptr}, {bytes}"),
             Op::StackSlot { size, align } => write!(f, "stack_slot {size} align {align}"),
+            Op::LocalSlot { size, align } => write!(f, "local_slot {size} align {align}"),
+            Op::Barrier => f.write_str("barrier"),
             Op::DataAddr(data) => write!(f, "data_addr {data}"),
             Op::GlobalAddr(global) => write!(f, "global_addr {global}"),
             Op::FuncAddr(func) => write!(f, "func_addr {func}"),
@@ -222,8 +224,12 @@ impl Printer<'_> {
                 write!(f, "parfor {n} chunk {chunk} ({}) ", List(&body.params))?;
                 self.region(f, body, depth)
             }
-            Op::Launch { grid, body } => {
-                write!(f, "launch ({}) ({}) ", List(grid), List(&body.params))?;
+            Op::Launch { grid, local, body } => {
+                write!(f, "launch ({}) ", List(grid))?;
+                if !local.is_empty() {
+                    write!(f, "local ({}) ", List(local))?;
+                }
+                write!(f, "({}) ", List(&body.params))?;
                 self.region(f, body, depth)
             }
         }

@@ -18,7 +18,9 @@
 //! Control
 //! - the body of a function leaves by `return` with the declared types or by `fault`; other regions by `yield` or `fault`;
 //! - both regions of an `if` yield the result types, unless they fault; loops yield the types of their initial values,
-//!   `loop` an `i8` before them; `parfor` yields nothing; region parameters are as the operation says.
+//!   `loop` an `i8` before them; `parfor` yields nothing; region parameters are as the operation says;
+//! - local slots and barriers are in launches of groups, which have as many sizes as axes, at most 1024 work-items in a group and no faults:
+//!   a work-item that left early would be missed at the next barrier.
 
 use std::fmt;
 
@@ -67,13 +69,16 @@ pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
 
 fn verify_func(module: &Module, id: FuncId, func: &Func) -> Result<(), VerifyError> {
     let mut checker =
-        Checker { module, func, seen: vec![false; func.values.len()], in_scope: vec![false; func.values.len()], scope: Vec::new() };
+        Checker { module, func, seen: vec![false; func.values.len()], in_scope: vec![false; func.values.len()], scope: Vec::new(), grouped: false };
     let checked = match func.is_defined() {
         true => checker.body(),
         false => Err(format!("{id} is declared but has no body")),
     };
     checked.map_err(|rule| VerifyError { func: func.name.clone(), rule })
 }
+
+/// The most work-items of a group; all devices of interest have as many.
+const MOST_ITEMS: u32 = 1024;
 
 type Rule = Result<(), String>;
 
@@ -121,6 +126,8 @@ struct Checker<'a> {
     in_scope: Vec<bool>,
     /// The usable values, innermost last.
     scope: Vec<Value>,
+    /// In a launch of groups.
+    grouped: bool,
 }
 
 impl Checker<'_> {
@@ -166,6 +173,7 @@ impl Checker<'_> {
         }
         let given = self.types(region.exit.operands());
         match (&region.exit, owner) {
+            (Exit::Fault { .. }, _) if self.grouped => return Err("a fault in a launch of groups".to_string()),
             (Exit::Fault { callee, .. }, _) => match self.module.externs.get(*callee) {
                 Some(ext) => {
                     ensure(ext.sig.result.is_none(), || format!("fault function {} has a result", ext.name))?;
@@ -382,10 +390,25 @@ impl Checker<'_> {
                 self.region(body, Owner::Yields(&[]))?;
                 none
             }
-            Op::Launch { grid, body } => {
+            Op::LocalSlot { align, .. } => {
+                ensure(self.grouped, || "local memory outside of a launch of groups".to_string())?;
+                ensure(align.is_power_of_two() && *align <= 64, || format!("local slot with alignment {align}"))?;
+                one(Ty::PTR)
+            }
+            Op::Barrier => {
+                ensure(self.grouped, || "a barrier outside of a launch of groups".to_string())?;
+                none
+            }
+            Op::Launch { grid, local, body } => {
                 ensure((1..=3).contains(&grid.len()) && grid.iter().all(|&v| self.ty(v) == Ty::I64), wrong)?;
-                self.params(body, &vec![Ty::I64; grid.len()])?;
-                self.region(body, Owner::Yields(&[]))?;
+                let items = local.iter().try_fold(1u32, |n, &size| n.checked_mul(size));
+                let fits = local.is_empty() || (local.len() == grid.len() && items.is_some_and(|n| (1..=MOST_ITEMS).contains(&n)));
+                ensure(fits, || format!("a launch with groups of {local:?}"))?;
+                self.params(body, &vec![Ty::I64; grid.len() + local.len()])?;
+                let around = std::mem::replace(&mut self.grouped, !local.is_empty());
+                let checked = self.region(body, Owner::Yields(&[]));
+                self.grouped = around;
+                checked?;
                 none
             }
         }

@@ -77,6 +77,12 @@ fn everything() -> Module {
     b.begin_parfor(n, one);
     b.rc_dec(array);
     b.end_parfor();
+    let place = b.begin_groups(&[n, one], &[4, 16]);
+    let shared = b.local_slot(256, 4);
+    let cell = b.ptr_add(shared, place[3]);
+    b.store(tag, cell, 0, Access::ALIGNED);
+    b.barrier();
+    b.end_launch();
     let (i, carried) = b.begin_for(one, n, one, &[lane, n]);
     let again = b.begin_loop(&[carried[1]]);
     let more = b.icmp(IntCmp::Slt, again[0], i);
@@ -121,6 +127,11 @@ fn verifier_refuses_broken_functions() {
         ("(v0: i8) -> () private keep { loop () { yield } return }", "yields () where (i8)"),
         ("(v0: i8) -> () private keep { if v0 { return } else { yield } return }", "its owner does not allow"),
         ("(v0: i8) -> () private keep { open }", "has no body"),
+        ("(v0: i64) -> () private keep { barrier return }", "a barrier outside"),
+        ("(v0: i64) -> () private keep { launch (v0) (v1) { v2: ptr = local_slot 8 align 8 yield } return }", "local memory outside"),
+        ("(v0: i64) -> () private keep { launch (v0) local (4) (v1) { yield } return }", "wrong parameters"),
+        ("(v0: i64) -> () private keep { launch (v0) local (4, 4) (v1, v2, v3) { yield } return }", "groups of [4, 4]"),
+        ("(v0: i64) -> () private keep { launch (v0) local (2048) (v1, v2) { yield } return }", "groups of [2048]"),
     ];
     for (text, expected) in cases {
         let module = parse_module(&format!("func fn0 \"f\"{text}")).expect("the cases are grammatical");

@@ -31,5 +31,5 @@ mod stats;
 mod unroll_small;
 
 pub use pass::{Context, Outcome, Pass, Remark, Run};
-pub use pipeline::{Level, PASSES, PassError, Timed, optimize, optimize_watched, run_passes, run_timed};
+pub use pipeline::{Level, PASSES, PassError, Timed, optimize, optimize_for_device, optimize_watched, run_passes, run_timed};
 pub use stats::{Stats, stats};

@@ -118,6 +118,14 @@ pub fn optimize(module: Module, level: Level) -> Result<(Module, Vec<Remark>), P
     optimize_watched(module, level, &mut |_, _| true)
 }
 
+/// The same for a device, whose work-items are its lanes: a body is not written for several iterations at once.
+///
+/// # Errors
+/// As [`optimize`].
+pub fn optimize_for_device(module: Module, level: Level) -> Result<(Module, Vec<Remark>), PassError> {
+    whole(module, level, &[], &mut |_, _| true).map(|(module, cx)| (module, cx.remarks))
+}
+
 /// The same, showing the module after every pass that changed it; ends where `watch` says no.
 ///
 /// # Errors
@@ -127,7 +135,7 @@ pub fn optimize_watched(
     level: Level,
     watch: &mut dyn FnMut(&'static str, &Module) -> bool,
 ) -> Result<(Module, Vec<Remark>), PassError> {
-    whole(module, level, watch).map(|(module, cx)| (module, cx.remarks))
+    whole(module, level, LANES, watch).map(|(module, cx)| (module, cx.remarks))
 }
 
 /// A module as passes left it, and the time that each of them took in all.
@@ -144,7 +152,7 @@ pub struct Timed {
 pub fn run_timed(module: Module, names: Option<&[&str]>) -> Result<Timed, PassError> {
     let (module, cx) = match names {
         Some(names) => chain(module, names)?,
-        None => whole(module, Level::Full, &mut |_, _| true)?,
+        None => whole(module, Level::Full, LANES, &mut |_, _| true)?,
     };
     let mut times: Vec<_> = cx.times.into_iter().collect();
     times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
@@ -154,6 +162,7 @@ pub fn run_timed(module: Module, names: Option<&[&str]>) -> Result<Timed, PassEr
 fn whole(
     mut module: Module,
     level: Level,
+    lanes: &[&Pass],
     watch: &mut dyn FnMut(&'static str, &Module) -> bool,
 ) -> Result<(Module, Context), PassError> {
     let mut cx = Context::new(&module);
@@ -161,7 +170,7 @@ fn whole(
     let stages: &[(&[&Pass], usize)] = match level {
         Level::None => &[],
         Level::Quick => &[(QUICK, 1)],
-        Level::Full => &[(FIRST, 1), (CYCLE, MAX_ROUNDS), (LAST, 1), (LANES, 1)],
+        Level::Full => &[(FIRST, 1), (CYCLE, MAX_ROUNDS), (LAST, 1), (lanes, 1)],
     };
     for &(passes, most) in stages {
         // Functions that a whole round has left alone need no other round.

@@ -48,7 +48,8 @@ impl Device {
         if grid.iter().any(|&n| n <= 0) {
             return Ok(());
         }
-        let (name, kinds) = description.split_once(':').unwrap_or((description, ""));
+        let (name, rest) = description.split_once(':').unwrap_or((description, ""));
+        let (kinds, group) = rest.split_once('/').unwrap_or((rest, ""));
         let key = description.as_ptr() as usize;
         if !self.programs.kernels.contains_key(&key) {
             self.build(source)?;
@@ -70,13 +71,14 @@ impl Device {
             let size = if kind == b'b' { 8 } else { usize::from(kind - b'0') };
             argument(size, std::ptr::from_ref(word).cast())?;
         }
-        for extent in grid {
+        // Groups are as many as wanted; single work-items come in whole groups, so that the kernel must be told where the grid ends.
+        for extent in grid.iter().filter(|_| group.is_empty()) {
             argument(8, std::ptr::from_ref(extent).cast())?;
         }
         if let Some(flag) = &flag {
             argument(8, std::ptr::from_ref(flag).cast())?;
         }
-        let (global, local) = shape_of_groups(grid);
+        let (global, local) = if group.is_empty() { shape_of_groups(grid) } else { groups_of(grid, group) };
         // SAFETY: all arguments are set, and buffers stay alive until the queue is through with them: they go back to the pool of
         // this queue at most.
         unsafe {
@@ -101,6 +103,16 @@ fn shape_of_groups(grid: &[i64]) -> ([usize; 3], [usize; 3]) {
     (global, local)
 }
 
+/// Work-items and group sizes for a grid of groups, whose sizes the description gives, outermost axis first.
+fn groups_of(grid: &[i64], group: &str) -> ([usize; 3], [usize; 3]) {
+    let (mut global, mut local) = ([1; 3], [1; 3]);
+    for (axis, (&extent, size)) in grid.iter().rev().zip(group.split('/').rev()).enumerate() {
+        local[axis] = size.parse().unwrap_or(1);
+        global[axis] = extent as usize * local[axis];
+    }
+    (global, local)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +122,11 @@ mod tests {
         assert_eq!(shape_of_groups(&[1000]), ([1024, 1, 1], [64, 1, 1]));
         assert_eq!(shape_of_groups(&[10, 5]), ([8, 16, 1], [8, 8, 1]));
         assert_eq!(shape_of_groups(&[3, 1, 100]), ([128, 1, 3], [64, 1, 1]));
+    }
+
+    #[test]
+    fn grids_of_groups_have_the_sizes_of_the_description() {
+        assert_eq!(groups_of(&[100], "128"), ([12800, 1, 1], [128, 1, 1]));
+        assert_eq!(groups_of(&[3, 5], "8/16"), ([80, 24, 1], [16, 8, 1]));
     }
 }

@@ -168,9 +168,9 @@ impl Simplify {
                 let body = self.region(body, Kind::Parallel);
                 self.emit(Inst { op: Op::ParFor { n, chunk, body }, ..inst });
             }
-            Op::Launch { grid, body } => {
+            Op::Launch { grid, local, body } => {
                 let body = self.region(body, Kind::Parallel);
-                self.emit(Inst { op: Op::Launch { grid, body }, ..inst });
+                self.emit(Inst { op: Op::Launch { grid, local, body }, ..inst });
             }
             _ => self.plain(inst),
         }
@@ -340,6 +340,8 @@ fn is_pure(op: &Op) -> bool {
         Op::Load { access, .. } => access.readonly && access.movable,
         Op::Store { .. }
         | Op::StackSlot { .. }
+        | Op::LocalSlot { .. }
+        | Op::Barrier
         | Op::Call(..)
         | Op::CallExtern(..)
         | Op::CallIndirect { .. }
@@ -441,6 +443,19 @@ mod tests {
         let text = "v4: i64 = const 1 parfor v0 chunk v4 (v5, v6, v7) { v8: i64 = xor v0, v4 store v8, v1 + 0 yield }
             if v2 { v9: i64 = or v0, v4 store v9, v1 + 0 yield } else { yield } return v0";
         check(text, text);
+    }
+
+    #[test]
+    fn barriers_and_what_is_around_them_stay() {
+        let text = "launch (v0) local (64) (v4, v5) {
+            v6: ptr = local_slot 256 align 4 store v3, v6 + 0 barrier v7: f32 = load v6 + 0 store v7, v6 + 4 barrier
+            v8: f32 = load v6 + 0 store v8, v6 + 8 yield } return v0";
+        check(text, text);
+        // A slot that nobody uses goes, a barrier does not.
+        check(
+            "launch (v0) local (64) (v4, v5) { v6: ptr = local_slot 256 align 4 barrier yield } return v0",
+            "launch (v0) local (64) (v4, v5) { barrier yield } return v0",
+        );
     }
 
     #[test]
