@@ -19,6 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = Options {
         unchecked: false,
         parallel: false,
+        large_result: ravel_schedule::LARGE_RESULT,
         entry_name: "entry".to_string(),
         device: None,
         release_globals: true,

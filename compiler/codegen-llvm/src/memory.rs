@@ -68,6 +68,12 @@ impl<'c> Translator<'_, 'c> {
         let address = self.displaced(ptr, offset)?;
         let store = self.b.build_store(address, value)?;
         set_alignment(store, ty, access);
+        if access.streaming {
+            let kind = self.m.context.get_kind_id("nontemporal");
+            let one = self.m.context.i32_type().const_int(1, false);
+            // Only refused for values that are no nodes.
+            let _ = store.set_metadata(self.m.context.metadata_node(&[one.into()]), kind);
+        }
         Ok(())
     }
 

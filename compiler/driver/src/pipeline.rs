@@ -322,6 +322,7 @@ impl Compilation {
             let options = ravel_schedule::Options {
                 unchecked: this.options.unchecked,
                 parallel: true,
+                large_result: ravel_schedule::LARGE_RESULT,
                 device: (this.options.backend == Backend::Opencl).then_some(ravel_schedule::Device { launch_work: this.options.launch_work }),
                 entry_name: ENTRY.to_string(),
                 release_globals: !session,

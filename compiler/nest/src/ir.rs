@@ -250,17 +250,21 @@ pub struct Access {
     pub readonly: bool,
     /// Loads only: valid wherever the address is computed, whatever checks and loops are around the access.
     pub movable: bool,
+    /// Stores of aligned vectors only: a hint that nothing reads the location while a cache could hold it.
+    pub streaming: bool,
 }
 
 impl Access {
     /// No promise.
-    pub const ANY: Access = Access { aligned: false, readonly: false, movable: false };
+    pub const ANY: Access = Access { aligned: false, readonly: false, movable: false, streaming: false };
     /// Aligned to the size of the value.
-    pub const ALIGNED: Access = Access { aligned: true, readonly: false, movable: false };
+    pub const ALIGNED: Access = Access { aligned: true, readonly: false, movable: false, streaming: false };
     /// Unchanging while the function runs: elements of an argument that is not updated in place.
-    pub const READONLY: Access = Access { aligned: false, readonly: true, movable: false };
+    pub const READONLY: Access = Access { aligned: false, readonly: true, movable: false, streaming: false };
     /// Aligned, unchanging and valid wherever the address is: header fields of a live object.
-    pub const INVARIANT: Access = Access { aligned: true, readonly: true, movable: true };
+    pub const INVARIANT: Access = Access { aligned: true, readonly: true, movable: true, streaming: false };
+    /// An aligned vector that is stored past the caches.
+    pub const STREAMING: Access = Access { aligned: true, readonly: false, movable: false, streaming: true };
 }
 
 /// May other threads count references to the same object at the same time?

@@ -546,7 +546,12 @@ impl<'a> Parser<'a> {
         let ptr = self.value()?;
         self.expect("+")?;
         let offset = self.int()?;
-        let access = Access { aligned: self.eat("aligned"), readonly: self.eat("readonly"), movable: self.eat("movable") };
+        let access = Access {
+            aligned: self.eat("aligned"),
+            readonly: self.eat("readonly"),
+            movable: self.eat("movable"),
+            streaming: self.eat("streaming"),
+        };
         Ok((ptr, offset, access))
     }
 

@@ -102,7 +102,13 @@ impl Display for Data {
 
 impl Display for Access {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (set, name) in [(self.aligned, " aligned"), (self.readonly, " readonly"), (self.movable, " movable")] {
+        let promises = [
+            (self.aligned, " aligned"),
+            (self.readonly, " readonly"),
+            (self.movable, " movable"),
+            (self.streaming, " streaming"),
+        ];
+        for (set, name) in promises {
             if set {
                 f.write_str(name)?;
             }

@@ -231,7 +231,8 @@ impl Lower<'_, '_> {
                 self.store_mask(value, ptr, bytes);
                 return Ok(());
             }
-            self.b.store(value, ptr, bytes, Access::ANY);
+            let access = if g.streams && self.is_whole_vector(g, elem, offset, u) { Access::STREAMING } else { Access::ANY };
+            self.b.store(value, ptr, bytes, access);
             return Ok(());
         }
         for (lane, value) in self.lanes_of(g, v, j, u)?.into_iter().enumerate() {

@@ -86,6 +86,8 @@ pub(crate) struct Grid {
     pub fold_u: usize,
     /// Lanes of a vector when lanes run along folds.
     pub fold_lanes: u8,
+    /// Whether results are too large for any cache ([`crate::streaming`]).
+    pub streams: bool,
     /// Copies of the code at hand that unrolled folds around it make.
     pub unrolled: i64,
     /// For each vector, the lanes that take part; empty if all do.

@@ -49,6 +49,8 @@ impl Stretch {
 pub(crate) struct Chunk {
     pub low: Val,
     pub high: Val,
+    /// A number that the distances between the lower bounds of chunks are multiples of.
+    pub grain: i64,
 }
 
 impl Lower<'_, '_> {
@@ -72,6 +74,10 @@ impl Lower<'_, '_> {
         let mut g = Grid::scalar(plan.bytes);
         if let VecChoice::Fold { u } = plan.vec {
             (g.fold_u, g.fold_lanes) = (u, plan.lanes);
+        }
+        g.streams = self.streams(inst, sinks);
+        if g.streams {
+            self.cx.remark(span, "stores past the caches");
         }
         if !plan.guards.is_empty() {
             let holds = self.guard_condition(&plan.guards);
@@ -193,8 +199,12 @@ impl Lower<'_, '_> {
                 let (low, high) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]));
                 self.uneven_stretches(low.unwrap_or(0), high.unwrap_or(0), even, plan.lanes, u)
             }
-            (VecChoice::Axis { u, .. }, None, _) if is_vec => self.stretches(lower[axis], upper[axis], chunk_here, plan.lanes, u, overlap),
-            (.., copies) => self.stretches(lower[axis], upper[axis], chunk_here, 1, copies.unwrap_or(1), false),
+            (VecChoice::Axis { u, .. }, None, _) if is_vec => {
+                let first = self.const_i32(lower[axis]);
+                let peel = first.and_then(|low| self.indices_to_alignment(g, part, sinks, axis, plan.lanes, low));
+                self.stretches((lower[axis], upper[axis]), chunk_here, plan.lanes, u, overlap, peel.unwrap_or(0))
+            }
+            (.., copies) => self.stretches((lower[axis], upper[axis]), chunk_here, 1, copies.unwrap_or(1), false, 0),
         };
         for stretch in stretches {
             let mut outer = None;
@@ -292,19 +302,19 @@ impl Lower<'_, '_> {
 
     /// Cuts an axis into stretches: steps of `u` copies of `lanes` indices, then single vectors, then single indices.
     ///
-    /// With `overlap` indices may be visited twice.
+    /// With `overlap` indices may be visited twice. The first `peel` indices, fewer than lanes, come before the steps.
     pub fn stretches(
         &mut self,
-        lower: Value,
-        upper: Value,
+        (lower, upper): (Value, Value),
         chunk: Option<Chunk>,
         lanes: u8,
         u: usize,
         overlap: bool,
+        peel: i64,
     ) -> Vec<Stretch> {
         let whole = self.const_i32(lower).zip(self.const_i32(upper)).filter(|_| chunk.is_none());
         if let Some((low, high)) = whole {
-            return self.const_stretches(low, high, lanes, u, overlap);
+            return self.const_stretches(low, high, lanes, u, overlap, peel);
         }
         let (low, high) = match chunk {
             Some(chunk) => (chunk.low, chunk.high),
@@ -319,13 +329,23 @@ impl Lower<'_, '_> {
         if u > 1 || lanes > 1 {
             sizes.push((1, 1));
         }
-        let first = self.const_i32(lower).filter(|_| chunk.is_none());
+        // Chunks begin at equal remainders.
+        let grain = chunk.map_or(0, |chunk| chunk.grain);
+        let first = self.const_i32(lower).map(|low| low + peel).filter(|_| grain % i64::from(lanes) == 0);
         let mut stretches = Vec::new();
         let mut start = low;
+        if peel > 0 {
+            let distance = self.b.i64(peel);
+            let end = self.b.add(low, distance);
+            let end = self.b.binary(NestBin::SMin, end, high);
+            stretches.push(Stretch { low, high: end, lanes: 1, u: 1, walk: Walk::ANY, latest: None });
+            start = end;
+        }
         for (lanes, u) in sizes {
             let step = u as i64 * i64::from(lanes);
             // Shorter steps begin where longer ones, of a multiple of the length, end.
-            let walk = Walk { start: first, grain: step, trips: None };
+            let same = if grain % step == 0 { step } else { i64::from(lanes) };
+            let walk = Walk { start: first, grain: same, trips: None };
             if step == 1 {
                 if overlap && stretches.last().is_some_and(|s: &Stretch| s.latest.is_none()) {
                     start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
@@ -333,7 +353,7 @@ impl Lower<'_, '_> {
                 stretches.push(Stretch { low: start, high, lanes, u, walk, latest: None });
                 continue;
             }
-            if overlap && u == 1 && !stretches.is_empty() {
+            if overlap && u == 1 && stretches.len() > usize::from(peel > 0) {
                 // What longer steps leave.
                 start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
                 continue;
@@ -369,11 +389,15 @@ impl Lower<'_, '_> {
         end
     }
 
-    fn const_stretches(&mut self, low: i64, high: i64, lanes: u8, u: usize, overlap: bool) -> Vec<Stretch> {
+    fn const_stretches(&mut self, low: i64, high: i64, lanes: u8, u: usize, overlap: bool, peel: i64) -> Vec<Stretch> {
         let mut stretches = Vec::new();
         let mut start = low;
         let wide = i64::from(lanes);
-        let rest = (high - low).max(0) % (wide * u as i64) / wide;
+        if peel > 0 && overlap && high - low >= 2 * wide * u as i64 {
+            stretches.push(self.const_stretch(low, 1, lanes, 1));
+            start = low + peel;
+        }
+        let rest = (high - start).max(0) % (wide * u as i64) / wide;
         let mut sizes = vec![(lanes, u)];
         if u > 1 && rest > 0 {
             // All that is left in one go, if it fits the registers as the whole step does.

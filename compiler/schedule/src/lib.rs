@@ -74,6 +74,7 @@ mod reuse;
 mod scalars;
 mod slices;
 mod spares;
+mod streaming;
 mod support;
 mod tile;
 mod tile_kernel;
@@ -82,6 +83,8 @@ mod uneven;
 mod walk;
 mod widths;
 mod withloop;
+
+pub use streaming::LARGE_RESULT;
 
 use ravel_nest::ir as nest;
 use ravel_source::Span;
@@ -120,6 +123,8 @@ pub struct Options<'a> {
     pub parallel: bool,
     /// Run with-loops on an OpenCL device where that pays.
     pub device: Option<Device>,
+    /// Bytes of a result from which on it is not expected in a cache after its with-loop: [`LARGE_RESULT`] but for tests.
+    pub large_result: i64,
     /// Symbol of the entry wrapper; the host calls it. It has the entry function's parameters and results.
     pub entry_name: String,
     /// Whether the entry wrapper releases all globals at its end: yes for programs, no for the inputs of one session.

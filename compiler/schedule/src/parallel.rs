@@ -53,6 +53,16 @@ impl Grain {
     }
 }
 
+/// How an axis is cut.
+struct Chunks {
+    /// Indices.
+    n: Val,
+    /// Indices per chunk.
+    chunk: Val,
+    /// The same if it is constant, or else 1.
+    grain: i64,
+}
+
 /// The partial results of one chunk.
 pub(crate) struct PartialLayout {
     pub slots: Vec<PartialSlot>,
@@ -88,7 +98,7 @@ impl Lower<'_, '_> {
 
     /// Number of outermost indices, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
     /// the indices that the kernel computes in one step, or in a vector of it.
-    fn chunks(&mut self, part: &Part, most: i64, grain: Grain) -> Option<(Val, Val)> {
+    fn chunks(&mut self, part: &Part, most: i64, grain: Grain) -> Option<Chunks> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let work = self.work(part.body).max(1.0);
         let extents: Vec<Option<i64>> = lower
@@ -112,7 +122,7 @@ impl Lower<'_, '_> {
             if chunk >= rows {
                 return None;
             }
-            return Some((self.b.i64(rows), self.b.i64(chunk)));
+            return Some(Chunks { n: self.b.i64(rows), chunk: self.b.i64(chunk), grain: chunk });
         }
         let mut inner = self.b.i64(1);
         let mut rows = inner;
@@ -152,7 +162,7 @@ impl Lower<'_, '_> {
             chunk = self.b.binary(NestBin::SDiv, chunk, together);
             chunk = self.b.mul(chunk, together);
         }
-        Some((rows, chunk))
+        Some(Chunks { n: rows, chunk, grain: 1 })
     }
 
     /// `n / by`, rounded up; `by` is positive.
@@ -164,16 +174,16 @@ impl Lower<'_, '_> {
     }
 
     /// Opens the parallel loop over a partition's outermost axis; returns the bounds of the chunk and its number.
-    fn begin_chunks(&mut self, part: &Part, n: Val, chunk: Val) -> Result<(Chunk, Val)> {
+    fn begin_chunks(&mut self, part: &Part, chunks: &Chunks) -> Result<(Chunk, Val)> {
         let Generator::Known { lower, .. } = &part.generator else {
             return self.unsupported(ravel_source::Span::NONE, "threads over an unknown rank");
         };
         let first = self.wide(lower[0]);
-        let (low, high, _) = self.b.begin_parfor(n, chunk);
+        let (low, high, _) = self.b.begin_parfor(chunks.n, chunks.chunk);
         self.open(part.body);
-        let number = self.b.binary(NestBin::SDiv, low, chunk);
+        let number = self.b.binary(NestBin::SDiv, low, chunks.chunk);
         let (low, high) = (self.b.add(low, first), self.b.add(high, first));
-        Ok((Chunk { low, high }, number))
+        Ok((Chunk { low, high, grain: chunks.grain }, number))
     }
 
     /// Runs a partition of genarray and modarray cells on threads; false if nothing was emitted.
@@ -182,9 +192,9 @@ impl Lower<'_, '_> {
             return Ok(false);
         }
         let grain = self.plan_kernel(with, part, sinks, true).map_or(Grain::ONE, |plan| Grain::of(&plan));
-        let Some((n, chunk)) = self.chunks(part, MOST_CHUNKS, grain) else { return Ok(false) };
+        let Some(chunks) = self.chunks(part, MOST_CHUNKS, grain) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, "threads over axis 0");
-        let (chunk, _) = self.begin_chunks(part, n, chunk)?;
+        let (chunk, _) = self.begin_chunks(part, &chunks)?;
         if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
             let spares = self.open_spares(part.body);
             self.axis(inst, with, part, sinks, 0, Vec::new(), Some(chunk))?;
@@ -213,7 +223,7 @@ impl Lower<'_, '_> {
             folds.push((binop, *neutral));
         }
         self.preload(part.body);
-        let Some((n, chunk)) = self.chunks(part, MOST_FOLD_CHUNKS, Grain::ONE) else { return Ok(false) };
+        let Some(cut) = self.chunks(part, MOST_FOLD_CHUNKS, Grain::ONE) else { return Ok(false) };
         let neutrals: Vec<Val> = folds
             .iter()
             .map(|(_, neutral)| if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique_for_host(*neutral) })
@@ -221,7 +231,7 @@ impl Lower<'_, '_> {
         let layout = self.partial_layout(&folds);
         let by = if self.is_shared(&folds, &layout) { "by all threads, " } else { "" };
         self.cx.remark(func.insts[inst].span, format!("threads over axis 0, partial results combined {by}in order"));
-        let chunks = self.quotient_up(n, chunk);
+        let chunks = self.quotient_up(cut.n, cut.chunk);
         // With a bound on the chunks the partial results are a part of the function's memory.
         let bounded = layout.bytes * MOST_FOLD_CHUNKS;
         let bytes = self.times(chunks, layout.bytes);
@@ -229,7 +239,7 @@ impl Lower<'_, '_> {
             true => self.scratch(bounded),
             false => self.helper("ravel_scratch_alloc", &[bytes], Some(Ty::PTR)).expect("called with a result type"),
         };
-        let (bounds, number) = self.begin_chunks(part, n, chunk)?;
+        let (bounds, number) = self.begin_chunks(part, &cut)?;
         let place = self.times(number, layout.bytes);
         let place = self.b.ptr_add(partials, place);
         let mut starts = Vec::new();

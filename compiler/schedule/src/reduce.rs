@@ -255,9 +255,9 @@ impl Lower<'_, '_> {
         let mut chunk = accs.chunk.filter(|_| axis == 0);
         if chunk.is_none() && (self.const_i32(lower[axis]).is_none() || self.const_i32(upper[axis]).is_none()) {
             let (low, high) = (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?);
-            chunk = Some(Chunk { low, high });
+            chunk = Some(Chunk { low, high, grain: 1 });
         }
-        let stretches = self.stretches(lower[axis], upper[axis], chunk, g.fold_lanes, g.fold_u, false);
+        let stretches = self.stretches((lower[axis], upper[axis]), chunk, g.fold_lanes, g.fold_u, false, 0);
         let copies = accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64;
         for stretch in stretches {
             let step = stretch.u as i64 * i64::from(stretch.lanes);

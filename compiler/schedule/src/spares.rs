@@ -5,9 +5,11 @@
 //! iterations nothing is allocated: a stencil in time works with two buffers, and an array whose size only the run knows is
 //! allocated once. Arrays of constant size that stay in the loop are not concerned; they live in an arena.
 
+use std::collections::HashSet;
+
 use ravel_nest::ir::{Access, Ty};
 use ravel_types::Elem;
-use ravel_wir::{Inst, Op, Region, Value};
+use ravel_wir::{Inst, InstData, Op, Region, Value};
 
 use crate::lower::{Lower, Val};
 
@@ -98,12 +100,27 @@ impl Lower<'_, '_> {
         (!constant || self.is_handed_on()).then_some(spares)
     }
 
-    /// Does the region at work hand a result of the instruction at work to the next iteration, or out of a branch?
+    /// Does the region at work hand what the instruction at work makes to the next iteration, or out of a branch? The object may
+    /// pass through operations that take their operand and give it back.
     fn is_handed_on(&self) -> bool {
         let Some(scope) = self.scopes.last() else { return false };
         let data = &self.func.regions[scope.region];
-        let made = data.insts.get(scope.position).map(|inst| &self.func.insts[*inst].results);
-        self.handing.contains(&scope.region) && made.is_some_and(|made| made.iter().any(|v| data.yields.contains(v)))
+        if !self.handing.contains(&scope.region) {
+            return false;
+        }
+        let Some((first, rest)) = data.insts.get(scope.position..).and_then(|insts| insts.split_first()) else { return false };
+        let mut made: HashSet<Value> = self.func.insts[*first].results.iter().copied().collect();
+        for inst in rest {
+            let InstData { op, results, .. } = &self.func.insts[*inst];
+            match op {
+                Op::Opaque(a) | Op::Reshape { array: a, .. } | Op::Update { array: a, .. } if made.contains(a) => {
+                    made.extend(results);
+                }
+                Op::Loop { init, .. } => made.extend(init.iter().zip(results).filter(|(i, _)| made.contains(i)).map(|(_, r)| *r).collect::<Vec<_>>()),
+                _ => {}
+            }
+        }
+        data.yields.iter().any(|v| made.contains(v))
     }
 
     /// [`Lower::allocate`] from spare objects.

@@ -101,4 +101,4 @@ def sac(case, backend, budget):
 def c(case, budget):
     flags = ["-O3", "-march=native", "-fopenmp"] + (["-ffast-math"] if case.fast_math else [])
     macros = macro_options({"BUDGET": budget} | case.macros)
-    return Program(f"{case.workload} {case.macros} c", ["gcc", *flags, *macros, str(BENCH / case.c), "-lm"])
+    return Program(f"{Path(case.c).stem} {case.macros} c", ["gcc", *flags, *macros, str(BENCH / case.c), "-lm"])

@@ -164,6 +164,8 @@ fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, Strin
     let options = Options {
         unchecked: false,
         parallel: way.parallel,
+        // So that small arrays are stored as large ones are.
+        large_result: 64,
         entry_name: "fuzz".to_string(),
         device: None,
         release_globals: true,

@@ -58,6 +58,8 @@ pub fn same(text: &str) -> Run {
         let options = Options {
             unchecked: false,
             parallel,
+            // Small arrays stand for large ones.
+            large_result: if parallel { 64 } else { ravel_schedule::LARGE_RESULT },
             entry_name: "entry".to_string(),
             device: None,
             release_globals: true,
