@@ -5,6 +5,8 @@
 //! third of the traffic off a loop with one operand. The place must be aligned to the vector, so that a kernel
 //! begins such an axis with a vector, or with single indices in a chunk of a parallel loop, up to where vectors are aligned.
 //!
+//! Such stores are not ordered among others. The workers of a parallel loop leave it by a locked instruction, which waits for them.
+//!
 //! Operands and results of types that are not constant are not concerned, because the run might find them small.
 
 use ravel_types::Elem;
