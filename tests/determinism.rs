@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository, test_name};
+use ravel_tests::{Arguments, Failed, Trial, files_below, finish, has_device, ravel, repository, test_name};
 
 const THREADS: [&str; 5] = ["1", "2", "3", "5", "16"];
 
@@ -46,6 +46,26 @@ impl Program {
     fn plain(source: PathBuf, arguments: &str) -> Program {
         let arguments = arguments.split_whitespace().map(String::from).collect();
         Program { source, input: Vec::new(), arguments, definitions: Vec::new() }
+    }
+
+    /// Runs the program on the device several times, where the order of its work-items is another one each time.
+    fn repeats_on_device(&self) -> Result<(), Failed> {
+        let mut first: Option<String> = None;
+        for _ in 0..3 {
+            let place = tempfile::tempdir()?;
+            let place = if self.source.starts_with(repository().join("examples")) { repository() } else { place.path().to_path_buf() };
+            let mut command = Command::new(ravel());
+            command.arg("run").args(self.definitions.iter().flat_map(|definition| ["-D", definition]));
+            command.args(["--backend", "opencl", "--launch-work", "1"]).arg(&self.source).args(&self.arguments);
+            command.env("RAVEL_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/opencl")).current_dir(place);
+            let run = finish(&mut command, &self.input)?;
+            match &first {
+                None => first = Some(run.stdout),
+                Some(stdout) if timeless(stdout) == timeless(&run.stdout) => {}
+                Some(stdout) => return Err(format!("once {}--- and once\n{stdout}", run.describe()).into()),
+            }
+        }
+        Ok(())
     }
 
     fn is_the_same(&self, backend: &str) -> Result<(), Failed> {
@@ -105,8 +125,15 @@ fn main() -> ExitCode {
     for output in folders.iter().flat_map(|folder| files_below(folder, "out")) {
         programs.push((test_name(&root.join("tests"), &output), Program::golden(&output)));
     }
-    let backends: &[_] = if has_llvm() { &["cranelift", "llvm"] } else { &["cranelift"] };
     let mut trials = Vec::new();
+    if has_device() {
+        // The programs for this test, and the folds.
+        for (name, program) in programs.iter().filter(|(name, _)| name.starts_with("determinism/") || name.starts_with("golden/folds")) {
+            let program = program.clone();
+            trials.push(Trial::test(format!("{name} [opencl]"), move || program.repeats_on_device()));
+        }
+    }
+    let backends: &[_] = if has_llvm() { &["cranelift", "llvm"] } else { &["cranelift"] };
     for (name, program) in programs {
         for &backend in backends {
             let program = program.clone();

@@ -2,14 +2,15 @@
 //!
 //! In `diagnostics/*.sac` a comment `//~ text` expects a report or a fault at its line whose message contains the
 //! text (an error code, a word; nothing after `//~` accepts any message), and `//? text` expects the text anywhere
-//! on stderr. A first line `//! run` runs the program, on both backends, instead of only checking it.
+//! on stderr. A first line `//! run` runs the program, on both backends and with kernels if there is an OpenCL device, instead of only
+//! checking it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use ravel_tests::{
-    Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository, test_name,
+    Arguments, Failed, Finished, Trial, files_below, finish, has_device, ravel, repository, test_name,
 };
 
 fn check_file(source: &Path, backend: Option<&str>) -> Result<(), Failed> {
@@ -17,6 +18,8 @@ fn check_file(source: &Path, backend: Option<&str>) -> Result<(), Failed> {
     let mut command = Command::new(ravel());
     match backend {
         None => command.arg("check"),
+        // With-loops of any size become kernels.
+        Some("opencl") => command.args(["run", "--backend", "opencl", "--launch-work", "1"]),
         Some(backend) => command.args(["run", "--backend", backend]),
     };
     let run = finish(command.arg(source), b"")?;
@@ -171,6 +174,7 @@ fn missing_file() -> Result<(), Failed> {
 
 fn main() -> ExitCode {
     let folder = repository().join("tests/diagnostics");
+    let device = has_device();
     let mut trials = hostile_trials();
     trials.push(Trial::test("missing file", missing_file));
     for source in files_below(&folder, "sac") {
@@ -180,7 +184,7 @@ fn main() -> ExitCode {
         }
         let name = test_name(&folder, &source);
         let backends: &[Option<&str>] = if text.starts_with("//! run") {
-            &[Some("interp"), Some("cranelift")]
+            if device { &[Some("interp"), Some("cranelift"), Some("opencl")] } else { &[Some("interp"), Some("cranelift")] }
         } else {
             &[None]
         };

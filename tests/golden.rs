@@ -3,14 +3,15 @@
 //! Optional companions: `.in` (standard input), `.args` (program arguments, separated by blanks), `.defs`
 //! (preprocessor definitions, one a line) and `.status` (exit status, 0 without it). Every program runs on the
 //! reference interpreter, through the JIT on one and on two threads, and as a built executable, and must do the
-//! same each time; through LLVM too if `ravel` was built with it. The expected outputs are derived from the language reference, never recorded from a run.
+//! same each time; through LLVM too if `ravel` was built with it, and with every with-loop that can run there on an OpenCL device if
+//! there is one. The expected outputs are derived from the language reference, never recorded from a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use ravel_tests::{
-    Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository, test_name,
+    Arguments, Failed, Finished, Trial, files_below, finish, has_device, ravel, repository, test_name,
 };
 
 #[derive(Clone, Copy)]
@@ -23,6 +24,8 @@ enum Way {
     Executable {
         backend: &'static str,
     },
+    /// On the device that `RAVEL_DEVICE` names, with-loops of any size.
+    Device,
 }
 
 const fn jit(backend: &'static str, threads: u32) -> Way {
@@ -99,6 +102,11 @@ impl Program {
                 ]);
                 command.arg(&self.source);
             }
+            Way::Device => {
+                command.arg("run").args(definitions).args(["--backend", "opencl", "--launch-work", "1"]).arg(&self.source);
+                // Kernels of an earlier run of the tests are as good.
+                command.env("RAVEL_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/opencl"));
+            }
             Way::Executable { backend } => {
                 let executable = folder.path().join("program");
                 command
@@ -154,10 +162,11 @@ fn has_llvm() -> bool {
 fn main() -> ExitCode {
     let folder = repository().join("tests/golden");
     let llvm_ways: &[_] = if has_llvm() { &LLVM_WAYS } else { &[] };
+    let device_ways: &[_] = if has_device() { &[("opencl", Way::Device)] } else { &[] };
     let mut trials = Vec::new();
     for output in files_below(&folder, "out") {
         let program = Program::load(&output);
-        for &(label, way) in WAYS.iter().chain(llvm_ways) {
+        for &(label, way) in WAYS.iter().chain(llvm_ways).chain(device_ways) {
             let program = program.clone();
             let name = format!("{} [{label}]", test_name(&folder, &output));
             trials.push(Trial::test(name, move || program.run(way)));

@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
+use crate::device;
+
 static ENABLED: AtomicBool = AtomicBool::new(false);
 static ALLOCATIONS: AtomicI64 = AtomicI64::new(0);
 static BYTES: AtomicI64 = AtomicI64::new(0);
@@ -95,11 +97,14 @@ pub unsafe extern "C" fn ravel_stats(out: *mut Stats) {
     unsafe { out.write(snapshot()) }
 }
 
-/// Prints the counts as one line on stderr.
+/// Prints the counts on stderr: a line, and two more if a device was used.
 pub fn print() {
     let stats = snapshot();
     eprintln!(
         "run time: {} allocations, {} bytes, peak {} bytes, {} copies, {} live objects",
         stats.allocations, stats.bytes, stats.peak_bytes, stats.copies, stats.live
     );
+    if let Some((device, counters)) = device::counters() {
+        eprintln!("device: {device}\n  {counters}");
+    }
 }

@@ -32,6 +32,7 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         spare::ravel_spare_alloc,
         spare::ravel_spare_keep,
         spare::ravel_spare_drop,
+        device::ravel_device_start,
         device::ravel_device_ready,
         device::ravel_device_read,
         device::ravel_device_write,

@@ -76,6 +76,11 @@ pub fn ravel() -> PathBuf {
         })
 }
 
+/// Whether this machine has an OpenCL device.
+pub fn has_device() -> bool {
+    Command::new(ravel()).arg("devices").output().is_ok_and(|answer| answer.status.success())
+}
+
 /// Runs a command to its end with the given standard input.
 ///
 /// # Errors

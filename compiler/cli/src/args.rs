@@ -37,8 +37,14 @@ source line. Compile errors end with 1 as well, and nothing runs.")]
     /// Compile a program to an executable
     #[command(after_help = "\
 The executable needs no Ravel. It takes `-mt N` anywhere among its arguments (or RAVEL_THREADS=N) for the number of
-threads, and prints allocation figures at its end if RAVEL_STATS=1. Linking uses `cc`, or what CC names.")]
+threads, and prints allocation figures at its end if RAVEL_STATS=1. One with kernels takes `-device DEVICE` (or
+RAVEL_DEVICE=DEVICE): the number of an OpenCL device or a part of its name. Built with `--backend opencl` it needs a device, with
+`--backend auto` it uses one if there is one. Linking uses `cc`, or what CC names.")]
     Build(Build),
+    /// List the OpenCL devices of this machine
+    #[command(after_help = "\
+`--device` takes the number or a part of the name. Exit status: 0, or 1 if OpenCL is not installed or has no device.")]
+    Devices,
     /// Run optimiser passes over a module of WIR, the with-loop IR, and print what they make of it
     #[command(after_help = "\
 FILE is WIR text (as `--emit wir` prints it) or a SaC program, whose WIR before optimisation is taken.
@@ -84,6 +90,9 @@ pub struct Code {
     /// Compile for speed, with LLVM if this `ravel` was built with it
     #[arg(short = 'O', conflicts_with = "backend")]
     pub optimize: bool,
+    /// The OpenCL device: its number or a part of its name, as `ravel devices` shows them (also RAVEL_DEVICE)
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
     /// Least work for which a with-loop is started on a device, in cycles of a processor core
     #[arg(long, value_name = "CYCLES", hide = true)]
     pub launch_work: Option<u32>,
@@ -194,8 +203,10 @@ pub enum BackendName {
     /// Machine code by LLVM: runs fast
     #[cfg(feature = "llvm")]
     Llvm,
-    /// Kernels on an OpenCL device
+    /// Kernels on an OpenCL device, machine code for the rest
     Opencl,
+    /// Like opencl if there is a device, or else machine code alone
+    Auto,
 }
 
 /// `NAME`, `NAME=VALUE`, or a macro with parameters `NAME(A,B)=VALUE`.

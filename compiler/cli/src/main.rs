@@ -9,6 +9,7 @@ macro_rules! say {
 }
 
 mod args;
+mod devices;
 mod repl;
 
 use args::{BackendName, Build, Check, Cli, Code, Command, Opt, Repl, Run, Source};
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
             Command::Check(check) => run_check(&check),
             Command::Run(run) => run_program(run),
             Command::Build(build) => run_build(&build),
+            Command::Devices => devices::list(),
             Command::Opt(opt) => run_opt(&opt),
             Command::Repl(repl) => run_repl(&repl),
         });
@@ -101,6 +103,10 @@ fn options(
 
 fn choose_backend(options: &mut Options, code: &Code) {
     options.backend = backend(code);
+    options.device_optional = matches!(code.backend, Some(BackendName::Auto));
+    if let Some(device) = &code.device {
+        ravel_runtime::device::set_wish(device);
+    }
     if let Some(cycles) = code.launch_work {
         options.launch_work = f64::from(cycles);
     }
@@ -114,7 +120,7 @@ fn backend(code: &Code) -> Backend {
         Some(BackendName::Cranelift) => Backend::Cranelift,
         #[cfg(feature = "llvm")]
         Some(BackendName::Llvm) => Backend::Llvm,
-        Some(BackendName::Opencl) => Backend::Opencl,
+        Some(BackendName::Opencl | BackendName::Auto) => Backend::Opencl,
     }
 }
 
@@ -203,6 +209,10 @@ fn run_program(run: Run) -> i32 {
     if let Some(stage) = &run.emit {
         return emit(compilation, &run.source, run.file(), stage);
     }
+    let arguments: Vec<Vec<u8>> = run.program.iter().map(|argument| argument.as_encoded_bytes().to_vec()).collect();
+    if let Err(status) = devices::settle(&mut compilation.options, &arguments) {
+        return status;
+    }
     let program = match compilation.program(run.file()) {
         Ok(program) => program,
         Err(failure) => {
@@ -214,7 +224,6 @@ fn run_program(run: Run) -> i32 {
     if !explain(&run.source, &compilation) {
         return 1;
     }
-    let arguments = run.program.iter().map(|argument| argument.as_encoded_bytes().to_vec()).collect();
     if let Some(threads) = run.threads {
         ravel_runtime::pool::set_threads(usize::from(threads));
     }

@@ -29,7 +29,7 @@ pub(crate) fn split(module: &mut Module) -> Result<Program, Unsupported> {
         func.values = cutter.values;
         module.funcs[id] = func;
     }
-    let program = Program { source: crate::print::program_text(&kernels), kernels: kernels.iter().map(|k| k.name.clone()).collect() };
+    let program = Program { source: crate::print::program_text(&kernels), kernels: kernels.iter().map(|k| k.name.clone()).collect(), doubles: kernels.iter().any(|k| k.doubles) };
     module.data[source].bytes = program.source.bytes().chain([0]).collect();
     Ok(program)
 }

@@ -19,8 +19,11 @@ mod expr;
 mod kernel;
 mod names;
 mod print;
+mod start;
 #[cfg(test)]
 mod tests;
+
+pub use start::ask_for_device;
 
 use ravel_nest::ir::{Module, Op, Region};
 
@@ -34,6 +37,8 @@ pub struct Program {
     pub source: String,
     /// Names of the kernels in it.
     pub kernels: Vec<String>,
+    /// Kernels compute with 64-bit floats.
+    pub doubles: bool,
 }
 
 /// A launch body that has no meaning on a device.

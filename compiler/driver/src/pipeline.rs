@@ -34,6 +34,8 @@ pub struct Options {
     pub check_patterns: bool,
     /// Least work of a launch, in cycles of one processor core, if with-loops may run on a device.
     pub launch_work: f64,
+    /// Programs with kernels run without a device too.
+    pub device_optional: bool,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
             unchecked: false,
             check_patterns: true,
             launch_work: ravel_schedule::LAUNCH_WORK,
+            device_optional: false,
         }
     }
 }
@@ -365,7 +368,10 @@ impl Compilation {
         let mut host = module.clone();
         let program = self.timed("generate kernels", |_| ravel_codegen_opencl::split(&mut host));
         match program {
-            Ok(program) => Ok((Cow::Owned(host), program)),
+            Ok(program) => {
+                ravel_codegen_opencl::ask_for_device(&mut host, ENTRY, !self.options.device_optional, program.doubles);
+                Ok((Cow::Owned(host), program))
+            }
             Err(e) => Err(Failure::Internal { stage: "kernel generation", what: e.to_string() }),
         }
     }

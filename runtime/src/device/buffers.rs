@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use opencl3::error_codes::ClError;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING};
 
-use super::{Device, HAS_BUFFER, NOT_ON_HOST, ON_DEVICE, marks, set_marks};
+use super::{Device, HAS_BUFFER, NOT_ON_HOST, ON_DEVICE, errors, marks, set_marks};
 use crate::abi::{ArrayHeader, ElemTag};
 
 /// Buffers are whole numbers of these.
@@ -23,6 +24,8 @@ pub(super) struct Buffers {
     of: HashMap<usize, Piece>,
     /// By size.
     pool: BTreeMap<usize, Vec<Piece>>,
+    /// Bytes of all buffers that exist, those of the pool included.
+    bytes: u64,
 }
 
 impl Buffers {
@@ -39,6 +42,13 @@ impl Buffers {
         // A little too large is better than new.
         let (&size, _) = self.pool.range(bytes..=bytes + bytes / 4).find(|(_, pieces)| !pieces.is_empty())?;
         self.pool.get_mut(&size)?.pop()
+    }
+
+    /// Frees what nobody uses.
+    fn drain(&mut self) {
+        for (size, pieces) in std::mem::take(&mut self.pool) {
+            self.bytes -= (size * pieces.len()) as u64;
+        }
     }
 }
 
@@ -63,17 +73,23 @@ impl Device {
             Ok(memory) => memory,
             Err(_) if !self.buffers.pool.is_empty() => {
                 // What lies in the pool may make room.
-                self.context.queue.finish().map_err(|e| e.to_string())?;
-                self.buffers.pool.clear();
+                self.context.queue.finish().map_err(|e| self.lost(e))?;
+                self.buffers.drain();
                 create(self).map_err(|e| self.out_of_memory(bytes, e))?
             }
             Err(e) => return Err(self.out_of_memory(bytes, e)),
         };
+        self.buffers.bytes += bytes as u64;
         Ok(Piece { memory, bytes })
     }
 
-    fn out_of_memory(&self, bytes: usize, e: opencl3::error_codes::ClError) -> String {
-        format!("the device {} has no room for {bytes} more bytes: {e}", self.context.device.name)
+    fn out_of_memory(&self, bytes: usize, e: ClError) -> String {
+        errors::no_room(&self.context.device.name, bytes, self.buffers.bytes, self.context.device.largest, e)
+    }
+
+    /// A transfer or a kernel before it failed.
+    fn lost(&self, e: ClError) -> String {
+        errors::failed(&self.context.device.name, "the device failed", e)
     }
 
     /// The buffer of an object as kernels take it; with the elements in it if they are `wanted`, without the host's if it is `written`.
@@ -95,7 +111,7 @@ impl Device {
             // SAFETY: the elements of a live array; the write is complete when the call returns, so they may change after it.
             unsafe {
                 let elements = std::slice::from_raw_parts((*object).data, bytes);
-                self.context.queue.enqueue_write_buffer(&mut piece.memory, CL_BLOCKING, 0, elements, &[]).map_err(|e| format!("an array could not be sent to the device: {e}"))?;
+                self.context.queue.enqueue_write_buffer(&mut piece.memory, CL_BLOCKING, 0, elements, &[]).map_err(|e| errors::failed(&self.context.device.name, "an array could not be sent to the device", e))?;
             }
             self.counters.sent += bytes as u64;
         }
@@ -122,7 +138,7 @@ impl Device {
             // SAFETY: nobody else touches the elements of an array whose host copy is out of date.
             unsafe {
                 let elements = std::slice::from_raw_parts_mut((*object).data, bytes);
-                self.context.queue.enqueue_read_buffer(&piece.memory, CL_BLOCKING, 0, elements, &[]).map_err(|e| format!("an array could not be fetched from the device: {e}"))?;
+                self.context.queue.enqueue_read_buffer(&piece.memory, CL_BLOCKING, 0, elements, &[]).map_err(|e| errors::failed(&self.context.device.name, "an array could not be fetched from the device", e))?;
             }
             self.counters.fetched += bytes as u64;
         }
@@ -133,13 +149,15 @@ impl Device {
 
     /// Whether a flag was raised; lowers it.
     pub(super) fn faulted(&mut self) -> Result<bool, String> {
+        let name = &self.context.device.name;
+        let failed = |e| errors::failed(name, "the device failed", e);
         let Some(flag) = self.programs.flag.as_mut() else { return Ok(false) };
         let mut word = [0u8; 4];
         // SAFETY: the reads and writes are of four bytes, the size of the flag.
         unsafe {
-            self.context.queue.enqueue_read_buffer(&flag.memory, CL_BLOCKING, 0, &mut word, &[]).map_err(|e| format!("the device failed: {e}"))?;
+            self.context.queue.enqueue_read_buffer(&flag.memory, CL_BLOCKING, 0, &mut word, &[]).map_err(failed)?;
             if word != [0; 4] {
-                self.context.queue.enqueue_write_buffer(&mut flag.memory, CL_BLOCKING, 0, &[0u8; 4], &[]).map_err(|e| format!("the device failed: {e}"))?;
+                self.context.queue.enqueue_write_buffer(&mut flag.memory, CL_BLOCKING, 0, &[0u8; 4], &[]).map_err(failed)?;
             }
         }
         Ok(word != [0; 4])
@@ -149,9 +167,10 @@ impl Device {
     pub(super) fn flag(&mut self) -> Result<*mut u8, String> {
         if self.programs.flag.is_none() {
             let mut piece = self.piece(4)?;
+            let failed = |e| self.lost(e);
             // SAFETY: four bytes, and the queue is in order: later kernels see them.
-            unsafe { self.context.queue.enqueue_write_buffer(&mut piece.memory, CL_NON_BLOCKING, 0, &[0u8; 4], &[]) }.map_err(|e| e.to_string())?;
-            self.context.queue.finish().map_err(|e| e.to_string())?;
+            unsafe { self.context.queue.enqueue_write_buffer(&mut piece.memory, CL_NON_BLOCKING, 0, &[0u8; 4], &[]) }.map_err(failed)?;
+            self.context.queue.finish().map_err(failed)?;
             self.programs.flag = Some(piece);
         }
         Ok(self.programs.flag.as_ref().expect("just made").memory.get().cast())

@@ -1,8 +1,10 @@
 //! Finding and opening a device.
 
 use opencl3::command_queue::CommandQueue;
-use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU, Device};
+use opencl3::device::{CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, Device};
 use opencl3::platform::get_platforms;
+
+use super::errors;
 
 /// One device of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,13 +15,26 @@ pub struct Listed {
     pub driver: String,
     /// Is it a GPU?
     pub gpu: bool,
+    /// The word for what it is if it is no GPU.
+    other: &'static str,
     /// Can it compute with 64-bit floats?
     pub doubles: bool,
     /// Bytes of memory.
     pub memory: u64,
     /// Compute units.
     pub units: u32,
+    /// Bytes of the largest array.
+    pub largest: u64,
+    /// The platform's version, which says how it compiles.
+    pub(super) platform: String,
     id: usize,
+}
+
+impl Listed {
+    /// What kind of device it is, in a word.
+    pub fn kind(&self) -> &'static str {
+        if self.gpu { "GPU" } else { self.other }
+    }
 }
 
 /// An open device with its queue.
@@ -37,13 +52,12 @@ unsafe impl Send for Context {}
 /// All devices, in the order in which `--device` numbers them.
 ///
 /// # Errors
-/// OpenCL is not installed, or has no drivers.
+/// OpenCL is not installed, or has no drivers, or those have no device.
 pub fn list() -> Result<Vec<Listed>, String> {
-    let platforms = get_platforms().map_err(|e| match e.0 {
-        -2000 => "OpenCL is not installed on this machine: libOpenCL.so was not found".to_string(),
-        -1001 => "OpenCL is installed, but no driver of a device is".to_string(),
-        _ => format!("OpenCL cannot be used: {e}"),
-    })?;
+    let platforms = get_platforms().map_err(errors::no_platforms)?;
+    if platforms.is_empty() {
+        return Err(errors::NO_DRIVER.to_string());
+    }
     let mut devices = Vec::new();
     for platform in platforms {
         let platform_name = platform.name().unwrap_or_default();
@@ -55,22 +69,26 @@ pub fn list() -> Result<Vec<Listed>, String> {
                 name: device.name().unwrap_or_default().trim().to_string(),
                 driver: format!("{}, {}", platform_name.trim(), device.driver_version().unwrap_or_default()),
                 gpu: kind & CL_DEVICE_TYPE_GPU != 0,
+                other: match kind {
+                    k if k & CL_DEVICE_TYPE_CPU != 0 => "CPU",
+                    k if k & CL_DEVICE_TYPE_ACCELERATOR != 0 => "accelerator",
+                    _ => "other",
+                },
                 doubles: device.double_fp_config().unwrap_or(0) != 0,
                 memory: device.global_mem_size().unwrap_or(0),
                 units: device.max_compute_units().unwrap_or(0),
+                largest: device.max_mem_alloc_size().unwrap_or(0),
+                platform: platform.version().unwrap_or_default(),
                 id: id as usize,
             });
         }
     }
-    Ok(devices)
+    if devices.is_empty() { Err("OpenCL is installed, but its drivers find no device".to_string()) } else { Ok(devices) }
 }
 
 /// The device of a list that a wish names.
-fn choose(devices: &[Listed], wish: &str) -> Result<Listed, String> {
+pub(super) fn choose(devices: &[Listed], wish: &str) -> Result<Listed, String> {
     let known = || devices.iter().enumerate().map(|(n, d)| format!("\n  {n}: {}", d.name)).collect::<String>();
-    if devices.is_empty() {
-        return Err("OpenCL has no device on this machine".to_string());
-    }
     if wish.is_empty() {
         return Ok(devices.iter().find(|d| d.gpu).unwrap_or(&devices[0]).clone());
     }
@@ -100,7 +118,7 @@ mod tests {
     use super::*;
 
     fn listed(name: &str, gpu: bool) -> Listed {
-        Listed { name: name.into(), driver: String::new(), gpu, doubles: true, memory: 0, units: 1, id: 0 }
+        Listed { name: name.into(), driver: String::new(), gpu, other: "CPU", doubles: true, memory: 0, units: 1, largest: 0, platform: String::new(), id: 0 }
     }
 
     #[test]
@@ -112,6 +130,5 @@ mod tests {
         assert_eq!(name("SKYLAKE"), Ok("cpu-skylake".into()));
         assert!(name("7").is_err_and(|e| e.contains("1: H200")));
         assert!(name("radeon").is_err_and(|e| e.contains("called `radeon`")));
-        assert!(choose(&[], "").is_err());
     }
 }

@@ -9,8 +9,13 @@
 //! (`ravel_device_to_host`, `ravel_device_host_writes`), natives get arrays that are valid on the host.
 
 mod buffers;
+mod build;
+pub mod cache;
 mod context;
+mod counters;
+mod errors;
 mod program;
+mod wish;
 
 use std::ffi::{CStr, c_char};
 use std::ptr::NonNull;
@@ -20,6 +25,8 @@ use crate::abi::ArrayHeader;
 use crate::fault::{self, Fault};
 
 pub use context::{Listed, list};
+pub use counters::Counters;
+pub use wish::{set_wish, wish};
 
 /// Mark: a buffer of the device belongs to this object.
 pub const HAS_BUFFER: u16 = 4;
@@ -28,8 +35,10 @@ pub const ON_DEVICE: u16 = 1;
 /// Mark: the elements in host memory are out of date.
 pub const NOT_ON_HOST: u16 = 2;
 
-/// The wish for a device that the command line or the environment stated.
-static WISH: Mutex<String> = Mutex::new(String::new());
+/// The program asked for a device: without one it does not start.
+pub const STRICT: i32 = 1;
+/// The program has kernels with 64-bit floats.
+pub const DOUBLES: i32 = 2;
 
 /// The device in use.
 struct Device {
@@ -39,25 +48,6 @@ struct Device {
     counters: Counters,
 }
 
-/// What `--stats` shows of the device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Kernels started.
-    pub launches: u64,
-    /// Bytes sent to the device.
-    pub sent: u64,
-    /// Bytes fetched from it.
-    pub fetched: u64,
-    /// Nanoseconds spent building programs.
-    pub build_ns: u64,
-}
-
-/// States which device is wanted: a number of `ravel devices`, or a part of a name. Without a wish the first GPU is taken, or else the first
-/// device of any kind.
-pub fn set_wish(text: &str) {
-    *WISH.lock().unwrap_or_else(PoisonError::into_inner) = text.to_string();
-}
-
 fn slot() -> &'static OnceLock<Result<Mutex<Device>, String>> {
     static DEVICE: OnceLock<Result<Mutex<Device>, String>> = OnceLock::new();
     &DEVICE
@@ -65,9 +55,8 @@ fn slot() -> &'static OnceLock<Result<Mutex<Device>, String>> {
 
 fn opened() -> &'static Result<Mutex<Device>, String> {
     slot().get_or_init(|| {
-        let wish = WISH.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let wish = if wish.is_empty() { std::env::var("RAVEL_DEVICE").unwrap_or_default() } else { wish };
-        let context = context::Context::open(&wish)?;
+        let context = context::Context::open(&wish()?)?;
+        wish::suits(&context.device)?;
         let device = Device { context, buffers: buffers::Buffers::default(), programs: program::Programs::default(), counters: Counters::default() };
         Ok(Mutex::new(device))
     })
@@ -81,16 +70,23 @@ fn device() -> MutexGuard<'static, Device> {
     }
 }
 
+/// The result; ends the program if there is none.
 fn check<T>(result: Result<T, String>) -> T {
     result.unwrap_or_else(|why| fault::raise(Fault::new(why)))
 }
 
-/// What has been counted so far; nothing if no device was opened.
-pub fn counters() -> Option<Counters> {
-    match slot().get()? {
-        Ok(device) => Some(device.lock().unwrap_or_else(PoisonError::into_inner).counters),
-        Err(_) => None,
-    }
+/// The name of the open device and what has been counted so far; nothing if no device was opened.
+pub fn counters() -> Option<(String, Counters)> {
+    let device = slot().get()?.as_ref().ok()?.lock().unwrap_or_else(PoisonError::into_inner);
+    Some((device.context.device.name.clone(), device.counters))
+}
+
+/// The device that would be used, which is not opened.
+///
+/// # Errors
+/// OpenCL is not installed, or there is no such device.
+pub fn find() -> Result<Listed, String> {
+    context::choose(&list()?, &wish()?)
 }
 
 /// Whether a device can be used, and if not why not.
@@ -105,6 +101,18 @@ pub fn ready() -> Result<(), String> {
 pub(crate) fn forget(object: NonNull<ArrayHeader>) {
     if let Some(Ok(device)) = slot().get() {
         device.lock().unwrap_or_else(PoisonError::into_inner).buffers.release(object.as_ptr() as usize);
+    }
+}
+
+/// What a program with kernels does first: `needs` is made of [`STRICT`] and [`DOUBLES`]. Ends the program if it must have a device, or
+/// the user named one, and that cannot be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn ravel_device_start(needs: i32) {
+    if needs & DOUBLES != 0 {
+        wish::need_doubles();
+    }
+    if needs & STRICT != 0 || wish().is_ok_and(|wish| !wish.is_empty()) {
+        check(ready());
     }
 }
 

@@ -1,14 +1,13 @@
 //! Programs, kernels and launches.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_void};
-use std::time::Instant;
+use std::ffi::{c_char, c_void};
 
 use opencl3::kernel::Kernel;
 use opencl3::program::Program;
 
-use super::Device;
 use super::buffers::Piece;
+use super::{Device, errors};
 
 /// Work-items per group along the innermost axis, unless the kernel or the device allow less.
 const GROUP: usize = 64;
@@ -16,7 +15,7 @@ const GROUP: usize = 64;
 #[derive(Default)]
 pub(super) struct Programs {
     /// By address of the source text, which is static.
-    built: HashMap<usize, Program>,
+    pub(super) built: HashMap<usize, Program>,
     /// By address of the description.
     kernels: HashMap<usize, Kernel>,
     /// What kernels raise at a fault.
@@ -24,22 +23,6 @@ pub(super) struct Programs {
 }
 
 impl Device {
-    fn build(&mut self, source: *const c_char) -> Result<(), String> {
-        let key = source as usize;
-        if self.programs.built.contains_key(&key) {
-            return Ok(());
-        }
-        // SAFETY: the source is a static text of the compiler.
-        let text = unsafe { CStr::from_ptr(source) }.to_str().map_err(|e| e.to_string())?;
-        let start = Instant::now();
-        let options = if self.context.rounds_correctly { "-cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
-        let program = Program::create_and_build_from_source(&self.context.context, text, options)
-            .map_err(|log| format!("the device {} refused the kernels of this program: {log}", self.context.device.name))?;
-        self.counters.build_ns += start.elapsed().as_nanos() as u64;
-        self.programs.built.insert(key, program);
-        Ok(())
-    }
-
     /// Queues a kernel.
     ///
     /// # Safety
@@ -54,7 +37,8 @@ impl Device {
         if !self.programs.kernels.contains_key(&key) {
             self.build(source)?;
             let program = &self.programs.built[&(source as usize)];
-            let kernel = Kernel::create(program, name).map_err(|e| format!("the kernel {name} could not be made: {e}"))?;
+            let kernel = Kernel::create(program, name).map_err(|e| errors::failed(&self.context.device.name, &format!("the kernel {name} could not be made"), e))?;
+            self.counters.kernels += 1;
             self.programs.kernels.insert(key, kernel);
         }
         let flag = if kinds.ends_with('f') { Some(self.flag()?) } else { None };
@@ -84,7 +68,7 @@ impl Device {
         unsafe {
             self.context.queue.enqueue_nd_range_kernel(kernel.get(), grid.len() as u32, std::ptr::null(), global.as_ptr(), local.as_ptr(), &[])
         }
-        .map_err(|e| format!("the kernel {name} could not be started: {e}"))?;
+        .map_err(|e| errors::failed(&self.context.device.name, &format!("the kernel {name} could not be started"), e))?;
         self.counters.launches += 1;
         Ok(())
     }
