@@ -4,6 +4,8 @@
 //! library; `f64` functions over random bit patterns, random moderate numbers and edges against correctly rounded values of
 //! 192 bits. `RAVEL_MATH_SHOW=1` prints the greatest errors.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use astro_float::{BigFloat, Consts, RoundingMode};
 use ravel_codegen_cranelift::{Jit, capabilities};
 use ravel_nest::builder::FuncBuilder;
@@ -151,6 +153,13 @@ impl Worst {
     }
 }
 
+impl Worst {
+    fn or(self, other: Worst) -> Worst {
+        let n = self.n + other.n;
+        Worst { n, ..if self.error > other.error { self } else { other } }
+    }
+}
+
 /// Errors that are not counted in digits: NaN, infinity and the sign of zero must agree exactly.
 fn special(found: f64, expected: f64) -> Option<bool> {
     if found.is_nan() || expected.is_nan() {
@@ -178,21 +187,40 @@ fn check_f32(op: MathOp, x: f32, y: f32, found: f32, worst: &mut Worst) {
     worst.add((found - expected).abs() / ulp, (f64::from(x), f64::from(y)), || format!("{} of f32", op.name()));
 }
 
+/// Arguments that a thread takes at a time.
+const PORTION: u64 = 1 << 16;
+
+/// The greatest error of a function over every [`stride`]-th argument, on all cores.
+fn sweep(op: MathOp, lanes: u8, fma: bool) -> Worst {
+    let next = AtomicU64::new(0);
+    let sweep_portions = || {
+        let map = Map::new(op, Prim::F32, lanes, fma);
+        let mut worst = Worst::default();
+        loop {
+            let first = next.fetch_add(PORTION * stride() as u64, Ordering::Relaxed);
+            let mut x: Vec<f32> = (first..1 << 32).step_by(stride()).take(PORTION as usize).map(|bits| f32::from_bits(bits as u32)).collect();
+            if x.is_empty() {
+                return worst;
+            }
+            x.resize(x.len().next_multiple_of(16), 0.0);
+            for (&x, found) in x.iter().zip(map.run(&x, &x)) {
+                check_f32(op, x, 0.0, found, &mut worst);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(sweep_portions)).collect();
+        let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        joined.fold(Worst::default(), Worst::or)
+    })
+}
+
 #[test]
 fn f32_functions_of_one_argument() {
     for op in UNARY {
         for (lanes, fma) in variants() {
-            let map = Map::new(op, Prim::F32, lanes, fma);
-            let mut worst = Worst::default();
-            let mut bits = (0..=u32::MAX).step_by(stride()).peekable();
-            while bits.peek().is_some() {
-                let mut x: Vec<f32> = bits.by_ref().take(1 << 16).map(f32::from_bits).collect();
-                x.resize(x.len().next_multiple_of(16), 0.0);
-                let found = map.run(&x, &x);
-                for (&x, found) in x.iter().zip(found) {
-                    check_f32(op, x, 0.0, found, &mut worst);
-                }
-            }
+            let worst = sweep(op, lanes, fma);
             show(|| format!("f32 {:6} fma {fma:5} {:.3} ulp at {:e} of {}", op.name(), worst.error, worst.at.0, worst.n));
         }
     }
