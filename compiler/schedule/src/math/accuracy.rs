@@ -43,6 +43,11 @@ fn stride() -> usize {
     std::env::var("RAVEL_MATH_STRIDE").ok().and_then(|s| s.parse().ok()).unwrap_or(20_011)
 }
 
+/// Whether `RAVEL_MATH_ONLY`, a name, leaves a function in.
+fn wanted(op: MathOp) -> bool {
+    std::env::var("RAVEL_MATH_ONLY").map_or(true, |name| name == op.name())
+}
+
 fn show(text: impl FnOnce() -> String) {
     if std::env::var_os("RAVEL_MATH_SHOW").is_some() {
         eprintln!("{}", text());
@@ -218,7 +223,7 @@ fn sweep(op: MathOp, lanes: u8, fma: bool) -> Worst {
 
 #[test]
 fn f32_functions_of_one_argument() {
-    for op in UNARY {
+    for op in UNARY.into_iter().filter(|op| wanted(*op)) {
         for (lanes, fma) in variants() {
             let worst = sweep(op, lanes, fma);
             show(|| format!("f32 {:6} fma {fma:5} {:.3} ulp at {:e} of {}", op.name(), worst.error, worst.at.0, worst.n));
