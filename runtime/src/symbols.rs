@@ -34,6 +34,8 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         spare::ravel_spare_drop,
         device::ravel_device_start,
         device::ravel_device_ready,
+        device::ravel_device_pays,
+        device::ravel_device_element,
         device::ravel_device_read,
         device::ravel_device_write,
         device::ravel_device_update,

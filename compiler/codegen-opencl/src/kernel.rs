@@ -1,12 +1,29 @@
 //! Cutting kernels out of functions.
 
+use std::collections::HashMap;
+
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use ravel_nest::captures::captures;
 use ravel_nest::ir::{Access, DataId, ExternId, FuncId, Inst, Module, Op, Param, Prim, Region, Ty, Value};
 use smallvec::{SmallVec, smallvec};
 
 use crate::print::{Kernel, kernel_text};
+use crate::ranges::{self, Range};
 use crate::{BUFFER_CALLS, Program, Unsupported, launches};
+
+/// The call that gives the buffer of an array that is read.
+const READ: &str = BUFFER_CALLS[0];
+
+/// Bounds are looked for through this many operations.
+const DEPTH: u32 = 16;
+
+/// Offset of the first extent in an array object.
+const FIRST_EXTENT: i32 = 32;
+
+/// Bytes of an argument as the kernel declares it.
+fn variable_bytes(prim: Prim, range: Range) -> u32 {
+    if prim == Prim::I64 && ranges::is_int(range) { Prim::I32.bytes() } else { prim.bytes() }
+}
 
 /// Where a value comes from.
 type Defs = SecondaryMap<Value, Option<Op>>;
@@ -107,14 +124,22 @@ impl Cutter<'_> {
         }
         body.insts.splice(0..0, inside);
         let name = self.fresh_name();
-        let kernel = Kernel { name: &name, values: &self.values, arguments: &arguments, rank: grid.len(), local, body: &body, module: self.module };
+        let mut ranges: HashMap<Value, Range> = arguments.iter().map(|&v| (v, self.host_range(v, DEPTH))).collect();
+        for (&position, &extent) in body.params.iter().zip(grid) {
+            ranges.insert(position, (0, (self.host_range(extent, DEPTH).1 - 1).max(0)));
+        }
+        for (&position, &size) in body.params[grid.len()..].iter().zip(local) {
+            ranges.insert(position, (0, i64::from(size) - 1));
+        }
+        let distinct = self.are_distinct(&arguments);
+        let kernel = Kernel { name: &name, values: &self.values, arguments: &arguments, rank: grid.len(), local, body: &body, module: self.module, ranges: &ranges, distinct };
         let (cut, faults) = kernel_text(&kernel).or_else(|what| self.unsupported(what))?;
         // `b` a buffer, a digit the bytes of a scalar, `f` at the end the flag of faults; the work-items of a group along each axis.
         let mut description = format!("{name}:");
         for &v in &arguments {
             match self.values[v].prim {
                 Prim::Ptr => description.push('b'),
-                prim => description.push_str(&prim.bytes().to_string()),
+                prim => description.push_str(&variable_bytes(prim, ranges[&v]).to_string()),
             }
         }
         if faults {
@@ -132,6 +157,43 @@ impl Cutter<'_> {
         let arguments = self.memory(insts, &arguments);
         insts.push(Inst { results: SmallVec::new(), op: Op::CallExtern(self.callee, vec![source, description, rank, sizes, arguments]) });
         Ok(())
+    }
+
+    /// Bounds of a value of the function around a kernel.
+    fn host_range(&self, v: Value, depth: u32) -> Range {
+        let prim = self.values[v].prim;
+        let any = ranges::full(prim);
+        let Some(op) = self.defs[v].as_ref().filter(|_| depth > 0 && prim.is_int()) else { return any };
+        match op {
+            Op::Load { ptr, offset, .. } if prim == Prim::I64 && *offset >= FIRST_EXTENT && self.is_object(*ptr) => ranges::EXTENT,
+            _ => ranges::of_op(op, prim, &|v| self.values[v].prim, &mut |v| self.host_range(v, depth - 1)),
+        }
+    }
+
+    /// Is this an array object, and not the address of elements?
+    fn is_object(&self, ptr: Value) -> bool {
+        match &self.defs[ptr] {
+            None => true,
+            Some(Op::CallExtern(callee, _)) => self.module.externs[*callee].name.starts_with("ravel_alloc"),
+            _ => false,
+        }
+    }
+
+    /// Is every buffer that a kernel writes one of an array made for it?
+    fn are_distinct(&self, arguments: &[Value]) -> bool {
+        let mut written = Vec::new();
+        for &v in arguments {
+            let Some(Op::CallExtern(callee, args)) = &self.defs[v] else { continue };
+            if self.module.externs[*callee].name == READ {
+                continue;
+            }
+            let made = args.first().is_some_and(|object| matches!(&self.defs[*object], Some(Op::CallExtern(..))) && self.is_object(*object));
+            if !made || written.contains(&args[0]) {
+                return false;
+            }
+            written.push(args[0]);
+        }
+        true
     }
 
     fn fresh_name(&self) -> String {

@@ -11,14 +11,16 @@
 //! - In launches of groups, memory that the group shares (local memory) and barriers.
 //!
 //! # Arithmetic
-//! As nest defines it: integers wrap (sums are made of unsigned numbers unless they are addresses), conversions of floats to
-//! integers saturate, comparisons give 0 or 1.
+//! As nest defines it: integers wrap (sums are made of unsigned numbers unless bounds show that nothing overflows), conversions of
+//! floats to integers saturate, comparisons give 0 or 1. Mathematical functions are OpenCL's, and divisions and square roots of `float` are
+//! those that the device has: within the errors that OpenCL allows, not correctly rounded.
 #![forbid(unsafe_code)]
 
 mod expr;
 mod kernel;
 mod names;
 mod print;
+mod ranges;
 mod start;
 #[cfg(test)]
 mod tests;

@@ -9,9 +9,10 @@ use std::fmt::Write;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use ravel_nest::ir::{BinOp, Exit, Inst, Module, Op, Prim, Region, Ty, Value};
 
-use crate::expr::{self, Expr, c_type};
+use crate::expr::{self, CType, Expr, Operands, Prec, Subscript, c_type};
 use crate::kernel::Cut;
 use crate::names::Names;
+use crate::ranges::{self, Range};
 
 /// What a kernel is made of.
 pub(crate) struct Kernel<'a> {
@@ -23,6 +24,10 @@ pub(crate) struct Kernel<'a> {
     pub local: &'a [u32],
     pub body: &'a Region,
     pub module: &'a Module,
+    /// Bounds of the arguments and of the grid's positions.
+    pub ranges: &'a HashMap<Value, Range>,
+    /// Nothing is reached through two of the buffers, unless all only read it.
+    pub distinct: bool,
 }
 
 /// Longer expressions are cut by a variable.
@@ -75,6 +80,8 @@ struct Printer<'a> {
     /// Integers that only addresses are made of.
     address_only: SecondaryMap<Value, bool>,
     exprs: HashMap<Value, Expr>,
+    /// Bounds of integers.
+    ranges: HashMap<Value, Range>,
     addresses: HashMap<Value, Address>,
     bases: HashMap<Value, Base>,
     /// Loads inside expressions that no statement contains yet, in program order.
@@ -96,6 +103,7 @@ pub(crate) fn kernel_text(k: &Kernel<'_>) -> Result<(Cut, bool), String> {
         used_in: SecondaryMap::new(),
         address_only: SecondaryMap::new(),
         exprs: HashMap::new(),
+        ranges: k.ranges.clone(),
         addresses: HashMap::new(),
         bases: HashMap::new(),
         pending: Vec::new(),
@@ -111,22 +119,25 @@ pub(crate) fn kernel_text(k: &Kernel<'_>) -> Result<(Cut, bool), String> {
     let grid: Vec<String> = (0..k.rank).map(|_| p.names.index()).collect();
     let items: Vec<String> = grid.iter().take(k.local.len()).map(|name| format!("item_{name}")).collect();
     for (&param, name) in k.body.params.iter().zip(grid.iter().chain(&items)) {
-        p.exprs.insert(param, Expr::atom(name.clone()));
+        let (_, ctype) = expr::variable_type(Prim::I64, p.range(param));
+        p.exprs.insert(param, Expr::atom(name.clone(), ctype));
     }
     let mut parameters = Vec::new();
     for &v in k.arguments {
         match p.bases.get(&v) {
             Some(base) => {
                 let (constness, elem) = (if base.written { "" } else { "const " }, base.elem.map_or("uchar", c_type));
-                parameters.push(format!("global {constness}{elem} *{}", base.name));
+                let restrict = if k.distinct { "restrict " } else { "" };
+                parameters.push(format!("global {constness}{elem} *{restrict}{}", base.name));
             }
             None if k.values[v].prim == Prim::Ptr => {
                 parameters.push(format!("global uchar *{}", p.names.array()));
             }
             None => {
                 let name = p.names.scalar();
-                parameters.push(format!("const {} {name}", c_type(k.values[v].prim)));
-                p.exprs.insert(v, Expr::atom(name));
+                let (ty, ctype) = expr::variable_type(k.values[v].prim, p.range(v));
+                parameters.push(format!("const {ty} {name}"));
+                p.exprs.insert(v, Expr::atom(name, ctype));
             }
         }
     }
@@ -135,7 +146,8 @@ pub(crate) fn kernel_text(k: &Kernel<'_>) -> Result<(Cut, bool), String> {
             parameters.push(format!("const long end_{name}"));
         }
         for (axis, name) in grid.iter().enumerate() {
-            p.line(&format!("const long {name} = get_global_id({});", k.rank - 1 - axis));
+            let (ty, _) = expr::variable_type(Prim::I64, p.range(k.body.params[axis]));
+            p.line(&format!("const {ty} {name} = get_global_id({});", k.rank - 1 - axis));
         }
         let outside: Vec<String> = grid.iter().map(|name| format!("{name} >= end_{name}")).collect();
         p.line(&format!("if ({})", outside.join(" || ")));
@@ -144,10 +156,11 @@ pub(crate) fn kernel_text(k: &Kernel<'_>) -> Result<(Cut, bool), String> {
         p.depth -= 1;
     } else {
         for (axis, name) in grid.iter().enumerate() {
-            p.line(&format!("const long {name} = get_group_id({});", k.rank - 1 - axis));
+            let (ty, _) = expr::variable_type(Prim::I64, p.range(k.body.params[axis]));
+            p.line(&format!("const {ty} {name} = get_group_id({});", k.rank - 1 - axis));
         }
         for (axis, name) in items.iter().enumerate() {
-            p.line(&format!("const long {name} = get_local_id({});", k.rank - 1 - axis));
+            p.line(&format!("const int {name} = get_local_id({});", k.rank - 1 - axis));
         }
         p.local_slots(k.body);
     }
@@ -179,6 +192,11 @@ pub(crate) fn program_text(kernels: &[Cut]) -> String {
         text.push_str("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
     }
     text.push_str("#pragma OPENCL FP_CONTRACT OFF\n");
+    for (use_of, definition) in expr::DEFINITIONS {
+        if kernels.iter().any(|k| k.text.contains(use_of)) {
+            text.push_str(definition);
+        }
+    }
     let data: BTreeMap<u32, &Vec<u8>> = kernels.iter().flat_map(|k| &k.data).map(|(id, bytes)| (*id, bytes)).collect();
     for (id, bytes) in data {
         let list: Vec<String> = bytes.iter().map(u8::to_string).collect();
@@ -356,9 +374,27 @@ impl<'a> Printer<'a> {
                 Some(Op::Const { ty, bits }) => expr::constant(*ty, *bits),
                 // Written here for the first time: part of an address and of something else.
                 Some(_) => self.compute(v),
-                None => Expr::atom("0"),
+                None => Expr::atom("0", CType::Int),
             },
         }
+    }
+
+    /// Bounds of an integer.
+    fn range(&mut self, v: Value) -> Range {
+        if let Some(range) = self.ranges.get(&v) {
+            return *range;
+        }
+        let (defs, values) = (&self.defs, self.k.values);
+        let prim = values[v].prim;
+        let Some(op) = defs.get(&v).map(|inst| &inst.op).filter(|_| prim.is_int()) else { return ranges::full(prim) };
+        let range = ranges::of_op(op, prim, &|v| values[v].prim, &mut |v| self.range(v));
+        self.ranges.insert(v, range);
+        range
+    }
+
+    fn operands<'e>(&mut self, values: (Value, Value), exprs: (&'e Expr, &'e Expr)) -> Operands<'e> {
+        let (x_range, y_range) = (self.range(values.0), self.range(values.1));
+        Operands { prim: self.k.values[values.0].prim, x: exprs.0, y: exprs.1, x_range, y_range }
     }
 
     /// The expression of a pure operation.
@@ -369,19 +405,20 @@ impl<'a> Printer<'a> {
             Op::Const { ty, bits } => expr::constant(*ty, *bits),
             Op::Unary(op, a) => {
                 let x = self.expr(*a);
-                expr::unary(*op, values[*a].prim, &x)
+                expr::unary(*op, values[*a].prim, &x, self.range(*a))
             }
             Op::Binary(op, a, b) => {
                 let (x, y) = (self.expr(*a), self.expr(*b));
-                expr::binary(*op, values[*a].prim, &x, &y, self.const_of(*b))
+                let operands = self.operands((*a, *b), (&x, &y));
+                expr::binary(*op, &operands, self.const_of(*b))
             }
             Op::Fma(a, b, c) => {
                 let (x, y, z) = (self.expr(*a), self.expr(*b), self.expr(*c));
-                Expr::atom(format!("fma({}, {}, {})", x.text, y.text, z.text))
+                Expr::atom(format!("fma({}, {}, {})", x.text, y.text, z.text), CType::Real)
             }
             Op::IntCmp(op, a, b) => {
                 let (x, y) = (self.expr(*a), self.expr(*b));
-                expr::int_compare(*op, values[*a].prim, &x, &y)
+                expr::int_compare(*op, &self.operands((*a, *b), (&x, &y)))
             }
             Op::FloatCmp(op, a, b) => {
                 let (x, y) = (self.expr(*a), self.expr(*b));
@@ -389,18 +426,18 @@ impl<'a> Printer<'a> {
             }
             Op::Select { cond, on_true, on_false } => {
                 let (c, x, y) = (self.expr(*cond), self.expr(*on_true), self.expr(*on_false));
-                Expr::compound(format!("{} ? {} : {}", c.operand(), x.operand(), y.operand()))
+                expr::choice(&c, &x, &y)
             }
             Op::Convert(op, a, to) => {
                 let x = self.expr(*a);
-                expr::convert(*op, values[*a].prim, *to, &x)
+                expr::convert(*op, values[*a].prim, *to, &x, self.range(*a))
             }
             Op::Math(op, args) => {
                 let args: Vec<Expr> = args.iter().map(|a| self.expr(*a)).collect();
                 expr::math(*op, &args)
             }
             Op::Load { ty, ptr, offset, .. } => self.place(*ptr, *offset, ty.prim),
-            _ => Expr::atom("0"),
+            _ => Expr::atom("0", CType::Int),
         }
     }
 
@@ -411,41 +448,36 @@ impl<'a> Printer<'a> {
         let base = &self.bases[&address.base];
         let (name, typed, qualifier) = (base.name.clone(), base.elem == Some(prim), base.space.qualifier());
         let size = if typed { size } else { 1 };
-        let mut constant = 0;
-        let mut sum = String::new();
+        let mut sum = Subscript::default();
+        let mut bytes = 0;
         for term in address.terms {
-            self.term(term, 1, size, &mut sum, &mut constant);
+            self.term(term, 1, size, &mut sum, &mut bytes);
         }
-        constant += i64::from(offset);
-        let constant = constant / size;
-        if constant != 0 || sum.is_empty() {
-            match (sum.is_empty(), constant < 0) {
-                (true, _) => sum = constant.to_string(),
-                (false, false) => sum.push_str(&format!(" + {constant}")),
-                (false, true) => sum.push_str(&format!(" - {}", -constant)),
-            }
-        }
+        sum.constant = (bytes + i64::from(offset)) / size;
+        let sum = sum.write();
         if typed {
-            return Expr::atom(format!("{name}[{sum}]"));
+            return Expr::atom(format!("{name}[{sum}]"), expr::ctype_of(prim));
         }
-        Expr::compound(format!("*({qualifier} {} *)({name} + {})", c_type(prim), if sum.contains(' ') { format!("({sum})") } else { sum }))
+        let mut place = Expr::atom(format!("*({qualifier} {} *)({name} + {sum})", c_type(prim)), expr::ctype_of(prim));
+        place.prec = Prec::Unary;
+        place
     }
 
     /// Adds `v * factor` bytes to a sum of elements.
-    fn term(&mut self, v: Value, factor: i64, size: i64, sum: &mut String, constant: &mut i64) {
+    fn term(&mut self, v: Value, factor: i64, size: i64, sum: &mut Subscript, bytes: &mut i64) {
         if let Some(k) = self.const_of(v) {
-            *constant += k * factor;
+            *bytes += k * factor;
             return;
         }
         let product = match self.defs.get(&v).map(|inst| &inst.op) {
             Some(Op::Binary(BinOp::IAdd, a, b)) => {
-                self.term(*a, factor, size, sum, constant);
-                self.term(*b, factor, size, sum, constant);
+                self.term(*a, factor, size, sum, bytes);
+                self.term(*b, factor, size, sum, bytes);
                 return;
             }
             Some(Op::Binary(BinOp::ISub, a, b)) => {
-                self.term(*a, factor, size, sum, constant);
-                self.term(*b, -factor, size, sum, constant);
+                self.term(*a, factor, size, sum, bytes);
+                self.term(*b, -factor, size, sum, bytes);
                 return;
             }
             Some(Op::Binary(BinOp::IMul, a, b)) => self.const_of(*b).map(|k| (*a, factor * k)),
@@ -453,26 +485,24 @@ impl<'a> Printer<'a> {
             _ => None,
         };
         if let Some((a, factor)) = product {
-            self.term(a, factor, size, sum, constant);
+            self.term(a, factor, size, sum, bytes);
             return;
         }
-        let negative = factor < 0;
-        let factor = factor.abs();
         let x = self.expr(v);
-        let text = if factor % size == 0 {
-            if factor == size { x.operand() } else { format!("{} * {}", x.operand(), factor / size) }
-        } else if size % factor == 0 {
-            // Offsets of elements are multiples of their size.
-            format!("{} / {}", x.operand(), size / factor)
-        } else {
-            format!("{} * {factor} / {size}", x.operand())
-        };
-        match (sum.is_empty(), negative) {
-            (true, false) => sum.push_str(&text),
-            (true, true) => sum.push_str(&format!("-({text})")),
-            (false, false) => sum.push_str(&format!(" + {text}")),
-            (false, true) => sum.push_str(&format!(" - {text}")),
+        let range = self.range(v);
+        if factor % size == 0 {
+            sum.terms.push((x, factor / size, range));
+            return;
         }
+        // Offsets of elements are multiples of their size.
+        let wide = ranges::unbounded(BinOp::IMul, range, (factor, factor));
+        let whole = match size % factor == 0 {
+            true => format!("{} / {}", x.signed().within(Prec::Product), size / factor),
+            false => format!("{} * {factor} / {size}", x.long().within(Prec::Product)),
+        };
+        let quotient = Expr { text: whole, prec: Prec::Product, ctype: if size % factor == 0 { x.signed().ctype } else { CType::Long } };
+        let quotient = if factor < 0 { Expr::atom(format!("({})", quotient.text), quotient.ctype) } else { quotient };
+        sum.terms.push((quotient, 1, wide.unwrap_or(ranges::full(Prim::I64))));
     }
 
     // Statements.
@@ -506,8 +536,9 @@ impl<'a> Printer<'a> {
     /// Gives a value a variable.
     fn declare(&mut self, v: Value, expr: &Expr) {
         let name = self.names.temporary();
-        self.line(&format!("const {} {name} = {};", c_type(self.k.values[v].prim), expr.text));
-        self.exprs.insert(v, Expr::atom(name));
+        let (ty, ctype) = expr::variable_type(self.k.values[v].prim, self.range(v));
+        self.line(&format!("const {ty} {name} = {};", expr.text));
+        self.exprs.insert(v, Expr::atom(name, ctype));
     }
 
     /// Loads that are still inside expressions happen before what follows.
@@ -555,7 +586,10 @@ impl<'a> Printer<'a> {
             }
         }
         for ((_, target, _), text) in moves.iter().zip(&values) {
-            self.line(&format!("{target} = {text};"));
+            match added(target, text) {
+                Some(rest) => self.line(&format!("{target} += {rest};")),
+                None => self.line(&format!("{target} = {text};")),
+            }
         }
     }
 
@@ -585,7 +619,7 @@ impl<'a> Printer<'a> {
                 // An arm that only faults is a guard in front of what follows.
                 let empty = |r: &Region| r.insts.is_empty() && matches!(&r.exit, Exit::Yield(v) if v.is_empty());
                 if empty(then_region) {
-                    self.line(&format!("if (!{}) {{", cond.operand()));
+                    self.line(&format!("if (!{}) {{", cond.within(Prec::Atom)));
                     self.arm(else_region, &targets)?;
                 } else {
                     self.line(&format!("if ({}) {{", cond.text));
@@ -602,9 +636,21 @@ impl<'a> Printer<'a> {
                 let carried = self.start_carried(&body.params[1..], inits);
                 self.settle();
                 let index = self.names.index();
-                self.exprs.insert(body.params[0], Expr::atom(index.clone()));
+                let (first, end, stride) = (self.range(*lo), self.range(*hi), self.range(*step));
+                let past = ranges::unbounded(BinOp::IAdd, (first.0, first.1.max(end.1.saturating_sub(1))), (0, stride.1)).filter(|_| stride.0 >= 0);
+                let range = (first.0, end.1.saturating_sub(1).max(first.0));
+                // The index runs past the end by a step at most.
+                let (ty, ctype) = match past {
+                    Some(past) if ranges::is_int(past) => ("int", CType::Int),
+                    _ => ("long", CType::Long),
+                };
+                if stride.0 > 0 {
+                    self.ranges.insert(body.params[0], range);
+                }
+                self.exprs.insert(body.params[0], Expr::atom(index.clone(), ctype));
                 let advance = if by.text == "1" { format!("{index}++") } else { format!("{index} += {}", by.text) };
-                self.line(&format!("for (long {index} = {}; {index} < {}; {advance}) {{", low.text, high.operand()));
+                let (low, high) = (low.signed(), high.signed());
+                self.line(&format!("for ({ty} {index} = {}; {index} < {}; {advance}) {{", low.text, high.within(Prec::Sum)));
                 self.arm(body, &carried)?;
                 self.line("}");
                 self.names.release(&index);
@@ -645,7 +691,9 @@ impl<'a> Printer<'a> {
         self.pending = reads.clone();
         let expr = self.compute(v);
         let consumed = self.pending.len() < reads.len();
-        let inline = self.uses[v] == 1 && self.used_in[v] == self.home[v] && expr.text.len() <= LONGEST;
+        // Another name for the same number is no variable of its own.
+        let renamed = matches!(inst.op, Op::Convert(..)) && expr.text.chars().all(is_name);
+        let inline = renamed || self.uses[v] == 1 && self.used_in[v] == self.home[v] && expr.text.len() <= LONGEST;
         if inline {
             self.exprs.insert(v, expr);
             if load || consumed {
@@ -669,7 +717,7 @@ impl<'a> Printer<'a> {
         for &v in results {
             let name = self.names.temporary();
             self.line(&format!("{} {name};", c_type(self.k.values[v].prim)));
-            self.exprs.insert(v, Expr::atom(name.clone()));
+            self.exprs.insert(v, Expr::atom(name.clone(), expr::ctype_of(self.k.values[v].prim)));
             targets.push(name);
         }
         targets
@@ -681,7 +729,7 @@ impl<'a> Printer<'a> {
             let start = self.expr(init);
             let name = self.names.carried();
             self.line(&format!("{} {name} = {};", c_type(self.k.values[param].prim), start.text));
-            self.exprs.insert(param, Expr::atom(name.clone()));
+            self.exprs.insert(param, Expr::atom(name.clone(), expr::ctype_of(self.k.values[param].prim)));
             carried.push(name);
         }
         carried
@@ -690,9 +738,25 @@ impl<'a> Printer<'a> {
     /// After a loop its carried variables are its results.
     fn finish_carried(&mut self, results: &[Value], carried: Vec<String>) {
         for (&v, name) in results.iter().zip(carried) {
-            self.exprs.insert(v, Expr::atom(name));
+            self.exprs.insert(v, Expr::atom(name, expr::ctype_of(self.k.values[v].prim)));
         }
     }
+}
+
+/// The summand of a sum of two whose first one is this variable.
+fn added<'t>(target: &str, text: &'t str) -> Option<&'t str> {
+    let rest = text.strip_prefix(target)?.strip_prefix(" + ")?;
+    let mut depth = 0i32;
+    for (at, c) in rest.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            // Binary operators stand between spaces; products bind more tightly than the sum.
+            ' ' if depth == 0 && !rest[at + 1..].starts_with(['*', '/', '%']) && !rest[..at].ends_with(['*', '/', '%']) => return None,
+            _ => {}
+        }
+    }
+    Some(rest)
 }
 
 fn is_name(c: char) -> bool {

@@ -32,7 +32,7 @@ fn groups_share_typed_local_memory_and_wait_at_barriers() {
             yield }",
     );
     assert!(text.contains("__attribute__((reqd_work_group_size(64, 1, 1)))\nkernel void f_k0("), "{text}");
-    assert!(text.contains("const long i = get_group_id(0);\n    const long item_i = get_local_id(0);"), "{text}");
+    assert!(text.contains("const long i = get_group_id(0);\n    const int item_i = get_local_id(0);"), "{text}");
     assert!(text.contains("local float b[64];"), "{text}");
     assert!(text.contains("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"), "{text}");
     assert!(!text.contains("end_i"), "{text}");
@@ -45,7 +45,7 @@ fn local_memory_of_several_types_is_bytes() {
             v8: ptr = local_slot 64 align 8 store v7, v8 + 0 barrier v9: i8 = load v8 + 8 store v9, v3 + 0 yield }",
     );
     assert!(text.contains("reqd_work_group_size(8, 2, 1)"), "{text}");
-    assert!(text.contains("const long item_j = get_local_id(0);"), "{text}");
+    assert!(text.contains("const int item_j = get_local_id(0);"), "{text}");
     assert!(text.contains("local uchar a[64] __attribute__((aligned(8)));"), "{text}");
     assert!(text.contains("*(local long *)(a + 0) = item_j;"), "{text}");
 }

@@ -213,6 +213,13 @@ impl Lower<'_, '_> {
     /// `array[index]` as an owned value; nothing if it was copied to its destination.
     pub fn select(&mut self, array: Value, index: &[Value], result: Value) -> Result<Option<Val>> {
         let elem = self.elem(array);
+        let object = self.val(array);
+        let once = self.sequential == 0 && !self.b.in_parfor() && !self.b.in_launch() && !self.cache.contains_key(&Key::Data(object));
+        if once && self.cx.options.device.is_some() && self.func.ty(result).is_scalar() && elem != Elem::Handle {
+            let offset = self.element_offset(array, index);
+            let address = self.host_element(object, elem, &offset);
+            return Ok(Some(self.load_element(elem, address)));
+        }
         let address = self.element_address(array, index);
         if self.func.ty(result).is_scalar() {
             return Ok(Some(self.load_element(elem, address)));

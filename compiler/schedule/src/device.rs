@@ -7,13 +7,12 @@
 //! The host's version of the with-loop is always there too. It runs where the device is not worth while, and after a launch
 //! that found a fault: cells are pure, so that the host can compute them again and report the fault as it always does.
 
-use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
+use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
 use ravel_types::Elem;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
 use crate::index::Ext;
-use crate::layout;
 use crate::lower::{Key, Lower, Val};
 use crate::withloop::{Index, Sink};
 
@@ -45,7 +44,7 @@ impl Lower<'_, '_> {
         None
     }
 
-    fn device_body_refusal(&self, region: Region) -> Option<&'static str> {
+    pub fn device_body_refusal(&self, region: Region) -> Option<&'static str> {
         for &inst in &self.func.regions[region].insts {
             let data = &self.func.insts[inst];
             if data.results.iter().any(|v| !self.func.ty(*v).is_scalar() || self.is_object(*v)) {
@@ -96,12 +95,16 @@ impl Lower<'_, '_> {
             return Ok(false);
         };
         self.cx.remark(span, "on the device, one work-item per cell");
+        let guards = self.device_guards(with);
+        let wanted = self.with_guards(wanted, guards.as_deref().unwrap_or_default());
         let cache = self.cache.clone();
         self.b.begin_if(wanted);
-        let checks = self.launch_checks;
+        let (checks, outside) = (self.launch_checks, self.checked_before);
+        self.checked_before |= guards.is_some();
         for part in &with.parts {
             self.launch_part(with, part, sinks)?;
         }
+        self.checked_before = outside;
         let done = if self.launch_checks > checks {
             let faulted = self.helper("ravel_device_faulted", &[], Some(Ty::I8)).expect("called with a result type");
             let zero = self.b.iconst(Ty::I8, 0);
@@ -131,41 +134,8 @@ impl Lower<'_, '_> {
         Ok(true)
     }
 
-    /// A condition that holds where a launch pays; nothing where it certainly does not.
-    fn worth_launching(&mut self, with: &With) -> Option<Val> {
-        let least = self.cx.options.device?.launch_work;
-        let mut known = 0.0;
-        let mut unknown = Vec::new();
-        for part in &with.parts {
-            let work = self.work(part.body).max(1.0);
-            match self.const_count(part) {
-                Some(cells) => known += cells as f64 * work,
-                None => unknown.push((part.clone(), work)),
-            }
-        }
-        if unknown.is_empty() && known < least {
-            return None;
-        }
-        let ready = self.helper("ravel_device_ready", &[], Some(Ty::I8)).expect("called with a result type");
-        if known >= least {
-            return Some(ready);
-        }
-        let mut total = self.b.i64(known as i64);
-        for (part, work) in unknown {
-            let grid = self.grid_of(&part);
-            let mut cells = self.b.i64((work as i64).max(1));
-            for extent in grid {
-                cells = self.b.mul(cells, extent);
-            }
-            total = self.b.add(total, cells);
-        }
-        let least = self.b.i64(least as i64);
-        let enough = self.b.icmp(IntCmp::Sge, total, least);
-        Some(self.b.binary(NestBin::And, ready, enough))
-    }
-
     /// Number of indices along each axis of a partition.
-    fn grid_of(&mut self, part: &Part) -> Vec<Val> {
+    pub fn grid_of(&mut self, part: &Part) -> Vec<Val> {
         let Generator::Known { lower, upper, step, .. } = &part.generator else { return Vec::new() };
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let mut grid = Vec::new();
@@ -198,17 +168,7 @@ impl Lower<'_, '_> {
             Generator::Known { lower, upper, .. } => lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect(),
             Generator::Dyn { .. } => Vec::new(),
         };
-        let captured = self.live.free(part.body).to_vec();
-        for v in captured {
-            let ty = func.ty(v);
-            if ty.is_scalar() || ty.rank().is_none() || !self.has_val(v) {
-                continue;
-            }
-            let object = self.val(v);
-            self.extents(v);
-            let buffer = self.helper("ravel_device_read", &[object], Some(Ty::PTR)).expect("called with a result type");
-            self.cache.insert(Key::Data(object), buffer);
-        }
+        self.device_reads(part.body);
         let mut targets = Vec::new();
         for (sink, op) in sinks.iter().zip(&with.ops) {
             let Sink::Slice { elem, object: Some(object), strides, cell, .. } = sink else { continue };
@@ -247,38 +207,13 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// The host is going to fill the results of a with-loop.
-    pub fn host_fills(&mut self, sinks: &[Sink]) {
-        for sink in sinks {
-            if let Sink::Slice { object: Some(object), .. } = sink {
-                self.host_writes(*object);
-            }
+    /// The buffers of all arrays that a body reads; its code then finds them where it looks for their elements.
+    pub fn device_reads(&mut self, body: Region) {
+        for v in self.captured_arrays(body) {
+            let object = self.val(v);
+            self.extents(v);
+            let buffer = self.helper("ravel_device_read", &[object], Some(Ty::PTR)).expect("called with a result type");
+            self.cache.insert(Key::Data(object), buffer);
         }
-    }
-
-    /// The host is going to change the elements of an object that it alone refers to.
-    pub fn host_writes(&mut self, object: Val) {
-        if self.cx.options.device.is_some() {
-            self.if_marked(object, "ravel_device_host_writes");
-        }
-    }
-
-    /// The host is going to read the elements of an object.
-    pub fn host_reads(&mut self, object: Val) {
-        if self.cx.options.device.is_some() && !self.b.in_launch() {
-            self.if_marked(object, "ravel_device_to_host");
-        }
-    }
-
-    /// Calls a function of the runtime if a device has something to do with the object.
-    fn if_marked(&mut self, object: Val, function: &str) {
-        let marks = self.b.load(Ty::I16, object, layout::OFFSET_MARKS, Access::ANY);
-        let marked = self.b.convert(ConvOp::ZExt, marks, Prim::I32);
-        let zero = self.b.i32(0);
-        let marked = self.b.icmp(IntCmp::Ne, marked, zero);
-        self.b.begin_if(marked);
-        self.helper(function, &[object], None);
-        self.b.begin_else(&[]);
-        self.b.end_if(&[]);
     }
 }

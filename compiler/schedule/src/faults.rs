@@ -31,7 +31,7 @@ impl Lower<'_, '_> {
         if self.cx.options.unchecked && !matches!(fault, Fault::Division) {
             return Ok(());
         }
-        if self.proven(cond, 8) {
+        if self.checked_before || self.proven(cond, 8) {
             return Ok(());
         }
         if self.b.in_launch() {

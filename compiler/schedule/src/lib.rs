@@ -48,6 +48,8 @@ mod combine;
 mod cost;
 mod cover;
 mod device;
+mod device_fold;
+mod device_place;
 mod divergent;
 mod dynamic;
 mod faults;

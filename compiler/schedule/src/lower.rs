@@ -92,6 +92,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub carriers: HashMap<Value, Inst>,
     /// Checks that launches contain.
     pub launch_checks: u32,
+    /// Inside a launch whose checks were all made before.
+    pub checked_before: bool,
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -127,6 +129,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             without_tiles: false,
             carriers: crate::divergent::carriers(func),
             launch_checks: 0,
+            checked_before: false,
         };
         lower.open(func.body);
         for (&param, arg) in func.params().iter().zip(args) {
@@ -287,7 +290,7 @@ impl<'m, 'a> Lower<'m, 'a> {
         }
     }
 
-    fn inst(&mut self, inst: Inst) -> Result<()> {
+    pub fn inst(&mut self, inst: Inst) -> Result<()> {
         let func = self.func;
         let data = &func.insts[inst];
         let span = data.span;

@@ -47,10 +47,18 @@ pub(crate) enum Index {
 
 impl Lower<'_, '_> {
     pub fn with_loop(&mut self, inst: Inst, with: &With) -> Result<()> {
+        self.set_ranges(with);
+        if self.try_device_fold(inst, with)? {
+            return Ok(());
+        }
+        self.with_loop_on_host(inst, with)
+    }
+
+    /// A with-loop that is no fold on the device: on the host, or its cells there.
+    pub fn with_loop_on_host(&mut self, inst: Inst, with: &With) -> Result<()> {
         let func = self.func;
         let span = func.insts[inst].span;
         let results = &func.insts[inst].results;
-        self.set_ranges(with);
         if self.try_parallel_fold(inst, with)? {
             return Ok(());
         }

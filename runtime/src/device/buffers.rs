@@ -21,7 +21,7 @@ pub(super) struct Piece {
 #[derive(Default)]
 pub(super) struct Buffers {
     /// By address of the object.
-    of: HashMap<usize, Piece>,
+    pub of: HashMap<usize, Piece>,
     /// By size.
     pool: BTreeMap<usize, Vec<Piece>>,
     /// Bytes of all buffers that exist, those of the pool included.
@@ -53,7 +53,7 @@ impl Buffers {
 }
 
 /// Bytes of an array's elements.
-unsafe fn size_of(object: *const ArrayHeader) -> usize {
+pub(super) unsafe fn size_of(object: *const ArrayHeader) -> usize {
     // SAFETY: live by contract of the callers.
     let header = unsafe { &*object };
     let elem = ElemTag::from_u8(header.elem).unwrap_or(ElemTag::U8);
@@ -118,6 +118,7 @@ impl Device {
         state |= HAS_BUFFER | ON_DEVICE;
         if written {
             state |= NOT_ON_HOST;
+            self.asked.written(key);
         }
         let handle = piece.memory.get();
         // SAFETY: live by contract.

@@ -10,6 +10,9 @@ use super::{Device, cache, errors, wish};
 /// What a program text says that needs 64-bit floats.
 const DOUBLES: &str = "cl_khr_fp64";
 
+/// Options of the device's compiler: divisions and square roots of `float` need not be rounded correctly.
+const OPTIONS: &str = "";
+
 impl Device {
     /// Makes sure that the program of a static source text is built.
     pub(super) fn build(&mut self, source: *const c_char) -> Result<(), String> {
@@ -31,7 +34,7 @@ impl Device {
             return Err(wish::no_doubles(&device.name));
         }
         let start = Instant::now();
-        let options = if self.context.rounds_correctly { "-cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
+        let options = OPTIONS;
         let context = &self.context.context;
         let store = cache::Store::open();
         let name = cache::name_of(&[text, options, &device.name, &device.driver, &device.platform].map(str::as_bytes));

@@ -42,8 +42,6 @@ pub(super) struct Context {
     pub device: Listed,
     pub context: opencl3::context::Context,
     pub queue: CommandQueue,
-    /// Does the compiler promise correctly rounded divisions and roots of `float`?
-    pub rounds_correctly: bool,
 }
 
 // SAFETY: OpenCL objects may be used from any thread; the state around them is behind a lock.
@@ -107,9 +105,7 @@ impl Context {
         let handle = Device::from(device.id as opencl3::types::cl_device_id);
         let context = opencl3::context::Context::from_device(&handle).map_err(refused)?;
         let queue = CommandQueue::create_default(&context, 0).map_err(refused)?;
-        let config = handle.single_fp_config().unwrap_or(0);
-        let rounds_correctly = config & opencl3::device::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
-        Ok(Context { device, context, queue, rounds_correctly })
+        Ok(Context { device, context, queue })
     }
 }
 

@@ -14,6 +14,7 @@ pub mod cache;
 mod context;
 mod counters;
 mod errors;
+mod place;
 mod program;
 mod wish;
 
@@ -27,6 +28,8 @@ use crate::fault::{self, Fault};
 pub use context::{Listed, list};
 pub use counters::Counters;
 pub use wish::{set_wish, wish};
+pub(crate) use place::copied_there;
+pub use place::{ravel_device_element, ravel_device_pays};
 
 /// Mark: a buffer of the device belongs to this object.
 pub const HAS_BUFFER: u16 = 4;
@@ -46,6 +49,7 @@ struct Device {
     buffers: buffers::Buffers,
     programs: program::Programs,
     counters: Counters,
+    asked: place::Asked,
 }
 
 fn slot() -> &'static OnceLock<Result<Mutex<Device>, String>> {
@@ -57,7 +61,7 @@ fn opened() -> &'static Result<Mutex<Device>, String> {
     slot().get_or_init(|| {
         let context = context::Context::open(&wish()?)?;
         wish::suits(&context.device)?;
-        let device = Device { context, buffers: buffers::Buffers::default(), programs: program::Programs::default(), counters: Counters::default() };
+        let device = Device { context, buffers: buffers::Buffers::default(), programs: program::Programs::default(), counters: Counters::default(), asked: place::Asked::default() };
         Ok(Mutex::new(device))
     })
 }

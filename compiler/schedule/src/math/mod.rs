@@ -32,9 +32,10 @@ use real::{Code, Real};
 
 type Val = nest::Value;
 
-/// `op` of one or two arguments of one float type. Functions without an expansion are calls of the C library, lane by lane.
+/// `op` of one or two arguments of one float type. Functions without an expansion are calls of the C library, lane by lane. Devices
+/// have functions of their own, which are faster there than an expansion for processors.
 pub(crate) fn call(b: &mut FuncBuilder, arith: Arith, op: MathOp, args: &[Val]) -> Val {
-    if !is_expanded(op) {
+    if !is_expanded(op) || b.in_launch() {
         return b.math(op, args);
     }
     let single = b.ty(args[0]).prim == Prim::F32;
