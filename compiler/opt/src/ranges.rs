@@ -280,12 +280,28 @@ impl Ranges {
             },
             BinOp::Min => {
                 let low = self.lower(&x).min(self.lower(&y));
+                // How far the constant may lie below the other operand: `min(x, k) >= x - (max x - k)`.
+                for (x, k) in [(&x, &y), (&y, &x)] {
+                    if let (Some(k), high) = (k.as_const(), self.upper(x))
+                        && high <= MAX
+                    {
+                        self.bound(atom, Some(x.plus(-(high - k).max(0))), None);
+                    }
+                }
                 self.bound(atom, Some(Lin::constant(low.max(MIN))), Some(x));
                 self.bound(atom, None, Some(y));
                 None
             }
             BinOp::Max => {
                 let high = self.upper(&x).max(self.upper(&y));
+                // An extent or 1, by which a remainder is taken, is at most the extent and 1.
+                for (x, k) in [(&x, &y), (&y, &x)] {
+                    if let (Some(k), low) = (k.as_const(), self.lower(x))
+                        && low >= MIN
+                    {
+                        self.bound(atom, None, Some(x.plus((k - low).max(0))));
+                    }
+                }
                 self.bound(atom, Some(x), Some(Lin::constant(high.min(MAX))));
                 self.bound(atom, Some(y), None);
                 None
