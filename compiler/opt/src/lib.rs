@@ -29,6 +29,7 @@ mod split_borders;
 mod split_partitions;
 mod stats;
 mod unroll_small;
+mod version_extents;
 
 pub use pass::{Context, Outcome, Pass, Remark, Run};
 pub use pipeline::{Level, PASSES, PassError, Timed, optimize, optimize_for_device, optimize_watched, run_passes, run_timed};

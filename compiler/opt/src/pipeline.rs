@@ -1,7 +1,7 @@
 //! The orders in which passes run.
 
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{cse, dce, fold_with_loops, fuse, inline, interleave, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, split_borders, unroll_small};
+use crate::{cse, dce, fold_with_loops, fuse, inline, interleave, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, split_borders, unroll_small, version_extents};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
@@ -20,6 +20,7 @@ pub const PASSES: &[&Pass] = &[
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &split_arrays::PASS,
+    &version_extents::PASS,
     &split_borders::PASS,
     &fuse::PASS,
     &licm::PASS,
@@ -82,6 +83,7 @@ const LAST: &[&Pass] = &[
     &cse::PASS,
     &simplify::PASS,
     &dce::PASS,
+    &version_extents::PASS,
     &split_borders::PASS,
     &prove_checks::PASS,
     &simplify::PASS,

@@ -463,6 +463,12 @@ impl Ranges {
         }
     }
 
+    /// A scalar is at most this from here on.
+    pub fn assume_at_most(&mut self, func: &Func, defs: &Defs, value: Value, most: i64) {
+        let form = self.form(func, defs, value);
+        self.fact(Some(form.plus(-most)));
+    }
+
     /// What a condition certainly is.
     pub fn decide(&mut self, func: &Func, defs: &Defs, cond: Value) -> Option<bool> {
         if let Some(truth) = self.truths.get(&cond) {
