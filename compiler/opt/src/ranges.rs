@@ -514,6 +514,13 @@ impl Ranges {
         }
     }
 
+    /// What a form of one atom, plus a constant, is bounded by on one side, as far as that mentions others.
+    fn bounds_of_unit(&self, lin: &Lin, above: bool) -> Vec<Lin> {
+        let [(atom, 1)] = lin.terms[..] else { return Vec::new() };
+        let bounds = self.bounds.get(&atom).map(|b| if above { &b.upper } else { &b.lower });
+        bounds.into_iter().flatten().filter(|b| b.as_const().is_none()).map(|b| b.plus(lin.c)).collect()
+    }
+
     /// The body of a partition is entered: its indices lie within the generator.
     pub fn enter_part(&mut self, func: &Func, defs: &Defs, part: &Part) {
         let params = &func.regions[part.body].params;
@@ -522,8 +529,14 @@ impl Ranges {
             for ((param, lower), upper) in params.iter().zip(lower).zip(upper) {
                 let (low, high) = (self.form(func, defs, *lower), self.form(func, defs, *upper));
                 self.bound(Atom::Value(*param), Some(low.clone()), Some(high.plus(-1)));
-                // There is an index, so the bounds are apart.
+                // There is an index, so the bounds are apart, and so is what they are bounded by: `0 <= i < min(n, 1)` tells of `n`.
                 self.fact(low.plus(1).sub(&high));
+                for end in self.bounds_of_unit(&high, true) {
+                    self.fact(low.plus(1).sub(&end));
+                }
+                for end in self.bounds_of_unit(&low, false) {
+                    self.fact(end.plus(1).sub(&high));
+                }
             }
         }
     }
