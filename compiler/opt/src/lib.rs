@@ -28,6 +28,7 @@ mod split_arrays;
 mod split_borders;
 mod split_partitions;
 mod stats;
+mod unroll_loops;
 mod unroll_small;
 mod version_extents;
 

@@ -1,7 +1,7 @@
 //! The orders in which passes run.
 
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{cse, dce, fold_with_loops, fuse, inline, interleave, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, split_borders, unroll_small, version_extents};
+use crate::{cse, dce, fold_with_loops, fuse, inline, interleave, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, split_borders, unroll_loops, unroll_small, version_extents};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
@@ -19,6 +19,7 @@ pub const PASSES: &[&Pass] = &[
     &merge_folds::PASS,
     &fold_with_loops::PASS,
     &unroll_small::PASS,
+    &unroll_loops::PASS,
     &split_arrays::PASS,
     &version_extents::PASS,
     &split_borders::PASS,
@@ -72,6 +73,7 @@ const CYCLE: &[&Pass] = &[
     &merge_folds::PASS,
     &fold_with_loops::PASS,
     &unroll_small::PASS,
+    &unroll_loops::PASS,
     &split_arrays::PASS,
     &dce::PASS,
 ];

@@ -22,7 +22,7 @@ use crate::walk::Walk;
 /// Copies whose cells are computed side by side.
 const TOGETHER: usize = 4;
 /// Cycles of a body without its folds from which on copies are computed side by side.
-const LONG_CHAIN: f64 = 12.0;
+pub(crate) const LONG_CHAIN: f64 = 12.0;
 
 /// A stretch of a vector axis that is walked in equal steps.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
 use crate::grid::{Cell, Dep, Grid, reduce_op};
-use crate::kernel::{Chunk, Stretch};
+use crate::kernel::{Chunk, LONG_CHAIN, Stretch};
 use crate::lower::{Lower, Val};
 use crate::scalars;
 use crate::walk::Walk;
@@ -22,6 +22,11 @@ const UNROLL_COPIES: i64 = 600;
 
 /// Bound on unrolled additions where lanes run along the fold.
 const UNROLL_STEPS: i64 = 64;
+
+/// Registers that one copy of a long body needs while several are computed side by side.
+const CHAIN_REGISTERS: usize = 6;
+/// Copies of a long body that are computed side by side at most.
+const MOST_TOGETHER: usize = 4;
 
 /// One accumulator variable of a fold.
 #[derive(Clone, Copy)]
@@ -305,8 +310,11 @@ impl Lower<'_, '_> {
         let arith = self.arith();
         let along = accs.along;
         let steps = if along { g.u } else { accs.accs.iter().map(|a| a.u).max().unwrap_or(1) };
-        for (u, j) in block_order(g, steps) {
-            {
+        let together = self.additions_together(g, part, accs);
+        for group in block_order(g, steps).chunks(together) {
+            let mut starts = Vec::new();
+            for &(u, j) in group {
+                starts.push(self.b.position());
                 for (k, acc) in accs.accs.clone().into_iter().enumerate() {
                     if g.shared(acc.dep, j, 0).0 != j || (!along && u >= acc.u) {
                         continue;
@@ -341,8 +349,21 @@ impl Lower<'_, '_> {
                     };
                 }
             }
+            if together > 1 {
+                self.b.interleave(&starts);
+            }
         }
         Ok(())
+    }
+
+    /// How many copies of a fold's body are computed side by side: a long body is a chain of operations that wait for each other, and the
+    /// machine looks ahead over a few of such chains only.
+    fn additions_together(&self, g: &mut Grid, part: &Part, accs: &Accs) -> usize {
+        let scalars = accs.accs.iter().map(|acc| if accs.along { acc.j } else { 0 }).sum::<usize>();
+        let free = (self.cx.target.vector_registers as usize).saturating_sub(accs.vals.len() - scalars);
+        let together = (free / CHAIN_REGISTERS).clamp(1, MOST_TOGETHER);
+        let nested = self.func.regions[part.body].insts.iter().any(|inst| matches!(self.func.insts[*inst].op, Op::With(_)));
+        if together > 1 && !nested && g.vec.is_some() && g.lanes > 1 && self.region_cost(g, part.body) > LONG_CHAIN { together } else { 1 }
     }
 }
 
