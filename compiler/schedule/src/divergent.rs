@@ -7,6 +7,7 @@
 //! - A carried value that is the same for all active lanes (a counter) stays a scalar inside the loop; the lanes' last values are kept
 //!   beside it if they are used later.
 //! - Of a condition `a && b` the part that is the same for all lanes ends the machine loop, the rest updates the mask.
+//! - A loop that runs equally often for all indices has no inactive lanes. It may load: what it loads, every index would.
 //! - A branch whose condition varies is entered if any lane takes it, and evaluated under the mask of those. Cheap
 //!   branches without loops are evaluated on both sides and selected from (`grid`).
 
@@ -68,18 +69,18 @@ impl Lower<'_, '_> {
         self.carriers.get(&v).copied()
     }
 
-    /// Can the region of a loop or a branch be evaluated for lanes that do not take part?
-    pub fn supported_inside(&self, region: Region, guards: &mut Vec<Guard>) -> std::result::Result<(), Refusal> {
+    /// Can the region of a loop or a branch be evaluated for lanes that do not take part? If all lanes do (`alike`), it may load.
+    pub fn supported_inside(&self, region: Region, guards: &mut Vec<Guard>, alike: bool) -> std::result::Result<(), Refusal> {
         let func = self.func;
         if func.regions[region].yields.iter().any(|v| !func.ty(*v).is_scalar() || self.is_object(*v)) {
             return Err("a loop or branch of the body yields arrays".to_string());
         }
         for &inst in &func.regions[region].insts {
             match &func.insts[inst].op {
-                Op::Loop { body, .. } => self.supported_inside(*body, guards)?,
+                Op::Loop { init, body } => self.supported_inside(*body, guards, alike && self.runs_alike(init, *body))?,
                 Op::If { then, els, .. } => {
-                    self.supported_inside(*then, guards)?;
-                    self.supported_inside(*els, guards)?;
+                    self.supported_inside(*then, guards, false)?;
+                    self.supported_inside(*els, guards, false)?;
                 }
                 Op::Select { then, .. } if !func.ty(*then).is_scalar() || self.is_object(*then) => {
                     return Err("a loop or branch of the body chooses between arrays".to_string());
@@ -90,6 +91,7 @@ impl Lower<'_, '_> {
                 }
                 op if is_speculable(op) => {}
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
+                Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
                 Op::Sel { .. } => return Err("a loop or branch of the body has loads".to_string()),
                 Op::With(_) => return Err("a loop or branch of the body has with-loops".to_string()),
                 _ => return Err("a loop or branch of the body has checks, builds arrays or calls functions".to_string()),

@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod alike;
 mod arena;
 mod arena_flow;
 mod arena_rewrite;

@@ -60,10 +60,10 @@ impl Lower<'_, '_> {
                     }
                 }
                 Op::If { then, els, .. } => {
-                    self.supported_inside(*then, guards)?;
-                    self.supported_inside(*els, guards)?;
+                    self.supported_inside(*then, guards, false)?;
+                    self.supported_inside(*els, guards, false)?;
                 }
-                Op::Loop { body, .. } => self.supported_inside(*body, guards)?,
+                Op::Loop { init, body } => self.supported_inside(*body, guards, self.runs_alike(init, *body))?,
                 Op::With(with) => self.supported_fold(with, guards)?,
                 Op::Check { .. } if self.cx.options.unchecked && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}

@@ -237,3 +237,76 @@ func @f0 "main" () -> (i32) {
     assert!(refused(&run, "scalar loops"), "{:?}", run.remarks);
     assert_eq!(run.copies, 0, "the carried array is updated in place");
 }
+
+/// The nearest of some centers for each of 37 points, and a sum along a row for each of 21 columns.
+fn nearest(trips: &str) -> String {
+    format!(
+        r#"
+entry @f0
+func @f0 "main" () -> (i32, f64) {{
+  %p: f64[37,3] = with {{
+    part [0, 0] <= [%i, %j] < [37, 3] {{
+      %m: i32 = mul %i, 5 %n: i32 = add %m, %j %o: i32 = mod %n, 11 %x: f64 = convert %o yield %x
+    }}
+  }} genarray [37, 3] cell []
+  %c: f64[9,3] = with {{
+    part [0, 0] <= [%i_2, %j_2] < [9, 3] {{
+      %m_2: i32 = mul %i_2, 7 %n_2: i32 = add %m_2, %j_2 %o_2: i32 = mod %n_2, 10 %x_2: f64 = convert %o_2 yield %x_2
+    }}
+  }} genarray [9, 3] cell []
+  %owner: i32[37] = with {{
+    part [0] <= [%k] < [37] {{
+      %x0: f64 = sel %p, [%k, 0]
+      %x1: f64 = sel %p, [%k, 2]
+      %best: i32, %least: f64, %last: i32 = loop (%b: i32 = 0, %l: f64 = 1000.0, %t: i32 = 0) {{
+        %c0: f64 = sel %c, [%t, 0]
+        %c1: f64 = sel %c, [%t, 2]
+        %d0: f64 = sub %x0, %c0
+        %d1: f64 = sub %x1, %c1
+        %e0: f64 = mul %d0, %d0
+        %e1: f64 = mul %d1, %d1
+        %d: f64 = add %e0, %e1
+        %closer: bool = lt %d, %l
+        %b1: i32 = select %closer, %t, %b
+        %l1: f64 = select %closer, %d, %l
+        %t1: i32 = add %t, 1
+        {trips}
+        yield %more, %b1, %l1, %t1
+      }}
+      yield %best
+    }}
+  }} genarray [37] cell []
+  %sums: f64[3] = with {{
+    part [0] <= [%r] < [3] {{
+      %total: f64, %u_last: i32 = loop (%sum: f64 = 0.5, %u: i32 = 0) {{
+        %y: f64 = sel %p, [%u, %r]
+        %sum1: f64 = add %sum, %y
+        %u1: i32 = add %u, 1
+        %on: bool = lt %u1, 37
+        yield %on, %sum1, %u1
+      }}
+      yield %total
+    }}
+  }} genarray [3] cell []
+  %w: i32 = with {{
+    part [0] <= [%q] < [37] {{ %z: i32 = sel %owner, [%q] %q1: i32 = add %q, 1 %zq: i32 = mul %z, %q1 yield %zq }}
+  }} fold add neutral 0
+  %v: f64 = with {{ part [0] <= [%q_2] < [3] {{ %z_2: f64 = sel %sums, [%q_2] yield %z_2 }} }} fold add neutral 0.0
+  yield %w, %v
+}}
+"#
+    )
+}
+
+#[test]
+fn loops_that_run_equally_often_may_load() {
+    let run = same(&nearest("%more: bool = lt %t1, 9"));
+    assert!(!refused(&run, "has loads"), "{:?}", run.remarks);
+    assert!(in_lanes(&run), "{:?}", run.remarks);
+}
+
+#[test]
+fn loops_that_lanes_leave_by_themselves_do_not_load() {
+    let run = same(&nearest("%in: bool = lt %t1, 9 %far: bool = gt %l1, 1.0 %more: bool = and %in, %far"));
+    assert!(refused(&run, "has loads"), "{:?}", run.remarks);
+}
