@@ -200,6 +200,28 @@ fn processes_share_a_cache() -> Tested {
     if left == 1 { Ok(()) } else { Err(format!("{left} files in the cache folder").into()) }
 }
 
+/// What `ravel tune` found out is used by later runs, and changes no results.
+fn tuning_is_kept() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let expected = expected()?;
+    let tune = || -> Result<Finished, Failed> {
+        let mut command = Command::new(ravel());
+        finish(command.args(["tune", "--launch-work", "1"]).arg(program()).env("RAVEL_CACHE", folder.path()), b"")
+    };
+    let first = tune()?;
+    let settled = first.stdout.lines().count() == 2 && !first.stdout.contains("--runs");
+    demand(first.status == 0 && settled && first.stdout.contains("grids up to 1024: "), &first, "a line for each kernel")?;
+    let run = prints(run_with("opencl").env("RAVEL_CACHE", folder.path()), &expected)?;
+    demand(run.stderr.contains("tuned: 2,"), &run, "two tuned kernels")?;
+    let again = tune()?;
+    demand(again.status == 0 && again.stdout.is_empty() && again.stderr.contains("nothing to measure"), &again, "nothing to do")?;
+    for entry in std::fs::read_dir(folder.path().join("tuned"))? {
+        std::fs::write(entry?.path(), "not what it was\n")?;
+    }
+    let run = prints(run_with("opencl").env("RAVEL_CACHE", folder.path()), &expected)?;
+    demand(run.stderr.contains("tuned: 0,"), &run, "no tuned kernels")
+}
+
 /// PoCL takes a limit in GiB; other drivers do without this test.
 fn memory_may_be_short() -> Tested {
     let source = repository().join("tests/opencl/errors/too-large.sac");
@@ -243,7 +265,7 @@ fn main() -> ExitCode {
         let recorded = source.with_extension("cl");
         trials.push(Trial::test(format!("kernels/{}", test_name(&folder, source)), move || kernel_text(&recorded)));
     }
-    let on_devices: [(&str, fn() -> Tested); 8] = [
+    let on_devices: [(&str, fn() -> Tested); 9] = [
         ("devices are listed", devices_are_listed),
         ("devices are chosen", devices_are_chosen),
         ("stats are shown", stats_are_shown),
@@ -251,6 +273,7 @@ fn main() -> ExitCode {
         ("damaged entries are built again", damaged_entries_are_built_again),
         ("the cache can be off", cache_can_be_off),
         ("processes share a cache", processes_share_a_cache),
+        ("tuning is kept", tuning_is_kept),
         ("memory may be short", memory_may_be_short),
     ];
     if has_device() {

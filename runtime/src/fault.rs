@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
-use crate::{pool, stack, stream};
+use crate::{device, pool, stack, stream};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -211,6 +211,7 @@ fn end_process(report: &Report) -> ! {
         sleep_forever();
     }
     stream::flush_all();
+    device::finish();
     let text = report.to_string();
     if !text.is_empty() {
         eprint!("{text}");

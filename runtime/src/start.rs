@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use crate::abi::EntryFn;
 use crate::fault::{self, Fault};
-use crate::{pool, stack, stats, stream};
+use crate::{device, pool, stack, stats, stream};
 
 static ARGUMENTS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
@@ -72,6 +72,7 @@ pub fn run_main(program: impl FnOnce() -> i32 + Send) -> i32 {
         Ok(Err(_)) => fault::raise(Fault::new("the runtime failed; this is a bug in Ravel")),
         Err(error) => fault::raise(Fault::new(format!("cannot start a thread: {error}"))),
     };
+    device::finish();
     if let Err(fault) = stream::finish() {
         fault::raise(fault);
     }

@@ -45,6 +45,12 @@ RAVEL_DEVICE=DEVICE): the number of an OpenCL device or a part of its name. Buil
     #[command(after_help = "\
 `--device` takes the number or a part of the name. Exit status: 0, or 1 if OpenCL is not installed or has no device.")]
     Devices,
+    /// Find out how the kernels of a program run fastest on an OpenCL device
+    #[command(after_help = "\
+The program runs again and again, with other sizes of groups each time, until all that its kernels can have were measured; its output is
+thrown away. The winners are kept in the cache folder (RAVEL_CACHE, or ravel below XDG_CACHE_HOME or ~/.cache) for the
+device and its driver, and later runs take them, on grids of like sizes.")]
+    Tune(Tune),
     /// Run optimiser passes over a module of WIR, the with-loop IR, and print what they make of it
     #[command(after_help = "\
 FILE is WIR text (as `--emit wir` prints it) or a SaC program, whose WIR before optimisation is taken.
@@ -152,6 +158,30 @@ pub struct Build {
     pub emit: Option<String>,
     /// The program: a SaC file with `int main()`
     pub file: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Tune {
+    /// Define a preprocessor macro (NAME means NAME=1)
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = definition)]
+    pub define: Vec<String>,
+    /// Search this folder for modules, before RAVEL_PATH and the built-in library
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+    /// The OpenCL device: its number or a part of its name, as `ravel devices` shows them (also RAVEL_DEVICE)
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+    /// Least work for which a with-loop is started on a device, in cycles of a processor core
+    #[arg(long, value_name = "CYCLES", hide = true)]
+    pub launch_work: Option<u32>,
+    /// Most runs of the program
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub runs: u32,
+    /// A SaC program, or an executable that `ravel build --backend opencl` made
+    pub program: PathBuf,
+    /// The program's arguments
+    #[arg(last = true)]
+    pub arguments: Vec<OsString>,
 }
 
 #[derive(Args)]

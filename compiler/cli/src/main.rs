@@ -11,6 +11,7 @@ macro_rules! say {
 mod args;
 mod devices;
 mod repl;
+mod tune;
 
 use args::{BackendName, Build, Check, Cli, Code, Command, Opt, Repl, Run, Source};
 use clap::Parser;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
             Command::Check(check) => run_check(&check),
             Command::Run(run) => run_program(run),
             Command::Build(build) => run_build(&build),
+            Command::Tune(tune) => tune::run(&tune),
             Command::Devices => devices::list(),
             Command::Opt(opt) => run_opt(&opt),
             Command::Repl(repl) => run_repl(&repl),

@@ -62,7 +62,7 @@ impl Store {
         Store::at(&folder()?)
     }
 
-    fn at(cache: &Path) -> Option<Store> {
+    pub fn at(cache: &Path) -> Option<Store> {
         let folder = cache.join("kernels");
         fs::create_dir_all(&folder).ok()?;
         Some(Store { folder })

@@ -1,10 +1,10 @@
 //! Finding and opening a device.
 
-use opencl3::command_queue::CommandQueue;
+use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::device::{CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, Device};
 use opencl3::platform::get_platforms;
 
-use super::errors;
+use super::{errors, tune};
 
 /// One device of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,13 +98,18 @@ pub(super) fn choose(devices: &[Listed], wish: &str) -> Result<Listed, String> {
 }
 
 impl Context {
+    /// The device as OpenCL knows it.
+    pub fn id(&self) -> opencl3::types::cl_device_id {
+        self.device.id as opencl3::types::cl_device_id
+    }
+
     /// Opens the device that a wish names.
     pub fn open(wish: &str) -> Result<Context, String> {
         let device = choose(&list()?, wish)?;
         let refused = |e| format!("the OpenCL device {} cannot be used: {e}", device.name);
         let handle = Device::from(device.id as opencl3::types::cl_device_id);
         let context = opencl3::context::Context::from_device(&handle).map_err(refused)?;
-        let queue = CommandQueue::create_default(&context, 0).map_err(refused)?;
+        let queue = CommandQueue::create_default(&context, if tune::measures() { CL_QUEUE_PROFILING_ENABLE } else { 0 }).map_err(refused)?;
         Ok(Context { device, context, queue })
     }
 }

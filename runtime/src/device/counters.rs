@@ -13,6 +13,8 @@ pub struct Counters {
     pub sent: u64,
     /// Bytes fetched from it.
     pub fetched: u64,
+    /// Kernels, on grids of one class, whose way of being launched was measured by `ravel tune`.
+    pub tuned: u64,
     /// Programs that the device's compiler made from source.
     pub builds: u64,
     /// Programs that were taken from the cache folder.
@@ -25,8 +27,9 @@ impl fmt::Display for Counters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "kernels: {}, launches: {}, bytes sent: {}, bytes fetched: {}, programs built: {}, cache hits: {}, build time: {:.1} ms",
+            "kernels: {}, tuned: {}, launches: {}, bytes sent: {}, bytes fetched: {}, programs built: {}, cache hits: {}, build time: {:.1} ms",
             self.kernels,
+            self.tuned,
             self.launches,
             self.sent,
             self.fetched,

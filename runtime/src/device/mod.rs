@@ -16,6 +16,7 @@ mod counters;
 mod errors;
 mod place;
 mod program;
+pub mod tune;
 mod wish;
 
 use std::ffi::{CStr, c_char};
@@ -50,6 +51,15 @@ struct Device {
     programs: program::Programs,
     counters: Counters,
     asked: place::Asked,
+    tuner: tune::Tuner,
+}
+
+impl Device {
+    fn open(wish: &str) -> Result<Device, String> {
+        let context = context::Context::open(wish)?;
+        let tuner = tune::Tuner::new(&context.device);
+        Ok(Device { context, tuner, buffers: buffers::Buffers::default(), programs: program::Programs::default(), counters: Counters::default(), asked: place::Asked::default() })
+    }
 }
 
 fn slot() -> &'static OnceLock<Result<Mutex<Device>, String>> {
@@ -59,9 +69,8 @@ fn slot() -> &'static OnceLock<Result<Mutex<Device>, String>> {
 
 fn opened() -> &'static Result<Mutex<Device>, String> {
     slot().get_or_init(|| {
-        let context = context::Context::open(&wish()?)?;
-        wish::suits(&context.device)?;
-        let device = Device { context, buffers: buffers::Buffers::default(), programs: program::Programs::default(), counters: Counters::default(), asked: place::Asked::default() };
+        let device = Device::open(&wish()?)?;
+        wish::suits(&device.context.device)?;
         Ok(Mutex::new(device))
     })
 }
@@ -83,6 +92,15 @@ fn check<T>(result: Result<T, String>) -> T {
 pub fn counters() -> Option<(String, Counters)> {
     let device = slot().get()?.as_ref().ok()?.lock().unwrap_or_else(PoisonError::into_inner);
     Some((device.context.device.name.clone(), device.counters))
+}
+
+/// At the end of a program: keeps what was measured.
+pub(crate) fn finish() {
+    if let Some(Ok(device)) = slot().get()
+        && let Ok(device) = device.try_lock()
+    {
+        device.tuner.save(&device.context.device);
+    }
 }
 
 /// The device that would be used, which is not opened.

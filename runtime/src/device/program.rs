@@ -1,16 +1,22 @@
 //! Programs, kernels and launches.
 
 use std::collections::HashMap;
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 
+use opencl3::error_codes::ClError;
+use opencl3::event::Event;
 use opencl3::kernel::Kernel;
 use opencl3::program::Program;
 
 use super::buffers::Piece;
+use super::tune::{class_of, kernel_text};
 use super::{Device, errors};
 
 /// Work-items per group along the innermost axis, unless the kernel or the device allow less.
 const GROUP: usize = 64;
+
+/// Groups to try when tuning, innermost axis first.
+const SIZES: [[usize; 2]; 11] = [[32, 1], [64, 1], [128, 1], [256, 1], [512, 1], [1024, 1], [32, 4], [32, 8], [16, 16], [8, 8], [64, 4]];
 
 #[derive(Default)]
 pub(super) struct Programs {
@@ -63,15 +69,66 @@ impl Device {
             argument(8, std::ptr::from_ref(flag).cast())?;
         }
         let (global, local) = if group.is_empty() { shape_of_groups(grid) } else { groups_of(grid, group) };
+        let queue = &self.context.queue;
         // SAFETY: all arguments are set, and buffers stay alive until the queue is through with them: they go back to the pool of
         // this queue at most.
-        unsafe {
-            self.context.queue.enqueue_nd_range_kernel(kernel.get(), grid.len() as u32, std::ptr::null(), global.as_ptr(), local.as_ptr(), &[])
+        let start = |global: [usize; 3], local: [usize; 3]| unsafe {
+            queue.enqueue_nd_range_kernel(kernel.get(), grid.len() as u32, std::ptr::null(), global.as_ptr(), local.as_ptr(), &[])
+        };
+        if group.is_empty() && !self.tuner.is_idle() {
+            let (class, items) = (class_of(grid), grid.iter().product::<i64>() as f64);
+            // SAFETY: the source is a static text of the compiler.
+            let text = || kernel_text(unsafe { CStr::from_ptr(source) }.to_str().unwrap_or_default(), name).to_string();
+            let most = kernel.get_work_group_size(self.context.id()).unwrap_or(GROUP);
+            if let Some((measured, way)) = self.tuner.next(key, name, class, text, || ways(grid, most)) {
+                let took = start_in(grid, &way, &start).and_then(|event| {
+                    event.wait()?;
+                    Ok(event.profiling_command_end()?.saturating_sub(event.profiling_command_start()?))
+                });
+                self.tuner.took(&measured, took.as_ref().ok().map(|nanoseconds| *nanoseconds as f64 / items));
+                if took.is_ok() {
+                    self.counters.launches += 1;
+                    return Ok(());
+                }
+            } else if let Some(way) = self.tuner.way(key, class, text, &mut self.counters.tuned)
+                && start_in(grid, way, &start).is_ok()
+            {
+                self.counters.launches += 1;
+                return Ok(());
+            }
+            // A way that this device refuses after all: the usual one does.
         }
+        start(global, local)
         .map_err(|e| errors::failed(&self.context.device.name, &format!("the kernel {name} could not be started"), e))?;
         self.counters.launches += 1;
         Ok(())
     }
+}
+
+/// Starts a kernel in groups of some size.
+fn start_in(grid: &[i64], way: &[usize], start: &impl Fn([usize; 3], [usize; 3]) -> Result<Event, ClError>) -> Result<Event, ClError> {
+    let (mut global, mut local) = ([1; 3], [1; 3]);
+    for (axis, (&extent, &size)) in grid.iter().rev().zip(way).enumerate() {
+        local[axis] = size;
+        global[axis] = (extent as usize).next_multiple_of(size);
+    }
+    start(global, local)
+}
+
+/// Sizes of groups that are worth trying, innermost axis first: the usual one, and those of up to `most` work-items that are not much larger
+/// than the grid.
+fn ways(grid: &[i64], most: usize) -> Vec<Vec<usize>> {
+    let mut ways = vec![shape_of_groups(grid).1[..grid.len()].to_vec()];
+    for sizes in SIZES {
+        let axes = grid.iter().rev().map(|&extent| (extent as usize).next_power_of_two());
+        let fits = sizes.iter().product::<usize>() <= most && axes.clone().zip(sizes).all(|(extent, size)| size <= extent);
+        let way = sizes[..grid.len().min(2)].iter().copied().chain(std::iter::repeat(1)).take(grid.len()).collect();
+        let lost = grid.len() < 2 && sizes[1] > 1;
+        if fits && !lost && !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    ways
 }
 
 /// Work-items and group sizes, innermost axis first, as OpenCL counts. Sizes are rounded up to whole groups.
@@ -100,6 +157,14 @@ fn groups_of(grid: &[i64], group: &str) -> ([usize; 3], [usize; 3]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_to_try_fit_the_grid_and_the_device() {
+        assert_eq!(ways(&[1000], 256), [vec![64], vec![32], vec![128], vec![256]]);
+        assert_eq!(ways(&[20, 16], 1024), [vec![16, 4], vec![16, 16], vec![8, 8]]);
+        assert_eq!(ways(&[5, 100, 100], 128), [vec![64, 1, 1], vec![32, 1, 1], vec![128, 1, 1], vec![32, 4, 1], vec![8, 8, 1]]);
+        assert_eq!(ways(&[3], 1024), [vec![4]]);
+    }
 
     #[test]
     fn groups_fill_the_innermost_axes_first() {

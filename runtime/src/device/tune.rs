@@ -1,0 +1,295 @@
+//! Tuning: which of several ways to launch a kernel is the fastest on a device.
+//!
+//! With `RAVEL_TUNE=1` every launch of a kernel takes the way that was measured least, and the device says how long it took. What was measured
+//! goes to the cache folder, from where later runs take the fastest way. Records are kept per device and driver; one is found by the kernel's
+//! text (not its name, which changes with the program around it) and the class of its grid: extents up to the same power of two are alike.
+//!
+//! A way is a list of numbers: the sizes of a group along the axes for kernels whose groups the runtime chooses. Where the compiler offers several
+//! kernels for one purpose, such as tiles of several sizes, it is the number of one of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use super::cache;
+use super::context::Listed;
+
+/// Measurements of each way.
+const RUNS: u32 = 3;
+/// A way must be this much faster than the usual one to take its place.
+const GAIN: f64 = 0.97;
+/// Grids of up to this many axes.
+const AXES: usize = 3;
+
+/// Powers of two that the extents of a grid reach.
+pub(super) type Class = [u32; AXES];
+
+/// One way and what it takes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Trial {
+    pub way: Vec<usize>,
+    pub runs: u32,
+    /// Nanoseconds of a work-item, at best; infinite for a way that the device refuses.
+    pub time: f64,
+}
+
+/// What is known of one kernel on one class of grids. The first trial is of the usual way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Of the kernel, when it was last measured.
+    pub name: String,
+    pub(super) class: Class,
+    pub(super) trials: Vec<Trial>,
+}
+
+impl Record {
+    /// The fastest way; the usual one if others are hardly faster.
+    fn best(&self) -> Option<&Trial> {
+        let usual = self.trials.first()?;
+        let measured = self.trials.iter().filter(|trial| trial.runs > 0 && trial.time.is_finite());
+        let fastest = measured.min_by(|a, b| a.time.total_cmp(&b.time))?;
+        Some(if usual.runs > 0 && fastest.time > usual.time * GAIN { usual } else { fastest })
+    }
+
+    /// Whether every way was measured often enough.
+    pub fn is_settled(&self) -> bool {
+        self.trials.iter().all(|trial| trial.runs >= RUNS)
+    }
+
+    /// Measurements so far.
+    pub fn runs(&self) -> u32 {
+        self.trials.iter().map(|trial| trial.runs).sum()
+    }
+
+    /// For people: the way that is taken, and how much faster than the usual one it is.
+    pub fn summary(&self) -> String {
+        let extents: Vec<String> = self.class.iter().rev().skip_while(|bits| **bits == 0).map(|bits| (1u64 << bits).to_string()).collect();
+        let grid = if extents.is_empty() { "1".to_string() } else { extents.join(" x ") };
+        let Some((usual, best)) = self.trials.first().zip(self.best()) else { return format!("{}, grids up to {grid}: not measured", self.name) };
+        let words = if best.way == usual.way { "the usual one".to_string() } else { format!("{:.2} times as fast as {}", usual.time / best.time, text_of(&usual.way)) };
+        format!("{}, grids up to {grid}: {}, {words}", self.name, text_of(&best.way))
+    }
+}
+
+/// Records by digest of the kernel and class.
+pub type Records = BTreeMap<String, Record>;
+
+/// Sizes, outermost axis first, as people write them.
+fn text_of(way: &[usize]) -> String {
+    way.iter().rev().map(usize::to_string).collect::<Vec<_>>().join("x")
+}
+
+fn key_of(digest: &str, class: Class) -> String {
+    format!("{digest} {},{},{}", class[0], class[1], class[2])
+}
+
+/// The class of a grid, innermost axis first.
+pub(super) fn class_of(grid: &[i64]) -> Class {
+    let mut class = [0; AXES];
+    for (bits, &extent) in class.iter_mut().zip(grid.iter().rev()) {
+        *bits = u64::try_from(extent).unwrap_or(1).max(1).next_power_of_two().trailing_zeros();
+    }
+    class
+}
+
+/// The file with a device's records; none without a cache folder.
+fn file(device: &Listed) -> Option<PathBuf> {
+    let folder = cache::folder()?.join("tuned");
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder.join(cache::name_of(&[&device.name, &device.driver, &device.platform].map(|text| text.as_bytes()))))
+}
+
+/// What is known of a device.
+pub fn records(device: &Listed) -> Records {
+    file(device).and_then(|file| std::fs::read_to_string(file).ok()).map_or_else(Records::new, |text| parse(&text))
+}
+
+/// Lines that are no records are left out.
+fn parse(text: &str) -> Records {
+    text.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<(String, Record)> {
+    let mut words = line.split(' ');
+    let (digest, class, name) = (words.next()?, words.next()?, words.next()?);
+    let mut bits = class.split(',').map(|bits| bits.parse::<u32>().ok().filter(|bits| *bits < 64));
+    let class = [bits.next()??, bits.next()??, bits.next()??];
+    let mut trials = Vec::new();
+    while let Some(way) = words.next() {
+        let way = way.split(',').map(|size| size.parse().ok().filter(|size| *size > 0)).collect::<Option<Vec<usize>>>()?;
+        trials.push(Trial { way, runs: words.next()?.parse().ok()?, time: words.next()?.parse().ok()? });
+    }
+    (!trials.is_empty()).then(|| (key_of(digest, class), Record { name: name.to_string(), class, trials }))
+}
+
+fn print(records: &Records) -> String {
+    let mut text = String::new();
+    for (key, record) in records {
+        let _ = write!(text, "{key} {}", record.name);
+        for trial in &record.trials {
+            let way: Vec<String> = trial.way.iter().map(usize::to_string).collect();
+            let _ = write!(text, " {} {} {}", way.join(","), trial.runs, trial.time);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A launch whose time is wanted.
+pub(super) struct Measured {
+    key: String,
+    trial: usize,
+}
+
+/// What the present run knows and finds out.
+pub(super) struct Tuner {
+    records: Records,
+    measures: bool,
+    /// Digests of kernels, by address of their description.
+    digests: HashMap<usize, String>,
+    /// What was decided, by kernel and class.
+    ways: HashMap<(usize, Class), Option<Vec<usize>>>,
+}
+
+impl Tuner {
+    pub fn new(device: &Listed) -> Tuner {
+        Tuner { records: records(device), measures: measures(), digests: HashMap::new(), ways: HashMap::new() }
+    }
+
+    /// Nothing is known, and nothing is to be found out.
+    pub fn is_idle(&self) -> bool {
+        !self.measures && self.records.is_empty()
+    }
+
+    /// The best way known for a kernel, found by the address of its description, and a class; counts the first time in `tuned`.
+    pub fn way(&mut self, kernel: usize, class: Class, text: impl FnOnce() -> String, tuned: &mut u64) -> Option<&[usize]> {
+        let (digests, records) = (&mut self.digests, &self.records);
+        let decide = || {
+            let digest = digests.entry(kernel).or_insert_with(|| cache::name_of(&[text().as_bytes()]));
+            let way = records.get(&key_of(digest, class)).and_then(Record::best).map(|best| best.way.clone());
+            *tuned += u64::from(way.is_some());
+            way
+        };
+        self.ways.entry((kernel, class)).or_insert_with(decide).as_deref()
+    }
+
+    /// The way that was measured least, if it was not measured often enough; `ways` starts with the usual one.
+    pub fn next(&mut self, kernel: usize, name: &str, class: Class, text: impl FnOnce() -> String, ways: impl FnOnce() -> Vec<Vec<usize>>) -> Option<(Measured, Vec<usize>)> {
+        if !self.measures {
+            return None;
+        }
+        let digest = self.digests.entry(kernel).or_insert_with(|| cache::name_of(&[text().as_bytes()]));
+        let key = key_of(digest, class);
+        let new = || Record { name: name.to_string(), class, trials: ways().into_iter().map(|way| Trial { way, runs: 0, time: f64::INFINITY }).collect() };
+        let record = self.records.entry(key.clone()).or_insert_with(new);
+        let (trial, least) = record.trials.iter().enumerate().min_by_key(|(_, trial)| trial.runs)?;
+        (least.runs < RUNS).then(|| (Measured { key, trial }, least.way.clone()))
+    }
+
+    /// What a launch took; nothing if the device refused it, which it will do again.
+    pub fn took(&mut self, measured: &Measured, time: Option<f64>) {
+        if let Some(trial) = self.records.get_mut(&measured.key).and_then(|record| record.trials.get_mut(measured.trial)) {
+            match time {
+                Some(time) => {
+                    trial.runs += 1;
+                    trial.time = trial.time.min(time);
+                }
+                None => trial.runs = RUNS,
+            }
+        }
+    }
+
+    /// Keeps what was measured, beside what others have kept.
+    pub fn save(&self, device: &Listed) {
+        let (true, Some(file)) = (self.measures, file(device)) else { return };
+        let mut all = records(device);
+        all.extend(self.records.iter().map(|(key, record)| (key.clone(), record.clone())));
+        // Tuning for nothing is no error.
+        let _ = cache::replace(&file, print(&all).as_bytes());
+    }
+}
+
+/// Whether this run measures.
+pub(super) fn measures() -> bool {
+    std::env::var_os("RAVEL_TUNE").is_some_and(|value| value == "1")
+}
+
+/// The text of one kernel of a program, without its name.
+pub(super) fn kernel_text<'s>(source: &'s str, name: &str) -> &'s str {
+    let head = format!("{name}(");
+    let Some(start) = source.find(&head) else { return source };
+    let text = &source[start + name.len()..];
+    text.find("\n}").map_or(text, |end| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuner(measures: bool, records: Records) -> Tuner {
+        Tuner { records, measures, digests: HashMap::new(), ways: HashMap::new() }
+    }
+
+    const CLASS: Class = [10, 0, 0];
+
+    fn ways() -> Vec<Vec<usize>> {
+        vec![vec![64], vec![32], vec![1024]]
+    }
+
+    /// Measures until all is settled; a way takes one nanosecond per unit of its size, and 1024 is refused.
+    fn settled() -> Tuner {
+        let mut tuner = tuner(true, Records::new());
+        let mut launches = 0;
+        while let Some((measured, way)) = tuner.next(1, "f_k0", CLASS, || "text".into(), ways) {
+            tuner.took(&measured, (way[0] != 1024).then_some(way[0] as f64));
+            launches += 1;
+        }
+        assert_eq!(launches, 7);
+        tuner
+    }
+
+    #[test]
+    fn the_fastest_way_wins() {
+        let records = settled().records;
+        assert!(records.values().all(Record::is_settled));
+        let mut later = tuner(false, parse(&print(&records)));
+        let mut tuned = 0;
+        assert_eq!(later.way(5, CLASS, || "text".into(), &mut tuned), Some(&[32][..]));
+        assert_eq!(later.way(5, CLASS, || "text".into(), &mut tuned), Some(&[32][..]));
+        assert_eq!(later.way(6, CLASS, || "another text".into(), &mut tuned), None);
+        assert_eq!(later.way(5, [11, 0, 0], || "text".into(), &mut tuned), None);
+        assert_eq!(tuned, 1);
+        assert!(later.next(5, "f_k0", CLASS, || "text".into(), ways).is_none());
+        let summary = records.values().next().map(Record::summary);
+        assert_eq!(summary.as_deref(), Some("f_k0, grids up to 1024: 32, 2.00 times as fast as 64"));
+    }
+
+    #[test]
+    fn a_small_gain_changes_nothing() {
+        let trial = |size, time| Trial { way: vec![size], runs: RUNS, time };
+        let record = Record { name: "f".into(), class: CLASS, trials: vec![trial(64, 100.0), trial(32, 98.0)] };
+        assert_eq!(record.best().map(|best| best.way[0]), Some(64));
+    }
+
+    #[test]
+    fn records_survive_being_written() {
+        let records = settled().records;
+        assert_eq!(parse(&print(&records)), records);
+        assert_eq!(parse("no record\nabc 1,2 f 64 1 1\nabc 1,2,3 f 64 1\nabc 1,2,3 f\nabc 1,2,3 f 0 1 1\n"), Records::new());
+    }
+
+    #[test]
+    fn grids_of_a_class_have_the_same_powers_of_two() {
+        assert_eq!(class_of(&[3, 1000]), [10, 2, 0]);
+        assert_eq!(class_of(&[4, 1024]), [10, 2, 0]);
+        assert_eq!(class_of(&[1]), [0, 0, 0]);
+    }
+
+    #[test]
+    fn kernels_are_told_from_each_other_by_their_text() {
+        let source = "kernel void f_k1(int a)\n{\n  a;\n}\n\nkernel void f_k10(int b)\n{\n  b;\n}\n";
+        assert_eq!(kernel_text(source, "f_k1"), "(int a)\n{\n  a;");
+        assert_eq!(kernel_text(source, "f_k10"), "(int b)\n{\n  b;");
+        assert_eq!(kernel_text(source, "g"), source);
+    }
+}
