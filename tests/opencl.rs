@@ -226,7 +226,7 @@ fn tuning_is_kept() -> Tested {
 fn memory_may_be_short() -> Tested {
     let source = repository().join("tests/opencl/errors/too-large.sac");
     let mut command = Command::new(ravel());
-    command.args(["run", "--backend", "opencl"]).arg(source).env("POCL_MEMORY_LIMIT", "1").env("RAVEL_DEVICE", "pthread");
+    command.args(["run", "--backend", "opencl", "--launch-work", "1"]).arg(source).env("POCL_MEMORY_LIMIT", "1").env("RAVEL_DEVICE", "pthread");
     let run = finish(&mut command, b"")?;
     if run.stderr.contains("no OpenCL device is called") {
         return Ok(());
