@@ -12,6 +12,7 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
+use crate::device_fold::GROUP;
 use crate::index::Ext;
 use crate::lower::{Key, Lower, Val};
 use crate::withloop::{Index, Sink};
@@ -40,44 +41,40 @@ impl Lower<'_, '_> {
             if let Some(why) = self.device_body_refusal(part.body) {
                 return Some(why);
             }
+            // Arrays of one element are no scalars.
+            if self.func.regions[part.body].yields.iter().any(|v| !self.func.ty(*v).is_scalar()) {
+                return Some("its cells are arrays");
+            }
         }
         None
     }
 
     pub fn device_body_refusal(&self, region: Region) -> Option<&'static str> {
-        for &inst in &self.func.regions[region].insts {
-            let data = &self.func.insts[inst];
-            if data.results.iter().any(|v| !self.func.ty(*v).is_scalar() || self.is_object(*v)) {
-                return Some("its body makes arrays");
-            }
-            match &data.op {
-                Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } | Op::Check { .. } | Op::Opaque(_) => {}
-                Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => {}
-                Op::Native { symbol, .. } if crate::natives::math_op(symbol).is_some() => {}
-                Op::If { then, els, .. } => {
-                    if let Some(why) = self.device_body_refusal(*then).or_else(|| self.device_body_refusal(*els)) {
-                        return Some(why);
-                    }
-                }
-                Op::Loop { body, .. } => {
-                    if let Some(why) = self.device_body_refusal(*body) {
-                        return Some(why);
-                    }
-                }
-                Op::With(with) => {
-                    let folds = with.ops.iter().all(|op| matches!(op, WithOp::Fold { combine: Combine::Op(_), .. }));
-                    let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
-                    if !folds || !known || with.ordered {
-                        return Some("a with-loop in its body is no plain fold");
-                    }
-                    if let Some(why) = with.parts.iter().find_map(|p| self.device_body_refusal(p.body)) {
-                        return Some(why);
-                    }
-                }
-                _ => return Some("its body contains an operation of the host"),
-            }
+        self.func.regions[region].insts.iter().find_map(|inst| self.device_inst_refusal(*inst))
+    }
+
+    /// Why a work-item cannot do an instruction; nothing if it can.
+    pub fn device_inst_refusal(&self, inst: Inst) -> Option<&'static str> {
+        let data = &self.func.insts[inst];
+        if data.results.iter().any(|v| !self.func.ty(*v).is_scalar() || self.is_object(*v)) {
+            return Some("its body makes arrays");
         }
-        None
+        match &data.op {
+            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } | Op::Check { .. } | Op::Opaque(_) => None,
+            Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => None,
+            Op::Native { symbol, .. } if crate::natives::math_op(symbol).is_some() => None,
+            Op::If { then, els, .. } => self.device_body_refusal(*then).or_else(|| self.device_body_refusal(*els)),
+            Op::Loop { body, .. } => self.device_body_refusal(*body),
+            Op::With(with) => {
+                let folds = with.ops.iter().all(|op| matches!(op, WithOp::Fold { combine: Combine::Op(_), .. }));
+                let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
+                if !folds || !known || with.ordered {
+                    return Some("a with-loop in its body is no plain fold");
+                }
+                with.parts.iter().find_map(|p| self.device_body_refusal(p.body))
+            }
+            _ => Some("its body contains an operation of the host"),
+        }
     }
 
     /// Runs a with-loop on the device or on the host; `false` if nothing was emitted because only the host can.
@@ -86,7 +83,8 @@ impl Lower<'_, '_> {
             return Ok(false);
         }
         let span = self.func.insts[inst].span;
-        if let Some(why) = self.device_refusal(with, sinks) {
+        let rows = self.device_rows_refusal(with, sinks).is_none();
+        if let Some(why) = self.device_refusal(with, sinks).filter(|_| !rows) {
             self.cx.remark(span, format!("on the host: {why}"));
             return Ok(false);
         }
@@ -94,7 +92,10 @@ impl Lower<'_, '_> {
             self.cx.remark(span, "on the host: there is too little work for a launch");
             return Ok(false);
         };
-        self.cx.remark(span, "on the device, one work-item per cell");
+        match rows {
+            true => self.cx.remark(span, format!("on the device, a group of {GROUP} work-items per cell")),
+            false => self.cx.remark(span, "on the device, one work-item per cell"),
+        }
         let guards = self.device_guards(with);
         let wanted = self.with_guards(wanted, guards.as_deref().unwrap_or_default());
         let cache = self.cache.clone();
@@ -102,7 +103,7 @@ impl Lower<'_, '_> {
         let (checks, outside) = (self.launch_checks, self.checked_before);
         self.checked_before |= guards.is_some();
         for part in &with.parts {
-            self.launch_part(with, part, sinks)?;
+            self.launch_part(with, part, sinks, rows)?;
         }
         self.checked_before = outside;
         let done = if self.launch_checks > checks {
@@ -156,8 +157,8 @@ impl Lower<'_, '_> {
         grid
     }
 
-    /// One launch: the buffers of what the body reads and of the results, then a work-item per index.
-    fn launch_part(&mut self, with: &With, part: &Part, sinks: &[Sink]) -> Result<()> {
+    /// One launch: the buffers of what the body reads and of the results, then a work-item or a group per index.
+    fn launch_part(&mut self, with: &With, part: &Part, sinks: &[Sink], rows: bool) -> Result<()> {
         let func = self.func;
         let Generator::Known { lower, step, .. } = &part.generator else { return Ok(()) };
         let lengths = self.grid_of(part);
@@ -178,11 +179,11 @@ impl Lower<'_, '_> {
             targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell, reused: None });
         }
         // More axes than a grid has: the outermost ones share one.
-        let shared = lengths.len().saturating_sub(MOST_AXES - 1).max(1);
+        let shared = if rows { lengths.len() } else { lengths.len().saturating_sub(MOST_AXES - 1).max(1) };
         let outer = lengths[..shared].iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
         let grid: Vec<Val> = [outer].into_iter().chain(lengths[shared..].iter().copied()).collect();
         let cache = self.cache.clone();
-        let place = self.b.begin_launch(&grid);
+        let place = if rows { self.b.begin_groups(&grid, &[GROUP]) } else { self.b.begin_launch(&grid) };
         self.sequential += 1;
         self.open(part.body);
         let mut positions = vec![place[0]; shared];
@@ -192,14 +193,18 @@ impl Lower<'_, '_> {
             rest = self.b.binary(NestBin::SDiv, rest, lengths[axis]);
         }
         positions[0] = rest;
-        positions.extend(&place[1..]);
+        positions.extend(&place[1..grid.len()]);
         let params = func.regions[part.body].params.clone();
         for (axis, &param) in params.iter().enumerate() {
             let scaled = self.b.mul(positions[axis], steps[axis]);
             let index = self.b.add(scaled, lows[axis]);
             self.bind_wide(param, index, ranges[axis]);
         }
-        self.cell_in_scope(with, part, &targets, &Index::Known(params), Vec::new())?;
+        if rows {
+            self.row_cell(part, &targets, place[grid.len()])?;
+        } else {
+            self.cell_in_scope(with, part, &targets, &Index::Known(params), Vec::new())?;
+        }
         self.close();
         self.sequential -= 1;
         self.b.end_launch();

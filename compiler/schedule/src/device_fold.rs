@@ -34,7 +34,7 @@ const LIGHT: f64 = 60.0;
 
 /// One fold of a with-loop.
 pub(crate) struct Fold {
-    op: BinOp,
+    pub op: BinOp,
     pub neutral: Value,
     pub result: Value,
     identity: Scalar,
@@ -259,8 +259,10 @@ impl Lower<'_, '_> {
         let rank = walk.lengths.len();
         let mut carried = Vec::new();
         if rank > 1 {
-            let first = self.b.add(start, item);
-            carried = self.position_of(first, &walk.lengths);
+            let (first, one) = (self.b.add(start, item), self.b.i64(1));
+            // Without indices nothing comes of it, but there is a division all the same.
+            let lengths: Vec<Val> = walk.lengths.iter().map(|n| self.b.binary(NestBin::SMax, *n, one)).collect();
+            carried = self.position_of(first, &lengths);
         }
         let axes = carried.len();
         for _ in 0..copies {
@@ -372,7 +374,7 @@ impl Lower<'_, '_> {
     }
 
     /// The position of the `n`th index.
-    fn position_of(&mut self, n: Val, lengths: &[Val]) -> Position {
+    pub fn position_of(&mut self, n: Val, lengths: &[Val]) -> Position {
         let mut position = vec![n; lengths.len()];
         let mut rest = n;
         for axis in (1..lengths.len()).rev() {

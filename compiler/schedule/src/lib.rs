@@ -51,6 +51,7 @@ mod cover;
 mod device;
 mod device_fold;
 mod device_place;
+mod device_rows;
 mod divergent;
 mod dynamic;
 mod faults;

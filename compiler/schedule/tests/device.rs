@@ -1,0 +1,86 @@
+//! What becomes a launch, and of which kind.
+
+use ravel_schedule::{Capabilities, Device, Options, schedule};
+use ravel_source::FileId;
+
+/// The nest of a program for a device, and all remarks.
+fn scheduled(text: &str) -> (String, Vec<String>) {
+    let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
+    ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
+    let options = Options {
+        unchecked: false,
+        parallel: true,
+        large_result: ravel_schedule::LARGE_RESULT,
+        entry_name: "entry".to_string(),
+        device: Some(Device { launch_work: 1.0 }),
+        release_globals: true,
+        position: &|span, name| format!("test:{} in {name}", span.start),
+    };
+    let (nest, remarks) = schedule(&module, &Capabilities::SCALAR, &options).unwrap_or_else(|e| panic!("{e}"));
+    ravel_nest::verify::verify(&nest).unwrap_or_else(|e| panic!("{e:?}\n{nest}"));
+    (nest.to_string(), remarks.into_iter().map(|r| r.text).collect())
+}
+
+fn fold(op: &str, neutral: &str, body: &str) -> String {
+    format!(
+        "func @f0 \"f\" (%a: f32[s0], %b: f32[s1,s2]) -> (f32) {{
+           %n: i32 = extent %a, 0
+           %m: i32 = extent %b, 0
+           %k: i32 = extent %b, 1
+           %s: f32 = with {{ {body} }} fold {op} neutral {neutral}
+           yield %s
+         }}"
+    )
+}
+
+#[test]
+fn a_sum_is_a_launch_of_groups_with_a_tree() {
+    let (nest, remarks) = scheduled(&fold("add", "0.0:f32", "part [0] <= [%i] < [%n] { %x: f32 = sel %a, [%i] yield %x }"));
+    assert!(nest.contains("local (256)") && nest.contains("barrier") && nest.contains("local_slot 1024"), "{nest}");
+    assert!(remarks.iter().any(|r| r.contains("partial results combined in order")), "{remarks:?}");
+    // Several loads are under way in the loop over whole blocks.
+    let loads = nest.split("launch").nth(1).map_or(0, |launch| launch.matches("load").count());
+    assert!(loads > 8, "{nest}");
+}
+
+#[test]
+fn a_sum_over_all_of_a_matrix_counts_its_elements() {
+    let whole = fold("add", "0.0:f32", "part [0, 0] <= [%i, %j] < [%m, %k] { %x: f32 = sel %b, [%i, %j] yield %x }");
+    let (nest, _) = scheduled(&whole);
+    let launch = nest.split("launch").nth(1).expect("it runs on the device");
+    assert!(!launch.contains("sdiv"), "{nest}");
+    // The transposed one needs both indices.
+    let (nest, _) = scheduled(&whole.replace("[%i, %j] < [%m, %k]", "[%i, %j] < [%k, %m]").replace("[%i, %j] yield", "[%j, %i] yield"));
+    assert!(nest.split("launch").nth(1).is_some_and(|launch| launch.contains("sdiv")), "{nest}");
+}
+
+#[test]
+fn folds_in_order_stay_on_the_host() {
+    let (nest, remarks) = scheduled(&fold("sub", "0.0:f32", "part [0] <= [%i] < [%n] { %x: f32 = sel %a, [%i] yield %x }"));
+    assert!(!nest.contains("launch"), "{nest}");
+    assert!(remarks.iter().any(|r| r.contains("it folds in order")), "{remarks:?}");
+}
+
+#[test]
+fn sums_of_rows_are_for_groups_and_short_ones_for_work_items() {
+    let rows = |k: &str| {
+        format!(
+            "func @f0 \"f\" (%b: f32[s1,s2]) -> (f32[s1]) {{
+               %m: i32 = extent %b, 0
+               %k: i32 = extent %b, 1
+               %r: f32[s1] = with {{
+                 part [0] <= [%i] < [%m] {{
+                   %s: f32 = with {{ part [0] <= [%j] < [{k}] {{ %x: f32 = sel %b, [%i, %j] yield %x }} }} fold add neutral 0.0:f32
+                   yield %s
+                 }}
+               }} genarray [%m] cell []
+               yield %r
+             }}"
+        )
+    };
+    let (nest, remarks) = scheduled(&rows("%k"));
+    assert!(nest.contains("local (256)"), "{nest}");
+    assert!(remarks.iter().any(|r| r.contains("a group of 256 work-items per cell")), "{remarks:?}");
+    let (nest, _) = scheduled(&rows("3"));
+    assert!(nest.contains("launch") && !nest.contains("local ("), "{nest}");
+}
