@@ -12,6 +12,7 @@ mod fold_with_loops;
 mod fuse;
 mod inline;
 mod interleave;
+mod keep_on_device;
 mod licm;
 mod linear;
 mod merge_folds;

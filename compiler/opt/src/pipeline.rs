@@ -1,7 +1,10 @@
 //! The orders in which passes run.
 
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{cse, dce, fold_with_loops, fuse, inline, interleave, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays, split_borders, unroll_loops, unroll_small, version_extents};
+use crate::{
+    cse, dce, fold_with_loops, fuse, inline, interleave, keep_on_device, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays,
+    split_borders, unroll_loops, unroll_small, version_extents,
+};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
@@ -26,6 +29,7 @@ pub const PASSES: &[&Pass] = &[
     &fuse::PASS,
     &licm::PASS,
     &interleave::PASS,
+    &keep_on_device::PASS,
     &dce::PASS,
 ];
 
@@ -107,6 +111,9 @@ const LANES: &[&Pass] = &[
     &dce::PASS,
 ];
 
+/// The same for a device.
+const DEVICE: &[&Pass] = &[&keep_on_device::PASS, &fuse::PASS, &cse::PASS, &simplify::PASS, &dce::PASS];
+
 /// The quick level's only round.
 const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
 
@@ -127,7 +134,7 @@ pub fn optimize(module: Module, level: Level) -> Result<(Module, Vec<Remark>), P
 /// # Errors
 /// As [`optimize`].
 pub fn optimize_for_device(module: Module, level: Level) -> Result<(Module, Vec<Remark>), PassError> {
-    whole(module, level, &[], &mut |_, _| true).map(|(module, cx)| (module, cx.remarks))
+    whole(module, level, DEVICE, &mut |_, _| true).map(|(module, cx)| (module, cx.remarks))
 }
 
 /// The same, showing the module after every pass that changed it; ends where `watch` says no.

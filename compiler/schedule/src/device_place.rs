@@ -31,7 +31,9 @@ impl Lower<'_, '_> {
                 None => unknown.push((part.clone(), work)),
             }
         }
-        if unknown.is_empty() && known < least.min(LEAST_WORK) {
+        // What a loop carries, or the device has just made, may be there and nowhere else: fetching it would take longer than a launch.
+        let there = with.parts.iter().any(|part| self.captured_arrays(part.body).iter().any(|v| self.carried.contains(v) || self.on_device.contains(v)));
+        if unknown.is_empty() && known < least.min(LEAST_WORK) && !there {
             return None;
         }
         let mut total = self.b.i64(known.min(1e15) as i64);

@@ -94,6 +94,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub launch_checks: u32,
     /// Inside a launch whose checks were all made before.
     pub checked_before: bool,
+    /// Arrays that launches of groups made.
+    pub on_device: HashSet<Value>,
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -130,6 +132,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             carriers: crate::divergent::carriers(func),
             launch_checks: 0,
             checked_before: false,
+            on_device: HashSet::new(),
         };
         lower.open(func.body);
         for (&param, arg) in func.params().iter().zip(args) {

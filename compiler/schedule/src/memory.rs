@@ -14,7 +14,7 @@
 //! be updated in place. Static objects have a huge count and are copied instead. Whether the count is one is asked at run time
 //! unless it is known: `fresh` values were made in this function and nobody else was given a reference.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use ravel_nest::ir::{Access, IntCmp, Ty};
 use ravel_types::Elem;
@@ -36,6 +36,15 @@ pub(crate) struct Scope {
     pub bound: Vec<Value>,
     /// Computed values to fall back to when the region ends.
     pub cache: Cache,
+}
+
+/// What is owned and known at a point of a region.
+#[derive(Clone)]
+pub(crate) struct Snapshot {
+    pub cache: Cache,
+    owned: BTreeSet<Value>,
+    pending: BTreeMap<Value, u32>,
+    fresh: HashSet<Value>,
 }
 
 impl Scope {
@@ -227,6 +236,27 @@ impl Lower<'_, '_> {
         let (region, position) = (self.scope().region, self.scope().position);
         let owned: Vec<Value> = self.scope().owned.iter().copied().collect();
         owned.into_iter().filter(|v| self.live.last_use(region, *v) == Some(position)).collect()
+    }
+
+    /// What is owned and known at this point, to go back to for another version of the same instruction.
+    pub fn snapshot(&self) -> Snapshot {
+        let scope = self.scopes.last().expect("code is built inside a region");
+        Snapshot { cache: self.cache.clone(), owned: scope.owned.clone(), pending: scope.pending.clone(), fresh: self.fresh.clone() }
+    }
+
+    pub fn restore(&mut self, snapshot: Snapshot) {
+        self.cache = snapshot.cache;
+        self.fresh = snapshot.fresh;
+        let scope = self.scope();
+        (scope.owned, scope.pending) = (snapshot.owned, snapshot.pending);
+    }
+
+    /// Drops what the region owns beyond what it owned in a snapshot.
+    pub fn drop_beyond(&mut self, snapshot: &Snapshot) {
+        let owned: Vec<Value> = self.scope().owned.difference(&snapshot.owned).copied().collect();
+        for v in owned {
+            self.drop_owned(v);
+        }
     }
 
     /// The current region owns these no longer: branches took them.

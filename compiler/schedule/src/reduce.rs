@@ -217,7 +217,12 @@ impl Lower<'_, '_> {
                 self.bind_fixed(param, index);
                 self.fold_axis(g, with, part, axis + 1, accs)?;
                 self.unfix(param);
+                // On a device, elements that were loaded in one step serve the next ones: it has the registers.
+                let loads = self.b.in_launch().then(|| std::mem::take(&mut g.loads));
                 g.release(mark);
+                if let Some(loads) = loads {
+                    g.loads = loads;
+                }
             }
             g.unrolled = outside;
             return Ok(());

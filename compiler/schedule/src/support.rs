@@ -65,6 +65,7 @@ impl Lower<'_, '_> {
                 }
                 Op::Loop { init, body } => self.supported_inside(*body, guards, self.runs_alike(init, *body))?,
                 Op::With(with) => self.supported_fold(with, guards)?,
+                Op::Check { .. } if self.checked_before => {}
                 Op::Check { .. } if self.cx.options.unchecked && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
                 Op::Check { .. } => return Err("the body has checks that are not proven".to_string()),

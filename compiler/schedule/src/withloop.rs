@@ -48,7 +48,7 @@ pub(crate) enum Index {
 impl Lower<'_, '_> {
     pub fn with_loop(&mut self, inst: Inst, with: &With) -> Result<()> {
         self.set_ranges(with);
-        if self.try_device_fold(inst, with)? {
+        if self.try_groups(inst, with)? || self.try_device_fold(inst, with)? {
             return Ok(());
         }
         self.with_loop_on_host(inst, with)
