@@ -1,0 +1,82 @@
+//! With-loops whose bodies make arrays: which ones run as groups of work-items, and what the launches look like.
+
+use ravel_schedule::{Capabilities, Device, LARGE_RESULT, Options, schedule};
+use ravel_source::FileId;
+
+/// The nest text and the remarks of a function with one outer with-loop over an array of `n` rows.
+fn scheduled(body: &str, operators: &str, results: &str) -> (String, Vec<String>) {
+    let text = format!(
+        "entry @f0\nfunc @f0 \"main\" (%a: f32[s0,16], %w: f32[16], %k: i32) -> ({results}) {{
+           %n: i32 = extent %a, 0
+           %r: {results} = with {{ part [0] <= [%i] < [%n] {{ {body} }} }} {operators}
+           yield %r
+         }}"
+    );
+    let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e} in {text}"));
+    ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
+    let options = Options {
+        unchecked: false,
+        parallel: true,
+        large_result: LARGE_RESULT,
+        device: Some(Device { launch_work: 1.0 }),
+        entry_name: "entry".to_string(),
+        release_globals: true,
+        position: &|_, name| name.to_string(),
+    };
+    let (nest, remarks) = schedule(&module, &Capabilities::SCALAR, &options).unwrap_or_else(|e| panic!("{e}"));
+    ravel_nest::verify::verify(&nest).unwrap_or_else(|e| panic!("{}", e[0]));
+    (nest.to_string(), remarks.into_iter().map(|r| r.text).collect())
+}
+
+/// A row from another, of `%a` at first, read backwards.
+fn row(to: &str, from: &str, index: &str) -> String {
+    format!(
+        "%{to}: f32[16] = with {{ part [0] <= [%{to}j] < [16] {{
+           %{to}k: i32 = sub 15, %{to}j %{to}x: f32 = sel %{from}, [{index}%{to}k] %{to}y: f32 = mul %{to}x, %{to}x yield %{to}y
+         }} }} genarray [16] cell [] "
+    )
+}
+
+fn pipeline(check: &str) -> String {
+    format!("{check}{}{}{} yield %d", row("b", "a", "%i, "), row("c", "b", ""), row("d", "c", ""))
+}
+
+const COLLECT: &str = "genarray [%n] cell [16]";
+const SUM: &str = "fold add neutral %w";
+
+#[test]
+fn temporaries_are_local_and_barriers_order_them() {
+    let (text, remarks) = scheduled(&pipeline(""), COLLECT, "f32[s0,16]");
+    assert!(text.contains("local (32)"), "{text}");
+    // The last array is built in the result; the other two overlap in time.
+    assert_eq!(text.matches("local_slot 64").count(), 2, "{text}");
+    assert_eq!(text.matches("barrier").count(), 2, "{text}");
+    assert!(remarks.iter().any(|r| r.contains("a group of 32 work-items per index; 128 bytes")), "{remarks:?}");
+}
+
+#[test]
+fn folds_of_groups_are_combined_by_a_second_launch() {
+    let (text, _) = scheduled(&pipeline(""), SUM, "f32[16]");
+    assert_eq!(text.matches("launch (").count(), 2, "{text}");
+    assert_eq!(text.matches("local (").count(), 1, "{text}");
+}
+
+#[test]
+fn affine_checks_are_made_before_the_launch_and_others_keep_the_loop_on_the_host() {
+    let affine = "%o: bool = lt %i, %k check %o, index %i, %k, 0 ";
+    let (text, _) = scheduled(&pipeline(affine), COLLECT, "f32[s0,16]");
+    assert!(text.contains("local (32)"), "{text}");
+    let data = "%v: f32 = sel %a, [%i, 0] %o: bool = lt %v, 1.0:f32 check %o, \"too large\" ";
+    let (text, remarks) = scheduled(&pipeline(data), COLLECT, "f32[s0,16]");
+    assert!(!text.contains("local ("), "{text}");
+    assert!(remarks.iter().any(|r| r.contains("no groups of work-items: its body has checks")), "{remarks:?}");
+}
+
+#[test]
+fn arrays_of_unknown_size_keep_the_loop_on_the_host() {
+    let body = "%b: f32[s0] = with { part [0] <= [%j] < [%n] { %x: f32 = sel %a, [%j, 3] yield %x } } genarray [%n] cell []
+                %c: f32[16] = with { part [0] <= [%l] < [16] { %y: f32 = sel %b, [%i] yield %y } } genarray [16] cell [] yield %c";
+    let (text, remarks) = scheduled(body, COLLECT, "f32[s0,16]");
+    assert!(!text.contains("local ("), "{text}");
+    assert!(remarks.iter().any(|r| r.contains("whose shape is not constant")), "{remarks:?}");
+}
