@@ -67,7 +67,7 @@ impl Expr {
         Expr { text, prec, ctype }
     }
 
-    fn cast(to: &str, x: &Expr, ctype: CType) -> Expr {
+    pub fn cast(to: &str, x: &Expr, ctype: CType) -> Expr {
         Expr::new(format!("({to}){}", x.within(Prec::Unary)), Prec::Unary, ctype)
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
-use ravel_nest::ir::{BinOp, Exit, Inst, Module, Op, Prim, Region, Ty, Value};
+use ravel_nest::ir::{BinOp, ConvOp, Exit, Inst, Module, Op, Prim, Region, Ty, Value};
 
 use crate::expr::{self, CType, Expr, Operands, Prec, Subscript, c_type};
 use crate::kernel::Cut;
@@ -408,7 +408,10 @@ impl<'a> Printer<'a> {
                 expr::unary(*op, values[*a].prim, &x, self.range(*a))
             }
             Op::Binary(op, a, b) => {
-                let (x, y) = (self.expr(*a), self.expr(*b));
+                let (mut x, mut y) = (self.expr(*a), self.expr(*b));
+                if matches!(op, BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax) {
+                    (x, y) = (self.widened(*a, x), self.widened(*b, y));
+                }
                 let operands = self.operands((*a, *b), (&x, &y));
                 expr::binary(*op, &operands, self.const_of(*b))
             }
@@ -439,6 +442,13 @@ impl<'a> Printer<'a> {
             Op::Load { ty, ptr, offset, .. } => self.place(*ptr, *offset, ty.prim),
             _ => Expr::atom("0", CType::Int),
         }
+    }
+
+    /// An operand of an overloaded function. What C would promote has a narrower type of its own, which makes the call ambiguous.
+    fn widened(&self, v: Value, x: Expr) -> Expr {
+        let promoted = |op: &Op| matches!(op, Op::Convert(ConvOp::SExt | ConvOp::ZExt, from, Prim::I32) if self.k.values[*from].prim.bits() < 32);
+        let name = x.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !name && self.defs.get(&v).is_some_and(|inst| promoted(&inst.op)) { Expr::cast("int", &x, CType::Int) } else { x }
     }
 
     /// An element in memory.

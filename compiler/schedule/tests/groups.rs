@@ -66,7 +66,7 @@ fn affine_checks_are_made_before_the_launch_and_others_keep_the_loop_on_the_host
     let affine = "%o: bool = lt %i, %k check %o, index %i, %k, 0 ";
     let (text, _) = scheduled(&pipeline(affine), COLLECT, "f32[s0,16]");
     assert!(text.contains("local (32)"), "{text}");
-    let data = "%v: f32 = sel %a, [%i, 0] %o: bool = lt %v, 1.0:f32 check %o, \"too large\" ";
+    let data = "%v: f32 = sel %a, [%i, 0] %o: bool = lt %v, 1.0:f32 check %o, message \"too large\" [] ";
     let (text, remarks) = scheduled(&pipeline(data), COLLECT, "f32[s0,16]");
     assert!(!text.contains("local ("), "{text}");
     assert!(remarks.iter().any(|r| r.contains("no groups of work-items: its body has checks")), "{remarks:?}");
