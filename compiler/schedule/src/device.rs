@@ -157,8 +157,25 @@ impl Lower<'_, '_> {
         grid
     }
 
-    /// One launch: the buffers of what the body reads and of the results, then a work-item or a group per index.
+    /// One launch: the buffers of what the body reads and of the results, then tiles, or a work-item or a group per index.
     fn launch_part(&mut self, with: &With, part: &Part, sinks: &[Sink], rows: bool) -> Result<()> {
+        self.device_reads(part.body);
+        let mut targets = Vec::new();
+        for (sink, op) in sinks.iter().zip(&with.ops) {
+            let Sink::Slice { elem, object: Some(object), strides, cell, .. } = sink else { continue };
+            let whole = matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if self.covers(with, frame));
+            let call = if whole { "ravel_device_write" } else { "ravel_device_update" };
+            let data = self.helper(call, &[*object], Some(Ty::PTR)).expect("called with a result type");
+            targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell, reused: None });
+        }
+        if !rows && self.launch_tiles(with, part, &targets)? {
+            return Ok(());
+        }
+        self.launch_cells(with, part, &targets, rows)
+    }
+
+    /// A work-item or a group per index, between buffers that are at hand.
+    pub fn launch_cells(&mut self, with: &With, part: &Part, targets: &[Sink], rows: bool) -> Result<()> {
         let func = self.func;
         let Generator::Known { lower, step, .. } = &part.generator else { return Ok(()) };
         let lengths = self.grid_of(part);
@@ -169,15 +186,6 @@ impl Lower<'_, '_> {
             Generator::Known { lower, upper, .. } => lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect(),
             Generator::Dyn { .. } => Vec::new(),
         };
-        self.device_reads(part.body);
-        let mut targets = Vec::new();
-        for (sink, op) in sinks.iter().zip(&with.ops) {
-            let Sink::Slice { elem, object: Some(object), strides, cell, .. } = sink else { continue };
-            let whole = matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if self.covers(with, frame));
-            let call = if whole { "ravel_device_write" } else { "ravel_device_update" };
-            let data = self.helper(call, &[*object], Some(Ty::PTR)).expect("called with a result type");
-            targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell, reused: None });
-        }
         // More axes than a grid has: the outermost ones share one.
         let shared = if rows { lengths.len() } else { lengths.len().saturating_sub(MOST_AXES - 1).max(1) };
         let outer = lengths[..shared].iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
@@ -201,9 +209,9 @@ impl Lower<'_, '_> {
             self.bind_wide(param, index, ranges[axis]);
         }
         if rows {
-            self.row_cell(part, &targets, place[grid.len()])?;
+            self.row_cell(part, targets, place[grid.len()])?;
         } else {
-            self.cell_in_scope(with, part, &targets, &Index::Known(params), Vec::new())?;
+            self.cell_in_scope(with, part, targets, &Index::Known(params), Vec::new())?;
         }
         self.close();
         self.sequential -= 1;

@@ -52,6 +52,8 @@ mod device;
 mod device_fold;
 mod device_place;
 mod device_rows;
+mod device_tile;
+mod device_tile_nest;
 mod divergent;
 mod dynamic;
 mod faults;

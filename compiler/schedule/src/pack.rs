@@ -320,7 +320,7 @@ impl Lower<'_, '_> {
     }
 
     /// Binds the indices of a fold at a place of its index set, counted row-major.
-    fn bind_fold_indices(&mut self, inner: &Part, place: Val) -> Result<()> {
+    pub fn bind_fold_indices(&mut self, inner: &Part, place: Val) -> Result<()> {
         let Generator::Known { lower, upper, .. } = &inner.generator else {
             return self.unsupported(ravel_source::Span::NONE, "a fold of unknown rank in tiles");
         };

@@ -267,7 +267,7 @@ impl Lower<'_, '_> {
     }
 
     /// Is the scalar known in front of the loops?
-    fn is_at_hand(&self, v: Value) -> bool {
+    pub fn is_at_hand(&self, v: Value) -> bool {
         self.is_bound(v) || self.live.def(v).is_some_and(|inst| matches!(self.func.insts[inst].op, Op::Const(_)))
     }
 

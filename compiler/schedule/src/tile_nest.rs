@@ -263,7 +263,7 @@ impl Lower<'_, '_> {
     }
 
     /// `ceil(value / by)` of a number that is not negative.
-    fn ceil_div(&mut self, value: Val, by: i64) -> Val {
+    pub fn ceil_div(&mut self, value: Val, by: i64) -> Val {
         let up = self.b.i64(by - 1);
         let up = self.b.add(value, up);
         if by.count_ones() == 1 {

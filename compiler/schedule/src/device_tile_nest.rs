@@ -1,0 +1,491 @@
+//! The launches of tiles: see [`crate::device_tile`].
+//!
+//! ```text
+//!    a group per tile:
+//!      what the cells of a work-item need besides the fold's index                    (registers)
+//!      the first slice of staged values                                               (registers)
+//!      for each slice of the fold
+//!        store the slice, barrier, load the next slice                                (one half of local memory, registers)
+//!        for each index of the slice: all cells of the work-item take one value       (from that half)
+//!      the same for the rest of the fold
+//!      the cells that the partition has
+//! ```
+//!
+//! Local memory has two halves in turn, so that one barrier per slice is enough: who stores into a half has passed the barrier that
+//! follows its last use. Indices beyond the end of an axis are the last one: whatever is staged is a value that the program has.
+
+use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
+use ravel_types::Elem;
+use ravel_wir::{Combine, Generator, Op, Part, Value, With, WithOp};
+
+use crate::Result;
+use crate::device_tile::{DeviceTile, Staged, WANTED_GROUPS};
+use crate::grid::{Cell, Grid, Jam};
+use crate::index::Ext;
+use crate::lower::{Lower, Val};
+use crate::scalars::{self, prim_of};
+use crate::withloop::Sink;
+
+/// A launch on which everything is forced for tests has this least work at most.
+const FORCED_WORK: f64 = 1.0;
+
+/// What the code of one launch knows.
+struct Tile<'a> {
+    plan: &'a DeviceTile,
+    part: &'a Part,
+    /// The fold and its partition.
+    fold: &'a With,
+    inner: &'a Part,
+    /// Number of this work-item in its group.
+    item: Val,
+    /// Indices of the fold.
+    trips: Val,
+    /// For each side: the tile's first index, the work-item's place along it, the last index of the axis.
+    places: Vec<(Val, Val, Val)>,
+    /// Local memory of the staged values.
+    slots: Vec<Val>,
+}
+
+impl Lower<'_, '_> {
+    /// Runs a partition in tiles, if it is a fold that they pay for; `plain` is the launch for all other cases. `false` if nothing
+    /// was emitted.
+    pub fn launch_tiles(&mut self, with: &With, part: &Part, sinks: &[Sink]) -> Result<bool> {
+        let forced = self.cx.options.device.is_some_and(|d| d.launch_work <= FORCED_WORK);
+        let plans = match self.plan_device_tiles(part, sinks, forced) {
+            Ok(plans) => plans,
+            Err(why) => {
+                self.tile_remark(format!("no tiles: {why}"));
+                return Ok(false);
+            }
+        };
+        let mut open = 0;
+        let mut always = false;
+        for (n, plan) in plans.iter().enumerate() {
+            self.tile_remark(plan.describe());
+            let mut condition = self.device_tiles_condition(part, plan);
+            if n + 1 < plans.len() {
+                let enough = self.enough_groups(part, plan);
+                condition = Some(match condition {
+                    Some(holds) => self.b.binary(NestBin::And, holds, enough),
+                    None => enough,
+                });
+            }
+            let cache = self.cache.clone();
+            if let Some(condition) = condition {
+                self.b.begin_if(condition);
+            }
+            self.tile_launch(with, part, sinks, plan)?;
+            self.cache = cache;
+            if condition.is_none() {
+                always = true;
+                break;
+            }
+            self.b.begin_else(&[]);
+            open += 1;
+        }
+        if !always {
+            let cache = self.cache.clone();
+            self.launch_cells(with, part, sinks, false)?;
+            self.cache = cache;
+        }
+        for _ in 0..open {
+            self.b.end_if(&[]);
+        }
+        Ok(true)
+    }
+
+    fn tile_remark(&mut self, text: String) {
+        let span = self.cx.with.map_or(ravel_source::Span::NONE, |inst| self.func.insts[inst].span);
+        self.cx.remark(span, text);
+    }
+
+    /// What must hold at run time; nothing if it is known now.
+    fn device_tiles_condition(&mut self, part: &Part, plan: &DeviceTile) -> Option<Val> {
+        let mut holds: Vec<Val> = Vec::new();
+        if !plan.guards.is_empty() {
+            holds.push(self.guard_condition(&plan.guards));
+        }
+        let mut wanted = Vec::new();
+        if let Generator::Known { lower, upper, .. } = &part.generator {
+            for side in &plan.sides {
+                wanted.push((self.axis_extent(lower[side.axis], upper[side.axis]), plan.least.0));
+            }
+        }
+        wanted.push((self.fold_trips(plan), plan.least.1));
+        for (extent, least) in wanted {
+            if let Ext::Val(extent) = extent {
+                let least = self.b.i64(least);
+                holds.push(self.b.icmp(IntCmp::Sge, extent, least));
+            }
+        }
+        holds.into_iter().reduce(|a, b| self.b.binary(NestBin::And, a, b))
+    }
+
+    fn fold_trips(&mut self, plan: &DeviceTile) -> Ext {
+        let func = self.func;
+        let Op::With(fold) = &func.insts[plan.fold].op else { return Ext::Const(0) };
+        let Generator::Known { lower, upper, .. } = &fold.parts[0].generator else { return Ext::Const(0) };
+        let extents: Vec<Ext> = lower.iter().zip(upper).map(|(l, u)| self.axis_extent(*l, *u)).collect();
+        self.product(&extents)
+    }
+
+    /// Are there groups for all units of a device?
+    fn enough_groups(&mut self, part: &Part, plan: &DeviceTile) -> Val {
+        let grid = self.groups_of(part, plan);
+        let mut groups = self.b.i64(1);
+        for n in grid {
+            groups = self.b.mul(groups, n);
+        }
+        let wanted = self.b.i64(WANTED_GROUPS);
+        self.b.icmp(IntCmp::Sge, groups, wanted)
+    }
+
+    /// Groups along the axes that are no sides, taken together, and along the sides.
+    fn groups_of(&mut self, part: &Part, plan: &DeviceTile) -> Vec<Val> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return Vec::new() };
+        let others: Vec<Ext> = (0..lower.len())
+            .filter(|axis| !plan.sides.iter().any(|s| s.axis == *axis))
+            .map(|axis| self.axis_extent(lower[axis], upper[axis]))
+            .collect();
+        let others = self.product(&others);
+        let mut grid = vec![self.extent_val(others)];
+        for side in &plan.sides {
+            let extent = self.axis_extent(lower[side.axis], upper[side.axis]);
+            let width = side.width() as i64;
+            grid.push(match extent {
+                Ext::Const(n) => self.b.i64((n + width - 1) / width),
+                Ext::Val(n) => self.ceil_div(n, width),
+            });
+        }
+        grid
+    }
+
+    fn tile_launch(&mut self, with: &With, part: &Part, sinks: &[Sink], plan: &DeviceTile) -> Result<()> {
+        let func = self.func;
+        let (Op::With(fold), Generator::Known { lower, upper, .. }) = (&func.insts[plan.fold].op, &part.generator) else { return Ok(()) };
+        let grid = self.groups_of(part, plan);
+        let trips = self.fold_trips(plan);
+        let trips = self.extent_val(trips);
+        let mut lengths = Vec::new();
+        for axis in 0..lower.len() {
+            let extent = self.axis_extent(lower[axis], upper[axis]);
+            let length = self.extent_val(extent);
+            lengths.push((self.wide(lower[axis]), self.wide(upper[axis]), length));
+        }
+        let local: Vec<u32> = [1].into_iter().chain(plan.sides.iter().map(|s| s.items as u32)).collect();
+        let position = self.b.begin_groups(&grid, &local);
+        self.sequential += 1;
+        self.open(part.body);
+        let (groups, items) = position.split_at(grid.len());
+        // The other axes.
+        let mut rest = groups[0];
+        let others: Vec<usize> = (0..lower.len()).filter(|axis| !plan.sides.iter().any(|s| s.axis == *axis)).collect();
+        let params = &func.regions[part.body].params;
+        for (n, &axis) in others.iter().enumerate().rev() {
+            let (low, _, length) = lengths[axis];
+            let mut index = rest;
+            if n > 0 {
+                index = self.b.binary(NestBin::SRem, rest, length);
+                rest = self.b.binary(NestBin::SDiv, rest, length);
+            }
+            let index = self.b.add(low, index);
+            let range = self.axis_range(with, lower[axis], upper[axis]);
+            self.bind_wide(params[axis], index, range);
+        }
+        let one = self.b.i64(1);
+        let mut places = Vec::new();
+        for (side, (&group, &item)) in plan.sides.iter().zip(groups[1..].iter().zip(&items[1..])) {
+            let (low, high, _) = lengths[side.axis];
+            let skipped = self.times(group, side.width() as i64);
+            places.push((self.b.add(low, skipped), item, self.b.sub(high, one)));
+        }
+        let item = if plan.lone() {
+            items[1]
+        } else {
+            let above = self.times(items[1], plan.sides[1].items as i64);
+            self.b.add(above, items[2])
+        };
+        let slots = plan.parts.staged.iter().map(|staged| {
+            let bytes = prim_of(self.elem(staged.value)).bytes();
+            self.b.local_slot((2 * plan.slice * plan.stride(*staged)) as u32 * bytes, 16)
+        });
+        let slots = slots.collect::<Vec<Val>>();
+        let tile = Tile { plan, part, fold, inner: &fold.parts[0], item, trips, places, slots };
+        self.tile_body(with, &tile, sinks)?;
+        self.close();
+        self.sequential -= 1;
+        self.b.end_launch();
+        Ok(())
+    }
+
+    fn tile_body(&mut self, with: &With, tile: &Tile<'_>, sinks: &[Sink]) -> Result<()> {
+        let func = self.func;
+        let plan = tile.plan;
+        let slice = plan.slice as i64;
+        // The work-item's cells: their indices along each side.
+        let mut indices: Vec<Vec<Val>> = Vec::new();
+        for n in 0..plan.sides.len() {
+            indices.push((0..plan.sides[n].copies).map(|copy| self.cell_index(tile, n, copy)).collect());
+        }
+        let mut g = Grid::scalar(4);
+        for side in &plan.sides {
+            g.push_jam(Jam::of(side.param, side.copies));
+        }
+        for &(v, side) in &plan.parts.fixed {
+            for (copy, &index) in indices[side].iter().enumerate() {
+                self.open(tile.part.body);
+                let index = self.b.binary(NestBin::SMin, index, tile.places[side].2);
+                self.bind_side(with, tile, side, index);
+                let value = self.scalar_of(&mut Grid::scalar(4), v, 0, 0)?;
+                self.close();
+                g.remember(v, shared_copy(plan, side, copy), 0, Cell::One(value));
+            }
+        }
+        let mut carried = Vec::new();
+        for op in &tile.fold.ops {
+            let WithOp::Fold { neutral, .. } = op else { continue };
+            let neutral = self.scalar_of(&mut Grid::scalar(4), *neutral, 0, 0)?;
+            carried.extend(vec![neutral; g.j()]);
+        }
+        let accumulators = carried.len();
+        let (zero, step) = (self.b.i64(0), self.b.i64(slice));
+        let full = {
+            let mask = self.b.i64(-slice);
+            self.b.binary(NestBin::And, tile.trips, mask)
+        };
+        carried.extend(self.load_slice(with, tile, zero)?);
+        let (first, carried) = self.b.begin_for(zero, full, step, &carried);
+        self.open(tile.part.body);
+        let half = {
+            let bit = self.b.i64(slice);
+            self.b.binary(NestBin::And, first, bit)
+        };
+        self.store_slice(tile, half, &carried[accumulators..]);
+        self.b.barrier();
+        let next = self.b.add(first, step);
+        let loaded = self.load_slice(with, tile, next)?;
+        let mut yields = self.take_slice(&mut g, tile, half, step, &carried[..accumulators])?;
+        yields.extend(loaded);
+        self.close();
+        let carried = self.b.end_for(&yields);
+        let mut results = carried[..accumulators].to_vec();
+        let whole = self.const_val(tile).is_some_and(|n| n % slice == 0);
+        if !whole {
+            let half = {
+                let bit = self.b.i64(slice);
+                self.b.binary(NestBin::And, full, bit)
+            };
+            self.store_slice(tile, half, &carried[accumulators..]);
+            self.b.barrier();
+            let rest = self.b.sub(tile.trips, full);
+            results = self.take_slice(&mut g, tile, half, rest, &results)?;
+        }
+        // The cells.
+        for copy in 0..g.j() {
+            let digits: Vec<usize> = (0..plan.sides.len()).map(|axis| g.digit(axis, copy)).collect();
+            let mut open = 0;
+            for (n, &digit) in digits.iter().enumerate() {
+                if plan.extents[n].is_none_or(|e| e % plan.sides[n].width() as i64 != 0) {
+                    let inside = self.b.icmp(IntCmp::Sle, indices[n][digit], tile.places[n].2);
+                    self.b.begin_if(inside);
+                    open += 1;
+                }
+            }
+            self.open(tile.part.body);
+            for (n, &digit) in digits.iter().enumerate() {
+                self.bind_side(with, tile, n, indices[n][digit]);
+            }
+            let mut cell = Grid::scalar(4);
+            for (n, &result) in func.insts[plan.fold].results.iter().enumerate() {
+                cell.remember(result, 0, 0, Cell::One(results[n * g.j() + copy]));
+            }
+            self.kernel_cells(&mut cell, tile.part, sinks)?;
+            self.close();
+            for _ in 0..open {
+                self.b.begin_else(&[]);
+                self.b.end_if(&[]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of indices of the fold, if it is known.
+    fn const_val(&mut self, tile: &Tile<'_>) -> Option<i64> {
+        match self.fold_trips(tile.plan) {
+            Ext::Const(n) => Some(n),
+            Ext::Val(_) => None,
+        }
+    }
+
+    /// The index of one of the work-item's cells along a side.
+    fn cell_index(&mut self, tile: &Tile<'_>, n: usize, copy: usize) -> Val {
+        let (first, item, _) = tile.places[n];
+        let (factor, offset) = place_of(tile.plan, n, copy);
+        let mine = self.times(item, factor as i64);
+        let mine = self.b.add(first, mine);
+        if offset == 0 {
+            return mine;
+        }
+        let offset = self.b.i64(offset as i64);
+        self.b.add(mine, offset)
+    }
+
+    fn bind_side(&mut self, with: &With, tile: &Tile<'_>, n: usize, index: Val) {
+        if let Generator::Known { lower, upper, .. } = &tile.part.generator {
+            let side = &tile.plan.sides[n];
+            let range = self.axis_range(with, lower[side.axis], upper[side.axis]);
+            self.bind_wide(side.param, index, range);
+        }
+    }
+
+    /// Computes the work-item's share of the staged values of a slice.
+    fn load_slice(&mut self, with: &With, tile: &Tile<'_>, first: Val) -> Result<Vec<Val>> {
+        let one = self.b.i64(1);
+        let last = self.b.sub(tile.trips, one);
+        let mut values = Vec::new();
+        for &staged in &tile.plan.parts.staged {
+            for pass in 0..passes(tile.plan, staged) {
+                let (k, x) = self.share(tile, staged, pass);
+                self.open(tile.part.body);
+                if let (Some(side), Some(x)) = (staged.side, x) {
+                    let index = self.b.add(tile.places[side].0, x);
+                    let index = self.b.binary(NestBin::SMin, index, tile.places[side].2);
+                    self.bind_side(with, tile, side, index);
+                }
+                self.open(tile.inner.body);
+                let index = self.b.add(first, k);
+                let index = self.b.binary(NestBin::SMin, index, last);
+                self.bind_fold_indices(tile.inner, index)?;
+                values.push(self.scalar_of(&mut Grid::scalar(4), staged.value, 0, 0)?);
+                self.close();
+                self.close();
+            }
+        }
+        Ok(values)
+    }
+
+    /// Which staged value of a slice the work-item computes in a pass: its place along the fold, and along the side.
+    fn share(&mut self, tile: &Tile<'_>, staged: Staged, pass: usize) -> (Val, Option<Val>) {
+        let plan = tile.plan;
+        let (items, width, slice) = (plan.items(), plan.width(staged), plan.slice);
+        // Consecutive work-items go along the faster of two directions, of this extent.
+        let fast = if staged.along_fold { slice } else { width };
+        let (mask, shift) = (self.b.i64(fast as i64 - 1), self.b.i64(i64::from(fast.trailing_zeros())));
+        let along = self.b.binary(NestBin::And, tile.item, mask);
+        let mut across = self.b.binary(NestBin::SShr, tile.item, shift);
+        if pass > 0 {
+            let skipped = self.b.i64((pass * items / fast) as i64);
+            across = self.b.add(across, skipped);
+        }
+        let (k, x) = if staged.along_fold { (along, across) } else { (across, along) };
+        (k, staged.side.map(|_| x))
+    }
+
+    /// Writes the work-item's share of a slice to a half of local memory: that which begins after `half` indices of the fold.
+    fn store_slice(&mut self, tile: &Tile<'_>, half: Val, values: &[Val]) {
+        let plan = tile.plan;
+        let mut values = values.iter();
+        for (&staged, &slot) in plan.parts.staged.iter().zip(&tile.slots) {
+            let bytes = i64::from(prim_of(self.elem(staged.value)).bytes());
+            let stride = plan.stride(staged) as i64;
+            let wanted = plan.width(staged) * plan.slice;
+            for (pass, &value) in values.by_ref().take(passes(plan, staged)).enumerate() {
+                let (k, x) = self.share(tile, staged, pass);
+                let partial = wanted < plan.items();
+                if partial {
+                    let wanted = self.b.i64(wanted as i64);
+                    let mine = self.b.icmp(IntCmp::Slt, tile.item, wanted);
+                    self.b.begin_if(mine);
+                }
+                let row = self.b.add(half, k);
+                let mut at = self.times(row, stride * bytes);
+                if let Some(x) = x {
+                    let x = self.times(x, bytes);
+                    at = self.b.add(at, x);
+                }
+                let to = self.b.ptr_add(slot, at);
+                self.b.store(value, to, 0, Access::ALIGNED);
+                if partial {
+                    self.b.begin_else(&[]);
+                    self.b.end_if(&[]);
+                }
+            }
+        }
+    }
+
+    /// All cells of the work-item take the values of `count` indices of a slice.
+    fn take_slice(&mut self, g: &mut Grid, tile: &Tile<'_>, half: Val, count: Val, accumulators: &[Val]) -> Result<Vec<Val>> {
+        let (zero, one) = (self.b.i64(0), self.b.i64(1));
+        let plan = tile.plan;
+        let (k, mut accs) = self.b.begin_for(zero, count, one, accumulators);
+        self.open(tile.inner.body);
+        let mark = g.mark();
+        let row = self.b.add(half, k);
+        for (&staged, &slot) in plan.parts.staged.iter().zip(&tile.slots) {
+            self.read_copies(g, tile, staged, slot, row);
+        }
+        let yields: Vec<Value> = self.func.regions[tile.inner.body].yields.clone();
+        let arith = self.arith();
+        for (n, (op, &cell)) in tile.fold.ops.iter().zip(&yields).enumerate() {
+            let WithOp::Fold { combine: Combine::Op(op), .. } = op else { continue };
+            let elem = self.elem(cell);
+            let product = self.fused_product(*op, elem, cell);
+            for copy in 0..g.j() {
+                let acc = &mut accs[n * g.j() + copy];
+                *acc = match product {
+                    Some((x, y)) => {
+                        let (x, y) = (self.scalar_of(g, x, copy, 0)?, self.scalar_of(g, y, copy, 0)?);
+                        self.b.fma(x, y, *acc)
+                    }
+                    None => {
+                        let cell = self.scalar_of(g, cell, copy, 0)?;
+                        scalars::binary(&mut self.b, arith, *op, elem, *acc, cell)
+                    }
+                };
+            }
+        }
+        g.release(mark);
+        self.close();
+        Ok(self.b.end_for(&accs))
+    }
+
+    /// The copies of a staged value that the work-item's cells need, at a row of local memory.
+    fn read_copies(&mut self, g: &mut Grid, tile: &Tile<'_>, staged: Staged, slot: Val, row: Val) {
+        let plan = tile.plan;
+        let elem: Elem = self.elem(staged.value);
+        let ty = Ty::scalar(prim_of(elem));
+        let bytes = i64::from(ty.bytes());
+        let at = self.times(row, plan.stride(staged) as i64 * bytes);
+        let row = self.b.ptr_add(slot, at);
+        let Some(side) = staged.side else {
+            let value = self.b.load(ty, row, 0, Access::ALIGNED);
+            g.remember(staged.value, 0, 0, Cell::One(value));
+            return;
+        };
+        for copy in 0..plan.sides[side].copies {
+            let (factor, offset) = place_of(plan, side, copy);
+            let mine = self.times(tile.places[side].1, factor as i64 * bytes);
+            let from = self.b.ptr_add(row, mine);
+            let value = self.b.load(ty, from, (offset as i64 * bytes) as i32, Access::ALIGNED);
+            g.remember(staged.value, shared_copy(plan, side, copy), 0, Cell::One(value));
+        }
+    }
+}
+
+/// Values of a slice that a work-item computes.
+fn passes(plan: &DeviceTile, staged: Staged) -> usize {
+    (plan.width(staged) * plan.slice).div_ceil(plan.items())
+}
+
+/// A cell's place in the tile along a side, as a multiple of the work-item's place plus a constant.
+fn place_of(plan: &DeviceTile, side: usize, copy: usize) -> (usize, usize) {
+    let lone = plan.lone();
+    let side = &plan.sides[side];
+    let near = side.neighbours(lone);
+    (near, copy / near * near * side.items + copy % near)
+}
+
+/// The copy of a kernel that computes, for all others, what varies over one side alone.
+fn shared_copy(plan: &DeviceTile, side: usize, copy: usize) -> usize {
+    copy * plan.sides[side + 1..].iter().map(|s| s.copies).product::<usize>()
+}
