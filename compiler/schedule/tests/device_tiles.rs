@@ -1,0 +1,88 @@
+//! Tiles on a device: which folds get them.
+
+use ravel_schedule::{Capabilities, Device, Options, schedule};
+use ravel_source::FileId;
+
+/// The remarks on a program of one with-loop over `%a` and `%b`, with parameters for what varies, and the scheduled text.
+fn scheduled(a: &str, b: &str, with: &str, result: &str) -> (Vec<String>, String) {
+    let text = format!("entry @f0 func @f0 \"main\" (%a: {a}, %b: {b}) -> ({result}) {{ {with} yield %c }}");
+    let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e} in {text}"));
+    ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{} in {text}", e[0]));
+    let options = Options {
+        unchecked: false,
+        parallel: true,
+        large_result: ravel_schedule::LARGE_RESULT,
+        entry_name: "entry".to_string(),
+        device: Some(Device { launch_work: 1e5 }),
+        release_globals: true,
+        position: &|_, _| String::new(),
+    };
+    let target = Capabilities { vector_bytes: 16, vector_registers: 16, has_fma: true };
+    let (nest, remarks) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(ravel_nest::verify::verify(&nest), Ok(()));
+    (remarks.into_iter().map(|r| r.text).collect(), nest.to_string())
+}
+
+/// A product of the rows of two matrices.
+fn product(m: usize, n: usize, k: usize) -> (Vec<String>, String) {
+    let (a, b) = (format!("f32[{m},{k}]"), format!("f32[{n},{k}]"));
+    let with = format!(
+        "%c: f32[{m},{n}] = with {{ part [0, 0] <= [%i, %j] < [{m}, {n}] {{
+           %s: f32 = with {{ part [0] <= [%p] < [{k}] {{
+             %x: f32 = sel %a, [%i, %p] %y: f32 = sel %b, [%j, %p] %z: f32 = mul %x, %y yield %z
+           }} }} fold add neutral 0.0:f32
+           yield %s }} }} genarray [{m}, {n}] cell []"
+    );
+    scheduled(&a, &b, &with, &format!("f32[{m},{n}]"))
+}
+
+fn has(remarks: &[String], wanted: &str) -> bool {
+    remarks.iter().any(|r| r.contains(wanted))
+}
+
+#[test]
+fn products_run_in_tiles_as_large_as_leave_work_for_all_units() {
+    for (extent, wanted) in [(4096, "tiles of 128 x 128 cells, 8 x 8"), (1024, "tiles of 64 x 64 cells, 4 x 4"), (256, "tiles of 32 x 32")] {
+        let (remarks, text) = product(extent, extent, 512);
+        assert!(has(&remarks, wanted), "{extent}: {remarks:?}");
+        assert!(text.contains("barrier") && text.contains("local_slot"), "{text}");
+    }
+}
+
+#[test]
+fn narrow_products_and_short_folds_have_no_tiles() {
+    for (m, n, k) in [(100_000, 8, 64), (4096, 4096, 5)] {
+        let (remarks, text) = product(m, n, k);
+        assert!(has(&remarks, "no tiles: ") && !text.contains("barrier"), "{remarks:?}");
+    }
+}
+
+#[test]
+fn sums_of_rows_have_no_tiles() {
+    let (remarks, text) = scheduled(
+        "f32[4096,4096]",
+        "f32[4096]",
+        "%c: f32[4096] = with { part [0] <= [%i] < [4096] {
+           %s: f32 = with { part [0] <= [%p] < [4096] {
+             %x: f32 = sel %a, [%i, %p] %y: f32 = sel %b, [%p] %z: f32 = mul %x, %y yield %z
+           } } fold add neutral 0.0:f32
+           yield %s } } genarray [4096] cell []",
+        "f32[4096]",
+    );
+    assert!(has(&remarks, "a load varies over all axes") && !text.contains("barrier"), "{remarks:?}");
+}
+
+#[test]
+fn what_all_cells_of_a_line_share_is_staged() {
+    let (remarks, text) = scheduled(
+        "f32[65536]",
+        "f32[65536]",
+        "%c: f32[65536] = with { part [0] <= [%i] < [65536] {
+           %s: f32 = with { part [0] <= [%p] < [65536] {
+             %x: f32 = sel %a, [%i] %y: f32 = sel %b, [%p] %d: f32 = sub %y, %x %z: f32 = mul %d, %d yield %z
+           } } fold add neutral 0.0:f32
+           yield %s } } genarray [65536] cell []",
+        "f32[65536]",
+    );
+    assert!(has(&remarks, "tiles of 256 cells, 2 per work-item, 128 indices") && text.contains("barrier"), "{remarks:?}");
+}
