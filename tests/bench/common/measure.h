@@ -16,18 +16,27 @@
 #endif
 #define MOST 50
 
+/* A device works on while the program goes on: WAIT is an element of the result, which a time ends with. */
+#ifdef WAIT
+#define SETTLED if (tod(WAIT) == -123456.75) { printf(" !"); }
+#else
+#define SETTLED
+#endif
+
 /*
  * result = expression, once to warm up and then again and again; prints the seconds of each time but the first.
  * `operand`, a variable of the expression, is hidden each time, so that no two evaluations are known to be equal.
  */
 #define MEASURE(result, operand, expression) \
     result = expression; \
+    SETTLED \
     printf("seconds"); \
     spent = 0d; \
     for (runs = 0; runs == 0 || (spent < BUDGET && runs < MOST); runs++) { \
         operand = Hiding::hideValue(operand); \
         start = Measure::now(); \
         result = expression; \
+        SETTLED \
         time = Measure::now() - start; \
         spent += time; \
         printf(" %.9f", time); \
