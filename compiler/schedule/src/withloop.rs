@@ -168,6 +168,7 @@ impl Lower<'_, '_> {
                             Sink::Slice { elem, data, object: Some(object), strides, cell, reused: None }
                         }
                         _ => {
+                            self.host_writes(object);
                             let slot = self.b.stack_slot(8, 8);
                             self.b.store(object, slot, 0, Access::ALIGNED);
                             Sink::Late { elem, slot, span }

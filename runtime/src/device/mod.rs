@@ -94,11 +94,14 @@ pub fn counters() -> Option<(String, Counters)> {
     Some((device.context.device.name.clone(), device.counters))
 }
 
-/// At the end of a program: keeps what was measured.
+/// At the end of a program: waits for the device, whose driver may have threads of its own that must not outlive what they use, and
+/// keeps what was measured.
 pub(crate) fn finish() {
     if let Some(Ok(device)) = slot().get()
         && let Ok(device) = device.try_lock()
     {
+        // A device that fails now has nothing left to do.
+        let _ = device.context.queue.finish();
         device.tuner.save(&device.context.device);
     }
 }
