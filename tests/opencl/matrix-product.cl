@@ -69,15 +69,127 @@ kernel void entry_0_k2(global const float *restrict a, global float *restrict c)
     }
 }
 
-kernel void product_1_k3(global const float *restrict a, global const float *restrict b, global float *restrict c, const long end_i, const long end_j)
+__attribute__((reqd_work_group_size(16, 16, 1)))
+kernel void product_1_k3(global const float *restrict a, global const float *restrict b, global float *restrict e)
 {
-    const int i = get_global_id(1);
-    const int j = get_global_id(0);
-    if (i >= end_i || j >= end_j)
-        return;
+    const int i = get_group_id(2);
+    const int j = get_group_id(1);
+    const int k = get_group_id(0);
+    const int item_i = get_local_id(2);
+    const int item_j = get_local_id(1);
+    const int item_k = get_local_id(0);
+    local float c[2304];
+    local float d[2304];
+    const int t1 = j << 5;
+    const int t2 = k << 5;
+    const int t3 = (item_j << 4) + item_k;
+    const int t4 = t1 + (item_j << 1);
+    const int t5 = t4 + 1;
+    const int t6 = t2 + (item_k << 1);
+    const int t7 = t6 + 1;
+    const int t8 = t3 & 31;
+    const int t9 = t3 >> 5;
+    const int t10 = min(t1 + t9, 69);
+    const int t11 = min(t8, 49);
+    const int t12 = t9 + 8;
+    const int t13 = min(t1 + t12, 69);
+    const int t14 = t9 + 16;
+    const int t15 = min(t1 + t14, 69);
+    const int t16 = t9 + 24;
+    const int t17 = min(t1 + t16, 69);
+    const int t18 = min(t2 + t9, 39);
+    const int t19 = min(t2 + t12, 39);
+    const int t20 = min(t2 + t14, 39);
+    const int t21 = min(t2 + t16, 39);
+    const int t22 = t8 * 144;
+    const int t23 = t9 << 2;
+    const float t24 = a[t13 * 50 + t11];
+    const float t25 = a[t15 * 50 + t11];
+    const float t26 = a[t17 * 50 + t11];
+    const float t27 = b[t18 * 50 + t11];
+    const float t28 = b[t19 * 50 + t11];
+    const float t29 = b[t20 * 50 + t11];
+    const float t30 = b[t21 * 50 + t11];
+    c[t8 * 36 + t9] = a[t10 * 50 + t11];
+    const int t31 = t12 << 2;
+    c[t8 * 36 + t9 + 8] = t24;
+    const int t32 = t14 << 2;
+    c[t8 * 36 + t9 + 16] = t25;
+    const int t33 = t16 << 2;
+    c[t8 * 36 + t9 + 24] = t26;
+    d[t8 * 36 + t9] = t27;
+    d[t8 * 36 + t9 + 8] = t28;
+    d[t8 * 36 + t9 + 16] = t29;
+    d[t8 * 36 + t9 + 24] = t30;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const int t34 = t8 + 32;
+    const int t35 = min(t34, 49);
     float acc = 0.0f;
-    for (int k = 0; k < 50; k++) {
-        acc = fma(a[i * 50 + k], b[j * 50 + k], acc);
+    float acc1 = 0.0f;
+    float acc2 = 0.0f;
+    float acc3 = 0.0f;
+    const float t36 = a[t10 * 50 + t35];
+    const float t37 = a[t13 * 50 + t35];
+    const float t38 = a[t15 * 50 + t35];
+    const float t39 = a[t17 * 50 + t35];
+    const float t40 = b[t18 * 50 + t35];
+    const float t41 = b[t19 * 50 + t35];
+    const float t42 = b[t20 * 50 + t35];
+    const float t43 = b[t21 * 50 + t35];
+    for (int l = 0; l < 32; l++) {
+        const float t44 = c[l * 36 + item_j * 2];
+        const float t45 = c[l * 36 + item_j * 2 + 1];
+        const float t46 = d[l * 36 + item_k * 2];
+        const float t47 = d[l * 36 + item_k * 2 + 1];
+        acc = fma(t44, t46, acc);
+        acc1 = fma(t44, t47, acc1);
+        acc2 = fma(t45, t46, acc2);
+        acc3 = fma(t45, t47, acc3);
     }
-    c[i * 40 + j] = acc;
+    const int t48 = t34 * 144;
+    c[t8 * 36 + t9 + 1152] = t36;
+    c[t8 * 36 + t9 + 1160] = t37;
+    c[t8 * 36 + t9 + 1168] = t38;
+    c[t8 * 36 + t9 + 1176] = t39;
+    d[t8 * 36 + t9 + 1152] = t40;
+    d[t8 * 36 + t9 + 1160] = t41;
+    d[t8 * 36 + t9 + 1168] = t42;
+    d[t8 * 36 + t9 + 1176] = t43;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    float acc4 = acc;
+    float acc5 = acc1;
+    float acc6 = acc2;
+    float acc7 = acc3;
+    for (int l = 0; l < 18; l++) {
+        const float t49 = c[l * 36 + item_j * 2 + 1152];
+        const float t50 = c[l * 36 + item_j * 2 + 1153];
+        const float t51 = d[l * 36 + item_k * 2 + 1152];
+        const float t52 = d[l * 36 + item_k * 2 + 1153];
+        acc4 = fma(t49, t51, acc4);
+        acc5 = fma(t49, t52, acc5);
+        acc6 = fma(t50, t51, acc6);
+        acc7 = fma(t50, t52, acc7);
+    }
+    const char t53 = t4 <= 69;
+    if (t53) {
+        if (t6 <= 39) {
+            e[j * 1280 + item_j * 80 + k * 32 + item_k * 2] = acc4;
+        }
+    }
+    if (t53) {
+        if (t7 <= 39) {
+            e[j * 1280 + item_j * 80 + k * 32 + item_k * 2 + 1] = acc5;
+        }
+    }
+    const char t54 = t5 <= 69;
+    if (t54) {
+        if (t6 <= 39) {
+            e[j * 1280 + item_j * 80 + k * 32 + item_k * 2 + 40] = acc6;
+        }
+    }
+    if (t54) {
+        if (t7 <= 39) {
+            e[j * 1280 + item_j * 80 + k * 32 + item_k * 2 + 41] = acc7;
+        }
+    }
 }
