@@ -12,8 +12,10 @@ use super::buffers::Piece;
 use super::tune::{class_of, kernel_text};
 use super::{Device, errors};
 
-/// Work-items per group along the innermost axis, unless the kernel or the device allow less.
-const GROUP: usize = 64;
+/// Least and most work-items of a group whose size the kernel leaves open.
+const GROUPS: (usize, usize) = (64, 512);
+/// More groups than this are made larger: a device starts only so many at a time.
+const MANY_GROUPS: usize = 4096;
 
 /// Groups to try when tuning, innermost axis first.
 const SIZES: [[usize; 2]; 11] = [[32, 1], [64, 1], [128, 1], [256, 1], [512, 1], [1024, 1], [32, 4], [32, 8], [16, 16], [8, 8], [64, 4]];
@@ -22,8 +24,8 @@ const SIZES: [[usize; 2]; 11] = [[32, 1], [64, 1], [128, 1], [256, 1], [512, 1],
 pub(super) struct Programs {
     /// By address of the source text, which is static.
     pub(super) built: HashMap<usize, Program>,
-    /// By address of the description.
-    kernels: HashMap<usize, Kernel>,
+    /// By address of the description, with the most work-items that a group may have.
+    kernels: HashMap<usize, (Kernel, usize)>,
     /// What kernels raise at a fault.
     pub flag: Option<Piece>,
 }
@@ -45,10 +47,11 @@ impl Device {
             let program = &self.programs.built[&(source as usize)];
             let kernel = Kernel::create(program, name).map_err(|e| errors::failed(&self.context.device.name, &format!("the kernel {name} could not be made"), e))?;
             self.counters.kernels += 1;
-            self.programs.kernels.insert(key, kernel);
+            let most = kernel.get_work_group_size(self.context.id()).unwrap_or(GROUPS.0);
+            self.programs.kernels.insert(key, (kernel, most));
         }
         let flag = if kinds.ends_with('f') { Some(self.flag()?) } else { None };
-        let kernel = &self.programs.kernels[&key];
+        let (kernel, most) = &self.programs.kernels[&key];
         let mut position = 0;
         let mut argument = |size: usize, value: *const c_void| {
             // SAFETY: `value` points to an argument of `size` bytes, as the kernel declares it.
@@ -68,7 +71,7 @@ impl Device {
         if let Some(flag) = &flag {
             argument(8, std::ptr::from_ref(flag).cast())?;
         }
-        let (global, local) = if group.is_empty() { shape_of_groups(grid) } else { groups_of(grid, group) };
+        let (global, local) = if group.is_empty() { shape_of_groups(grid, *most) } else { groups_of(grid, group) };
         let queue = &self.context.queue;
         // SAFETY: all arguments are set, and buffers stay alive until the queue is through with them: they go back to the pool of
         // this queue at most.
@@ -79,8 +82,7 @@ impl Device {
             let (class, items) = (class_of(grid), grid.iter().product::<i64>() as f64);
             // SAFETY: the source is a static text of the compiler.
             let text = || kernel_text(unsafe { CStr::from_ptr(source) }.to_str().unwrap_or_default(), name).to_string();
-            let most = kernel.get_work_group_size(self.context.id()).unwrap_or(GROUP);
-            if let Some((measured, way)) = self.tuner.next(key, name, class, text, || ways(grid, most)) {
+            if let Some((measured, way)) = self.tuner.next(key, name, class, text, || ways(grid, *most)) {
                 let took = start_in(grid, &way, &start).and_then(|event| {
                     event.wait()?;
                     Ok(event.profiling_command_end()?.saturating_sub(event.profiling_command_start()?))
@@ -118,7 +120,7 @@ fn start_in(grid: &[i64], way: &[usize], start: &impl Fn([usize; 3], [usize; 3])
 /// Sizes of groups that are worth trying, innermost axis first: the usual one, and those of up to `most` work-items that are not much larger
 /// than the grid.
 fn ways(grid: &[i64], most: usize) -> Vec<Vec<usize>> {
-    let mut ways = vec![shape_of_groups(grid).1[..grid.len()].to_vec()];
+    let mut ways = vec![shape_of_groups(grid, most).1[..grid.len()].to_vec()];
     for sizes in SIZES {
         let axes = grid.iter().rev().map(|&extent| (extent as usize).next_power_of_two());
         let fits = sizes.iter().product::<usize>() <= most && axes.clone().zip(sizes).all(|(extent, size)| size <= extent);
@@ -131,10 +133,13 @@ fn ways(grid: &[i64], most: usize) -> Vec<Vec<usize>> {
     ways
 }
 
-/// Work-items and group sizes, innermost axis first, as OpenCL counts. Sizes are rounded up to whole groups.
-fn shape_of_groups(grid: &[i64]) -> ([usize; 3], [usize; 3]) {
+/// Work-items and group sizes, innermost axis first, as OpenCL counts, for a kernel whose groups have at most `most` work-items. Sizes are
+/// rounded up to whole groups.
+fn shape_of_groups(grid: &[i64], most: usize) -> ([usize; 3], [usize; 3]) {
     let (mut global, mut local) = ([1; 3], [1; 3]);
-    let mut left = GROUP;
+    let items = grid.iter().fold(1usize, |n, &extent| n.saturating_mul(extent as usize));
+    let wanted = (items / MANY_GROUPS).clamp(GROUPS.0, GROUPS.1).min(most.max(1));
+    let mut left = 1 << wanted.ilog2();
     for (axis, &extent) in grid.iter().rev().enumerate() {
         let extent = extent as usize;
         local[axis] = left.min(extent.next_power_of_two()).max(1);
@@ -168,9 +173,17 @@ mod tests {
 
     #[test]
     fn groups_fill_the_innermost_axes_first() {
-        assert_eq!(shape_of_groups(&[1000]), ([1024, 1, 1], [64, 1, 1]));
-        assert_eq!(shape_of_groups(&[10, 5]), ([8, 16, 1], [8, 8, 1]));
-        assert_eq!(shape_of_groups(&[3, 1, 100]), ([128, 1, 3], [64, 1, 1]));
+        assert_eq!(shape_of_groups(&[1000], 1024), ([1024, 1, 1], [64, 1, 1]));
+        assert_eq!(shape_of_groups(&[10, 5], 1024), ([8, 16, 1], [8, 8, 1]));
+        assert_eq!(shape_of_groups(&[3, 1, 100], 1024), ([128, 1, 3], [64, 1, 1]));
+    }
+
+    #[test]
+    fn large_grids_have_large_groups() {
+        assert_eq!(shape_of_groups(&[1 << 20], 1024).1, [256, 1, 1]);
+        assert_eq!(shape_of_groups(&[1 << 28], 1024).1, [512, 1, 1]);
+        assert_eq!(shape_of_groups(&[1 << 24, 16], 1024).1, [16, 32, 1]);
+        assert_eq!(shape_of_groups(&[1 << 28], 200).1, [128, 1, 1]);
     }
 
     #[test]
