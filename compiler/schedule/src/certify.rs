@@ -17,11 +17,13 @@ use crate::arena::{Buffer, Plan};
 use crate::arena_flow::Content;
 
 /// Functions outside the module that neither keep nor release what they are given.
-const HARMLESS: [&str; 8] = [
+const HARMLESS: [&str; 10] = [
     "ravel_cell_offset",
     "ravel_check_count",
     "ravel_copy",
     "ravel_copy_bytes",
+    "ravel_device_host_writes",
+    "ravel_device_to_host",
     "ravel_fill_cells",
     "ravel_narrow",
     "ravel_put_cell",

@@ -69,7 +69,8 @@ fn sums_of_rows_have_no_tiles() {
            yield %s } } genarray [4096] cell []",
         "f32[4096]",
     );
-    assert!(has(&remarks, "a load varies over all axes") && !text.contains("barrier"), "{remarks:?}");
+    assert!(has(&remarks, "a group of 256 work-items per cell") && !has(&remarks, "tiles of"), "{remarks:?}");
+    assert!(text.contains("local (256)"), "{text}");
 }
 
 #[test]
