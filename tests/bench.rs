@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository, test_name};
+use ravel_tests::{Arguments, Failed, Trial, files_below, finish, has_device, ravel, repository, test_name};
 
 /// Relative: the interpreter folds in order, machine code in groups.
 const TOLERANCE: f64 = 1e-4;
@@ -36,6 +36,21 @@ fn agree(program: &Path, macros: &[&str]) -> Result<(), Failed> {
     }
 }
 
+/// The table of devices: all its programs run, of small size; what the peers say does not matter.
+fn device_table() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut build = Command::new("python3");
+    build.arg(repository().join("tests/bench/device")).args(["--quick", "--build"]).arg(folder.path()).env("RAVEL_BIN", ravel());
+    let built = finish(&mut build, b"")?;
+    let mut run = Command::new("python3");
+    let run = finish(run.arg(folder.path().join("device")).args(["--quick", "--run"]).arg(folder.path()), b"")?;
+    let cases = run.stdout.lines().filter(|line| line.starts_with("| ") && line.contains("/s |")).count();
+    match (built.status, run.status, cases) {
+        (0, 0, 7) => Ok(()),
+        _ => Err(format!("{}\n{}", built.describe(), run.describe()).into()),
+    }
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/bench");
     let mut trials = Vec::new();
@@ -53,6 +68,10 @@ fn main() -> ExitCode {
             let program = program.clone();
             trials.push(Trial::test(name, move || agree(&program, macros)));
         }
+    }
+    let has_python = Command::new("python3").arg("--version").output().is_ok_and(|answer| answer.status.success());
+    if has_device() && has_python {
+        trials.push(Trial::test("table of devices", device_table));
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
