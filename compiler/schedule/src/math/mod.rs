@@ -1,8 +1,8 @@
 //! Mathematical functions as nest operations; see [`call`].
 //!
 //! An expansion is used for scalars and for vectors alike, so that a value does not depend on the lane that computed it.
-//! Functions of `f32` other than `exp` and `log` are computed in `f64` with short polynomials and rounded once, which leaves
-//! overflow and subnormal results to the final conversion.
+//! Functions of `f32` other than `exp`, `log`, `tanh` and, where operations fuse, `sin` and `cos` are computed in `f64` with short
+//! polynomials and rounded once, which leaves overflow and subnormal results to the final conversion.
 //!
 //! Methods are those of Muller, "Elementary Functions", 3rd edition, 2016: additive range reduction (chapter 11), polynomials
 //! that are minimax on the reduced range (chapter 3), and compensated sums where a rounding would show. The coefficients
@@ -16,6 +16,7 @@ mod pair;
 mod pow;
 mod real;
 mod root;
+mod single;
 mod trig;
 
 #[cfg(test)]
@@ -45,6 +46,9 @@ pub(crate) fn call(b: &mut FuncBuilder, arith: Arith, op: MathOp, args: &[Val]) 
     match (op, args.get(1)) {
         (MathOp::Exp, _) => exp::exp(x).val,
         (MathOp::Log, _) => log::log(x).val,
+        (MathOp::Tanh, _) if single => single::tanh(x).val,
+        (MathOp::Sin, _) if single::has_sine(code) => single::sin(x).val,
+        (MathOp::Cos, _) if single::has_sine(code) => single::cos(x).val,
         (_, y) => {
             let widened = |x: Real<'_>| if single { x.widened().val } else { x.val };
             let (x, y) = (code.real(widened(x)), y.map(|&y| code.real(widened(code.real(y)))));
@@ -99,6 +103,7 @@ pub(crate) fn of_binary(op: BinOp) -> Option<MathOp> {
 pub(crate) fn cycles(op: MathOp) -> f64 {
     match op {
         MathOp::Exp | MathOp::Log => 14.0,
+        MathOp::Sin | MathOp::Cos | MathOp::Tanh => 25.0,
         MathOp::Pow | MathOp::Atan2 | MathOp::Asinh | MathOp::Acosh => 70.0,
         _ => 40.0,
     }

@@ -47,6 +47,11 @@ impl<'a> Code<'a> {
         Code { b, fma, single }
     }
 
+    /// Does the target fuse?
+    pub fn fuses(self) -> bool {
+        self.fma
+    }
+
     fn with<T>(self, f: impl FnOnce(&mut FuncBuilder) -> T) -> T {
         f(&mut self.b.borrow_mut())
     }
@@ -246,7 +251,7 @@ impl<'a> Real<'a> {
 
     /// Does the target fuse?
     pub fn fuses(self) -> bool {
-        self.code.fma
+        self.code.fuses()
     }
 }
 
