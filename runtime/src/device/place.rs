@@ -15,16 +15,12 @@ const DEVICE_CYCLES: f64 = 2000.0;
 /// Nanoseconds to start a kernel, and to wait for a transfer.
 const LAUNCH: f64 = 4_000.0;
 const TRANSFER: f64 = 12_000.0;
-/// Nanoseconds per byte over the bus.
-const BYTE: f64 = 0.05;
+/// Nanoseconds per byte over the bus, from and to memory that is not pinned.
+const BYTE: f64 = 0.2;
 /// The same for a device that computes with the host's processor and memory.
 const SHARED_LAUNCH: f64 = 30_000.0;
 const SHARED_TRANSFER: f64 = 3_000.0;
 const SHARED_BYTE: f64 = 0.1;
-/// Arrays of up to this many bytes are fetched whole where one element is asked for.
-const SMALL: usize = 16 << 10;
-/// An array is fetched whole when the host has asked for elements of it this often.
-const PATIENCE: u32 = 8;
 /// More arrays than this are not remembered.
 const MOST_REMEMBERED: usize = 4096;
 
@@ -81,6 +77,12 @@ impl Costs {
         let fetch: f64 = to_fetch.iter().map(|bytes| self.transfer + *bytes as f64 * self.byte).sum();
         self.launch + send + work * self.cycle < fetch + work * self.host_cycle
     }
+
+    /// Should an array of so many bytes move as a whole when the host asks for an element of it, for the `asked`-th time? Once single elements
+    /// have cost as much as the whole array does.
+    fn moves_whole(self, bytes: usize, asked: u32) -> bool {
+        f64::from(asked) * self.transfer > bytes as f64 * self.byte
+    }
 }
 
 /// 1 if a with-loop of `work` estimated cycles should run on the device; `least` is the least work that makes opening a device worth while,
@@ -126,7 +128,8 @@ pub unsafe extern "C" fn ravel_device_element(object: *mut ArrayHeader, offset: 
         return;
     }
     let mut device = device();
-    if bytes <= SMALL || ask(&mut device.asked.elements, object as usize) > PATIENCE {
+    let asked = ask(&mut device.asked.elements, object as usize);
+    if Costs::of(&device).moves_whole(bytes, asked) {
         device.asked.elements.remove(&(object as usize));
         // SAFETY: passed on.
         return check(unsafe { device.fetch(object) });
@@ -211,5 +214,12 @@ mod tests {
         let bytes = 8 << 20;
         assert!(!GPU.pays(work, &[(bytes, 1)], &[]));
         assert!(GPU.pays(work, &[(bytes, 10)], &[]));
+    }
+    #[test]
+    fn arrays_move_whole_when_their_elements_have_cost_as_much() {
+        assert!(GPU.moves_whole(1000, 1));
+        assert!(!GPU.moves_whole(1 << 20, 1));
+        assert!(GPU.moves_whole(1 << 20, 20));
+        assert!(!GPU.moves_whole(1 << 30, 1000));
     }
 }
