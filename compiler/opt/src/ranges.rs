@@ -278,6 +278,8 @@ impl Ranges {
                     None
                 }
             },
+            BinOp::Min | BinOp::Max if self.compare(BinOp::Le, &x, &y) == Some(true) => Some(if op == BinOp::Min { x } else { y }),
+            BinOp::Min | BinOp::Max if self.compare(BinOp::Ge, &x, &y) == Some(true) => Some(if op == BinOp::Min { y } else { x }),
             BinOp::Min => {
                 let low = self.lower(&x).min(self.lower(&y));
                 // How far the constant may lie below the other operand: `min(x, k) >= x - (max x - k)`.

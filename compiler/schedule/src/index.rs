@@ -2,7 +2,7 @@
 
 use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::{BinOp, UnOp};
-use ravel_wir::{Op, Value};
+use ravel_wir::{Op, Region, Value};
 
 use crate::lower::{Key, Lower, Val};
 
@@ -128,6 +128,31 @@ impl Lower<'_, '_> {
     pub fn bounds(&self, v: Value) -> (i64, i64) {
         let (low, high) = self.form(v).range();
         if low >= I32_MIN && high <= I32_MAX { (low, high) } else { (I32_MIN, I32_MAX) }
+    }
+
+    /// Notes the bounds of what a loop counts upwards from a constant, one by one: `i` from `init` on, as long as `i + 1 < n`.
+    pub fn note_counters(&mut self, init: &[Value], body: Region) {
+        let data = &self.func.regions[body];
+        for ((&param, &init), &next) in data.params.iter().zip(init).zip(&data.yields[1..]) {
+            let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
+            let counts = matches!(op(next), Some(Op::Bin(BinOp::Add, a, b))
+                if (*a == param && self.const_i32(*b) == Some(1)) || (*b == param && self.const_i32(*a) == Some(1)));
+            let (Some(start), true) = (self.const_i32(init), counts) else { continue };
+            let mut conditions = vec![data.yields[0]];
+            let mut last = None;
+            while let Some(cond) = conditions.pop() {
+                match op(cond) {
+                    Some(Op::Bin(BinOp::And | BinOp::Mul, a, b)) => conditions.extend([*a, *b]),
+                    Some(Op::Bin(BinOp::Lt, a, b)) if *a == next => last = Some(self.bounds(*b).1 - 1),
+                    Some(Op::Bin(BinOp::Le, a, b)) if *a == next => last = Some(self.bounds(*b).1).filter(|k| *k < I32_MAX),
+                    Some(Op::Bin(BinOp::Gt, a, b)) if *b == next => last = Some(self.bounds(*a).1 - 1),
+                    _ => {}
+                }
+            }
+            if let Some(last) = last.filter(|_| self.range[param].is_none()) {
+                self.range[param] = Some((start, start.max(last)));
+            }
+        }
     }
 
     /// Is `upper` one more than `lower`, whatever they are?

@@ -65,6 +65,7 @@ mod group_body;
 mod group_combine;
 mod group_memory;
 mod guards;
+mod in_place;
 mod index;
 mod kernel;
 mod late;

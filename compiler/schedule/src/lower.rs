@@ -191,6 +191,13 @@ impl<'m, 'a> Lower<'m, 'a> {
         self.note_bound(v);
     }
 
+    /// Has a bound value stand for another machine value from now on; returns the one before.
+    pub fn replace(&mut self, v: Value, val: Val) -> Val {
+        let before = self.val(v);
+        self.vals[v] = Some(val);
+        before
+    }
+
     /// Binds an `i32` scalar whose value is at hand in 64 bits.
     pub fn bind_wide(&mut self, v: Value, val: Val, range: (i64, i64)) {
         self.wide[v] = Some(val);
@@ -441,6 +448,7 @@ impl<'m, 'a> Lower<'m, 'a> {
         if self.cx.options.device.is_none() {
             self.preload(body);
         }
+        self.note_counters(init, body);
         let spares = self.open_spares(body);
         self.handing.insert(body);
         let others = func.regions[body].params.iter().zip(&in_place).filter(|(_, in_place)| !**in_place);

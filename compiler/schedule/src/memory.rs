@@ -182,6 +182,16 @@ impl Lower<'_, '_> {
             && scope.pending.get(&v).is_some_and(|uses| *uses as usize == captures)
     }
 
+    /// The same of the array that a modarray changes.
+    pub fn dies_in_update(&self, with: &With, v: Value) -> bool {
+        let Some(scope) = self.scopes.last() else { return false };
+        let captures = with.parts.iter().filter(|part| self.live.free(part.body).contains(&v)).count();
+        captures > 0
+            && scope.owned.contains(&v)
+            && self.live.last_use(scope.region, v) == Some(scope.position)
+            && scope.pending.get(&v).is_some_and(|uses| *uses as usize == captures + 1)
+    }
+
     /// The object of an owned value; the caller has the reference from now on, and the value can still be read.
     pub fn hand_over(&mut self, v: Value) -> Val {
         self.scope().owned.remove(&v);

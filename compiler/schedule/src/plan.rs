@@ -91,6 +91,7 @@ impl Lower<'_, '_> {
         let extents: Vec<Option<i64>> = (0..params.len())
             .map(|k| match (self.const_i32(lower[k]), self.const_i32(upper[k])) {
                 (Some(l), Some(u)) if !(chunked && k == 0) => Some((u - l).max(0)),
+                _ if self.alias[params[k]].is_some() => Some(1),
                 _ => None,
             })
             .collect();

@@ -68,7 +68,11 @@ impl Lower<'_, '_> {
             }
             return Ok(());
         }
-        let (sinks, carried) = self.prepare(with, results, span)?;
+        let order = self.in_place(with);
+        if order.is_some() {
+            self.cx.remark(span, "in place");
+        }
+        let (sinks, carried) = self.prepare(with, results, span, order.is_some())?;
         if with.ordered {
             self.sequential += 1;
         }
@@ -77,10 +81,18 @@ impl Lower<'_, '_> {
         if !on_device {
             self.host_fills(&sinks);
         }
-        let host_parts = if on_device { &[][..] } else { &with.parts };
-        for (n, part) in host_parts.iter().enumerate() {
+        // The bodies read the array that they change.
+        let before = match (&sinks[..], &order) {
+            ([Sink::Slice { reused: Some(reused), .. }], Some(_)) => Some((reused.of, self.replace(reused.of, reused.object))),
+            _ => None,
+        };
+        let order = order.unwrap_or_else(|| (0..with.parts.len()).collect());
+        for n in order.into_iter().filter(|_| !on_device) {
             self.cx.part = (with.parts.len() > 1).then_some(n);
-            carried = self.part(inst, with, part, &sinks, carried)?;
+            carried = self.part(inst, with, &with.parts[n], &sinks, carried)?;
+        }
+        if let Some((array, object)) = before {
+            self.replace(array, object);
         }
         if with.ordered {
             self.sequential -= 1;
@@ -112,7 +124,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn prepare(&mut self, with: &With, results: &[Value], span: Span) -> Result<(Vec<Sink>, Vec<Val>)> {
+    fn prepare(&mut self, with: &With, results: &[Value], span: Span, in_place: bool) -> Result<(Vec<Sink>, Vec<Val>)> {
         let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
         let mut carried = Vec::new();
         let mut sinks = Vec::new();
@@ -152,11 +164,14 @@ impl Lower<'_, '_> {
                         Generator::Known { lower, .. } => lower.len(),
                         Generator::Dyn { .. } => 0,
                     });
-                    let object = match self.copy_around(with, *array, span)? {
-                        Some(object) => object,
-                        None => {
-                            if self.func.ty(*array).is_scalar() { self.boxed(*array) } else { self.take_unique(*array) }
-                        }
+                    let object = if in_place {
+                        self.take_to_update(*array)
+                    } else if let Some(object) = self.copy_around(with, *array, span)? {
+                        object
+                    } else if self.func.ty(*array).is_scalar() {
+                        self.boxed(*array)
+                    } else {
+                        self.take_unique(*array)
                     };
                     match self.func.ty(*array).rank() {
                         Some(rank) if known && rank > 0 && axes.unwrap_or(0) <= rank => {
@@ -165,7 +180,8 @@ impl Lower<'_, '_> {
                             let cell = self.product(&extents[axes..]);
                             let strides = self.strides_of(&extents[..axes], cell);
                             let data = self.target_of(object);
-                            Sink::Slice { elem, data, object: Some(object), strides, cell, reused: None }
+                            let reused = in_place.then_some(Reused { of: *array, operand: object, object });
+                            Sink::Slice { elem, data, object: Some(object), strides, cell, reused }
                         }
                         _ => {
                             self.host_writes(object);

@@ -85,6 +85,7 @@ impl Simplifier<'_> {
     fn with_loop(&mut self, inst: Inst, mut with: With) -> Step {
         let before = with.parts.len();
         with.parts.retain(|part| !self.is_empty(&part.generator));
+        self.drop_copying_parts(&mut with);
         let mut changed = with.parts.len() != before;
         for part in &mut with.parts {
             changed |= self.normalize(&mut part.generator);
@@ -125,6 +126,28 @@ impl Simplifier<'_> {
         changed |= self.covering_modarray(&mut with);
         self.refine_types(inst, &with);
         if changed { Step::Becomes(Op::With(with)) } else { Step::Keep }
+    }
+
+    /// Partitions of a modarray that put every element where it is already.
+    fn drop_copying_parts(&mut self, with: &mut With) {
+        let [WithOp::Modarray { array }] = with.ops[..] else { return };
+        if with.ordered {
+            return;
+        }
+        with.parts.retain(|part| {
+            let body = &self.func.regions[part.body];
+            let copies = match (&body.yields[..], &body.insts[..]) {
+                (&[cell], &[inst]) => match &self.func.insts[inst].op {
+                    Op::Sel { array: from, index } => {
+                        let from = self.renames.get(*from);
+                        self.func.insts[inst].results[0] == cell && from == array && !index.is_empty() && *index == body.params
+                    }
+                    _ => false,
+                },
+                _ => false,
+            };
+            !copies
+        });
     }
 
     /// A fold does not need axes along which there is one index that nobody asks for.

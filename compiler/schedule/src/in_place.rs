@@ -1,0 +1,147 @@
+//! Arrays that are changed where they are although the bodies that change them read them.
+//!
+//! ```text
+//!    modarray a { [k + 1, k + 1] <= [i, j] < [n, n] -> a[i,j] - a[i,k] * a[k,j] }
+//! => no cell reads what another cell writes: row k and column k lie outside of the partition
+//! ```
+//!
+//! Every cell may read the element that it replaces, and elements outside of what a partition writes. Where one partition reads
+//! what another one writes, it runs first; in a circle none can. An index lies outside of a partition if it is provably below its lower bound
+//! or not below its upper bound along some axis, or between the steps of it. The bodies have no with-loops, whose pieces might go
+//! through the memory of the result.
+
+use ravel_types::Elem;
+use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
+
+use crate::index::Form;
+use crate::lower::{Lower, Val};
+
+/// Partitions up to this many are compared with each other.
+const MOST_PARTS: usize = 16;
+
+impl Lower<'_, '_> {
+    /// The order in which the partitions of a modarray can change its array in place; nothing if they cannot.
+    pub fn in_place(&self, with: &With) -> Option<Vec<usize>> {
+        let [WithOp::Modarray { array }] = with.ops[..] else { return None };
+        let ty = self.func.ty(array);
+        let rank = ty.rank().filter(|rank| *rank > 0)?;
+        let whole = |part: &Part| {
+            let yields = &self.func.regions[part.body].yields;
+            matches!(&part.generator, Generator::Known { lower, .. } if lower.len() == rank)
+                && yields.iter().all(|v| self.func.ty(*v).is_scalar())
+                && !self.has_with_loop(part.body)
+        };
+        if with.ordered
+            || ty.elem == Elem::Handle
+            || self.cx.options.device.is_some()
+            || with.parts.len() > MOST_PARTS
+            || !self.dies_in_update(with, array)
+            || !with.parts.iter().all(whole)
+        {
+            return None;
+        }
+        let mut before = vec![vec![false; with.parts.len()]; with.parts.len()];
+        for (p, part) in with.parts.iter().enumerate() {
+            for index in self.other_reads(part, array)? {
+                for (q, written) in with.parts.iter().enumerate() {
+                    before[p][q] |= !self.is_outside(part, &index, written);
+                }
+            }
+        }
+        let mut order = Vec::new();
+        while order.len() < with.parts.len() {
+            // One that no partition must come before, of those that are left.
+            let is_next = |q: &usize| !order.contains(q) && (0..with.parts.len()).all(|p| order.contains(&p) || !before[p][*q]);
+            let next = (0..with.parts.len()).find(is_next)?;
+            order.push(next);
+        }
+        Some(order)
+    }
+
+    /// The array of a modarray that is updated in place, for bodies and for the result. Bodies must find it where it was again
+    /// afterwards, in another branch say.
+    pub fn take_to_update(&mut self, array: Value) -> Val {
+        let known = self.fresh.contains(&array);
+        let object = self.hand_over(array);
+        if known { object } else { self.make_unique(object) }
+    }
+
+    /// The indices at which a body reads the array, other than its own; nothing if the array is used in other ways.
+    fn other_reads(&self, part: &Part, array: Value) -> Option<Vec<Vec<Value>>> {
+        let params = &self.func.regions[part.body].params;
+        let mut reads = Some(Vec::new());
+        ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| match &self.func.insts[inst].op {
+            Op::Sel { array: from, index } if *from == array => match &mut reads {
+                _ if index.len() != params.len() => reads = None,
+                Some(reads) if !self.is_own(params, index) && !reads.contains(index) => reads.push(index.clone()),
+                _ => {}
+            },
+            Op::Extent { .. } => {}
+            op => {
+                let mut named = self.func.regions[part.body].yields.contains(&array);
+                op.for_each_operand(|v| named |= v == array);
+                for region in op.regions() {
+                    named |= self.func.regions[region].yields.contains(&array);
+                }
+                if named {
+                    reads = None;
+                }
+            }
+        });
+        reads
+    }
+
+    /// Is an index that of the cell itself?
+    fn is_own(&self, params: &[Value], index: &[Value]) -> bool {
+        let same = |(i, param): (&Value, &Value)| {
+            let distance = self.form(*i).plus(&self.form(*param), -1);
+            distance.is_some_and(|d| known_range(&d) == (0, 0))
+        };
+        index.iter().zip(params).all(same)
+    }
+
+    /// Does an index, of a cell of `part`, provably lie where a partition does not write?
+    fn is_outside(&self, part: &Part, index: &[Value], written: &Part) -> bool {
+        let Generator::Known { lower, upper, step, width } = &written.generator else { return false };
+        (0..index.len()).any(|axis| {
+            let apart = |bound: Value| self.form(index[axis]).plus(&self.form(bound), -1).map(|d| known_range(&d));
+            if apart(lower[axis]).is_some_and(|d| d.1 < 0) || apart(upper[axis]).is_some_and(|d| d.0 >= 0) {
+                return true;
+            }
+            let constant = |list: &Option<Vec<Value>>| list.as_ref().map_or(Some(1), |list| self.const_i32(list[axis]));
+            match (constant(step), constant(width)) {
+                (Some(step), Some(width)) if step > width && width > 0 => {
+                    self.offsets_within(part, index[axis], lower[axis], step).is_some_and(|mut offsets| offsets.all(|k| k >= width))
+                }
+                _ => false,
+            }
+        })
+    }
+
+    /// The remainders by `step` of the distances of an index from a lower bound, if they are known.
+    fn offsets_within(&self, part: &Part, index: Value, bound: Value, step: i64) -> Option<impl Iterator<Item = i64>> {
+        let Generator::Known { lower, step: own, width, .. } = &part.generator else { return None };
+        let mut form = self.form(index);
+        let mut widest = 1;
+        for (axis, param) in self.func.regions[part.body].params.iter().enumerate() {
+            if !form.terms.contains(&(*param, 1)) {
+                continue;
+            }
+            // The index is its lower bound, some steps, and a position in the width.
+            let of = |list: &Option<Vec<Value>>| list.as_ref().map_or(Some(1), |list| self.const_i32(list[axis]));
+            if of(own)? % step != 0 || widest > 1 {
+                return None;
+            }
+            widest = of(width)?;
+            form = form.plus(&self.form(*param), -1)?.plus(&self.form(lower[axis]), 1)?;
+        }
+        let form = form.plus(&self.form(bound), -1)?;
+        let known = form.terms.iter().all(|(_, factor)| factor % step == 0);
+        known.then(|| (0..widest).map(move |k| (form.constant + k).rem_euclid(step)))
+    }
+}
+
+/// Bounds of a difference, whose terms may have cancelled.
+fn known_range(form: &Form) -> (i64, i64) {
+    if form.terms.is_empty() { (form.constant, form.constant) } else { form.range() }
+}
