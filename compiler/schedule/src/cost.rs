@@ -73,15 +73,16 @@ impl Lower<'_, '_> {
                     Some(function) if math::is_expanded(function) => widths(g.packs(elem), math::cycles(function)),
                     _ => if vector { lanes * LIBRARY_CALL } else { LIBRARY_CALL },
                 },
-                Op::Bin(op, a, _) => {
+                Op::Bin(op, a, b) => {
                     let from = self.elem(*a);
+                    let division = self.division_cycles(from, *b, lanes).filter(|_| vector && crate::division::divides(*op));
                     if from == Elem::I32 && !vector {
                         0.2
                     } else {
                         let packed = g.packs(elem) && g.packs(from);
                         match op {
                             BinOp::Div if from.is_float() => widths(packed, 4.0),
-                            BinOp::Div | BinOp::Mod | BinOp::AplMod => widths(false, 15.0),
+                            BinOp::Div | BinOp::Mod | BinOp::AplMod => division.unwrap_or(widths(false, 15.0)),
                             BinOp::Pow | BinOp::Atan2 | BinOp::Hypot => {
                                 widths(packed, math::of_binary(*op).map_or(LIBRARY_CALL, math::cycles))
                             }

@@ -379,7 +379,11 @@ impl Lower<'_, '_> {
             }
             Op::Bin(op, a, b) => {
                 let (from, op) = (self.elem(*a), *op);
+                let divisor = self.constant_divisor(from, *b).filter(|_| crate::division::divides(op));
                 self.apply(g, v, j, u, &[*a, *b], g.packs(from) && g.packs(elem), move |lower, x| {
+                    if let Some(k) = divisor {
+                        return lower.divide_lanes(op, from, x[0], x[1], k);
+                    }
                     let value = scalars::binary(&mut lower.b, arith, op, from, x[0], x[1]);
                     if elem == Elem::Bool { lower.mask_as(value, mask) } else { value }
                 })

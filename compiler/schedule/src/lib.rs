@@ -55,6 +55,7 @@ mod device_rows;
 mod device_tile;
 mod device_tile_nest;
 mod divergent;
+mod division;
 mod dynamic;
 mod faults;
 mod fold;
