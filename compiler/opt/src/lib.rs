@@ -23,6 +23,7 @@ mod places;
 mod prove_checks;
 mod ranges;
 mod recognize_elementwise;
+mod reread;
 mod scalarize;
 mod simplify;
 mod split_arrays;

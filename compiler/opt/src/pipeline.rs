@@ -2,7 +2,7 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    cse, dce, fold_with_loops, fuse, inline, interleave, keep_on_device, licm, merge_folds, prove_checks, recognize_elementwise, scalarize, simplify, split_arrays,
+    cse, dce, fold_with_loops, fuse, inline, interleave, keep_on_device, licm, merge_folds, prove_checks, recognize_elementwise, reread, scalarize, simplify, split_arrays,
     split_borders, unroll_loops, unroll_small, version_extents,
 };
 use ravel_wir::compact::compact;
@@ -31,6 +31,7 @@ pub const PASSES: &[&Pass] = &[
     &interleave::PASS,
     &keep_on_device::PASS,
     &dce::PASS,
+    &reread::PASS,
 ];
 
 /// How much to optimise.
@@ -117,6 +118,9 @@ const DEVICE: &[&Pass] = &[&keep_on_device::PASS, &fuse::PASS, &cse::PASS, &simp
 /// The quick level's only round.
 const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
 
+/// What simplification would undo.
+const END: &[&Pass] = &[&reread::PASS];
+
 /// The cycle ends after this many rounds even if something still changes: every round leaves valid IR, so stopping early
 /// costs speed only.
 const MAX_ROUNDS: usize = 12;
@@ -180,8 +184,8 @@ fn whole(
     check(&module, "the input")?;
     let stages: &[(&[&Pass], usize)] = match level {
         Level::None => &[],
-        Level::Quick => &[(QUICK, 1)],
-        Level::Full => &[(FIRST, 1), (CYCLE, MAX_ROUNDS), (LAST, 1), (lanes, 1)],
+        Level::Quick => &[(QUICK, 1), (END, 1)],
+        Level::Full => &[(FIRST, 1), (CYCLE, MAX_ROUNDS), (LAST, 1), (lanes, 1), (END, 1)],
     };
     for &(passes, most) in stages {
         // Functions that a whole round has left alone need no other round.

@@ -1,0 +1,109 @@
+//! Reading elements from an array after an update instead of from the one before, which then need not be kept.
+//!
+//! ```text
+//!    %b = update %a, [%i], %x   %y = sel %a, [%i + 1]
+//! => %b = update %a, [%i], %x   %y = sel %b, [%i + 1]
+//! ```
+//!
+//! Simplification looks through updates, so that selections are known early; but an update is made in place only where nobody
+//! reads the old array any more. Once everything is simple, what is left of these selections goes back.
+//!
+//! Before: the passes have ended. After: no old array outlives an update for the sake of elements that the update did not change.
+//! Leaves alone: old arrays that somebody needs as a whole, or at an index that may be the one that was written.
+
+use crate::edit::{Defs, use_counts};
+use crate::pass::{Context, Pass, Run};
+use ravel_types::BinOp;
+use ravel_wir::traverse::walk;
+use ravel_wir::{Func, Inst, Op, Region, Value};
+
+pub const PASS: Pass = Pass {
+    name: "reread",
+    summary: "read elements from updated arrays, so that the old ones need not be kept",
+    run: Run::Func(reread),
+};
+
+pub fn reread(func: &mut Func, cx: &mut Context) -> bool {
+    let mut updates: Vec<(Region, Inst)> = Vec::new();
+    walk(func, func.body, &mut |region, inst| {
+        if matches!(func.insts[inst].op, Op::Update { .. }) {
+            updates.push((region, inst));
+        }
+    });
+    if updates.is_empty() {
+        return false;
+    }
+    let defs = Defs::new(func);
+    let uses = use_counts(func);
+    let mut changed = false;
+    for (region, update) in updates {
+        let Op::Update { array, index, .. } = func.insts[update].op.clone() else { continue };
+        if uses[array] < 2 {
+            continue;
+        }
+        let Some(later) = later_selections(func, &defs, region, update, array, &index) else { continue };
+        let new = func.insts[update].results[0];
+        for inst in &later {
+            if let Op::Sel { array, .. } = &mut func.insts[*inst].op {
+                *array = new;
+            }
+        }
+        if !later.is_empty() {
+            cx.applied(func.insts[update].span, "elements are read from the updated array, so that it can be changed in place");
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The instructions behind an update that select elements of the old array, if that is all that happens to it there and they select others
+/// than the one that was written.
+fn later_selections(func: &Func, defs: &Defs, region: Region, update: Inst, array: Value, written: &[Value]) -> Option<Vec<Inst>> {
+    let data = &func.regions[region];
+    let at = data.insts.iter().position(|inst| *inst == update)?;
+    if data.yields.contains(&array) {
+        return None;
+    }
+    let mut found = Vec::new();
+    let mut fits = true;
+    let mut see = |inst: Inst| {
+        let op = &func.insts[inst].op;
+        match op {
+            Op::Sel { array: from, index } if *from == array && func.ty(func.insts[inst].results[0]).is_scalar() => {
+                fits &= written.iter().zip(index).any(|(x, y)| differ(func, defs, *x, *y));
+                found.push(inst);
+            }
+            op => op.for_each_operand(|v| fits &= v != array),
+        }
+        for nested in op.regions() {
+            fits &= !func.regions[nested].yields.contains(&array);
+        }
+    };
+    for &inst in &data.insts[at + 1..] {
+        see(inst);
+        for nested in func.insts[inst].op.regions() {
+            walk(func, nested, &mut |_, inst| see(inst));
+        }
+    }
+    fits.then_some(found)
+}
+
+/// Whether two indices differ for certain: `x + c` and `x + d`, or different constants.
+fn differ(func: &Func, defs: &Defs, a: Value, b: Value) -> bool {
+    let ((x, c), (y, d)) = (split(func, defs, a), split(func, defs, b));
+    x == y && c != d
+}
+
+/// An index as something plus a constant; sums wrap.
+fn split(func: &Func, defs: &Defs, mut v: Value) -> (Option<Value>, i32) {
+    let mut sum = 0i32;
+    loop {
+        if let Some(c) = defs.int(func, v) {
+            return (None, sum.wrapping_add(c));
+        }
+        let Some(Op::Bin(BinOp::Add, x, c)) = defs.op(func, v) else { return (Some(v), sum) };
+        let Some(c) = defs.int(func, *c) else { return (Some(v), sum) };
+        sum = sum.wrapping_add(c);
+        v = *x;
+    }
+}
