@@ -211,6 +211,9 @@ impl<'m> Lower<'m, '_> {
             if func.regions[part.body].insts.iter().any(nested) {
                 return refuse("the fold has loops inside");
             }
+            if self.loads_in_branches(part.body) {
+                return refuse("the fold has branches that load");
+            }
             let Generator::Known { lower, upper, .. } = &part.generator else { return refuse("the rank of the fold is not known") };
             if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
                 return refuse("the bounds of the fold vary");

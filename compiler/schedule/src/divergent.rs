@@ -8,6 +8,7 @@
 //!   beside it if they are used later.
 //! - Of a condition `a && b` the part that is the same for all lanes ends the machine loop, the rest updates the mask.
 //! - A loop that runs equally often for all indices has no inactive lanes. It may load: what it loads, every index would.
+//! - A branch may load what every index could load; where that is not certain it is asked before the kernel (`guards`).
 //! - A branch whose condition varies is entered if any lane takes it, and evaluated under the mask of those. Cheap
 //!   branches without loops are evaluated on both sides and selected from (`grid`).
 
@@ -27,6 +28,8 @@ use crate::support::Refusal;
 const LOOP_TRIPS: f64 = 20.0;
 /// Iterations of a vector for one of a lane: lanes wait for the one that takes longest.
 const DIVERGENCE: f64 = 1.5;
+/// Loads up to this many are done for all lanes rather than under a branch.
+const FEW_LOADS: usize = 6;
 /// Vectors that share a machine loop at most: enough to hide the latency of a few dependent operations.
 const MOST_COPIES: usize = 4;
 
@@ -92,7 +95,8 @@ impl Lower<'_, '_> {
                 op if is_speculable(op) => {}
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
                 Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
-                Op::Sel { .. } => return Err("a loop or branch of the body has loads".to_string()),
+                Op::Sel { array, index } if self.is_element(*array, index) && self.readable_everywhere(*array, index, guards) => {}
+                Op::Sel { .. } => return Err("a loop or branch of the body has loads at indices that may be wrong where it is not entered".to_string()),
                 Op::With(_) => return Err("a loop or branch of the body has with-loops".to_string()),
                 _ => return Err("a loop or branch of the body has checks, builds arrays or calls functions".to_string()),
             }
@@ -102,8 +106,31 @@ impl Lower<'_, '_> {
 
     /// Is a region cheap and safe enough to be evaluated whether it is needed or not?
     pub fn is_plain(&self, region: Region) -> bool {
+        let mut loads = 0;
+        self.plain_loads(region, &mut loads) && loads <= FEW_LOADS
+    }
+
+    /// Has a region, or one below it, branches that load?
+    pub fn loads_in_branches(&self, region: Region) -> bool {
+        let mut found = false;
+        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
+            if let Op::If { then, els, .. } = &self.func.insts[inst].op {
+                for arm in [*then, *els] {
+                    found |= self.func.regions[arm].insts.iter().any(|inst| matches!(self.func.insts[*inst].op, Op::Sel { .. }));
+                }
+            }
+        });
+        found
+    }
+
+    /// Counts the loads of a region, which kernels can do at every index; false if there is more than these and plain operations.
+    fn plain_loads(&self, region: Region, loads: &mut usize) -> bool {
         self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
-            Op::If { then, els, .. } => self.is_plain(*then) && self.is_plain(*els),
+            Op::If { then, els, .. } => self.plain_loads(*then, loads) && self.plain_loads(*els, loads),
+            Op::Sel { .. } if !self.b.in_launch() => {
+                *loads += 1;
+                true
+            }
             op => is_speculable(op),
         })
     }

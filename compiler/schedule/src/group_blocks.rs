@@ -82,7 +82,7 @@ impl Lower<'_, '_> {
             let index = self.b.add(scaled, lows[axis]);
             self.bind_wide(param, index, ranges[axis]);
         }
-        if self.supported(part.body, &mut Vec::new()).is_ok() {
+        if self.supported(part.body, &mut Vec::new()).is_ok() && !self.loads_in_branches(part.body) {
             let mut g = Grid::scalar(self.kernel_width(part.body));
             for (axis, &param) in params.iter().enumerate().filter(|(axis, _)| copies[*axis] > 1) {
                 g.push_jam(Jam::of(param, copies[axis] as usize));

@@ -15,7 +15,15 @@ use crate::lower::{Lower, Val};
 pub(crate) struct Guard {
     op: BinOp,
     left: Value,
-    right: Value,
+    right: Bound,
+}
+
+/// What a scalar is compared with.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    Scalar(Value),
+    Zero,
+    Extent(Value, usize),
 }
 
 impl Lower<'_, '_> {
@@ -34,11 +42,43 @@ impl Lower<'_, '_> {
                 if !known(left) || !known(right) {
                     return false;
                 }
-                guards.push(Guard { op: *op, left: *left, right: *right });
+                guards.push(Guard { op: *op, left: *left, right: Bound::Scalar(*right) });
                 true
             }
             _ => false,
         }
+    }
+
+    /// Can an element be read at every index of the kernel, needed or not? Adds what has to be asked for that.
+    pub fn readable_everywhere(&self, array: Value, index: &[Value], guards: &mut Vec<Guard>) -> bool {
+        let Some(extents) = self.func.ty(array).shape.extents() else { return false };
+        for (axis, i) in index.iter().enumerate() {
+            let Some(form) = self.exact_form(*i) else { return false };
+            let (low, high) = form.range();
+            let fixed = |v: Value| self.lower_of[v].is_some_and(|low| self.const_i32(low).is_some());
+            if low < 0 {
+                // Where all that it consists of starts at a constant, an index below zero occurs.
+                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v)) || form.terms.iter().all(|(v, factor)| *factor > 0 && fixed(*v)) {
+                    return false;
+                }
+                guards.push(Guard { op: BinOp::Ge, left: *i, right: Bound::Zero });
+            }
+            if extents[axis].as_const().is_none_or(|n| high >= i64::from(n)) && !self.ends_with(*i, array, axis) {
+                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v)) || form.terms.is_empty() && extents[axis].as_const().is_some() {
+                    return false;
+                }
+                guards.push(Guard { op: BinOp::Lt, left: *i, right: Bound::Extent(array, axis) });
+            }
+        }
+        true
+    }
+
+    /// Is this the index of a partition that ends where the axis of the array does?
+    fn ends_with(&self, index: Value, array: Value, axis: usize) -> bool {
+        let Some(upper) = self.upper_of[index].and_then(|upper| self.live.def(upper)) else { return false };
+        let Op::Extent { array: other, axis: k } = self.func.insts[upper].op else { return false };
+        let extent = |array: Value, axis: usize| self.func.ty(array).shape.extents().and_then(|e| e.get(axis)).cloned();
+        extent(other, k as usize).is_some_and(|n| Some(n) == extent(array, axis))
     }
 
     /// Are the least and the greatest value of an atom at hand in front of the kernel?
@@ -51,7 +91,11 @@ impl Lower<'_, '_> {
     pub fn guard_condition(&mut self, guards: &[Guard]) -> Val {
         let mut all = self.b.bool(true);
         for guard in guards {
-            let (Some(left), Some(right)) = (self.exact_form(guard.left), self.exact_form(guard.right)) else { continue };
+            let right = match guard.right {
+                Bound::Scalar(v) => self.exact_form(v),
+                Bound::Zero | Bound::Extent(..) => Some(Form::constant(0)),
+            };
+            let (Some(left), Some(right)) = (self.exact_form(guard.left), right) else { continue };
             for form in [&left, &right] {
                 let (low, high) = form.range();
                 if low < i64::from(i32::MIN) {
@@ -74,6 +118,13 @@ impl Lower<'_, '_> {
                 _ => (IntCmp::Sge, false),
             };
             let extreme = self.extreme(&difference, greatest);
+            if let Bound::Extent(array, axis) = guard.right {
+                let extent = self.extent(array, axis);
+                let extent = self.extent_val(extent);
+                let holds = self.b.icmp(cmp, extreme, extent);
+                all = self.b.binary(NestBin::And, all, holds);
+                continue;
+            }
             all = self.and_compare(all, cmp, extreme, 0);
         }
         all

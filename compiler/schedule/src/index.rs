@@ -33,7 +33,7 @@ const I32_MAX: i64 = i32::MAX as i64;
 const TRACKED: i64 = 1 << 40;
 
 impl Form {
-    fn constant(k: i64) -> Form {
+    pub fn constant(k: i64) -> Form {
         Form { constant: k, terms: Vec::new(), low: k, high: k }
     }
 

@@ -251,6 +251,9 @@ impl Lower<'_, '_> {
             if func.regions[part.body].insts.iter().any(nested) {
                 return refuse("the fold has folds inside");
             }
+            if self.loads_in_branches(part.body) {
+                return refuse("the fold has branches that load");
+            }
             if !self.is_at_hand(*neutral) {
                 return refuse("the neutral element varies");
             }
