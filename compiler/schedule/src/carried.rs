@@ -23,35 +23,59 @@ pub(crate) fn updated_in_place(func: &Func, live: &Liveness, body: Region) -> Ve
 }
 
 fn is_updated_in_place(func: &Func, live: &Liveness, body: Region, k: usize) -> bool {
-    let data = &func.regions[body];
-    let mut current = data.params[k];
-    let ty = func.ty(current);
+    let start = func.regions[body].params[k];
+    let ty = func.ty(start);
     if ty.is_scalar() || ty.rank().is_none() || ty.elem == Elem::Handle {
         return false;
     }
     let mut is_written = false;
+    let takes = follow(func, live, body, start, k + 1, &mut is_written);
+    // All other uses read elements.
+    is_written && takes.is_some_and(|takes| live.uses(start) == element_reads(func, body, start) + takes)
+}
+
+/// Follows an array through a region from update to update until the region yields it at a position. How many uses of the array that
+/// it starts with take it: one in each branch that it runs into.
+fn follow(func: &Func, live: &Liveness, region: Region, start: Value, position: usize, is_written: &mut bool) -> Option<u32> {
+    let data = &func.regions[region];
+    let mut current = start;
+    let mut takes_of_start = None;
     loop {
-        let Some(last) = live.last_use(body, current) else { return false };
-        let reads = element_reads(func, body, current);
-        // The last use is the one that takes the array, and all others read elements.
-        if live.uses(current) != reads + 1 {
-            return false;
-        }
-        let Some(&inst) = data.insts.get(last) else {
-            return is_written && data.yields.get(k + 1) == Some(&current);
-        };
-        current = match &func.insts[inst].op {
-            Op::Update { array, value, .. } if *array == current && *value != current => func.insts[inst].results[0],
-            Op::Loop { init, body: inner } => {
-                let Some(j) = init.iter().position(|v| *v == current) else { return false };
-                if !is_updated_in_place(func, live, *inner, j) {
-                    return false;
-                }
-                func.insts[inst].results[j]
+        // The last use is the one that takes the array.
+        let last = live.last_use(region, current)?;
+        let mut takes = 1;
+        let next = match data.insts.get(last).map(|inst| (&func.insts[*inst].op, &func.insts[*inst].results)) {
+            None => (data.yields.get(position) == Some(&current)).then_some(None)?,
+            Some((Op::Update { array, value, .. }, results)) if *array == current && *value != current => {
+                *is_written = true;
+                Some(results[0])
             }
-            _ => return false,
+            Some((Op::Loop { init, body }, results)) => {
+                let j = init.iter().position(|v| *v == current)?;
+                if !is_updated_in_place(func, live, *body, j) {
+                    return None;
+                }
+                *is_written = true;
+                Some(results[j])
+            }
+            Some((Op::If { then, els, .. }, results)) => {
+                let through = |p: &usize, is_written: &mut bool| {
+                    let first = follow(func, live, *then, current, *p, is_written)?;
+                    Some(first + follow(func, live, *els, current, *p, is_written)?)
+                };
+                let same_type = (0..results.len()).filter(|p| func.ty(results[*p]) == func.ty(current));
+                let (p, sum) = same_type.filter_map(|p| Some((p, through(&p, is_written)?))).next()?;
+                takes = sum;
+                Some(results[p])
+            }
+            Some(_) => return None,
         };
-        is_written = true;
+        if current != start && live.uses(current) != element_reads(func, region, current) + takes {
+            return None;
+        }
+        takes_of_start.get_or_insert(takes);
+        let Some(next) = next else { return takes_of_start };
+        current = next;
     }
 }
 
@@ -119,8 +143,26 @@ mod tests {
         // Somebody else may come to hold a reference.
         let kept = "%k: i32[3,3] = reshape %a, [3, 3] %s: i32 = sel %k, [0, 0] %b: i32[9] = update %a, [%i], %s";
         assert_eq!(found(kept, "%b"), [false, false]);
-        // Only some rounds write.
+        // One branch makes another array.
+        let other = "%c: bool = gt %i, 4 %b: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u } else { yield %x }";
+        assert_eq!(found(other, "%b"), [false, false]);
+        // The array comes back in two ways.
+        let twice = "%c: bool = gt %i, 4 %b: i32[9], %d: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u, %u } else { yield %a, %a }
+            %s: i32 = sel %d, [0]";
+        assert_eq!(found(twice, "%b"), [false, false]);
+        // It is read behind the update of a branch.
+        let late = "%c: bool = gt %i, 4 %b: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u } else { yield %a }
+            %s: i32 = sel %a, [0] %d: i32[9] = update %b, [1], %s";
+        assert_eq!(found(late, "%d"), [false, false]);
+    }
+
+    #[test]
+    fn branches_are_followed() {
         let some = "%c: bool = gt %i, 4 %b: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u } else { yield %a }";
-        assert_eq!(found(some, "%b"), [false, false]);
+        assert_eq!(found(some, "%b"), [true, false]);
+        let swap = "%s: i32 = sel %a, [0] %c: bool = gt %s, 4 %b: i32[9], %k: i32 = if %c {
+              %t: i32 = sel %a, [1] %u: i32[9] = update %a, [%i], %t %v: i32[9] = update %u, [0], %s yield %v, 1
+            } else { yield %a, 0 } %w: i32[9] = update %b, [2], %k";
+        assert_eq!(found(swap, "%w"), [true, false]);
     }
 }

@@ -55,16 +55,17 @@ impl Lower<'_, '_> {
         for (axis, i) in index.iter().enumerate() {
             let Some(form) = self.exact_form(*i) else { return false };
             let (low, high) = form.range();
-            let fixed = |v: Value| self.lower_of[v].is_some_and(|low| self.const_i32(low).is_some());
+            // Where all that it consists of begins, or ends, at a constant, that index occurs.
+            let is_const = |bound: Option<Value>| bound.is_some_and(|bound| self.const_i32(bound).is_some());
+            let occurs = |bound_of: &dyn Fn(Value) -> Option<Value>| form.terms.iter().all(|(v, factor)| *factor > 0 && is_const(bound_of(*v)));
             if low < 0 {
-                // Where all that it consists of starts at a constant, an index below zero occurs.
-                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v)) || form.terms.iter().all(|(v, factor)| *factor > 0 && fixed(*v)) {
+                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v)) || occurs(&|v| self.lower_of[v]) {
                     return false;
                 }
                 guards.push(Guard { op: BinOp::Ge, left: *i, right: Bound::Zero });
             }
             if extents[axis].as_const().is_none_or(|n| high >= i64::from(n)) && !self.ends_with(*i, array, axis) {
-                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v)) || form.terms.is_empty() && extents[axis].as_const().is_some() {
+                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v)) || extents[axis].as_const().is_some() && occurs(&|v| self.upper_of[v]) {
                     return false;
                 }
                 guards.push(Guard { op: BinOp::Lt, left: *i, right: Bound::Extent(array, axis) });

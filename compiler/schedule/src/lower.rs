@@ -413,12 +413,28 @@ impl<'m, 'a> Lower<'m, 'a> {
         let dying = self.dying();
         self.disown(&dying);
         self.b.begin_if(cond);
-        let yields = self.branch_region(then, &dying)?;
-        self.b.begin_else(&yields);
-        let yields = self.branch_region(els, &dying)?;
-        let values = self.b.end_if(&yields);
+        let first = self.branch_region(then, &dying)?;
+        let made_by_first = self.fresh_yields(then);
+        self.b.begin_else(&first);
+        let second = self.branch_region(els, &dying)?;
+        let made_by_second = self.fresh_yields(els);
+        let mut values = self.b.end_if(&second);
+        // What both sides give is what was there: an array that one of them updated in place.
+        for (value, (x, y)) in values.iter_mut().zip(first.iter().zip(&second)) {
+            if x == y {
+                *value = *x;
+            }
+        }
         self.results(inst, &values);
+        let results = &self.func.insts[inst].results;
+        let made = made_by_first.into_iter().zip(made_by_second).map(|(x, y)| x && y);
+        self.fresh.extend(results.iter().zip(made).filter(|(_, made)| *made).map(|(v, _)| *v));
         Ok(())
+    }
+
+    /// For each value that a region yielded: whether nobody else has a reference.
+    fn fresh_yields(&self, region: Region) -> Vec<bool> {
+        self.func.regions[region].yields.iter().map(|v| self.fresh.contains(v)).collect()
     }
 
     fn branch_region(&mut self, region: Region, owned: &[Value]) -> Result<Vec<Val>> {

@@ -15,6 +15,8 @@ use crate::walk::Walk;
 const UNEVEN_VECTORS: i64 = 12;
 /// Vectors per step, or multiples of them, that may be needed for steps to begin where an index expression repeats its pattern.
 const GRAINS: [usize; 3] = [1, 2, 4];
+/// Lanes of the longest vector that the nest has.
+const MOST_LANES: usize = 16;
 /// Bytes of the narrowest vector that is used.
 const LEAST_VECTOR: usize = 16;
 /// Cells times cycles below which a kernel is not worth its set-up.
@@ -205,8 +207,8 @@ impl Lower<'_, '_> {
 
     /// Numbers of lanes worth considering for elements of this width, the largest first.
     fn lane_sizes(&self, bytes: usize) -> Vec<u8> {
-        let most = self.cx.target.vector_bytes as usize / bytes;
-        let least = LEAST_VECTOR / bytes;
+        let most = (self.cx.target.vector_bytes as usize / bytes).min(MOST_LANES);
+        let least = LEAST_VECTOR / bytes.max(4);
         std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n >= least).map(|n| n as u8).collect()
     }
 

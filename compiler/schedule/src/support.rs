@@ -129,22 +129,6 @@ impl Lower<'_, '_> {
         uniform
     }
 
-    /// Width of the elements that fill the lanes.
-    pub fn kernel_width(&self, region: Region) -> usize {
-        let mut seen = [false; 3];
-        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
-            for &v in &self.func.insts[inst].results {
-                match self.elem(v) {
-                    Elem::F64 => seen[0] = true,
-                    Elem::F32 => seen[1] = true,
-                    Elem::I64 | Elem::U64 => seen[2] = true,
-                    _ => {}
-                }
-            }
-        });
-        if seen[0] || (!seen[1] && seen[2]) { 8 } else { 4 }
-    }
-
     /// Does the condition of a check hold whatever the indices are?
     pub fn proven(&self, cond: Value, depth: u32) -> bool {
         let Some(inst) = self.live.def(cond).filter(|_| depth > 0) else { return false };

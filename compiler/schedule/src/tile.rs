@@ -175,7 +175,7 @@ impl Lower<'_, '_> {
         let mut guards = Vec::new();
         self.supported(part.body, &mut guards)?;
         let result = func.insts[fold].results[0];
-        let bytes = self.kernel_width(part.body);
+        let bytes = self.kernel_width(part.body).max(4);
         let g = &mut Grid::scalar(bytes);
         let elem = self.elem(result);
         if elem == Elem::Bool || !g.packs(elem) {

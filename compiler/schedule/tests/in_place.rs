@@ -1,0 +1,107 @@
+//! Modarrays that read the array they change: in place where no cell reads what another one writes.
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod common;
+
+use common::{Run, same};
+
+/// Five rounds in a loop over `%a: f64[9,20]` from 0, 1, 2, ...; `body` makes `%b` from `%a` and the number of the round, `%k`.
+fn rounds(body: &str) -> Run {
+    same(&format!(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64) {{
+  %start: f64[9,20] = with {{
+    part [0, 0] <= [%i0, %j0] < [9, 20] {{ %p0: i32 = mul %i0, 20 %q0: i32 = add %p0, %j0 %x0: f64 = convert %q0 yield %x0 }}
+  }} genarray [9, 20] cell []
+  %r: f64[9,20], %rounds: i32 = loop (%a: f64[9,20] = %start, %k: i32 = 0) {{
+{body}
+    %next: i32 = add %k, 1
+    %again: bool = lt %next, 5
+    yield %again, %b, %next
+  }}
+  %t: f64 = with {{
+    part [0, 0] <= [%i9, %j9] < [9, 20] {{ %y9: f64 = sel %r, [%i9, %j9] %w9: f64 = convert %j9 %z9: f64 = mul %y9, %w9 yield %z9 }}
+  }} fold add neutral 0.0
+  yield %t
+}}
+"#
+    ))
+}
+
+/// Whether a modarray of the rounds is said to change its array in place; if so, there is one array in all.
+fn in_place(body: &str) -> bool {
+    let run = rounds(body);
+    let said = run.remarks.iter().any(|r| r.text.ends_with("in place"));
+    assert!(!said || (run.allocations, run.copies) == (1, 0), "{} allocations, {} copies", run.allocations, run.copies);
+    said
+}
+
+#[test]
+fn cells_that_read_what_nobody_writes() {
+    // A step of an elimination: row k and column k lie outside.
+    assert!(in_place(
+        "%k1: i32 = add %k, 1
+         %b: f64[9,20] = with {
+           part [%k1, %k1] <= [%i, %j] < [9, 20] { %x: f64 = sel %a, [%i, %j] %y: f64 = sel %a, [%i, %k] %z: f64 = sel %a, [%k, %j]
+             %u: f64 = mul %y, %z %v: f64 = mul %u, 0.001 %w: f64 = sub %x, %v yield %w }
+         } modarray %a"
+    ));
+}
+
+#[test]
+fn partitions_run_in_the_order_that_their_reads_ask_for() {
+    assert!(in_place(
+        "%b: f64[9,20] = with {
+           part [0, 0] <= [%i, %j] < [9, 1] { %x: f64 = sel %a, [%i, 0] %y: f64 = mul %x, 0.5 yield %y }
+           part [0, 1] <= [%i_2, %j_2] < [9, 20] { %x_2: f64 = sel %a, [%i_2, 0] %y_2: f64 = sel %a, [%i_2, %j_2] %z_2: f64 = add %x_2, %y_2 yield %z_2 }
+         } modarray %a"
+    ));
+    // Each reads what the other writes.
+    assert!(!in_place(
+        "%b: f64[9,20] = with {
+           part [0, 0] <= [%i, %j] < [9, 1] { %x: f64 = sel %a, [%i, 1] yield %x }
+           part [0, 1] <= [%i_2, %j_2] < [9, 2] { %x_2: f64 = sel %a, [%i_2, 0] yield %x_2 }
+         } modarray %a"
+    ));
+}
+
+#[test]
+fn steps_leave_gaps_to_read_from() {
+    let step = |reads: &str| {
+        format!(
+            "%b: f64[9,20] = with {{
+               part [0, 1] <= [%i, %j] < [9, 18] step [1, 2] {{ %l: i32 = add %j, -1 %m: i32 = add %j, {reads} %x: f64 = sel %a, [%i, %l]
+                 %y: f64 = sel %a, [%i, %m] %z: f64 = add %x, %y yield %z }}
+             }} modarray %a"
+        )
+    };
+    assert!(in_place(&step("1")));
+    assert!(!in_place(&step("2")));
+}
+
+#[test]
+fn neighbours_and_later_uses_forbid_it() {
+    assert!(!in_place(
+        "%b: f64[9,20] = with {
+           part [1, 0] <= [%i, %j] < [9, 20] { %h: i32 = add %i, -1 %x: f64 = sel %a, [%h, %j] yield %x }
+         } modarray %a"
+    ));
+    // The old array is needed later.
+    assert!(!in_place(
+        "%c: f64[9,20] = with {
+           part [1, 0] <= [%i, %j] < [9, 20] { %x: f64 = sel %a, [0, %j] yield %x }
+         } modarray %a
+         %b: f64[9,20] = with {
+           part [0, 0] <= [%i_2, %j_2] < [9, 20] { %h: i32 = sub 19, %j_2 %x_2: f64 = sel %a, [%i_2, %h] %y: f64 = sel %c, [%i_2, %h]
+             %z: f64 = sub %x_2, %y yield %z }
+         } genarray [9, 20] cell []"
+    ));
+    // A fold in a cell may go through the memory of the result.
+    assert!(!in_place(
+        "%b: f64[9,20] = with {
+           part [1, 0] <= [%i, %j] < [9, 20] {
+             %s: f64 = with { part [0] <= [%m] < [20] { %x: f64 = sel %a, [0, %m] yield %x } } fold add neutral 0.0 yield %s }
+         } modarray %a"
+    ));
+}
