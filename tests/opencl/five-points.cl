@@ -67,5 +67,22 @@ kernel void step_1_k2(global const double *restrict a, global double *restrict b
     const int j = get_global_id(0);
     if (i >= end_i || j >= end_j)
         return;
-    b[i * 80 + j + 81] = (a[i * 80 + j + 1] + a[i * 80 + j + 161] + a[i * 80 + j + 80] + a[i * 80 + j + 82]) * 0.25;
+    const int t1 = i << 2;
+    const int t2 = t1 + 1;
+    const int t3 = j + 1;
+    if (t1 + 4 < 59) {
+        const double t4 = a[i * 320 + j + 161];
+        const double t5 = a[i * 320 + j + 241];
+        const double t6 = (a[i * 320 + j + 81] + t5 + a[i * 320 + j + 160] + a[i * 320 + j + 162]) * 0.25;
+        const double t7 = (t4 + a[i * 320 + j + 321] + a[i * 320 + j + 240] + a[i * 320 + j + 242]) * 0.25;
+        const double t8 = (t5 + a[i * 320 + j + 401] + a[i * 320 + j + 320] + a[i * 320 + j + 322]) * 0.25;
+        b[i * 320 + j + 81] = (a[i * 320 + j + 1] + t4 + a[i * 320 + j + 80] + a[i * 320 + j + 82]) * 0.25;
+        b[i * 320 + j + 161] = t6;
+        b[i * 320 + j + 241] = t7;
+        b[i * 320 + j + 321] = t8;
+    } else {
+        for (int k = t2; k < 59; k++) {
+            b[j + k * 80 + 1] = (a[j + k * 80 - 79] + a[j + k * 80 + 81] + a[j + k * 80] + a[j + k * 80 + 2]) * 0.25;
+        }
+    }
 }

@@ -64,5 +64,5 @@ kernel void logistic_1_k2(global const float *a, global float *b, const long end
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    b[i] = 1.0f / (exp(-a[i]) + 1.0f);
+    ((global float4 *)b)[i] = 1.0f / (exp(-((global const float4 *)a)[i]) + 1.0f);
 }

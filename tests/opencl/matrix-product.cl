@@ -78,8 +78,8 @@ kernel void product_1_k3(global const float *restrict a, global const float *res
     const int item_i = get_local_id(2);
     const int item_j = get_local_id(1);
     const int item_k = get_local_id(0);
-    local float c[2304];
-    local float d[2304];
+    local float c[2304] __attribute__((aligned(16)));
+    local float d[2304] __attribute__((aligned(16)));
     const int t1 = j << 5;
     const int t2 = k << 5;
     const int t3 = (item_j << 4) + item_k;

@@ -86,22 +86,21 @@ kernel void entry_0_k4(global const float *restrict a, global float *restrict c)
 }
 
 __attribute__((reqd_work_group_size(128, 1, 1)))
-kernel void pulls_1_k5(global const float *restrict a, global const float *restrict b, global float *restrict e)
+kernel void pulls_1_k5(global const float *restrict a, global const float *restrict b, global float *restrict d)
 {
     const int i = get_group_id(1);
     const int j = get_group_id(0);
     const int item_i = get_local_id(1);
     const int item_j = get_local_id(0);
-    local float c[256];
-    local float d[256];
+    local float c[512] __attribute__((aligned(8)));
     const int t1 = (j << 7) + item_j;
     const int t2 = min(t1, 199);
     const float t3 = a[t2];
     const int t4 = item_j & 127;
     const int t5 = min(t4, 199);
     const float t6 = a[t5];
-    c[t4] = b[t5];
-    d[t4] = t6;
+    c[t4 * 2] = b[t5];
+    c[t4 * 2 + 1] = t6;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     const int t7 = t4 + 128;
     const int t8 = min(t7, 199);
@@ -109,18 +108,18 @@ kernel void pulls_1_k5(global const float *restrict a, global const float *restr
     const float t9 = b[t8];
     const float t10 = a[t8];
     for (int k = 0; k < 128; k++) {
-        const float t11 = d[k] - t3;
-        acc += c[k] * t11 / (fabs(t11) + 0.01f);
+        const float t11 = c[k * 2 + 1] - t3;
+        acc += c[k * 2] * t11 / (fabs(t11) + 0.01f);
     }
-    c[t4 + 128] = t9;
-    d[t4 + 128] = t10;
+    c[t4 * 2 + 256] = t9;
+    c[t4 * 2 + 257] = t10;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     float acc1 = acc;
     for (int k = 0; k < 72; k++) {
-        const float t12 = d[k + 128] - t3;
-        acc1 += c[k + 128] * t12 / (fabs(t12) + 0.01f);
+        const float t12 = c[k * 2 + 257] - t3;
+        acc1 += c[k * 2 + 256] * t12 / (fabs(t12) + 0.01f);
     }
     if (t1 <= 199) {
-        e[j * 128 + item_j] = acc1;
+        d[j * 128 + item_j] = acc1;
     }
 }

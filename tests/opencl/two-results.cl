@@ -124,8 +124,8 @@ kernel void halves_1_k4(global const float *restrict a, global float *restrict b
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    const float t1 = a[i];
-    const float t2 = t1 * t1;
-    b[i] = t2 + 1.0f;
-    c[i] = t2 - 1.0f;
+    const float4 t1 = ((global const float4 *)a)[i];
+    const float4 t2 = t1 * t1;
+    ((global float4 *)b)[i] = t2 + 1.0f;
+    ((global float4 *)c)[i] = t2 - 1.0f;
 }

@@ -129,6 +129,16 @@ pub(crate) fn c_type(prim: Prim) -> &'static str {
     }
 }
 
+/// The C type of a scalar or a vector.
+pub(crate) fn type_name(ty: Ty) -> String {
+    if ty.is_vector() { format!("{}{}", c_type(ty.prim), ty.lanes) } else { c_type(ty.prim).to_string() }
+}
+
+/// A scalar in all lanes of a vector.
+pub(crate) fn splat(ty: Ty, x: &Expr) -> Expr {
+    Expr::atom(format!("({})({})", type_name(ty), x.text), CType::Real)
+}
+
 /// The C type of a variable with these bounds.
 pub(crate) fn variable_type(prim: Prim, range: Range) -> (&'static str, CType) {
     if prim == Prim::I64 && ranges::is_int(range) { ("int", CType::Int) } else { (c_type(prim), ctype_of(prim)) }
@@ -407,6 +417,13 @@ pub(crate) struct Subscript {
 }
 
 impl Subscript {
+    /// The subscript of the vector of so many elements that begins there; nothing unless all terms are whole vectors.
+    pub fn divided(&self, lanes: i64) -> Option<Subscript> {
+        let whole = self.constant % lanes == 0 && self.terms.iter().all(|(_, factor, _)| factor % lanes == 0);
+        let terms = || self.terms.iter().map(|(x, factor, range)| (x.clone(), factor / lanes, *range)).collect();
+        whole.then(|| Subscript { terms: terms(), constant: self.constant / lanes })
+    }
+
     /// The sum, in 64 bits where 32 might not do.
     pub fn write(mut self) -> String {
         if self.terms.is_empty() {

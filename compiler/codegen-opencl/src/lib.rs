@@ -13,15 +13,21 @@
 //! # Arithmetic
 //! As nest defines it: integers wrap (sums are made of unsigned numbers unless bounds show that nothing overflows), conversions of
 //! floats to integers saturate, comparisons give 0 or 1. Mathematical functions are OpenCL's, and divisions and square roots of `float` are
-//! those that the device has: within the errors that OpenCL allows, not correctly rounded.
+//! those that the device has: within the errors that OpenCL allows, not correctly rounded. Quotients by square roots are products with
+//! OpenCL's `rsqrt` ([`roots`]).
 #![forbid(unsafe_code)]
 
 mod expr;
 mod kernel;
+mod memory;
 mod names;
 mod print;
 mod ranges;
+mod roots;
 mod start;
+mod statements;
+mod text;
+
 #[cfg(test)]
 mod tests;
 

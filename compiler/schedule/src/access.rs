@@ -68,7 +68,7 @@ impl Lower<'_, '_> {
             .iter()
             .map(|start| {
                 let (ptr, bytes) = self.displaced(first.0, i64::from(first.1) + *start * elem.bytes() as i64);
-                let access = if cover.width == 1 { Access::ALIGNED } else { Access::ANY };
+                let access = if cover.width == 1 || g.aligned { Access::ALIGNED } else { Access::ANY };
                 self.b.load(ty.with_lanes(cover.width), ptr, bytes, access)
             })
             .collect();
@@ -240,7 +240,7 @@ impl Lower<'_, '_> {
                 self.store_mask(value, ptr, bytes);
                 return Ok(());
             }
-            let access = if g.streams && self.is_whole_vector(g, elem, offset, u) { Access::STREAMING } else { Access::ANY };
+            let access = if g.streams && self.is_whole_vector(g, elem, offset, u) { Access::STREAMING } else { Access { aligned: g.aligned, ..Access::ANY } };
             self.b.store(value, ptr, bytes, access);
             return Ok(());
         }

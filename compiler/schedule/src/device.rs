@@ -168,7 +168,7 @@ impl Lower<'_, '_> {
             let data = self.helper(call, &[*object], Some(Ty::PTR)).expect("called with a result type");
             targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell, reused: None });
         }
-        if !rows && self.launch_tiles(with, part, &targets)? {
+        if !rows && (self.launch_tiles(with, part, &targets)? || self.launch_lanes(with, part, &targets)? || self.launch_columns(with, part, &targets)?) {
             return Ok(());
         }
         self.launch_cells(with, part, &targets, rows)
@@ -177,23 +177,56 @@ impl Lower<'_, '_> {
     /// A work-item or a group per index, between buffers that are at hand.
     pub fn launch_cells(&mut self, with: &With, part: &Part, targets: &[Sink], rows: bool) -> Result<()> {
         let func = self.func;
-        let Generator::Known { lower, step, .. } = &part.generator else { return Ok(()) };
         let lengths = self.grid_of(part);
-        let lows: Vec<Val> = lower.iter().map(|v| self.wide(*v)).collect();
+        if lengths.is_empty() {
+            return Ok(());
+        }
+        let (lows, steps, ranges) = self.axes_of(with, part);
+        let cache = self.cache.clone();
+        let (place, shared) = self.begin_cells(&lengths, rows);
+        self.sequential += 1;
+        self.open(part.body);
+        let positions = self.positions_in(&place, &lengths, shared);
+        let params = func.regions[part.body].params.clone();
+        for (axis, &param) in params.iter().enumerate() {
+            let scaled = self.b.mul(positions[axis], steps[axis]);
+            let index = self.b.add(scaled, lows[axis]);
+            self.bind_wide(param, index, ranges[axis]);
+        }
+        match place.last() {
+            Some(&item) if rows => self.row_cell(part, targets, item)?,
+            _ => {
+                self.cell_in_scope(with, part, targets, &Index::Known(params), Vec::new())?;
+            }
+        }
+        self.close();
+        self.sequential -= 1;
+        self.b.end_launch();
+        self.cache = cache;
+        Ok(())
+    }
+
+    /// First index, step and bounds of the indices of each axis of a partition.
+    pub fn axes_of(&mut self, with: &With, part: &Part) -> (Vec<Val>, Vec<Val>, Vec<(i64, i64)>) {
+        let Generator::Known { lower, upper, step, .. } = &part.generator else { return Default::default() };
+        let lows = lower.iter().map(|v| self.wide(*v)).collect();
         let one = self.b.i64(1);
-        let steps: Vec<Val> = (0..lower.len()).map(|axis| step.as_ref().map_or(one, |s| self.wide(s[axis]))).collect();
-        let ranges: Vec<(i64, i64)> = match &part.generator {
-            Generator::Known { lower, upper, .. } => lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect(),
-            Generator::Dyn { .. } => Vec::new(),
-        };
-        // More axes than a grid has: the outermost ones share one.
+        let steps = (0..lower.len()).map(|axis| step.as_ref().map_or(one, |s| self.wide(s[axis]))).collect();
+        let ranges = lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect();
+        (lows, steps, ranges)
+    }
+
+    /// Opens a launch of work-items, or with `rows` of groups, for all positions along some axes; where that is in the grid, and how many of the
+    /// outermost axes share one of the grid, which has fewer.
+    pub fn begin_cells(&mut self, lengths: &[Val], rows: bool) -> (Vec<Val>, usize) {
         let shared = if rows { lengths.len() } else { lengths.len().saturating_sub(MOST_AXES - 1).max(1) };
         let outer = lengths[..shared].iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
         let grid: Vec<Val> = [outer].into_iter().chain(lengths[shared..].iter().copied()).collect();
-        let cache = self.cache.clone();
-        let place = if rows { self.b.begin_groups(&grid, &[GROUP]) } else { self.b.begin_launch(&grid) };
-        self.sequential += 1;
-        self.open(part.body);
+        (if rows { self.b.begin_groups(&grid, &[GROUP]) } else { self.b.begin_launch(&grid) }, shared)
+    }
+
+    /// The positions along the axes at a place of the grid.
+    pub fn positions_in(&mut self, place: &[Val], lengths: &[Val], shared: usize) -> Vec<Val> {
         let mut positions = vec![place[0]; shared];
         let mut rest = place[0];
         for axis in (1..shared).rev() {
@@ -201,23 +234,8 @@ impl Lower<'_, '_> {
             rest = self.b.binary(NestBin::SDiv, rest, lengths[axis]);
         }
         positions[0] = rest;
-        positions.extend(&place[1..grid.len()]);
-        let params = func.regions[part.body].params.clone();
-        for (axis, &param) in params.iter().enumerate() {
-            let scaled = self.b.mul(positions[axis], steps[axis]);
-            let index = self.b.add(scaled, lows[axis]);
-            self.bind_wide(param, index, ranges[axis]);
-        }
-        if rows {
-            self.row_cell(part, targets, place[grid.len()])?;
-        } else {
-            self.cell_in_scope(with, part, targets, &Index::Known(params), Vec::new())?;
-        }
-        self.close();
-        self.sequential -= 1;
-        self.b.end_launch();
-        self.cache = cache;
-        Ok(())
+        positions.extend(&place[1..=lengths.len() - shared]);
+        positions
     }
 
     /// The buffers of all arrays that a body reads; its code then finds them where it looks for their elements.

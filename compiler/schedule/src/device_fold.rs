@@ -250,7 +250,7 @@ impl Lower<'_, '_> {
             .iter()
             .map(|fold| {
                 let bytes = prim_of(self.elem(fold.result)).bytes();
-                self.b.local_slot(GROUP * bytes, bytes.max(8))
+                self.b.local_slot(GROUP * bytes, bytes)
             })
             .collect();
         let length = self.b.sub(end, start);
@@ -314,7 +314,7 @@ impl Lower<'_, '_> {
     }
 
     /// Does a body use its indices for nothing but to read whole arrays, each index one element, in row-major order?
-    fn reads_in_order(&self, part: &Part) -> bool {
+    pub fn reads_in_order(&self, part: &Part) -> bool {
         let func = self.func;
         let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
         let params = &func.regions[part.body].params;

@@ -39,6 +39,8 @@ const MOST_VALUES: usize = 6;
 const REGISTERS: usize = 64;
 /// Bytes of local memory that every device has.
 const LOCAL_BYTES: usize = 32 << 10;
+/// Bytes of staged values that lie side by side: what one access reads.
+const MOST_PACKED: usize = 16;
 /// Work-items of a group along each of two sides, and along a single one.
 const ITEMS: (usize, usize) = (16, 128);
 /// Cells of a work-item along two sides, largest first, and the time per cell, relative to the largest: the fewer cells use a staged value, the
@@ -97,6 +99,9 @@ pub(crate) struct DeviceTile {
     pub fold: Inst,
     pub sides: Vec<Side>,
     pub parts: Parts,
+    /// Staged values that lie side by side for every index of the fold, in one piece of local memory, rounded up to a power of two: one access
+    /// reads them all. 1 if each has memory of its own.
+    pub packed: usize,
     /// Indices of the fold in one slice, a power of two.
     pub slice: usize,
     pub guards: Vec<Guard>,
@@ -122,7 +127,7 @@ impl DeviceTile {
 
     /// Elements from one index of the fold to the next in local memory.
     pub fn stride(&self, staged: Staged) -> usize {
-        staged.side.map_or(1, |s| self.sides[s].width() + PADDING)
+        staged.side.map_or(self.packed, |s| self.sides[s].width() + PADDING)
     }
 
     pub fn describe(&self) -> String {
@@ -320,6 +325,15 @@ impl<'m> Lower<'m, '_> {
         std::iter::successors(Some(most), |n| Some(n / 2)).find(|n| *n <= 4 || bytes(*n) <= LOCAL_BYTES).unwrap_or(4)
     }
 
+    /// How many staged values lie side by side: all of them, if they are few, of one type, and vary over the fold alone.
+    fn packed_values(&self, parts: &Parts) -> usize {
+        let [first, others @ ..] = &parts.staged[..] else { return 1 };
+        let prim = |staged: &Staged| prim_of(self.elem(staged.value));
+        let alike = first.side.is_none() && others.iter().all(|s| s.side.is_none() && prim(s) == prim(first));
+        let packed = parts.staged.len().next_power_of_two();
+        if alike && packed * prim(first).bytes() as usize <= MOST_PACKED { packed } else { 1 }
+    }
+
     fn two_sides(&self, part: &Part, found: &Found<'_>, axis: usize, parts: Parts, forced: bool) -> Result<Vec<DeviceTile>, Refusal> {
         let params = &self.func.regions[part.body].params;
         let last = params.len() - 1;
@@ -336,7 +350,7 @@ impl<'m> Lower<'m, '_> {
             };
             let extents = vec![found.extents[axis], found.extents[last]];
             let least = if forced { (1, 1) } else { (LEAST_SIDE, LEAST_FOLD) };
-            let mut tile = DeviceTile { fold: found.fold, sides, parts: parts.clone(), slice: 0, guards: found.guards.clone(), extents, least };
+            let mut tile = DeviceTile { fold: found.fold, sides, parts: parts.clone(), packed: 1, slice: 0, guards: found.guards.clone(), extents, least };
             let widest = tile.sides.iter().map(Side::width).max().unwrap_or(1);
             tile.slice = self.slice_of(&tile, (4 * tile.items() / widest).min(tile.items()));
             plans.push((cost, tile));
@@ -364,7 +378,8 @@ impl<'m> Lower<'m, '_> {
         let side = Side { axis: last, param: params[last], items: ITEMS.1, copies };
         let least = if forced { (1, 1) } else { (LEAST_LINE, LEAST_LINE) };
         let extents = vec![found.extents[last]];
-        let mut tile = DeviceTile { fold: found.fold, sides: vec![side], parts, slice: 0, guards: found.guards.clone(), extents, least };
+        let packed = self.packed_values(&parts);
+        let mut tile = DeviceTile { fold: found.fold, sides: vec![side], parts, packed, slice: 0, guards: found.guards.clone(), extents, least };
         tile.slice = self.slice_of(&tile, ITEMS.1);
         Ok(vec![tile])
     }

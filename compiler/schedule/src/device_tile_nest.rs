@@ -29,6 +29,11 @@ use crate::withloop::Sink;
 /// A launch on which everything is forced for tests has this least work at most.
 const FORCED_WORK: f64 = 1.0;
 
+/// Is everything to run on the device in the way of large programs, whatever the sizes are?
+pub(crate) fn is_forced(device: Option<crate::Device>) -> bool {
+    device.is_some_and(|d| d.launch_work <= FORCED_WORK)
+}
+
 /// What the code of one launch knows.
 struct Tile<'a> {
     plan: &'a DeviceTile,
@@ -50,18 +55,18 @@ impl Lower<'_, '_> {
     /// Runs a partition in tiles, if it is a fold that they pay for; `plain` is the launch for all other cases. `false` if nothing
     /// was emitted.
     pub fn launch_tiles(&mut self, with: &With, part: &Part, sinks: &[Sink]) -> Result<bool> {
-        let forced = self.cx.options.device.is_some_and(|d| d.launch_work <= FORCED_WORK);
+        let forced = is_forced(self.cx.options.device);
         let plans = match self.plan_device_tiles(part, sinks, forced) {
             Ok(plans) => plans,
             Err(why) => {
-                self.tile_remark(format!("no tiles: {why}"));
+                self.launch_remark(format!("no tiles: {why}"));
                 return Ok(false);
             }
         };
         let mut open = 0;
         let mut always = false;
         for (n, plan) in plans.iter().enumerate() {
-            self.tile_remark(plan.describe());
+            self.launch_remark(plan.describe());
             let mut condition = self.device_tiles_condition(part, plan);
             if n + 1 < plans.len() {
                 let enough = self.enough_groups(part, plan);
@@ -94,7 +99,7 @@ impl Lower<'_, '_> {
         Ok(true)
     }
 
-    fn tile_remark(&mut self, text: String) {
+    pub fn launch_remark(&mut self, text: String) {
         let span = self.cx.with.map_or(ravel_source::Span::NONE, |inst| self.func.insts[inst].span);
         self.cx.remark(span, text);
     }
@@ -205,11 +210,15 @@ impl Lower<'_, '_> {
             let above = self.times(items[1], plan.sides[1].items as i64);
             self.b.add(above, items[2])
         };
-        let slots = plan.parts.staged.iter().map(|staged| {
-            let bytes = prim_of(self.elem(staged.value)).bytes();
-            self.b.local_slot((2 * plan.slice * plan.stride(*staged)) as u32 * bytes, 16)
-        });
-        let slots = slots.collect::<Vec<Val>>();
+        let bytes = |lower: &Self, staged: &Staged| prim_of(lower.elem(staged.value)).bytes();
+        let slots: Vec<Val> = if plan.packed > 1 {
+            let size = bytes(self, &plan.parts.staged[0]);
+            let piece = self.b.local_slot((2 * plan.slice * plan.packed) as u32 * size, plan.packed as u32 * size);
+            (0..plan.parts.staged.len()).map(|k| self.beyond(piece, i64::from(size) * k as i64)).collect()
+        } else {
+            let slot = |staged: &Staged| self.b.local_slot((2 * plan.slice * plan.stride(*staged)) as u32 * bytes(self, staged), 16);
+            plan.parts.staged.iter().map(slot).collect()
+        };
         let tile = Tile { plan, part, fold, inner: &fold.parts[0], item, trips, places, slots };
         self.tile_body(with, &tile, sinks)?;
         self.close();
@@ -315,6 +324,14 @@ impl Lower<'_, '_> {
             Ext::Const(n) => Some(n),
             Ext::Val(_) => None,
         }
+    }
+
+    fn beyond(&mut self, ptr: Val, bytes: i64) -> Val {
+        if bytes == 0 {
+            return ptr;
+        }
+        let bytes = self.b.i64(bytes);
+        self.b.ptr_add(ptr, bytes)
     }
 
     /// The index of one of the work-item's cells along a side.

@@ -88,6 +88,8 @@ pub(crate) struct Grid {
     pub fold_lanes: u8,
     /// Whether results are too large for any cache ([`crate::streaming`]).
     pub streams: bool,
+    /// Whether vectors in memory begin at multiples of their size.
+    pub aligned: bool,
     /// Copies of the code at hand that unrolled folds around it make.
     pub unrolled: i64,
     /// For each vector, the lanes that take part; empty if all do.
