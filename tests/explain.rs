@@ -55,6 +55,12 @@ fn refuses(arguments: &[&str], status: i32, words: &str) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Where with-loops run and what moves; no device is needed to know.
+fn placements_are_explained() -> Result<(), Failed> {
+    let explained = run(&["run", "--backend", "opencl", "--emit", "opencl", "--explain", "tests/explain/heat.sac"])?;
+    contains_in_order(&explained.stderr, &std::fs::read_to_string(repository().join("tests/explain/heat.device"))?)
+}
+
 fn passes_are_listed() -> Result<(), Failed> {
     let list = run(&["opt", "--list"])?;
     for line in list.stdout.lines() {
@@ -106,6 +112,7 @@ fn main() -> ExitCode {
         let name = format!("explains {}", test_name(&folder, &expectation));
         trials.push(Trial::test(name, move || explains(&expectation)));
     }
+    trials.push(Trial::test("placements are explained", placements_are_explained));
     trials.push(Trial::test("passes are listed and run alone", passes_are_listed));
     trials.push(Trial::test("passes make text", passes_make_text));
     trials.push(Trial::test("programs can be optimized", programs_can_be_optimized));

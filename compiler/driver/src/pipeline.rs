@@ -1,7 +1,7 @@
 //! From a file to a compiled program, stage by stage, with times.
 
 use crate::backend::Backend;
-use crate::explain::Explanation;
+use crate::explain::{Explanation, placement};
 use crate::files::{FileLoader, is_library, read_text};
 use crate::places::Functions;
 use ravel_codegen::Entry as CompiledEntry;
@@ -334,7 +334,11 @@ impl Compilation {
             ravel_schedule::schedule(module, &target, &options)
         });
         if let (Ok((_, remarks)), Some(explanation)) = (&scheduled, &mut self.explanation) {
-            explanation.scheduled(words(self.options.backend, &target), module, remarks);
+            let mut target = words(self.options.backend, &target);
+            if self.options.backend == Backend::Opencl {
+                target = format!("{target}\n{}", placement(self.options.launch_work));
+            }
+            explanation.scheduled(target, module, remarks);
         }
         match scheduled.map(|(nest, _)| self.simplified(nest)) {
             Ok(nest) => match ravel_codegen::check_externs(&nest).first() {

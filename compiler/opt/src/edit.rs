@@ -206,12 +206,8 @@ impl<'s> Copier<'s> {
         let mut local: Vec<Sym> = inner.iter().flat_map(|v| syms_of(func.ty(*v))).collect();
         local.sort();
         local.dedup();
-        if !local.is_empty() {
-            let mut all = HashSet::new();
-            collect_values(func, func.body, &mut all);
-            let outside: HashSet<Sym> = all.difference(&inner).flat_map(|v| syms_of(func.ty(*v))).collect();
-            local.retain(|s| !outside.contains(s));
-        }
+        // Most are found outside at once: in the types of parameters.
+        drop_mentioned(func, func.body, region, &mut local);
         let syms = local.into_iter().map(|s| (s, Affine::sym(func.fresh_sym()))).collect();
         Copier { source: None, values: HashMap::new(), syms }
     }
@@ -274,6 +270,30 @@ impl<'s> Copier<'s> {
         let mut insts = Vec::new();
         let yields = self.splice(func, region, &mut insts);
         func.regions.push(RegionData { params, insts, yields })
+    }
+}
+
+/// Takes the symbols that a value outside of `except` mentions out of a list; stops when that is empty.
+fn drop_mentioned(func: &Func, region: Region, except: Region, syms: &mut Vec<Sym>) {
+    if region == except {
+        return;
+    }
+    let see = |values: &[Value], syms: &mut Vec<Sym>| {
+        for &v in values {
+            if let Shape::Known(extents) = &func.ty(v).shape {
+                syms.retain(|s| !extents.iter().any(|e| e.terms().iter().any(|(mentioned, _)| mentioned == s)));
+            }
+        }
+    };
+    see(&func.regions[region].params, syms);
+    for &inst in &func.regions[region].insts {
+        if syms.is_empty() {
+            return;
+        }
+        see(&func.insts[inst].results, syms);
+        for nested in func.insts[inst].op.regions() {
+            drop_mentioned(func, nested, except, syms);
+        }
     }
 }
 

@@ -16,7 +16,7 @@
 //! costly to compute again for every consumer.
 
 use crate::cost::{Cost, cost_of_yield};
-use crate::edit::{Copier, Def, Defs, Renames, region_has_effect};
+use crate::edit::{Copier, Def, Defs, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame, total_trips};
 use crate::ranges::Ranges;
@@ -91,12 +91,9 @@ pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
             match check_and_split(func, &mut places, &mut defs, producer, k, cx) {
                 Ok(sites) => {
                     for site in sites {
-                        apply(func, producer, k, site);
+                        apply(func, &mut places, &mut defs, producer, k, site);
                     }
                     cx.applied(span, "folded into its consumers");
-                    // Producers are few; a fresh look is simpler than keeping the maps up to date.
-                    places = Places::new(func);
-                    defs = Defs::new(func);
                     changed = true;
                 }
                 Err(refusal) => cx.refused(span, refusal.text()),
@@ -399,7 +396,7 @@ fn is_free_of(func: &Func, defs: &Defs, value: Value, indices: &[Value]) -> bool
 }
 
 /// Replaces a selection by a copy of the body.
-fn apply(func: &mut Func, producer: Inst, k: usize, site: Site) {
+fn apply(func: &mut Func, places: &mut Places, defs: &mut Defs, producer: Inst, k: usize, site: Site) {
     let with = with_of(func, producer).clone();
     let Op::Sel { index, .. } = func.insts[site.inst].op.clone() else { return };
     let result = func.insts[site.inst].results[0];
@@ -434,11 +431,14 @@ fn apply(func: &mut Func, producer: Inst, k: usize, site: Site) {
         new.push(inst);
         func.insts[inst].results[0]
     };
+    places.remove(func, site.inst);
+    for &inst in &new {
+        places.add(func, site.region, inst);
+        defs.add_inst(func, inst);
+    }
     let insts = &mut func.regions[site.region].insts;
     if let Some(at) = insts.iter().position(|i| *i == site.inst) {
         insts.splice(at..=at, new);
     }
-    let mut renames = Renames::default();
-    renames.set(result, cell);
-    renames.apply_region(func, site.region);
+    places.rename(func, result, cell);
 }

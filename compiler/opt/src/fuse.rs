@@ -16,7 +16,7 @@ use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, same_int};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, With, WithOp};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub const PASS: Pass =
     Pass { name: "fuse", summary: "merge independent with-loops over one index set", run: Run::Func(fuse) };
@@ -31,12 +31,22 @@ pub fn fuse(func: &mut Func, cx: &mut Context) -> bool {
     let mut regions: Vec<Region> = vec![func.body];
     walk(func, func.body, &mut |_, inst| regions.extend(func.insts[inst].op.regions()));
     for region in regions {
-        while let Some((first, second, order)) = find_pair(func, &places, &defs, region, cx) {
-            cx.applied(func.insts[second].span, "fused with another one over the same index set");
-            merge(func, region, first, second, &order);
-            places = Places::new(func);
-            defs = Defs::new(func);
-            changed = true;
+        loop {
+            match find_pair(func, &places, &defs, region, cx) {
+                Ok((first, second, order)) => {
+                    cx.applied(func.insts[second].span, "fused with another one over the same index set");
+                    merge(func, region, first, second, &order);
+                    places = Places::new(func);
+                    defs = Defs::new(func);
+                    changed = true;
+                }
+                Err(refusals) => {
+                    for (inst, why) in refusals {
+                        cx.refused(func.insts[inst].span, why);
+                    }
+                    break;
+                }
+            }
         }
     }
     changed
@@ -49,24 +59,32 @@ fn with_of(func: &Func, inst: Inst) -> Option<&With> {
     }
 }
 
-/// Two with-loops of the region to be fused, and the region's instructions in an order in which they are neighbors.
-fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Context) -> Option<(Inst, Inst, Vec<Inst>)> {
+/// Two with-loops of the region to be fused, and the region's instructions in an order in which they are neighbors; or why others over one
+/// index set are not.
+fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Context) -> Result<(Inst, Inst, Vec<Inst>), Vec<(Inst, &'static str)>> {
     let insts = &func.regions[region].insts;
     let candidates: Vec<usize> = (0..insts.len())
         .filter(|at| with_of(func, insts[*at]).is_some_and(|with| is_fusible(func, with, cx)))
         .collect();
+    let inputs: Vec<HashSet<Value>> = candidates.iter().map(|at| with_of(func, insts[*at]).map_or_else(HashSet::new, |with| inputs(func, with))).collect();
+    // One reason each, the first.
+    let mut refusals: BTreeMap<Inst, &'static str> = BTreeMap::new();
     for (k, &p) in candidates.iter().enumerate() {
-        for &q in &candidates[k + 1..] {
+        for (n, &q) in candidates.iter().enumerate().skip(k + 1) {
             let (first, second) = (insts[p], insts[q]);
-            if !belong_together(func, defs, first, second) {
-                continue;
-            }
-            if let Some(order) = raised(func, defs, insts, p, q).or_else(|| lowered(func, places, insts, p, q)) {
-                return Some((first, second, order));
+            let Some(operators) = same_indices(func, defs, first, second) else { continue };
+            if inputs[k].is_disjoint(&inputs[n]) {
+                refusals.entry(second).or_insert("another one over the same index set reads other arrays");
+            } else if operators > MAX_OPERATORS {
+                refusals.entry(second).or_insert("with another one over the same index set it would have too many results");
+            } else if let Some(order) = raised(func, defs, insts, p, q).or_else(|| lowered(func, places, insts, p, q)) {
+                return Ok((first, second, order));
+            } else {
+                refusals.entry(second).or_insert("another one over the same index set has results or checks that it needs first");
             }
         }
     }
-    None
+    Err(refusals.into_iter().collect())
 }
 
 fn is_fusible(func: &Func, with: &With, cx: &Context) -> bool {
@@ -75,15 +93,15 @@ fn is_fusible(func: &Func, with: &With, cx: &Context) -> bool {
     plain && !with.ordered && !may_stop && !with.parts.is_empty()
 }
 
-/// Whether two with-loops have one index set and gain from being one.
-fn belong_together(func: &Func, defs: &Defs, first: Inst, second: Inst) -> bool {
-    let (Some(a), Some(b)) = (with_of(func, first), with_of(func, second)) else { return false };
+/// The number of results that two with-loops of one kind and one index set have together.
+fn same_indices(func: &Func, defs: &Defs, first: Inst, second: Inst) -> Option<usize> {
+    let (a, b) = (with_of(func, first)?, with_of(func, second)?);
     let is_fold = |with: &With| with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
     let makes_arrays = |with: &With| with.ops.iter().all(|op| matches!(op, WithOp::Genarray { .. }));
     let kinds = (is_fold(a) && is_fold(b)) || (makes_arrays(a) && makes_arrays(b));
     let same_sets = a.parts.len() == b.parts.len()
         && a.parts.iter().zip(&b.parts).all(|(p, q)| same_generator(func, defs, &p.generator, &q.generator));
-    kinds && same_sets && a.ops.len() + b.ops.len() <= MAX_OPERATORS && !inputs(func, a).is_disjoint(&inputs(func, b))
+    (kinds && same_sets).then_some(a.ops.len() + b.ops.len())
 }
 
 fn same_generator(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> bool {

@@ -14,13 +14,20 @@ use std::collections::HashSet;
 pub const PASS: Pass =
     Pass { name: "licm", summary: "move invariant computations out of with-loops and loops", run: Run::Func(move_invariants) };
 
-pub fn move_invariants(func: &mut Func, _: &mut Context) -> bool {
+pub fn move_invariants(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);
     let places = Places::new(func);
-    let mut m = Mover { func, defs: &defs, places: &places, changed: false };
+    let mut m = Mover { func, defs: &defs, places: &places, changed: false, moved: Vec::new(), kept: Vec::new() };
     let body = m.func.body;
     m.region(body);
-    m.changed
+    let (moved, kept, changed) = (m.moved, m.kept, m.changed);
+    for inst in moved {
+        cx.applied(func.insts[inst].span, "what is the same for every index is computed before it");
+    }
+    for inst in kept {
+        cx.refused(func.insts[inst].span, "some of what is the same for every index may fault, and so stays behind its checks");
+    }
+    changed
 }
 
 struct Mover<'a> {
@@ -29,6 +36,9 @@ struct Mover<'a> {
     /// As they were at the start; what has moved only moved outward, where less is known.
     places: &'a Places,
     changed: bool,
+    /// With-loops out of which something has moved, and those in which something had to stay.
+    moved: Vec<Inst>,
+    kept: Vec<Inst>,
 }
 
 impl Mover<'_> {
@@ -80,7 +90,15 @@ impl Mover<'_> {
                 }
                 out.push(inst);
                 self.changed = true;
+                if matches!(self.func.insts[owner].op, Op::With(_)) {
+                    self.moved.push(owner);
+                }
             } else {
+                // Arithmetic and selections that the values in hand allow to move, but not what they may do.
+                let may_fault = matches!(self.func.insts[inst].op, Op::Sel { .. } | Op::Bin(..) | Op::Un(..));
+                if is_invariant && may_fault && matches!(self.func.insts[owner].op, Op::With(_)) {
+                    self.kept.push(owner);
+                }
                 inside.extend(self.func.insts[inst].results.iter().copied());
                 kept.push(inst);
             }

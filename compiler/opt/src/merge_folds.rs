@@ -29,7 +29,14 @@ pub fn merge_folds(func: &mut Func, cx: &mut Context) -> bool {
         let Some(region) = places.region_of[inst].expand() else { continue };
         let span = func.insts[inst].span;
         let mut joiner = Joiner { func, defs, cx, before: Vec::new(), span };
-        let Some(with) = merged(&mut joiner, inst) else { continue };
+        let with = match merged(&mut joiner, inst) {
+            Ok(with) => with,
+            Err(Some(why)) => {
+                cx.refused(span, why);
+                continue;
+            }
+            Err(None) => continue,
+        };
         let before = std::mem::take(&mut joiner.before);
         let insts = &mut func.regions[region].insts;
         if let Some(at) = insts.iter().position(|i| *i == inst) {
@@ -47,34 +54,43 @@ fn is_regrouping_fold(op: &Op) -> bool {
     matches!(op, Op::With(with) if matches!(&with.ops[..], [WithOp::Fold { combine: Combine::Op(op), .. }] if op.regroups()))
 }
 
-fn merged(joiner: &mut Joiner<'_>, inst: Inst) -> Option<With> {
-    let Op::With(with) = joiner.func.insts[inst].op.clone() else { return None };
-    let [WithOp::Fold { neutral, combine: Combine::Op(op), .. }] = with.ops[..] else { return None };
+/// The one fold; or why there is none, if the cells are folds at all.
+fn merged(joiner: &mut Joiner<'_>, inst: Inst) -> Result<With, Option<&'static str>> {
+    let Op::With(with) = joiner.func.insts[inst].op.clone() else { return Err(None) };
+    let [WithOp::Fold { neutral, combine: Combine::Op(op), .. }] = with.ops[..] else { return Err(None) };
     if with.ordered || !joiner.func.ty(neutral).is_scalar() {
-        return None;
+        return Err(None);
     }
     let mut inner_of = Vec::new();
     for part in &with.parts {
         let body = &joiner.func.regions[part.body];
-        let Def::Inst(cell, _) = joiner.defs.get(body.yields[0]) else { return None };
-        let Op::With(inner) = &joiner.func.insts[cell].op else { return None };
-        let [WithOp::Fold { neutral, combine: Combine::Op(inner_op), .. }] = inner.ops[..] else { return None };
-        let is_unit = joiner.defs.constant(joiner.func, neutral).is_some_and(|n| unit(op, n));
-        if inner_op != op || inner.ordered || !is_unit || !body.insts.contains(&cell) {
-            return None;
+        let Def::Inst(cell, _) = joiner.defs.get(body.yields[0]) else { return Err(None) };
+        let Op::With(inner) = &joiner.func.insts[cell].op else { return Err(None) };
+        let [WithOp::Fold { neutral, combine: Combine::Op(inner_op), .. }] = inner.ops[..] else { return Err(None) };
+        if !body.insts.contains(&cell) {
+            return Err(None);
         }
-        if joiner.has_effect_besides(part.body, cell) || work_between(joiner.func, joiner.defs, part.body, cell, inner) > MAX_REPEATED {
-            return None;
+        if inner_op != op {
+            return Err(Some("the fold that makes its cells has another operation"));
+        }
+        if !joiner.defs.constant(joiner.func, neutral).is_some_and(|n| unit(op, n)) {
+            return Err(Some("the fold that makes its cells does not start with the unit of the operation"));
+        }
+        if inner.ordered || joiner.has_effect_besides(part.body, cell) {
+            return Err(Some("effects stand between it and the fold that makes its cells"));
+        }
+        if work_between(joiner.func, joiner.defs, part.body, cell, inner) > MAX_REPEATED {
+            return Err(Some("the work between it and the fold that makes its cells would be repeated for every index of that"));
         }
         inner_of.push((cell, inner.clone()));
     }
     let mut parts = Vec::new();
     for (part, (cell, inner)) in with.parts.iter().zip(inner_of) {
         for inner_part in &inner.parts {
-            parts.push(joiner.join(part, cell, inner_part)?);
+            parts.push(joiner.join(part, cell, inner_part).ok_or(Some("the bounds of the fold that makes its cells depend on its index"))?);
         }
     }
-    Some(With { parts, ops: with.ops, ordered: false })
+    Ok(With { parts, ops: with.ops, ordered: false })
 }
 
 /// Whether `op(x, n)` is `x` for all `x`, the sign of zero aside.

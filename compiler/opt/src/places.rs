@@ -35,20 +35,55 @@ impl Places {
 
     fn visit(&mut self, func: &Func, region: Region) {
         for &inst in &func.regions[region].insts {
-            self.region_of[inst] = region.into();
-            let op = &func.insts[inst].op;
-            op.for_each_operand(|v| self.uses[v].push(Use::Operand(inst)));
-            for nested in op.regions() {
-                self.owner[nested] = inst.into();
-                self.visit(func, nested);
-            }
-            if matches!(op, Op::With(_)) {
-                self.withs.push(inst);
-            }
+            self.add(func, region, inst);
         }
         for &v in &func.regions[region].yields {
             self.uses[v].push(Use::Yield(region));
         }
+    }
+
+    /// Notes an instruction of a region, and everything inside it.
+    pub fn add(&mut self, func: &Func, region: Region, inst: Inst) {
+        self.region_of[inst] = region.into();
+        let op = &func.insts[inst].op;
+        op.for_each_operand(|v| self.uses[v].push(Use::Operand(inst)));
+        for nested in op.regions() {
+            self.owner[nested] = inst.into();
+            self.visit(func, nested);
+        }
+        if matches!(op, Op::With(_)) {
+            self.withs.push(inst);
+        }
+    }
+
+    /// An instruction without regions is no longer part of the function.
+    pub fn remove(&mut self, func: &Func, inst: Inst) {
+        self.region_of[inst] = None.into();
+        func.insts[inst].op.for_each_operand(|v| {
+            if let Some(at) = self.uses[v].iter().rposition(|u| *u == Use::Operand(inst)) {
+                self.uses[v].remove(at);
+            }
+        });
+    }
+
+    /// Puts `new` in the place of every use of `old`.
+    pub fn rename(&mut self, func: &mut Func, old: Value, new: Value) {
+        if old == new {
+            return;
+        }
+        let uses = std::mem::take(&mut self.uses[old]);
+        for u in &uses {
+            let replace = |v: &mut Value| {
+                if *v == old {
+                    *v = new;
+                }
+            };
+            match u {
+                Use::Operand(inst) => func.insts[*inst].op.for_each_operand_mut(replace),
+                Use::Yield(region) => func.regions[*region].yields.iter_mut().for_each(replace),
+            }
+        }
+        self.uses[new].extend(uses);
     }
 
     pub fn uses(&self, value: Value) -> &[Use] {

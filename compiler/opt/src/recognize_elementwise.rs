@@ -24,19 +24,28 @@ pub const PASS: Pass = Pass {
 pub fn recognize_elementwise(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);
     let mut found = Vec::new();
+    let mut others = Vec::new();
     walk(func, func.body, &mut |_, inst| {
         if let Op::With(with) = &func.insts[inst].op {
             for (k, op) in with.ops.iter().enumerate() {
-                if let Some(op) = op.region().and_then(|region| operation(func, &defs, region)) {
-                    // Accumulator and cells must have one shape throughout, which the types have to show.
-                    let acc = &func.ty(func.insts[inst].results[k]).shape;
-                    if with.parts.iter().all(|p| func.ty(func.regions[p.body].yields[k]).shape == *acc) {
-                        found.push((inst, k, op));
-                    }
+                let Some(region) = op.region() else { continue };
+                let Some(op) = operation(func, &defs, region) else {
+                    others.push((inst, "its fold function is more than one scalar operation: it folds in order"));
+                    continue;
+                };
+                // Accumulator and cells must have one shape throughout, which the types have to show.
+                let acc = &func.ty(func.insts[inst].results[k]).shape;
+                if with.parts.iter().all(|p| func.ty(func.regions[p.body].yields[k]).shape == *acc) {
+                    found.push((inst, k, op));
+                } else {
+                    others.push((inst, "its cells are not known to have the shape of what it folds them to: it folds in order"));
                 }
             }
         }
     });
+    for (inst, why) in others {
+        cx.refused(func.insts[inst].span, why);
+    }
     for &(inst, k, op) in &found {
         cx.applied(func.insts[inst].span, format!("the fold function is {op}"));
         if let Op::With(with) = &mut func.insts[inst].op

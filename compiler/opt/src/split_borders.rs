@@ -51,6 +51,8 @@ struct Place {
 
 pub fn split_borders(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
+    // Valid until something changes.
+    let mut facts = None;
     for inst in Places::new(func).withs {
         let Op::With(with) = &func.insts[inst].op else { continue };
         let Some(asks) = questions(func, with) else { continue };
@@ -58,14 +60,14 @@ pub fn split_borders(func: &mut Func, cx: &mut Context) -> bool {
             continue;
         }
         let span = func.insts[inst].span;
-        let defs = Defs::new(func);
-        if total_trips(func, &defs, with).is_some_and(|n| n < LEAST_TRIPS) {
+        let (_, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
+        if total_trips(func, defs, with).is_some_and(|n| n < LEAST_TRIPS) {
             cx.refused(span, "it has remainders or border conditions, but too few indices to gain from an interior");
             continue;
         }
         let mut cuts = 0;
         loop {
-            let (places, defs) = (Places::new(func), Defs::new(func));
+            let (places, defs) = facts.take().unwrap_or_else(|| (Places::new(func), Defs::new(func)));
             match find(func, &places, &defs, inst) {
                 Ok(Some(place)) => cut(func, &places, defs, inst, &place),
                 Ok(None) => break,

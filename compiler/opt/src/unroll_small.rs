@@ -26,30 +26,34 @@ const MAX_ARRAY_CODE: u64 = 128;
 /// Most instructions that an unrolled fold may become: a 2x2 average, not a 5x5 window.
 const MAX_FOLD_CODE: u64 = 40;
 
+/// See [`MAX_ARRAY_CODE`] and [`MAX_FOLD_CODE`].
+const TOO_LONG: &str = "it has few indices, but written out it would be too much code";
+
 pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
-    let (defs, places) = (Defs::new(func), Places::new(func));
+    let (defs, mut places) = (Defs::new(func), Places::new(func));
     let mut renames = Renames::default();
     let mut changed = false;
     for inst in places.withs.clone() {
         let Op::With(with) = func.insts[inst].op.clone() else { continue };
         let Some(region) = places.region_of[inst].expand() else { continue };
-        if !is_small(func, &defs, &places, inst, &with) {
+        let span = func.insts[inst].span;
+        if let Err(why) = check(func, &defs, &places, inst, &with) {
+            if let Some(why) = why {
+                cx.refused(span, why);
+            }
             continue;
         }
-        let span = func.insts[inst].span;
         let mut out = Vec::new();
         let values = unrolled(func, &defs, inst, &with, &mut out, span);
         let insts = &mut func.regions[region].insts;
         if let Some(at) = insts.iter().position(|i| *i == inst) {
             insts.splice(at..=at, out);
         }
-        let mut own = Renames::default();
         for (old, new) in func.insts[inst].results.clone().into_iter().zip(values) {
-            own.set(old, new);
+            // Bodies that are copied later must already name the new values.
+            places.rename(func, old, new);
             renames.set(old, new);
         }
-        // Bodies that are copied later must already name the new values.
-        own.apply_region(func, region);
         cx.applied(span, "unrolled");
         changed = true;
     }
@@ -57,20 +61,21 @@ pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
     changed
 }
 
-fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> bool {
-    let Some(trips) = total_trips(func, defs, with) else { return false };
+/// Why a with-loop stays one; without words if it has too many indices for the question.
+fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> Result<(), Option<&'static str>> {
+    let Some(trips) = total_trips(func, defs, with) else { return Err(None) };
     if trips > MAX_ELEMENTS || with.ordered || with.parts.is_empty() {
-        return false;
+        return Err(None);
     }
     let is_plain = |p: &Part| {
         let insts = &func.regions[p.body].insts;
         insts.iter().all(|i| !matches!(func.insts[*i].op, Op::With(_) | Op::Loop { .. } | Op::Call { .. }))
     };
     if !with.parts.iter().all(is_plain) {
-        return false;
+        return Err(Some("it has few indices, but loops or calls in its body"));
     }
     let body = with.parts.iter().map(|p| remaining_size(func, p) + 1).max().unwrap_or(0);
-    with.ops.iter().zip(&func.insts[inst].results).all(|(op, result)| match op {
+    let refusals = with.ops.iter().zip(&func.insts[inst].results).map(|(op, result)| match op {
         WithOp::Genarray { frame: Frame::Known(_), .. } => {
             let ty = func.ty(*result);
             let is_tiny = ty.shape.count().is_some_and(|n| n as u64 <= MAX_ELEMENTS && n as u64 * body <= MAX_ARRAY_CODE);
@@ -86,17 +91,31 @@ fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) 
                 Use::Yield(_) => false,
             };
             // There is no constant for a missing object.
-            is_tiny && ty.elem != Elem::Handle && scalar_cells && places.uses(*result).iter().all(by_element)
+            if ty.elem == Elem::Handle || !scalar_cells {
+                Some("it has few indices, but its cells are no scalars")
+            } else if !places.uses(*result).iter().all(by_element) {
+                Some("it has few indices, but is used as an array")
+            } else {
+                (!is_tiny).then_some(TOO_LONG)
+            }
         }
         WithOp::Fold { neutral, combine, .. } => {
             let combine = match combine {
                 Combine::Op(_) => 1,
                 Combine::Region(region) => size_of(func, *region) as u64,
             };
-            func.ty(*neutral).is_scalar() && trips * (body + combine) <= MAX_FOLD_CODE
+            if !func.ty(*neutral).is_scalar() {
+                Some("it has few indices, but folds arrays")
+            } else {
+                (trips * (body + combine) > MAX_FOLD_CODE).then_some(TOO_LONG)
+            }
         }
-        _ => false,
-    })
+        _ => Some("it changes an array"),
+    });
+    match refusals.flatten().next() {
+        Some(why) => Err(Some(why)),
+        None => Ok(()),
+    }
 }
 
 /// Instructions of a body that constant indices do not fold away.

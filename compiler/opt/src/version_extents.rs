@@ -37,15 +37,16 @@ const MAX_EXTENTS: usize = 4;
 
 pub fn version_extents(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
+    // Valid until something changes.
+    let mut facts = None;
     for inst in Places::new(func).withs {
-        let places = Places::new(func);
-        if is_inside_another(func, &places, inst) || !makes_arrays(func, inst) {
+        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
+        if is_inside_another(func, places, inst) || !makes_arrays(func, inst) {
             continue;
         }
-        let defs = Defs::new(func);
-        let extents = candidates(func, &places, &defs, inst);
+        let extents = candidates(func, places, defs, inst);
         let Op::With(with) = &func.insts[inst].op else { continue };
-        if extents.is_empty() || !settles(func, &places, &defs, inst, &extents) {
+        if extents.is_empty() || !settles(func, places, defs, inst, &extents) {
             continue;
         }
         let span = func.insts[inst].span;
@@ -54,6 +55,7 @@ pub fn version_extents(func: &mut Func, cx: &mut Context) -> bool {
             cx.refused(span, format!("a version for extents whose sums do not wrap would take {code} more instructions"));
             continue;
         }
+        let Some((places, defs)) = facts.take() else { continue };
         branch(func, &places, defs, inst, &extents);
         cx.applied(span, format!("made in two versions: for extents up to {ORDINARY} sums do not wrap"));
         changed = true;

@@ -189,6 +189,21 @@ impl Lower<'_, '_> {
         self.prepare_body(body);
     }
 
+    /// The same for a loop of the host among launches: only arrays of which every round reads elements, for others may rest on the device.
+    pub fn preload_elements(&mut self, body: Region) {
+        let func = self.func;
+        for &inst in &func.regions[body].insts {
+            match &func.insts[inst].op {
+                Op::Sel { array, index } if self.has_val(*array) && func.ty(*array).rank().is_some_and(|rank| index.len() <= rank) => {
+                    let object = self.val(*array);
+                    self.data_of(object);
+                }
+                Op::Loop { body, .. } => self.preload_elements(*body),
+                _ => {}
+            }
+        }
+    }
+
     pub fn prepare_body(&mut self, region: Region) {
         let func = self.func;
         for &inst in &func.regions[region].insts {
@@ -335,7 +350,9 @@ impl Lower<'_, '_> {
             self.product(&extents[index.len()..])
         };
         let object = self.take_unique(array);
-        self.host_writes(object);
+        if !self.host_writable.contains(&object) {
+            self.host_writes(object);
+        }
         let data = self.data_of(object);
         let address = self.address(data, &offset);
         if self.func.ty(value).is_scalar() {

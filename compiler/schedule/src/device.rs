@@ -79,7 +79,7 @@ impl Lower<'_, '_> {
 
     /// Runs a with-loop on the device or on the host; `false` if nothing was emitted because only the host can.
     pub fn try_device(&mut self, inst: Inst, with: &With, sinks: &[Sink]) -> Result<bool> {
-        if self.cx.options.device.is_none() || self.b.in_launch() {
+        if self.cx.options.device.is_none() || self.b.in_launch() || self.host_version == Some(inst) {
             return Ok(false);
         }
         let span = self.func.insts[inst].span;
@@ -89,12 +89,12 @@ impl Lower<'_, '_> {
             return Ok(false);
         }
         let Some(wanted) = self.worth_launching(with) else {
-            self.cx.remark(span, "on the host: there is too little work for a launch");
+            self.explain_too_little(span);
             return Ok(false);
         };
         match rows {
-            true => self.cx.remark(span, format!("on the device, a group of {GROUP} work-items per cell")),
-            false => self.cx.remark(span, "on the device, one work-item per cell"),
+            true => self.explain_launch(inst, format!("on the device, a group of {GROUP} work-items per cell")),
+            false => self.explain_launch(inst, "on the device, one work-item per cell".to_string()),
         }
         let guards = self.device_guards(with);
         let wanted = self.with_guards(wanted, guards.as_deref().unwrap_or_default());

@@ -119,11 +119,11 @@ impl Lower<'_, '_> {
             return Ok(false);
         };
         let Some(wanted) = self.worth_launching(with) else {
-            self.cx.remark(data.span, "on the host: there is too little work for a launch");
+            self.explain_too_little(data.span);
             return Ok(false);
         };
         let wanted = self.with_guards(wanted, &guards);
-        self.cx.remark(data.span, format!("on the device, groups of {GROUP} work-items, partial results combined in order"));
+        self.explain_launch(inst, format!("on the device, groups of {GROUP} work-items, partial results combined in order"));
         let cache = self.cache.clone();
         self.b.begin_if(wanted);
         let outside = std::mem::replace(&mut self.checked_before, true);

@@ -5,18 +5,32 @@
 
 use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
 use ravel_types::Elem;
-use ravel_wir::{Fault, Op, Region, Value, With};
+use ravel_source::Span;
+use ravel_wir::{Fault, Inst, Op, Region, Value, With};
 
 use crate::guards::Guard;
 use crate::index::Offset;
 use crate::layout;
 use crate::lower::{Lower, Val};
+use crate::transfers::transfers;
 use crate::withloop::Sink;
 
 /// Estimated cycles below which no launch pays, wherever the arrays are.
 const LEAST_WORK: f64 = 500.0;
 /// Mark of an object whose elements only the device has, as in the runtime.
 const NOT_ON_HOST: i64 = 2;
+
+/// With this least work at most every launch is made, as the runtime has it.
+const FORCED: f64 = 1.0;
+
+/// An estimate in two digits.
+fn rounded(work: f64) -> String {
+    let mut unit = 1.0;
+    while work / unit >= 100.0 {
+        unit *= 10.0;
+    }
+    format!("{}", (work / unit).round() * unit)
+}
 
 impl Lower<'_, '_> {
     /// A condition that holds where running a with-loop on the device pays; nothing where it certainly does not.
@@ -33,6 +47,11 @@ impl Lower<'_, '_> {
         }
         // What a loop carries, or the device has just made, may be there and nowhere else: fetching it would take longer than a launch.
         let there = with.parts.iter().any(|part| self.captured_arrays(part.body).iter().any(|v| self.carried.contains(v) || self.on_device.contains(v)));
+        self.estimate = match &unknown[..] {
+            [] => format!("about {} cycles of work in all", rounded(known)),
+            [(_, work)] => format!("about {} cycles of work per index", rounded(*work)),
+            _ => format!("about {} cycles of work per index", rounded(unknown.iter().fold(0.0, |most, (_, work)| work.max(most)))),
+        };
         if unknown.is_empty() && known < least.min(LEAST_WORK) && !there {
             return None;
         }
@@ -61,6 +80,32 @@ impl Lower<'_, '_> {
             self.b.store(object, list, 8 * k as i32, Access::ALIGNED);
         }
         self.helper("ravel_device_pays", &[total, least, list, count], Some(Ty::I8))
+    }
+
+    /// Says that a with-loop may run on the device, and how.
+    pub fn explain_launch(&mut self, inst: Inst, how: String) {
+        let span = self.func.insts[inst].span;
+        self.launched.insert(inst);
+        let forced = self.cx.options.device.is_some_and(|device| device.launch_work <= FORCED);
+        let text = if forced { how } else { format!("{how}, if that pays at run time: {}", self.estimate) };
+        self.cx.remark(span, text);
+    }
+
+    /// Says that a with-loop is not worth a launch.
+    pub fn explain_too_little(&mut self, span: Span) {
+        let text = format!("on the host: too little work for a launch, {}", self.estimate);
+        self.cx.remark(span, text);
+    }
+
+    /// Says at the end of a function which arrays its launches move.
+    pub fn explain_transfers(&mut self) {
+        let func = self.func;
+        let position = self.cx.options.position;
+        for (inst, text) in transfers(func, &self.launched, &|span| position(span, &func.name)) {
+            self.cx.with = Some(inst);
+            self.cx.remark(func.insts[inst].span, text);
+        }
+        self.cx.with = None;
     }
 
     /// Comparisons that imply all checks in the bodies of a with-loop; nothing if some check cannot be made before a launch.

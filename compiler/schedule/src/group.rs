@@ -70,16 +70,21 @@ impl Lower<'_, '_> {
                 return Ok(false);
             }
         };
-        let Some(wanted) = self.worth_launching(with) else { return Ok(false) };
+        let Some(wanted) = self.worth_launching(with) else {
+            self.explain_too_little(span);
+            return Ok(false);
+        };
         let holds = self.guard_condition(&pipeline.guards);
         let wanted = self.b.binary(NestBin::And, wanted, holds);
-        self.cx.remark(span, format!("on the device, a group of {} work-items per index; {}", pipeline.items, pipeline.plan.describe()));
+        self.explain_launch(inst, format!("on the device, a group of {} work-items per index; {}", pipeline.items, pipeline.plan.describe()));
         let results = self.func.insts[inst].results.clone();
         let zero = self.b.iconst(Ty::I8, 0);
         let on_host = self.b.icmp(IntCmp::Eq, wanted, zero);
         let before = self.snapshot();
         self.b.begin_if(on_host);
+        let outer = self.host_version.replace(inst);
         self.with_loop_on_host(inst, with)?;
+        self.host_version = outer;
         let values: Vec<Val> = results.iter().map(|v| self.val(*v)).collect();
         let after = self.snapshot();
         self.restore(before.clone());

@@ -94,6 +94,7 @@ mod support;
 mod tile;
 mod tile_kernel;
 mod tile_nest;
+mod transfers;
 mod uneven;
 mod walk;
 mod widths;

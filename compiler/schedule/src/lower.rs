@@ -96,6 +96,14 @@ pub(crate) struct Lower<'m, 'a> {
     pub checked_before: bool,
     /// Arrays that launches of groups made.
     pub on_device: HashSet<Value>,
+    /// Objects that the host was told it changes, for as long as a loop updates them in place.
+    pub host_writable: HashSet<Val>,
+    /// With-loops that may run on a device.
+    pub launched: HashSet<Inst>,
+    /// The with-loop that has a version for groups of work-items: what is emitted now is the other one.
+    pub host_version: Option<Inst>,
+    /// What the last estimate for a launch was, in words.
+    pub estimate: String,
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -133,6 +141,10 @@ impl<'m, 'a> Lower<'m, 'a> {
             launch_checks: 0,
             checked_before: false,
             on_device: HashSet::new(),
+            host_writable: HashSet::new(),
+            launched: HashSet::new(),
+            host_version: None,
+            estimate: String::new(),
         };
         lower.open(func.body);
         for (&param, arg) in func.params().iter().zip(args) {
@@ -143,6 +155,7 @@ impl<'m, 'a> Lower<'m, 'a> {
         let results = lower.body(func.body)?;
         lower.close();
         lower.b.ret(&results);
+        lower.explain_transfers();
         let mut finished = lower.b.finish();
         if let Err(rule) = crate::arena::place(&mut lower.cx.nest, &mut finished) {
             debug_assert!(false, "the memory plan of {} is wrong: {rule}", func.name);
@@ -452,17 +465,23 @@ impl<'m, 'a> Lower<'m, 'a> {
     fn repeat(&mut self, inst: Inst, init: &[Value], body: Region) -> Result<()> {
         let func = self.func;
         let mut in_place = crate::carried::updated_in_place(func, &self.live, body);
-        if self.cx.options.device.is_some() && self.has_with_loop(body) {
+        let launches = self.cx.options.device.is_some() && self.has_with_loop(body);
+        if launches {
             // An iteration may leave the array on the device.
             in_place.fill(false);
         }
         let take = |(v, in_place): (&Value, &bool)| if *in_place { self.take_unique(*v) } else { self.take(*v) };
         let inits: Vec<Val> = init.iter().zip(&in_place).map(take).collect();
+        let mut writable: Vec<Val> = Vec::new();
         for (init, _) in inits.iter().zip(&in_place).filter(|(_, in_place)| **in_place) {
+            self.host_writes(*init);
             self.data_of(*init);
+            writable.extend(self.host_writable.insert(*init).then_some(*init));
         }
         if self.cx.options.device.is_none() {
             self.preload(body);
+        } else if !launches {
+            self.preload_elements(body);
         }
         self.note_counters(init, body);
         let spares = self.open_spares(body);
@@ -495,6 +514,9 @@ impl<'m, 'a> Lower<'m, 'a> {
             *result = values.next().unwrap_or_else(|| unreachable!("result {k} of a loop is one of its parameters"));
         }
         self.close_spares(spares);
+        for object in writable {
+            self.host_writable.remove(&object);
+        }
         self.fresh.extend(func.insts[inst].results.iter().zip(&in_place).filter(|(_, in_place)| **in_place).map(|(v, _)| *v));
         self.results(inst, &results);
         Ok(())

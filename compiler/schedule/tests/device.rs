@@ -90,3 +90,42 @@ fn sums_of_rows_are_for_groups_and_short_ones_for_work_items() {
     let (nest, _) = scheduled(&rows("3"));
     assert!(nest.contains("launch") && !nest.contains("local ("), "{nest}");
 }
+
+/// How often the host calls a function of the runtime, before the first loop and from it on.
+fn calls(nest: &str, symbol: &str) -> (usize, usize) {
+    let Some(declared) = nest.lines().find(|line| line.starts_with("extern") && line.contains(&format!("\"{symbol}\""))) else { return (0, 0) };
+    let name = declared.split_whitespace().nth(1).expect("externs have a name");
+    let (before, after) = nest.split_once(" loop (").expect("there is a loop");
+    let count = |text: &str| text.matches(&format!("call_extern {name}(")).count();
+    (count(before), count(after))
+}
+
+fn loop_over(body: &str) -> String {
+    format!(
+        "func @f0 \"f\" (%a: f64[s0], %b: f64[s0]) -> (f64[s0], f64) {{
+           %n: i32 = extent %a, 0
+           %c: f64[s0], %i2: i32, %t2: f64 = loop (%v: f64[s0] = %b, %i: i32 = 0, %t: f64 = 0.0) {{
+             {body}
+             %i1: i32 = add %i, 1
+             %go: bool = lt %i1, %n
+             yield %go, %w, %i1, %u
+           }}
+           yield %c, %t2
+         }}"
+    )
+}
+
+#[test]
+fn a_loop_of_the_host_asks_for_its_arrays_once() {
+    let (nest, _) = scheduled(&loop_over("%x: f64 = sel %a, [%i] %u: f64 = add %t, %x %w: f64[s0] = update %v, [%i], %u"));
+    assert_eq!(calls(&nest, "ravel_device_element"), (0, 0), "{nest}");
+    assert_eq!(calls(&nest, "ravel_device_to_host").1, 0, "{nest}");
+    assert_eq!(calls(&nest, "ravel_device_host_writes"), (1, 0), "{nest}");
+}
+
+#[test]
+fn a_loop_with_launches_asks_in_every_round() {
+    let with = "%w: f64[s0] = with { part [0] <= [%k] < [%n] { %y: f64 = sel %v, [%k] %z: f64 = add %y, 1.0 yield %z } } genarray [%n] cell []";
+    let (nest, _) = scheduled(&loop_over(&format!("%x: f64 = sel %a, [%i] %u: f64 = add %t, %x {with}")));
+    assert!(calls(&nest, "ravel_device_element").1 > 0, "{nest}");
+}

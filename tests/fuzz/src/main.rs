@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const USAGE: &str = "usage: ravel-fuzz [--sac] [--seed S] [--count N] [--jobs J] [--failures F] [--shrink]   run N cases from seed S on
+const USAGE: &str = "usage: ravel-fuzz [--sac] [--device] [--seed S] [--count N] [--jobs J] [--failures F] [--shrink]   run N cases from seed S on
        ravel-fuzz [--sac] --show S                                                print the case of a seed
-       ravel-fuzz --file FILE.wir [--shrink]                                      run one module
-Cases are modules of WIR, or with --sac programs. --shrink makes what fails smaller.";
+       ravel-fuzz --file FILE.wir [--device] [--shrink]                                run one module
+Cases are modules of WIR, or with --sac programs. With --device they run on the OpenCL device alone. --shrink makes what fails smaller.";
 
 /// Cases of one child.
 const BATCH: u64 = 200;
@@ -31,11 +31,18 @@ struct Arguments {
     shrink: bool,
     child: bool,
     sac: bool,
+    device: bool,
+}
+
+impl Arguments {
+    fn ways(&self, seed: u64) -> Vec<run::Way> {
+        if self.device { vec![run::ON_DEVICE] } else { run::ways(seed) }
+    }
 }
 
 fn arguments() -> Result<Arguments, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut found = Arguments { seed: 0, count: 1000, jobs: cores, failures: 5, show: None, file: None, shrink: false, child: false, sac: false };
+    let mut found = Arguments { seed: 0, count: 1000, jobs: cores, failures: 5, show: None, file: None, shrink: false, child: false, sac: false, device: false };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut next = || args.next().ok_or_else(|| format!("{arg} needs a value"));
@@ -49,6 +56,7 @@ fn arguments() -> Result<Arguments, String> {
             "--file" => found.file = Some(next()?),
             "--shrink" => found.shrink = true,
             "--sac" => found.sac = true,
+            "--device" => found.device = true,
             "--child" => found.child = true,
             _ => return Err(USAGE.to_string()),
         }
@@ -69,7 +77,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let failures = match &arguments.file {
-        Some(path) => one_file(path, arguments.shrink),
+        Some(path) => one_file(path, &arguments),
         None if arguments.child => {
             child(&arguments);
             0
@@ -94,7 +102,7 @@ fn all_ways() -> Vec<run::Way> {
     [0, 1, 2].into_iter().flat_map(run::ways).collect()
 }
 
-fn one_file(path: &str, smaller: bool) -> usize {
+fn one_file(path: &str, arguments: &Arguments) -> usize {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let module = match ravel_wir::parse::parse_module(&text, FileId(0)) {
         Ok(module) => module,
@@ -104,13 +112,14 @@ fn one_file(path: &str, smaller: bool) -> usize {
         }
     };
     watch(Arc::new(AtomicU64::new(0)));
-    if smaller {
+    if arguments.shrink {
         std::panic::set_hook(Box::new(|_| {}));
-        let Some(stage) = outcome_of(&module) else { return 0 };
-        println!("{stage}\n{}", print_module(&smallest(module, &stage)));
+        let Some(stage) = outcome_of(&module, arguments.device) else { return 0 };
+        println!("{stage}\n{}", print_module(&smallest(module, &stage, arguments.device)));
         return 1;
     }
-    match run::check(&module, &mut Jits::default(), &all_ways()) {
+    let ways = if arguments.device { vec![run::ON_DEVICE] } else { all_ways() };
+    match run::check(&module, &mut Jits::default(), &ways) {
         Ok(()) => 0,
         Err(failure) => {
             println!("{}: {}", failure.stage, failure.what);
@@ -154,9 +163,9 @@ fn child(arguments: &Arguments) {
                 continue;
             }
         };
-        if let Err(failure) = run::check(&module, &mut jits, &run::ways(seed)) {
-            // What failed may have left things behind.
-            jits = Jits::default();
+        if let Err(failure) = run::check(&module, &mut jits, &arguments.ways(seed)) {
+            // What failed may have left things behind. The device knows programs by the places of their texts: those stay.
+            std::mem::forget(std::mem::take(&mut jits));
             say(&format!("fail {}: {}", failure.stage, failure.what.replace('\n', " ")));
         }
     }
@@ -183,7 +192,7 @@ fn parent(arguments: &Arguments) -> usize {
                     if start >= end || enough {
                         return;
                     }
-                    for failure in batch(start, BATCH.min(end - start), arguments.sac) {
+                    for failure in batch(start, BATCH.min(end - start), arguments) {
                         eprintln!("seed {}: {}", failure.0, failure.1);
                         if let Ok(mut failures) = failures.lock() {
                             failures.push(failure);
@@ -202,7 +211,7 @@ fn parent(arguments: &Arguments) -> usize {
                 println!("{}", sac::program(*seed));
             }
             if let Ok(module) = module_of(*seed, arguments.sac) {
-                println!("{}", print_module(&smallest(module, stage)));
+                println!("{}", print_module(&smallest(module, stage, arguments.device)));
             }
         }
     }
@@ -211,15 +220,17 @@ fn parent(arguments: &Arguments) -> usize {
 }
 
 /// Runs cases in children; a case that ends its child is a failure, and the next child goes on behind it.
-fn batch(start: u64, count: u64, is_sac: bool) -> Vec<(u64, String)> {
+fn batch(start: u64, count: u64, arguments: &Arguments) -> Vec<(u64, String)> {
     let (mut at, end) = (start, start + count);
     let mut failures = Vec::new();
     while at < end {
         let Ok(exe) = std::env::current_exe() else { break };
         let mut command = Command::new(exe);
         command.args(["--child", "--seed", &at.to_string(), "--count", &(end - at).to_string()]);
-        if is_sac {
-            command.arg("--sac");
+        for (given, name) in [(arguments.sac, "--sac"), (arguments.device, "--device")] {
+            if given {
+                command.arg(name);
+            }
         }
         let Ok(mut child) = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else { break };
         let (mut current, mut done) = (at, false);
@@ -243,10 +254,10 @@ fn batch(start: u64, count: u64, is_sac: bool) -> Vec<(u64, String)> {
 }
 
 /// How a module fails, found out by a child; nothing if it does not.
-fn outcome_of(module: &Module) -> Option<String> {
+fn outcome_of(module: &Module, on_device: bool) -> Option<String> {
     let path = std::env::temp_dir().join(format!("ravel-fuzz-{}.wir", std::process::id()));
     std::fs::write(&path, print_module(module)).ok()?;
-    let output = Command::new(std::env::current_exe().ok()?).arg("--file").arg(&path).output();
+    let output = Command::new(std::env::current_exe().ok()?).arg("--file").arg(&path).args(on_device.then_some("--device")).output();
     // A file that stays behind does no harm.
     let _ = std::fs::remove_file(&path);
     let output = output.ok()?;
@@ -261,7 +272,7 @@ fn outcome_of(module: &Module) -> Option<String> {
 }
 
 /// A smaller module that fails in the same stage.
-fn smallest(module: Module, stage: &str) -> Module {
+fn smallest(module: Module, stage: &str, on_device: bool) -> Module {
     let same = |found: &str| {
         let compiled = |s: &str| s.contains("code");
         found == stage || (compiled(found) && compiled(stage))
@@ -275,5 +286,5 @@ fn smallest(module: Module, stage: &str) -> Module {
         std::panic::set_hook(hook);
         return smaller;
     }
-    shrink::shrink(module, Duration::from_secs(60), |m| outcome_of(m).is_some_and(|s| same(&s)))
+    shrink::shrink(module, Duration::from_secs(60), |m| outcome_of(m, on_device).is_some_and(|s| same(&s)))
 }

@@ -9,7 +9,7 @@ use ravel_runtime::array::Array;
 use ravel_runtime::fault::run_session;
 use ravel_runtime::natives::table;
 use ravel_runtime::stats;
-use ravel_schedule::{Capabilities, Options, schedule};
+use ravel_schedule::{Capabilities, Device, Options, schedule};
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::Module;
 use ravel_wir::verify::verify;
@@ -32,10 +32,15 @@ pub struct Way {
     pub parallel: bool,
     pub threads: usize,
     pub llvm: bool,
+    /// Everything that can be a kernel is one, of the OpenCL device.
+    pub device: bool,
 }
 
 impl Way {
     fn name(self) -> String {
+        if self.device {
+            return "code for a device".to_string();
+        }
         format!(
             "{}{} code, {}, {}",
             if self.llvm { "LLVM's " } else { "" },
@@ -48,7 +53,7 @@ impl Way {
 
 /// The ways of every case: the usual one on several threads and on one, and unusual ones in turn.
 pub fn ways(seed: u64) -> Vec<Way> {
-    let usual = Way { optimized: true, vectors: true, parallel: true, threads: 2, llvm: false };
+    let usual = Way { optimized: true, vectors: true, parallel: true, threads: 2, llvm: false, device: false };
     let other = match seed % 3 {
         0 => Way { optimized: false, threads: 3, ..usual },
         1 => Way { optimized: false, vectors: false, parallel: false, threads: 1, ..usual },
@@ -64,6 +69,9 @@ pub fn ways(seed: u64) -> Vec<Way> {
     }
     ways
 }
+
+/// Kernels and the code around them.
+pub const ON_DEVICE: Way = Way { optimized: true, vectors: true, parallel: true, threads: 2, llvm: false, device: true };
 
 /// Text of a caught panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -88,7 +96,15 @@ pub fn check(module: &Module, jits: &mut Jits, ways: &[Way]) -> Result<(), Failu
     // By backend, what the usual code gave on the first number of threads: the others must give the same bits.
     let mut first: [Option<Outcome>; 2] = [None, None];
     for way in ways {
-        let code = if way.optimized { &optimized } else { module };
+        let for_device;
+        let code = if way.device {
+            for_device = optimize_for_device(module, &expected)?;
+            &for_device
+        } else if way.optimized {
+            &optimized
+        } else {
+            module
+        };
         let found = match catch_unwind(AssertUnwindSafe(|| compiled(code, *way, jits))) {
             Ok(Ok(found)) => found,
             Ok(Err(problem)) => return Err(fail(&way.name(), problem)),
@@ -97,7 +113,7 @@ pub fn check(module: &Module, jits: &mut Jits, ways: &[Way]) -> Result<(), Failu
         if let Some(text) = difference(&expected, &found) {
             return Err(fail(&way.name(), text));
         }
-        if way.optimized && way.parallel {
+        if way.optimized && way.parallel && !way.device {
             let before = &mut first[usize::from(way.llvm)];
             match before {
                 Some(before) if !identical(before, &found) => {
@@ -154,6 +170,18 @@ fn optimize(module: &Module, expected: &Outcome) -> Result<Module, Failure> {
     Err(Failure { stage: culprit, what })
 }
 
+/// Optimises as for a device.
+fn optimize_for_device(module: &Module, expected: &Outcome) -> Result<Module, Failure> {
+    let fail = |what: String| Failure { stage: "optimiser for a device".to_string(), what };
+    let result = catch_unwind(AssertUnwindSafe(|| ravel_opt::optimize_for_device(module.clone(), Level::Full)));
+    let (result, _) = result.map_err(|panic| fail(panic_text(&*panic)))?.map_err(|e| fail(e.to_string()))?;
+    verify(&result).map_err(|errors| fail(format!("broken IR: {}", errors[0])))?;
+    match difference(expected, &interpret(&result)) {
+        None => Ok(result),
+        Some(what) => Err(fail(what)),
+    }
+}
+
 /// Compiles and runs the entry.
 fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, String> {
     let host = Jits::capabilities(way.llvm)?;
@@ -167,13 +195,20 @@ fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, Strin
         // So that small arrays are stored as large ones are.
         large_result: 64,
         entry_name: "fuzz".to_string(),
-        device: None,
+        device: way.device.then_some(Device { launch_work: 1.0 }),
         release_globals: true,
         position: &|span, name| format!("fuzz:{}:1 in {name}", span.start),
     };
-    let (nest, _) = schedule(module, &target, &options).map_err(|e| e.to_string())?;
+    let (mut nest, _) = schedule(module, &target, &options).map_err(|e| e.to_string())?;
     if std::env::var_os("RAVEL_FUZZ_NEST").is_some() {
         eprintln!("{nest}");
+    }
+    if way.device {
+        ravel_nest::simplify::simplify_module(&mut nest);
+        let program = ravel_codegen_opencl::split(&mut nest).map_err(|e| e.to_string())?;
+        if std::env::var_os("RAVEL_FUZZ_NEST").is_some() {
+            eprintln!("{}", program.source);
+        }
     }
     let entry = jits.compile(way.llvm, &nest, "fuzz")?;
     let id = module.entry.ok_or("no entry")?;

@@ -1,4 +1,4 @@
-//! A bounded number of random cases; `RAVEL_FUZZ_CASES` says how many modules, with a tenth as many programs.
+//! A bounded number of random cases; `RAVEL_FUZZ_CASES` says how many modules, with a tenth as many programs, and some of both on a device.
 
 use std::process::Command;
 
@@ -19,6 +19,17 @@ fn cases() -> u64 {
 #[test]
 fn all_ways_to_run_a_random_module_agree() {
     agree(&[], cases());
+}
+
+/// Kernels are slow to build: a hundredth as many modules, and a thousandth as many programs.
+#[test]
+fn random_cases_agree_on_a_device() {
+    if let Err(why) = ravel_runtime::device::find() {
+        println!("left out: {why}");
+        return;
+    }
+    agree(&["--device"], cases() / 100);
+    agree(&["--device", "--sac"], cases() / 1000);
 }
 
 #[test]

@@ -5,7 +5,10 @@
 //! it is left. With-loops of the library stand at the user's call that led there: the specialiser gives them that place.
 
 mod describe;
+mod placement;
 mod render;
+
+pub use placement::placement;
 
 use ravel_opt::Outcome;
 use ravel_source::Span;

@@ -40,18 +40,21 @@ const LANES: i32 = 4;
 
 pub fn interleave(func: &mut Func, cx: &mut Context) -> bool {
     let body = func.body;
-    visit(func, body, cx)
+    visit(func, body, cx, &mut None)
 }
 
 /// Outer with-loops first; what is inside of one that was interleaved stays as it is.
-fn visit(func: &mut Func, region: Region, cx: &mut Context) -> bool {
+///
+/// `facts` are valid until something changes.
+fn visit(func: &mut Func, region: Region, cx: &mut Context, facts: &mut Option<(Defs, Places)>) -> bool {
     let mut changed = false;
     for inst in func.regions[region].insts.clone() {
         if let Op::With(with) = &func.insts[inst].op {
             let (with, span) = (with.clone(), func.insts[inst].span);
-            let (defs, places) = (Defs::new(func), Places::new(func));
-            match outer::interleave_with(func, &defs, &places, inst, region, &with) {
+            let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+            match outer::interleave_with(func, defs, places, inst, region, &with) {
                 Ok(()) => {
+                    *facts = None;
                     cx.applied(span, format!("{LANES} iterations are done at once, in lanes"));
                     changed = true;
                     continue;
@@ -61,7 +64,7 @@ fn visit(func: &mut Func, region: Region, cx: &mut Context) -> bool {
             }
         }
         for nested in func.insts[inst].op.regions() {
-            changed |= visit(func, nested, cx);
+            changed |= visit(func, nested, cx, facts);
         }
     }
     changed
