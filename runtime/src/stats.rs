@@ -97,7 +97,7 @@ pub unsafe extern "C" fn ravel_stats(out: *mut Stats) {
     unsafe { out.write(snapshot()) }
 }
 
-/// Prints the counts on stderr: a line, and two more if a device was used.
+/// Prints the counts on stderr: a line, and if a device was used two more and its time by kernel.
 pub fn print() {
     let stats = snapshot();
     eprintln!(
@@ -105,6 +105,6 @@ pub fn print() {
         stats.allocations, stats.bytes, stats.peak_bytes, stats.copies, stats.live
     );
     if let Some((device, counters)) = device::counters() {
-        eprintln!("device: {device}\n  {counters}");
+        eprint!("device: {device}\n  {counters}\n{}", device::kernel_times());
     }
 }

@@ -134,6 +134,13 @@ impl Cutter<'_> {
         let distinct = self.are_distinct(&arguments);
         let kernel = Kernel { name: &name, values: &self.values, arguments: &arguments, rank: grid.len(), local, body: &body, module: self.module, ranges: &ranges, distinct };
         let (cut, faults) = kernel_text(&kernel).or_else(|what| self.unsupported(what))?;
+        // The same with-loop under several conditions is one kernel.
+        let nameless = cut.text.replacen(&name, "", 1);
+        let known = self.kernels.iter().find(|k| k.text.replacen(&k.name, "", 1) == nameless && k.data == cut.data);
+        let (name, cut) = match known {
+            Some(known) => (known.name.clone(), None),
+            None => (name, Some(cut)),
+        };
         // `b` a buffer, a digit the bytes of a scalar, `f` at the end the flag of faults; the work-items of a group along each axis.
         let mut description = format!("{name}:");
         for &v in &arguments {
@@ -148,7 +155,7 @@ impl Cutter<'_> {
         for size in local {
             description.push_str(&format!("/{size}"));
         }
-        self.kernels.push(cut);
+        self.kernels.extend(cut);
         let description = self.module.c_string(&description);
         let source = self.value(insts, Ty::PTR, Op::DataAddr(self.source));
         let description = self.value(insts, Ty::PTR, Op::DataAddr(description));

@@ -6,7 +6,7 @@
 use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
 use ravel_types::Elem;
 use ravel_source::Span;
-use ravel_wir::{Fault, Inst, Op, Region, Value, With};
+use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::guards::Guard;
 use crate::index::Offset;
@@ -35,18 +35,24 @@ fn rounded(work: f64) -> String {
 impl Lower<'_, '_> {
     /// A condition that holds where running a with-loop on the device pays; nothing where it certainly does not.
     pub fn worth_launching(&mut self, with: &With) -> Option<Val> {
+        self.worth_launching_all(&[with])
+    }
+
+    /// The same for several with-loops, all or none of which are to run there; arrays that one of them makes are not counted.
+    pub fn worth_launching_all(&mut self, withs: &[&With]) -> Option<Val> {
+        let parts: Vec<&Part> = withs.iter().flat_map(|with| &with.parts).collect();
         let least = self.cx.options.device?.launch_work;
         let mut known = 0.0;
         let mut unknown = Vec::new();
-        for part in &with.parts {
+        for part in &parts {
             let work = self.work(part.body).max(1.0);
             match self.const_count(part) {
                 Some(cells) => known += cells as f64 * work,
-                None => unknown.push((part.clone(), work)),
+                None => unknown.push((*part, work)),
             }
         }
         // What a loop carries, or the device has just made, may be there and nowhere else: fetching it would take longer than a launch.
-        let there = with.parts.iter().any(|part| self.captured_arrays(part.body).iter().any(|v| self.carried.contains(v) || self.on_device.contains(v)));
+        let there = parts.iter().any(|part| self.captured_arrays(part.body).iter().any(|v| self.carried.contains(v) || self.on_device.contains(v)));
         self.estimate = match &unknown[..] {
             [] => format!("about {} cycles of work in all", rounded(known)),
             [(_, work)] => format!("about {} cycles of work per index", rounded(*work)),
@@ -57,7 +63,7 @@ impl Lower<'_, '_> {
         }
         let mut total = self.b.i64(known.min(1e15) as i64);
         for (part, work) in unknown {
-            let grid = self.grid_of(&part);
+            let grid = self.grid_of(part);
             let mut cells = self.b.i64((work as i64).max(1));
             for extent in grid {
                 cells = self.b.mul(cells, extent);
@@ -65,7 +71,7 @@ impl Lower<'_, '_> {
             total = self.b.add(total, cells);
         }
         let mut arrays: Vec<Val> = Vec::new();
-        for part in &with.parts {
+        for part in &parts {
             for v in self.captured_arrays(part.body) {
                 let object = self.val(v);
                 if !arrays.contains(&object) {

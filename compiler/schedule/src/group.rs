@@ -16,6 +16,7 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
+use crate::device_run::Run;
 use crate::group_combine::Partial;
 use crate::group_memory::{Plan, Planner};
 use crate::guards::Guard;
@@ -38,14 +39,14 @@ pub(crate) struct Target {
 }
 
 /// What is decided of a group pipeline before anything is emitted.
-struct Pipeline {
-    plan: Plan,
-    guards: Vec<Guard>,
-    items: i64,
+pub(crate) struct Pipeline {
+    pub plan: Plan,
+    pub guards: Vec<Guard>,
+    pub items: i64,
 }
 
 /// The operators' results under construction.
-enum Outcome {
+pub(crate) enum Outcome {
     /// An array with a cell per group.
     Collected { object: Val, buffer: Val, elem: Elem, strides: Vec<Ext>, count: i64 },
     /// Partial results to be combined.
@@ -109,7 +110,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn makes_arrays(&self, region: Region) -> bool {
+    pub fn makes_arrays(&self, region: Region) -> bool {
         self.func.regions[region].insts.iter().any(|inst| {
             let data = &self.func.insts[*inst];
             data.results.iter().any(|v| !self.func.ty(*v).is_scalar()) || data.op.regions().into_iter().any(|r| self.makes_arrays(r))
@@ -122,7 +123,7 @@ impl Lower<'_, '_> {
         extents.iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(*e)))
     }
 
-    fn group_pipeline(&mut self, inst: Inst, with: &With) -> std::result::Result<Pipeline, Refusal> {
+    pub fn group_pipeline(&mut self, inst: Inst, with: &With) -> std::result::Result<Pipeline, Refusal> {
         let func = self.func;
         let refuse = |why: &str| Err(why.to_string());
         for (op, &result) in with.ops.iter().zip(&func.insts[inst].results) {
@@ -186,6 +187,24 @@ impl Lower<'_, '_> {
 
     /// The launches of all partitions, and of what combines partial results; the results.
     fn launch_groups(&mut self, inst: Inst, with: &With, pipeline: &Pipeline) -> Result<Vec<Val>> {
+        let outcomes = self.start_groups(inst, with, pipeline, None)?;
+        let partials: Vec<&Partial> = outcomes.iter().filter_map(|o| if let Outcome::Folded(p) = o { Some(p) } else { None }).collect();
+        if !partials.is_empty() {
+            self.combine_partials_on_device(&partials)?;
+        }
+        Ok(outcomes.into_iter().filter_map(|outcome| self.close_outcome(outcome)).collect())
+    }
+
+    /// The result of an operator; nothing for a fold that is not stored.
+    pub fn close_outcome(&mut self, outcome: Outcome) -> Option<Val> {
+        match outcome {
+            Outcome::Collected { object, .. } => Some(object),
+            Outcome::Folded(partial) => self.close_partial(partial),
+        }
+    }
+
+    /// The launches of all partitions. In a run, neutral elements may be those that its chains compute, and not all results are stored.
+    pub fn start_groups(&mut self, inst: Inst, with: &With, pipeline: &Pipeline, run: Option<&Run>) -> Result<Vec<Outcome>> {
         let func = self.func;
         let span = func.insts[inst].span;
         let results = func.insts[inst].results.clone();
@@ -219,7 +238,9 @@ impl Lower<'_, '_> {
                 }
                 WithOp::Fold { neutral, combine, .. } => {
                     let groups = total(self, &with.parts[0]);
-                    Outcome::Folded(self.open_partial(result, *neutral, combine, groups, span))
+                    let held = run.is_some_and(|run| self.starts_held(run, *neutral));
+                    let stored = run.is_none_or(|run| self.is_stored(run, result));
+                    Outcome::Folded(self.open_partial(result, *neutral, combine, groups, span, held, stored))
                 }
                 _ => return self.unsupported(span, "an operator in groups"),
             });
@@ -228,18 +249,7 @@ impl Lower<'_, '_> {
             let groups = total(self, part);
             self.launch_group_part(with, part, pipeline, &outcomes, groups)?;
         }
-        let partials: Vec<&Partial> = outcomes.iter().filter_map(|o| if let Outcome::Folded(p) = o { Some(p) } else { None }).collect();
-        if !partials.is_empty() {
-            self.combine_partials_on_device(&partials)?;
-        }
-        let mut values = Vec::new();
-        for outcome in outcomes {
-            values.push(match outcome {
-                Outcome::Collected { object, .. } => object,
-                Outcome::Folded(partial) => self.close_partial(partial),
-            });
-        }
-        Ok(values)
+        Ok(outcomes)
     }
 
     fn launch_group_part(&mut self, with: &With, part: &Part, pipeline: &Pipeline, outcomes: &[Outcome], groups: Val) -> Result<()> {

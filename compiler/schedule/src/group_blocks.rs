@@ -1,6 +1,7 @@
 //! Cells of a with-loop spread over the work-items of a group, a block of cells each.
 //!
-//! Blocks are numbered row by row and item `t` takes blocks `t`, `t + items` and so on, so that neighbours read neighbouring memory. Within a
+//! Blocks are numbered row by row and item `t` takes blocks `t`, `t + items` and so on, so that neighbours read neighbouring memory. With-loops
+//! between two barriers begin with different items, so that those with few blocks run side by side. Within a
 //! block, loads that do not vary over an axis are shared by the copies along it, and accumulators stay in registers (`grid`). Which block is
 //! best follows from an estimate of the cycles of a compute unit: it issues four instructions for 32 items and one load from local memory
 //! per cycle, and an item waits for what it loads.
@@ -19,7 +20,7 @@ const COPIES: [i64; 8] = [1, 2, 3, 4, 5, 6, 8, 12];
 /// Copies of a block: accumulators and what is multiplied into them fit the registers of an item.
 const MOST_COPIES: i64 = 16;
 /// Items that execute in step.
-const WARP: i64 = 32;
+pub(crate) const WARP: i64 = 32;
 /// Instructions for a warp per cycle.
 const ISSUE: f64 = 4.0;
 /// Cycles that a step of a fold waits for its loads, where steps overlap.
@@ -32,9 +33,9 @@ struct Access {
 }
 
 impl Lower<'_, '_> {
-    /// Emits the cells of one partition.
-    pub fn spread_part(&mut self, item: Val, items: i64, with: &With, part: &Part, sinks: &[Sink]) -> Result<()> {
-        let Generator::Known { lower, upper, step, .. } = &part.generator else { return Ok(()) };
+    /// Emits the cells of one partition; how many items the last round keeps busy, as far as that is known.
+    pub fn spread_part(&mut self, item: Val, items: i64, with: &With, part: &Part, sinks: &[Sink]) -> Result<i64> {
+        let Generator::Known { lower, upper, step, .. } = &part.generator else { return Ok(0) };
         let ranges: Vec<(i64, i64)> = lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect();
         let constant = |v: &Value| self.const_i32(*v);
         let bounds: Option<Vec<(i64, i64)>> = lower.iter().zip(upper).map(|(l, u)| Some((constant(l)?, constant(u)?))).collect();
@@ -43,7 +44,7 @@ impl Lower<'_, '_> {
             Some(bounds) if dense => {
                 let lengths: Vec<i64> = bounds.iter().map(|(l, u)| (u - l).max(0)).collect();
                 if lengths.contains(&0) {
-                    return Ok(());
+                    return Ok(0);
                 }
                 self.block_of(part, &lengths, items)
             }
@@ -99,11 +100,11 @@ impl Lower<'_, '_> {
             self.b.end_if(&[]);
         }
         self.cache = cache;
-        Ok(())
+        Ok(known.map_or(0, |total| total % items))
     }
 
     /// The digits of a number in a mixed radix, the last one fastest. Small numbers are divided in 32 bits, which devices do faster.
-    fn digits(&mut self, number: Val, radix: &[Val], small: bool) -> Vec<Val> {
+    pub fn digits(&mut self, number: Val, radix: &[Val], small: bool) -> Vec<Val> {
         let mut digits = vec![number; radix.len()];
         if radix.len() == 1 {
             return digits;

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use ravel_nest::ir::{Access, IntCmp, Ty};
+use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::Elem;
 use ravel_wir::{Frame, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
 use crate::group::Target;
+use crate::group_blocks::WARP;
 use crate::group_memory::Plan;
 use crate::index::Ext;
 use crate::lower::{Key, Lower, Val};
@@ -36,6 +37,8 @@ pub(crate) struct Group<'p> {
     memory: HashMap<Value, Memory>,
     written: HashSet<Memory>,
     read: HashSet<Memory>,
+    /// The item that the next with-loop begins with: those before it are busy.
+    turn: i64,
 }
 
 impl Lower<'_, '_> {
@@ -65,7 +68,7 @@ impl Lower<'_, '_> {
         }
         let yields = &func.regions[part.body].yields;
         let direct = yields.iter().enumerate().filter(|(_, v)| direct.contains(v)).map(|(k, v)| (*v, k)).collect();
-        let mut gr = Group { item: place.1, items, plan, slots, targets, direct, memory: HashMap::new(), written: HashSet::new(), read: HashSet::new() };
+        let mut gr = Group { item: place.1, items, plan, slots, targets, direct, memory: HashMap::new(), written: HashSet::new(), read: HashSet::new(), turn: 0 };
         self.group_region(&mut gr, part.body)?;
         for (k, &v) in yields.iter().enumerate() {
             if gr.direct.contains_key(&v) {
@@ -210,6 +213,17 @@ impl Lower<'_, '_> {
         self.b.barrier();
         gr.written.clear();
         gr.read.clear();
+        gr.turn = 0;
+    }
+
+    /// The number of a work-item, counted from the one whose turn it is.
+    fn turned(&mut self, gr: &Group) -> Val {
+        if gr.turn == 0 {
+            return gr.item;
+        }
+        let (ahead, mask) = (self.b.i64(gr.items - gr.turn), self.b.i64(gr.items - 1));
+        let number = self.b.add(gr.item, ahead);
+        self.b.binary(NestBin::And, number, mask)
     }
 
     /// Something that one work-item does for all.
@@ -282,7 +296,9 @@ impl Lower<'_, '_> {
             gr.read.extend(reads.iter().filter_map(|v| gr.memory.get(v)));
         }
         for part in &with.parts {
-            self.spread_part(gr.item, gr.items, with, part, &sinks)?;
+            let item = self.turned(gr);
+            let busy = self.spread_part(item, gr.items, with, part, &sinks)?;
+            gr.turn = (gr.turn + (busy as u64).next_multiple_of(WARP as u64) as i64) % gr.items;
         }
         for (&result, (to, memory)) in results.iter().zip(places) {
             self.bind_array(gr, result, to, memory);

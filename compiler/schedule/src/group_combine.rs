@@ -1,20 +1,36 @@
 //! Partial results of groups, and the launch that combines them: a work-item per element, in the order of the groups.
+//!
+//! Neutral elements that are one constant need no memory on the device.
+
+use std::collections::HashMap;
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_source::Span;
-use ravel_types::Elem;
-use ravel_wir::{Combine, Value};
+use ravel_types::{Elem, Scalar};
+use ravel_wir::{Combine, Op, Value};
 
 use crate::Result;
 use crate::index::Ext;
 use crate::lower::{Lower, Val};
 use crate::scalars::{self, prim_of};
 
-/// Partial results that are loaded before the first of them is used.
-const TOGETHER: i64 = 8;
+/// Partial results that are loaded before the first of them is used, for they are far away and do not wait for each other; fewer for the rest.
+const TOGETHER: [i64; 3] = [16, 4, 1];
+
+/// What a fold starts from.
+enum Start {
+    /// A scalar, or a constant all over an array.
+    Value(Val),
+    /// Object and buffer of an array.
+    Array(Val, Val),
+    /// The element of this array that the work-item has computed.
+    Held(Value),
+}
 
 /// A fold over groups.
 pub(crate) struct Partial {
+    /// The result in WIR.
+    pub of: Value,
     pub elem: Elem,
     /// Elements of the result and of each partial result.
     pub count: i64,
@@ -23,31 +39,46 @@ pub(crate) struct Partial {
     object: Val,
     groups: Val,
     combine: Combine,
-    /// A scalar, or the object and buffer of an array.
-    neutral: (Val, Option<Val>),
-    result: (Val, Val),
+    start: Start,
+    /// Object and buffer, unless nobody needs the result but the work-items that combine it.
+    result: Option<(Val, Val)>,
     scalar: bool,
 }
 
 impl Lower<'_, '_> {
-    /// Memory for the partial results of a fold and for its result.
-    pub fn open_partial(&mut self, result: Value, neutral: Value, combine: &Combine, groups: Val, span: Span) -> Partial {
+    /// Memory for the partial results of a fold and for its result, if the result is `stored`. The neutral element is `held` by the work-items that
+    /// combine, or else an array or scalar.
+    #[expect(clippy::too_many_arguments, reason = "a fold as WIR has it, and where its ends are")]
+    pub fn open_partial(&mut self, result: Value, neutral: Value, combine: &Combine, groups: Val, span: Span, held: bool, stored: bool) -> Partial {
         let elem = self.elem(result);
         let count = self.constant_count(result).unwrap_or(1);
         let scalar = self.func.ty(result).is_scalar();
         let object = self.allocate(elem, &[Ext::Val(groups), Ext::Const(count)], span);
         let buffer = self.buffer_of(object, "ravel_device_write");
-        let neutral = if scalar {
-            (self.val(neutral), None)
+        let start = if held {
+            Start::Held(neutral)
+        } else if scalar {
+            Start::Value(self.val(neutral))
+        } else if let Some(constant) = self.constant_all_over(neutral) {
+            Start::Value(scalars::constant(&mut self.b, constant, 1))
         } else {
             let object = self.take(neutral);
-            (object, Some(self.buffer_of(object, "ravel_device_read")))
+            Start::Array(object, self.buffer_of(object, "ravel_device_read"))
         };
         let extents = self.func.ty(result).shape.constants().unwrap_or_default();
         let extents: Vec<Ext> = if scalar { vec![Ext::Const(1)] } else { extents.into_iter().map(|e| Ext::Const(i64::from(e))).collect() };
-        let total = self.allocate(elem, &extents, span);
-        let total_buffer = self.buffer_of(total, "ravel_device_write");
-        Partial { elem, count, buffer, object, groups, combine: combine.clone(), neutral, result: (total, total_buffer), scalar }
+        let result_memory = (stored || scalar).then(|| {
+            let total = self.allocate(elem, &extents, span);
+            (total, self.buffer_of(total, "ravel_device_write"))
+        });
+        Partial { of: result, elem, count, buffer, object, groups, combine: combine.clone(), start, result: result_memory, scalar }
+    }
+
+    /// The element of an array constant whose elements have the same bits.
+    fn constant_all_over(&self, v: Value) -> Option<Scalar> {
+        let Op::ConstArray(data) = &self.func.insts[self.live.def(v)?].op else { return None };
+        let (first, rest) = data.values.split_first()?;
+        rest.iter().all(|value| value.bits() == first.bits()).then_some(*first)
     }
 
     fn buffer_of(&mut self, object: Val, call: &str) -> Val {
@@ -70,7 +101,7 @@ impl Lower<'_, '_> {
             }
             let skipped = self.b.i64(first);
             let element = self.b.sub(place[0], skipped);
-            self.combine_element(partial, element)?;
+            self.combine_element(partial, element, &HashMap::new())?;
             if !last {
                 self.b.begin_else(&[]);
             }
@@ -84,44 +115,45 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn combine_element(&mut self, p: &Partial, element: Val) -> Result<()> {
+    /// One element of a result, which goes to its place if it has one; `held` are elements of arrays that the work-item has computed.
+    pub fn combine_element(&mut self, p: &Partial, element: Val, held: &HashMap<Value, Val>) -> Result<Val> {
         let (ty, size) = (Ty::scalar(prim_of(p.elem)), p.elem.bytes() as i64);
         let bytes = self.times(element, size);
-        let start = match p.neutral {
-            (value, None) => value,
-            (_, Some(buffer)) => {
-                let from = self.b.ptr_add(buffer, bytes);
+        let start = match &p.start {
+            Start::Value(value) => *value,
+            Start::Array(_, buffer) => {
+                let from = self.b.ptr_add(*buffer, bytes);
                 self.b.load(ty, from, 0, Access::ALIGNED)
             }
+            Start::Held(array) => *held.get(array).expect("a chain computes the neutral element before the fold"),
         };
         let row = self.b.i64(p.count * size);
-        let (zero, one, step, mask) = (self.b.i64(0), self.b.i64(1), self.b.i64(TOGETHER), self.b.i64(-TOGETHER));
-        let whole = self.b.binary(NestBin::And, p.groups, mask);
         let column = self.b.ptr_add(p.buffer, bytes);
-        // Loads first: they do not wait for each other.
-        let (g, acc) = self.b.begin_for(zero, whole, step, &[start]);
-        let skipped = self.b.mul(g, row);
-        let from = self.b.ptr_add(column, skipped);
-        let mut cells = Vec::new();
-        for k in 0..TOGETHER {
-            let further = self.b.i64(k * p.count * size);
-            let from = self.b.ptr_add(from, further);
-            cells.push(self.b.load(ty, from, 0, Access::ALIGNED));
+        let (mut from, mut total) = (self.b.i64(0), start);
+        for together in TOGETHER {
+            let (step, mask) = (self.b.i64(together), self.b.i64(-together));
+            let to = if together > 1 { self.b.binary(NestBin::And, p.groups, mask) } else { p.groups };
+            let (g, acc) = self.b.begin_for(from, to, step, &[total]);
+            let skipped = self.b.mul(g, row);
+            let first = self.b.ptr_add(column, skipped);
+            let mut cells = Vec::new();
+            for k in 0..together {
+                let further = self.b.i64(k * p.count * size);
+                let cell = self.b.ptr_add(first, further);
+                cells.push(self.b.load(ty, cell, 0, Access::ALIGNED));
+            }
+            let mut next = acc[0];
+            for cell in cells {
+                next = self.combine_values(p, next, cell)?;
+            }
+            total = self.b.end_for(&[next])[0];
+            from = to;
         }
-        let mut next = acc[0];
-        for cell in cells {
-            next = self.combine_values(p, next, cell)?;
+        if let Some((_, buffer)) = p.result {
+            let to = self.b.ptr_add(buffer, bytes);
+            self.b.store(total, to, 0, Access::ALIGNED);
         }
-        let acc = self.b.end_for(&[next]);
-        let (g, acc) = self.b.begin_for(whole, p.groups, one, &acc);
-        let skipped = self.b.mul(g, row);
-        let from = self.b.ptr_add(column, skipped);
-        let cell = self.b.load(ty, from, 0, Access::ALIGNED);
-        let next = self.combine_values(p, acc[0], cell)?;
-        let acc = self.b.end_for(&[next]);
-        let to = self.b.ptr_add(p.result.1, bytes);
-        self.b.store(acc[0], to, 0, Access::ALIGNED);
-        Ok(())
+        Ok(total)
     }
 
     fn combine_values(&mut self, p: &Partial, acc: Val, cell: Val) -> Result<Val> {
@@ -150,20 +182,20 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Gives back what the fold does not need any more; its result, a scalar fetched from the device.
-    pub fn close_partial(&mut self, p: Partial) -> Val {
+    /// Gives back what the fold does not need any more; its result, a scalar fetched from the device. Nothing if it was not stored.
+    pub fn close_partial(&mut self, p: Partial) -> Option<Val> {
         self.b.rc_dec(p.object);
-        if p.neutral.1.is_some() {
-            self.b.rc_dec(p.neutral.0);
+        if let Start::Array(object, _) = p.start {
+            self.b.rc_dec(object);
         }
-        let (object, _) = p.result;
+        let (object, _) = p.result?;
         if !p.scalar {
-            return object;
+            return Some(object);
         }
         self.cache.remove(&crate::lower::Key::Data(object));
         let data = self.data_of(object);
         let value = self.load_element(p.elem, (data, 0));
         self.b.rc_dec(object);
-        value
+        Some(value)
     }
 }

@@ -231,6 +231,14 @@ impl<'m, 'a> Lower<'m, 'a> {
         self.fixed[v] = None;
     }
 
+    /// These values are not computed after all.
+    pub fn forget(&mut self, values: &[Value]) {
+        for &v in values {
+            self.vals[v] = None;
+            self.wide[v] = None;
+        }
+    }
+
     pub fn has_val(&self, v: Value) -> bool {
         self.vals[v].is_some()
     }
@@ -298,10 +306,16 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     pub fn insts(&mut self, region: Region) -> Result<()> {
         let func = self.func;
-        for (position, &inst) in func.regions[region].insts.iter().enumerate() {
+        let mut position = 0;
+        while let Some(&inst) = func.regions[region].insts.get(position) {
+            if let Some(end) = self.try_run(region, position)? {
+                position = end;
+                continue;
+            }
             self.start_inst(position, inst);
             self.inst(inst)?;
             self.end_inst(inst);
+            position += 1;
         }
         Ok(())
     }

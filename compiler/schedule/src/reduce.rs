@@ -18,7 +18,7 @@ use crate::walk::Walk;
 /// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
 pub(crate) const UNROLL_TRIPS: i64 = 36;
 /// Bound on unrolled copies of a body, those of folds around it included.
-const UNROLL_COPIES: i64 = 600;
+pub(crate) const UNROLL_COPIES: i64 = 600;
 
 /// Bound on unrolled additions where lanes run along the fold.
 const UNROLL_STEPS: i64 = 64;
@@ -60,7 +60,7 @@ impl Acc {
 /// The accumulators of one fold.
 pub(crate) struct Accs {
     accs: Vec<Acc>,
-    vals: Vec<Val>,
+    pub vals: Vec<Val>,
     along: bool,
     /// Bounds of the first axis, if this is a chunk of a parallel loop. Scalar accumulators then start from the identity.
     chunk: Option<Chunk>,
@@ -227,6 +227,9 @@ impl Lower<'_, '_> {
             g.unrolled = outside;
             return Ok(());
         }
+        if let Some(clip) = self.clip_of(g, part, axis, accs) {
+            return self.fold_clipped(g, with, part, (axis, clip), accs);
+        }
         let (low, high) = match accs.chunk.filter(|_| axis == 0) {
             Some(chunk) => (chunk.low, chunk.high),
             None => (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?),
@@ -247,8 +250,13 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
+    /// Additions that a step of the innermost loop makes; nothing where steps are not to be unrolled one by one.
+    pub fn additions_of(&self, accs: &Accs) -> Option<i64> {
+        (!accs.along && accs.chunk.is_none()).then(|| accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64)
+    }
+
     /// A bound of a fold in 64 bits; it may be computed in the kernel.
-    fn kernel_wide(&mut self, g: &mut Grid, v: Value) -> Result<Val> {
+    pub fn kernel_wide(&mut self, g: &mut Grid, v: Value) -> Result<Val> {
         if self.is_bound(v) || self.const_i32(v).is_some() {
             return Ok(self.wide(v));
         }

@@ -12,7 +12,11 @@ fn scheduled(body: &str, operators: &str, results: &str) -> (String, Vec<String>
            yield %r
          }}"
     );
-    let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e} in {text}"));
+    scheduled_module(&text)
+}
+
+fn scheduled_module(text: &str) -> (String, Vec<String>) {
+    let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e} in {text}"));
     ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
     let options = Options {
         unchecked: false,
@@ -79,4 +83,45 @@ fn arrays_of_unknown_size_keep_the_loop_on_the_host() {
     let (text, remarks) = scheduled(body, COLLECT, "f32[s0,16]");
     assert!(!text.contains("local ("), "{text}");
     assert!(remarks.iter().any(|r| r.contains("whose shape is not constant")), "{remarks:?}");
+}
+
+/// A body that sums rows of `%a` over windows that are cut off at both ends; `%h` is there to make it a pipeline.
+fn windows(width: i32) -> String {
+    let body = format!(
+        "{} %d: f32[16] = with {{ part [0] <= [%j] < [16] {{
+           %low0: i32 = sub %j, 3 %low: i32 = max %low0, 0 %high0: i32 = add %j, 1 %high: i32 = min %high0, {width}
+           %s: f32 = with {{ part [%low] <= [%p] < [%high] {{
+             %q: i32 = sub %j, %p %qq: i32 = min %q, 15 %x: f32 = sel %h, [%qq] yield %x
+           }} }} fold add neutral 0.0:f32
+           yield %s }} }} genarray [16] cell [] yield %d",
+        row("h", "a", "%i, ")
+    );
+    scheduled(&body, COLLECT, "f32[s0,16]").0
+}
+
+#[test]
+fn windows_that_are_cut_off_are_written_out_if_they_are_short() {
+    // Nothing in a launch is a loop then.
+    let loops = |text: &str| text.split("launch (").nth(1).map_or(0, |launch| launch.matches("for ").count());
+    let (short, long) = (windows(5), windows(9));
+    assert!(short.contains("launch (") && loops(&short) < loops(&long), "{short}");
+}
+
+#[test]
+fn small_with_loops_between_two_barriers_begin_with_different_items() {
+    let sum = |to: &str, n: i32| {
+        format!("%{to}: f32[{n}] = with {{ part [0] <= [%{to}j] < [{n}] {{ %{to}x: f32 = sel %h, [%{to}j] yield %{to}x }} }} genarray [{n}] cell [] ")
+    };
+    let wide = "%h: f32[200] = with { part [0] <= [%hj] < [200] { %hk: i32 = div %hj, 20 %hx: f32 = sel %a, [%i, %hk] yield %hx } } genarray [200] cell [] ";
+    let body = format!("{wide}{}{} yield %p, %q", sum("p", 20), sum("q", 30));
+    let text = format!(
+        "entry @f0\nfunc @f0 \"main\" (%a: f32[s0,16]) -> (f32[s0,20], f32[s0,30]) {{
+           %n: i32 = extent %a, 0
+           %r: f32[s0,20], %s: f32[s0,30] = with {{ part [0] <= [%i] < [%n] {{ {body} }} }} genarray [%n] cell [20] genarray [%n] cell [30]
+           yield %r, %s
+         }}"
+    );
+    let (nest, _) = scheduled_module(&text);
+    // The second one is turned by a warp: 256 - 32 ahead.
+    assert!(nest.contains("local (256)") && nest.contains("224"), "{nest}");
 }

@@ -1,6 +1,7 @@
 //! Buffers of the device: which array has which, transfers, and a pool of buffers that nobody uses.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use opencl3::error_codes::ClError;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
@@ -12,6 +13,30 @@ use crate::abi::{ArrayHeader, ElemTag};
 /// Buffers are whole numbers of these.
 const GRAIN: usize = 256;
 
+/// Hashes of addresses, which differ in few bits and come from nobody who wants them to collide.
+#[derive(Default)]
+pub(super) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(usize::from(byte));
+        }
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        // Fibonacci hashing; the high bits of the product depend on all of the address.
+        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
+/// For tables by address.
+pub(super) type ByAddress = BuildHasherDefault<AddressHasher>;
+
 /// A buffer and its size.
 pub(super) struct Piece {
     pub memory: Buffer<u8>,
@@ -21,7 +46,7 @@ pub(super) struct Piece {
 #[derive(Default)]
 pub(super) struct Buffers {
     /// By address of the object.
-    pub of: HashMap<usize, Piece>,
+    pub of: HashMap<usize, Piece, ByAddress>,
     /// By size.
     pool: BTreeMap<usize, Vec<Piece>>,
     /// Bytes of all buffers that exist, those of the pool included.
@@ -75,6 +100,7 @@ impl Device {
                 // What lies in the pool may make room.
                 self.context.queue.finish().map_err(|e| self.lost(e))?;
                 self.buffers.drain();
+                self.programs.forget_arguments();
                 create(self).map_err(|e| self.out_of_memory(bytes, e))?
             }
             Err(e) => return Err(self.out_of_memory(bytes, e)),

@@ -2,9 +2,12 @@
 
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::device::{CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, Device};
+use opencl3::error_codes::ClError;
+use opencl3::event::Event;
+use opencl3::kernel::Kernel;
 use opencl3::platform::get_platforms;
 
-use super::{errors, tune};
+use super::{errors, profile, tune};
 
 /// One device of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,8 +112,25 @@ impl Context {
         let refused = |e| format!("the OpenCL device {} cannot be used: {e}", device.name);
         let handle = Device::from(device.id as opencl3::types::cl_device_id);
         let context = opencl3::context::Context::from_device(&handle).map_err(refused)?;
-        let queue = CommandQueue::create_default(&context, if tune::measures() { CL_QUEUE_PROFILING_ENABLE } else { 0 }).map_err(refused)?;
+        let queue = CommandQueue::create_default(&context, if tune::measures() || profile::wanted() { CL_QUEUE_PROFILING_ENABLE } else { 0 }).map_err(refused)?;
         Ok(Context { device, context, queue })
+    }
+
+    /// Queues a kernel whose arguments are set, in `global` work-items in groups of `local`, innermost axis first. The event is there only if it
+    /// is `observed`: drivers spend about as long on events as on launches.
+    ///
+    /// # Safety
+    /// All arguments are set, and their buffers live until the kernel is through.
+    pub unsafe fn start(&self, kernel: &Kernel, rank: usize, global: &[usize; 3], local: &[usize; 3], observed: bool) -> Result<Option<Event>, ClError> {
+        let mut event = std::ptr::null_mut();
+        let place = if observed { &raw mut event } else { std::ptr::null_mut() };
+        let library = cl3::load_library().as_ref().map_err(|_| ClError(errors::LIBRARY_NOT_LOADED))?;
+        let none = std::ptr::null();
+        let code = library.clEnqueueNDRangeKernel(self.queue.get(), kernel.get(), rank as u32, none, global.as_ptr(), local.as_ptr(), 0, std::ptr::null(), place);
+        match code.unwrap_or(errors::FUNCTION_NOT_LOADED) {
+            0 => Ok(observed.then(|| Event::new(event))),
+            code => Err(ClError(code)),
+        }
     }
 }
 

@@ -17,8 +17,8 @@ const INVALID_CONTEXT: i32 = -34;
 const INVALID_COMMAND_QUEUE: i32 = -36;
 const INVALID_BUFFER_SIZE: i32 = -61;
 const PLATFORM_NOT_FOUND: i32 = -1001;
-const LIBRARY_NOT_LOADED: i32 = -2000;
-const FUNCTION_NOT_LOADED: i32 = -2001;
+pub(super) const LIBRARY_NOT_LOADED: i32 = -2000;
+pub(super) const FUNCTION_NOT_LOADED: i32 = -2001;
 /// NVIDIA's code for a kernel that touched memory that is not its own.
 const ILLEGAL_ACCESS: i32 = -9999;
 

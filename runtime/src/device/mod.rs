@@ -15,11 +15,12 @@ mod context;
 mod counters;
 mod errors;
 mod place;
+mod profile;
 mod program;
 pub mod tune;
 mod wish;
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -52,13 +53,16 @@ struct Device {
     counters: Counters,
     asked: place::Asked,
     tuner: tune::Tuner,
+    profile: profile::Profile,
 }
 
 impl Device {
     fn open(wish: &str) -> Result<Device, String> {
         let context = context::Context::open(wish)?;
         let tuner = tune::Tuner::new(&context.device);
-        Ok(Device { context, tuner, buffers: buffers::Buffers::default(), programs: program::Programs::default(), counters: Counters::default(), asked: place::Asked::default() })
+        let profile = profile::Profile::new(profile::wanted());
+        let (buffers, programs) = (buffers::Buffers::default(), program::Programs::default());
+        Ok(Device { context, tuner, profile, buffers, programs, counters: Counters::default(), asked: place::Asked::default() })
     }
 }
 
@@ -92,6 +96,12 @@ fn check<T>(result: Result<T, String>) -> T {
 pub fn counters() -> Option<(String, Counters)> {
     let device = slot().get()?.as_ref().ok()?.lock().unwrap_or_else(PoisonError::into_inner);
     Some((device.context.device.name.clone(), device.counters))
+}
+
+/// Where the device spent its time, kernel by kernel, as a table; empty if nobody asked before the device was opened.
+pub fn kernel_times() -> String {
+    let Some(Ok(device)) = slot().get() else { return String::new() };
+    device.lock().unwrap_or_else(PoisonError::into_inner).profile.table()
 }
 
 /// At the end of a program: waits for the device, whose driver may have threads of its own that must not outlive what they use, and
@@ -214,13 +224,8 @@ pub unsafe extern "C" fn ravel_device_host_writes(object: *mut ArrayHeader) {
 /// `source` and `description` are texts made by the compiler, `grid` has `rank` extents, `arguments` as many words as the description says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_device_launch(source: *const c_char, description: *const c_char, rank: i64, grid: *const i64, arguments: *const u64) {
-    // SAFETY: texts of the compiler end in NUL.
-    let description = unsafe { CStr::from_ptr(description) }.to_str().unwrap_or_default();
     // SAFETY: as the caller states.
     let grid = unsafe { std::slice::from_raw_parts(grid, usize::try_from(rank).unwrap_or(0)) };
-    let count = description.split(':').nth(1).map_or(0, |kinds| kinds.trim_end_matches('f').len());
-    // SAFETY: as the caller states.
-    let arguments = unsafe { std::slice::from_raw_parts(arguments, count) };
     let mut device = device();
     // SAFETY: as the caller states.
     check(unsafe { device.launch(source, description, grid, arguments) });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use opencl3::types::CL_BLOCKING;
 
-use super::buffers::size_of;
+use super::buffers::{ByAddress, size_of};
 use super::{Device, NOT_ON_HOST, ON_DEVICE, check, device, marks, opened, slot};
 use crate::abi::ArrayHeader;
 
@@ -28,9 +28,9 @@ const MOST_REMEMBERED: usize = 4096;
 #[derive(Default)]
 pub(super) struct Asked {
     /// By kernels: arrays that were not on the device.
-    kernels: HashMap<usize, u32>,
+    kernels: HashMap<usize, u32, ByAddress>,
     /// By the host: single elements.
-    elements: HashMap<usize, u32>,
+    elements: HashMap<usize, u32, ByAddress>,
 }
 
 impl Asked {
@@ -40,7 +40,7 @@ impl Asked {
     }
 }
 
-fn ask(of: &mut HashMap<usize, u32>, object: usize) -> u32 {
+fn ask(of: &mut HashMap<usize, u32, ByAddress>, object: usize) -> u32 {
     if of.len() >= MOST_REMEMBERED {
         of.clear();
     }

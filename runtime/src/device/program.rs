@@ -1,16 +1,16 @@
 //! Programs, kernels and launches.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
 
 use opencl3::error_codes::ClError;
 use opencl3::event::Event;
 use opencl3::kernel::Kernel;
 use opencl3::program::Program;
 
-use super::buffers::Piece;
+use super::buffers::{ByAddress, Piece};
 use super::tune::{class_of, kernel_text};
-use super::{Device, errors};
+use super::{Device, errors, profile};
 
 /// Least and most work-items of a group whose size the kernel leaves open.
 const GROUPS: (usize, usize) = (64, 512);
@@ -24,91 +24,149 @@ const SIZES: [[usize; 2]; 11] = [[32, 1], [64, 1], [128, 1], [256, 1], [512, 1],
 pub(super) struct Programs {
     /// By address of the source text, which is static.
     pub(super) built: HashMap<usize, Program>,
-    /// By address of the description, with the most work-items that a group may have.
-    kernels: HashMap<usize, (Kernel, usize)>,
+    /// By address of the description.
+    kernels: HashMap<usize, Loaded, ByAddress>,
     /// What kernels raise at a fault.
     pub flag: Option<Piece>,
 }
 
+impl Programs {
+    /// Buffers were freed: others may get their handles, and kernels must be told again what these mean.
+    pub fn forget_arguments(&mut self) {
+        for kernel in self.kernels.values_mut() {
+            kernel.arguments.fill(None);
+        }
+    }
+}
+
+/// A kernel that was launched before.
+struct Loaded {
+    kernel: Kernel,
+    name: String,
+    /// Bytes of each argument of the compiler's.
+    sizes: Vec<usize>,
+    /// It may raise the flag.
+    faults: bool,
+    /// Work-items of a group along the axes, outermost first; empty if the size is open.
+    group: Vec<usize>,
+    /// The most work-items that a group may have.
+    most: usize,
+    /// Words that the arguments were set to: those of the compiler, then the grid, then the flag.
+    arguments: Vec<Option<u64>>,
+    /// Its row in the table of times.
+    row: usize,
+}
+
+impl Loaded {
+    /// Sets an argument, unless it has this value.
+    fn set(&mut self, position: usize, size: usize, word: u64) -> Result<(), String> {
+        if self.arguments[position] == Some(word) {
+            return Ok(());
+        }
+        // Little-endian words: the low bytes of an argument come first.
+        // SAFETY: the word has `size` bytes, as the kernel declares the argument.
+        let set = unsafe { opencl3::kernel::set_kernel_arg(self.kernel.get(), position as u32, size, std::ptr::from_ref(&word).cast()) };
+        set.map_err(|code| format!("an argument of the kernel {} was refused: {}", self.name, ClError(code)))?;
+        self.arguments[position] = Some(word);
+        Ok(())
+    }
+}
+
 impl Device {
+    /// Makes sure that a kernel is at hand.
+    ///
+    /// # Safety
+    /// See [`super::ravel_device_launch`].
+    unsafe fn load(&mut self, source: *const c_char, description: *const c_char, rank: usize) -> Result<(), String> {
+        let key = description as usize;
+        if self.programs.kernels.contains_key(&key) {
+            return Ok(());
+        }
+        // SAFETY: texts of the compiler end in NUL.
+        let description = unsafe { CStr::from_ptr(description) }.to_str().unwrap_or_default();
+        let (name, rest) = description.split_once(':').unwrap_or((description, ""));
+        let (kinds, group) = rest.split_once('/').unwrap_or((rest, ""));
+        let faults = kinds.ends_with('f');
+        let sizes: Vec<usize> = kinds.trim_end_matches('f').bytes().map(|kind| if kind == b'b' { 8 } else { usize::from(kind - b'0') }).collect();
+        let group: Vec<usize> = group.split('/').filter(|size| !size.is_empty()).map(|size| size.parse().unwrap_or(1)).collect();
+        self.build(source)?;
+        let program = &self.programs.built[&(source as usize)];
+        let kernel = Kernel::create(program, name).map_err(|e| errors::failed(&self.context.device.name, &format!("the kernel {name} could not be made"), e))?;
+        self.counters.kernels += 1;
+        let most = kernel.get_work_group_size(self.context.id()).unwrap_or(GROUPS.0);
+        let arguments = vec![None; sizes.len() + rank + 1];
+        let row = self.profile.row(name);
+        self.programs.kernels.insert(key, Loaded { kernel, name: name.to_string(), sizes, faults, group, most, arguments, row });
+        Ok(())
+    }
+
     /// Queues a kernel.
     ///
     /// # Safety
     /// See [`super::ravel_device_launch`].
-    pub(super) unsafe fn launch(&mut self, source: *const c_char, description: &str, grid: &[i64], arguments: &[u64]) -> Result<(), String> {
+    pub(super) unsafe fn launch(&mut self, source: *const c_char, description: *const c_char, grid: &[i64], arguments: *const u64) -> Result<(), String> {
         if grid.iter().any(|&n| n <= 0) {
             return Ok(());
         }
-        let (name, rest) = description.split_once(':').unwrap_or((description, ""));
-        let (kinds, group) = rest.split_once('/').unwrap_or((rest, ""));
-        let key = description.as_ptr() as usize;
-        if !self.programs.kernels.contains_key(&key) {
-            self.build(source)?;
-            let program = &self.programs.built[&(source as usize)];
-            let kernel = Kernel::create(program, name).map_err(|e| errors::failed(&self.context.device.name, &format!("the kernel {name} could not be made"), e))?;
-            self.counters.kernels += 1;
-            let most = kernel.get_work_group_size(self.context.id()).unwrap_or(GROUPS.0);
-            self.programs.kernels.insert(key, (kernel, most));
-        }
-        let flag = if kinds.ends_with('f') { Some(self.flag()?) } else { None };
-        let (kernel, most) = &self.programs.kernels[&key];
-        let mut position = 0;
-        let mut argument = |size: usize, value: *const c_void| {
-            // SAFETY: `value` points to an argument of `size` bytes, as the kernel declares it.
-            let set = unsafe { opencl3::kernel::set_kernel_arg(kernel.get(), position, size, value) };
-            position += 1;
-            set.map_err(|code| format!("an argument of the kernel {name} was refused: {}", opencl3::error_codes::ClError(code)))
-        };
-        for (kind, word) in kinds.bytes().zip(arguments) {
-            // Little-endian words: the low bytes of an argument come first.
-            let size = if kind == b'b' { 8 } else { usize::from(kind - b'0') };
-            argument(size, std::ptr::from_ref(word).cast())?;
+        // SAFETY: passed on.
+        unsafe { self.load(source, description, grid.len())? };
+        let key = description as usize;
+        let flag = if self.programs.kernels[&key].faults { Some(self.flag()?) } else { None };
+        let loaded = self.programs.kernels.get_mut(&key).expect("just made sure of");
+        let mut position = loaded.sizes.len();
+        for n in 0..position {
+            // SAFETY: the caller has as many words as the description says.
+            let word = unsafe { *arguments.add(n) };
+            loaded.set(n, loaded.sizes[n], word)?;
         }
         // Groups are as many as wanted; single work-items come in whole groups, so that the kernel must be told where the grid ends.
-        for extent in grid.iter().filter(|_| group.is_empty()) {
-            argument(8, std::ptr::from_ref(extent).cast())?;
+        if loaded.group.is_empty() {
+            for &extent in grid {
+                loaded.set(position, 8, extent as u64)?;
+                position += 1;
+            }
         }
-        if let Some(flag) = &flag {
-            argument(8, std::ptr::from_ref(flag).cast())?;
+        if let Some(flag) = flag {
+            loaded.set(position, 8, flag as u64)?;
         }
-        let (global, local) = if group.is_empty() { shape_of_groups(grid, *most) } else { groups_of(grid, group) };
-        let queue = &self.context.queue;
+        let loaded = &self.programs.kernels[&key];
+        let open = loaded.group.is_empty();
+        let (global, local) = if open { shape_of_groups(grid, loaded.most) } else { groups_of(grid, &loaded.group) };
+        let context = &self.context;
         // SAFETY: all arguments are set, and buffers stay alive until the queue is through with them: they go back to the pool of
         // this queue at most.
-        let start = |global: [usize; 3], local: [usize; 3]| unsafe {
-            queue.enqueue_nd_range_kernel(kernel.get(), grid.len() as u32, std::ptr::null(), global.as_ptr(), local.as_ptr(), &[])
-        };
-        if group.is_empty() && !self.tuner.is_idle() {
+        let start = |global: [usize; 3], local: [usize; 3]| unsafe { context.start(&loaded.kernel, grid.len(), &global, &local, self.profile.on()) };
+        if open && !self.tuner.is_idle() {
             let (class, items) = (class_of(grid), grid.iter().product::<i64>() as f64);
             // SAFETY: the source is a static text of the compiler.
-            let text = || kernel_text(unsafe { CStr::from_ptr(source) }.to_str().unwrap_or_default(), name).to_string();
-            if let Some((measured, way)) = self.tuner.next(key, name, class, text, || ways(grid, *most)) {
-                let took = start_in(grid, &way, &start).and_then(|event| {
-                    event.wait()?;
-                    Ok(event.profiling_command_end()?.saturating_sub(event.profiling_command_start()?))
-                });
+            let text = || kernel_text(unsafe { CStr::from_ptr(source) }.to_str().unwrap_or_default(), &loaded.name).to_string();
+            if let Some((measured, way)) = self.tuner.next(key, &loaded.name, class, text, || ways(grid, loaded.most)) {
+                // SAFETY: as above.
+                let timed = |global: [usize; 3], local: [usize; 3]| unsafe { context.start(&loaded.kernel, grid.len(), &global, &local, true) };
+                let took = start_in(grid, &way, &timed).and_then(|event| profile::time_of(event.as_ref()));
                 self.tuner.took(&measured, took.as_ref().ok().map(|nanoseconds| *nanoseconds as f64 / items));
                 if took.is_ok() {
                     self.counters.launches += 1;
                     return Ok(());
                 }
             } else if let Some(way) = self.tuner.way(key, class, text, &mut self.counters.tuned)
-                && start_in(grid, way, &start).is_ok()
+                && let Ok(event) = start_in(grid, way, &start)
             {
                 self.counters.launches += 1;
+                self.profile.started(loaded.row, event);
                 return Ok(());
             }
             // A way that this device refuses after all: the usual one does.
         }
-        start(global, local)
-        .map_err(|e| errors::failed(&self.context.device.name, &format!("the kernel {name} could not be started"), e))?;
+        let event = start(global, local).map_err(|e| errors::failed(&context.device.name, &format!("the kernel {} could not be started", loaded.name), e))?;
         self.counters.launches += 1;
+        self.profile.started(loaded.row, event);
         Ok(())
     }
 }
 
 /// Starts a kernel in groups of some size.
-fn start_in(grid: &[i64], way: &[usize], start: &impl Fn([usize; 3], [usize; 3]) -> Result<Event, ClError>) -> Result<Event, ClError> {
+fn start_in(grid: &[i64], way: &[usize], start: &impl Fn([usize; 3], [usize; 3]) -> Result<Option<Event>, ClError>) -> Result<Option<Event>, ClError> {
     let (mut global, mut local) = ([1; 3], [1; 3]);
     for (axis, (&extent, &size)) in grid.iter().rev().zip(way).enumerate() {
         local[axis] = size;
@@ -150,10 +208,10 @@ fn shape_of_groups(grid: &[i64], most: usize) -> ([usize; 3], [usize; 3]) {
 }
 
 /// Work-items and group sizes for a grid of groups, whose sizes the description gives, outermost axis first.
-fn groups_of(grid: &[i64], group: &str) -> ([usize; 3], [usize; 3]) {
+fn groups_of(grid: &[i64], group: &[usize]) -> ([usize; 3], [usize; 3]) {
     let (mut global, mut local) = ([1; 3], [1; 3]);
-    for (axis, (&extent, size)) in grid.iter().rev().zip(group.split('/').rev()).enumerate() {
-        local[axis] = size.parse().unwrap_or(1);
+    for (axis, (&extent, &size)) in grid.iter().rev().zip(group.iter().rev()).enumerate() {
+        local[axis] = size;
         global[axis] = extent as usize * local[axis];
     }
     (global, local)
@@ -188,7 +246,7 @@ mod tests {
 
     #[test]
     fn grids_of_groups_have_the_sizes_of_the_description() {
-        assert_eq!(groups_of(&[100], "128"), ([12800, 1, 1], [128, 1, 1]));
-        assert_eq!(groups_of(&[3, 5], "8/16"), ([80, 24, 1], [16, 8, 1]));
+        assert_eq!(groups_of(&[100], &[128]), ([12800, 1, 1], [128, 1, 1]));
+        assert_eq!(groups_of(&[3, 5], &[8, 16]), ([80, 24, 1], [16, 8, 1]));
     }
 }

@@ -1,0 +1,156 @@
+//! Which with-loops share launches, and which are launched alone.
+
+use ravel_schedule::{Capabilities, Device, LARGE_RESULT, Options, schedule};
+use ravel_source::FileId;
+
+/// The nest of a function with the given instructions and yields, and all remarks.
+fn scheduled(body: &str, results: &str, yields: &str) -> (String, Vec<String>) {
+    let text = format!(
+        "entry @f0\nfunc @f0 \"main\" (%a: f32[6,5], %b: f32[6,5], %v: f32[7], %x: f32[s0,16], %w: f32[16], %t: f32) -> ({results}) {{
+           {body}
+           yield {yields}
+         }}"
+    );
+    let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e} in {text}"));
+    ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
+    let options = Options {
+        unchecked: false,
+        parallel: true,
+        large_result: LARGE_RESULT,
+        device: Some(Device { launch_work: 1.0 }),
+        entry_name: "entry".to_string(),
+        release_globals: true,
+        position: &|_, name| name.to_string(),
+    };
+    let (nest, remarks) = schedule(&module, &Capabilities::SCALAR, &options).unwrap_or_else(|e| panic!("{e}"));
+    ravel_nest::verify::verify(&nest).unwrap_or_else(|e| panic!("{}", e[0]));
+    (nest.to_string(), remarks.into_iter().map(|r| r.text).collect())
+}
+
+/// An element-wise with-loop over `6 x 5` indices: `to = from * t`.
+fn scaled(to: &str, from: &str) -> String {
+    format!(
+        "%{to}: f32[6,5] = with {{ part [0, 0] <= [%{to}i, %{to}j] < [6, 5] {{
+           %{to}x: f32 = sel {from}, [%{to}i, %{to}j] %{to}y: f32 = mul %{to}x, %t yield %{to}y
+         }} }} genarray [6, 5] cell [] "
+    )
+}
+
+/// A with-loop over 16 indices that computes an expression of `%p`, the element of `%w`.
+fn of_w(to: &str, expression: &str) -> String {
+    format!("%{to}: f32[16] = with {{ part [0] <= [%{to}i] < [16] {{ %{to}p: f32 = sel %w, [%{to}i] {expression} }} }} genarray [16] cell [] ")
+}
+
+/// A fold over the rows of `%x` whose body makes an array.
+fn rows(to: &str, neutral: &str) -> String {
+    format!(
+        "%n: i32 = extent %x, 0
+         %{to}: f32[16] = with {{ part [0] <= [%{to}i] < [%n] {{
+           %{to}h: f32[16] = with {{ part [0] <= [%{to}j] < [16] {{
+             %{to}k: i32 = sub 15, %{to}j %{to}e: f32 = sel %x, [%{to}i, %{to}k] %{to}f: f32 = mul %{to}e, %{to}e yield %{to}f
+           }} }} genarray [16] cell []
+           %{to}g: f32[16] = with {{ part [0] <= [%{to}l] < [16] {{
+             %{to}m: i32 = sub 15, %{to}l %{to}o: f32 = sel %{to}h, [%{to}m] %{to}q: f32 = sub %{to}o, %t yield %{to}q
+           }} }} genarray [16] cell []
+           yield %{to}g
+         }} }} fold add neutral {neutral} "
+    )
+}
+
+fn shared(remarks: &[String]) -> usize {
+    remarks.iter().filter(|r| r.contains("with-loops in one launch")).count()
+}
+
+/// Calls of a function of the runtime.
+fn calls(text: &str, name: &str) -> usize {
+    let declared = text.lines().find(|line| line.contains(&format!("\"{name}\"")));
+    let number = declared.and_then(|line| line.split(' ').nth(1)).map(|number| format!("call_extern {number}("));
+    number.map_or(0, |call| text.matches(&call).count())
+}
+
+#[test]
+fn neighbours_share_a_launch() {
+    let (text, remarks) = scheduled(&(scaled("c", "%a") + &scaled("d", "%b")), "f32[6,5], f32[6,5]", "%c, %d");
+    assert_eq!(shared(&remarks), 2, "{remarks:?}");
+    // Together, and each alone where that does not pay.
+    assert_eq!(text.matches("launch (").count(), 3, "{text}");
+}
+
+#[test]
+fn an_array_that_only_the_run_reads_is_not_stored() {
+    let body = scaled("c", "%a") + &scaled("d", "%c");
+    let writes = |yields: &str, results: &str| calls(&scheduled(&body, results, yields).0, "ravel_device_write");
+    // Alone they are stored in any case.
+    assert_eq!(writes("%d", "f32[6,5]"), 2 + 1);
+    assert_eq!(writes("%c, %d", "f32[6,5], f32[6,5]"), 2 + 2);
+}
+
+#[test]
+fn scalars_between_move_ahead() {
+    let body = scaled("c", "%a") + "%u: f32 = mul %t, %t " + &scaled("d", "%b");
+    assert_eq!(shared(&scheduled(&body, "f32[6,5], f32[6,5], f32", "%c, %d, %u").1), 2);
+}
+
+#[test]
+fn other_reads_must_wait() {
+    let turned = "%d: f32[6,5] = with { part [0, 0] <= [%i, %j] < [6, 5] {
+        %k: i32 = sub 5, %i %p: f32 = sel %c, [%k, %j] yield %p } } genarray [6, 5] cell [] ";
+    assert_eq!(shared(&scheduled(&(scaled("c", "%a") + turned), "f32[6,5]", "%d").1), 0);
+    // From an array that was there before they need not.
+    let turned = turned.replace("%c,", "%b,");
+    assert_eq!(shared(&scheduled(&(scaled("c", "%a") + &turned), "f32[6,5], f32[6,5]", "%c, %d").1), 2);
+}
+
+#[test]
+fn folds_and_loops_are_launched_alone() {
+    let sums = "%d: f32[6] = with { part [0] <= [%i] < [6] {
+        %s: f32 = with { part [0] <= [%j] < [5] { %p: f32 = sel %a, [%i, %j] yield %p } } fold add neutral 0.0:f32 yield %s } } genarray [6] cell [] ";
+    assert_eq!(shared(&scheduled(&(scaled("c", "%a") + sums), "f32[6,5], f32[6]", "%c, %d").1), 0);
+}
+
+#[test]
+fn large_arrays_are_launched_alone() {
+    let big = |to: &str| {
+        format!("%{to}: f32[1024,1024] = with {{ part [0, 0] <= [%{to}i, %{to}j] < [1024, 1024] {{ yield %t }} }} genarray [1024, 1024] cell [] ")
+    };
+    assert_eq!(shared(&scheduled(&(big("c") + &big("d")), "f32[1024,1024], f32[1024,1024]", "%c, %d").1), 0);
+}
+
+#[test]
+fn extents_of_the_run_are_launched_alone() {
+    let open = |to: &str| {
+        format!("%{to}: f32[s0] = with {{ part [0] <= [%{to}i] < [%n] {{ yield %t }} }} genarray [%n] cell [] ")
+    };
+    let body = "%n: i32 = extent %x, 0 ".to_string() + &open("c") + &open("d");
+    assert_eq!(shared(&scheduled(&body, "f32[s0], f32[s0]", "%c, %d").1), 0);
+}
+
+#[test]
+fn a_fold_over_groups_takes_its_neutral_element_and_its_consumer_along() {
+    let neutral = of_w("z", "%zq: f32 = mul %zp, 0.0:f32 yield %zq");
+    let update = of_w("u", "%us: f32 = sel %g, [%ui] %uq: f32 = sub %up, %us yield %uq");
+    let (text, remarks) = scheduled(&format!("{neutral}{}{update}", rows("g", "%z")), "f32[16]", "%u");
+    assert!(remarks.iter().any(|r| r.contains("the launch that adds up the groups computes 2 others too")), "{remarks:?}");
+    // Groups and all the rest; where that does not pay: the neutral element, groups, their sum, the consumer.
+    assert_eq!(text.matches("launch (").count(), 2 + 4, "{text}");
+}
+
+#[test]
+fn what_groups_read_is_computed_before() {
+    // The neutral element is also read by the bodies: it cannot wait.
+    let neutral = of_w("z", "%zq: f32 = mul %zp, 0.0:f32 yield %zq");
+    let fold = rows("g", "%z").replace("sub %go, %t", "sub %go, %gy").replace("%go: f32 = sel %gh, [%gm]", "%go: f32 = sel %gh, [%gm] %gy: f32 = sel %z, [%gm]");
+    let (text, remarks) = scheduled(&format!("{neutral}{fold}"), "f32[16]", "%g");
+    assert!(!remarks.iter().any(|r| r.contains("others too")), "{remarks:?}");
+    assert_eq!(text.matches("launch (").count(), 3, "{text}");
+}
+
+#[test]
+fn a_constant_neutral_element_needs_no_memory_on_the_device() {
+    let zeros = format!("%z: f32[16] = constarray [{}] ", ["0.0"; 16].join(", "));
+    let reads = |text: &str| calls(text, "ravel_device_read");
+    let (with, _) = scheduled(&(zeros + &rows("g", "%z")), "f32[16]", "%g");
+    let mixed = format!("%z: f32[16] = constarray [1.0, {}] ", ["0.0"; 15].join(", "));
+    let (without, _) = scheduled(&(mixed + &rows("g", "%z")), "f32[16]", "%g");
+    assert_eq!(reads(&with) + 1, reads(&without), "{with}");
+}
