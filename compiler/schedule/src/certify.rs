@@ -270,6 +270,11 @@ impl<'a> Certifier<'a> {
                 self.around.insert(k, path.clone());
             }
             self.operands(inst, path)?;
+            if let Op::Launch { body, .. } = &inst.op {
+                // Code of a device: the plan does not number its regions.
+                self.strange(body)?;
+                continue;
+            }
             for below in inst.op.regions() {
                 let repeats = matches!(inst.op, Op::For { .. } | Op::Loop { .. } | Op::ParFor { .. });
                 let chunk = matches!(inst.op, Op::ParFor { .. });
@@ -284,6 +289,18 @@ impl<'a> Certifier<'a> {
         }
         path.pop();
         Ok(())
+    }
+
+    /// Code that can do nothing with the host's memory.
+    fn strange(&self, region: &Region) -> Verdict {
+        let no_buffer = |v: Value| self.buffers(v).first().map_or(Ok(()), |&k| Err(format!("a device is given {}", self.name(k))));
+        for inst in &region.insts {
+            let mut verdict = Ok(());
+            inst.op.for_each_operand(|v| verdict = std::mem::replace(&mut verdict, Ok(())).and(no_buffer(v)));
+            verdict?;
+            inst.op.regions().into_iter().try_for_each(|below| self.strange(below))?;
+        }
+        region.exit.operands().iter().try_for_each(|v| no_buffer(*v))
     }
 
     /// A pointer may be used only where its arena is open.

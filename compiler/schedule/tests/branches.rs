@@ -1,6 +1,5 @@
 //! Branches that load and divisions by constants in lanes, and bodies that stay scalar.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::same;

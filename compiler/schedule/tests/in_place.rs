@@ -1,6 +1,5 @@
 //! Modarrays that read the array they change: in place where no cell reads what another one writes.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{Run, same};

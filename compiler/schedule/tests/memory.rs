@@ -1,6 +1,5 @@
 //! Loops do not allocate: operands are reused, what dies serves the next iteration, arrays that stay inside are no objects.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{Run, same};

@@ -1,5 +1,7 @@
 //! Runs a program of WIR text both ways.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ravel_codegen_cranelift::{Jit, capabilities};
