@@ -46,6 +46,8 @@ enum Refusal {
     PartialSelections,
     /// These selections may fall in several partitions.
     UndecidedPartition(Vec<Inst>),
+    /// The array is needed as a whole as well, and these selections may fall in several partitions.
+    Kept,
     /// Reads per element, and the cost of one.
     TooCostly(f64, f64),
 }
@@ -58,6 +60,7 @@ impl Refusal {
             Refusal::PartialSelections => "it is only used in pieces larger than its cells".to_string(),
             Refusal::DynamicFrame => "it has no frame of known rank".to_string(),
             Refusal::UndecidedPartition(_) => "a consumer's index may fall in several partitions of it".to_string(),
+            Refusal::Kept => "it is needed as a whole, too, and its consumers would have to be split where its partitions meet".to_string(),
             Refusal::TooCostly(reads, cost) if reads.is_finite() => {
                 format!("each element is read {reads:.1} times and costs {cost:.0} operations: storing it is cheaper")
             }
@@ -193,7 +196,7 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     }
     let (mut sites, mut undecided) = (Vec::new(), Vec::new());
     let mut by_consumer: BTreeMap<Inst, BTreeMap<Option<Region>, f64>> = BTreeMap::new();
-    let mut reads = 0.0;
+    let (mut reads, mut is_kept) = (0.0, false);
     let mut worst = Cost::default();
     let mut used = HashSet::new();
     // Components of one cell, selected in one body, share its copy.
@@ -201,6 +204,7 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     for u in places.uses(result) {
         let Use::Operand(inst) = u else {
             reads += 1.0;
+            is_kept = true;
             continue;
         };
         match &func.insts[*inst].op {
@@ -224,7 +228,10 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
             }
             // Its shape is known without it.
             Op::Extent { .. } => {}
-            _ => reads += 1.0,
+            _ => {
+                reads += 1.0;
+                is_kept = true;
+            }
         }
     }
     reads += by_consumer.values().map(|parts| parts.values().copied().fold(0.0, f64::max)).sum::<f64>();
@@ -246,7 +253,12 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     if !cheap {
         return Err(Refusal::TooCostly(reads, worst.arithmetic));
     }
-    if undecided.is_empty() { Ok(sites) } else { Err(Refusal::UndecidedPartition(undecided)) }
+    match undecided.is_empty() {
+        true => Ok(sites),
+        // Computing it again saves loads only, and costs more partitions.
+        false if is_kept && worst.arithmetic > 0.0 => Err(Refusal::Kept),
+        false => Err(Refusal::UndecidedPartition(undecided)),
+    }
 }
 
 /// Whether a use selects one element of a cell, at a place in it that is a constant: of a cell that is written out, `[a, b]`, it

@@ -56,6 +56,22 @@ impl Lower<'_, '_> {
         Ok(if g.packs(elem) { Cell::Packed(self.pack(g, elem, &lanes)) } else { Cell::Split(lanes) })
     }
 
+    /// Booleans that become numbers, as the bytes of consecutive indices.
+    pub fn load_truths(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Option<Val>> {
+        let Some(Op::Sel { array, index }) = self.live.def(v).map(|inst| &self.func.insts[inst].op) else { return Ok(None) };
+        if self.elem(v) != Elem::Bool || !self.is_vector(g, v) || self.is_bound(v) || !self.has_val(*array) {
+            return Ok(None);
+        }
+        let offset = self.element_offset(*array, index);
+        if !self.is_contiguous(g, &offset, Elem::Bool, j, u) {
+            return Ok(None);
+        }
+        let object = self.val(*array);
+        let data = self.data_of(object);
+        let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
+        Ok(Some(self.b.load(Ty::vector(Prim::I8, g.lanes), ptr, bytes, Access::ANY)))
+    }
+
     /// One vector whose lanes lie at constant distances from an address: contiguous loads, then shuffles.
     fn load_lanes(&mut self, g: &mut Grid, elem: Elem, first: (Val, i32), lanes: &[i64], cover: &Cover) -> Val {
         let key = (first.0, first.1, lanes.to_vec());

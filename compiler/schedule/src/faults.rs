@@ -1,8 +1,9 @@
 //! Checks and positions.
 
-use ravel_nest::ir::{Access, ConvOp, Prim, Ty};
+use ravel_nest::ir::{Access, ConvOp, IntCmp, Prim, Ty};
 use ravel_source::Span;
-use ravel_wir::{Fault, Value};
+use ravel_types::{BinOp, Elem};
+use ravel_wir::{Fault, Op, Value};
 
 use crate::Result;
 use crate::lower::{Lower, Val};
@@ -37,7 +38,13 @@ impl Lower<'_, '_> {
         if self.b.in_launch() {
             self.launch_checks += 1;
         }
-        let cond = self.val(cond);
+        let cond = match self.in_extent(cond) {
+            Some((index, extent)) => {
+                let (index, extent) = (self.val(index), self.val(extent));
+                self.b.icmp(IntCmp::Ult, index, extent)
+            }
+            None => self.val(cond),
+        };
         let cache = self.cache.clone();
         self.b.begin_if(cond);
         self.b.begin_else(&[]);
@@ -45,6 +52,15 @@ impl Lower<'_, '_> {
         self.b.end_if(&[]);
         self.cache = cache;
         Ok(())
+    }
+
+    /// The parts of `index >= 0 && index < extent`, where the extent is not negative: one comparison without signs decides that.
+    fn in_extent(&self, cond: Value) -> Option<(Value, Value)> {
+        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
+        let Op::Bin(BinOp::And, first, second) = op(cond)? else { return None };
+        let (Op::Bin(BinOp::Ge, index, zero), Op::Bin(BinOp::Lt, other, extent)) = (op(*first)?, op(*second)?) else { return None };
+        let fits = index == other && self.elem(*index) == Elem::I32 && self.const_i32(*zero) == Some(0) && self.bounds(*extent).0 >= 0;
+        fits.then_some((*index, *extent))
     }
 
     fn fault(&mut self, fault: &Fault, span: Span) {
@@ -94,7 +110,6 @@ impl Lower<'_, '_> {
 
     /// A scalar converted to 64 bits as variadic calls pass it: its tag and its bits.
     pub fn promoted(&mut self, v: Value) -> (u8, Val) {
-        use ravel_types::Elem;
         let elem = self.elem(v);
         let val = self.val(v);
         if self.is_object(v) {

@@ -78,6 +78,8 @@ pub(crate) struct Grid {
     pub u: usize,
     /// First indices along the vector axis.
     pub walk: Walk,
+    /// How far the last vector begins from the first index, if not where the one before ends: it overlaps that one.
+    pub last: Option<usize>,
     /// Jam axes, outermost first; the last one varies fastest over the numbers of copies.
     pub jams: Vec<Jam>,
     /// Width of packed elements.
@@ -166,7 +168,12 @@ impl Grid {
         if self.vec != vec {
             self.deps.clear();
         }
-        (self.vec, self.lanes, self.u, self.walk) = (vec, lanes, u, Walk::ANY);
+        (self.vec, self.lanes, self.u, self.walk, self.last) = (vec, lanes, u, Walk::ANY, None);
+    }
+
+    /// How far the indices of a vector begin from the first one.
+    pub fn start_of(&self, u: usize) -> usize {
+        self.last.filter(|_| u + 1 == self.u).unwrap_or(u * usize::from(self.lanes))
     }
 
     /// Adds a jam axis inside of those there are.
@@ -391,6 +398,9 @@ impl Lower<'_, '_> {
                 })
             }
             Op::Convert(a) => {
+                if let Some(truths) = self.load_truths(g, *a, j, u)? {
+                    return Ok(Cell::Packed(scalars::convert(&mut self.b, Elem::U8, elem, truths)));
+                }
                 let from = self.elem(*a);
                 let packed = g.packs(from) && g.packs(elem);
                 self.apply(g, v, j, u, &[*a], packed, move |lower, x| lower.convert_lanes(from, elem, mask, x[0]))
@@ -440,7 +450,7 @@ impl Lower<'_, '_> {
         if lanes == 1 {
             return Cell::One(step(self, u));
         }
-        let first = step(self, u * lanes);
+        let first = step(self, g.start_of(u));
         let first = self.b.splat(first, g.lanes);
         let iota = self.cx.iota(g.lanes);
         let iota = self.b.data_addr(iota);

@@ -35,6 +35,8 @@ pub(crate) struct Stretch {
     pub walk: Walk,
     /// Where a step begins at the latest: one that would reach beyond the end begins here, and overlaps the one before.
     pub latest: Option<Val>,
+    /// Where the last vector of a step begins, if it overlaps the one before.
+    pub last: Option<usize>,
 }
 
 impl Stretch {
@@ -222,7 +224,7 @@ impl Lower<'_, '_> {
             self.open(part.body);
             if is_vec {
                 g.set_vec(Some(param), stretch.lanes, stretch.u);
-                g.walk = stretch.walk;
+                (g.walk, g.last) = (stretch.walk, stretch.last);
             } else if jam.is_some() {
                 g.push_jam(Jam { index: param, copies: stretch.u, walk: stretch.walk });
             }
@@ -338,7 +340,7 @@ impl Lower<'_, '_> {
             let distance = self.b.i64(peel);
             let end = self.b.add(low, distance);
             let end = self.b.binary(NestBin::SMin, end, high);
-            stretches.push(Stretch { low, high: end, lanes: 1, u: 1, walk: Walk::ANY, latest: None });
+            stretches.push(Stretch { low, high: end, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None });
             start = end;
         }
         for (lanes, u) in sizes {
@@ -350,7 +352,7 @@ impl Lower<'_, '_> {
                 if overlap && stretches.last().is_some_and(|s: &Stretch| s.latest.is_none()) {
                     start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
                 }
-                stretches.push(Stretch { low: start, high, lanes, u, walk, latest: None });
+                stretches.push(Stretch { low: start, high, lanes, u, walk, latest: None, last: None });
                 continue;
             }
             if overlap && u == 1 && stretches.len() > usize::from(peel > 0) {
@@ -361,7 +363,7 @@ impl Lower<'_, '_> {
             // The last start of a whole step is at most `high - step`.
             let last = self.b.i64(step - 1);
             let end = self.b.sub(high, last);
-            stretches.push(Stretch { low: start, high: end, lanes, u, walk, latest: None });
+            stretches.push(Stretch { low: start, high: end, lanes, u, walk, latest: None, last: None });
             let length = self.b.sub(high, start);
             let zero = self.b.i64(0);
             let length = self.b.binary(NestBin::SMax, length, zero);
@@ -385,7 +387,7 @@ impl Lower<'_, '_> {
         let latest = self.b.sub(high, wide);
         let fits = self.b.icmp(IntCmp::Sle, low, latest);
         let end = self.b.select(fits, high, start);
-        stretches.push(Stretch { low: start, high: end, lanes, u: 1, walk: Walk::ANY, latest: Some(latest) });
+        stretches.push(Stretch { low: start, high: end, lanes, u: 1, walk: Walk::ANY, latest: Some(latest), last: None });
         end
     }
 
@@ -397,7 +399,18 @@ impl Lower<'_, '_> {
             stretches.push(self.const_stretch(low, 1, lanes, 1));
             start = low + peel;
         }
-        let rest = (high - start).max(0) % (wide * u as i64) / wide;
+        let left = (high - start).max(0) % (wide * u as i64);
+        if overlap && left > wide && left % wide != 0 && (left + wide - 1) / wide <= u as i64 {
+            // All that is left is one step, too.
+            let trips = (high - start) / (wide * u as i64);
+            if trips > 0 {
+                stretches.push(self.const_stretch(start, trips, lanes, u));
+            }
+            let step = self.const_stretch(high - left, 1, lanes, ((left + wide - 1) / wide) as usize);
+            stretches.push(Stretch { last: Some((left - wide) as usize), ..step });
+            return stretches;
+        }
+        let rest = left / wide;
         let mut sizes = vec![(lanes, u)];
         if u > 1 && rest > 0 {
             // All that is left in one go, if it fits the registers as the whole step does.
@@ -422,7 +435,7 @@ impl Lower<'_, '_> {
     fn const_stretch(&mut self, start: i64, trips: i64, lanes: u8, u: usize) -> Stretch {
         let step = i64::from(lanes) * u as i64;
         let (low, high) = (self.b.i64(start), self.b.i64(start + trips * step));
-        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) }, latest: None }
+        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) }, latest: None, last: None }
     }
 
     /// Cuts a vector axis of at least one vector where the bounds of folds are the same for `even` only: single steps, a loop of equal

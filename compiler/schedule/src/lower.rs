@@ -440,11 +440,15 @@ impl<'m, 'a> Lower<'m, 'a> {
         let dying = self.dying();
         self.disown(&dying);
         self.b.begin_if(cond);
+        let fresh = self.fresh.clone();
         let first = self.branch_region(then, &dying)?;
         let made_by_first = self.fresh_yields(then);
         self.b.begin_else(&first);
+        // What the first side handed out the second one may still have for itself.
+        let after_first = std::mem::replace(&mut self.fresh, fresh);
         let second = self.branch_region(els, &dying)?;
         let made_by_second = self.fresh_yields(els);
+        self.fresh.retain(|v| after_first.contains(v));
         let mut values = self.b.end_if(&second);
         // What both sides give is what was there: an array that one of them updated in place.
         for (value, (x, y)) in values.iter_mut().zip(first.iter().zip(&second)) {

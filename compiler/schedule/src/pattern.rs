@@ -41,7 +41,7 @@ impl Lower<'_, '_> {
 
     fn distance_within(&self, g: &mut Grid, v: Value, at: Place, depth: u32) -> Option<i64> {
         if g.vec == Some(v) {
-            return Some((at.u * usize::from(g.lanes) + at.lane) as i64);
+            return Some((g.start_of(at.u) + at.lane) as i64);
         }
         if let Some(axis) = g.jams.iter().position(|jam| jam.index == v) {
             return Some(g.digit(axis, at.j) as i64);

@@ -41,7 +41,7 @@ impl Lower<'_, '_> {
         let width = lanes * elem.bytes() as i64;
         let Some(along) = g.walk.residue(lanes) else { return false };
         let first = start_of_row(g.vec, offset, width);
-        first.is_some_and(|first| (first + (along + lanes * u as i64) * elem.bytes() as i64) % width == 0)
+        first.is_some_and(|first| (first + (along + g.start_of(u) as i64) * elem.bytes() as i64) % width == 0)
     }
 
     /// How many indices there are before the first vector of a vector axis that is stored aligned; nothing if the kernel does not
