@@ -126,7 +126,7 @@ impl Lower<'_, '_> {
     pub fn group_pipeline(&mut self, inst: Inst, with: &With) -> std::result::Result<Pipeline, Refusal> {
         let func = self.func;
         let refuse = |why: &str| Err(why.to_string());
-        for (op, &result) in with.ops.iter().zip(&func.insts[inst].results) {
+        for (k, (op, &result)) in with.ops.iter().zip(&func.insts[inst].results).enumerate() {
             if self.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
                 return refuse("a result is part of another array or a handle");
             }
@@ -140,7 +140,8 @@ impl Lower<'_, '_> {
                 WithOp::Fold { neutral, combine, .. } => {
                     let scalar = func.ty(result).is_scalar() && func.ty(*neutral).is_scalar();
                     let function = matches!(combine, Combine::Region(_));
-                    if with.parts.len() != 1 || self.constant_count(result).is_none() || self.constant_count(*neutral).is_none() || (function && !scalar) {
+                    let alike = with.parts.iter().all(|part| func.ty(func.regions[part.body].yields[k]).is_scalar() == scalar);
+                    if with.parts.len() != 1 || !alike || self.constant_count(result).is_none() || self.constant_count(*neutral).is_none() || (function && !scalar) {
                         return refuse("it folds in a way that groups cannot");
                     }
                     if let Combine::Region(region) = combine

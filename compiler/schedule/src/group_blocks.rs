@@ -27,7 +27,7 @@ const ISSUE: f64 = 4.0;
 const LATENCY: f64 = 12.0;
 
 /// A load in a fold: the block axes that it varies over, and those along which it meets its neighbours' loads in unrolled steps.
-struct Access {
+pub(crate) struct Access {
     dep: Dep,
     sliding: Vec<(usize, i64)>,
 }
@@ -125,10 +125,26 @@ impl Lower<'_, '_> {
 
     /// Copies along each axis that a work-item computes together; they divide the lengths.
     pub fn block_of(&self, part: &Part, lengths: &[i64], items: i64) -> Vec<i64> {
+        let cells: i64 = lengths.iter().product();
+        let (accesses, candidates) = self.block_candidates(part, lengths);
+        let cost = |copies: &[i64]| self.block_cost(&accesses, cells, copies, items);
+        let mut best = (f64::INFINITY, vec![1; lengths.len()]);
+        for copies in candidates {
+            let cost = cost(&copies);
+            if cost < best.0 * 0.95 {
+                best = (cost, copies);
+            }
+        }
+        best.1
+    }
+
+    /// The loads of a body's folds, and all blocks of cells that an item may compute together; a single cell comes first.
+    pub fn block_candidates(&self, part: &Part, lengths: &[i64]) -> (Vec<Access>, Vec<Vec<i64>>) {
         let single = vec![1; lengths.len()];
         let params = &self.func.regions[part.body].params;
+        let mut candidates = vec![single.clone()];
         if !self.has_folds(part.body) {
-            return single;
+            return (Vec::new(), candidates);
         }
         let mut g = Grid::scalar(4);
         for &param in params {
@@ -137,8 +153,6 @@ impl Lower<'_, '_> {
         let fixed = self.bounds_dep(&mut g, part.body).jams;
         let mut accesses = Vec::new();
         self.fold_accesses(&mut g, part.body, params, &[], &mut accesses);
-        let cells: i64 = lengths.iter().product();
-        let mut best = (self.block_cost(&accesses, cells, &single, items), single.clone());
         let axes: Vec<usize> = (0..lengths.len()).filter(|axis| fixed >> axis & 1 == 0 && self.alias[params[*axis]].is_none()).collect();
         for (n, &a) in axes.iter().enumerate() {
             for &b in &axes[n..] {
@@ -149,18 +163,15 @@ impl Lower<'_, '_> {
                     let mut copies = single.clone();
                     copies[a] *= x;
                     copies[b] *= y;
-                    let cost = self.block_cost(&accesses, cells, &copies, items);
-                    if cost < best.0 * 0.95 {
-                        best = (cost, copies);
-                    }
+                    candidates.push(copies);
                 }
             }
         }
-        best.1
+        (accesses, candidates)
     }
 
     /// Estimated cycles of a compute unit for one step of the folds of all cells.
-    fn block_cost(&self, accesses: &[Access], cells: i64, copies: &[i64], items: i64) -> f64 {
+    pub fn block_cost(&self, accesses: &[Access], cells: i64, copies: &[i64], items: i64) -> f64 {
         let together: i64 = copies.iter().product();
         let blocks = cells / together;
         let mut loads = 0.0;

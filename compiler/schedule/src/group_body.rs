@@ -10,6 +10,7 @@ use crate::Result;
 use crate::group::Target;
 use crate::group_blocks::WARP;
 use crate::group_memory::Plan;
+use crate::group_split::{Pending, SPLIT_BYTES, Split};
 use crate::index::Ext;
 use crate::lower::{Key, Lower, Val};
 use crate::scalars::prim_of;
@@ -28,6 +29,11 @@ pub(crate) struct Group<'p> {
     pub item: Val,
     /// Work-items of the group.
     pub items: i64,
+    /// Folds that several items share, the memory for what they find, and those whose cells are still to come.
+    pub splits: HashMap<(Inst, usize), Split>,
+    pub scratch: Option<Val>,
+    pub scratch_used: i64,
+    pub pending: Vec<Pending>,
     plan: &'p Plan,
     slots: Vec<Val>,
     targets: &'p [Target],
@@ -39,6 +45,13 @@ pub(crate) struct Group<'p> {
     read: HashSet<Memory>,
     /// The item that the next with-loop begins with: those before it are busy.
     turn: i64,
+}
+
+impl Group<'_> {
+    /// The next items are busy.
+    pub fn advance(&mut self, busy: i64) {
+        self.turn = (self.turn + (busy as u64).next_multiple_of(WARP as u64) as i64) % self.items;
+    }
 }
 
 impl Lower<'_, '_> {
@@ -68,8 +81,31 @@ impl Lower<'_, '_> {
         }
         let yields = &func.regions[part.body].yields;
         let direct = yields.iter().enumerate().filter(|(_, v)| direct.contains(v)).map(|(k, v)| (*v, k)).collect();
-        let mut gr = Group { item: place.1, items, plan, slots, targets, direct, memory: HashMap::new(), written: HashSet::new(), read: HashSet::new(), turn: 0 };
+        let mut splits = HashMap::new();
+        self.splits_of(part.body, items, &mut splits);
+        let scratch = (!splits.is_empty()).then(|| self.b.local_slot(SPLIT_BYTES as u32, 8));
+        let mut gr = Group {
+            item: place.1,
+            items,
+            splits,
+            scratch,
+            scratch_used: 0,
+            pending: Vec::new(),
+            plan,
+            slots,
+            targets,
+            direct,
+            memory: HashMap::new(),
+            written: HashSet::new(),
+            read: HashSet::new(),
+            turn: 0,
+        };
         self.group_region(&mut gr, part.body)?;
+        if !gr.pending.is_empty() {
+            self.b.barrier();
+            gr.turn = 0;
+            self.settle_splits(&mut gr)?;
+        }
         for (k, &v) in yields.iter().enumerate() {
             if gr.direct.contains_key(&v) {
                 continue;
@@ -80,7 +116,7 @@ impl Lower<'_, '_> {
                 let (data, elem) = (target.data, target.elem);
                 self.first_item(&gr, |lower| lower.store_element(elem, value, (data, 0)));
             } else {
-                self.order(&mut gr, &[v], &[]);
+                self.order(&mut gr, &[v], &[])?;
                 let from = self.val(v);
                 self.copy_spread(&gr, target.elem, target.data, from, target.count);
             }
@@ -113,7 +149,7 @@ impl Lower<'_, '_> {
         let together = data.op.regions().into_iter().any(|r| self.holds_arrays(r));
         if data.results.iter().all(|v| func.ty(*v).is_scalar()) && !together {
             // Scalars: all work-items compute them.
-            self.order(gr, &reads, &[]);
+            self.order(gr, &reads, &[])?;
             return self.inst(inst);
         }
         match &data.op {
@@ -124,7 +160,7 @@ impl Lower<'_, '_> {
                 Ok(())
             }
             Op::Sel { array, index } => {
-                self.order(gr, &index.clone(), &[]);
+                self.order(gr, &index.clone(), &[])?;
                 let address = self.element_address(*array, index);
                 let pointer = self.pointer(address);
                 self.alias(gr, data.results[0], *array, pointer);
@@ -133,7 +169,7 @@ impl Lower<'_, '_> {
             Op::Array(cells) => {
                 let result = data.results[0];
                 let (to, memory) = self.memory_of(gr, result);
-                self.order(gr, &reads, &[memory]);
+                self.order(gr, &reads, &[memory])?;
                 let (elem, values): (Elem, Vec<Val>) = (self.elem(result), cells.iter().map(|v| self.val(*v)).collect());
                 self.first_item(gr, |lower| {
                     for (k, value) in values.into_iter().enumerate() {
@@ -146,12 +182,12 @@ impl Lower<'_, '_> {
             Op::Update { array, index, value } => {
                 let result = data.results[0];
                 let (to, memory) = self.memory_of(gr, result);
-                self.order(gr, &reads, &[memory]);
+                self.order(gr, &reads, &[memory])?;
                 let (elem, count) = (self.elem(result), self.constant_count(result).unwrap_or(0));
                 let from = self.val(*array);
                 let from = self.data_of(from);
                 self.copy_spread(gr, elem, to, from, count);
-                self.wait(gr);
+                self.wait(gr)?;
                 self.bind_array(gr, result, to, memory);
                 gr.written.insert(memory);
                 let address = self.element_address(result, index);
@@ -200,24 +236,31 @@ impl Lower<'_, '_> {
     }
 
     /// Makes what is about to be read visible, and lets everybody finish with what is about to be written.
-    fn order(&mut self, gr: &mut Group, reads: &[Value], writes: &[Memory]) {
+    fn order(&mut self, gr: &mut Group, reads: &[Value], writes: &[Memory]) -> Result<()> {
         let reads: Vec<Memory> = reads.iter().filter_map(|v| gr.memory.get(v).copied()).collect();
         if reads.iter().any(|m| gr.written.contains(m)) || writes.iter().any(|m| gr.written.contains(m) || gr.read.contains(m)) {
-            self.wait(gr);
+            self.wait(gr)?;
         }
         gr.read.extend(reads);
         gr.written.extend(writes);
+        Ok(())
     }
 
-    fn wait(&mut self, gr: &mut Group) {
+    fn wait(&mut self, gr: &mut Group) -> Result<()> {
         self.b.barrier();
+        gr.turn = 0;
+        if !gr.pending.is_empty() {
+            self.settle_splits(gr)?;
+            self.b.barrier();
+            gr.turn = 0;
+        }
         gr.written.clear();
         gr.read.clear();
-        gr.turn = 0;
+        Ok(())
     }
 
     /// The number of a work-item, counted from the one whose turn it is.
-    fn turned(&mut self, gr: &Group) -> Val {
+    pub fn turned(&mut self, gr: &Group) -> Val {
         if gr.turn == 0 {
             return gr.item;
         }
@@ -266,7 +309,7 @@ impl Lower<'_, '_> {
         let results = func.insts[inst].results.clone();
         let places: Vec<(Val, Memory)> = results.iter().map(|v| self.memory_of(gr, *v)).collect();
         let memories: Vec<Memory> = places.iter().map(|p| p.1).collect();
-        self.order(gr, reads, &memories);
+        self.order(gr, reads, &memories)?;
         let mut sinks = Vec::new();
         let mut prepared = false;
         for ((op, &result), &(to, _)) in with.ops.iter().zip(&results).zip(&places) {
@@ -291,14 +334,17 @@ impl Lower<'_, '_> {
             sinks.push(Sink::Slice { elem, data: to, object: None, strides, cell: Ext::Const(1), reused: None });
         }
         if prepared {
-            self.wait(gr);
+            self.wait(gr)?;
             gr.written.extend(&memories);
             gr.read.extend(reads.iter().filter_map(|v| gr.memory.get(v)));
         }
-        for part in &with.parts {
+        for (n, part) in with.parts.iter().enumerate() {
             let item = self.turned(gr);
-            let busy = self.spread_part(item, gr.items, with, part, &sinks)?;
-            gr.turn = (gr.turn + (busy as u64).next_multiple_of(WARP as u64) as i64) % gr.items;
+            let busy = match self.spread_split(gr, item, (inst, n), &sinks)? {
+                Some(busy) => busy,
+                None => self.spread_part(item, gr.items, with, part, &sinks)?,
+            };
+            gr.advance(busy);
         }
         for (&result, (to, memory)) in results.iter().zip(places) {
             self.bind_array(gr, result, to, memory);
@@ -312,8 +358,8 @@ impl Lower<'_, '_> {
         let results = func.insts[inst].results.clone();
         let arrays: Vec<Value> = results.iter().copied().filter(|v| !func.ty(*v).is_scalar()).collect();
         let places: HashMap<Value, (Val, Memory)> = arrays.iter().map(|v| (*v, self.memory_of(gr, *v))).collect();
-        self.order(gr, reads, &[]);
-        self.wait(gr);
+        self.order(gr, reads, &[])?;
+        self.wait(gr)?;
         let cond = self.val(cond);
         self.b.begin_if(cond);
         let mut values = Vec::new();
@@ -324,7 +370,7 @@ impl Lower<'_, '_> {
             for (&v, result) in func.regions[arm].yields.iter().zip(&results) {
                 match places.get(result) {
                     Some(&(to, memory)) => {
-                        self.order(gr, &[v], &[memory]);
+                        self.order(gr, &[v], &[memory])?;
                         let from = self.val(v);
                         let from = self.data_of(from);
                         let (elem, count) = (self.elem(v), self.constant_count(v).unwrap_or(0));
@@ -333,7 +379,7 @@ impl Lower<'_, '_> {
                     None => yields.push(self.val(v)),
                 }
             }
-            self.wait(gr);
+            self.wait(gr)?;
             self.close();
             if n == 0 {
                 self.b.begin_else(&yields);
@@ -365,7 +411,7 @@ impl Lower<'_, '_> {
         for (&param, &start) in params.iter().zip(init) {
             if is_array(&param) {
                 let (to, memory) = self.memory_of(gr, param);
-                self.order(gr, &[start], &[memory]);
+                self.order(gr, &[start], &[memory])?;
                 let from = self.val(start);
                 let from = self.data_of(from);
                 let (elem, count) = (self.elem(param), self.constant_count(param).unwrap_or(0));
@@ -375,7 +421,7 @@ impl Lower<'_, '_> {
                 scalars.push(self.val(start));
             }
         }
-        self.wait(gr);
+        self.wait(gr)?;
         let mut carried = self.b.begin_loop(&scalars).into_iter();
         self.open(body);
         for &param in &params {
@@ -403,13 +449,13 @@ impl Lower<'_, '_> {
         let moves: Vec<(Value, Value)> = next.iter().copied().zip(params.iter().copied()).filter(|(v, param)| is_array(param) && v != param).collect();
         for (v, param) in moves {
             let (to, memory) = places[&param];
-            self.order(gr, &[v], &[memory]);
+            self.order(gr, &[v], &[memory])?;
             let from = self.val(v);
             let from = self.data_of(from);
             let (elem, count) = (self.elem(param), self.constant_count(param).unwrap_or(0));
             self.copy_spread(gr, elem, to, from, count);
         }
-        self.wait(gr);
+        self.wait(gr)?;
         self.close();
         let mut values = self.b.end_loop(again, &values).into_iter();
         for (&result, param) in results.iter().zip(&params) {

@@ -8,14 +8,13 @@ use std::collections::{BTreeSet, HashMap};
 use ravel_types::Elem;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
+use crate::group_split::SPLIT_BYTES;
 use crate::guards::Guard;
 use crate::lower::Lower;
 use crate::support::Refusal;
 
 /// Bytes of local memory that every device of interest has for a group.
 const LOCAL_BYTES: i64 = 48 << 10;
-/// Bytes of it that are kept for reductions: an element per work-item, of the widest type.
-const REDUCTION_BYTES: i64 = 4 << 10;
 
 /// Memory of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +121,7 @@ impl Planner {
         }
         // The largest go to device memory until the rest fits.
         let bytes = |slot: &Slot| slot.count * slot.elem.bytes() as i64;
-        while plan.slots.iter().filter(|s| !s.in_buffer).map(bytes).sum::<i64>() > LOCAL_BYTES - REDUCTION_BYTES {
+        while plan.slots.iter().filter(|s| !s.in_buffer).map(bytes).sum::<i64>() > LOCAL_BYTES - SPLIT_BYTES {
             let Some(largest) = plan.slots.iter_mut().filter(|s| !s.in_buffer).max_by_key(|s| bytes(s)) else { break };
             largest.in_buffer = true;
         }

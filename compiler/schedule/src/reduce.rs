@@ -204,7 +204,8 @@ impl Lower<'_, '_> {
         }
         let range = self.axis_range(with, lower[axis], upper[axis]);
         let copies = accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64;
-        let inner = if accs.along || accs.chunk.is_some() { None } else { self.const_trips(part, axis) };
+        let cut = accs.chunk.is_some() && (axis == 0 || !self.b.in_launch());
+        let inner = if accs.along || cut { None } else { self.const_trips(part, axis) };
         let whole = self.const_i32(lower[axis]).zip(self.const_i32(upper[axis]));
         if let (Some(trips), Some((low, high))) = (inner, whole)
             && trips <= UNROLL_TRIPS

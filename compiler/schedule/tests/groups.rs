@@ -125,3 +125,31 @@ fn small_with_loops_between_two_barriers_begin_with_different_items() {
     // The second one is turned by a warp: 256 - 32 ahead.
     assert!(nest.contains("local (256)") && nest.contains("224"), "{nest}");
 }
+
+/// A body that folds all 16 elements of `%h` for each of two cells.
+fn two_sums(op: &str, neutral: &str) -> String {
+    let body = format!(
+        "%h: f32[64,16] = with {{ part [0, 0] <= [%hi, %hj] < [64, 16] {{ %hk: i32 = sub 15, %hj %hx: f32 = sel %a, [%i, %hk] yield %hx }} }} genarray [64, 16] cell []
+         %d: f32[2] = with {{ part [0] <= [%j] < [2] {{
+           %s: f32 = with {{ part [0, 0] <= [%p, %q] < [64, 16] {{ %x: f32 = sel %h, [%p, %q] yield %x }} }} fold {op} neutral {neutral}
+           yield %s }} }} genarray [2] cell [] yield %d"
+    );
+    scheduled(&body, "genarray [%n] cell [2]", "f32[s0,2]").0
+}
+
+#[test]
+fn long_folds_of_few_cells_are_shared_by_the_items() {
+    let text = two_sums("add", "0.0:f32");
+    // Elements, barrier, stretches, barrier, cells.
+    assert_eq!((text.matches("local_slot 6144").count(), text.matches("barrier").count()), (1, 2), "{text}");
+}
+
+#[test]
+fn folds_that_start_from_something_are_not_shared() {
+    for (op, neutral) in [("add", "1.0:f32"), ("sub", "0.0:f32")] {
+        let text = two_sums(op, neutral);
+        assert_eq!((text.matches("local_slot 6144").count(), text.matches("barrier").count()), (0, 1), "{text}");
+    }
+    // The least of all is the least of the least, wherever each began.
+    assert_eq!(two_sums("min", "1.0:f32").matches("local_slot 6144").count(), 1);
+}
