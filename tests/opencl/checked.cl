@@ -16,8 +16,21 @@ kernel void entry_0_k1(global int *restrict a, const long end_i)
     a[i] = i * 37 % 100;
 }
 
+kernel void entry_0_k2(global int *restrict a, global int *restrict b, const long end_i)
+{
+    const int i = get_global_id(0);
+    if (i >= end_i)
+        return;
+    if (i < 100) {
+        a[i] = i * i;
+    } else {
+        const int t1 = i + -100;
+        b[i - 100] = t1 * 37 % 100;
+    }
+}
+
 __attribute__((reqd_work_group_size(256, 1, 1)))
-kernel void entry_0_k2(global const int *restrict a, global int *restrict c)
+kernel void entry_0_k3(global const int *restrict a, global int *restrict c)
 {
     const int i = get_group_id(0);
     const int item_i = get_local_id(0);
@@ -67,7 +80,7 @@ kernel void entry_0_k2(global const int *restrict a, global int *restrict c)
     }
 }
 
-kernel void looked_up_1_k3(global const int *restrict a, global const int *restrict b, global int *restrict c, const long end_i, global int *fault)
+kernel void looked_up_1_k4(global const int *restrict a, global const int *restrict b, global int *restrict c, const long end_i, global int *fault)
 {
     const int i = get_global_id(0);
     if (i >= end_i)

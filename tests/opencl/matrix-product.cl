@@ -18,8 +18,21 @@ kernel void entry_0_k1(global float *restrict a, const long end_i, const long en
     a[i * 50 + j] = (float)(i * j % 3);
 }
 
+kernel void entry_0_k2(global float *restrict a, global float *restrict b, const long end_i)
+{
+    const int i = get_global_id(0);
+    if (i >= end_i)
+        return;
+    if (i < 3500) {
+        a[i] = (float)((int)((uint)(int)(long)(uint)(i / 50) + (int)(long)(uint)(i % 50)) % 5);
+    } else {
+        const int t1 = i + -3500;
+        b[i - 3500] = (float)((int)((uint)(int)(long)((uint)t1 / (uint)50) * (int)(long)((uint)t1 % (uint)50)) % 3);
+    }
+}
+
 __attribute__((reqd_work_group_size(256, 1, 1)))
-kernel void entry_0_k2(global const float *restrict a, global float *restrict c)
+kernel void entry_0_k3(global const float *restrict a, global float *restrict c)
 {
     const int i = get_group_id(0);
     const int item_i = get_local_id(0);
@@ -70,7 +83,7 @@ kernel void entry_0_k2(global const float *restrict a, global float *restrict c)
 }
 
 __attribute__((reqd_work_group_size(16, 16, 1)))
-kernel void product_1_k3(global const float *restrict a, global const float *restrict b, global float *restrict e)
+kernel void product_1_k4(global const float *restrict a, global const float *restrict b, global float *restrict e)
 {
     const int i = get_group_id(2);
     const int j = get_group_id(1);
