@@ -30,6 +30,8 @@ use crate::lower::{Lower, Val};
 const MOST_CELLS: i64 = 1 << 18;
 /// Chains of one launch: each is a branch of its kernel.
 const MOST_CHAINS: usize = 24;
+/// Arrays of one launch: devices take a kilobyte of arguments at least, in which partial results and scalars must have room too.
+const MOST_ARRAYS: usize = 64;
 
 /// What a work-item does for one element of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +67,8 @@ pub(crate) struct Run {
     chain_of: HashMap<Value, usize>,
     /// All results of the with-loops.
     made: HashSet<Value>,
+    /// Arrays that the members read or make.
+    arrays: HashSet<Value>,
     /// How often steps read an array that the run makes.
     reads: HashMap<Value, u32>,
 }
@@ -267,7 +271,9 @@ impl Lower<'_, '_> {
             chains.insert(*run.chain_of.get(&v)?);
             reads.insert(v, own);
         }
-        if chains.is_empty() && run.chains.len() >= MOST_CHAINS {
+        let arrays = self.live.free(part.body).iter().copied().filter(|v| self.is_object(*v)).chain([result]);
+        let arrays: HashSet<Value> = run.arrays.iter().copied().chain(arrays).collect();
+        if chains.is_empty() && run.chains.len() >= MOST_CHAINS || arrays.len() > MOST_ARRAYS {
             return None;
         }
         let chain = run.join(&chains, &extents)?;
@@ -275,6 +281,7 @@ impl Lower<'_, '_> {
             *run.reads.entry(v).or_insert(0) += n;
         }
         run.add_to_chain(chain, result, Step::Member(inst));
+        run.arrays = arrays;
         run.members += 1;
         Some(())
     }
@@ -305,11 +312,9 @@ impl Lower<'_, '_> {
             places.push((k, result, *neutral, chains, extents));
         }
         let mut operands = 0;
-        let mut bounds = Vec::new();
-        func.insts[inst].op.for_each_operand(|v| bounds.push(v));
-        operands += bounds.iter().filter(|v| run.made.contains(v)).count();
+        func.insts[inst].op.for_each_operand(|v| operands += usize::from(run.made.contains(&v)));
         let neutrals: usize = places.iter().map(|p| p.3.len()).sum();
-        if operands != neutrals || places.iter().any(|(.., chains, extents)| chains.iter().any(|c| run.chains[*c].extents != *extents)) {
+        if operands != neutrals || run.arrays.len() + 3 * places.len() > MOST_ARRAYS || places.iter().any(|(.., chains, extents)| chains.iter().any(|c| run.chains[*c].extents != *extents)) {
             return None;
         }
         for (k, result, neutral, chains, extents) in places {

@@ -150,7 +150,7 @@ impl Lower<'_, '_> {
         if data.results.iter().all(|v| func.ty(*v).is_scalar()) && !together {
             // Scalars: all work-items compute them.
             self.order(gr, &reads, &[])?;
-            return self.inst(inst);
+            return if self.shared_fold(gr, inst)? { Ok(()) } else { self.inst(inst) };
         }
         match &data.op {
             Op::With(with) => self.group_with(gr, inst, with, &reads),
@@ -246,7 +246,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn wait(&mut self, gr: &mut Group) -> Result<()> {
+    pub fn wait(&mut self, gr: &mut Group) -> Result<()> {
         self.b.barrier();
         gr.turn = 0;
         if !gr.pending.is_empty() {
@@ -256,6 +256,7 @@ impl Lower<'_, '_> {
         }
         gr.written.clear();
         gr.read.clear();
+        gr.scratch_used = 0;
         Ok(())
     }
 

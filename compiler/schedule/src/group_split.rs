@@ -35,6 +35,8 @@ const BARRIER: f64 = 120.0;
 const ADDITION: f64 = 5.0;
 /// Cycles of a cell beside its fold.
 const CELL: f64 = 20.0;
+/// Stretches of a fold to a scalar: all items add them up one by one.
+const MOST_STRETCHES: i64 = 32;
 /// A split that takes more than this part of the time is not worth its barrier.
 const GAIN: f64 = 0.7;
 
@@ -88,9 +90,43 @@ impl Lower<'_, '_> {
                         }
                     }
                 }
+                Op::With(with) if with.ops.len() == 1 && !self.makes_arrays(with.parts[0].body) => {
+                    if let Some(split) = self.split_of_scalar(inst, items) {
+                        splits.insert((inst, 0), split);
+                    }
+                }
                 op => op.regions().into_iter().for_each(|r| self.splits_of(r, items, splits)),
             }
         }
+    }
+
+    /// First index along the first axis of a fold, and its extents, if every stretch of it may be added up by itself.
+    fn splittable(&self, fold: Inst) -> Option<(i64, Vec<i64>)> {
+        let func = self.func;
+        let Op::With(with) = &func.insts[fold].op else { return None };
+        let ([inner], [WithOp::Fold { neutral, combine: Combine::Op(op), .. }]) = (&with.parts[..], &with.ops[..]) else { return None };
+        let (firsts, trips) = self.const_box(inner)?;
+        let nested = func.regions[inner.body].insts.iter().any(|inst| !func.insts[*inst].op.regions().is_empty());
+        if nested || with.ordered || trips.contains(&0) || !self.starts_anywhere(*op, *neutral) {
+            return None;
+        }
+        let unknown = self.alias[*func.regions[inner.body].params.first()?].is_none();
+        unknown.then_some((firsts[0], trips))
+    }
+
+    /// How a fold to a scalar is split that all items need.
+    fn split_of_scalar(&self, fold: Inst, items: i64) -> Option<Split> {
+        if !self.func.ty(self.func.insts[fold].results[0]).is_scalar() {
+            return None;
+        }
+        let (first, trips) = self.splittable(fold)?;
+        let (&count, rest) = trips.split_first()?;
+        let rest = rest.iter().product::<i64>() as f64;
+        let step = self.block_cost(&[], 1, &[], items);
+        let cost = |split: &Split| step * split.stretch() as f64 * rest + BARRIER + split.stretches as f64 * ADDITION;
+        let splits = (2..=count.min(MOST_STRETCHES)).map(|stretches| Split { fold, lengths: Vec::new(), copies: Vec::new(), first: (first, first + count), stretches });
+        let best = splits.filter(|split| split.stretch() * (split.stretches - 1) < count).min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+        (cost(&best) < GAIN * step * count as f64 * rest).then_some(best)
     }
 
     fn split_of(&self, part: &Part, items: i64) -> Option<Split> {
@@ -98,15 +134,9 @@ impl Lower<'_, '_> {
         let func = self.func;
         let mut folds = func.regions[part.body].insts.iter().filter(|inst| matches!(func.insts[**inst].op, Op::With(_)));
         let (&fold, None) = (folds.next()?, folds.next()) else { return None };
-        let Op::With(with) = &func.insts[fold].op else { return None };
-        let ([inner], [WithOp::Fold { neutral, combine: Combine::Op(op), .. }]) = (&with.parts[..], &with.ops[..]) else { return None };
-        let (firsts, trips) = self.const_box(inner)?;
-        let nested = func.regions[inner.body].insts.iter().any(|inst| !func.insts[*inst].op.regions().is_empty());
-        if nested || with.ordered || !self.starts_anywhere(*op, *neutral) {
-            return None;
-        }
+        let (first, trips) = self.splittable(fold)?;
         let (&count, rest) = trips.split_first()?;
-        if self.alias[func.regions[inner.body].params[0]].is_some() || lengths.contains(&0) || trips.contains(&0) {
+        if lengths.contains(&0) {
             return None;
         }
         let rest = rest.iter().product::<i64>() as f64;
@@ -118,7 +148,7 @@ impl Lower<'_, '_> {
         let mut best: Option<(f64, Split)> = None;
         for copies in candidates {
             for stretches in 2..=count {
-                let split = Split { fold, lengths: lengths.clone(), copies: copies.clone(), first: (firsts[0], firsts[0] + count), stretches };
+                let split = Split { fold, lengths: lengths.clone(), copies: copies.clone(), first: (first, first + count), stretches };
                 // No stretch is empty.
                 if split.stretch() * (stretches - 1) >= count || split.blocks() * stretches > items || cells * stretches * size > SPLIT_BYTES {
                     continue;
@@ -263,8 +293,46 @@ impl Lower<'_, '_> {
             self.cache = cache;
             gr.advance(split.cells() % gr.items);
         }
-        gr.scratch_used = 0;
         Ok(())
+    }
+
+    /// A fold to a scalar that all items need: each folds a stretch, then each combines them all. `false` if nothing was emitted.
+    pub fn shared_fold(&mut self, gr: &mut Group, inst: Inst) -> Result<bool> {
+        let func = self.func;
+        let (Some(split), Some(scratch), Op::With(with)) = (gr.splits.get(&(inst, 0)).cloned(), gr.scratch, &func.insts[inst].op) else { return Ok(false) };
+        let [WithOp::Fold { combine: Combine::Op(op), .. }] = &with.ops[..] else { return Ok(false) };
+        let result = func.insts[inst].results[0];
+        let elem = self.elem(result);
+        let size = elem.bytes() as i64;
+        let bytes = (split.stretches * size + 7) / 8 * 8;
+        if split.fold != inst || gr.scratch_used + bytes > SPLIT_BYTES || self.supported_fold(with, &mut Vec::new()).is_err() {
+            return Ok(false);
+        }
+        let offset = gr.scratch_used;
+        gr.scratch_used += bytes;
+        let item = self.turned(gr);
+        let cache = self.cache.clone();
+        let total = self.b.i64(split.stretches);
+        let inside = self.b.icmp(IntCmp::Slt, item, total);
+        self.b.begin_if(inside);
+        let mut g = Grid::scalar(self.kernel_width(with.parts[0].body));
+        let chunk = self.stretch_of(&split, item);
+        self.fold_cells(&mut g, inst, Some(chunk))?;
+        let value = self.scalar_of(&mut g, result, 0, 0)?;
+        let skipped = self.times(item, size);
+        let place = self.b.ptr_add(scratch, skipped);
+        self.b.store(value, place, offset as i32, Access::ALIGNED);
+        self.b.begin_else(&[]);
+        self.b.end_if(&[]);
+        self.cache = cache;
+        self.wait(gr)?;
+        // Until the next barrier others may still read.
+        gr.scratch_used = offset + bytes;
+        let (arith, ty) = (self.arith(), Ty::scalar(prim_of(elem)));
+        let loads: Vec<Val> = (0..split.stretches).map(|k| self.b.load(ty, scratch, (offset + k * size) as i32, Access::ALIGNED)).collect();
+        let sum = loads[1..].iter().fold(loads[0], |sum, value| scalars::binary(&mut self.b, arith, *op, elem, sum, *value));
+        self.bind(result, sum);
+        Ok(true)
     }
 
     /// Binds the indices of a partition at the first cell of a block.

@@ -153,3 +153,17 @@ fn folds_that_start_from_something_are_not_shared() {
     // The least of all is the least of the least, wherever each began.
     assert_eq!(two_sums("min", "1.0:f32").matches("local_slot 6144").count(), 1);
 }
+
+#[test]
+fn a_long_fold_to_a_scalar_is_shared_by_the_items() {
+    let body = |extent: i32| {
+        format!(
+            "{} %s: f32 = with {{ part [0] <= [%p] < [{extent}] {{ %q: i32 = min %p, 15 %x: f32 = sel %h, [%q] yield %x }} }} fold add neutral 0.0:f32
+             %d: f32[16] = with {{ part [0] <= [%j] < [16] {{ yield %s }} }} genarray [16] cell [] yield %d",
+            row("h", "a", "%i, ")
+        )
+    };
+    let barriers = |extent: i32| scheduled(&body(extent), COLLECT, "f32[s0,16]").0.matches("barrier").count();
+    // One for the elements; another one only if that is less than what it saves.
+    assert_eq!((barriers(300), barriers(6)), (2, 1));
+}
