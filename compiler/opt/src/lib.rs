@@ -10,6 +10,7 @@ mod dce;
 mod edit;
 mod fold_with_loops;
 mod fuse;
+mod fuse_nested;
 mod inline;
 mod interleave;
 mod keep_on_device;

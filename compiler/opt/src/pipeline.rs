@@ -2,7 +2,8 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    cse, dce, fold_with_loops, fuse, inline, interleave, keep_on_device, licm, merge_folds, prove_checks, recognize_elementwise, reread, scalarize, simplify, split_arrays,
+    cse, dce, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, prove_checks, recognize_elementwise, reread, scalarize,
+    simplify, split_arrays,
     split_borders, unroll_loops, unroll_small, version_extents,
 };
 use ravel_wir::compact::compact;
@@ -27,6 +28,7 @@ pub const PASSES: &[&Pass] = &[
     &version_extents::PASS,
     &split_borders::PASS,
     &fuse::PASS,
+    &fuse_nested::PASS,
     &licm::PASS,
     &interleave::PASS,
     &keep_on_device::PASS,
@@ -87,6 +89,7 @@ const CYCLE: &[&Pass] = &[
 /// back what invariant motion moves out.
 const LAST: &[&Pass] = &[
     &fuse::PASS,
+    &fuse_nested::PASS,
     &cse::PASS,
     &simplify::PASS,
     &dce::PASS,
