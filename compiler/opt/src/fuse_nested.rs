@@ -149,11 +149,11 @@ fn check(func: &Func, places: &Places, defs: &Defs, pair: &Pair, cx: &Context) -
         return Err("it reads no rows that the with-loop over its rows reads too");
     }
     let count = |v: &Value| func.ty(*v).shape.constants().map(|extents| extents.iter().map(|e| i64::from(*e)).product::<i64>());
-    if rows.iter().all(|v| count(v).is_some_and(|n| n <= CACHED)) {
+    if !cx.eager && rows.iter().all(|v| count(v).is_some_and(|n| n <= CACHED)) {
         return Err("what it and the with-loop over its rows read stays in a cache");
     }
     let length = (pair.rank..lower.len()).try_fold(1i64, |n, axis| Some(n * i64::from(defs.int(func, upper[axis])? - defs.int(func, lower[axis])?)));
-    if has_rows && length.is_some_and(|n| n < LEAST_ROW) {
+    if !cx.eager && has_rows && length.is_some_and(|n| n < LEAST_ROW) {
         return Err("its rows are too short for loops of their own");
     }
     Ok(())

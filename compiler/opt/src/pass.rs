@@ -31,6 +31,8 @@ pub struct Context {
     pub pass: &'static str,
     pub func: String,
     pub id: Option<FuncId>,
+    /// Do what is possible also where it does not pay.
+    pub eager: bool,
     /// Time spent, by pass.
     pub times: BTreeMap<&'static str, Duration>,
 }

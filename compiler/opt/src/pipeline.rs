@@ -44,6 +44,8 @@ pub enum Level {
     /// What makes code smaller without moving work: for fast compilation.
     Quick,
     Full,
+    /// The same, also where it does not pay: so that tests of small programs see what large ones get.
+    Eager,
 }
 
 /// Why a chain of passes could not run.
@@ -185,10 +187,11 @@ fn whole(
 ) -> Result<(Module, Context), PassError> {
     let mut cx = Context::new(&module);
     check(&module, "the input")?;
+    cx.eager = level == Level::Eager;
     let stages: &[(&[&Pass], usize)] = match level {
         Level::None => &[],
         Level::Quick => &[(QUICK, 1), (END, 1)],
-        Level::Full => &[(FIRST, 1), (CYCLE, MAX_ROUNDS), (LAST, 1), (lanes, 1), (END, 1)],
+        Level::Full | Level::Eager => &[(FIRST, 1), (CYCLE, MAX_ROUNDS), (LAST, 1), (lanes, 1), (END, 1)],
     };
     for &(passes, most) in stages {
         // Functions that a whole round has left alone need no other round.

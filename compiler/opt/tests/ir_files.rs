@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! //! about: what it shows
-//! //! passes: simplify, dce            (or `full` for the whole pipeline)
+//! //! passes: simplify, dce            (or `full` for the whole pipeline, `eager` for it without cost models)
 //! ==== input
 //! func @f0 ...
 //! ==== expect count: with = 1, check = 0
@@ -47,7 +47,11 @@ fn run(text: &str) -> Result<String, String> {
     let module = parse_module(input, FileId(0)).map_err(|e| format!("input: {e}"))?;
     let before = print_module(&module);
     let original = Arc::new(module.clone());
-    let result = if passes == ["full"] { optimize(module, Level::Full) } else { run_passes(module, &passes) };
+    let result = match passes[..] {
+        ["full"] => optimize(module, Level::Full),
+        ["eager"] => optimize(module, Level::Eager),
+        _ => run_passes(module, &passes),
+    };
     let (module, remarks) = result.map_err(|e| e.to_string())?;
     // The passes verify what they leave behind in debug builds only.
     verify(&module).map_err(|errors| format!("ill-formed result: {errors:?}"))?;

@@ -28,6 +28,8 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
     pub optimized: bool,
+    /// What optimisation may do it does, also where it does not pay.
+    pub eager: bool,
     pub vectors: bool,
     pub parallel: bool,
     pub threads: usize,
@@ -44,7 +46,11 @@ impl Way {
         format!(
             "{}{} code, {}, {}",
             if self.llvm { "LLVM's " } else { "" },
-            if self.optimized { "optimised" } else { "unoptimised" },
+            match (self.eager, self.optimized) {
+                (true, _) => "eagerly optimised",
+                (false, true) => "optimised",
+                (false, false) => "unoptimised",
+            },
             if self.vectors { "vectors" } else { "scalars" },
             if self.parallel { format!("{} threads", self.threads) } else { "sequential".to_string() },
         )
@@ -53,7 +59,7 @@ impl Way {
 
 /// The ways of every case: the usual one on several threads and on one, and unusual ones in turn.
 pub fn ways(seed: u64) -> Vec<Way> {
-    let usual = Way { optimized: true, vectors: true, parallel: true, threads: 2, llvm: false, device: false };
+    let usual = Way { optimized: true, eager: false, vectors: true, parallel: true, threads: 2, llvm: false, device: false };
     let other = match seed % 3 {
         0 => Way { optimized: false, threads: 3, ..usual },
         1 => Way { optimized: false, vectors: false, parallel: false, threads: 1, ..usual },
@@ -63,6 +69,9 @@ pub fn ways(seed: u64) -> Vec<Way> {
     if seed.is_multiple_of(4) {
         ways.push(Way { threads: 3, ..usual });
     }
+    if seed.is_multiple_of(3) {
+        ways.push(Way { eager: true, ..usual });
+    }
     // Slower to compile by an order of magnitude.
     if cfg!(feature = "llvm") && seed.is_multiple_of(5) {
         ways.extend([1, 2].map(|threads| Way { llvm: true, threads, ..usual }));
@@ -71,7 +80,7 @@ pub fn ways(seed: u64) -> Vec<Way> {
 }
 
 /// Kernels and the code around them.
-pub const ON_DEVICE: Way = Way { optimized: true, vectors: true, parallel: true, threads: 2, llvm: false, device: true };
+pub const ON_DEVICE: Way = Way { optimized: true, eager: false, vectors: true, parallel: true, threads: 2, llvm: false, device: true };
 
 /// Text of a caught panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -96,10 +105,10 @@ pub fn check(module: &Module, jits: &mut Jits, ways: &[Way]) -> Result<(), Failu
     // By backend, what the usual code gave on the first number of threads: the others must give the same bits.
     let mut first: [Option<Outcome>; 2] = [None, None];
     for way in ways {
-        let for_device;
-        let code = if way.device {
-            for_device = optimize_for_device(module, &expected)?;
-            &for_device
+        let other;
+        let code = if way.device || way.eager {
+            other = optimize_otherwise(module, &expected, *way)?;
+            &other
         } else if way.optimized {
             &optimized
         } else {
@@ -113,7 +122,7 @@ pub fn check(module: &Module, jits: &mut Jits, ways: &[Way]) -> Result<(), Failu
         if let Some(text) = difference(&expected, &found) {
             return Err(fail(&way.name(), text));
         }
-        if way.optimized && way.parallel && !way.device {
+        if way.optimized && way.parallel && !way.device && !way.eager {
             let before = &mut first[usize::from(way.llvm)];
             match before {
                 Some(before) if !identical(before, &found) => {
@@ -170,10 +179,14 @@ fn optimize(module: &Module, expected: &Outcome) -> Result<Module, Failure> {
     Err(Failure { stage: culprit, what })
 }
 
-/// Optimises as for a device.
-fn optimize_for_device(module: &Module, expected: &Outcome) -> Result<Module, Failure> {
-    let fail = |what: String| Failure { stage: "optimiser for a device".to_string(), what };
-    let result = catch_unwind(AssertUnwindSafe(|| ravel_opt::optimize_for_device(module.clone(), Level::Full)));
+/// Optimises for a device, or eagerly.
+fn optimize_otherwise(module: &Module, expected: &Outcome, way: Way) -> Result<Module, Failure> {
+    let stage = if way.device { "optimiser for a device" } else { "eager optimiser" };
+    let fail = |what: String| Failure { stage: stage.to_string(), what };
+    let result = catch_unwind(AssertUnwindSafe(|| match way.device {
+        true => ravel_opt::optimize_for_device(module.clone(), Level::Full),
+        false => ravel_opt::optimize(module.clone(), Level::Eager),
+    }));
     let (result, _) = result.map_err(|panic| fail(panic_text(&*panic)))?.map_err(|e| fail(e.to_string()))?;
     verify(&result).map_err(|errors| fail(format!("broken IR: {}", errors[0])))?;
     match difference(expected, &interpret(&result)) {

@@ -52,7 +52,7 @@ fn visit(func: &mut Func, region: Region, cx: &mut Context, facts: &mut Option<(
         if let Op::With(with) = &func.insts[inst].op {
             let (with, span) = (with.clone(), func.insts[inst].span);
             let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-            match outer::interleave_with(func, defs, places, inst, region, &with) {
+            match outer::interleave_with(func, defs, places, inst, region, &with, cx.eager) {
                 Ok(()) => {
                     *facts = None;
                     cx.applied(span, format!("{LANES} iterations are done at once, in lanes"));

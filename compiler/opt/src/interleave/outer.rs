@@ -11,7 +11,7 @@ use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
 use std::collections::HashMap;
 
-/// Interleaves a with-loop if that pays; `Err(None)` if it is not of the kind that this is about.
+/// Interleaves a with-loop if that pays, or with `eager` if it is possible; `Err(None)` if it is not of the kind that this is about.
 pub fn interleave_with(
     func: &mut Func,
     defs: &Defs,
@@ -19,6 +19,7 @@ pub fn interleave_with(
     inst: Inst,
     region: Region,
     with: &With,
+    eager: bool,
 ) -> Result<(), Option<String>> {
     let [part] = &with.parts[..] else { return Err(None) };
     let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return Err(None) };
@@ -31,7 +32,7 @@ pub fn interleave_with(
         && i64::from(hi) - i64::from(lo) < i64::from(LANES) {
             return Err(None);
         }
-    assess(func, defs, places, with, part)?;
+    assess(func, defs, places, with, part, eager)?;
     let goals = goals(func, inst, with).map_err(|why| Some(why.to_string()))?;
 
     let span = func.insts[inst].span;

@@ -27,8 +27,8 @@ const MIN_WORK: f64 = 500.0;
 /// Rounds assumed of loops that compute scalars, such as a search in a short array.
 const LOOP_ROUNDS: f64 = 10.0;
 
-/// Judges an outer with-loop. `Err(None)` if its body is not of the kind that this is about.
-pub fn assess(func: &Func, defs: &Defs, places: &Places, with: &With, part: &Part) -> Result<(), Option<String>> {
+/// Judges an outer with-loop; with `eager` only what it must be, not what it gains. `Err(None)` if its body is not of the kind that this is about.
+pub fn assess(func: &Func, defs: &Defs, places: &Places, with: &With, part: &Part, eager: bool) -> Result<(), Option<String>> {
     let body = part.body;
     let Some(&index) = func.regions[body].params.last() else { return Err(None) };
     let varying = varying_values(func, body, index);
@@ -66,8 +66,11 @@ pub fn assess(func: &Func, defs: &Defs, places: &Places, with: &With, part: &Par
             }
         }
     }
-    if !has_temporaries || work < MIN_WORK {
+    if !has_temporaries || !eager && work < MIN_WORK {
         return Err(None);
+    }
+    if eager {
+        return Ok(());
     }
     let (mut moved, packed) = packed_slices(func, places, body, index);
     bytes += packed;

@@ -34,6 +34,38 @@ impl FnGen<'_> {
         vec![self.var(value, elem, &[m, n], Self::wild(elem))]
     }
 
+    /// Numbers of the rows of a matrix, and elements made of those and the rows, in steps of their own.
+    pub(super) fn steps(&mut self) -> Vec<Var> {
+        let elem = self.number();
+        let mut dims = [self.length(), self.length()];
+        self.fitted(&mut dims, 4);
+        let [m, n] = dims;
+        let a = self.input(elem, &[m, n]);
+        let runs = self.size(n);
+        let most = self.each(elem, &[m], |this, i| {
+            let (i, bounds) = (i[0], this.whole(&[n]));
+            this.total(BinOp::Max, elem, bounds, runs, |this, k| this.at(&a, &[i, k[0]]))
+        });
+        let deep = self.chance(1, 2);
+        let total = self.each(elem, &[m], |this, i| {
+            let (i, bounds) = (i[0], this.whole(&[n]));
+            this.total(BinOp::Add, elem, bounds, runs, |this, k| {
+                let x = this.at(&a, &[i, k[0]]);
+                let top = if deep { this.at(&most, &[i]) } else { this.small(elem, 4) };
+                this.op(BinOp::Sub, elem, x, top)
+            })
+        });
+        let first = self.chance(1, 4);
+        let cells = self.each(elem, &[m, n], |this, i| {
+            let x = this.at(&a, i);
+            let t = this.at(&total, &[i[0]]);
+            let less = this.op(BinOp::Sub, elem, x, t);
+            let other = if first { this.at(&most, &[i[0]]) } else { this.small(elem, 4) };
+            this.op(BinOp::Add, elem, less, other)
+        });
+        if self.chance(1, 2) { vec![cells, total] } else { vec![cells] }
+    }
+
     fn row(&mut self, a: &Var, i: Value, n: Dim, kind: usize) -> Var {
         let elem = a.elem;
         let real = matches!(elem, Elem::F32 | Elem::F64);
