@@ -222,6 +222,23 @@ fn tuning_is_kept() -> Tested {
     demand(run.stderr.contains("tuned: 0,"), &run, "no tuned kernels")
 }
 
+/// All sizes of tiles are tried, and the fastest one is compiled from then on; the result is the same.
+fn tiles_are_tuned() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let source = repository().join("tests/opencl/tuned/products.sac");
+    let with = |arguments: &[&str]| {
+        let mut command = Command::new(ravel());
+        command.args(arguments).args(["--launch-work", "1"]).arg(&source).env("RAVEL_CACHE", folder.path());
+        command
+    };
+    let before = finish(&mut with(&["run", "--backend", "opencl"]), b"")?;
+    let tuned = finish(&mut with(&["tune"]), b"")?;
+    demand(tuned.status == 0 && tuned.stdout.contains("tiles, f32 folds over 100 for 100x100 of 10000 cells, staged "), &tuned, "a line for the tiles")?;
+    let after = prints(&mut with(&["run", "--backend", "opencl", "--explain"]), &before.stdout)?;
+    let chosen = after.stderr.contains("on the device, in tiles of") || after.stderr.contains("a work-item per cell was faster when this was tuned");
+    demand(chosen, &after, "the tiles that were the fastest")
+}
+
 /// PoCL takes a limit in GiB; other drivers do without this test.
 fn memory_may_be_short() -> Tested {
     let source = repository().join("tests/opencl/errors/too-large.sac");
@@ -237,6 +254,8 @@ fn memory_may_be_short() -> Tested {
 /// The text of a program's kernels is the recorded one.
 fn kernel_text(recorded: &Path) -> Tested {
     let mut command = Command::new(ravel());
+    // Without what this machine's user has tuned.
+    command.env("RAVEL_CACHE", "");
     command.args(["run", "--backend", "opencl", "--launch-work", "1", "--emit", "opencl"]).arg(recorded.with_extension("sac"));
     let run = finish(&mut command, b"")?;
     demand(run.status == 0, &run, "the text of kernels")?;
@@ -265,7 +284,7 @@ fn main() -> ExitCode {
         let recorded = source.with_extension("cl");
         trials.push(Trial::test(format!("kernels/{}", test_name(&folder, source)), move || kernel_text(&recorded)));
     }
-    let on_devices: [(&str, fn() -> Tested); 9] = [
+    let on_devices: [(&str, fn() -> Tested); 10] = [
         ("devices are listed", devices_are_listed),
         ("devices are chosen", devices_are_chosen),
         ("stats are shown", stats_are_shown),
@@ -274,6 +293,7 @@ fn main() -> ExitCode {
         ("the cache can be off", cache_can_be_off),
         ("processes share a cache", processes_share_a_cache),
         ("tuning is kept", tuning_is_kept),
+        ("tiles are tuned", tiles_are_tuned),
         ("memory may be short", memory_may_be_short),
     ];
     if has_device() {

@@ -43,6 +43,8 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         device::ravel_device_host_writes,
         device::ravel_device_launch,
         device::ravel_device_faulted,
+        device::ravel_device_variant,
+        device::ravel_device_variant_done,
         pool::ravel_parallel,
         pool::ravel_threads,
         stats::ravel_stats,

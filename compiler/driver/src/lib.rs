@@ -13,6 +13,7 @@ pub mod pipeline;
 pub mod places;
 pub mod repl;
 pub mod run;
+mod tuned;
 
 pub use backend::Backend;
 pub use emit::Stage;

@@ -4,6 +4,7 @@ use crate::backend::Backend;
 use crate::explain::{Explanation, placement};
 use crate::files::{FileLoader, is_library, read_text};
 use crate::places::Functions;
+use crate::tuned::Tuned;
 use ravel_codegen::Entry as CompiledEntry;
 use ravel_core::RootSource;
 use ravel_diagnostics::Diagnostic;
@@ -331,7 +332,8 @@ impl Compilation {
                 release_globals: !session,
                 position: &position,
             };
-            ravel_schedule::schedule(module, &target, &options)
+            let tuned = Tuned::of(this.options.backend);
+            ravel_schedule::schedule_tuned(module, &target, &options, &|key| tuned.tiles(key))
         });
         if let (Ok((_, remarks)), Some(explanation)) = (&scheduled, &mut self.explanation) {
             let mut target = words(self.options.backend, &target);

@@ -355,6 +355,9 @@ impl<'m> Lower<'m, '_> {
             tile.slice = self.slice_of(&tile, (4 * tile.items() / widest).min(tile.items()));
             plans.push((cost, tile));
         }
+        if self.cx.every_tile {
+            return Ok(plans.into_iter().map(|(_, tile)| tile).collect());
+        }
         let known = found.extents[axis].is_some() && found.extents[last].is_some();
         if known {
             plans.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -18,7 +18,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Op, Part, Value, With, WithOp};
 
-use crate::Result;
+use crate::{Result, Tiles};
 use crate::device_tile::{DeviceTile, Staged, WANTED_GROUPS};
 use crate::grid::{Cell, Grid, Jam};
 use crate::index::Ext;
@@ -56,13 +56,30 @@ impl Lower<'_, '_> {
     /// was emitted.
     pub fn launch_tiles(&mut self, with: &With, part: &Part, sinks: &[Sink]) -> Result<bool> {
         let forced = is_forced(self.cx.options.device);
-        let plans = match self.plan_device_tiles(part, sinks, forced) {
+        let mut plans = match self.plan_device_tiles(part, sinks, forced) {
             Ok(plans) => plans,
             Err(why) => {
                 self.launch_remark(format!("no tiles: {why}"));
                 return Ok(false);
             }
         };
+        match self.tuned_tiles(part, &plans) {
+            (Tiles::Usual, _) => {}
+            (Tiles::All, key) => {
+                if let Ok(all) = self.every_tile(part, sinks, forced) {
+                    self.launch_variants(with, part, sinks, (&key, &plans[0]), &all)?;
+                    return Ok(true);
+                }
+            }
+            (Tiles::Only(n), _) => match self.every_tile(part, sinks, forced).map(|mut all| (n < all.len()).then(|| all.swap_remove(n))) {
+                Ok(Some(plan)) => plans = vec![plan],
+                Ok(None) => {
+                    self.explain_no_tiles();
+                    return Ok(false);
+                }
+                Err(_) => {}
+            },
+        }
         let mut open = 0;
         let mut always = false;
         for (n, plan) in plans.iter().enumerate() {
@@ -105,7 +122,7 @@ impl Lower<'_, '_> {
     }
 
     /// What must hold at run time; nothing if it is known now.
-    fn device_tiles_condition(&mut self, part: &Part, plan: &DeviceTile) -> Option<Val> {
+    pub fn device_tiles_condition(&mut self, part: &Part, plan: &DeviceTile) -> Option<Val> {
         let mut holds: Vec<Val> = Vec::new();
         if !plan.guards.is_empty() {
             holds.push(self.guard_condition(&plan.guards));
@@ -165,7 +182,7 @@ impl Lower<'_, '_> {
         grid
     }
 
-    fn tile_launch(&mut self, with: &With, part: &Part, sinks: &[Sink], plan: &DeviceTile) -> Result<()> {
+    pub fn tile_launch(&mut self, with: &With, part: &Part, sinks: &[Sink], plan: &DeviceTile) -> Result<()> {
         let func = self.func;
         let (Op::With(fold), Generator::Known { lower, upper, .. }) = (&func.insts[plan.fold].op, &part.generator) else { return Ok(()) };
         let grid = self.groups_of(part, plan);

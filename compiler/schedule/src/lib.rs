@@ -59,6 +59,7 @@ mod device_rows;
 mod device_run;
 mod device_tile;
 mod device_tile_nest;
+mod device_variants;
 mod divergent;
 mod division;
 mod dynamic;
@@ -135,6 +136,17 @@ pub struct Device {
     pub launch_work: f64,
 }
 
+/// Which sizes of tiles a with-loop gets on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tiles {
+    /// Those that the estimate chooses.
+    Usual,
+    /// All, and the runtime chooses.
+    All,
+    /// The one with this number among all of them, the largest first; with a larger number no tiles at all.
+    Only(usize),
+}
+
 /// What the caller decides.
 pub struct Options<'a> {
     /// Drop index and shape checks; divisions stay checked.
@@ -192,5 +204,19 @@ pub fn schedule(
     target: &Capabilities,
     options: &Options<'_>,
 ) -> std::result::Result<(nest::Module, Vec<Remark>), Unsupported> {
-    module::schedule(module, target, options)
+    schedule_tuned(module, target, options, &|_| Tiles::Usual)
+}
+
+/// The same with what is known of tiles: `tiles` is asked for every with-loop that may have them, by a text that says what the choice
+/// depends on.
+///
+/// # Errors
+/// As [`schedule`].
+pub fn schedule_tuned(
+    module: &ravel_wir::Module,
+    target: &Capabilities,
+    options: &Options<'_>,
+    tiles: &dyn Fn(&str) -> Tiles,
+) -> std::result::Result<(nest::Module, Vec<Remark>), Unsupported> {
+    module::schedule(module, target, options, tiles)
 }

@@ -12,13 +12,17 @@ use ravel_wir as wir;
 use crate::layout;
 use crate::lower::Lower;
 use crate::scalars::prim_of;
-use crate::{Capabilities, Options, Remark, Result};
+use crate::{Capabilities, Options, Remark, Result, Tiles};
 
 /// Shared state of one run.
 pub(crate) struct ModuleCx<'a> {
     pub wir: &'a wir::Module,
     pub target: &'a Capabilities,
     pub options: &'a Options<'a>,
+    /// What tuning says about tiles.
+    pub tiles: &'a dyn Fn(&str) -> Tiles,
+    /// Tiles of all sizes are wanted, not the best ones.
+    pub every_tile: bool,
     pub nest: nest::Module,
     /// The nest function of each WIR function.
     pub funcs: SecondaryMap<wir::FuncId, Option<nest::FuncId>>,
@@ -124,11 +128,14 @@ pub(crate) fn schedule(
     module: &wir::Module,
     target: &Capabilities,
     options: &Options<'_>,
+    tiles: &dyn Fn(&str) -> Tiles,
 ) -> Result<(nest::Module, Vec<Remark>)> {
     let mut cx = ModuleCx {
         wir: module,
         target,
         options,
+        tiles,
+        every_tile: false,
         nest: nest::Module::new(),
         funcs: SecondaryMap::new(),
         globals: SecondaryMap::new(),

@@ -1,10 +1,15 @@
 //! Tiles on a device: which folds get them.
 
-use ravel_schedule::{Capabilities, Device, Options, schedule};
+use ravel_schedule::{Capabilities, Device, Options, Tiles, schedule_tuned};
 use ravel_source::FileId;
 
 /// The remarks on a program of one with-loop over `%a` and `%b`, with parameters for what varies, and the scheduled text.
 fn scheduled(a: &str, b: &str, with: &str, result: &str) -> (Vec<String>, String) {
+    tuned(a, b, with, result, Tiles::Usual)
+}
+
+/// The same if tuning has this to say.
+fn tuned(a: &str, b: &str, with: &str, result: &str, tiles: Tiles) -> (Vec<String>, String) {
     let text = format!("entry @f0 func @f0 \"main\" (%a: {a}, %b: {b}) -> ({result}) {{ {with} yield %c }}");
     let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e} in {text}"));
     ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{} in {text}", e[0]));
@@ -18,13 +23,17 @@ fn scheduled(a: &str, b: &str, with: &str, result: &str) -> (Vec<String>, String
         position: &|_, _| String::new(),
     };
     let target = Capabilities { vector_bytes: 16, vector_registers: 16, has_fma: true };
-    let (nest, remarks) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
+    let (nest, remarks) = schedule_tuned(&module, &target, &options, &|_| tiles).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(ravel_nest::verify::verify(&nest), Ok(()));
     (remarks.into_iter().map(|r| r.text).collect(), nest.to_string())
 }
 
 /// A product of the rows of two matrices.
 fn product(m: usize, n: usize, k: usize) -> (Vec<String>, String) {
+    tuned_product(m, n, k, Tiles::Usual)
+}
+
+fn tuned_product(m: usize, n: usize, k: usize, tiles: Tiles) -> (Vec<String>, String) {
     let (a, b) = (format!("f32[{m},{k}]"), format!("f32[{n},{k}]"));
     let with = format!(
         "%c: f32[{m},{n}] = with {{ part [0, 0] <= [%i, %j] < [{m}, {n}] {{
@@ -33,7 +42,23 @@ fn product(m: usize, n: usize, k: usize) -> (Vec<String>, String) {
            }} }} fold add neutral 0.0:f32
            yield %s }} }} genarray [{m}, {n}] cell []"
     );
-    scheduled(&a, &b, &with, &format!("f32[{m},{n}]"))
+    tuned(&a, &b, &with, &format!("f32[{m},{n}]"), tiles)
+}
+
+#[test]
+fn all_tiles_are_there_while_a_program_is_tuned() {
+    let (_, text) = tuned_product(1024, 1024, 512, Tiles::All);
+    assert!(text.contains("ravel_device_variant\"") && text.contains("ravel_device_variant_done"), "{text}");
+    // Four sizes of tiles, and a work-item per cell.
+    assert_eq!(text.matches("launch (").count(), 5, "{text}");
+}
+
+#[test]
+fn the_tiles_that_were_the_fastest_are_the_only_ones() {
+    let (remarks, text) = tuned_product(1024, 1024, 512, Tiles::Only(0));
+    assert!(has(&remarks, "tiles of 128 x 128 cells, 8 x 8") && !text.contains("ravel_device_variant"), "{remarks:?}");
+    let (remarks, text) = tuned_product(1024, 1024, 512, Tiles::Only(4));
+    assert!(has(&remarks, "a work-item per cell was faster") && !text.contains("barrier"), "{remarks:?}");
 }
 
 fn has(remarks: &[String], wanted: &str) -> bool {

@@ -18,6 +18,7 @@ mod place;
 mod profile;
 mod program;
 pub mod tune;
+mod variant;
 mod wish;
 
 use std::ffi::c_char;
@@ -32,6 +33,7 @@ pub use counters::Counters;
 pub use wish::{set_wish, wish};
 pub(crate) use place::copied_there;
 pub use place::{ravel_device_element, ravel_device_pays};
+pub use variant::{ravel_device_variant, ravel_device_variant_done};
 
 /// Mark: a buffer of the device belongs to this object.
 pub const HAS_BUFFER: u16 = 4;
@@ -54,6 +56,7 @@ struct Device {
     asked: place::Asked,
     tuner: tune::Tuner,
     profile: profile::Profile,
+    trying: variant::Trying,
 }
 
 impl Device {
@@ -62,7 +65,8 @@ impl Device {
         let tuner = tune::Tuner::new(&context.device);
         let profile = profile::Profile::new(profile::wanted());
         let (buffers, programs) = (buffers::Buffers::default(), program::Programs::default());
-        Ok(Device { context, tuner, profile, buffers, programs, counters: Counters::default(), asked: place::Asked::default() })
+        let (counters, asked, trying) = (Counters::default(), place::Asked::default(), variant::Trying::default());
+        Ok(Device { context, tuner, profile, buffers, programs, counters, asked, trying })
     }
 }
 

@@ -21,6 +21,9 @@ const GAIN: f64 = 0.97;
 /// Grids of up to this many axes.
 const AXES: usize = 3;
 
+/// Name of the records that choose between kernels of the compiler, before what they are for.
+const VARIANTS: &str = "tiles:";
+
 /// Powers of two that the extents of a grid reach.
 pub(super) type Class = [u32; AXES];
 
@@ -63,6 +66,11 @@ impl Record {
 
     /// For people: the way that is taken, and how much faster than the usual one it is.
     pub fn summary(&self) -> String {
+        if let Some(purpose) = self.name.strip_prefix(VARIANTS) {
+            let Some((usual, best)) = self.trials.first().zip(self.best()) else { return purpose.to_string() };
+            let words = if best.way == usual.way { "the usual one".to_string() } else { format!("{:.2} times as fast as the usual one", usual.time / best.time) };
+            return format!("tiles, {}: number {} of {}, {words}", purpose.replace('_', " "), text_of(&best.way), self.trials.len());
+        }
         let extents: Vec<String> = self.class.iter().rev().skip_while(|bits| **bits == 0).map(|bits| (1u64 << bits).to_string()).collect();
         let grid = if extents.is_empty() { "1".to_string() } else { extents.join(" x ") };
         let Some((usual, best)) = self.trials.first().zip(self.best()) else { return format!("{}, grids up to {grid}: not measured", self.name) };
@@ -186,6 +194,19 @@ impl Tuner {
         (least.runs < RUNS).then(|| (Measured { key, trial }, least.way.clone()))
     }
 
+    /// The variant that was measured least, if one was not measured often enough. Ways count variants from 1.
+    pub fn next_variant(&mut self, address: usize, key: &str, count: i64, usual: i64) -> Option<(Measured, i64)> {
+        let usual = usual as usize + 1;
+        let ways = || [usual].into_iter().chain((1..=count as usize).filter(|n| *n != usual)).map(|n| vec![n]).collect();
+        let name = format!("{VARIANTS}{}", key.replace(' ', "_"));
+        self.next(address, &name, [0; AXES], || key.to_string(), ways).map(|(measured, way)| (measured, way[0] as i64 - 1))
+    }
+
+    /// The best variant known, counted from 0.
+    pub fn variant(&self, key: &str) -> Option<usize> {
+        variant(&self.records, key)
+    }
+
     /// What a launch took; nothing if the device refused it, which it will do again.
     pub fn took(&mut self, measured: &Measured, time: Option<f64>) {
         if let Some(trial) = self.records.get_mut(&measured.key).and_then(|record| record.trials.get_mut(measured.trial)) {
@@ -209,8 +230,19 @@ impl Tuner {
     }
 }
 
+/// Which variant is the fastest for a purpose, counted from 0; none if that was not measured.
+pub fn variant(records: &Records, key: &str) -> Option<usize> {
+    let best = records.get(&key_of(&cache::name_of(&[key.as_bytes()]), [0; AXES]))?.best()?;
+    best.way.first()?.checked_sub(1)
+}
+
+/// Whether anything was measured on this machine, on any device.
+pub fn is_known() -> bool {
+    cache::folder().is_some_and(|folder| std::fs::read_dir(folder.join("tuned")).is_ok_and(|mut files| files.next().is_some()))
+}
+
 /// Whether this run measures.
-pub(super) fn measures() -> bool {
+pub fn measures() -> bool {
     std::env::var_os("RAVEL_TUNE").is_some_and(|value| value == "1")
 }
 
@@ -262,6 +294,21 @@ mod tests {
         assert!(later.next(5, "f_k0", CLASS, || "text".into(), ways).is_none());
         let summary = records.values().next().map(Record::summary);
         assert_eq!(summary.as_deref(), Some("f_k0, grids up to 1024: 32, 2.00 times as fast as 64"));
+    }
+
+    #[test]
+    fn variants_are_measured_and_found_by_their_purpose() {
+        let mut tuner = tuner(true, Records::new());
+        let mut seen = Vec::new();
+        while let Some((measured, variant)) = tuner.next_variant(7, "a product", 3, 1) {
+            tuner.took(&measured, Some([5.0, 9.0, 7.0][variant as usize]));
+            seen.push(variant);
+        }
+        assert_eq!(seen, [1, 0, 2, 1, 0, 2, 1, 0, 2]);
+        let records = parse(&print(&tuner.records));
+        assert_eq!((variant(&records, "a product"), variant(&records, "another")), (Some(0), None));
+        let summary = records.values().next().map(Record::summary);
+        assert_eq!(summary.as_deref(), Some("tiles, a product: number 1 of 3, 1.80 times as fast as the usual one"));
     }
 
     #[test]
