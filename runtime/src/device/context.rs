@@ -1,5 +1,7 @@
 //! Finding and opening a device.
 
+use std::sync::{Mutex, PoisonError};
+
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::device::{CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU, Device};
 use opencl3::error_codes::ClError;
@@ -55,6 +57,9 @@ unsafe impl Send for Context {}
 /// # Errors
 /// OpenCL is not installed, or has no drivers, or those have no device.
 pub fn list() -> Result<Vec<Listed>, String> {
+    // Some drivers start up at the first question, and crash if two threads ask it.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _alone = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let platforms = get_platforms().map_err(errors::no_platforms)?;
     if platforms.is_empty() {
         return Err(errors::NO_DRIVER.to_string());
