@@ -28,7 +28,6 @@ kernel void entry_0_k1(global const double *restrict a, global double *restrict 
     double acc6 = 0.0;
     double acc7 = 0.0;
     for (int j = t1; j < t3; j += 2048) {
-        const int t4 = j + item_i;
         acc += a[j + item_i];
         acc1 += a[j + item_i + 256];
         acc2 += a[j + item_i + 512];
@@ -45,19 +44,19 @@ kernel void entry_0_k1(global const double *restrict a, global double *restrict 
     b[item_i] = acc8 + acc1 + acc2 + acc3 + acc4 + acc5 + acc6 + acc7;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     long acc9 = 128;
-    char t5;
+    char t4;
     do {
         if (item_i < acc9) {
             b[item_i] = b[item_i] + b[acc9 + item_i];
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        const long t6 = acc9 >> 1;
-        t5 = t6 > 0;
-        acc9 = t6;
-    } while (t5);
-    const double t7 = b[0];
+        const long t5 = acc9 >> 1;
+        t4 = t5 > 0;
+        acc9 = t5;
+    } while (t4);
+    const double t6 = b[0];
     if (item_i == 0) {
-        c[i] = t7;
+        c[i] = t6;
     }
 }
 
@@ -69,17 +68,16 @@ kernel void step_1_k2(global const double *restrict a, global double *restrict b
         return;
     const int t1 = i << 2;
     const int t2 = t1 + 1;
-    const int t3 = j + 1;
     if (t1 + 4 < 59) {
-        const double t4 = a[i * 320 + j + 161];
-        const double t5 = a[i * 320 + j + 241];
-        const double t6 = (a[i * 320 + j + 81] + t5 + a[i * 320 + j + 160] + a[i * 320 + j + 162]) * 0.25;
-        const double t7 = (t4 + a[i * 320 + j + 321] + a[i * 320 + j + 240] + a[i * 320 + j + 242]) * 0.25;
-        const double t8 = (t5 + a[i * 320 + j + 401] + a[i * 320 + j + 320] + a[i * 320 + j + 322]) * 0.25;
-        b[i * 320 + j + 81] = (a[i * 320 + j + 1] + t4 + a[i * 320 + j + 80] + a[i * 320 + j + 82]) * 0.25;
-        b[i * 320 + j + 161] = t6;
-        b[i * 320 + j + 241] = t7;
-        b[i * 320 + j + 321] = t8;
+        const double t3 = a[i * 320 + j + 161];
+        const double t4 = a[i * 320 + j + 241];
+        const double t5 = (a[i * 320 + j + 81] + t4 + a[i * 320 + j + 160] + a[i * 320 + j + 162]) * 0.25;
+        const double t6 = (t3 + a[i * 320 + j + 321] + a[i * 320 + j + 240] + a[i * 320 + j + 242]) * 0.25;
+        const double t7 = (t4 + a[i * 320 + j + 401] + a[i * 320 + j + 320] + a[i * 320 + j + 322]) * 0.25;
+        b[i * 320 + j + 81] = (a[i * 320 + j + 1] + t3 + a[i * 320 + j + 80] + a[i * 320 + j + 82]) * 0.25;
+        b[i * 320 + j + 161] = t5;
+        b[i * 320 + j + 241] = t6;
+        b[i * 320 + j + 321] = t7;
     } else {
         for (int k = t2; k < 59; k++) {
             b[j + k * 80 + 1] = (a[j + k * 80 - 79] + a[j + k * 80 + 81] + a[j + k * 80] + a[j + k * 80 + 2]) * 0.25;

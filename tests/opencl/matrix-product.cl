@@ -49,7 +49,6 @@ kernel void entry_0_k3(global const float *restrict a, global float *restrict c)
     float acc6 = 0.0f;
     float acc7 = 0.0f;
     for (int j = t1; j < t3; j += 2048) {
-        const int t4 = j + item_i;
         acc += a[j + item_i];
         acc1 += a[j + item_i + 256];
         acc2 += a[j + item_i + 512];
@@ -66,19 +65,19 @@ kernel void entry_0_k3(global const float *restrict a, global float *restrict c)
     b[item_i] = acc8 + acc1 + acc2 + acc3 + acc4 + acc5 + acc6 + acc7;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     long acc9 = 128;
-    char t5;
+    char t4;
     do {
         if (item_i < acc9) {
             b[item_i] = b[item_i] + b[acc9 + item_i];
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        const long t6 = acc9 >> 1;
-        t5 = t6 > 0;
-        acc9 = t6;
-    } while (t5);
-    const float t7 = b[0];
+        const long t5 = acc9 >> 1;
+        t4 = t5 > 0;
+        acc9 = t5;
+    } while (t4);
+    const float t6 = b[0];
     if (item_i == 0) {
-        c[i] = t7;
+        c[i] = t6;
     }
 }
 
@@ -114,93 +113,86 @@ kernel void product_1_k4(global const float *restrict a, global const float *res
     const int t19 = min(t2 + t12, 39);
     const int t20 = min(t2 + t14, 39);
     const int t21 = min(t2 + t16, 39);
-    const int t22 = t8 * 144;
-    const int t23 = t9 << 2;
-    const float t24 = a[t13 * 50 + t11];
-    const float t25 = a[t15 * 50 + t11];
-    const float t26 = a[t17 * 50 + t11];
-    const float t27 = b[t18 * 50 + t11];
-    const float t28 = b[t19 * 50 + t11];
-    const float t29 = b[t20 * 50 + t11];
-    const float t30 = b[t21 * 50 + t11];
+    const float t22 = a[t13 * 50 + t11];
+    const float t23 = a[t15 * 50 + t11];
+    const float t24 = a[t17 * 50 + t11];
+    const float t25 = b[t18 * 50 + t11];
+    const float t26 = b[t19 * 50 + t11];
+    const float t27 = b[t20 * 50 + t11];
+    const float t28 = b[t21 * 50 + t11];
     c[t8 * 36 + t9] = a[t10 * 50 + t11];
-    const int t31 = t12 << 2;
-    c[t8 * 36 + t9 + 8] = t24;
-    const int t32 = t14 << 2;
-    c[t8 * 36 + t9 + 16] = t25;
-    const int t33 = t16 << 2;
-    c[t8 * 36 + t9 + 24] = t26;
-    d[t8 * 36 + t9] = t27;
-    d[t8 * 36 + t9 + 8] = t28;
-    d[t8 * 36 + t9 + 16] = t29;
-    d[t8 * 36 + t9 + 24] = t30;
+    c[t8 * 36 + t9 + 8] = t22;
+    c[t8 * 36 + t9 + 16] = t23;
+    c[t8 * 36 + t9 + 24] = t24;
+    d[t8 * 36 + t9] = t25;
+    d[t8 * 36 + t9 + 8] = t26;
+    d[t8 * 36 + t9 + 16] = t27;
+    d[t8 * 36 + t9 + 24] = t28;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    const int t34 = t8 + 32;
-    const int t35 = min(t34, 49);
+    const int t29 = min(t8 + 32, 49);
     float acc = 0.0f;
     float acc1 = 0.0f;
     float acc2 = 0.0f;
     float acc3 = 0.0f;
-    const float t36 = a[t10 * 50 + t35];
-    const float t37 = a[t13 * 50 + t35];
-    const float t38 = a[t15 * 50 + t35];
-    const float t39 = a[t17 * 50 + t35];
-    const float t40 = b[t18 * 50 + t35];
-    const float t41 = b[t19 * 50 + t35];
-    const float t42 = b[t20 * 50 + t35];
-    const float t43 = b[t21 * 50 + t35];
+    const float t30 = a[t10 * 50 + t29];
+    const float t31 = a[t13 * 50 + t29];
+    const float t32 = a[t15 * 50 + t29];
+    const float t33 = a[t17 * 50 + t29];
+    const float t34 = b[t18 * 50 + t29];
+    const float t35 = b[t19 * 50 + t29];
+    const float t36 = b[t20 * 50 + t29];
+    const float t37 = b[t21 * 50 + t29];
     for (int l = 0; l < 32; l++) {
-        const float t44 = c[l * 36 + item_j * 2];
-        const float t45 = c[l * 36 + item_j * 2 + 1];
-        const float t46 = d[l * 36 + item_k * 2];
-        const float t47 = d[l * 36 + item_k * 2 + 1];
-        acc = fma(t44, t46, acc);
-        acc1 = fma(t44, t47, acc1);
-        acc2 = fma(t45, t46, acc2);
-        acc3 = fma(t45, t47, acc3);
+        const float t38 = c[l * 36 + item_j * 2];
+        const float t39 = c[l * 36 + item_j * 2 + 1];
+        const float t40 = d[l * 36 + item_k * 2];
+        const float t41 = d[l * 36 + item_k * 2 + 1];
+        acc = fma(t38, t40, acc);
+        acc1 = fma(t38, t41, acc1);
+        acc2 = fma(t39, t40, acc2);
+        acc3 = fma(t39, t41, acc3);
     }
-    const int t48 = t34 * 144;
-    c[t8 * 36 + t9 + 1152] = t36;
-    c[t8 * 36 + t9 + 1160] = t37;
-    c[t8 * 36 + t9 + 1168] = t38;
-    c[t8 * 36 + t9 + 1176] = t39;
-    d[t8 * 36 + t9 + 1152] = t40;
-    d[t8 * 36 + t9 + 1160] = t41;
-    d[t8 * 36 + t9 + 1168] = t42;
-    d[t8 * 36 + t9 + 1176] = t43;
+    c[t8 * 36 + t9 + 1152] = t30;
+    c[t8 * 36 + t9 + 1160] = t31;
+    c[t8 * 36 + t9 + 1168] = t32;
+    c[t8 * 36 + t9 + 1176] = t33;
+    d[t8 * 36 + t9 + 1152] = t34;
+    d[t8 * 36 + t9 + 1160] = t35;
+    d[t8 * 36 + t9 + 1168] = t36;
+    d[t8 * 36 + t9 + 1176] = t37;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     float acc4 = acc;
     float acc5 = acc1;
     float acc6 = acc2;
     float acc7 = acc3;
     for (int l = 0; l < 18; l++) {
-        const float t49 = c[l * 36 + item_j * 2 + 1152];
-        const float t50 = c[l * 36 + item_j * 2 + 1153];
-        const float t51 = d[l * 36 + item_k * 2 + 1152];
-        const float t52 = d[l * 36 + item_k * 2 + 1153];
-        acc4 = fma(t49, t51, acc4);
-        acc5 = fma(t49, t52, acc5);
-        acc6 = fma(t50, t51, acc6);
-        acc7 = fma(t50, t52, acc7);
+        const float t42 = c[l * 36 + item_j * 2 + 1152];
+        const float t43 = c[l * 36 + item_j * 2 + 1153];
+        const float t44 = d[l * 36 + item_k * 2 + 1152];
+        const float t45 = d[l * 36 + item_k * 2 + 1153];
+        acc4 = fma(t42, t44, acc4);
+        acc5 = fma(t42, t45, acc5);
+        acc6 = fma(t43, t44, acc6);
+        acc7 = fma(t43, t45, acc7);
     }
-    const char t53 = t4 <= 69;
-    if (t53) {
+    const char t46 = t4 <= 69;
+    if (t46) {
         if (t6 <= 39) {
             e[j * 1280 + item_j * 80 + k * 32 + item_k * 2] = acc4;
         }
     }
-    if (t53) {
+    if (t46) {
         if (t7 <= 39) {
             e[j * 1280 + item_j * 80 + k * 32 + item_k * 2 + 1] = acc5;
         }
     }
-    const char t54 = t5 <= 69;
-    if (t54) {
+    const char t47 = t5 <= 69;
+    if (t47) {
         if (t6 <= 39) {
             e[j * 1280 + item_j * 80 + k * 32 + item_k * 2 + 40] = acc6;
         }
     }
-    if (t54) {
+    if (t47) {
         if (t7 <= 39) {
             e[j * 1280 + item_j * 80 + k * 32 + item_k * 2 + 41] = acc7;
         }

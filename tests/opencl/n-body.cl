@@ -13,8 +13,7 @@ kernel void entry_0_k1(global float *restrict a, const long end_i)
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    const int t1 = i + 17;
-    a[i + 17] = (float)(t1 % 17);
+    a[i + 17] = (float)((i + 17) % 17);
 }
 
 kernel void entry_0_k2(global float *restrict a, const long end_i)
@@ -30,8 +29,7 @@ kernel void entry_0_k3(global float *restrict a, const long end_i)
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    const int t1 = i + 3;
-    a[i + 3] = (float)(t1 % 3 + 1);
+    a[i + 3] = (float)((i + 3) % 3 + 1);
 }
 
 __attribute__((reqd_work_group_size(256, 1, 1)))
@@ -52,7 +50,6 @@ kernel void entry_0_k4(global const float *restrict a, global float *restrict c)
     float acc6 = 0.0f;
     float acc7 = 0.0f;
     for (int j = t1; j < t3; j += 2048) {
-        const int t4 = j + item_i;
         acc += a[j + item_i];
         acc1 += a[j + item_i + 256];
         acc2 += a[j + item_i + 512];
@@ -69,57 +66,56 @@ kernel void entry_0_k4(global const float *restrict a, global float *restrict c)
     b[item_i] = acc8 + acc1 + acc2 + acc3 + acc4 + acc5 + acc6 + acc7;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     long acc9 = 128;
-    char t5;
+    char t4;
     do {
         if (item_i < acc9) {
             b[item_i] = b[item_i] + b[acc9 + item_i];
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        const long t6 = acc9 >> 1;
-        t5 = t6 > 0;
-        acc9 = t6;
-    } while (t5);
-    const float t7 = b[0];
+        const long t5 = acc9 >> 1;
+        t4 = t5 > 0;
+        acc9 = t5;
+    } while (t4);
+    const float t6 = b[0];
     if (item_i == 0) {
-        c[i] = t7;
+        c[i] = t6;
     }
 }
 
-__attribute__((reqd_work_group_size(128, 1, 1)))
-kernel void pulls_1_k5(global const float *restrict a, global const float *restrict b, global float *restrict d)
+__attribute__((reqd_work_group_size(256, 1, 1)))
+kernel void pulls_1_k5(global const float *restrict a, global const float *restrict b, global float *restrict e)
 {
     const int i = get_group_id(1);
     const int j = get_group_id(0);
     const int item_i = get_local_id(1);
     const int item_j = get_local_id(0);
-    local float c[512] __attribute__((aligned(8)));
-    const int t1 = (j << 7) + item_j;
-    const int t2 = min(t1, 199);
-    const float t3 = a[t2];
-    const int t4 = item_j & 127;
-    const int t5 = min(t4, 199);
-    const float t6 = a[t5];
-    c[t4 * 2] = b[t5];
-    c[t4 * 2 + 1] = t6;
+    local float c[1024] __attribute__((aligned(8)));
+    local float d[128];
+    const int t1 = item_j >> 7;
+    const int t2 = item_j & 127;
+    const int t3 = (j << 7) + t2;
+    const float t4 = a[min(t3, 199)];
+    const int t5 = item_j & 255;
+    const int t6 = min(t5, 199);
+    const float t7 = a[t6];
+    c[t5 * 2] = b[t6];
+    c[t5 * 2 + 1] = t7;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    const int t7 = t4 + 128;
-    const int t8 = min(t7, 199);
+    const int t8 = t1 << 7;
     float acc = 0.0f;
-    const float t9 = b[t8];
-    const float t10 = a[t8];
-    for (int k = 0; k < 128; k++) {
-        const float t11 = c[k * 2 + 1] - t3;
-        acc += c[k * 2] * t11 / (fabs(t11) + 0.01f);
+    for (int k = t8; k < min(t8 + 128, 200); k++) {
+        const float t9 = c[k * 2 + 1] - t4;
+        acc += c[k * 2] * t9 / (fabs(t9) + 0.01f);
     }
-    c[t4 * 2 + 256] = t9;
-    c[t4 * 2 + 257] = t10;
+    const char t10 = t1 == 0;
+    if (!t10) {
+        d[item_j - 128] = acc;
+    }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    float acc1 = acc;
-    for (int k = 0; k < 72; k++) {
-        const float t12 = c[k * 2 + 257] - t3;
-        acc1 += c[k * 2 + 256] * t12 / (fabs(t12) + 0.01f);
-    }
-    if (t1 <= 199) {
-        d[j * 128 + item_j] = acc1;
+    const float t11 = acc + d[t2];
+    if (t10) {
+        if (t3 <= 199) {
+            e[j * 128 + t2] = t11;
+        }
     }
 }

@@ -83,6 +83,7 @@ pub(crate) fn kernel_text(k: &Kernel<'_>) -> Result<(Cut, bool), String> {
     p.index(k.body, &mut 0);
     p.find_bases(k.body)?;
     p.count_uses(k.body);
+    p.forget_unwritten(k.body);
     let grid: Vec<String> = (0..k.rank).map(|_| p.names.index()).collect();
     let items: Vec<String> = grid.iter().take(k.local.len()).map(|name| format!("item_{name}")).collect();
     for (&param, name) in k.body.params.iter().zip(grid.iter().chain(&items)) {
@@ -218,6 +219,19 @@ impl<'a> Printer<'a> {
         if !matches!(region.exit, Exit::Fault { .. }) {
             for &v in region.exit.operands() {
                 self.uses[v] += 1;
+            }
+        }
+    }
+
+    /// Operations whose results only addresses are made of are not written, and use nothing.
+    fn forget_unwritten(&mut self, region: &Region) {
+        for inst in region.insts.iter().rev() {
+            for nested in inst.op.regions() {
+                self.forget_unwritten(nested);
+            }
+            let pure = matches!(inst.op, Op::Unary(..) | Op::Binary(..) | Op::IntCmp(..) | Op::Select { .. } | Op::Convert(..));
+            if pure && inst.results.iter().all(|v| self.uses[*v] == 0) {
+                inst.op.for_each_operand(|v| self.uses[v] -= 1);
             }
         }
     }

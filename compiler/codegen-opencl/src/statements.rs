@@ -220,7 +220,9 @@ impl<'a> Printer<'a> {
         let consumed = self.pending.len() < reads.len();
         // Another name for the same number is no variable of its own.
         let renamed = matches!(inst.op, Op::Convert(..)) && expr.text.chars().all(is_name);
-        let inline = renamed || self.uses[v] == 1 && self.used_in[v] == self.home[v] && expr.text.len() <= LONGEST;
+        // Nor is a number, or a variable, in all lanes.
+        let plain = |x: Value| self.is_named(x) || matches!(self.defs.get(&x).map(|inst| &inst.op), Some(Op::Const { .. }));
+        let inline = renamed || matches!(inst.op, Op::Splat(x, _) if plain(x)) || self.uses[v] == 1 && self.used_in[v] == self.home[v] && expr.text.len() <= LONGEST;
         if inline {
             self.exprs.insert(v, expr);
             if load || consumed {

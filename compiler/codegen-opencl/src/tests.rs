@@ -59,3 +59,56 @@ fn loads_happen_before_the_barrier_they_stand_in_front_of() {
     let (load, barrier) = (text.find("= a[0];"), text.find("barrier("));
     assert!(load.is_some() && load < barrier, "{text}");
 }
+
+#[test]
+fn vectors_are_read_and_written_whole() {
+    let text = source(
+        "launch (v1) (v4) {
+            v5: i64 = const 16 v6: i64 = imul v4, v5 v7: ptr = ptr_add v2, v6 v8: ptr = ptr_add v3, v6
+            v9: f32x4 = load v7 + 0 aligned v10: f32 = const 1.5 v11: f32x4 = splat v10 v12: f32x4 = fmul v9, v11
+            v13: f32x4 = load v7 + 16 aligned v14: f32x4 = fmax v13, v11 v15: f32x4 = fadd v12, v14
+            store v15, v8 + 0 aligned yield }",
+    );
+    assert!(text.contains("((global float4 *)b)[i] = ((global const float4 *)a)[i] * 1.5f + MAX(((global const float4 *)a)[i + 1], (float4)(1.5f));"), "{text}");
+}
+
+#[test]
+fn vectors_that_may_lie_anywhere_are_refused() {
+    for body in ["v5: f32x4 = load v2 + 0 store v5, v3 + 0 aligned", "v5: i32x4 = load v2 + 0 aligned store v5, v3 + 0 aligned"] {
+        let text = format!(
+            "extern ext0 \"ravel_device_read\"(ptr) -> ptr
+            func fn0 \"sac_f\"(v0: ptr, v1: i64) -> () private keep {{ v2: ptr = call_extern ext0(v0) v3: ptr = call_extern ext0(v0)
+                launch (v1) (v4) {{ {body} yield }} return }}"
+        );
+        let mut module = parse_module(&text).unwrap_or_else(|error| panic!("{error} in {body}"));
+        let refused = split(&mut module).expect_err(body);
+        assert_eq!(refused.what, "vectors of a kind that kernels do not have");
+    }
+}
+
+/// The quotient of `v5` and a divisor made of `v6`, which both are loaded.
+fn quotient(ty: &str, divisor: &str) -> String {
+    let bytes = if ty == "f32" { 4 } else { 8 };
+    source(&format!(
+        "launch (v1) (v4) {{ v5: {ty} = load v2 + 0 v6: {ty} = load v2 + {bytes} {divisor} v9: {ty} = fdiv v5, v8 store v9, v3 + 0 yield }}"
+    ))
+}
+
+#[test]
+fn quotients_by_square_roots_are_products() {
+    let text = quotient("f32", "v8: f32 = sqrt v6");
+    assert!(text.contains("b[0] = a[0] * rsqrt(a[1]);"), "{text}");
+    let text = quotient("f32", "v7: f32 = sqrt v6 v8: f32 = fmul v6, v7");
+    assert!(text.contains("= rsqrt(t1 + 0.0f);") && text.contains("b[0] = a[0] * t2 * (t2 * t2);"), "{text}");
+    // With a constant added, minus zero is impossible.
+    let text = quotient("f32", "v10: f32 = const 0.5 v11: f32 = fadd v6, v10 v7: f32 = sqrt v11 v8: f32 = fmul v7, v11");
+    assert!(text.contains("= a[1] + 0.5f;") && text.contains("= rsqrt(t1);"), "{text}");
+}
+
+#[test]
+fn other_quotients_stay() {
+    for (ty, divisor) in [("f64", "v8: f64 = sqrt v6"), ("f32", "v7: f32 = sqrt v6 v8: f32 = fmul v5, v7"), ("f32", "v8: f32 = sqrt v6 store v8, v3 + 8")] {
+        let text = quotient(ty, divisor);
+        assert!(text.contains(" / ") && text.contains("sqrt(") && !text.contains("rsqrt"), "{text}");
+    }
+}

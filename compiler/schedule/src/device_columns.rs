@@ -7,8 +7,8 @@
 //!
 //! Cells that are neighbours along an axis other than the last one read many of the same rows: here six for four cells instead of twelve. A
 //! work-item that computes them all loads each element once, before it stores anything, and has more loads under way. What counts is how
-//! many rows are read per cell; where that does not fall by a quarter, there is a work-item per cell. So there is for small index sets, whose
-//! work-items would be too few for a large device.
+//! many rows are read per cell; where that does not fall by a quarter, there is a work-item per cell. So there is for index sets that are known
+//! to be small: their work-items would be too few for a large device.
 
 use ravel_nest::ir::IntCmp;
 use ravel_wir::{Generator, Op, Part, Value, With};
@@ -16,15 +16,15 @@ use ravel_wir::{Generator, Op, Part, Value, With};
 use crate::Result;
 use crate::device_tile_nest::is_forced;
 use crate::grid::{Grid, Jam};
-use crate::lower::{Lower, Val};
+use crate::lower::Lower;
 use crate::withloop::{Index, Sink};
 
 /// Cells of a work-item.
 const COPIES: i64 = 4;
 /// Most loads of the cells of a work-item together: their results are in registers at the same time.
 const MOST_LOADS: usize = 64;
-/// Least number of work-items: what a large device runs at once (132 units with 2048 each).
-const LEAST_ITEMS: i64 = 132 * 2048;
+/// Least number of work-items, where it is known: half a thousand for each unit of a large device.
+pub(crate) const LEAST_ITEMS: i64 = 1 << 16;
 
 /// Where an element is read: the array, and the index as constants and terms.
 type Place = (Value, Vec<(i64, Vec<(Value, i64)>)>);
@@ -33,31 +33,12 @@ impl Lower<'_, '_> {
     /// Runs a partition in columns, if they pay; `false` if nothing was emitted.
     pub fn launch_columns(&mut self, with: &With, part: &Part, targets: &[Sink]) -> Result<bool> {
         let Some(axis) = self.column_axis(part) else { return Ok(false) };
-        let forced = is_forced(self.cx.options.device);
-        let least = if forced { 1 } else { LEAST_ITEMS };
-        let lengths = self.grid_of(part);
-        let enough = match self.const_count(part) {
-            Some(cells) if cells / COPIES < least => return Ok(false),
-            Some(_) => None,
-            None => {
-                let cells = lengths.iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
-                let wanted = self.b.i64(least * COPIES);
-                Some(self.b.icmp(IntCmp::Sge, cells, wanted))
-            }
-        };
+        let least = if is_forced(self.cx.options.device) { 1 } else { LEAST_ITEMS };
+        if self.const_count(part).is_some_and(|cells| cells / COPIES < least) {
+            return Ok(false);
+        }
         self.launch_remark(format!("each work-item computes {COPIES} cells along axis {axis}"));
-        let cache = self.cache.clone();
-        if let Some(enough) = enough {
-            self.b.begin_if(enough);
-        }
-        self.column_launch(with, part, targets, &lengths, axis)?;
-        self.cache = cache.clone();
-        if enough.is_some() {
-            self.b.begin_else(&[]);
-            self.launch_cells(with, part, targets, false)?;
-            self.b.end_if(&[]);
-            self.cache = cache;
-        }
+        self.column_launch(with, part, targets, axis)?;
         Ok(true)
     }
 
@@ -73,7 +54,7 @@ impl Lower<'_, '_> {
         if lower.len() < 2 || !func.regions[part.body].insts.iter().all(|inst| plain(&func.insts[*inst].op)) {
             return None;
         }
-        if !self.supported(part.body, &mut Vec::new()).is_ok() {
+        if self.supported(part.body, &mut Vec::new()).is_err() {
             return None;
         }
         let dense = |axis: &usize| step.as_ref().is_none_or(|s| self.const_i32(s[*axis]) == Some(1));
@@ -113,13 +94,13 @@ impl Lower<'_, '_> {
         (rows.len(), elements.len())
     }
 
-    fn column_launch(&mut self, with: &With, part: &Part, targets: &[Sink], lengths: &[Val], axis: usize) -> Result<()> {
+    fn column_launch(&mut self, with: &With, part: &Part, targets: &[Sink], axis: usize) -> Result<()> {
         let func = self.func;
         let Generator::Known { lower, upper, .. } = &part.generator else { return Ok(()) };
         let (lows, steps, ranges) = self.axes_of(with, part);
         let high = self.wide(upper[axis]);
         let whole = self.const_i32(upper[axis]).zip(self.const_i32(lower[axis])).is_some_and(|(u, l)| (u - l) % COPIES == 0);
-        let mut lengths = lengths.to_vec();
+        let mut lengths = self.grid_of(part);
         lengths[axis] = self.ceil_div(lengths[axis], COPIES);
         let cache = self.cache.clone();
         let (place, shared) = self.begin_cells(&lengths, false);

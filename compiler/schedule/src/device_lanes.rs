@@ -9,13 +9,15 @@
 //! order of memory: the axes are one. A work-item then loads and stores 16 bytes at once, which is what devices are built for. What is left
 //! at the end is computed by the last work-item, one element after the other.
 //!
-//! Leaves alone: anything but floats of one type, bodies with branches or comparisons, small arrays, whose work-items would be too few.
+//! Leaves alone: anything but floats of one type, bodies with branches or comparisons, and arrays that are known to be small, whose work-items
+//! would be too few.
 
 use ravel_nest::ir::IntCmp;
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::{Frame, Generator, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::device_columns::LEAST_ITEMS;
 use crate::device_tile_nest::is_forced;
 use crate::grid::Grid;
 use crate::index::Ext;
@@ -24,8 +26,6 @@ use crate::withloop::{Index, Sink};
 
 /// Bytes of a vector.
 const BYTES: usize = 16;
-/// Least number of work-items: half a thousand for each unit of a large device.
-const LEAST_ITEMS: i64 = 1 << 16;
 
 impl Lower<'_, '_> {
     /// Runs a partition with a vector per work-item, if that pays; `false` if nothing was emitted.
@@ -40,20 +40,7 @@ impl Lower<'_, '_> {
         let lengths = self.grid_of(part);
         let count = lengths.iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
         self.launch_remark(format!("each work-item computes a vector of {lanes} cells"));
-        let cache = self.cache.clone();
-        if known.is_none() {
-            let wanted = self.b.i64(least * lanes);
-            let enough = self.b.icmp(IntCmp::Sge, count, wanted);
-            self.b.begin_if(enough);
-        }
         self.lane_launch(with, part, targets, elem, count, known.is_some_and(|n| n % lanes == 0))?;
-        self.cache = cache.clone();
-        if known.is_none() {
-            self.b.begin_else(&[]);
-            self.launch_cells(with, part, targets, false)?;
-            self.b.end_if(&[]);
-            self.cache = cache;
-        }
         Ok(true)
     }
 

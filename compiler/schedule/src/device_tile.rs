@@ -12,7 +12,8 @@
 //! computes them together for a slice of the fold's index set, once, and keeps them in local memory; while the slice is in use, the next one
 //! is on its way to registers. What depends on the cell alone is computed once, in front of the fold. See [`crate::device_tile_nest`].
 //!
-//! Every cell adds in the order of the program, so that tiles change no result.
+//! With two sides every cell adds in the order of the program. With one, two work-items may share the fold of a cell, if its operator regroups:
+//! tens of thousands of cells are too few for a large device. The parts are always the same.
 
 use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
@@ -21,7 +22,8 @@ use crate::grid::{Grid, Jam};
 use crate::guards::Guard;
 use crate::index::Ext;
 use crate::lower::Lower;
-use crate::scalars::prim_of;
+use crate::reduce::folds_along;
+use crate::scalars::{self, prim_of};
 use crate::support::Refusal;
 use crate::withloop::Sink;
 
@@ -33,6 +35,8 @@ const LEAST_FOLD: i64 = 16;
 const LEAST_LINE: i64 = 512;
 /// Groups that keep all units of a large device busy.
 pub(crate) const WANTED_GROUPS: i64 = 132;
+/// Groups of a tile with one side per unit of a large device that hide each other's waiting.
+const BUSY: i64 = 16;
 /// Staged values, and results of the fold.
 const MOST_VALUES: usize = 6;
 /// Registers (of 32 bits) for the accumulators of a work-item.
@@ -102,7 +106,9 @@ pub(crate) struct DeviceTile {
     /// Staged values that lie side by side for every index of the fold, in one piece of local memory, rounded up to a power of two: one access
     /// reads them all. 1 if each has memory of its own.
     pub packed: usize,
-    /// Indices of the fold in one slice, a power of two.
+    /// Work-items that share the fold of a cell: each takes a part of every slice, and the first one combines their results in order.
+    pub split: usize,
+    /// Indices of the fold in one slice, a power of two and a multiple of `split`.
     pub slice: usize,
     pub guards: Vec<Guard>,
     /// Extents of the sides, where they are known.
@@ -117,7 +123,7 @@ impl DeviceTile {
 
     /// Work-items of a group.
     pub fn items(&self) -> usize {
-        self.sides.iter().map(|s| s.items).product()
+        self.split * self.sides.iter().map(|s| s.items).product::<usize>()
     }
 
     /// Cells of the tile along the side over which a staged value varies.
@@ -133,7 +139,8 @@ impl DeviceTile {
     pub fn describe(&self) -> String {
         let list = |f: fn(&Side) -> usize| self.sides.iter().map(|s| f(s).to_string()).collect::<Vec<_>>().join(" x ");
         let (cells, copies, slice) = (list(Side::width), list(|s| s.copies), self.slice);
-        format!("on the device, in tiles of {cells} cells, {copies} per work-item, {slice} indices of the fold at a time in local memory")
+        let shared = if self.split > 1 { format!(", {} work-items share a fold", self.split) } else { String::new() };
+        format!("on the device, in tiles of {cells} cells, {copies} per work-item{shared}, {slice} indices of the fold at a time in local memory")
     }
 }
 
@@ -317,12 +324,18 @@ impl<'m> Lower<'m, '_> {
         results.chain(parts.staged.iter().map(|s| &s.value)).map(|v| prim_of(self.elem(*v)).bytes() as usize).max().unwrap_or(8)
     }
 
-    /// The longest slice, of at most `most` indices, whose staged values fit local memory.
-    fn slice_of(&self, tile: &DeviceTile, most: usize) -> usize {
+    /// The longest slice, of at most `most` indices, whose staged values fit local memory beside `taken` bytes.
+    fn slice_of(&self, tile: &DeviceTile, most: usize, taken: usize) -> usize {
         let bytes = |slice: usize| -> usize {
-            tile.parts.staged.iter().map(|s| 2 * slice * tile.stride(*s) * prim_of(self.elem(s.value)).bytes() as usize).sum()
+            let rows = tile.parts.staged.iter().map(|s| 2 * slice * tile.stride(*s) * prim_of(self.elem(s.value)).bytes() as usize);
+            if tile.packed > 1 { rows.max().unwrap_or(0) } else { rows.sum() }
         };
-        std::iter::successors(Some(most), |n| Some(n / 2)).find(|n| *n <= 4 || bytes(*n) <= LOCAL_BYTES).unwrap_or(4)
+        std::iter::successors(Some(most), |n| Some(n / 2)).find(|n| *n <= 4 || taken + bytes(*n) <= LOCAL_BYTES).unwrap_or(4)
+    }
+
+    /// Is there a value that a fold may begin with any number of times?
+    fn has_identity(&self, binop: ravel_types::BinOp, op: &WithOp) -> bool {
+        matches!(op, WithOp::Fold { neutral, .. } if scalars::identity(binop, self.elem(*neutral)).is_some())
     }
 
     /// How many staged values lie side by side: all of them, if they are few, of one type, and vary over the fold alone.
@@ -350,9 +363,9 @@ impl<'m> Lower<'m, '_> {
             };
             let extents = vec![found.extents[axis], found.extents[last]];
             let least = if forced { (1, 1) } else { (LEAST_SIDE, LEAST_FOLD) };
-            let mut tile = DeviceTile { fold: found.fold, sides, parts: parts.clone(), packed: 1, slice: 0, guards: found.guards.clone(), extents, least };
+            let mut tile = DeviceTile { fold: found.fold, sides, parts: parts.clone(), packed: 1, split: 1, slice: 0, guards: found.guards.clone(), extents, least };
             let widest = tile.sides.iter().map(Side::width).max().unwrap_or(1);
-            tile.slice = self.slice_of(&tile, (4 * tile.items() / widest).min(tile.items()));
+            tile.slice = self.slice_of(&tile, (4 * tile.items() / widest).min(tile.items()), 0);
             plans.push((cost, tile));
         }
         if self.cx.every_tile {
@@ -375,15 +388,21 @@ impl<'m> Lower<'m, '_> {
         let last = params.len() - 1;
         let registers = found.with.ops.len() * self.widest(found, &parts).div_ceil(4);
         let cells = found.extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
-        // Few cells per work-item if there are few cells, since all units are to have work.
-        let enough = |copies: usize| cells.is_some_and(|n| n / (ITEMS.1 * copies) as i64 >= WANTED_GROUPS * 3 / 2);
+        // All units are to have work: few cells per work-item if there are few cells, and two work-items per cell.
+        let groups = |copies: usize| cells.map(|n| n / (ITEMS.1 * copies) as i64);
+        let enough = |copies: usize| groups(copies).is_some_and(|n| n >= WANTED_GROUPS * copies as i64 * 3 / 4);
         let copies = [4, 2].into_iter().find(|n| enough(*n) && n * registers <= REGISTERS / 2).unwrap_or(1);
+        let regroups = found.with.ops.iter().all(|op| folds_along(op).is_some_and(|binop| self.has_identity(binop, op)));
+        let busy = groups(copies).is_some_and(|n| n >= WANTED_GROUPS * BUSY);
+        let split = if regroups && !busy { 2 } else { 1 };
         let side = Side { axis: last, param: params[last], items: ITEMS.1, copies };
         let least = if forced { (1, 1) } else { (LEAST_LINE, LEAST_LINE) };
         let extents = vec![found.extents[last]];
         let packed = self.packed_values(&parts);
-        let mut tile = DeviceTile { fold: found.fold, sides: vec![side], parts, packed, slice: 0, guards: found.guards.clone(), extents, least };
-        tile.slice = self.slice_of(&tile, ITEMS.1);
+        let mut tile = DeviceTile { fold: found.fold, sides: vec![side], parts, packed, split, slice: 0, guards: found.guards.clone(), extents, least };
+        // Results of the other parts of a fold, before they are combined.
+        let taken = (split - 1) * ITEMS.1 * copies * registers * 4;
+        tile.slice = self.slice_of(&tile, tile.items(), taken);
         Ok(vec![tile])
     }
 }

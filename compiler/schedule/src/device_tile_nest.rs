@@ -23,6 +23,7 @@ use crate::device_tile::{DeviceTile, Staged, WANTED_GROUPS};
 use crate::grid::{Cell, Grid, Jam};
 use crate::index::Ext;
 use crate::lower::{Lower, Val};
+use crate::reduce::folds_along;
 use crate::scalars::{self, prim_of};
 use crate::withloop::Sink;
 
@@ -49,6 +50,8 @@ struct Tile<'a> {
     places: Vec<(Val, Val, Val)>,
     /// Local memory of the staged values.
     slots: Vec<Val>,
+    /// Which part of the fold this work-item takes, if several share it.
+    part_of_fold: Option<Val>,
 }
 
 impl Lower<'_, '_> {
@@ -194,11 +197,24 @@ impl Lower<'_, '_> {
             let length = self.extent_val(extent);
             lengths.push((self.wide(lower[axis]), self.wide(upper[axis]), length));
         }
-        let local: Vec<u32> = [1].into_iter().chain(plan.sides.iter().map(|s| s.items as u32)).collect();
+        let mut local: Vec<u32> = [1].into_iter().chain(plan.sides.iter().map(|s| s.items as u32)).collect();
+        if let Some(last) = local.last_mut() {
+            *last *= plan.split as u32;
+        }
         let position = self.b.begin_groups(&grid, &local);
         self.sequential += 1;
         self.open(part.body);
         let (groups, items) = position.split_at(grid.len());
+        let mut items = items.to_vec();
+        let mut item = items[1];
+        let mut part_of_fold = None;
+        if plan.split > 1 {
+            // Work-items of the same part are neighbours.
+            let width = plan.sides[0].items as i64;
+            let (mask, shift) = (self.b.i64(width - 1), self.b.i64(i64::from(width.trailing_zeros())));
+            part_of_fold = Some(self.b.binary(NestBin::SShr, item, shift));
+            items[1] = self.b.binary(NestBin::And, item, mask);
+        }
         // The other axes.
         let mut rest = groups[0];
         let others: Vec<usize> = (0..lower.len()).filter(|axis| !plan.sides.iter().any(|s| s.axis == *axis)).collect();
@@ -221,12 +237,10 @@ impl Lower<'_, '_> {
             let skipped = self.times(group, side.width() as i64);
             places.push((self.b.add(low, skipped), item, self.b.sub(high, one)));
         }
-        let item = if plan.lone() {
-            items[1]
-        } else {
+        if !plan.lone() {
             let above = self.times(items[1], plan.sides[1].items as i64);
-            self.b.add(above, items[2])
-        };
+            item = self.b.add(above, items[2]);
+        }
         let bytes = |lower: &Self, staged: &Staged| prim_of(lower.elem(staged.value)).bytes();
         let slots: Vec<Val> = if plan.packed > 1 {
             let size = bytes(self, &plan.parts.staged[0]);
@@ -236,7 +250,7 @@ impl Lower<'_, '_> {
             let slot = |staged: &Staged| self.b.local_slot((2 * plan.slice * plan.stride(*staged)) as u32 * bytes(self, staged), 16);
             plan.parts.staged.iter().map(slot).collect()
         };
-        let tile = Tile { plan, part, fold, inner: &fold.parts[0], item, trips, places, slots };
+        let tile = Tile { plan, part, fold, inner: &fold.parts[0], item, trips, places, slots, part_of_fold };
         self.tile_body(with, &tile, sinks)?;
         self.close();
         self.sequential -= 1;
@@ -270,8 +284,17 @@ impl Lower<'_, '_> {
         let mut carried = Vec::new();
         for op in &tile.fold.ops {
             let WithOp::Fold { neutral, .. } = op else { continue };
-            let neutral = self.scalar_of(&mut Grid::scalar(4), *neutral, 0, 0)?;
-            carried.extend(vec![neutral; g.j()]);
+            let mut start = self.scalar_of(&mut Grid::scalar(4), *neutral, 0, 0)?;
+            if let (Some(part), Some(binop)) = (tile.part_of_fold, folds_along(op))
+                && let Some(identity) = scalars::identity(binop, self.elem(*neutral))
+                && self.live.def(*neutral).is_none_or(|inst| !matches!(func.insts[inst].op, Op::Const(scalar) if scalar == identity))
+            {
+                let identity = scalars::constant(&mut self.b, identity, 1);
+                let zero = self.b.i64(0);
+                let first = self.b.icmp(IntCmp::Eq, part, zero);
+                start = self.b.select(first, start, identity);
+            }
+            carried.extend(vec![start; g.j()]);
         }
         let accumulators = carried.len();
         let (zero, step) = (self.b.i64(0), self.b.i64(slice));
@@ -290,7 +313,7 @@ impl Lower<'_, '_> {
         self.b.barrier();
         let next = self.b.add(first, step);
         let loaded = self.load_slice(with, tile, next)?;
-        let mut yields = self.take_slice(&mut g, tile, half, step, &carried[..accumulators])?;
+        let mut yields = self.take_slice(&mut g, tile, half, (step, true), &carried[..accumulators])?;
         yields.extend(loaded);
         self.close();
         let carried = self.b.end_for(&yields);
@@ -304,8 +327,15 @@ impl Lower<'_, '_> {
             self.store_slice(tile, half, &carried[accumulators..]);
             self.b.barrier();
             let rest = self.b.sub(tile.trips, full);
-            results = self.take_slice(&mut g, tile, half, rest, &results)?;
+            results = self.take_slice(&mut g, tile, half, (rest, false), &results)?;
         }
+        if let Some(part) = tile.part_of_fold {
+            results = self.combine_parts(tile, part, &results, g.j());
+            let zero = self.b.i64(0);
+            let first = self.b.icmp(IntCmp::Eq, part, zero);
+            self.b.begin_if(first);
+        }
+        let cache = self.cache.clone();
         // The cells.
         for copy in 0..g.j() {
             let digits: Vec<usize> = (0..plan.sides.len()).map(|axis| g.digit(axis, copy)).collect();
@@ -332,7 +362,48 @@ impl Lower<'_, '_> {
                 self.b.end_if(&[]);
             }
         }
+        if tile.part_of_fold.is_some() {
+            self.b.begin_else(&[]);
+            self.b.end_if(&[]);
+            self.cache = cache;
+        }
         Ok(())
+    }
+
+    /// The results of a fold whose parts are with several work-items: the first one's, combined with those that the others leave in local
+    /// memory, in order.
+    fn combine_parts(&mut self, tile: &Tile<'_>, part: Val, results: &[Val], copies: usize) -> Vec<Val> {
+        let plan = tile.plan;
+        let width = plan.sides[0].items;
+        let arith = self.arith();
+        let zero = self.b.i64(0);
+        let others = ((plan.split - 1) * width) as u32;
+        let mut folds = Vec::new();
+        for (op, &cell) in tile.fold.ops.iter().zip(&self.func.insts[plan.fold].results) {
+            if let Some(binop) = folds_along(op) {
+                folds.extend(vec![(binop, self.elem(cell)); copies]);
+            }
+        }
+        let slots: Vec<Val> = folds.iter().map(|(_, elem)| self.b.local_slot(others * prim_of(*elem).bytes(), prim_of(*elem).bytes())).collect();
+        let first = self.b.icmp(IntCmp::Eq, part, zero);
+        self.b.begin_if(first);
+        self.b.begin_else(&[]);
+        let skipped = self.b.i64(width as i64);
+        let mine = self.b.sub(tile.item, skipped);
+        for ((&result, &slot), (_, elem)) in results.iter().zip(&slots).zip(&folds) {
+            let place = self.element_place(slot, mine, *elem);
+            self.b.store(result, place, 0, Access::ALIGNED);
+        }
+        self.b.end_if(&[]);
+        self.b.barrier();
+        let mut combined = Vec::new();
+        for ((&result, &slot), &(binop, elem)) in results.iter().zip(&slots).zip(&folds) {
+            let ty = Ty::scalar(prim_of(elem));
+            let place = self.element_place(slot, tile.places[0].1, elem);
+            let theirs: Vec<Val> = (0..plan.split - 1).map(|n| self.b.load(ty, place, (n * width) as i32 * ty.bytes() as i32, Access::ALIGNED)).collect();
+            combined.push(theirs.into_iter().fold(result, |sum, next| scalars::binary(&mut self.b, arith, binop, elem, sum, next)));
+        }
+        combined
     }
 
     /// The number of indices of the fold, if it is known.
@@ -448,10 +519,20 @@ impl Lower<'_, '_> {
     }
 
     /// All cells of the work-item take the values of `count` indices of a slice.
-    fn take_slice(&mut self, g: &mut Grid, tile: &Tile<'_>, half: Val, count: Val, accumulators: &[Val]) -> Result<Vec<Val>> {
+    fn take_slice(&mut self, g: &mut Grid, tile: &Tile<'_>, half: Val, (count, whole): (Val, bool), accumulators: &[Val]) -> Result<Vec<Val>> {
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let plan = tile.plan;
-        let (k, mut accs) = self.b.begin_for(zero, count, one, accumulators);
+        let (mut from, mut to) = (zero, count);
+        if let Some(part) = tile.part_of_fold {
+            let share = (plan.slice / plan.split) as i64;
+            from = self.times(part, share);
+            let share = self.b.i64(share);
+            to = self.b.add(from, share);
+            if !whole {
+                to = self.b.binary(NestBin::SMin, to, count);
+            }
+        }
+        let (k, mut accs) = self.b.begin_for(from, to, one, accumulators);
         self.open(tile.inner.body);
         let mark = g.mark();
         let row = self.b.add(half, k);

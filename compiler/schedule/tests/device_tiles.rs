@@ -110,5 +110,25 @@ fn what_all_cells_of_a_line_share_is_staged() {
            yield %s } } genarray [65536] cell []",
         "f32[65536]",
     );
-    assert!(has(&remarks, "tiles of 256 cells, 2 per work-item, 128 indices") && text.contains("barrier"), "{remarks:?}");
+    let wanted = "tiles of 256 cells, 2 per work-item, 2 work-items share a fold, 256 indices";
+    assert!(has(&remarks, wanted) && text.contains("barrier"), "{remarks:?}");
+}
+
+#[test]
+fn many_cells_or_folds_in_order_have_a_work_item_each() {
+    for (cells, op) in [(4 << 20, "add"), (65536, "sub")] {
+        let (remarks, _) = scheduled(
+            &format!("f32[{cells}]"),
+            "f32[65536]",
+            &format!(
+                "%c: f32[{cells}] = with {{ part [0] <= [%i] < [{cells}] {{
+                   %s: f32 = with {{ part [0] <= [%p] < [65536] {{
+                     %x: f32 = sel %a, [%i] %y: f32 = sel %b, [%p] %z: f32 = sub %y, %x yield %z
+                   }} }} fold {op} neutral 0.0:f32
+                   yield %s }} }} genarray [{cells}] cell []"
+            ),
+            &format!("f32[{cells}]"),
+        );
+        assert!(has(&remarks, "in tiles of") && !has(&remarks, "share a fold"), "{op}: {remarks:?}");
+    }
 }
