@@ -37,7 +37,7 @@ impl Lower<'_, '_> {
         if self.const_count(part).is_some_and(|cells| cells / COPIES < least) {
             return Ok(false);
         }
-        self.launch_remark(format!("each work-item computes {COPIES} cells along axis {axis}"));
+        self.launch_remark(format!("in columns: a work-item computes {COPIES} cells along axis {axis}"));
         self.column_launch(with, part, targets, axis)?;
         Ok(true)
     }
@@ -70,15 +70,20 @@ impl Lower<'_, '_> {
     /// How many rows, and how many elements, some neighbouring cells along an axis read.
     fn rows_read(&self, part: &Part, along: Value, copies: i64) -> (usize, usize) {
         let (mut rows, mut elements): (Vec<Place>, Vec<Place>) = (Vec::new(), Vec::new());
+        let mut g = Grid::scalar(4);
+        g.push_jam(Jam::of(along, copies as usize));
         for &inst in &self.func.regions[part.body].insts {
             let Op::Sel { array, index } = &self.func.insts[inst].op else { continue };
             for copy in 0..copies {
-                let at = |v: &Value| {
+                let mut at = |v: &Value| {
                     let form = self.form(*v);
                     let factor = form.terms.iter().find(|(w, _)| *w == along).map_or(0, |(_, factor)| *factor);
-                    (form.constant + factor * copy, form.terms)
+                    // Where an index varies in another way, nothing is known of the copies.
+                    let elsewhere = form.terms.iter().any(|(w, _)| *w != along && self.dep(&mut g, *w).jams != 0);
+                    let distance = if elsewhere { copy << 40 } else { factor * copy };
+                    (form.constant + distance, form.terms)
                 };
-                let mut place: Place = (*array, index.iter().map(at).collect());
+                let mut place: Place = (*array, index.iter().map(&mut at).collect());
                 if !elements.contains(&place) {
                     elements.push(place.clone());
                 }

@@ -39,7 +39,7 @@ impl Lower<'_, '_> {
         }
         let lengths = self.grid_of(part);
         let count = lengths.iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
-        self.launch_remark(format!("each work-item computes a vector of {lanes} cells"));
+        self.launch_remark(format!("in vectors: a work-item computes {lanes} cells"));
         self.lane_launch(with, part, targets, elem, count, known.is_some_and(|n| n % lanes == 0))?;
         Ok(true)
     }

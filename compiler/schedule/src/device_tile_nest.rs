@@ -489,19 +489,19 @@ impl Lower<'_, '_> {
     /// Writes the work-item's share of a slice to a half of local memory: that which begins after `half` indices of the fold.
     fn store_slice(&mut self, tile: &Tile<'_>, half: Val, values: &[Val]) {
         let plan = tile.plan;
+        let wanted = |staged: &Staged| (plan.width(*staged) * plan.slice).min(plan.items());
         let mut values = values.iter();
+        // A slice may have less than a value for each work-item: stores of the first ones are under one condition.
+        let mut open = plan.items();
         for (&staged, &slot) in plan.parts.staged.iter().zip(&tile.slots) {
             let bytes = i64::from(prim_of(self.elem(staged.value)).bytes());
             let stride = plan.stride(staged) as i64;
-            let wanted = plan.width(staged) * plan.slice;
+            if wanted(&staged) != open {
+                self.store_condition(tile, open, wanted(&staged));
+                open = wanted(&staged);
+            }
             for (pass, &value) in values.by_ref().take(passes(plan, staged)).enumerate() {
                 let (k, x) = self.share(tile, staged, pass);
-                let partial = wanted < plan.items();
-                if partial {
-                    let wanted = self.b.i64(wanted as i64);
-                    let mine = self.b.icmp(IntCmp::Slt, tile.item, wanted);
-                    self.b.begin_if(mine);
-                }
                 let row = self.b.add(half, k);
                 let mut at = self.times(row, stride * bytes);
                 if let Some(x) = x {
@@ -510,11 +510,21 @@ impl Lower<'_, '_> {
                 }
                 let to = self.b.ptr_add(slot, at);
                 self.b.store(value, to, 0, Access::ALIGNED);
-                if partial {
-                    self.b.begin_else(&[]);
-                    self.b.end_if(&[]);
-                }
             }
+        }
+        self.store_condition(tile, open, plan.items());
+    }
+
+    /// Ends what only some of the first work-items do, and begins what `next` of them do.
+    fn store_condition(&mut self, tile: &Tile<'_>, open: usize, next: usize) {
+        if open < tile.plan.items() {
+            self.b.begin_else(&[]);
+            self.b.end_if(&[]);
+        }
+        if next < tile.plan.items() {
+            let next = self.b.i64(next as i64);
+            let mine = self.b.icmp(IntCmp::Slt, tile.item, next);
+            self.b.begin_if(mine);
         }
     }
 

@@ -50,7 +50,7 @@ fn inner(extent: usize, first: &str, second: &str) -> String {
 #[test]
 fn neighbours_that_read_the_same_rows_are_one_work_item() {
     let (remarks, text) = scheduled("f32[4096,4096]", &inner(4096, "%up, %j", "%down, %j"));
-    assert!(has(&remarks, "each work-item computes 4 cells along axis 0"), "{remarks:?}");
+    assert!(has(&remarks, "in columns: a work-item computes 4 cells along axis 0"), "{remarks:?}");
     // Rows above and below of four cells are six.
     let launch = text.rsplit("launch (").next().expect("the interior comes last");
     let block = launch.split("else").next().expect("whole blocks come first");
@@ -62,7 +62,7 @@ fn neighbours_that_read_the_same_rows_are_one_work_item() {
 fn neighbours_within_a_row_and_small_arrays_have_a_work_item_each() {
     for (extent, first, second) in [(4096, "%i, %left", "%i, %right"), (4096, "%j, %i", "%j, %i"), (100, "%up, %j", "%down, %j")] {
         let (remarks, _) = scheduled(&format!("f32[{extent},{extent}]"), &inner(extent, first, second));
-        assert!(has(&remarks, "one work-item per cell") && !has(&remarks, "each work-item computes"), "{extent} {first}: {remarks:?}");
+        assert!(has(&remarks, "one work-item per cell") && !has(&remarks, "a work-item computes"), "{extent} {first}: {remarks:?}");
     }
 }
 
@@ -74,11 +74,11 @@ fn map(m: &str, n: &str, body: &str) -> String {
 #[test]
 fn element_wise_bodies_compute_vectors() {
     let (remarks, text) = scheduled("f32[1000,1000]", &map("1000", "1000", "%y: f32 = mul %x, %k yield %y"));
-    assert!(has(&remarks, "each work-item computes a vector of 4 cells"), "{remarks:?}");
+    assert!(has(&remarks, "in vectors: a work-item computes 4 cells"), "{remarks:?}");
     assert!(text.contains("f32x4 = fmul") && !text.contains("for ("), "{text}");
     // With extents of the run the last work-item may have less than a vector.
     let (remarks, text) = scheduled("f32[s0,s1]", &map("%m", "%n", "%y: f32 = exp %x yield %y"));
-    assert!(has(&remarks, "each work-item computes a vector of 4 cells"), "{remarks:?}");
+    assert!(has(&remarks, "in vectors: a work-item computes 4 cells"), "{remarks:?}");
     assert!(text.contains("f32x4 = math.exp"), "{text}");
 }
 
@@ -92,6 +92,6 @@ fn other_bodies_and_small_arrays_compute_scalars() {
     ] {
         let n = extent.to_string();
         let (remarks, text) = scheduled(&format!("f32[{n},{n}]"), &map(&n, &n, body));
-        assert!(!has(&remarks, "each work-item computes") && !text.contains("f32x4"), "{body}: {remarks:?}");
+        assert!(!has(&remarks, "a work-item computes") && !text.contains("f32x4"), "{body}: {remarks:?}");
     }
 }
