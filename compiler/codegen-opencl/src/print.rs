@@ -294,11 +294,7 @@ impl<'a> Printer<'a> {
                     (x, y) = (self.widened(*a, x), self.widened(*b, y));
                 }
                 if values[v].is_vector() && matches!(op, BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv) {
-                    (x, y) = match (self.lane(*a), self.lane(*b)) {
-                        (Some(lane), None) => (lane, y),
-                        (None, Some(lane)) => (x, lane),
-                        _ => (x, y),
-                    };
+                    (x, y) = self.beside((*a, x), (*b, y));
                 }
                 let operands = self.operands((*a, *b), (&x, &y));
                 expr::binary(*op, &operands, self.const_of(*b))
@@ -312,7 +308,10 @@ impl<'a> Printer<'a> {
                 expr::int_compare(*op, &self.operands((*a, *b), (&x, &y)))
             }
             Op::FloatCmp(op, a, b) => {
-                let (x, y) = (self.expr(*a), self.expr(*b));
+                let (mut x, mut y) = (self.expr(*a), self.expr(*b));
+                if values[v].is_vector() {
+                    (x, y) = self.beside((*a, x), (*b, y));
+                }
                 expr::float_compare(*op, &x, &y)
             }
             Op::Select { cond, on_true, on_false } => {
@@ -335,6 +334,15 @@ impl<'a> Printer<'a> {
     fn constant(&self, ty: Ty, bits: u64) -> Expr {
         let scalar = expr::constant(Ty::scalar(ty.prim), bits);
         if ty.is_vector() { expr::splat(ty, &scalar) } else { scalar }
+    }
+
+    /// Operands of one of C's operators on vectors, of which one may be written as a scalar.
+    fn beside(&self, a: (Value, Expr), b: (Value, Expr)) -> (Expr, Expr) {
+        match (self.lane(a.0), self.lane(b.0)) {
+            (Some(lane), None) => (lane, b.1),
+            (None, Some(lane)) => (a.1, lane),
+            _ => (a.1, b.1),
+        }
     }
 
     /// The scalar that all lanes of a value are, where it is written as such: C's operators take it beside a vector.

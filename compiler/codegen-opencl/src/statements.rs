@@ -189,20 +189,26 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// Vectors hold floats, lie at multiples of their size, and are computed lane by lane.
+    /// Vectors hold floats (or are masks), lie at multiples of their size, and are computed lane by lane.
     fn check_vectors(&self, inst: &Inst) -> Result<(), String> {
+        // Comparisons make masks, which choices take.
+        let mask = match &inst.op {
+            Op::FloatCmp(..) => inst.results.first().copied(),
+            Op::Select { cond, .. } => Some(*cond),
+            _ => None,
+        };
         let mut vectors = false;
         let mut floats = true;
         let mut look = |v: Value| {
             let ty = self.k.values[v];
             vectors |= ty.is_vector();
-            floats &= !ty.is_vector() || ty.prim.is_float();
+            floats &= !ty.is_vector() || ty.prim.is_float() || mask == Some(v);
         };
         inst.op.for_each_operand(&mut look);
         inst.results.iter().copied().for_each(look);
         let fine = match &inst.op {
             Op::Load { access, .. } | Op::Store { access, .. } => access.aligned,
-            Op::FloatCmp(..) | Op::Select { .. } | Op::Convert(..) => false,
+            Op::Convert(..) => false,
             _ => true,
         };
         if vectors && !(floats && fine) { Err("vectors of a kind that kernels do not have".to_string()) } else { Ok(()) }

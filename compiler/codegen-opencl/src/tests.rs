@@ -73,6 +73,17 @@ fn vectors_are_read_and_written_whole() {
 }
 
 #[test]
+fn masks_of_vectors_choose() {
+    let text = source(
+        "launch (v1) (v4) {
+            v5: f64x2 = load v2 + 0 aligned v6: f64 = const 0.5 v7: f64x2 = splat v6 v8: i64x2 = fcmp.lt v5, v7
+            v9: f64x2 = select v8, v5, v7 store v9, v3 + 0 aligned yield }",
+    );
+    assert!(text.contains("const double2 t1 = ((global const double2 *)a)[0];"), "{text}");
+    assert!(text.contains("((global double2 *)b)[0] = t1 < 0.5 ? t1 : (double2)(0.5);"), "{text}");
+}
+
+#[test]
 fn vectors_that_may_lie_anywhere_are_refused() {
     for body in ["v5: f32x4 = load v2 + 0 store v5, v3 + 0 aligned", "v5: i32x4 = load v2 + 0 aligned store v5, v3 + 0 aligned"] {
         let text = format!(

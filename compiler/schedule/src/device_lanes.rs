@@ -9,7 +9,7 @@
 //! order of memory: the axes are one. A work-item then loads and stores 16 bytes at once, which is what devices are built for. What is left
 //! at the end is computed by the last work-item, one element after the other.
 //!
-//! Leaves alone: anything but floats of one type, bodies with branches or comparisons, and arrays that are known to be small, whose work-items
+//! Leaves alone: anything but floats of one type, bodies with branches, and arrays that are known to be small, whose work-items
 //! would be too few.
 
 use ravel_nest::ir::IntCmp;
@@ -65,10 +65,12 @@ impl Lower<'_, '_> {
             return None;
         }
         let params = &region.params;
+        let compares = |op: &Op| matches!(op, Op::Bin(op, ..) if op.is_comparison());
         let computes = |op: &Op| match op {
             Op::Const(_) | Op::Extent { .. } | Op::Opaque(_) => true,
             Op::Un(op, _) => !matches!(op, UnOp::Not | UnOp::IsNan | UnOp::IsInf | UnOp::Finite),
-            Op::Bin(op, ..) => !op.is_comparison() && !matches!(op, BinOp::Copysign | BinOp::AplMod),
+            Op::Bin(op, ..) => !matches!(op, BinOp::Copysign | BinOp::AplMod),
+            Op::Select { cond, .. } => self.live.def(*cond).is_some_and(|inst| region.insts.contains(&inst) && compares(&func.insts[inst].op)),
             Op::Native { symbol, .. } => crate::natives::math_op(symbol).is_some(),
             Op::Sel { index, .. } => index == params,
             _ => false,
@@ -77,7 +79,8 @@ impl Lower<'_, '_> {
         for &inst in &region.insts {
             let data = &func.insts[inst];
             let mut elems = data.results.iter().map(|v| self.elem(*v));
-            if !computes(&data.op) || !matches!(data.op, Op::Const(_) | Op::Extent { .. }) && !elems.all(|of| of == elem) {
+            let apart = matches!(data.op, Op::Const(_) | Op::Extent { .. }) || compares(&data.op);
+            if !computes(&data.op) || !apart && !elems.all(|of| of == elem) {
                 return None;
             }
             // Indices are no data: only elements are in the order of memory.
@@ -85,8 +88,12 @@ impl Lower<'_, '_> {
                 loads = true;
                 continue;
             }
+            let mask = match &data.op {
+                Op::Select { cond, .. } => Some(*cond),
+                _ => None,
+            };
             let mut clean = true;
-            data.op.for_each_operand(|v| clean &= !params.contains(&v) && (self.elem(v) == elem));
+            data.op.for_each_operand(|v| clean &= !params.contains(&v) && (self.elem(v) == elem || mask == Some(v)));
             if !clean && !matches!(data.op, Op::Extent { .. }) {
                 return None;
             }

@@ -76,6 +76,8 @@ fn element_wise_bodies_compute_vectors() {
     let (remarks, text) = scheduled("f32[1000,1000]", &map("1000", "1000", "%y: f32 = mul %x, %k yield %y"));
     assert!(has(&remarks, "in vectors: a work-item computes 4 cells"), "{remarks:?}");
     assert!(text.contains("f32x4 = fmul") && !text.contains("for ("), "{text}");
+    let (remarks, text) = scheduled("f32[1000,1000]", &map("1000", "1000", "%t: bool = lt %x, %k %y: f32 = select %t, %x, %k yield %y"));
+    assert!(has(&remarks, "in vectors: a work-item computes 4 cells") && text.contains("i32x4 = fcmp.lt"), "{remarks:?}");
     // With extents of the run the last work-item may have less than a vector.
     let (remarks, text) = scheduled("f32[s0,s1]", &map("%m", "%n", "%y: f32 = exp %x yield %y"));
     assert!(has(&remarks, "in vectors: a work-item computes 4 cells"), "{remarks:?}");
@@ -88,7 +90,6 @@ fn other_bodies_and_small_arrays_compute_scalars() {
         (100, "%y: f32 = mul %x, %k yield %y"),
         (1000, "%y: f32 = convert %j %z: f32 = mul %x, %y yield %z"),
         (1000, "%y: f32 = sel %a, [%j, %i] %z: f32 = mul %x, %y yield %z"),
-        (1000, "%t: bool = lt %x, %k %y: f32 = select %t, %x, %k yield %y"),
     ] {
         let n = extent.to_string();
         let (remarks, text) = scheduled(&format!("f32[{n},{n}]"), &map(&n, &n, body));
