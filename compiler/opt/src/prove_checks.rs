@@ -26,7 +26,7 @@ pub const PASS: Pass = Pass {
 /// One walk in program order.
 pub fn prove_checks(func: &mut Func, _: &mut Context) -> bool {
     let (defs, uses) = (Defs::new(func), use_counts(func));
-    let mut p = Prover { func, defs, uses, ranges: Ranges::default(), renames: Renames::default(), before: Vec::new(), changed: false };
+    let mut p = Prover { func, defs, uses, ranges: Ranges::default(), renames: Renames::default(), before: Vec::new(), bounds: Vec::new(), changed: false };
     let body = p.func.body;
     for param in p.func.params().to_vec() {
         p.ranges.see(p.func, param);
@@ -46,6 +46,8 @@ struct Prover<'a> {
     uses: SecondaryMap<Value, u32>,
     /// Constants to stand before the instruction in hand.
     before: Vec<Inst>,
+    /// Bounds of the partitions around the instruction in hand.
+    bounds: Vec<Value>,
     changed: bool,
 }
 
@@ -184,7 +186,12 @@ impl Prover<'_> {
                 for part in &with.parts {
                     let mark = self.ranges.mark();
                     self.ranges.enter_part(self.func, &self.defs, part);
+                    let around = self.bounds.len();
+                    if let Generator::Known { lower, upper, .. } = &part.generator {
+                        self.bounds.extend(lower.iter().chain(upper));
+                    }
                     self.region(part.body);
+                    self.bounds.truncate(around);
                     self.ranges.undo(mark);
                 }
                 for region in with.ops.iter().filter_map(|op| op.region()) {
@@ -198,6 +205,11 @@ impl Prover<'_> {
             _ => {}
         }
         self.ranges.learn(self.func, &self.defs, inst);
+        if matches!(self.func.insts[inst].op, Op::Check { .. }) {
+            for bound in self.bounds.clone() {
+                self.ranges.reconsider(self.func, &self.defs, bound);
+            }
+        }
         true
     }
 }

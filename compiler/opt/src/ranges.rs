@@ -45,6 +45,8 @@ enum Undo {
 #[derive(Clone, Copy)]
 pub struct Mark(usize);
 
+/// Sums below a sum that is reconsidered.
+const RECONSIDERED: u32 = 4;
 /// Eliminations tried for one question: enough for index arithmetic, and a bound on the time for anything else.
 const FUEL: u32 = 120;
 
@@ -210,6 +212,32 @@ impl Ranges {
         self.log.push(Undo::Form(value));
         self.forms.insert(value, lin.clone());
         self.normal(&lin)
+    }
+
+    /// Looks again at a sum that might have wrapped when it was seen first: what was learned since may exclude that.
+    pub fn reconsider(&mut self, func: &Func, defs: &Defs, value: Value) {
+        let atom = Atom::Value(value);
+        if self.forms.get(&value).is_some_and(|lin| lin.as_atom() == Some(atom))
+            && let Some(lin) = self.sum_again(func, defs, value, RECONSIDERED)
+        {
+            self.bound(atom, Some(lin.clone()), Some(lin));
+        }
+    }
+
+    /// A sum in terms of its operands, as far as none of them wraps.
+    fn sum_again(&mut self, func: &Func, defs: &Defs, value: Value, depth: u32) -> Option<Lin> {
+        let (op, a, b) = match defs.op(func, value)? {
+            Op::Bin(op @ (BinOp::Add | BinOp::Sub), a, b) => (*op, *a, *b),
+            _ => return None,
+        };
+        let mut of = |v: Value| {
+            let form = self.form(func, defs, v);
+            let again = (form.as_atom() == Some(Atom::Value(v)) && depth > 0).then(|| self.sum_again(func, defs, v, depth - 1));
+            again.flatten().unwrap_or(form)
+        };
+        let (x, y) = (of(a), of(b));
+        let sum = if op == BinOp::Add { x.add(&y) } else { x.sub(&y) };
+        sum.filter(|sum| self.fits(sum))
     }
 
     /// The exact form, if the value has one; it may not fit. Other values get what bounds their operation gives them.

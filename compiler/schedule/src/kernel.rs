@@ -59,7 +59,11 @@ impl Lower<'_, '_> {
     /// Lowers a partition as a kernel if that is possible and pays; false if nothing was emitted.
     pub fn try_kernel(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], chunk: Option<Chunk>) -> Result<bool> {
         let span = self.func.insts[inst].span;
-        if with.ordered || self.b.in_launch() || sinks.is_empty() || sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
+        if with.ordered || self.b.in_launch() || sinks.is_empty() {
+            return Ok(false);
+        }
+        let yields = &self.func.regions[part.body].yields;
+        if !sinks.iter().zip(yields).all(|(sink, cell)| self.is_kernel_cell(part.body, sink, *cell)) {
             return Ok(false);
         }
         if chunk.is_some() && self.try_tiles(inst, with, part, sinks, chunk)? {
@@ -263,6 +267,13 @@ impl Lower<'_, '_> {
             let Sink::Slice { elem, data, strides, .. } = sink else { continue };
             let offset = self.slice_offset(part, *elem, strides);
             let copies: Vec<(usize, usize)> = (0..g.j()).flat_map(|j| (0..g.u).map(move |u| (j, u))).collect();
+            if let Some((_, elements)) = self.tuple_of(part.body, v) {
+                let elements = elements.to_vec();
+                for (j, u) in copies {
+                    self.store_tuple(g, *elem, &elements, *data, &offset, j, u)?;
+                }
+                continue;
+            }
             for group in copies.chunks(together) {
                 let mut starts = Vec::new();
                 for &(j, u) in group {

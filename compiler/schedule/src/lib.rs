@@ -100,6 +100,7 @@ mod tile;
 mod tile_kernel;
 mod tile_nest;
 mod transfers;
+mod tuples;
 mod uneven;
 mod walk;
 mod widths;

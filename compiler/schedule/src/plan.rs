@@ -84,7 +84,7 @@ impl Lower<'_, '_> {
         }
         self.set_ranges(with);
         let mut guards = Vec::new();
-        self.supported(part.body, &mut guards)?;
+        self.supported_cells(part.body, &mut guards)?;
         let bytes = self.kernel_width(part.body);
         let sizes = self.lane_sizes(bytes);
         if sizes.is_empty() {
@@ -117,9 +117,14 @@ impl Lower<'_, '_> {
                 continue;
             }
             let mut cost = self.region_cost(&mut g, part.body);
-            for sink in sinks {
+            for (sink, cell) in sinks.iter().zip(&func.regions[part.body].yields) {
                 if let Sink::Slice { elem, strides, .. } = sink {
                     let offset = self.slice_offset(part, *elem, strides);
+                    if let Some(count) = self.tuple_of(part.body, *cell).map(|tuple| tuple.1.len()) {
+                        let woven = self.weaves(&mut g, *elem, &offset, count, 0, 0);
+                        cost += count as f64 * if woven { count as f64 } else { 2.0 * f64::from(lanes) };
+                        continue;
+                    }
                     let unit = g.packs(*elem) && self.is_contiguous(&mut g, &offset, *elem, 0, 0);
                     cost += if unit { 1.0 } else { 2.0 * f64::from(lanes) };
                 }

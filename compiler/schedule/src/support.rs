@@ -37,13 +37,27 @@ impl Lower<'_, '_> {
     }
 
     pub fn supported(&self, region: Region, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
+        self.supported_yields(region, false, guards)
+    }
+
+    /// The same for the body of a kernel, whose cells may be written out ([`crate::tuples`]).
+    pub fn supported_cells(&self, region: Region, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
+        self.supported_yields(region, true, guards)
+    }
+
+    fn supported_yields(&self, region: Region, tuples: bool, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
         let func = self.func;
+        let mut written_out = Vec::new();
         for v in &func.regions[region].yields {
-            if !func.ty(*v).is_scalar() || self.is_object(*v) {
-                return Err("cells are arrays".to_string());
+            if func.ty(*v).is_scalar() && !self.is_object(*v) {
+                continue;
+            }
+            match self.tuple_of(region, *v).filter(|_| tuples) {
+                Some((inst, _)) => written_out.push(inst),
+                None => return Err("cells are arrays".to_string()),
             }
         }
-        for &inst in &func.regions[region].insts {
+        for &inst in func.regions[region].insts.iter().filter(|inst| !written_out.contains(inst)) {
             let data = &func.insts[inst];
             match &data.op {
                 Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) => {}
