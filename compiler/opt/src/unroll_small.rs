@@ -25,6 +25,8 @@ const MAX_ELEMENTS: u64 = 16;
 const MAX_ARRAY_CODE: u64 = 128;
 /// Most instructions that an unrolled fold may become: a 2x2 average, not a 5x5 window.
 const MAX_FOLD_CODE: u64 = 40;
+/// The same in a loop of a with-loop's body, which has no lanes otherwise: a distance of two points.
+const MAX_INNER_CODE: u64 = 120;
 
 /// See [`MAX_ARRAY_CODE`] and [`MAX_FOLD_CODE`].
 const TOO_LONG: &str = "it has few indices, but written out it would be too much code";
@@ -104,10 +106,11 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
                 Combine::Op(_) => 1,
                 Combine::Region(region) => size_of(func, *region) as u64,
             };
+            let most = if is_in_loop_of_body(func, places, inst) { MAX_INNER_CODE } else { MAX_FOLD_CODE };
             if !func.ty(*neutral).is_scalar() {
                 Some("it has few indices, but folds arrays")
             } else {
-                (trips * (body + combine) > MAX_FOLD_CODE).then_some(TOO_LONG)
+                (trips * (body + combine) > most).then_some(TOO_LONG)
             }
         }
         _ => Some("it changes an array"),
@@ -116,6 +119,20 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
         Some(why) => Err(Some(why)),
         None => Ok(()),
     }
+}
+
+/// Whether a loop stands between an instruction and the with-loop around it.
+fn is_in_loop_of_body(func: &Func, places: &Places, inst: Inst) -> bool {
+    let (mut at, mut in_loop) = (inst, false);
+    while let Some(owner) = places.region_of[at].expand().and_then(|region| places.owner[region].expand()) {
+        match &func.insts[owner].op {
+            Op::Loop { .. } => in_loop = true,
+            Op::With(_) => return in_loop,
+            _ => {}
+        }
+        at = owner;
+    }
+    false
 }
 
 /// Instructions of a body that constant indices do not fold away.
