@@ -200,7 +200,12 @@ impl Lower<'_, '_> {
         let jam = plan.jams.iter().find(|jam| jam.0 == axis).map(|jam| jam.1);
         // A cell that is built in an operand must not be computed twice.
         let overlap = !sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
+        let distance = self.plain_steps(part).map_or(1, |steps| steps[axis]);
         let stretches = match (plan.vec, plan.even, jam) {
+            _ if distance != 1 => {
+                let (low, high) = chunk_here.map_or_else(|| (self.wide(lower[axis]), self.wide(upper[axis])), |chunk| (chunk.low, chunk.high));
+                vec![Stretch { low, high, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None }]
+            }
             (VecChoice::Axis { u, .. }, Some(even), _) if is_vec => {
                 let (low, high) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]));
                 self.uneven_stretches(low.unwrap_or(0), high.unwrap_or(0), even, plan.lanes, u)
@@ -216,7 +221,7 @@ impl Lower<'_, '_> {
             let mut outer = None;
             let mut index = stretch.low;
             if !stretch.is_single() {
-                let step = self.b.i64(stretch.u as i64 * i64::from(stretch.lanes));
+                let step = self.b.i64(stretch.u as i64 * i64::from(stretch.lanes) * distance);
                 let (i, _) = self.b.begin_for(stretch.low, stretch.high, step, &[]);
                 outer = Some(self.enter_kernel_loop(i));
                 index = match stretch.latest {

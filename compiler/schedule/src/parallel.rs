@@ -87,13 +87,22 @@ impl PartialSlot {
 impl Lower<'_, '_> {
     /// May this with-loop run on threads at all?
     pub fn may_run_on_threads(&self, with: &With, part: &Part) -> bool {
-        let Generator::Known { lower, step, .. } = &part.generator else { return false };
+        let Generator::Known { lower, .. } = &part.generator else { return false };
         self.cx.options.parallel
             && !with.ordered
             && self.sequential == 0
             && !self.b.in_parfor()
             && !lower.is_empty()
-            && step.is_none()
+            && self.outermost_step(part).is_some()
+    }
+
+    /// The step of a partition along its outermost axis, if constant.
+    fn outermost_step(&self, part: &Part) -> Option<i64> {
+        match &part.generator {
+            Generator::Known { step: None, .. } => Some(1),
+            Generator::Known { step: Some(step), .. } => self.const_i32(*step.first()?).filter(|k| *k > 0),
+            Generator::Dyn { .. } => None,
+        }
     }
 
     /// Number of outermost indices, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
@@ -101,6 +110,9 @@ impl Lower<'_, '_> {
     fn chunks(&mut self, part: &Part, most: i64, grain: Grain) -> Option<Chunks> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let work = self.work(part.body).max(1.0);
+        // Chunks begin at whole steps.
+        let distance = self.outermost_step(part)?;
+        let grain = Grain { step: grain.step * distance, least: grain.least * distance };
         let extents: Vec<Option<i64>> = lower
             .iter()
             .zip(upper)

@@ -1,6 +1,6 @@
 //! Choosing a schedule for a kernel: the axis for lanes by estimated cycles per cell, then the size of register blocks.
 
-use ravel_wir::{Generator, Inst, Part, With};
+use ravel_wir::{Generator, Inst, Part, Value, With};
 
 use crate::cost::UNKNOWN_EXTENT;
 use crate::grid::{Dep, Grid};
@@ -72,16 +72,16 @@ impl Lower<'_, '_> {
     /// Plans a partition of scalar cells.
     pub fn plan_kernel(&mut self, with: &With, part: &Part, sinks: &[Sink], chunked: bool) -> Result<KernelPlan, Refusal> {
         let func = self.func;
-        let Generator::Known { lower, upper, step, .. } = &part.generator else {
+        let Generator::Known { lower, upper, .. } = &part.generator else {
             return Err("the rank is not known".to_string());
         };
         let params = &func.regions[part.body].params;
         if params.is_empty() {
             return Err("there is a single cell".to_string());
         }
-        if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
-            return Err("the generator has steps".to_string());
-        }
+        let Some(steps) = self.plain_steps(part) else {
+            return Err("the generator has steps that are not constant, or widths".to_string());
+        };
         self.set_ranges(with);
         let mut guards = Vec::new();
         self.supported_cells(part.body, &mut guards)?;
@@ -92,7 +92,7 @@ impl Lower<'_, '_> {
         }
         let extents: Vec<Option<i64>> = (0..params.len())
             .map(|k| match (self.const_i32(lower[k]), self.const_i32(upper[k])) {
-                (Some(l), Some(u)) if !(chunked && k == 0) => Some((u - l).max(0)),
+                (Some(l), Some(u)) if !(chunked && k == 0) => Some(((u - l).max(0) + steps[k] - 1) / steps[k]),
                 _ if self.alias[params[k]].is_some() => Some(1),
                 _ => None,
             })
@@ -107,7 +107,7 @@ impl Lower<'_, '_> {
         let choices = sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
         let choices = choices.flat_map(|(lanes, axis, param)| GRAINS.iter().map(move |grain| (lanes, axis, param, *grain)));
         for (lanes, axis, param, grain) in choices {
-            if extents[axis].is_some_and(|n| n < i64::from(lanes) * grain as i64) {
+            if steps[axis] != 1 || extents[axis].is_some_and(|n| n < i64::from(lanes) * grain as i64) {
                 continue;
             }
             g.set_vec(Some(param), lanes, 1);
@@ -162,6 +162,15 @@ impl Lower<'_, '_> {
         }
         self.size_blocks(&mut g, part, &extents, &mut plan);
         Ok(plan)
+    }
+
+    /// The steps of a partition along its axes if they are constant and take one index each.
+    pub fn plain_steps(&self, part: &Part) -> Option<Vec<i64>> {
+        let Generator::Known { lower, step, width, .. } = &part.generator else { return None };
+        let Some(step) = step else { return Some(vec![1; lower.len()]) };
+        let steps: Vec<i64> = step.iter().map(|v| self.const_i32(*v).filter(|k| *k > 0)).collect::<Option<_>>()?;
+        let single = |width: &Vec<Value>| width.iter().zip(&steps).all(|(w, step)| *step == 1 || self.const_i32(*w) == Some(1));
+        width.as_ref().is_none_or(single).then_some(steps)
     }
 
     /// The stretch of the vector axis where folds need no masks, if masks are possible elsewhere and the rest is short.

@@ -495,3 +495,29 @@ func @f0 "main" () -> (f64, f64, f32, f32) {
 "#,
     );
 }
+
+#[test]
+fn steps_along_other_axes_than_that_of_the_lanes() {
+    let run = |step: &str| {
+        same(&format!(
+            r#"
+entry @f0
+func @f0 "main" () -> (f32) {{
+  %a: f32[9,40] = with {{
+    part [0, 0] <= [%i, %j] < [9, 40] {{ %p: i32 = mul %i, 40 %q: i32 = add %p, %j %x: f32 = convert %q yield %x }}
+  }} genarray [9, 40] cell []
+  %b: f32[9,40] = with {{
+    part [1, 0] <= [%i_2, %j_2] < [9, 40] step {step} {{ %h: i32 = add %i_2, -1 %x_2: f32 = sel %a, [%h, %j_2] %y: f32 = sqrt %x_2 yield %y }}
+  }} genarray [9, 40] cell []
+  %s: f32 = with {{
+    part [0, 0] <= [%i_3, %j_3] < [9, 40] {{ %x_3: f32 = sel %b, [%i_3, %j_3] %k: f32 = convert %j_3 %z: f32 = mul %x_3, %k yield %z }}
+  }} fold add neutral 0.0:f32
+  yield %s
+}}
+"#
+        ))
+    };
+    let lanes = |step: &str| run(step).remarks.iter().filter(|r| r.text.contains("lanes along axis 1")).count();
+    assert_eq!((lanes("[2, 1]"), lanes("[3, 1]")), (2, 2));
+    assert_eq!(lanes("[1, 2]"), 1, "cells with gaps between them");
+}
