@@ -596,6 +596,8 @@ impl Ranges {
             while let Some(test) = tests.pop() {
                 match defs.op(func, test) {
                     Some(Op::Bin(BinOp::And, a, b)) => tests.extend([*a, *b]),
+                    // `a && b`, where `b` is only computed if `a` holds.
+                    Some(Op::If { cond, els, .. }) if is_false_at(func, defs, *els, test) => tests.push(*cond),
                     Some(Op::Bin(op, a, b)) if a == next && is_outside(func, defs, body, *b) => {
                         let limit = self.form(func, defs, *b);
                         bound = match (op, step > 0) {
@@ -653,4 +655,10 @@ fn is_outside(func: &Func, defs: &Defs, body: Region, value: Value) -> bool {
         Def::Param(region, _) => region != body,
         Def::None => false,
     }
+}
+
+/// Does the branch that is taken where a condition fails give false for a result of the `if`?
+fn is_false_at(func: &Func, defs: &Defs, els: Region, result: Value) -> bool {
+    let position = defs.inst(result).and_then(|inst| func.insts[inst].results.iter().position(|v| *v == result));
+    position.is_some_and(|k| defs.constant(func, func.regions[els].yields[k]) == Some(Scalar::Bool(false)))
 }
