@@ -102,8 +102,12 @@ impl Lower<'_, '_> {
         self.b.begin_if(wanted);
         let (checks, outside) = (self.launch_checks, self.checked_before);
         self.checked_before |= guards.is_some();
-        for part in &with.parts {
+        let thin = if rows { Vec::new() } else { self.thin_parts(with) };
+        for (_, part) in with.parts.iter().enumerate().filter(|(n, _)| !thin.contains(n)) {
             self.launch_part(with, part, sinks, rows)?;
+        }
+        if !thin.is_empty() {
+            self.launch_thin(with, &thin, sinks)?;
         }
         self.checked_before = outside;
         let done = if self.launch_checks > checks {

@@ -161,6 +161,12 @@ impl Lower<'_, '_> {
         self.bounds(lower).1 < I32_MAX && difference.is_some_and(|d| d.terms.is_empty() && d.constant == 1)
     }
 
+    /// How much greater one scalar is than another, whatever they are, unless sums wrap.
+    pub fn ahead_of(&self, from: Value, to: Value) -> Option<i64> {
+        let difference = self.raw_form(to, MAX_DEPTH)?.plus(&self.raw_form(from, MAX_DEPTH)?, -1)?;
+        difference.terms.is_empty().then_some(difference.constant)
+    }
+
     /// The value of an `i32` scalar where the value of another one is known; nothing if it depends on more.
     pub fn evaluate(&self, v: Value, known: (Value, i64), depth: u32) -> Option<i64> {
         if v == known.0 {

@@ -57,6 +57,7 @@ mod device_lanes;
 mod device_place;
 mod device_rows;
 mod device_run;
+mod device_thin;
 mod device_tile;
 mod device_tile_nest;
 mod device_variants;

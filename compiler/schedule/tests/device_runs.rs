@@ -11,7 +11,11 @@ fn scheduled(body: &str, results: &str, yields: &str) -> (String, Vec<String>) {
            yield {yields}
          }}"
     );
-    let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e} in {text}"));
+    scheduled_text(&text)
+}
+
+fn scheduled_text(text: &str) -> (String, Vec<String>) {
+    let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e} in {text}"));
     ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
     let options = Options {
         unchecked: false,
@@ -153,4 +157,65 @@ fn a_constant_neutral_element_needs_no_memory_on_the_device() {
     let mixed = format!("%z: f32[16] = constarray [1.0, {}] ", ["0.0"; 15].join(", "));
     let (without, _) = scheduled(&(mixed + &rows("g", "%z")), "f32[16]", "%g");
     assert_eq!(reads(&with) + 1, reads(&without), "{with}");
+}
+
+/// A plate of `m x n` elements whose borders are copied; the extents of `%x` if none are given.
+fn plate(extents: Option<(i32, i32)>, border: &str) -> (String, Vec<String>) {
+    let (m, n) = extents.map_or(("%m".to_string(), "%n".to_string()), |(m, n)| (m.to_string(), n.to_string()));
+    let below = |v: &str, name: &str| format!("%{name}: i32 = sub {v}, 1 ");
+    let copy = |k: u32, low: &str, high: &str| {
+        format!("part {low} <= [%i{k}, %j{k}] < {high} {{ %c{k}: f32 = sel %y, [%i{k}, %j{k}] {} yield %d{k} }} ", border.replace('#', &k.to_string()))
+    };
+    let text = format!(
+        "entry @f0\nfunc @f0 \"main\" (%y: f32[{}]) -> (f32[{}]) {{
+           %m: i32 = extent %y, 0 %n: i32 = extent %y, 1 {}{}
+           %u: f32[{}] = with {{
+             part [1, 1] <= [%i, %j] < [%m1, %n1] {{ %k: i32 = add %j, 1 %p: f32 = sel %y, [%i, %k] yield %p }}
+             {}{}{}{}
+           }} genarray [{m}, {n}] cell []
+           yield %u
+         }}",
+        extents.map_or("s0,s1".to_string(), |(m, n)| format!("{m},{n}")),
+        extents.map_or("s0,s1".to_string(), |(m, n)| format!("{m},{n}")),
+        below(&m, "m1"),
+        below(&n, "n1"),
+        extents.map_or("s0,s1".to_string(), |(m, n)| format!("{m},{n}")),
+        copy(1, "[0, 0]", &format!("[1, {n}]")),
+        copy(2, "[%m1, 0]", &format!("[{m}, {n}]")),
+        copy(3, "[1, 0]", "[%m1, 1]"),
+        copy(4, "[1, %n1]", &format!("[%m1, {n}]")),
+    );
+    scheduled_text(&text)
+}
+
+#[test]
+fn borders_share_a_launch() {
+    for extents in [None, Some((60, 70))] {
+        let (text, _) = plate(extents, "%d#: f32 = add %c#, 1.0:f32");
+        assert_eq!(text.matches("launch (").count(), 2, "{text}");
+    }
+}
+
+#[test]
+fn borders_that_loop_have_launches_of_their_own() {
+    let sum = "%d#: f32 = with { part [0] <= [%s#] < [9] { %t#: f32 = sel %y, [%s#, %j#] yield %t# } } fold add neutral %c#";
+    let (text, _) = plate(Some((60, 70)), sum);
+    assert!(text.matches("launch (").count() >= 5, "{text}");
+}
+
+#[test]
+fn borders_of_clipped_extents_are_thin_too() {
+    // As the specialiser writes them for extents that only the run knows.
+    let text = "entry @f0
+        func @f0 \"main\" (%y: f32[s0]) -> (f32[s0]) {
+          %n: i32 = extent %y, 0 %a: i32 = min %n, 1 %l: i32 = sub %n, 2 %b: i32 = max %l, %a %c: i32 = add %n, 1 %d: i32 = min %n, %c
+          %u: f32[s0] = with {
+            part [%a] <= [%i] < [%b] { %p: f32 = sel %y, [%i] yield %p }
+            part [0] <= [%j] < [%a] { yield 1.0:f32 }
+            part [%b] <= [%k] < [%d] { yield 2.0:f32 }
+          } genarray [%n] cell []
+          yield %u
+        }";
+    let (text, _) = scheduled_text(text);
+    assert_eq!(text.matches("launch (").count(), 2, "{text}");
 }
