@@ -23,9 +23,9 @@ const MOST_COPIES: i64 = 16;
 pub(crate) const WARP: i64 = 32;
 /// Instructions for a warp per cycle.
 const ISSUE: f64 = 4.0;
-/// Cycles that a step of a fold waits for its loads, where steps overlap: 13 were measured for one load from local memory, 23 to 35 where weights come
-/// from device memory.
-const LATENCY: f64 = 24.0;
+/// Cycles that a step of a fold waits for its loads, where steps overlap. More were measured where weights come from device memory, but with 24 blocks
+/// become smaller, which costs more than it hides.
+const LATENCY: f64 = 12.0;
 
 /// A load in a fold: the block axes that it varies over, and those along which it meets its neighbours' loads in unrolled steps.
 pub(crate) struct Access {
