@@ -156,6 +156,9 @@ impl Lower<'_, '_> {
 
     /// Strides, in elements, of the first `axes` axes of a value of known rank.
     pub fn strides(&mut self, array: Value, axes: usize) -> Vec<Ext> {
+        if let Some(strides) = self.padded.get(&array) {
+            return strides[..axes].iter().map(|stride| Ext::Const(*stride)).collect();
+        }
         let extents = self.extents(array);
         let cell = self.product(&extents[axes..]);
         self.strides_of(&extents[..axes], cell)

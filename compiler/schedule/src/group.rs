@@ -19,6 +19,7 @@ use crate::Result;
 use crate::device_run::Run;
 use crate::group_combine::Partial;
 use crate::group_memory::{Plan, Planner};
+use crate::group_pad::Padded;
 use crate::guards::Guard;
 use crate::index::Ext;
 use crate::lower::{Key, Lower, Val};
@@ -43,6 +44,8 @@ pub(crate) struct Pipeline {
     pub plan: Plan,
     pub guards: Vec<Guard>,
     pub items: i64,
+    /// Arrays with gaps.
+    padded: Padded,
 }
 
 /// The operators' results under construction.
@@ -154,7 +157,18 @@ impl Lower<'_, '_> {
             }
         }
         self.set_ranges(with);
+        let mut padded = Padded::new();
+        with.parts.iter().for_each(|part| self.padded_of(part.body, &mut padded));
+        let pipeline = self.planned(with, padded)?;
+        // Gaps must not drive arrays out of the memory that the group shares.
+        if pipeline.plan.slots.iter().any(|slot| slot.in_buffer) { self.planned(with, Padded::new()) } else { Ok(pipeline) }
+    }
+
+    fn planned(&self, with: &With, padded: Padded) -> std::result::Result<Pipeline, Refusal> {
+        let func = self.func;
+        let refuse = |why: &str| Err(why.to_string());
         let mut planner = Planner::default();
+        planner.padded = padded;
         for part in &with.parts {
             let Generator::Known { lower, width: None, .. } = &part.generator else {
                 return refuse("its generator has widths or an unknown rank");
@@ -173,7 +187,8 @@ impl Lower<'_, '_> {
         }
         let guards = std::mem::take(&mut planner.guards);
         let items = (planner.widest.clamp(LEAST_ITEMS, MOST_ITEMS) as u64).next_power_of_two() as i64;
-        Ok(Pipeline { plan: planner.finish(), guards, items })
+        let padded = std::mem::take(&mut planner.padded);
+        Ok(Pipeline { plan: planner.finish(), guards, items, padded })
     }
 
     /// The yields of a partition that a with-loop of the body can write to their place in the result.
@@ -265,6 +280,7 @@ impl Lower<'_, '_> {
         self.read_on_device(part.body);
         let scratch = self.group_scratch(&pipeline.plan, groups);
         let place = self.b.begin_groups(&[groups], &[pipeline.items as u32]);
+        self.padded = pipeline.padded.clone();
         self.sequential += 1;
         let outside = std::mem::replace(&mut self.in_kernel_loop, true);
         self.checked_before = true;
@@ -298,6 +314,7 @@ impl Lower<'_, '_> {
         let direct = self.direct_yields(part);
         self.group_body(part, &pipeline.plan, (place[0], place[1]), pipeline.items, &scratch, &targets, &direct)?;
         self.close();
+        self.padded.clear();
         self.checked_before = false;
         self.in_kernel_loop = outside;
         self.sequential -= 1;

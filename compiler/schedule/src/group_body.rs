@@ -315,7 +315,7 @@ impl Lower<'_, '_> {
         let mut prepared = false;
         for ((op, &result), &(to, _)) in with.ops.iter().zip(&results).zip(&places) {
             let elem = self.elem(result);
-            let count = self.constant_count(result).unwrap_or(0);
+            let count = self.group_count(result, &self.padded);
             match op {
                 WithOp::Genarray { frame: Frame::Known(frame), default, .. } if !self.covers(with, frame) => {
                     let value = self.default_element(elem, *default);
@@ -331,7 +331,10 @@ impl Lower<'_, '_> {
                 _ => {}
             }
             let extents: Vec<Ext> = func.ty(result).shape.constants().unwrap_or_default().into_iter().map(|e| Ext::Const(i64::from(e))).collect();
-            let strides = self.strides_of(&extents, Ext::Const(1));
+            let strides = match self.padded.get(&result) {
+                Some(strides) => strides.iter().map(|stride| Ext::Const(*stride)).collect(),
+                None => self.strides_of(&extents, Ext::Const(1)),
+            };
             sinks.push(Sink::Slice { elem, data: to, object: None, strides, cell: Ext::Const(1), reused: None });
         }
         if prepared {

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use ravel_types::Elem;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
+use crate::group_pad::{Padded, padded_count};
 use crate::group_split::SPLIT_BYTES;
 use crate::guards::Guard;
 use crate::lower::Lower;
@@ -66,6 +67,8 @@ pub(crate) struct Planner {
     /// Loops around: the time at which they began, and the arrays that last until they end.
     loops: Vec<(usize, Vec<usize>)>,
     pub guards: Vec<Guard>,
+    /// Arrays with gaps.
+    pub padded: Padded,
     /// The most cells that a with-loop of a body has.
     pub widest: i64,
 }
@@ -130,6 +133,14 @@ impl Planner {
 }
 
 impl Lower<'_, '_> {
+    /// Elements of memory that an array of the body needs.
+    pub fn group_count(&self, v: Value, padded: &Padded) -> i64 {
+        match (padded.get(&v), self.func.ty(v).shape.constants()) {
+            (Some(strides), Some(extents)) => padded_count(&extents.into_iter().map(i64::from).collect::<Vec<i64>>(), strides),
+            _ => self.constant_count(v).unwrap_or(0),
+        }
+    }
+
     /// Plans the arrays of a region that all work-items of a group run together.
     pub fn plan_region(&self, region: Region, direct: &BTreeSet<Value>, p: &mut Planner) -> Result<(), Refusal> {
         for &inst in &self.func.regions[region].insts {
@@ -170,7 +181,8 @@ impl Lower<'_, '_> {
             Op::With(with) => {
                 self.plan_with(with, p)?;
                 for &v in data.results.iter().filter(|v| !direct.contains(v)) {
-                    p.make(v, func.ty(v).elem, self.constant_count(v).unwrap_or(0));
+                    let count = self.group_count(v, &p.padded);
+                    p.make(v, func.ty(v).elem, count);
                 }
             }
             Op::Reshape { array, .. } | Op::Sel { array, .. } | Op::Opaque(array) if !func.ty(*array).is_scalar() => p.rename(data.results[0], *array),

@@ -72,6 +72,7 @@ mod group_blocks;
 mod group_body;
 mod group_combine;
 mod group_memory;
+mod group_pad;
 mod group_split;
 mod guards;
 mod in_place;

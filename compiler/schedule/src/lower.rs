@@ -9,6 +9,7 @@ use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
+use crate::group_pad::Padded;
 use crate::liveness::Liveness;
 use crate::memory::Scope;
 use crate::module::{ModuleCx, machine_type};
@@ -104,6 +105,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub host_version: Option<Inst>,
     /// What the last estimate for a launch was, in words.
     pub estimate: String,
+    /// Arrays of the group at work that have gaps.
+    pub padded: Padded,
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -145,6 +148,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             launched: HashSet::new(),
             host_version: None,
             estimate: String::new(),
+            padded: Padded::new(),
         };
         lower.open(func.body);
         for (&param, arg) in func.params().iter().zip(args) {

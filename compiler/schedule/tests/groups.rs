@@ -167,3 +167,15 @@ fn a_long_fold_to_a_scalar_is_shared_by_the_items() {
     // One for the elements; another one only if that is less than what it saves.
     assert_eq!((barriers(300), barriers(6)), (2, 1));
 }
+
+#[test]
+fn rows_of_even_length_have_gaps_in_local_memory() {
+    // 64 rows of 16 elements, 17 apart.
+    assert!(two_sums("add", "0.0:f32").contains(&format!("local_slot {}", 4 * 64 * 17)));
+    // An array that is used as a whole has none.
+    let body = "%h: f32[8,16] = with { part [0, 0] <= [%hi, %hj] < [8, 16] { %hx: f32 = sel %a, [%i, %hj] yield %hx } } genarray [8, 16] cell []
+        %g: f32[128] = reshape %h, [128]
+        %d: f32[16] = with { part [0] <= [%j] < [16] { %q: f32 = sel %g, [%j] yield %q } } genarray [16] cell [] yield %d";
+    let (text, _) = scheduled(body, COLLECT, "f32[s0,16]");
+    assert!(text.contains(&format!("local_slot {}", 4 * 128)), "{text}");
+}
