@@ -21,11 +21,13 @@ kernel void entry_0_k2(global int *restrict a, global int *restrict b, const lon
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    if (i < 100) {
-        a[i] = i * i;
+    if (i < 128) {
+        if (i < 100) {
+            a[i] = i * i;
+        }
     } else {
-        const int t1 = i + -100;
-        b[i - 100] = t1 * 37 % 100;
+        const int t1 = i + -128;
+        b[i - 128] = t1 * 37 % 100;
     }
 }
 

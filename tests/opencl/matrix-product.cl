@@ -23,11 +23,13 @@ kernel void entry_0_k2(global float *restrict a, global float *restrict b, const
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    if (i < 3500) {
-        a[i] = (float)((int)((uint)(int)(long)(uint)(i / 50) + (int)(long)(uint)(i % 50)) % 5);
+    if (i < 3520) {
+        if (i < 3500) {
+            a[i] = (float)((int)((uint)(int)(long)(uint)(i / 50) + (int)(long)(uint)(i % 50)) % 5);
+        }
     } else {
-        const int t1 = i + -3500;
-        b[i - 3500] = (float)((int)((uint)(int)(long)((uint)t1 / (uint)50) * (int)(long)((uint)t1 % (uint)50)) % 3);
+        const int t1 = i + -3520;
+        b[i - 3520] = (float)((int)((uint)(int)(long)((uint)t1 / (uint)50) * (int)(long)((uint)t1 % (uint)50)) % 3);
     }
 }
 
