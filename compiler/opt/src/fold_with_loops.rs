@@ -8,15 +8,16 @@
 //! Any index expression `h` will do: the producer's indices are replaced by it. With several partitions, ranges must tell in
 //! which one the index falls, or that it falls in none; else the consumer is cut where they meet (`split_partitions`).
 //!
-//! Before: anything; checks inside producers forbid folding, so `prove-checks` comes first.
+//! Before: anything; checks inside producers hardly allow folding, so `prove-checks` comes first.
 //! After: no selection from a producer that is cheap enough, or whose elements are read about once.
 //! Cells that are written out, `[a, b]`, as those of complex numbers, are folded where single components are selected.
 //!
-//! Leaves alone: producers with effects or checks in their bodies, with other array cells (see `scalarize`), and those too
+//! Leaves alone: producers with effects or checks in their bodies (but see `fold_checked`), with other array cells (see `scalarize`), and those too
 //! costly to compute again for every consumer.
 
 use crate::cost::{Cost, cost_of_yield};
-use crate::edit::{Copier, Def, Defs, region_has_effect};
+use crate::edit::{Copier, Def, Defs};
+use crate::fold_checked::{is_checked, moves_with_its_checks, take_out};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame, total_trips};
 use crate::ranges::Ranges;
@@ -93,8 +94,14 @@ pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
             let span = func.insts[producer].span;
             match check_and_split(func, &mut places, &mut defs, producer, k, cx) {
                 Ok(sites) => {
+                    let checked = is_checked(func, producer, cx);
                     for site in sites {
                         apply(func, &mut places, &mut defs, producer, k, site);
+                    }
+                    if checked {
+                        // Its consumer makes the checks now.
+                        take_out(func, &places, producer);
+                        (places, defs) = (Places::new(func), Defs::new(func));
                     }
                     cx.applied(span, "folded into its consumers");
                     changed = true;
@@ -184,7 +191,7 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     if !with.parts.iter().all(ranks_agree) {
         return Err(Refusal::DynamicFrame);
     }
-    if with.ordered || with.parts.iter().any(|p| region_has_effect(func, p.body, cx)) {
+    if with.ordered || is_checked(func, producer, cx) && !moves_with_its_checks(func, places, defs, producer, cx) {
         return Err(Refusal::Effects);
     }
     let cell_of = |p: &Part| func.regions[p.body].yields[k];

@@ -8,6 +8,7 @@ mod cost;
 mod cse;
 mod dce;
 mod edit;
+mod fold_checked;
 mod fold_with_loops;
 mod fuse;
 mod fuse_nested;

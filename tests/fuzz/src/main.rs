@@ -16,8 +16,9 @@ const USAGE: &str = "usage: ravel-fuzz [--sac] [--device] [--seed S] [--count N]
        ravel-fuzz --file FILE.wir [--device] [--shrink]                                run one module
 Cases are modules of WIR, or with --sac programs. With --device they run on the OpenCL device alone. --shrink makes what fails smaller.";
 
-/// Cases of one child.
+/// Cases of one child, and of one whose kernels take long to build.
 const BATCH: u64 = 200;
+const DEVICE_BATCH: u64 = 20;
 /// A case that takes longer hangs.
 const CASE_TIME: Duration = Duration::from_secs(60);
 
@@ -183,16 +184,17 @@ fn parent(arguments: &Arguments) -> usize {
     let next = AtomicU64::new(arguments.seed);
     let end = arguments.seed + arguments.count;
     let failures: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
+    let size = if arguments.device { DEVICE_BATCH } else { BATCH };
     std::thread::scope(|scope| {
         for _ in 0..arguments.jobs {
             scope.spawn(|| {
                 loop {
-                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                    let start = next.fetch_add(size, Ordering::Relaxed);
                     let enough = failures.lock().is_ok_and(|f| f.len() >= arguments.failures);
                     if start >= end || enough {
                         return;
                     }
-                    for failure in batch(start, BATCH.min(end - start), arguments) {
+                    for failure in batch(start, size.min(end - start), arguments) {
                         eprintln!("seed {}: {}", failure.0, failure.1);
                         if let Ok(mut failures) = failures.lock() {
                             failures.push(failure);
@@ -232,6 +234,8 @@ fn batch(start: u64, count: u64, arguments: &Arguments) -> Vec<(u64, String)> {
                 command.arg(name);
             }
         }
+        // Kernels of random programs are not worth keeping.
+        command.env("RAVEL_CACHE", "");
         let Ok(mut child) = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else { break };
         let (mut current, mut done) = (at, false);
         if let Some(stdout) = child.stdout.take() {
