@@ -46,7 +46,7 @@ impl Lower<'_, '_> {
         let extents: Vec<String> = plan.extents.iter().map(extent).collect();
         let count = |part: &Part| self.const_count(part);
         let trips = match &func.insts[plan.fold].op {
-            Op::With(fold) => extent(&fold.parts.first().and_then(count).and_then(|n| i64::try_from(n).ok())),
+            Op::With(fold) => extent(&fold.parts.first().and_then(count)),
             _ => String::new(),
         };
         let types: Vec<String> = func.insts[plan.fold].results.iter().map(|v| func.ty(*v).elem.to_string()).collect();
@@ -59,7 +59,7 @@ impl Lower<'_, '_> {
                 format!("{}-{side}{}", func.ty(staged.value).elem, if staged.along_fold { "-rows" } else { "" })
             })
             .collect();
-        let cells = extent(&self.const_count(part).and_then(|n| i64::try_from(n).ok()));
+        let cells = extent(&self.const_count(part));
         format!("{} folds over {trips} for {} of {cells} cells, staged {}", types.join("+"), extents.join("x"), staged.join("+"))
     }
 

@@ -92,6 +92,32 @@ mod tests {
         assert_eq!(shortened(""), "");
     }
 
+    /// Every status that a driver may answer with becomes a message that names the device or shows the status.
+    #[test]
+    fn no_status_is_swallowed() {
+        let whole = (-72..=-1).chain([-1001, -2000, -2001, ILLEGAL_ACCESS, -12345]);
+        for code in whole {
+            let text = failed("the H999", "the kernel f_k0 could not be started", ClError(code));
+            let known = text.contains("the H999") || text.contains(&ClError(code).to_string());
+            assert!(known && text.starts_with("the kernel f_k0 could not be started: "), "{code}: {text}");
+            let text = no_room("the H999", 4096, 0, 1 << 30, ClError(code));
+            assert!(text.contains("4096 bytes"), "{code}: {text}");
+            assert!(no_platforms(ClError(code)).starts_with("OpenCL "));
+        }
+        for (code, words) in [(-5, "or a kernel before it failed"), (-14, "a kernel before it failed"), (-34, "is lost"), (-2, "is lost"), (-9999, "please report it")] {
+            assert!(failed("d", "x", ClError(code)).contains(words), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_device_says_that_an_array_does_not_fit() {
+        let Ok(mut device) = super::super::Device::open("") else { return };
+        let why = device.piece(1 << 60).err().unwrap_or_default();
+        assert!(why.contains(&device.context.device.name) && (why.contains("too large") || why.contains("out of memory")), "{why}");
+        // It goes on after that.
+        assert!(device.piece(1 << 10).is_ok());
+    }
+
     #[test]
     fn errors_have_words() {
         assert!(no_platforms(ClError(-2000)).contains("not installed"));
