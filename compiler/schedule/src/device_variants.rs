@@ -21,7 +21,8 @@ use crate::withloop::Sink;
 impl Lower<'_, '_> {
     /// What tuning has to say about the tiles of a partition whose usual ones are at hand.
     pub fn tuned_tiles(&mut self, part: &Part, usual: &[DeviceTile]) -> (Tiles, String) {
-        let Some(plan) = usual.first() else { return (Tiles::Usual, String::new()) };
+        // A fold that work-items share is added in another order: results would depend on tuning.
+        let Some(plan) = usual.first().filter(|plan| !plan.lone()) else { return (Tiles::Usual, String::new()) };
         let key = self.tile_key(part, plan);
         ((self.cx.tiles)(&key), key)
     }
