@@ -137,6 +137,7 @@ impl Lower<'_, '_> {
         let zero = self.b.iconst(Ty::I8, 0);
         let alone = self.b.icmp(IntCmp::Eq, wanted, zero);
         let before = self.snapshot();
+        let estimate = self.estimate.clone();
         self.b.begin_if(alone);
         self.each_alone(&withs, run.end)?;
         let results: Vec<Value> = withs.iter().flat_map(|w| func.insts[w.1].results.iter().copied()).collect();
@@ -146,6 +147,7 @@ impl Lower<'_, '_> {
         self.restore(before.clone());
         self.forget(&results);
         self.b.begin_else(&values);
+        self.estimate = estimate;
         self.launch_run(&run, &withs, pipeline.as_ref())?;
         for &(position, inst, _) in &withs {
             self.start_inst(position, inst);
@@ -185,7 +187,7 @@ impl Lower<'_, '_> {
                 }
                 _ => format!("on the device, one of {} with-loops in one launch", withs.len()),
             };
-            self.cx.remark(func.insts[inst].span, text);
+            self.explain_launch(inst, text);
         }
         (self.cx.with, self.cx.part) = outer;
         let mut outcomes = Vec::new();
