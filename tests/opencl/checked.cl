@@ -26,8 +26,7 @@ kernel void entry_0_k2(global int *restrict a, global int *restrict b, const lon
             a[i] = i * i;
         }
     } else {
-        const int t1 = i + -128;
-        b[i - 128] = t1 * 37 % 100;
+        b[i - 128] = (i + -128) * 37 % 100;
     }
 }
 
@@ -87,7 +86,7 @@ kernel void looked_up_1_k4(global const int *restrict a, global const int *restr
     if (i >= end_i)
         return;
     const int t1 = a[i];
-    if (!((t1 >= 0) & (t1 < 100))) {
+    if (!((uint)t1 < (uint)100)) {
         *fault = 1;
         return;
     }

@@ -13,8 +13,7 @@ kernel void entry_0_k1(global float *restrict a, const long end_i)
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    const int t1 = i + 10;
-    a[i + 10] = (float)(t1 % 10);
+    a[i + 10] = (float)((i + 10) % 10);
 }
 
 __attribute__((reqd_work_group_size(256, 1, 1)))
@@ -35,7 +34,6 @@ kernel void entry_0_k2(global const float *restrict a, global float *restrict c)
     float acc6 = 0.0f;
     float acc7 = 0.0f;
     for (int j = t1; j < t3; j += 2048) {
-        const int t4 = j + item_i;
         acc += a[j + item_i];
         acc1 += a[j + item_i + 256];
         acc2 += a[j + item_i + 512];
@@ -52,19 +50,19 @@ kernel void entry_0_k2(global const float *restrict a, global float *restrict c)
     b[item_i] = acc8 + acc1 + acc2 + acc3 + acc4 + acc5 + acc6 + acc7;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     long acc9 = 128;
-    char t5;
+    char t4;
     do {
         if (item_i < acc9) {
             b[item_i] = b[item_i] + b[acc9 + item_i];
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        const long t6 = acc9 >> 1;
-        t5 = t6 > 0;
-        acc9 = t6;
-    } while (t5);
-    const float t7 = b[0];
+        const long t5 = acc9 >> 1;
+        t4 = t5 > 0;
+        acc9 = t5;
+    } while (t4);
+    const float t6 = b[0];
     if (item_i == 0) {
-        c[i] = t7;
+        c[i] = t6;
     }
 }
 
