@@ -4,10 +4,12 @@
 //! [`Ranges::learn`]); leaving a region takes back what held only inside ([`Ranges::mark`], [`Ranges::undo`]). SaC's integers
 //! wrap: the form of a sum is used only where bounds show that the exact sum fits 32 bits.
 
+mod loops;
+
 use crate::edit::{Def, Defs};
 use crate::linear::{Atom, Lin};
 use ravel_types::{Affine, BinOp, Elem, Scalar, UnOp};
-use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, WithOp};
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Value, WithOp};
 use std::collections::HashMap;
 
 /// Facts that hold at the place a walk has reached.
@@ -53,8 +55,6 @@ const FUEL: u32 = 120;
 /// Facts consulted for one question, latest first.
 const MAX_FACTS: usize = 24;
 
-/// Rounds in which the bounds of a carried value may grow before nothing is said of it.
-const MAX_WIDENINGS: usize = 3;
 
 const MIN: i64 = i32::MIN as i64;
 const MAX: i64 = i32::MAX as i64;
@@ -570,95 +570,4 @@ impl Ranges {
             }
         }
     }
-
-    /// The body of a loop is entered. A parameter that only grows by a constant, and is tested against a bound before each
-    /// further round, stays within its first value and the bound.
-    pub fn enter_loop(&mut self, func: &Func, defs: &Defs, init: &[Value], body: Region) {
-        let data = &func.regions[body];
-        data.params.iter().for_each(|v| self.see(func, *v));
-        let Some((go_on, next)) = data.yields.split_first() else { return };
-        let mut others = Vec::new();
-        for ((param, init), next) in data.params.iter().zip(init).zip(next) {
-            if func.ty(*param).elem != Elem::I32 || !func.ty(*param).is_scalar() {
-                continue;
-            }
-            let step = match defs.op(func, *next) {
-                Some(Op::Bin(BinOp::Add, p, k)) if p == param => defs.int(func, *k),
-                _ => None,
-            };
-            let first = self.form(func, defs, *init);
-            let Some(step) = step.filter(|k| *k != 0) else {
-                others.push((*param, first, *next));
-                continue;
-            };
-            let mut tests = vec![*go_on];
-            let mut bound = None;
-            while let Some(test) = tests.pop() {
-                match defs.op(func, test) {
-                    Some(Op::Bin(BinOp::And, a, b)) => tests.extend([*a, *b]),
-                    // `a && b`, where `b` is only computed if `a` holds.
-                    Some(Op::If { cond, els, .. }) if is_false_at(func, defs, *els, test) => tests.push(*cond),
-                    Some(Op::Bin(op, a, b)) if a == next && is_outside(func, defs, body, *b) => {
-                        let limit = self.form(func, defs, *b);
-                        bound = match (op, step > 0) {
-                            (BinOp::Lt, true) => Some(limit.plus(-1)),
-                            (BinOp::Le, true) => Some(limit),
-                            (BinOp::Gt, false) => Some(limit.plus(1)),
-                            (BinOp::Ge, false) => Some(limit),
-                            _ => bound,
-                        };
-                    }
-                    _ => {}
-                }
-            }
-            let Some(bound) = bound else { continue };
-            // The first value must respect the bound too, and the step after the last one must not wrap.
-            let (op, last) = if step > 0 { (BinOp::Le, self.upper(&bound)) } else { (BinOp::Ge, self.lower(&bound)) };
-            let steps_on = last.saturating_add(i64::from(step));
-            if self.compare(op, &first, &bound) == Some(true) && (MIN..=MAX).contains(&steps_on) {
-                let (low, high) = if step > 0 { (first, bound) } else { (bound, first) };
-                self.bound(Atom::Value(*param), Some(low), Some(high));
-            }
-        }
-        for (param, first, next) in others {
-            self.induction(func, defs, param, &first, next);
-        }
-    }
-
-    /// Constant bounds of a parameter that hold for its first value, and for each next one if they hold for the last.
-    fn induction(&mut self, func: &Func, defs: &Defs, param: Value, first: &Lin, next: Value) {
-        let (mut low, mut high) = (self.lower(first), self.upper(first));
-        for _ in 0..MAX_WIDENINGS {
-            if low < MIN || high > MAX || (low == MIN && high == MAX) {
-                return;
-            }
-            let mark = self.mark();
-            self.bound(Atom::Value(param), Some(Lin::constant(low)), Some(Lin::constant(high)));
-            let after = self.form(func, defs, next);
-            let (next_low, next_high) = (self.lower(&after), self.upper(&after));
-            if next_low >= low && next_high <= high {
-                // The bounds stay, what was derived from them is derived again in the body.
-                return;
-            }
-            self.undo(mark);
-            (low, high) = (low.min(next_low), high.max(next_high));
-        }
-    }
-}
-
-/// Whether a value is defined outside the body of a loop (a constant counts).
-fn is_outside(func: &Func, defs: &Defs, body: Region, value: Value) -> bool {
-    match defs.get(value) {
-        Def::Inst(inst, _) => {
-            matches!(func.insts[inst].op, Op::Const(_)) || !func.regions[body].insts.contains(&inst)
-        }
-        Def::Param(region, _) => region != body,
-        Def::None => false,
-    }
-}
-
-/// Does the branch that is taken where a condition fails give false for a result of the `if`?
-fn is_false_at(func: &Func, defs: &Defs, els: Region, result: Value) -> bool {
-    let position = defs.inst(result).and_then(|inst| func.insts[inst].results.iter().position(|v| *v == result));
-    position.is_some_and(|k| defs.constant(func, func.regions[els].yields[k]) == Some(Scalar::Bool(false)))
 }
