@@ -169,7 +169,7 @@ impl Lower<'_, '_> {
             let Sink::Slice { elem, object: Some(object), strides, cell, .. } = sink else { continue };
             let whole = matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if self.covers(with, frame));
             let call = if whole { "ravel_device_write" } else { "ravel_device_update" };
-            let data = self.helper(call, &[*object], Some(Ty::PTR)).expect("called with a result type");
+            let data = self.helper_ptr(call, &[*object]);
             targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell, reused: None });
         }
         if !rows && (self.launch_tiles(with, part, &targets)? || self.launch_lanes(with, part, &targets)? || self.launch_columns(with, part, &targets)?) {
@@ -247,7 +247,7 @@ impl Lower<'_, '_> {
         for v in self.captured_arrays(body) {
             let object = self.val(v);
             self.extents(v);
-            let buffer = self.helper("ravel_device_read", &[object], Some(Ty::PTR)).expect("called with a result type");
+            let buffer = self.helper_ptr("ravel_device_read", &[object]);
             self.cache.insert(Key::Data(object), buffer);
         }
     }

@@ -34,7 +34,7 @@ impl Lower<'_, '_> {
                 let extents = func.ty(result).shape.constants().unwrap_or_default();
                 let extents: Vec<Ext> = extents.into_iter().map(|e| Ext::Const(i64::from(e))).collect();
                 let object = self.allocate(self.elem(result), &extents, func.insts[inst].span);
-                let buffer = self.helper("ravel_device_write", &[object], Some(Ty::PTR)).expect("called with a result type");
+                let buffer = self.helper_ptr("ravel_device_write", &[object]);
                 objects.insert(inst, (object, buffer));
             }
         }

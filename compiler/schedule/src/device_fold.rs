@@ -192,7 +192,7 @@ impl Lower<'_, '_> {
         let mut partials = Vec::new();
         for fold in folds {
             let object = self.partial_results(fold, groups);
-            let buffer = self.helper("ravel_device_write", &[object], Some(Ty::PTR)).expect("called with a result type");
+            let buffer = self.helper_ptr("ravel_device_write", &[object]);
             partials.push((object, buffer));
         }
         let cache = self.cache.clone();
@@ -467,6 +467,6 @@ impl Lower<'_, '_> {
         let rank = self.b.i32(1);
         let shape = self.b.stack_slot(8, 8);
         self.b.store(groups, shape, 0, Access::ALIGNED);
-        self.helper("ravel_alloc", &[tag, rank, shape], Some(Ty::PTR)).expect("called with a result type")
+        self.helper_ptr("ravel_alloc", &[tag, rank, shape])
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! Leaves alone: partitions that are wide along all axes, and bodies with folds or loops, which have launches of other shapes.
 
-use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
+use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_types::BinOp;
 use ravel_wir::{Frame, Generator, Op, Part, Value, With, WithOp};
 
@@ -79,7 +79,7 @@ impl Lower<'_, '_> {
             let Sink::Slice { elem, object: Some(object), strides, cell, .. } = sink else { continue };
             let whole = matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if self.covers(with, frame));
             let call = if whole { "ravel_device_write" } else { "ravel_device_update" };
-            let data = self.helper(call, &[*object], Some(Ty::PTR)).expect("called with a result type");
+            let data = self.helper_ptr(call, &[*object]);
             targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell, reused: None });
         }
         let one = self.b.i64(1);

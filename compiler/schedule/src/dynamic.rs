@@ -18,7 +18,8 @@ impl Lower<'_, '_> {
         self.b.call_extern(callee, args, result)
     }
 
-    fn helper_ptr(&mut self, name: &str, args: &[Val]) -> Val {
+    /// Calls a function of the runtime that gives a pointer.
+    pub fn helper_ptr(&mut self, name: &str, args: &[Val]) -> Val {
         self.helper(name, args, Some(Ty::PTR)).expect("called with a result type")
     }
 

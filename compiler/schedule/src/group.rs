@@ -248,7 +248,7 @@ impl Lower<'_, '_> {
                         self.fill(elem, data, count, value);
                     }
                     let call = if covered { "ravel_device_write" } else { "ravel_device_update" };
-                    let buffer = self.helper(call, &[object], Some(Ty::PTR)).expect("called with a result type");
+                    let buffer = self.helper_ptr(call, &[object]);
                     let Ext::Const(count) = cell else { return self.unsupported(span, "cells without a constant shape") };
                     Outcome::Collected { object, buffer, elem, strides: self.strides_of(&frame_extents, cell), count }
                 }
@@ -342,7 +342,7 @@ impl Lower<'_, '_> {
 
     /// Asks for the buffer of an array that kernels read.
     pub fn read_object(&mut self, object: Val) -> Val {
-        let buffer = self.helper("ravel_device_read", &[object], Some(Ty::PTR)).expect("called with a result type");
+        let buffer = self.helper_ptr("ravel_device_read", &[object]);
         self.cache.insert(Key::Data(object), buffer);
         buffer
     }
@@ -353,7 +353,7 @@ impl Lower<'_, '_> {
         for slot in &plan.slots {
             scratch.push(slot.in_buffer.then(|| {
                 let object = self.allocate(slot.elem, &[Ext::Val(groups), Ext::Const(slot.count)], Span::NONE);
-                let buffer = self.helper("ravel_device_write", &[object], Some(Ty::PTR)).expect("called with a result type");
+                let buffer = self.helper_ptr("ravel_device_write", &[object]);
                 (object, buffer)
             }));
         }

@@ -82,7 +82,7 @@ impl Lower<'_, '_> {
     }
 
     fn buffer_of(&mut self, object: Val, call: &str) -> Val {
-        self.helper(call, &[object], Some(Ty::PTR)).expect("called with a result type")
+        self.helper_ptr(call, &[object])
     }
 
     /// One launch for all folds of a with-loop.

@@ -30,14 +30,14 @@ impl Lower<'_, '_> {
                 None => self.b.null(),
             });
         }
-        let state = self.helper("ravel_odometer_start", &args, Some(Ty::PTR)).expect("called with a result type");
+        let state = self.helper_ptr("ravel_odometer_start", &args);
         let null = self.b.null();
         let some = self.b.icmp(IntCmp::Ne, state, null);
         self.b.begin_if(some);
         let inner = self.b.begin_loop(&carried);
         self.open(part.body);
         if let Some(&param) = func.regions[part.body].params.first() {
-            let vector = self.helper("ravel_odometer_index", &[state], Some(Ty::PTR)).expect("called with a result type");
+            let vector = self.helper_ptr("ravel_odometer_index", &[state]);
             self.bind(param, vector);
             self.own(param);
         }
@@ -66,7 +66,7 @@ impl Lower<'_, '_> {
             }
         };
         let args = [position, tag, vector, cell, cell_rank];
-        let object = self.helper("ravel_alloc_frame", &args, Some(Ty::PTR)).expect("called with a result type");
+        let object = self.helper_ptr("ravel_alloc_frame", &args);
         if made {
             self.b.rc_dec(vector);
         }
@@ -149,7 +149,7 @@ impl Lower<'_, '_> {
             }
             Index::Dyn(state) => {
                 let axes = self.helper("ravel_odometer_axes", &[*state], Some(Ty::I64)).expect("called with a result type");
-                let place = self.helper("ravel_odometer_position", &[*state], Some(Ty::PTR)).expect("called with a result type");
+                let place = self.helper_ptr("ravel_odometer_position", &[*state]);
                 (axes, place)
             }
         };

@@ -249,7 +249,7 @@ impl Lower<'_, '_> {
         let bytes = self.times(chunks, layout.bytes);
         let partials = match bounded <= MOST_PARTIAL_BYTES {
             true => self.scratch(bounded),
-            false => self.helper("ravel_scratch_alloc", &[bytes], Some(Ty::PTR)).expect("called with a result type"),
+            false => self.helper_ptr("ravel_scratch_alloc", &[bytes]),
         };
         let (bounds, number) = self.begin_chunks(part, &cut)?;
         let place = self.times(number, layout.bytes);
@@ -329,7 +329,7 @@ impl Lower<'_, '_> {
         let rank = self.b.load(Ty::I32, like, layout::OFFSET_RANK, Access::ALIGNED);
         let offset = self.b.i64(i64::from(layout::OFFSET_SHAPE));
         let shape = self.b.ptr_add(like, offset);
-        let object = self.helper("ravel_alloc", &[tag, rank, shape], Some(Ty::PTR)).expect("called with a result type");
+        let object = self.helper_ptr("ravel_alloc", &[tag, rank, shape]);
         let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
         let count = self.count_of(object);
         self.fill(elem, data, Ext::Val(count), scalar);

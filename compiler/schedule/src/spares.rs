@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use ravel_nest::ir::{Access, Ty};
+use ravel_nest::ir::Access;
 use ravel_types::Elem;
 use ravel_wir::{Inst, InstData, Op, Region, Value};
 
@@ -126,6 +126,6 @@ impl Lower<'_, '_> {
     /// [`Lower::allocate`] from spare objects.
     pub fn allocate_spare(&mut self, spares: Spares, tag: Val, rank: Val, shape: Val) -> Val {
         let n = self.b.i64(spares.n);
-        self.helper("ravel_spare_alloc", &[tag, rank, shape, spares.slots, n], Some(Ty::PTR)).expect("called with a result type")
+        self.helper_ptr("ravel_spare_alloc", &[tag, rank, shape, spares.slots, n])
     }
 }

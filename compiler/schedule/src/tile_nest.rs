@@ -9,7 +9,7 @@
 //!         for a panel of columns, for a panel of rows: one tile
 //! ```
 
-use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
+use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Op, Part, With};
 
 use crate::Result;
@@ -140,7 +140,7 @@ impl Lower<'_, '_> {
             bytes.push(self.times(lines, 64));
         }
         let all = self.b.add(bytes[0], bytes[1]);
-        let memory = self.helper("ravel_scratch_alloc", &[all], Some(Ty::PTR)).expect("called with a result type");
+        let memory = self.helper_ptr("ravel_scratch_alloc", &[all]);
         let columns = self.b.ptr_add(memory, bytes[0]);
         self.other_axes(&nest, Blocks { trips, block, rows: memory, columns }, 0)?;
         self.helper("ravel_scratch_free", &[memory, all], None);
