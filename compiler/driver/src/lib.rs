@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+mod caches;
 pub mod emit;
 pub mod explain;
 pub mod files;

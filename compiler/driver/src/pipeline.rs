@@ -1,6 +1,7 @@
 //! From a file to a compiled program, stage by stage, with times.
 
 use crate::backend::Backend;
+use crate::caches;
 use crate::explain::{Explanation, placement};
 use crate::files::{FileLoader, is_library, read_text};
 use crate::places::Functions;
@@ -326,7 +327,7 @@ impl Compilation {
             let options = ravel_schedule::Options {
                 unchecked: this.options.unchecked,
                 parallel: true,
-                large_result: ravel_schedule::LARGE_RESULT,
+                large_result: caches::largest().map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
                 device: (this.options.backend == Backend::Opencl).then_some(ravel_schedule::Device { launch_work: this.options.launch_work }),
                 entry_name: ENTRY.to_string(),
                 release_globals: !session,

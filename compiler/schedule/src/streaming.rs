@@ -17,7 +17,7 @@ use crate::index::{Ext, Offset, Term};
 use crate::lower::Lower;
 use crate::withloop::Sink;
 
-/// What [`crate::Options::large_result`] should be: the last level of cache that one program may count on.
+/// The least that [`crate::Options::large_result`] should be: what the last level of cache commonly holds.
 pub const LARGE_RESULT: i64 = 32 << 20;
 
 impl Lower<'_, '_> {

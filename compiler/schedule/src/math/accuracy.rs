@@ -425,6 +425,8 @@ fn arguments(op: MathOp, random: &mut Random) -> (f64, f64) {
     let x = random.spread(range.0, range.1);
     let x = if matches!(op, MathOp::Log | MathOp::Log2 | MathOp::Log10 | MathOp::Pow) && kind > 0 { x.abs() } else { x };
     let x = match (op, kind) {
+        // Results next to the least normal number and below.
+        (MathOp::Exp, 3) => -700.0 - (random.bits() % (50 << 32)) as f64 * power(-32),
         (MathOp::Asin | MathOp::Acos | MathOp::Atanh, 1..) => x.rem_euclid(2.0) - 1.0,
         (MathOp::Acosh, 1..) => 1.0 + x.abs(),
         (MathOp::Log1p, 1..) => x.abs() - 0.9 * f64::from(u8::from(x < 0.0 && x > -0.8)),

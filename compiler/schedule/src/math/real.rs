@@ -174,6 +174,10 @@ impl<'a> Real<'a> {
         self.compare(FloatCmp::Lt, other.like(self))
     }
 
+    pub fn le(self, other: impl Operand<'a>) -> Mask<'a> {
+        self.compare(FloatCmp::Le, other.like(self))
+    }
+
     pub fn gt(self, other: impl Operand<'a>) -> Mask<'a> {
         self.compare(FloatCmp::Gt, other.like(self))
     }
@@ -209,16 +213,12 @@ impl<'a> Real<'a> {
         ((self + (magic + bias)).bits() << fraction).real()
     }
 
-    /// The integer `n` nearest to `self * factor`, of a magnitude that an exponent has, and two powers of two whose product is `2^n`. A sum
-    /// with 1.5 times the weight of the last place, and with twice the bias of exponents, has `n` and both biases in its last bits;
-    /// shifts drop the others.
-    pub fn nearest_multiple(self, factor: f64) -> (Real<'a>, [Real<'a>; 2]) {
-        let (magic, bias, fraction) = if self.is_f32() { (12_582_912.0, 127.0, 23) } else { (6_755_399_441_055_744.0, 1023.0, 52) };
-        let sum = self.mul_add(factor, magic + 2.0 * bias);
-        let n = sum - (magic + 2.0 * bias);
-        let both = sum.bits();
-        let half = both.shifted_right(1);
-        (n, [(half << fraction).real(), (both.minus(half) << fraction).real()])
+    /// The integer `n` nearest to `self * factor`, of a magnitude that an exponent has, and `n` where a float has its exponent. A sum with
+    /// 1.5 times the weight of the last place has `n` in its last bits; the shift drops the others.
+    pub fn nearest_multiple(self, factor: f64) -> (Real<'a>, Word<'a>) {
+        let (magic, fraction) = if self.is_f32() { (12_582_912.0, 23) } else { (6_755_399_441_055_744.0, 52) };
+        let sum = self.mul_add(factor, magic);
+        (sum - magic, sum.bits() << fraction)
     }
 
     /// An integer as a word; it takes less than half the bits of the fraction.
@@ -270,14 +270,27 @@ impl<'a> Word<'a> {
         self.binary(BinOp::IAdd, self.constant(bits))
     }
 
-    /// Wrapping difference.
-    pub fn minus(self, other: Word<'a>) -> Word<'a> {
-        self.binary(BinOp::ISub, other)
+    /// Wrapping sum of two.
+    pub fn sum(self, other: Word<'a>) -> Word<'a> {
+        self.binary(BinOp::IAdd, other)
     }
 
     /// Logical shift right.
     pub fn shifted_right(self, by: u64) -> Word<'a> {
         self.binary(BinOp::UShr, self.constant(by))
+    }
+
+    /// The subnormal float nearest to a number below all normal ones, given as a float whose exponent field has wrapped around.
+    /// Counted in the least subnormal number, it wraps back; the sum of the count and a float whose last place is one has
+    /// the count, rounded, as its last bits, and those are the bits of the result.
+    pub fn rounded_as_subnormal(self) -> Real<'a> {
+        let (least, unit, bits_of_unit) = if self.code.ty(self.val).prim == Prim::I32 {
+            (149 << 23, 8_388_608.0_f64, u64::from(8_388_608.0_f32.to_bits()))
+        } else {
+            (1074 << 52, 4_503_599_627_370_496.0, 4_503_599_627_370_496.0_f64.to_bits())
+        };
+        let count = self.plus(least).real() + unit;
+        count.bits().plus(bits_of_unit.wrapping_neg()).real()
     }
 
     /// Flips bits.
