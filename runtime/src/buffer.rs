@@ -1,7 +1,7 @@
 //! Objects: allocation, reference counts, release, deep copies. The C entry points and the checked Rust ones below them.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicI64, Ordering, fence};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering, fence};
 
 use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, ObjectKind};
 use crate::fault::{self, Fault};
@@ -16,6 +16,22 @@ pub const PADDING: usize = DATA_ALIGN;
 /// A shape of up to four extents always has room, so a value may be reshaped in place within rank 4.
 pub const fn data_offset(rank: u32) -> usize {
     (HEADER_SIZE + 8 * rank as usize).next_multiple_of(DATA_ALIGN)
+}
+
+/// Objects from this size on are staggered.
+const STAGGERED: usize = 32 << 10;
+/// Objects in a row whose elements begin at different places of a page.
+const PLACES: usize = 7;
+/// Bytes from place to place, a multiple of [`DATA_ALIGN`]: any two places are about this far apart, also across the end of a page.
+const APART: usize = 576;
+
+/// Bytes between header and elements of a new object of `bytes` bytes.
+///
+/// Large blocks all begin at the same place of a page. Processors compare the last 12 bits of addresses to find out whether a load needs
+/// what was just stored; with operand and result at equal places, that of each cell seems to need the cell before it.
+fn stagger(bytes: usize) -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    if bytes < STAGGERED { 0 } else { NEXT.fetch_add(1, Ordering::Relaxed) % PLACES * APART }
 }
 
 /// Number of elements of a shape.
@@ -42,9 +58,9 @@ pub fn count_of(shape: &[i64]) -> Result<i64, Fault> {
 pub fn allocate(elem: ElemTag, kind: ObjectKind, shape: &[i64]) -> Result<NonNull<ArrayHeader>, Fault> {
     let count = count_of(shape)?;
     let rank = u32::try_from(shape.len()).map_err(|_| Fault::new("an array has too many axes".to_string()))?;
-    let offset = data_offset(rank);
     let memory_fault = || fault::memory(shape);
     let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(elem.size())).ok_or_else(memory_fault)?;
+    let offset = data_offset(rank) + stagger(bytes);
     let total = bytes.checked_add(offset + PADDING).ok_or_else(memory_fault)?;
     let block = blocks::allocate(total).ok_or_else(memory_fault)?;
     stats::on_allocate(bytes);
@@ -326,6 +342,23 @@ mod tests {
                 assert_eq!(ravel_unique(object.as_ptr()), 1);
                 ravel_rc_dec(object.as_ptr());
             }
+        }
+    }
+
+    #[test]
+    fn large_objects_in_a_row_lie_at_different_places_of_a_page() {
+        let objects: Vec<_> = (0..PLACES).map(|_| allocate(ElemTag::F64, ObjectKind::Array, &[1 << 20]).expect("some megabytes")).collect();
+        let place = |object: &NonNull<ArrayHeader>| {
+            // SAFETY: allocated above.
+            (unsafe { object.as_ref() }.data as usize - object.as_ptr() as usize) % 4096
+        };
+        let mut places: Vec<_> = objects.iter().map(place).collect();
+        places.sort_unstable();
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{places:?}");
+        assert!(places.iter().all(|place| place % DATA_ALIGN == 0), "{places:?}");
+        for object in objects {
+            // SAFETY: the only references.
+            unsafe { ravel_rc_dec(object.as_ptr()) };
         }
     }
 
