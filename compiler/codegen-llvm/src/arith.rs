@@ -162,8 +162,16 @@ impl<'c> Translator<'_, 'c> {
         self.truth(self.ty(a), self.compare_floats(predicate, self.value(a), self.value(b))?)
     }
 
-    /// Choice by a scalar or a mask.
+    /// Choice by a scalar or a mask. A mask is asked for its signs: LLVM would turn a comparison with zero round and swap the choices, and
+    /// then no longer see that an operation and the choice between its result and an operand are one instruction.
     pub fn select(&self, cond: Value, on_true: Value, on_false: Value) -> Built<'c> {
-        self.choose(self.bits(self.value(cond))?, self.value(on_true), self.value(on_false))
+        let bits = match self.value(cond) {
+            BasicValueEnum::VectorValue(mask) => {
+                let zero = mask.get_type().const_zero();
+                self.compare_ints(IntPredicate::SLT, mask.into(), zero.into())?
+            }
+            cond => self.bits(cond)?,
+        };
+        self.choose(bits, self.value(on_true), self.value(on_false))
     }
 }

@@ -1,6 +1,6 @@
 //! Arrays: allocation, extents, element addresses, selection, construction, reshape and update.
 
-use ravel_nest::ir::{Access, Prim, Ty};
+use ravel_nest::ir::{Access, BinOp as NestBin, Prim, Ty};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar};
 use ravel_wir::{ConstData, Op, Region, Value};
@@ -370,19 +370,43 @@ impl Lower<'_, '_> {
         Ok(object)
     }
 
-    /// Fills consecutive elements with a scalar that the caller keeps.
+    /// Fills consecutive elements with a scalar that the caller keeps: words in vectors, bytes and handles one by one.
     pub fn fill(&mut self, elem: Elem, data: Val, count: Ext, value: Val) {
+        let bytes = i64::from(prim_of(elem).bytes());
+        let lanes = if elem == Elem::Handle || bytes < 4 { 1 } else { i64::from(self.cx.target.vector_bytes) / bytes };
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
-        let count = self.extent_val(count);
-        let prim = prim_of(elem);
-        let (i, _) = self.b.begin_for(zero, count, one, &[]);
-        let bytes = self.times(i, i64::from(prim.bytes()));
-        let address = self.b.ptr_add(data, bytes);
-        if elem == Elem::Handle {
-            self.b.rc_inc(value);
+        let all = self.extent_val(count);
+        let too_few = matches!(count, Ext::Const(count) if count < lanes);
+        let (mut first, mut rest) = (zero, true);
+        if lanes > 1 && !too_few {
+            let vector = self.b.splat(value, lanes as u8);
+            let (step, mask) = (self.b.i64(lanes), self.b.i64(-lanes));
+            first = self.b.binary(NestBin::And, all, mask);
+            let (i, _) = self.b.begin_for(zero, first, step, &[]);
+            let skipped = self.times(i, bytes);
+            let address = self.b.ptr_add(data, skipped);
+            self.b.store(vector, address, 0, Access::ANY);
+            self.b.end_for(&[]);
+            if let Ext::Const(count) = count {
+                // The rest is a vector that overlaps the one before.
+                rest = false;
+                if count % lanes != 0 {
+                    let skipped = self.b.i64((count - lanes) * bytes);
+                    let address = self.b.ptr_add(data, skipped);
+                    self.b.store(vector, address, 0, Access::ANY);
+                }
+            }
         }
-        self.store_element(elem, value, (address, 0));
-        self.b.end_for(&[]);
+        if rest {
+            let (i, _) = self.b.begin_for(first, all, one, &[]);
+            let skipped = self.times(i, bytes);
+            let address = self.b.ptr_add(data, skipped);
+            if elem == Elem::Handle {
+                self.b.rc_inc(value);
+            }
+            self.store_element(elem, value, (address, 0));
+            self.b.end_for(&[]);
+        }
     }
 
     /// The element that uncovered positions have if nothing else is said; null for handles.

@@ -88,6 +88,8 @@ pub(crate) struct Grid {
     pub fold_u: usize,
     /// Lanes of a vector when lanes run along folds.
     pub fold_lanes: u8,
+    /// How the fold of the body is computed with accumulators at shifted places, if it is.
+    pub shift: Option<crate::shifted::Shift>,
     /// Whether results are too large for any cache ([`crate::streaming`]).
     pub streams: bool,
     /// Whether vectors in memory begin at multiples of their size.

@@ -81,6 +81,7 @@ impl Lower<'_, '_> {
         if let VecChoice::Fold { u } = plan.vec {
             (g.fold_u, g.fold_lanes) = (u, plan.lanes);
         }
+        g.shift = plan.shift.clone();
         g.streams = self.streams(inst, sinks);
         if g.streams {
             self.cx.remark(span, "stores past the caches");

@@ -94,6 +94,7 @@ mod plan;
 mod reduce;
 mod reuse;
 mod scalars;
+mod shifted;
 mod slices;
 mod spares;
 mod streaming;

@@ -7,6 +7,7 @@ use crate::grid::{Dep, Grid};
 use crate::guards::Guard;
 use crate::lower::Lower;
 use crate::reduce::folds_along;
+use crate::shifted::Shift;
 use crate::support::Refusal;
 use crate::withloop::Sink;
 use crate::walk::Walk;
@@ -42,6 +43,8 @@ pub(crate) struct KernelPlan {
     pub jams: Vec<(usize, usize)>,
     /// Where the bounds of folds vary over the vector axis: the indices along it that have the same.
     pub even: Option<(i64, i64)>,
+    /// Accumulators at shifted places instead of masks.
+    pub shift: Option<Shift>,
     /// What must hold before the kernel runs.
     pub guards: Vec<Guard>,
 }
@@ -58,7 +61,9 @@ impl KernelPlan {
         for (axis, copies) in &self.jams {
             text.push_str(&format!(", {copies} copies of axis {axis} jammed"));
         }
-        if self.even.is_some() {
+        if self.shift.is_some() {
+            text.push_str(", sums shifted where folds are shorter");
+        } else if self.even.is_some() {
             text.push_str(", masks where folds are shorter");
         }
         if !self.guards.is_empty() {
@@ -151,7 +156,7 @@ impl Lower<'_, '_> {
         let (_, Some(vec), lanes) = best else {
             return Err("no axis suits vector lanes".to_string());
         };
-        let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), even: None, guards };
+        let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), even: None, shift: None, guards };
         if let VecChoice::Axis { axis, u: grain } = vec {
             g.set_vec(Some(params[axis]), lanes, 1);
             if self.bounds_dep(&mut g, part.body).vec {
@@ -161,6 +166,7 @@ impl Lower<'_, '_> {
             g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: None };
         }
         self.size_blocks(&mut g, part, &extents, &mut plan);
+        self.plan_shift(&mut g, part, &extents, &mut plan);
         Ok(plan)
     }
 
@@ -268,6 +274,7 @@ impl Lower<'_, '_> {
             bytes,
             jams: Vec::new(),
             even: None,
+            shift: None,
             guards: Vec::new(),
         }))
     }

@@ -3,7 +3,8 @@
 //! Where lanes run along an axis outside of the fold, each lane is an accumulator of its own and cells are added in the order of
 //! the program. Where lanes run along the fold's last axis (`Grid::fold_u` vectors per step), each lane starts from the identity
 //! of the operation; at the end vectors are combined first to last, then lanes as [`ravel_nest::ir::ReduceOp`] says, then the
-//! neutral element and the scalar remainder. Only operations that regroup are treated so.
+//! neutral element and the scalar remainder. Only operations that regroup are treated so. The same holds for [`crate::shifted`], where
+//! accumulators overlap.
 
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
@@ -13,6 +14,7 @@ use crate::grid::{Cell, Dep, Grid, reduce_op};
 use crate::kernel::{Chunk, LONG_CHAIN, Stretch};
 use crate::lower::{Lower, Val};
 use crate::scalars;
+use crate::shifted::Shift;
 use crate::walk::Walk;
 
 /// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
@@ -62,6 +64,8 @@ pub(crate) struct Accs {
     accs: Vec<Acc>,
     pub vals: Vec<Val>,
     along: bool,
+    /// Accumulators at shifted places instead of vectors along the vector axis.
+    shift: Option<Shift>,
     /// Bounds of the first axis, if this is a chunk of a parallel loop. Scalar accumulators then start from the identity.
     chunk: Option<Chunk>,
 }
@@ -75,7 +79,7 @@ impl Lower<'_, '_> {
         };
         let results = &func.insts[inst].results;
         let along = g.vec.is_none() && g.fold_u > 0 && with.ops.iter().all(|op| folds_along(op).is_some());
-        let mut accs = Accs { accs: Vec::new(), vals: Vec::new(), along, chunk };
+        let mut accs = Accs { accs: Vec::new(), vals: Vec::new(), along, shift: self.shift_for(g, with), chunk };
         for (op, &result) in with.ops.iter().zip(results) {
             let WithOp::Fold { neutral, combine: Combine::Op(op), .. } = op else {
                 return self.unsupported(func.insts[inst].span, "a fold function in a kernel");
@@ -94,6 +98,11 @@ impl Lower<'_, '_> {
                     accs.vals.push(start);
                 }
                 g.lanes = 1;
+                accs.accs.push(Acc { op: *op, elem, dep, j, u, first, scalars: 0 });
+            } else if let (Some(shift), Some(identity)) = (&accs.shift, scalars::identity(*op, elem)) {
+                let u = shift.places.len();
+                let start = self.constant_of(g, identity);
+                accs.vals.resize(j * u, start);
                 accs.accs.push(Acc { op: *op, elem, dep, j, u, first, scalars: 0 });
             } else {
                 let u = if dep.vec { g.u } else { 1 };
@@ -128,6 +137,9 @@ impl Lower<'_, '_> {
             self.fold_axis(g, with, part, 0, &mut accs)?;
             self.close();
             g.release(mark);
+        }
+        if let (Some(shift), [WithOp::Fold { neutral, .. }]) = (accs.shift.clone(), &with.ops[..]) {
+            return self.finish_shifted(g, &shift, &accs, results[0], *neutral);
         }
         for (k, &result) in results.iter().enumerate() {
             self.finish_acc(g, &accs, accs.accs[k], result);
@@ -195,6 +207,9 @@ impl Lower<'_, '_> {
         }
         if g.lanes > 1 && g.vec.is_some() {
             let (low, high) = (self.dep(g, lower[axis]), self.dep(g, upper[axis]));
+            if let Some(shift) = accs.shift.clone().filter(|_| low.vec || high.vec) {
+                return self.fold_shifted(g, &shift, param, accs);
+            }
             if low.vec || high.vec {
                 return self.fold_masked(g, with, part, axis, accs);
             }

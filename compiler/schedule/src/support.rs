@@ -241,7 +241,7 @@ impl Lower<'_, '_> {
     }
 
     /// Does an index expression depend on one of these?
-    fn mentions(&self, v: Value, masked: &[Value], depth: u32) -> bool {
+    pub fn mentions(&self, v: Value, masked: &[Value], depth: u32) -> bool {
         if masked.contains(&v) || depth == 0 {
             return true;
         }

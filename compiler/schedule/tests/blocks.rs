@@ -128,6 +128,44 @@ fn lanes_under_masks_near_the_edges_and_without_in_the_middle() {
     }
 }
 
+/// Transposed convolutions of `inner` columns of `planes` elements with five taps, summed over `maps`.
+fn transposed(elem: &str, maps: usize, planes: usize, inner: usize) -> String {
+    let q = (inner + 4) * planes;
+    let body = format!(
+        "%c: {elem}[6,7,{q}] = with {{ part [0, 0, 0] <= [%i, %r, %q] < [6, 7, {q}] {{
+           %r2: i32 = sub %r, 2 %rl: i32 = max %r2, 0 %r1: i32 = add %r, 1 %ru: i32 = min %r1, 5
+           %qd: i32 = div %q, {planes} %ql: i32 = sub %qd, {last} %qlo: i32 = max %ql, 0
+           %q1: i32 = add %qd, 1 %qu: i32 = min %q1, 5
+           %s: {elem} = with {{ part [0, %rl, %qlo] <= [%o, %k, %l] < [{maps}, %ru, %qu] {{
+             %rk: i32 = sub %r, %k %lp: i32 = mul %l, {planes} %qk: i32 = sub %q, %lp
+             %dd: {elem} = sel %d, [%o, %rk, %qk] %ww: {elem} = sel %w, [%o, %i, %k, %l] %z: {elem} = mul %ww, %dd yield %z
+           }} }} fold add neutral {neutral}:{elem}
+           yield %s
+         }} }} genarray [6, 7, {q}] cell []\n",
+        last = inner as i64 - 1,
+        neutral = if elem.starts_with('f') { "3.0" } else { "3" },
+    );
+    program(elem, &[("d", &[maps, 3, inner * planes]), ("w", &[maps, 6, 5, 5])], &body, &[6, 7, q])
+}
+
+#[test]
+fn sums_are_shifted_where_masks_would_waste_lanes() {
+    for (elem, planes, inner) in [("f32", 1, 8), ("f64", 1, 6), ("f32", 2, 6)] {
+        assert!(remarks(&transposed(elem, 12, planes, inner), "sums shifted where folds are shorter"), "{elem} {planes} {inner}");
+    }
+}
+
+#[test]
+fn sums_are_not_shifted_without_gain() {
+    // Short folds, rows that are not whole vectors, data that is not, no multiply-add, whole vectors near the edges, rows so long that few
+    // vectors are near an edge.
+    let cases =
+        [("f32", 2, 1, 8), ("f32", 12, 1, 7), ("f32", 12, 1, 9), ("i32", 12, 1, 8), ("f32", 12, 4, 8), ("f32", 12, 1, 56)];
+    for (elem, maps, planes, inner) in cases {
+        assert!(!remarks(&transposed(elem, maps, planes, inner), "sums shifted"), "{elem} {maps} {planes} {inner}");
+    }
+}
+
 #[test]
 fn other_patterns_are_gathered() {
     // Quotients by 3 do not repeat with vectors of 4, and squares have no pattern.
