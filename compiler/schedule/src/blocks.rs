@@ -234,19 +234,23 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The jam axes whose index an index expression adds to that of an unrolled fold.
+    /// The jam axes along which an index expression meets the same elements at other indices of an unrolled fold, as windows do that overlap.
     fn overlapping(&self, g: &Grid, index: Value) -> u32 {
         if g.fold_u > 0 {
             // Loops around lanes along the fold are not unrolled.
             return 0;
         }
         let terms = self.form(index).terms;
-        let unrolled = |v: Value| self.range[v].is_some_and(|(low, high)| high - low < UNROLL_TRIPS);
-        let is_fold = |v: Value| g.vec != Some(v) && !self.is_bound(v) && self.live.def(v).is_none() && unrolled(v);
+        // How far the indices of an unrolled fold reach.
+        let reach = |v: Value, factor: i64| {
+            let of_fold = g.vec != Some(v) && g.jams.iter().all(|jam| jam.index != v) && !self.is_bound(v) && self.live.def(v).is_none();
+            let (low, high) = self.range[v].filter(|_| of_fold)?;
+            (high - low < UNROLL_TRIPS).then(|| factor.abs().saturating_mul(high - low))
+        };
         let mut axes = 0;
         for (axis, jam) in g.jams.iter().enumerate() {
-            let along = terms.iter().any(|(v, _)| *v == jam.index);
-            if along && terms.iter().any(|(v, _)| g.jams.iter().all(|jam| jam.index != *v) && is_fold(*v)) {
+            let Some((_, step)) = terms.iter().find(|(v, _)| *v == jam.index) else { continue };
+            if terms.iter().any(|(v, factor)| reach(*v, *factor).is_some_and(|reach| reach >= step.abs())) {
                 axes |= 1 << axis;
             }
         }

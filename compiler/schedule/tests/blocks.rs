@@ -155,6 +155,28 @@ fn sums_are_shifted_where_masks_would_waste_lanes() {
     }
 }
 
+/// Products of four lanes side by side, summed: `w` of one axis, `x` in lanes that lie four elements apart.
+fn outer_products(step: usize) -> String {
+    let body = format!(
+        "%c: f32[10,12,4,4] = with {{ part [0, 0, 0, 0] <= [%o, %m, %i, %j] < [10, 12, 4, 4] {{
+           %o4: i32 = mul %o, {step} %j4: i32 = mul %j, 4
+           %s: f32 = with {{ part [0] <= [%k] < [4] {{
+             %ok: i32 = add %o4, %k %jk: i32 = add %j4, %k
+             %ww: f32 = sel %w, [%ok] %xx: f32 = sel %x, [%m, %i, %jk] %z: f32 = mul %ww, %xx yield %z
+           }} }} fold add neutral 0.0:f32
+           yield %s
+         }} }} genarray [10, 12, 4, 4] cell []\n"
+    );
+    program("f32", &[("w", &[40]), ("x", &[12, 4, 16])], &body, &[10, 12, 4, 4])
+}
+
+#[test]
+fn windows_that_do_not_overlap_share_what_is_shuffled() {
+    assert!(remarks(&outer_products(4), "copies of axis 0 jammed"));
+    // At a distance of 3, four elements of neighbours overlap.
+    assert!(!remarks(&outer_products(3), "copies of axis 0 jammed"));
+}
+
 #[test]
 fn sums_are_not_shifted_without_gain() {
     // Short folds, rows that are not whole vectors, data that is not, no multiply-add, whole vectors near the edges, rows so long that few
