@@ -256,7 +256,8 @@ impl Lower<'_, '_> {
                 self.store_mask(value, ptr, bytes);
                 return Ok(());
             }
-            let access = if g.streams && self.is_whole_vector(g, elem, offset, u) { Access::STREAMING } else { Access { aligned: g.aligned, ..Access::ANY } };
+            let streams = g.streams && u < g.streamed && self.is_whole_vector(g, elem, offset, u);
+            let access = if streams { Access::STREAMING } else { Access { aligned: g.aligned, ..Access::ANY } };
             self.b.store(value, ptr, bytes, access);
             return Ok(());
         }

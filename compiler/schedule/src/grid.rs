@@ -92,6 +92,8 @@ pub(crate) struct Grid {
     pub shift: Option<crate::shifted::Shift>,
     /// Whether results are too large for any cache ([`crate::streaming`]).
     pub streams: bool,
+    /// How many vectors of a step may be stored past the caches.
+    pub streamed: usize,
     /// Whether vectors in memory begin at multiples of their size.
     pub aligned: bool,
     /// Copies of the code at hand that unrolled folds around it make.
@@ -122,7 +124,7 @@ pub(crate) struct Mark {
 impl Grid {
     /// One copy with one lane.
     pub fn scalar(bytes: usize) -> Grid {
-        Grid { lanes: 1, u: 1, bytes, unrolled: 1, ..Grid::default() }
+        Grid { lanes: 1, u: 1, bytes, unrolled: 1, streamed: usize::MAX, ..Grid::default() }
     }
 
     /// Copies along all jam axes together.
@@ -171,6 +173,7 @@ impl Grid {
             self.deps.clear();
         }
         (self.vec, self.lanes, self.u, self.walk, self.last) = (vec, lanes, u, Walk::ANY, None);
+        self.streamed = usize::MAX;
     }
 
     /// How far the indices of a vector begin from the first one.

@@ -24,6 +24,9 @@ const TOGETHER: usize = 4;
 /// Cycles of a body without its folds from which on copies are computed side by side.
 pub(crate) const LONG_CHAIN: f64 = 12.0;
 
+/// Nothing keeps the vectors of a step from being stored past the caches.
+const ALL: usize = usize::MAX;
+
 /// A stretch of a vector axis that is walked in equal steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
@@ -37,6 +40,8 @@ pub(crate) struct Stretch {
     pub latest: Option<Val>,
     /// Where the last vector of a step begins, if it overlaps the one before.
     pub last: Option<usize>,
+    /// How many vectors of a step may be stored past the caches; those after them share lines with vectors that begin elsewhere.
+    pub streamed: usize,
 }
 
 impl Stretch {
@@ -82,7 +87,11 @@ impl Lower<'_, '_> {
             (g.fold_u, g.fold_lanes) = (u, plan.lanes);
         }
         g.shift = plan.shift.clone();
-        g.streams = self.streams(inst, sinks);
+        let short_rows = match plan.vec {
+            VecChoice::Axis { axis, .. } if chunk.is_none() || axis > 0 => self.has_short_rows(part, sinks, axis),
+            _ => false,
+        };
+        g.streams = !short_rows && self.streams(inst, sinks);
         if g.streams {
             self.cx.remark(span, "stores past the caches");
         }
@@ -205,7 +214,7 @@ impl Lower<'_, '_> {
         let stretches = match (plan.vec, plan.even, jam) {
             _ if distance != 1 => {
                 let (low, high) = chunk_here.map_or_else(|| (self.wide(lower[axis]), self.wide(upper[axis])), |chunk| (chunk.low, chunk.high));
-                vec![Stretch { low, high, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None }]
+                vec![Stretch { low, high, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL }]
             }
             (VecChoice::Axis { u, .. }, Some(even), _) if is_vec => {
                 let (low, high) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]));
@@ -214,9 +223,9 @@ impl Lower<'_, '_> {
             (VecChoice::Axis { u, .. }, None, _) if is_vec => {
                 let first = self.const_i32(lower[axis]);
                 let peel = first.and_then(|low| self.indices_to_alignment(g, part, sinks, axis, plan.lanes, low));
-                self.stretches((lower[axis], upper[axis]), chunk_here, plan.lanes, u, overlap, peel.unwrap_or(0))
+                self.stretches((lower[axis], upper[axis]), chunk_here, plan.lanes, u, overlap, peel)
             }
-            (.., copies) => self.stretches((lower[axis], upper[axis]), chunk_here, 1, copies.unwrap_or(1), false, 0),
+            (.., copies) => self.stretches((lower[axis], upper[axis]), chunk_here, 1, copies.unwrap_or(1), false, None),
         };
         for stretch in stretches {
             let mut outer = None;
@@ -234,7 +243,7 @@ impl Lower<'_, '_> {
             self.open(part.body);
             if is_vec {
                 g.set_vec(Some(param), stretch.lanes, stretch.u);
-                (g.walk, g.last) = (stretch.walk, stretch.last);
+                (g.walk, g.last, g.streamed) = (stretch.walk, stretch.last, stretch.streamed);
             } else if jam.is_some() {
                 g.push_jam(Jam { index: param, copies: stretch.u, walk: stretch.walk });
             }
@@ -321,7 +330,8 @@ impl Lower<'_, '_> {
 
     /// Cuts an axis into stretches: steps of `u` copies of `lanes` indices, then single vectors, then single indices.
     ///
-    /// With `overlap` indices may be visited twice. The first `peel` indices, fewer than lanes, come before the steps.
+    /// With `overlap` indices may be visited twice. The first `peel` indices, fewer than lanes, come before the steps, so that these are
+    /// stored past the caches; nothing if the kernel does not do that.
     pub fn stretches(
         &mut self,
         (lower, upper): (Value, Value),
@@ -329,7 +339,7 @@ impl Lower<'_, '_> {
         lanes: u8,
         u: usize,
         overlap: bool,
-        peel: i64,
+        peel: Option<i64>,
     ) -> Vec<Stretch> {
         let whole = self.const_i32(lower).zip(self.const_i32(upper)).filter(|_| chunk.is_none());
         if let Some((low, high)) = whole {
@@ -339,6 +349,7 @@ impl Lower<'_, '_> {
             Some(chunk) => (chunk.low, chunk.high),
             None => (self.wide(lower), self.wide(upper)),
         };
+        let peel = peel.unwrap_or(0);
         let wide = lanes;
         let overlap = overlap && lanes > 1;
         let mut sizes = vec![(lanes, u)];
@@ -357,7 +368,7 @@ impl Lower<'_, '_> {
             let distance = self.b.i64(peel);
             let end = self.b.add(low, distance);
             let end = self.b.binary(NestBin::SMin, end, high);
-            stretches.push(Stretch { low, high: end, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None });
+            stretches.push(Stretch { low, high: end, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL });
             start = end;
         }
         for (lanes, u) in sizes {
@@ -369,7 +380,7 @@ impl Lower<'_, '_> {
                 if overlap && stretches.last().is_some_and(|s: &Stretch| s.latest.is_none()) {
                     start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
                 }
-                stretches.push(Stretch { low: start, high, lanes, u, walk, latest: None, last: None });
+                stretches.push(Stretch { low: start, high, lanes, u, walk, latest: None, last: None, streamed: ALL });
                 continue;
             }
             if overlap && u == 1 && stretches.len() > usize::from(peel > 0) {
@@ -380,7 +391,7 @@ impl Lower<'_, '_> {
             // The last start of a whole step is at most `high - step`.
             let last = self.b.i64(step - 1);
             let end = self.b.sub(high, last);
-            stretches.push(Stretch { low: start, high: end, lanes, u, walk, latest: None, last: None });
+            stretches.push(Stretch { low: start, high: end, lanes, u, walk, latest: None, last: None, streamed: ALL });
             let length = self.b.sub(high, start);
             let zero = self.b.i64(0);
             let length = self.b.binary(NestBin::SMax, length, zero);
@@ -404,17 +415,27 @@ impl Lower<'_, '_> {
         let latest = self.b.sub(high, wide);
         let fits = self.b.icmp(IntCmp::Sle, low, latest);
         let end = self.b.select(fits, high, start);
-        stretches.push(Stretch { low: start, high: end, lanes, u: 1, walk: Walk::ANY, latest: Some(latest), last: None });
+        stretches.push(Stretch { low: start, high: end, lanes, u: 1, walk: Walk::ANY, latest: Some(latest), last: None, streamed: ALL });
         end
     }
 
-    fn const_stretches(&mut self, low: i64, high: i64, lanes: u8, u: usize, overlap: bool, peel: i64) -> Vec<Stretch> {
+    fn const_stretches(&mut self, low: i64, high: i64, lanes: u8, u: usize, overlap: bool, peel: Option<i64>) -> Vec<Stretch> {
         let mut stretches = Vec::new();
         let mut start = low;
         let wide = i64::from(lanes);
-        if peel > 0 && overlap && high - low >= 2 * wide * u as i64 {
-            stretches.push(self.const_stretch(low, 1, lanes, 1));
-            start = low + peel;
+        let streams = peel.is_some();
+        if let Some(peel @ 1..) = peel
+            && overlap
+            && high - low >= 2 * wide * u as i64
+        {
+            // The line of the first vector that begins one is not done yet when that is stored.
+            if u > 1 {
+                let pair = self.const_stretch(low, 1, lanes, 2);
+                stretches.push(Stretch { last: Some(peel as usize), streamed: 0, ..pair });
+            } else {
+                stretches.extend([low, low + peel].map(|first| Stretch { streamed: 0, ..self.const_stretch(first, 1, lanes, 1) }));
+            }
+            start = low + peel + wide;
         }
         let left = (high - start).max(0) % (wide * u as i64);
         if overlap && left > wide && left % wide != 0 && (left + wide - 1) / wide <= u as i64 {
@@ -423,8 +444,10 @@ impl Lower<'_, '_> {
             if trips > 0 {
                 stretches.push(self.const_stretch(start, trips, lanes, u));
             }
-            let step = self.const_stretch(high - left, 1, lanes, ((left + wide - 1) / wide) as usize);
-            stretches.push(Stretch { last: Some((left - wide) as usize), ..step });
+            let vectors = ((left + wide - 1) / wide) as usize;
+            let step = self.const_stretch(high - left, 1, lanes, vectors);
+            // The line that both of the last two vectors write stays in a cache.
+            stretches.push(Stretch { last: Some((left - wide) as usize), streamed: vectors - 2, ..step });
             return stretches;
         }
         let rest = left / wide;
@@ -440,10 +463,20 @@ impl Lower<'_, '_> {
                 break;
             }
             let step = i64::from(lanes) * u as i64;
-            let trips = (high - start) / step;
+            let mut trips = (high - start) / step;
+            let left = (high - start) % step;
+            // The single vector that will overlap the last one here shares a line with it.
+            let shared = streams && overlap && trips > 0 && (1..wide).contains(&left);
+            if shared {
+                trips -= 1;
+            }
             if trips > 0 {
                 stretches.push(self.const_stretch(start, trips, lanes, u));
                 start += trips * step;
+            }
+            if shared {
+                stretches.push(Stretch { streamed: u - 1, ..self.const_stretch(start, 1, lanes, u) });
+                start += step;
             }
         }
         stretches
@@ -452,7 +485,7 @@ impl Lower<'_, '_> {
     fn const_stretch(&mut self, start: i64, trips: i64, lanes: u8, u: usize) -> Stretch {
         let step = i64::from(lanes) * u as i64;
         let (low, high) = (self.b.i64(start), self.b.i64(start + trips * step));
-        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) }, latest: None, last: None }
+        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) }, latest: None, last: None, streamed: ALL }
     }
 
     /// Cuts a vector axis of at least one vector where the bounds of folds are the same for `even` only: single steps, a loop of equal

@@ -291,7 +291,7 @@ impl Lower<'_, '_> {
             let (low, high) = (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?);
             chunk = Some(Chunk { low, high, grain: 1 });
         }
-        let stretches = self.stretches((lower[axis], upper[axis]), chunk, g.fold_lanes, g.fold_u, false, 0);
+        let stretches = self.stretches((lower[axis], upper[axis]), chunk, g.fold_lanes, g.fold_u, false, None);
         let copies = accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64;
         for stretch in stretches {
             let step = stretch.u as i64 * i64::from(stretch.lanes);

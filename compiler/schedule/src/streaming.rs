@@ -5,12 +5,15 @@
 //! third of the traffic off a loop with one operand. The place must be aligned to the vector, so that a kernel
 //! begins such an axis with a vector, or with single indices in a chunk of a parallel loop, up to where vectors are aligned.
 //!
+//! Lines at the ends of a row that hold something else, too, are written as usual. Where such stores and streaming ones take turns each row
+//! loses about a hundred nanoseconds, whose worth of traffic is [`SHORT_ROW`].
+//!
 //! Such stores are not ordered among others. The workers of a parallel loop leave it by a locked instruction, which waits for them.
 //!
 //! Operands and results of types that are not constant are not concerned, because the run might find them small.
 
 use ravel_types::Elem;
-use ravel_wir::{Inst, Part, Value};
+use ravel_wir::{Generator, Inst, Part, Value};
 
 use crate::grid::Grid;
 use crate::index::{Ext, Offset, Term};
@@ -19,6 +22,11 @@ use crate::withloop::Sink;
 
 /// The least that [`crate::Options::large_result`] should be: what the last level of cache commonly holds.
 pub const LARGE_RESULT: i64 = 32 << 20;
+
+/// Rows of fewer bytes that begin or end within a line are stored as usual.
+const SHORT_ROW: i64 = 4096;
+/// Bytes of a cache line.
+const LINE: i64 = 64;
 
 impl Lower<'_, '_> {
     /// Are all results of this with-loop new arrays that are larger than any cache?
@@ -33,6 +41,21 @@ impl Lower<'_, '_> {
         };
         let is_new = |sink: &Sink| matches!(sink, Sink::Slice { object: Some(_), reused: None, cell: Ext::Const(1), .. });
         results.iter().all(is_large) && sinks.iter().all(is_new)
+    }
+
+    /// Are the rows of a partition, along a vector axis that is not cut into chunks, short and not whole lines?
+    pub fn has_short_rows(&mut self, part: &Part, sinks: &[Sink], axis: usize) -> bool {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return false };
+        let (Some(low), Some(high)) = (self.const_i32(lower[axis]), self.const_i32(upper[axis])) else { return false };
+        let param = self.func.regions[part.body].params[axis];
+        sinks.iter().any(|sink| {
+            let Sink::Slice { elem, strides, .. } = sink else { return false };
+            let offset = self.slice_offset(part, *elem, strides);
+            let size = elem.bytes() as i64;
+            let is_whole = start_of_row(Some(param), &offset, LINE)
+                .is_some_and(|first| [low, high].iter().all(|index| (first + index * size) % LINE == 0));
+            (high - low) * size < SHORT_ROW && !is_whole
+        })
     }
 
     /// Does the vector of a copy lie at a multiple of its size from the start of the array?

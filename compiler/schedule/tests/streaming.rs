@@ -5,8 +5,8 @@ use ravel_source::FileId;
 
 const TARGET: Capabilities = Capabilities { vector_bytes: 64, vector_registers: 32, has_fma: true };
 
-/// Streaming stores, and other vector stores, of a function with one with-loop.
-fn stores(result: &str, with: &str, parallel: bool) -> (usize, usize) {
+/// The nest of a function with one with-loop.
+fn nest(result: &str, with: &str, parallel: bool) -> String {
     let text = format!("entry @f0\nfunc @f0 \"main\" (%a: {result}) -> ({result}) {{ {with} yield %c }}");
     let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
     ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
@@ -20,7 +20,12 @@ fn stores(result: &str, with: &str, parallel: bool) -> (usize, usize) {
         position: &|_, name| name.to_string(),
     };
     let (nest, _) = schedule(&module, &TARGET, &options).unwrap_or_else(|e| panic!("{e}"));
-    let text = nest.to_string();
+    nest.to_string()
+}
+
+/// Streaming stores, and other vector stores, of a function with one with-loop.
+fn stores(result: &str, with: &str, parallel: bool) -> (usize, usize) {
+    let text = nest(result, with, parallel);
     let streaming = text.lines().filter(|line| line.contains("store") && line.ends_with("streaming")).count();
     let kernels = text.split("kernel").nth(1).unwrap_or("");
     (streaming, kernels.lines().filter(|line| line.contains("store") && !line.contains("aligned")).count())
@@ -73,4 +78,24 @@ fn vectors_that_are_not_aligned_are_stored_as_usual() {
     let (result, with) = plane(4000, 4096, 1);
     let (streaming, plain) = stores(&result, &with, false);
     assert!(streaming > 0 && plain > 0, "{streaming} {plain}");
+}
+
+#[test]
+fn short_rows_that_are_not_whole_lines_are_stored_as_usual() {
+    let (result, with) = plane(100_000, 256, 1);
+    assert_eq!(stores(&result, &with, false).0, 0);
+    // Whole lines may be short, and what is lost at the ends of long rows is little.
+    for (result, with) in [plane(100_000, 256, 0), plane(10_000, 2048, 1)] {
+        assert!(stores(&result, &with, false).0 > 0, "{result}");
+    }
+}
+
+#[test]
+fn lines_that_two_vectors_write_stay_in_the_caches() {
+    // Rows of 4095 elements from the second on. The first vector reaches into the line of the second one.
+    let (result, with) = plane(4000, 4096, 1);
+    let text = nest(&result, &with, false);
+    let vectors: Vec<&str> = text.lines().filter(|line| line.contains("store") && (line.ends_with("streaming") || !line.contains("aligned"))).collect();
+    let (usual, streaming): (Vec<&str>, Vec<&str>) = vectors.iter().partition(|line| !line.ends_with("streaming"));
+    assert_eq!((usual.len(), streaming.is_empty()), (2, false), "{text}");
 }
