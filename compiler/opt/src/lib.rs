@@ -4,6 +4,7 @@
 //! verified WIR behind, which debug builds check after each of them.
 #![forbid(unsafe_code)]
 
+mod batch_rounds;
 mod cost;
 mod cse;
 mod dce;
@@ -22,6 +23,7 @@ mod nests;
 mod pass;
 mod pipeline;
 mod places;
+mod privatize_updates;
 mod prove_checks;
 mod ranges;
 mod recognize_elementwise;

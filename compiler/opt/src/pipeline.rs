@@ -2,7 +2,7 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    cse, dce, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, prove_checks, recognize_elementwise, reread, scalarize,
+    batch_rounds, cse, dce, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, privatize_updates, prove_checks, recognize_elementwise, reread, scalarize,
     simplify, split_arrays,
     split_borders, unroll_loops, unroll_small, version_extents,
 };
@@ -32,6 +32,8 @@ pub const PASSES: &[&Pass] = &[
     &licm::PASS,
     &interleave::PASS,
     &keep_on_device::PASS,
+    &privatize_updates::PASS,
+    &batch_rounds::PASS,
     &dce::PASS,
     &reread::PASS,
 ];
@@ -109,6 +111,8 @@ const LAST: &[&Pass] = &[
 /// Runs once more behind it: lanes need the final with-loops, and folding would undo the packing of inputs.
 const LANES: &[&Pass] = &[
     &interleave::PASS,
+    &privatize_updates::PASS,
+    &batch_rounds::PASS,
     &simplify::PASS,
     &cse::PASS,
     &licm::PASS,

@@ -14,6 +14,10 @@ use crate::walk::Walk;
 
 /// Extent assumed where none is known.
 pub(crate) const UNKNOWN_EXTENT: i64 = 48;
+/// Rounds assumed of a loop.
+const UNKNOWN_ROUNDS: f64 = 20.0;
+/// Rounds assumed of a loop that ends at the smaller of two bounds: such loops are pieces of longer ones.
+const PIECE_ROUNDS: f64 = 1000.0;
 /// Cycles of a load.
 pub(crate) const LOAD: f64 = 0.6;
 /// Cycles of a shuffle.
@@ -211,6 +215,30 @@ impl Lower<'_, '_> {
         Some(strides)
     }
 
+    /// Rounds of a loop that counts by one, if the distance of the bounds is constant, and guesses otherwise.
+    fn rounds(&self, init: &[Value], body: Region) -> f64 {
+        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
+        let data = &self.func.regions[body];
+        let Some(Op::Bin(BinOp::Lt, next, end)) = data.yields.first().and_then(|v| op(*v)) else { return UNKNOWN_ROUNDS };
+        let Some(counter) = data.yields[1..].iter().position(|v| v == next) else { return UNKNOWN_ROUNDS };
+        let is_one = |v: Value| self.const_i32(v) == Some(1);
+        let counts = matches!(op(*next), Some(Op::Bin(BinOp::Add, a, b)) if *a == data.params[counter] && is_one(*b));
+        if !counts {
+            return UNKNOWN_ROUNDS;
+        }
+        let (ends, guess) = match op(*end) {
+            Some(Op::Bin(BinOp::Min, a, b)) => (vec![*a, *b], PIECE_ROUNDS),
+            _ => (vec![*end], UNKNOWN_ROUNDS),
+        };
+        let start = self.form(init[counter]);
+        let distance = |end: &Value| {
+            let end = self.form(*end);
+            let same = end.terms.len() == start.terms.len() && end.terms.iter().all(|term| start.terms.contains(term));
+            same.then_some((end.constant - start.constant).max(1) as f64)
+        };
+        ends.iter().find_map(distance).unwrap_or(guess)
+    }
+
     /// Rough cycles of one index of a body, for the choice of threads. Bodies may hold anything.
     pub fn work(&self, region: Region) -> f64 {
         let func = self.func;
@@ -225,7 +253,7 @@ impl Lower<'_, '_> {
                         outer as f64 * n as f64 * self.work(p.body)
                     })
                     .sum(),
-                Op::Loop { body, .. } => 20.0 * self.work(*body),
+                Op::Loop { init, body } => self.rounds(init, *body) * self.work(*body),
                 Op::If { then, els, .. } => self.work(*then).max(self.work(*els)),
                 Op::Call { .. } => 500.0,
                 Op::Un(op, _) if !has_vector_form(*op) => LIBRARY_CALL,

@@ -87,6 +87,7 @@ mod memory;
 mod module;
 mod natives;
 mod outline;
+mod overwritten;
 mod pack;
 mod parallel;
 mod pattern;

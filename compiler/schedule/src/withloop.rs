@@ -48,10 +48,30 @@ pub(crate) enum Index {
 impl Lower<'_, '_> {
     pub fn with_loop(&mut self, inst: Inst, with: &With) -> Result<()> {
         self.set_ranges(with);
+        if self.is_overwritten(inst, with) {
+            return self.made_without_elements(inst, with);
+        }
         if self.try_groups(inst, with)? || self.try_device_fold(inst, with)? {
             return Ok(());
         }
         self.with_loop_on_host(inst, with)
+    }
+
+    /// An array whose first elements nobody sees.
+    fn made_without_elements(&mut self, inst: Inst, with: &With) -> Result<()> {
+        let (span, results) = (self.func.insts[inst].span, &self.func.insts[inst].results);
+        self.cx.remark(span, "not computed: the loop behind it writes all elements");
+        let (sinks, _) = self.prepare(with, results, span, false)?;
+        self.host_fills(&sinks);
+        for (sink, &result) in sinks.iter().zip(results) {
+            if let Sink::Slice { object: Some(object), reused, .. } = sink {
+                if let Some(reused) = *reused {
+                    self.drop_unless_reused(reused);
+                }
+                self.bind(result, *object);
+            }
+        }
+        Ok(())
     }
 
     /// A with-loop that is no fold on the device: on the host, or its cells there.

@@ -71,7 +71,7 @@ fn visit(func: &mut Func, region: Region, cx: &mut Context, facts: &mut Option<(
 }
 
 /// The value that an operation leaves others unchanged by, the sign of zero aside.
-fn identity(op: BinOp, elem: Elem) -> Option<Scalar> {
+pub(crate) fn identity(op: BinOp, elem: Elem) -> Option<Scalar> {
     let extreme = |float: f64, least: bool| match elem {
         Elem::F32 => Some(Scalar::F32(float as f32)),
         Elem::F64 => Some(Scalar::F64(float)),
