@@ -28,6 +28,7 @@ mod prove_checks;
 mod ranges;
 mod recognize_elementwise;
 mod reread;
+mod row_folds;
 mod scalarize;
 mod simplify;
 mod split_arrays;

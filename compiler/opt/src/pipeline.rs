@@ -2,7 +2,7 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, cse, dce, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, privatize_updates, prove_checks, recognize_elementwise, reread, scalarize,
+    batch_rounds, cse, dce, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, privatize_updates, prove_checks, recognize_elementwise, reread, row_folds, scalarize,
     simplify, split_arrays,
     split_borders, unroll_loops, unroll_small, version_extents,
 };
@@ -31,6 +31,7 @@ pub const PASSES: &[&Pass] = &[
     &fuse_nested::PASS,
     &licm::PASS,
     &interleave::PASS,
+    &row_folds::PASS,
     &keep_on_device::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,
@@ -111,6 +112,7 @@ const LAST: &[&Pass] = &[
 /// Runs once more behind it: lanes need the final with-loops, and folding would undo the packing of inputs.
 const LANES: &[&Pass] = &[
     &interleave::PASS,
+    &row_folds::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,
     &simplify::PASS,

@@ -223,7 +223,8 @@ impl Lower<'_, '_> {
             (VecChoice::Axis { u, .. }, None, _) if is_vec => {
                 let first = self.const_i32(lower[axis]);
                 let peel = first.and_then(|low| self.indices_to_alignment(g, part, sinks, axis, plan.lanes, low));
-                self.stretches((lower[axis], upper[axis]), chunk_here, plan.lanes, u, overlap, peel)
+                let stretches = self.stretches((lower[axis], upper[axis]), chunk_here, plan.lanes, u, overlap, peel);
+                if plan.separate { self.separated(stretches) } else { stretches }
             }
             (.., copies) => self.stretches((lower[axis], upper[axis]), chunk_here, 1, copies.unwrap_or(1), false, None),
         };
@@ -480,6 +481,21 @@ impl Lower<'_, '_> {
             }
         }
         stretches
+    }
+
+    /// Stretches of one step each.
+    fn separated(&mut self, stretches: Vec<Stretch>) -> Vec<Stretch> {
+        let mut single = Vec::new();
+        for stretch in stretches {
+            match (stretch.walk.start, stretch.walk.trips) {
+                (Some(start), Some(trips)) if trips > 1 => {
+                    let steps = (0..trips).map(|k| self.const_stretch(start + k * stretch.walk.grain, 1, stretch.lanes, stretch.u));
+                    single.extend(steps);
+                }
+                _ => single.push(stretch),
+            }
+        }
+        single
     }
 
     fn const_stretch(&mut self, start: i64, trips: i64, lanes: u8, u: usize) -> Stretch {

@@ -16,6 +16,8 @@ use crate::walk::Walk;
 const UNEVEN_VECTORS: i64 = 12;
 /// Vectors per step, or multiples of them, that may be needed for steps to begin where an index expression repeats its pattern.
 const GRAINS: [usize; 3] = [1, 2, 4];
+/// Indices of an axis at most whose steps may be written one by one.
+const SEPARATE: i64 = 128;
 /// Lanes of the longest vector that the nest has.
 const MOST_LANES: usize = 16;
 /// Bytes of the narrowest vector that is used.
@@ -41,6 +43,8 @@ pub(crate) struct KernelPlan {
     pub bytes: usize,
     /// Axes with several copies per step, and how many, outermost first.
     pub jams: Vec<(usize, usize)>,
+    /// Whether the steps along the vector axis are written one by one, so that all indices are known in each.
+    pub separate: bool,
     /// Where the bounds of folds vary over the vector axis: the indices along it that have the same.
     pub even: Option<(i64, i64)>,
     /// Accumulators at shifted places instead of masks.
@@ -108,16 +112,20 @@ impl Lower<'_, '_> {
         if cells.is_some_and(|n| n as f64 * scalar < LEAST_WORK) {
             return Err("there is too little work".to_string());
         }
-        let mut best = (scalar, None, 1);
+        let mut best = (scalar, None, 1, false);
         let choices = sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
-        let choices = choices.flat_map(|(lanes, axis, param)| GRAINS.iter().map(move |grain| (lanes, axis, param, *grain)));
-        for (lanes, axis, param, grain) in choices {
+        let grains = || GRAINS.iter().map(|grain| (*grain, false)).chain([(1, true)]);
+        let choices = choices.flat_map(|(lanes, axis, param)| grains().map(move |grain| (lanes, axis, param, grain)));
+        for (lanes, axis, param, (grain, separate)) in choices {
             if steps[axis] != 1 || extents[axis].is_some_and(|n| n < i64::from(lanes) * grain as i64) {
                 continue;
             }
             g.set_vec(Some(param), lanes, 1);
             let start = self.const_i32(lower[axis]).filter(|_| !(chunked && axis == 0));
-            g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: None };
+            if separate && (start.is_none() || extents[axis].is_none_or(|n| n > SEPARATE || n % i64::from(lanes) != 0)) {
+                continue;
+            }
+            g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: separate.then_some(1) };
             if self.bounds_dep(&mut g, part.body).vec && self.uneven_plan(&mut g, part, axis, extents[axis]).is_none() {
                 continue;
             }
@@ -138,7 +146,7 @@ impl Lower<'_, '_> {
             let steps = (n + i64::from(lanes) - 1) / i64::from(lanes);
             let per_cell = cost * steps as f64 / n as f64;
             if per_cell < best.0 * 0.95 {
-                best = (per_cell, Some(VecChoice::Axis { axis, u: grain }), lanes);
+                best = (per_cell, Some(VecChoice::Axis { axis, u: grain }), lanes, separate);
             }
         }
         g.set_vec(None, 1, 1);
@@ -148,22 +156,22 @@ impl Lower<'_, '_> {
                 g.fold_lanes = lanes;
                 let cost = self.region_cost(&mut g, part.body) + 1.0;
                 if cost < best.0 * 0.95 {
-                    best = (cost, Some(VecChoice::Fold { u: 1 }), lanes);
+                    best = (cost, Some(VecChoice::Fold { u: 1 }), lanes, false);
                 }
             }
             (g.fold_lanes, g.fold_u) = (0, 0);
         }
-        let (_, Some(vec), lanes) = best else {
+        let (_, Some(vec), lanes, separate) = best else {
             return Err("no axis suits vector lanes".to_string());
         };
-        let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), even: None, shift: None, guards };
+        let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), separate, even: None, shift: None, guards };
         if let VecChoice::Axis { axis, u: grain } = vec {
             g.set_vec(Some(params[axis]), lanes, 1);
             if self.bounds_dep(&mut g, part.body).vec {
                 plan.even = self.uneven_plan(&mut g, part, axis, extents[axis]);
             }
             let start = self.const_i32(lower[axis]).filter(|_| !(chunked && axis == 0));
-            g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: None };
+            g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: separate.then_some(1) };
         }
         self.size_blocks(&mut g, part, &extents, &mut plan);
         self.plan_shift(&mut g, part, &extents, &mut plan);
@@ -273,6 +281,7 @@ impl Lower<'_, '_> {
             lanes,
             bytes,
             jams: Vec::new(),
+            separate: false,
             even: None,
             shift: None,
             guards: Vec::new(),

@@ -521,3 +521,37 @@ func @f0 "main" () -> (f32) {{
     assert_eq!((lanes("[2, 1]"), lanes("[3, 1]")), (2, 2));
     assert_eq!(lanes("[1, 2]"), 1, "cells with gaps between them");
 }
+
+#[test]
+fn short_axes_are_written_step_by_step_where_indices_are_then_known() {
+    // Sums of two columns of rows of three elements, 16 rows side by side.
+    let run = same(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64, f64) {
+  %a: f64[320,3] = with {
+    part [0, 0] <= [%i, %j] < [320, 3] { %p: i32 = mul %i, 5 %q: i32 = sub %p, %j %x: f64 = convert %q yield %x }
+  } genarray [320, 3] cell []
+  %s: f64[48] = with {
+    part [0] <= [%t] < [48] {
+      %among: i32 = div %t, 3
+      %column: i32 = mod %t, 3
+      %f: f64 = with {
+        part [0] <= [%r] < [20] {
+          %m: i32 = mul %r, 16
+          %row: i32 = add %m, %among
+          %y: f64 = sel %a, [%row, %column]
+          yield %y
+        }
+      } fold add neutral 0.0
+      yield %f
+    }
+  } genarray [48] cell []
+  %w: f64 = with { part [0] <= [%k] < [48] { %e: f64 = sel %s, [%k] %n: f64 = convert %k %ep: f64 = mul %e, %n yield %ep } } fold add neutral 0.0
+  %last: f64 = sel %s, [47]
+  yield %w, %last
+}
+"#,
+    );
+    assert!(run.remarks.iter().any(|r| r.text.contains("lanes along axis 0")), "{:?}", run.remarks);
+}
