@@ -249,19 +249,32 @@ impl Lower<'_, '_> {
             self.b.store(value, ptr, bytes, Access::ALIGNED);
             return Ok(());
         }
+        let teeth = g.comb.map(|comb| comb.mask(g.start_of(u), g.lanes));
+        let chosen = |lane: usize| teeth.as_ref().is_none_or(|teeth| teeth[lane]);
+        if !(0..usize::from(g.lanes)).any(chosen) {
+            return Ok(());
+        }
         if g.packs(elem) && self.is_contiguous(g, offset, elem, j, u) {
-            let value = self.packed_of(g, v, j, u)?;
+            let mut value = self.packed_of(g, v, j, u)?;
             let (ptr, bytes) = self.copy_address(g, base, offset, j, u, 0)?;
+            if let Some(teeth) = &teeth {
+                let old = match elem {
+                    Elem::Bool => self.load_mask(g, ptr, bytes),
+                    _ => self.b.load(g.packed_type(elem), ptr, bytes, Access::ANY),
+                };
+                let mask = self.mask_constant(g.packed_type(elem), teeth);
+                value = self.b.select(mask, value, old);
+            }
             if elem == Elem::Bool {
                 self.store_mask(value, ptr, bytes);
                 return Ok(());
             }
-            let streams = g.streams && u < g.streamed && self.is_whole_vector(g, elem, offset, u);
+            let streams = g.streams && teeth.is_none() && u < g.streamed && self.is_whole_vector(g, elem, offset, u);
             let access = if streams { Access::STREAMING } else { Access { aligned: g.aligned, ..Access::ANY } };
             self.b.store(value, ptr, bytes, access);
             return Ok(());
         }
-        for (lane, value) in self.lanes_of(g, v, j, u)?.into_iter().enumerate() {
+        for (lane, value) in self.lanes_of(g, v, j, u)?.into_iter().enumerate().filter(|(lane, _)| chosen(*lane)) {
             let (ptr, bytes) = self.copy_address(g, base, offset, j, u, lane)?;
             self.b.store(value, ptr, bytes, Access::ALIGNED);
         }

@@ -188,9 +188,9 @@ impl Lower<'_, '_> {
             return set_u(plan, u);
         }
         // Copies are neighbours.
-        let steps = self.plain_steps(part);
+        let combs = self.combs(part);
         let counts: Vec<(usize, usize)> = (0..others.len())
-            .filter(|bit| excluded >> bit & 1 == 0 && steps.as_ref().is_some_and(|steps| steps[others[*bit]] == 1))
+            .filter(|bit| excluded >> bit & 1 == 0 && combs.as_ref().is_some_and(|combs| combs[others[*bit]].is_dense()))
             .map(|bit| (bit, extents[others[bit]].map_or(UNKNOWN_COUNT, |n| n.max(1) as usize)))
             .collect();
         let registers = self.cx.target.vector_registers.max(8) as usize;

@@ -15,6 +15,7 @@ use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
+use crate::comb::Comb;
 use crate::lower::{Lower, Val};
 use crate::scalars;
 use crate::walk::Walk;
@@ -98,6 +99,8 @@ pub(crate) struct Grid {
     pub aligned: bool,
     /// Copies of the code at hand that unrolled folds around it make.
     pub unrolled: i64,
+    /// Which indices along the vector axis belong to the partition, if not all do.
+    pub comb: Option<Comb>,
     /// For each vector, the lanes that take part; empty if all do.
     pub masks: Vec<Vec<bool>>,
     /// Values that are packed in memory.

@@ -11,6 +11,7 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
+use crate::comb::Comb;
 use crate::grid::{Grid, Jam};
 use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
@@ -25,7 +26,7 @@ const TOGETHER: usize = 4;
 pub(crate) const LONG_CHAIN: f64 = 12.0;
 
 /// Nothing keeps the vectors of a step from being stored past the caches.
-const ALL: usize = usize::MAX;
+pub(crate) const ALL: usize = usize::MAX;
 
 /// A stretch of a vector axis that is walked in equal steps.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,8 @@ pub(crate) struct Stretch {
     pub last: Option<usize>,
     /// How many vectors of a step may be stored past the caches; those after them share lines with vectors that begin elsewhere.
     pub streamed: usize,
+    /// Position of the first index between those that a partition with steps has.
+    pub phase: i64,
 }
 
 impl Stretch {
@@ -91,7 +94,9 @@ impl Lower<'_, '_> {
             VecChoice::Axis { axis, .. } if chunk.is_none() || axis > 0 => self.has_short_rows(part, sinks, axis),
             _ => false,
         };
-        g.streams = !short_rows && self.streams(inst, sinks);
+        // What lies between steps is read.
+        let gaps = self.combs(part).is_none_or(|combs| matches!(plan.vec, VecChoice::Axis { axis, .. } if !combs[axis].is_dense()));
+        g.streams = !short_rows && !gaps && self.streams(inst, sinks);
         if g.streams {
             self.cx.remark(span, "stores past the caches");
         }
@@ -210,11 +215,14 @@ impl Lower<'_, '_> {
         let jam = plan.jams.iter().find(|jam| jam.0 == axis).map(|jam| jam.1);
         // A cell that is built in an operand must not be computed twice.
         let overlap = !sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
-        let distance = self.plain_steps(part).map_or(1, |steps| steps[axis]);
+        let comb = self.combs(part).map_or(Comb::DENSE, |combs| combs[axis]);
         let stretches = match (plan.vec, plan.even, jam) {
-            _ if distance != 1 => {
+            (VecChoice::Axis { u, .. }, ..) if is_vec && !comb.is_dense() => {
+                self.comb_stretches((lower[axis], upper[axis]), chunk_here, (plan.lanes, u), comb, overlap)
+            }
+            _ if !comb.is_dense() => {
                 let (low, high) = chunk_here.map_or_else(|| (self.wide(lower[axis]), self.wide(upper[axis])), |chunk| (chunk.low, chunk.high));
-                vec![Stretch { low, high, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL }]
+                vec![Stretch { low, high, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL, phase: 0 }]
             }
             (VecChoice::Axis { u, .. }, Some(even), _) if is_vec => {
                 let (low, high) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]));
@@ -232,6 +240,7 @@ impl Lower<'_, '_> {
             let mut outer = None;
             let mut index = stretch.low;
             if !stretch.is_single() {
+                let distance = if stretch.lanes == 1 { comb.step } else { 1 };
                 let step = self.b.i64(stretch.u as i64 * i64::from(stretch.lanes) * distance);
                 let (i, _) = self.b.begin_for(stretch.low, stretch.high, step, &[]);
                 outer = Some(self.enter_kernel_loop(i));
@@ -245,6 +254,7 @@ impl Lower<'_, '_> {
             if is_vec {
                 g.set_vec(Some(param), stretch.lanes, stretch.u);
                 (g.walk, g.last, g.streamed) = (stretch.walk, stretch.last, stretch.streamed);
+                g.comb = Some(Comb { phase: stretch.phase, ..comb }).filter(|comb| !comb.is_dense());
             } else if jam.is_some() {
                 g.push_jam(Jam { index: param, copies: stretch.u, walk: stretch.walk });
             }
@@ -259,6 +269,7 @@ impl Lower<'_, '_> {
             self.kernel_axis(g, plan, with, part, sinks, axis + 1, chunk)?;
             if is_vec {
                 g.set_vec(None, 1, 1);
+                g.comb = None;
             } else if jam.is_some() {
                 g.pop_jam();
             }
@@ -369,7 +380,7 @@ impl Lower<'_, '_> {
             let distance = self.b.i64(peel);
             let end = self.b.add(low, distance);
             let end = self.b.binary(NestBin::SMin, end, high);
-            stretches.push(Stretch { low, high: end, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL });
+            stretches.push(Stretch { low, high: end, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL, phase: 0 });
             start = end;
         }
         for (lanes, u) in sizes {
@@ -381,7 +392,7 @@ impl Lower<'_, '_> {
                 if overlap && stretches.last().is_some_and(|s: &Stretch| s.latest.is_none()) {
                     start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
                 }
-                stretches.push(Stretch { low: start, high, lanes, u, walk, latest: None, last: None, streamed: ALL });
+                stretches.push(Stretch { low: start, high, lanes, u, walk, latest: None, last: None, streamed: ALL, phase: 0 });
                 continue;
             }
             if overlap && u == 1 && stretches.len() > usize::from(peel > 0) {
@@ -392,7 +403,7 @@ impl Lower<'_, '_> {
             // The last start of a whole step is at most `high - step`.
             let last = self.b.i64(step - 1);
             let end = self.b.sub(high, last);
-            stretches.push(Stretch { low: start, high: end, lanes, u, walk, latest: None, last: None, streamed: ALL });
+            stretches.push(Stretch { low: start, high: end, lanes, u, walk, latest: None, last: None, streamed: ALL, phase: 0 });
             let length = self.b.sub(high, start);
             let zero = self.b.i64(0);
             let length = self.b.binary(NestBin::SMax, length, zero);
@@ -416,7 +427,7 @@ impl Lower<'_, '_> {
         let latest = self.b.sub(high, wide);
         let fits = self.b.icmp(IntCmp::Sle, low, latest);
         let end = self.b.select(fits, high, start);
-        stretches.push(Stretch { low: start, high: end, lanes, u: 1, walk: Walk::ANY, latest: Some(latest), last: None, streamed: ALL });
+        stretches.push(Stretch { low: start, high: end, lanes, u: 1, walk: Walk::ANY, latest: Some(latest), last: None, streamed: ALL, phase: 0 });
         end
     }
 
@@ -498,10 +509,10 @@ impl Lower<'_, '_> {
         single
     }
 
-    fn const_stretch(&mut self, start: i64, trips: i64, lanes: u8, u: usize) -> Stretch {
+    pub fn const_stretch(&mut self, start: i64, trips: i64, lanes: u8, u: usize) -> Stretch {
         let step = i64::from(lanes) * u as i64;
         let (low, high) = (self.b.i64(start), self.b.i64(start + trips * step));
-        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) }, latest: None, last: None, streamed: ALL }
+        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) }, latest: None, last: None, streamed: ALL, phase: 0 }
     }
 
     /// Cuts a vector axis of at least one vector where the bounds of folds are the same for `even` only: single steps, a loop of equal

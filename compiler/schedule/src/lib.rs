@@ -46,6 +46,7 @@ mod blocks;
 mod carried;
 mod certify;
 mod clipped;
+mod comb;
 mod combine;
 mod cost;
 mod cover;

@@ -1,6 +1,6 @@
 //! Choosing a schedule for a kernel: the axis for lanes by estimated cycles per cell, then the size of register blocks.
 
-use ravel_wir::{Generator, Inst, Part, Value, With};
+use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::cost::UNKNOWN_EXTENT;
 use crate::grid::{Dep, Grid};
@@ -18,6 +18,8 @@ const UNEVEN_VECTORS: i64 = 12;
 const GRAINS: [usize; 3] = [1, 2, 4];
 /// Indices of an axis at most whose steps may be written one by one.
 const SEPARATE: i64 = 128;
+/// Cycles of a store that leaves some lanes as they are, more than of another.
+const BLEND: f64 = 1.5;
 /// Lanes of the longest vector that the nest has.
 const MOST_LANES: usize = 16;
 /// Bytes of the narrowest vector that is used.
@@ -88,9 +90,14 @@ impl Lower<'_, '_> {
         if params.is_empty() {
             return Err("there is a single cell".to_string());
         }
-        let Some(steps) = self.plain_steps(part) else {
-            return Err("the generator has steps that are not constant, or widths".to_string());
+        let Some(combs) = self.combs(part) else {
+            return Err("the generator has steps that are not constant".to_string());
         };
+        // Wider teeth suit lanes alone.
+        let wide: Vec<usize> = (0..combs.len()).filter(|axis| combs[*axis].width > 1).collect();
+        if wide.len() > 1 {
+            return Err("the generator has widths along several axes".to_string());
+        }
         self.set_ranges(with);
         let mut guards = Vec::new();
         self.supported_cells(part.body, &mut guards)?;
@@ -101,7 +108,10 @@ impl Lower<'_, '_> {
         }
         let extents: Vec<Option<i64>> = (0..params.len())
             .map(|k| match (self.const_i32(lower[k]), self.const_i32(upper[k])) {
-                (Some(l), Some(u)) if !(chunked && k == 0) => Some(((u - l).max(0) + steps[k] - 1) / steps[k]),
+                (Some(l), Some(u)) if !(chunked && k == 0) => Some(match combs[k] {
+                    comb if comb.is_dense() || comb.width > 1 => (u - l).max(0),
+                    comb => ((u - l).max(0) + comb.step - 1) / comb.step,
+                }),
                 _ if self.alias[params[k]].is_some() => Some(1),
                 _ => None,
             })
@@ -114,13 +124,24 @@ impl Lower<'_, '_> {
         }
         let mut best = (scalar, None, 1, false);
         let choices = sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
-        let grains = || GRAINS.iter().map(|grain| (*grain, false)).chain([(1, true)]);
-        let choices = choices.flat_map(|(lanes, axis, param)| grains().map(move |grain| (lanes, axis, param, grain)));
+        // Cells that are built in an operand are computed once.
+        let overlap = !sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
+        let teeth = |axis: usize, lanes: u8| Some(combs[axis]).filter(|comb| !comb.is_dense()).map(|comb| (comb.vectors(i64::from(lanes)) as usize, false));
+        let grains = |axis: usize, lanes: u8| GRAINS.iter().map(|grain| (*grain, false)).chain([(1, true)]).chain(teeth(axis, lanes).filter(|t| !GRAINS.contains(&t.0)));
+        let choices = choices.flat_map(|(lanes, axis, param)| grains(axis, lanes).map(move |grain| (lanes, axis, param, grain)));
         for (lanes, axis, param, (grain, separate)) in choices {
-            if steps[axis] != 1 || extents[axis].is_some_and(|n| n < i64::from(lanes) * grain as i64) {
+            let comb = combs[axis];
+            let spanned = extents[axis].map(|n| if comb.width > 1 { comb.span(n) } else { n * comb.step });
+            if spanned.is_some_and(|n| n < i64::from(lanes) * grain as i64) || wide.iter().any(|other| *other != axis) {
                 continue;
             }
             g.set_vec(Some(param), lanes, 1);
+            if !comb.is_dense() {
+                let simple = overlap && extents[axis].is_some() && !(chunked && axis == 0);
+                if separate || grain as i64 != comb.vectors(i64::from(lanes)) || !self.can_comb(&mut g, part, axis, comb, simple) || self.waits_for_stores(part, axis, sinks) {
+                    continue;
+                }
+            }
             let start = self.const_i32(lower[axis]).filter(|_| !(chunked && axis == 0));
             if separate && (start.is_none() || extents[axis].is_none_or(|n| n > SEPARATE || n % i64::from(lanes) != 0)) {
                 continue;
@@ -139,18 +160,20 @@ impl Lower<'_, '_> {
                         continue;
                     }
                     let unit = g.packs(*elem) && self.is_contiguous(&mut g, &offset, *elem, 0, 0);
-                    cost += if unit { 1.0 } else { 2.0 * f64::from(lanes) };
+                    let blended = if comb.is_dense() { 0.0 } else { BLEND };
+                    cost += if unit { 1.0 + blended } else { 2.0 * f64::from(lanes) };
                 }
             }
             let n = extents[axis].unwrap_or(UNKNOWN_EXTENT);
-            let steps = (n + i64::from(lanes) - 1) / i64::from(lanes);
+            let spanned = spanned.unwrap_or(UNKNOWN_EXTENT * comb.step);
+            let steps = (spanned + i64::from(lanes) - 1) / i64::from(lanes);
             let per_cell = cost * steps as f64 / n as f64;
             if per_cell < best.0 * 0.95 {
                 best = (per_cell, Some(VecChoice::Axis { axis, u: grain }), lanes, separate);
             }
         }
         g.set_vec(None, 1, 1);
-        if self.folds_can_run_along(&mut g, part.body) && self.bounds_dep(&mut g, part.body) == Dep::default() {
+        if wide.is_empty() && self.folds_can_run_along(&mut g, part.body) && self.bounds_dep(&mut g, part.body) == Dep::default() {
             g.fold_u = 1;
             for &lanes in &sizes {
                 g.fold_lanes = lanes;
@@ -173,18 +196,17 @@ impl Lower<'_, '_> {
             let start = self.const_i32(lower[axis]).filter(|_| !(chunked && axis == 0));
             g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: separate.then_some(1) };
         }
-        self.size_blocks(&mut g, part, &extents, &mut plan);
-        self.plan_shift(&mut g, part, &extents, &mut plan);
+        let mut spanned = extents;
+        if let VecChoice::Axis { axis, .. } = vec
+            && combs[axis].width == 1
+        {
+            spanned[axis] = spanned[axis].map(|n| n * combs[axis].step);
+        }
+        self.size_blocks(&mut g, part, &spanned, &mut plan);
+        if combs.iter().all(|comb| comb.is_dense()) {
+            self.plan_shift(&mut g, part, &spanned, &mut plan);
+        }
         Ok(plan)
-    }
-
-    /// The steps of a partition along its axes if they are constant and take one index each.
-    pub fn plain_steps(&self, part: &Part) -> Option<Vec<i64>> {
-        let Generator::Known { lower, step, width, .. } = &part.generator else { return None };
-        let Some(step) = step else { return Some(vec![1; lower.len()]) };
-        let steps: Vec<i64> = step.iter().map(|v| self.const_i32(*v).filter(|k| *k > 0)).collect::<Option<_>>()?;
-        let single = |width: &Vec<Value>| width.iter().zip(&steps).all(|(w, step)| *step == 1 || self.const_i32(*w) == Some(1));
-        width.as_ref().is_none_or(single).then_some(steps)
     }
 
     /// The stretch of the vector axis where folds need no masks, if masks are possible elsewhere and the rest is short.
