@@ -50,6 +50,15 @@ impl FileLoader {
     }
 }
 
+/// Library modules whose text has this word, those that most programs use first.
+pub fn library_modules_mentioning(word: &str) -> Vec<String> {
+    let has = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word);
+    let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let mut modules: Vec<String> = library::FILES.iter().filter(|(_, text)| has(text)).filter_map(|(name, _)| stem(name)).collect();
+    modules.sort_by_key(|module| COMMON.iter().position(|known| known == module).unwrap_or(COMMON.len()));
+    modules
+}
+
 /// Whether a file name of the source map denotes a library file.
 pub fn is_library(name: &str) -> bool {
     name.starts_with(LIBRARY)

@@ -14,6 +14,7 @@ pub mod pipeline;
 pub mod places;
 pub mod repl;
 pub mod run;
+mod suggest;
 mod tuned;
 
 pub use backend::Backend;

@@ -243,6 +243,9 @@ impl Compilation {
         });
         self.diagnostics.extend(result.diagnostics.iter().cloned());
         self.instances = result.instances;
+        if let Some(explanation) = &mut self.explanation {
+            explanation.fold_loops(&result.fold_loops);
+        }
         self.with_loops.0 = ravel_opt::stats(&result.module).withs;
         if self.has_errors() {
             Err(Failure::Source)
@@ -273,6 +276,7 @@ impl Compilation {
             return Err(Failure::Source);
         }
         let specialized = self.specialize(&program, Entry::Main);
+        self.suggest_modules(path);
         self.diagnostics.sort_by_key(Diagnostic::span);
         Ok(specialized?.module)
     }

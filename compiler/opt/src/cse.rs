@@ -6,7 +6,7 @@
 
 use crate::edit::{Renames, region_has_effect};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::{Shape, Ty};
+use ravel_types::{BinOp, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 use std::collections::HashMap;
 
@@ -81,6 +81,11 @@ impl Cse<'_> {
     }
 }
 
+/// Whether the operands may change places: `x * y` and `y * x` are one value.
+fn commutes(op: BinOp) -> bool {
+    matches!(op, BinOp::Add | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Eq | BinOp::Ne)
+}
+
 struct KeyWriter<'a> {
     func: &'a Func,
     cx: &'a Context,
@@ -93,9 +98,12 @@ struct KeyWriter<'a> {
 const LOCAL: u64 = 1 << 40;
 
 impl KeyWriter<'_> {
+    fn number(&self, v: Value) -> u64 {
+        self.local.get(&v).map_or(u64::from(v.as_u32()), |n| LOCAL + n)
+    }
+
     fn value(&mut self, v: Value) {
-        let number = self.local.get(&v).map_or(u64::from(v.as_u32()), |n| LOCAL + n);
-        self.key.push(number);
+        self.key.push(self.number(v));
     }
 
     fn define(&mut self, v: Value) {
@@ -214,6 +222,9 @@ impl KeyWriter<'_> {
         } else {
             let mut operands = Vec::new();
             data.op.for_each_operand(|v| operands.push(v));
+            if matches!(&data.op, Op::Bin(op, ..) if commutes(*op)) {
+                operands.sort_by_key(|v| self.number(*v));
+            }
             self.values(&operands);
         }
         data.op.regions().into_iter().all(|r| self.region(r))

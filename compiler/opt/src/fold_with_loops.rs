@@ -49,6 +49,8 @@ enum Refusal {
     UndecidedPartition(Vec<Inst>),
     /// The array is needed as a whole as well, and these selections may fall in several partitions.
     Kept,
+    /// It changes part of an array that nobody else has.
+    InPlace,
     /// Reads per element, and the cost of one.
     TooCostly(f64, f64),
 }
@@ -62,6 +64,9 @@ impl Refusal {
             Refusal::DynamicFrame => "it has no frame of known rank".to_string(),
             Refusal::UndecidedPartition(_) => "a consumer's index may fall in several partitions of it".to_string(),
             Refusal::Kept => "it is needed as a whole, too, and its consumers would have to be split where its partitions meet".to_string(),
+            Refusal::InPlace => {
+                "it changes a part of an array in place: its consumers would need the array as it was, and so a copy".to_string()
+            }
             Refusal::TooCostly(reads, cost) if reads.is_finite() => {
                 format!("each element is read {reads:.1} times and costs {cost:.0} operations: storing it is cheaper")
             }
@@ -154,11 +159,8 @@ fn check_and_split(
             continue;
         };
         whole.get_or_insert_with(|| func.clone());
-        split_partitions::apply_cut(func, places, &cut);
-        split_partitions::drop_empty_parts(func, cut.consumer());
+        split_partitions::cut_consumer(func, places, defs, &cut);
         cuts += 1;
-        *places = Places::new(func);
-        *defs = Defs::new(func);
     }
 }
 
@@ -260,12 +262,49 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
     if !cheap {
         return Err(Refusal::TooCostly(reads, worst.arithmetic));
     }
+    if is_kept && changes_part_in_place(func, places, defs, producer, k) {
+        return Err(Refusal::InPlace);
+    }
     match undecided.is_empty() {
         true => Ok(sites),
         // Computing it again saves loads only, and costs more partitions.
         false if is_kept && worst.arithmetic > 0.0 => Err(Refusal::Kept),
         false => Err(Refusal::UndecidedPartition(undecided)),
     }
+}
+
+/// Whether the with-loop changes less than half of an array that is used by nothing else: an edge, a row.
+fn changes_part_in_place(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize) -> bool {
+    let with = with_of(func, producer);
+    let WithOp::Modarray { array } = with.ops[k] else { return false };
+    let is_own = |u: &Use| match u {
+        Use::Operand(inst) => {
+            let region = places.region_of[*inst].expand();
+            *inst == producer || region.is_some_and(|r| with.parts.iter().any(|p| places.path(r, p.body).is_some()))
+        }
+        Use::Yield(_) => false,
+    };
+    // Parameters and what a loop carries may be others', too, but are asked at run time.
+    if !places.uses(array).iter().all(is_own) {
+        return false;
+    }
+    let axes = frame_rank(with, k).unwrap_or(0);
+    let extents = func.ty(array).shape.extents().unwrap_or_default();
+    let cells = extents.iter().take(axes).try_fold(1u64, |n, e| n.checked_mul(u64::try_from(e.as_const()?).ok()?));
+    match (total_trips(func, defs, with), cells) {
+        (Some(trips), Some(cells)) => trips.saturating_mul(2) <= cells,
+        _ => with.parts.iter().all(|part| is_thin(func, places, defs, producer, part)),
+    }
+}
+
+/// Whether a partition has one index along some axis.
+fn is_thin(func: &Func, places: &Places, defs: &Defs, producer: Inst, part: &Part) -> bool {
+    let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
+    let mut ranges = places.ranges_at(func, defs, producer);
+    lower.iter().zip(upper).any(|(low, high)| {
+        let (low, high) = (ranges.form(func, defs, *low), ranges.form(func, defs, *high));
+        high.sub(&low).and_then(|d| d.as_const()).is_some_and(|n| n <= 1)
+    })
 }
 
 /// Whether a use selects one element of a cell, at a place in it that is a constant: of a cell that is written out, `[a, b]`, it

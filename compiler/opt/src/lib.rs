@@ -37,6 +37,7 @@ mod split_partitions;
 mod stats;
 mod unroll_loops;
 mod unroll_small;
+mod update_parts;
 mod version_extents;
 
 pub use pass::{Context, Outcome, Pass, Remark, Run};

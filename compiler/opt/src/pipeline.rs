@@ -4,7 +4,7 @@ use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, cse, dce, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, privatize_updates, prove_checks, recognize_elementwise, reread, row_folds, scalarize,
     simplify, split_arrays,
-    split_borders, unroll_loops, unroll_small, version_extents,
+    split_borders, unroll_loops, unroll_small, update_parts, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -25,6 +25,7 @@ pub const PASSES: &[&Pass] = &[
     &unroll_small::PASS,
     &unroll_loops::PASS,
     &split_arrays::PASS,
+    &update_parts::PASS,
     &version_extents::PASS,
     &split_borders::PASS,
     &fuse::PASS,
@@ -98,6 +99,7 @@ const LAST: &[&Pass] = &[
     &cse::PASS,
     &simplify::PASS,
     &dce::PASS,
+    &update_parts::PASS,
     &version_extents::PASS,
     &split_borders::PASS,
     &prove_checks::PASS,

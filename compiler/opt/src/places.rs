@@ -66,6 +66,38 @@ impl Places {
         });
     }
 
+    /// A region of an instruction is no longer part of the function, nor is anything in it.
+    pub fn remove_region(&mut self, func: &Func, region: Region) {
+        for &inst in &func.regions[region].insts {
+            for nested in func.insts[inst].op.regions() {
+                self.remove_region(func, nested);
+            }
+            self.remove(func, inst);
+        }
+        for v in &func.regions[region].yields {
+            if let Some(at) = self.uses[*v].iter().rposition(|u| *u == Use::Yield(region)) {
+                self.uses[*v].remove(at);
+            }
+        }
+        self.owner[region] = None.into();
+    }
+
+    /// An instruction has got another region.
+    pub fn add_region(&mut self, func: &Func, owner: Inst, region: Region) {
+        self.owner[region] = owner.into();
+        self.visit(func, region);
+    }
+
+    /// Lets `edit` change the operands of an instruction, which stays where it is with the regions that it has.
+    pub fn change_operands<T>(&mut self, func: &mut Func, inst: Inst, edit: impl FnOnce(&mut Func) -> T) -> T {
+        let home = self.region_of[inst];
+        self.remove(func, inst);
+        let result = edit(func);
+        self.region_of[inst] = home;
+        func.insts[inst].op.for_each_operand(|v| self.uses[v].push(Use::Operand(inst)));
+        result
+    }
+
     /// Puts `new` in the place of every use of `old`.
     pub fn rename(&mut self, func: &mut Func, old: Value, new: Value) {
         if old == new {

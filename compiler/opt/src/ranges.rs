@@ -247,6 +247,20 @@ impl Ranges {
         match &func.insts[inst].op {
             Op::Const(v) => v.as_i64().map(Lin::constant),
             Op::Un(UnOp::Neg, a) => self.form(func, defs, *a).scale(-1),
+            Op::Un(UnOp::Abs, a) => {
+                let x = self.form(func, defs, *a);
+                let (low, high) = (self.lower(&x), self.upper(&x));
+                match (low >= 0, high <= 0) {
+                    (true, _) => Some(x),
+                    (_, true) => x.scale(-1),
+                    // The magnitude of the smallest number wraps.
+                    _ if low > MIN => {
+                        self.bound(atom, Some(Lin::constant(0)), Some(Lin::constant(high.max(-low).min(MAX))));
+                        None
+                    }
+                    _ => None,
+                }
+            }
             Op::Bin(op, a, b) => {
                 let (x, y) = (self.form(func, defs, *a), self.form(func, defs, *b));
                 self.binary(*op, x, y, atom)
@@ -486,6 +500,14 @@ impl Ranges {
                     (BinOp::Gt, true) | (BinOp::Le, false) => self.fact(y.plus(1).sub(&x)),
                     (BinOp::Ge, true) | (BinOp::Lt, false) => self.fact(y.sub(&x)),
                     (BinOp::Eq, true) | (BinOp::Ne, false) => self.equate(&x, &y),
+                    // Apart: an end of what one of them may be is excluded.
+                    (BinOp::Eq, false) | (BinOp::Ne, true) => {
+                        if self.compare(BinOp::Le, &x, &y) == Some(true) {
+                            self.fact(x.plus(1).sub(&y));
+                        } else if self.compare(BinOp::Ge, &x, &y) == Some(true) {
+                            self.fact(y.plus(1).sub(&x));
+                        }
+                    }
                     _ => {}
                 }
             }

@@ -6,6 +6,8 @@
 //! => genarray { [0 <= i < n - 1] -> f(a[i + 1]), [n - 1 <= i < n] -> f(a[(i + 1) mod n]) }
 //! ```
 //!
+//! So are windows, `sum({ [k] -> a[(i + k) mod n] | [k] < [3] })`: the interior is where none of their taps wraps.
+//!
 //! Wrapped stencils take a remainder per tap, and branches at the border take a test per index; both keep kernels from lanes.
 //! `prove-checks` finds what is settled afterwards.
 //!
@@ -47,6 +49,15 @@ struct Place {
     minus: Value,
     /// One more than that.
     after: bool,
+    end: End,
+}
+
+/// What stands for the indices of folds inside, as in `a[(i + k) mod n]` with `0 <= k < 3`: the cut is where the remainder is settled
+/// for the whole window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    First,
+    Last,
 }
 
 pub fn split_borders(func: &mut Func, cx: &mut Context) -> bool {
@@ -120,6 +131,8 @@ fn find(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Result<Option<
         }
         let mut sites = Vec::new();
         walk(func, part.body, &mut |_, inst| sites.push(inst));
+        // The last axis first: then the borders of the others have an interior along it, whose elements are side by side.
+        let mut best: Option<Found> = None;
         for site in sites {
             let mut asker = Asker { func, defs, body: part.body, part, ranges: None };
             let found = match &func.insts[site].op {
@@ -127,13 +140,17 @@ fn find(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Result<Option<
                 Op::If { cond, .. } => asker.condition(places, site, *cond),
                 _ => None,
             };
-            let Some((axis, plus, minus, after)) = found else { continue };
-            let code: usize = with.parts.iter().map(|p| size_of(func, p.body)).sum::<usize>() + size_of(func, part.body);
-            if with.parts.len() >= MAX_PARTS || code > MAX_CODE {
-                return Err(format!("an interior without remainders and border conditions would take {} partitions of {code} instructions", with.parts.len() + 1));
-            }
-            return Ok(Some(Place { part: n, axis, plus, minus, after }));
+            best = match (best, found) {
+                (Some(best), Some(found)) if found.0 > best.0 => Some(found),
+                (best, found) => best.or(found),
+            };
         }
+        let Some((axis, plus, minus, after, end)) = best else { continue };
+        let code: usize = with.parts.iter().map(|p| size_of(func, p.body)).sum::<usize>() + size_of(func, part.body);
+        if with.parts.len() >= MAX_PARTS || code > MAX_CODE {
+            return Err(format!("an interior without remainders and border conditions would take {} partitions of {code} instructions", with.parts.len() + 1));
+        }
+        return Ok(Some(Place { part: n, axis, plus, minus, after, end }));
     }
     Ok(None)
 }
@@ -149,8 +166,8 @@ fn is_thin(func: &Func, places: &Places, defs: &Defs, part: &Part) -> bool {
     })
 }
 
-/// A cut along an axis at `plus - minus`, or one after it.
-type Found = (usize, Option<Value>, Value, bool);
+/// A cut along an axis at `plus - minus`, or one after it, with an end of each window in `minus`.
+type Found = (usize, Option<Value>, Value, bool, End);
 
 /// Asks what is undecided at one place of a body.
 struct Asker<'a> {
@@ -169,14 +186,27 @@ impl Asker<'_> {
 
     /// Where `a mod b` begins or ends to be `a`.
     fn remainder(&mut self, places: &Places, site: Inst, a: Value, b: Value) -> Option<Found> {
-        let axis = self.axis_of(a)?;
+        let axis = self.axis_in(a, true)?;
         if !self.is_invariant(b) {
             return None;
         }
         self.ranges = Some(places.ranges_at(self.func, self.defs, site));
         let (x, n) = (self.form(a)?, self.form(b)?);
+        let (first, last) = (self.at_end(a, &x, End::First)?, self.at_end(a, &x, End::Last)?);
         let zero = Lin::constant(0);
-        self.edge(axis, &x, &zero).map(|_| (axis, None, a, false)).or_else(|| self.edge(axis, &x, &n).map(|_| (axis, Some(b), a, false)))
+        self.edge(axis, &first, &zero)
+            .map(|_| (axis, None, a, false, End::First))
+            .or_else(|| self.edge(axis, &last, &n).map(|_| (axis, Some(b), a, false, End::Last)))
+    }
+
+    /// The form of a sum where the windows in it are at an end.
+    fn at_end(&mut self, sum: Value, form: &Lin, end: End) -> Option<Lin> {
+        let mut form = form.clone();
+        for window in windows(self.func, self.defs, self.body, sum) {
+            let at = Lin::constant(i64::from(window_end(self.func, self.defs, self.body, window, end)?));
+            form = form.substitute(Atom::Value(window), &at)?;
+        }
+        Some(form)
     }
 
     /// Where a comparison that the condition consists of changes.
@@ -209,7 +239,7 @@ impl Asker<'_> {
                         _ => self.edge(axis, &x, &before).map(|_| false).or_else(|| self.edge(axis, &x, &after).map(|_| true)),
                     };
                     if let Some(after) = found {
-                        return Some((axis, Some(b), a, after));
+                        return Some((axis, Some(b), a, after, End::First));
                     }
                 }
                 _ => {}
@@ -220,6 +250,11 @@ impl Asker<'_> {
 
     /// The index of this partition that a sum consists of besides things from outside.
     fn axis_of(&self, value: Value) -> Option<usize> {
+        self.axis_in(value, false)
+    }
+
+    /// The same; with `windows`, indices of constant folds inside may be added.
+    fn axis_in(&self, value: Value, windows: bool) -> Option<usize> {
         let mut found = None;
         let mut work = vec![(value, true)];
         while let Some((v, positive)) = work.pop() {
@@ -228,6 +263,7 @@ impl Asker<'_> {
             }
             match self.defs.get(v) {
                 Def::Param(region, axis) if region == self.body && found.is_none() && positive => found = Some(axis as usize),
+                Def::Param(..) if windows && positive && window_end(self.func, self.defs, self.body, v, End::First).is_some() => {}
                 Def::Inst(inst, _) => match &self.func.insts[inst].op {
                     Op::Bin(BinOp::Add, a, b) => work.extend([(*a, positive), (*b, positive)]),
                     Op::Bin(BinOp::Sub, a, b) => work.extend([(*a, positive), (*b, !positive)]),
@@ -271,6 +307,43 @@ impl Asker<'_> {
         let is_close = |end: &Lin| place.as_ref().and_then(|p| p.sub(end)).and_then(|d| d.as_const()).is_some_and(|d| d.abs() <= THIN);
         is_close(&low) || is_close(&high)
     }
+}
+
+/// The indices of with-loops inside the body that a sum has.
+fn windows(func: &Func, defs: &Defs, body: Region, sum: Value) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut work = vec![sum];
+    while let Some(v) = work.pop() {
+        match defs.get(v) {
+            Def::Param(region, _) if region != body && !is_invariant(func, defs, body, v) => found.push(v),
+            Def::Inst(inst, _) => {
+                if let Op::Bin(BinOp::Add | BinOp::Sub, a, b) = &func.insts[inst].op {
+                    work.extend([*a, *b]);
+                }
+            }
+            _ => {}
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The first or last value of an index of a with-loop inside the body, if its bounds are constants.
+fn window_end(func: &Func, defs: &Defs, body: Region, index: Value, end: End) -> Option<i32> {
+    let Def::Param(region, axis) = defs.get(index) else { return None };
+    let mut found = None;
+    walk(func, body, &mut |_, inst| {
+        let Op::With(with) = &func.insts[inst].op else { return };
+        for part in with.parts.iter().filter(|p| p.body == region) {
+            if let Generator::Known { lower, upper, step: None, .. } = &part.generator {
+                let ends = lower.get(axis as usize).zip(upper.get(axis as usize));
+                found = ends.and_then(|(low, high)| Some((defs.int(func, *low)?, defs.int(func, *high)?)));
+            }
+        }
+    });
+    let (low, high) = found.filter(|(low, high)| low < high)?;
+    Some(if end == End::First { low } else { high - 1 })
 }
 
 fn mirrored(op: BinOp) -> BinOp {
@@ -319,9 +392,9 @@ fn cut(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, place: &Pla
     let mut out = Vec::new();
     let mut e = Emitter { func, defs: &mut defs, out: &mut out, span };
     // The sum with a zero for the index is what the index is moved by.
-    let moved = outside(&mut e, body, place.minus);
+    let moved = outside(&mut e, body, place.minus, place.end);
     let plus = match place.plus {
-        Some(v) => outside(&mut e, body, v),
+        Some(v) => outside(&mut e, body, v, place.end),
         None => e.int(0),
     };
     let mut boundary = e.int_op(BinOp::Sub, plus, moved);
@@ -333,18 +406,22 @@ fn cut(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, place: &Pla
     if let Some(at) = insts.iter().position(|i| *i == inst) {
         insts.splice(at..at, out);
     }
-    apply_cut(func, places, &Cut::at(inst, place.part, place.axis, boundary));
+    apply_cut(func, region, &Cut::at(inst, place.part, place.axis, boundary));
 }
 
-/// A copy of a sum in front of the with-loop, with zero for the index of the body.
-fn outside(e: &mut Emitter<'_>, body: Region, value: Value) -> Value {
+/// A copy of a sum in front of the with-loop, with zero for the index of the body and an end of each window.
+fn outside(e: &mut Emitter<'_>, body: Region, value: Value, end: End) -> Value {
     match e.defs.get(value) {
         Def::Param(region, _) if region == body => e.int(0),
+        Def::Param(..) => match window_end(e.func, e.defs, body, value, end) {
+            Some(at) => e.int(at),
+            None => value,
+        },
         Def::Inst(inst, _) => {
             let (op, ty) = (e.func.insts[inst].op.clone(), e.func.ty(value).clone());
             match op {
                 Op::Bin(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b) if is_inside(e.func, body, inst) => {
-                    let (a, b) = (outside(e, body, a), outside(e, body, b));
+                    let (a, b) = (outside(e, body, a, end), outside(e, body, b, end));
                     e.int_op(op, a, b)
                 }
                 op if is_inside(e.func, body, inst) => e.emit(op, ty),

@@ -13,7 +13,7 @@ use crate::linear::{Atom, Lin};
 use crate::places::Places;
 use crate::ranges::Ranges;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
-use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Value, With, WithOp};
+use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 /// Most partitions that one with-loop may get.
 const MAX_PARTS: usize = 16;
@@ -101,12 +101,32 @@ fn cut_for(
     (fits && keeps_order && has_room && !with.ordered).then_some(Cut { consumer, part, axis: axis as usize, boundary, offset: form.c })
 }
 
-/// Cuts a partition in two.
-pub fn apply_cut(func: &mut Func, places: &Places, cut: &Cut) {
-    let Op::With(With { mut parts, ops, ordered }) = func.insts[cut.consumer].op.clone() else { return };
+/// Cuts a partition in two, drops what is empty then, and keeps the facts true.
+pub fn cut_consumer(func: &mut Func, places: &mut Places, defs: &mut Defs, cut: &Cut) {
     let Some(region) = places.region_of[cut.consumer].expand() else { return };
+    let made = places.change_operands(func, cut.consumer, |func| apply_cut(func, region, cut));
+    let Some((before, copy)) = made else { return };
+    for inst in before {
+        places.add(func, region, inst);
+        defs.add_inst(func, inst);
+    }
+    places.add_region(func, cut.consumer, copy);
+    defs.add_region(func, copy);
+    let empty = empty_parts(func, places, defs, cut.consumer);
+    if empty.is_empty() {
+        return;
+    }
+    for &body in &empty {
+        places.remove_region(func, body);
+    }
+    places.change_operands(func, cut.consumer, |func| drop_parts(func, cut.consumer, &empty));
+}
+
+/// Cuts a partition in two. Gives the instructions that compute the new bounds, and the body of the new partition.
+pub fn apply_cut(func: &mut Func, region: Region, cut: &Cut) -> Option<(Vec<Inst>, Region)> {
+    let Op::With(With { mut parts, ops, ordered }) = func.insts[cut.consumer].op.clone() else { return None };
     let span = func.insts[cut.consumer].span;
-    let Generator::Known { lower, upper, .. } = parts[cut.part].generator.clone() else { return };
+    let Generator::Known { lower, upper, .. } = parts[cut.part].generator.clone() else { return None };
     let mut before = Vec::new();
     let mut emit = |func: &mut Func, op: Op| {
         let inst = func.make_inst(op, vec![Ty::scalar(Elem::I32)], span);
@@ -129,25 +149,35 @@ pub fn apply_cut(func: &mut Func, places: &Places, cut: &Cut) {
     func.insts[cut.consumer].op = Op::With(With { parts, ops, ordered });
     let insts = &mut func.regions[region].insts;
     if let Some(at) = insts.iter().position(|i| *i == cut.consumer) {
-        insts.splice(at..at, before);
+        insts.splice(at..at, before.iter().copied());
     }
+    Some((before, copy))
 }
 
 /// Removes the partitions of a with-loop that are certainly empty.
 pub fn drop_empty_parts(func: &mut Func, inst: Inst) {
     let (places, defs) = (Places::new(func), Defs::new(func));
-    let Op::With(with) = &func.insts[inst].op else { return };
-    let mut ranges = places.ranges_at(func, &defs, inst);
-    let mut is_empty = |part: &Part| match &part.generator {
+    let empty = empty_parts(func, &places, &defs, inst);
+    drop_parts(func, inst, &empty);
+}
+
+/// The bodies of the partitions that are certainly empty.
+fn empty_parts(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Vec<Region> {
+    let Op::With(with) = &func.insts[inst].op else { return Vec::new() };
+    let mut ranges = places.ranges_at(func, defs, inst);
+    let mut is_empty = |part: &&Part| match &part.generator {
         Generator::Known { lower, upper, .. } => lower.iter().zip(upper).any(|(l, u)| {
-            let (l, u) = (ranges.form(func, &defs, *l), ranges.form(func, &defs, *u));
+            let (l, u) = (ranges.form(func, defs, *l), ranges.form(func, defs, *u));
             ranges.compare(BinOp::Ge, &l, &u) == Some(true)
         }),
         Generator::Dyn { .. } => false,
     };
-    let kept: Vec<Part> = with.parts.iter().filter(|p| !is_empty(p)).cloned().collect();
+    with.parts.iter().filter(|part| is_empty(part)).map(|part| part.body).collect()
+}
+
+fn drop_parts(func: &mut Func, inst: Inst, bodies: &[Region]) {
     if let Op::With(with) = &mut func.insts[inst].op {
-        with.parts = kept;
+        with.parts.retain(|part| !bodies.contains(&part.body));
     }
 }
 
@@ -155,9 +185,5 @@ impl Cut {
     /// A cut at a value that stands before the consumer.
     pub fn at(consumer: Inst, part: usize, axis: usize, boundary: Value) -> Cut {
         Cut { consumer, part, axis, boundary, offset: 0 }
-    }
-
-    pub fn consumer(&self) -> Inst {
-        self.consumer
     }
 }

@@ -8,30 +8,40 @@
 //! A polynomial, some steps of an iteration: written out, it runs in lanes whatever it loads, and selections at the counter become
 //! selections at constants.
 //!
+//! Loops in loops are played through, the inner ones with the counters of the outer: a sorting network on an array of nine
+//! elements is a few comparisons.
+//!
 //! Before: simplified, so that the counter's start, step and end are constants. After: no such loop whose code is short.
-//! Leaves alone: loops outside of with-loops, which gain nothing, and those with loops, with-loops or calls inside.
+//! Leaves alone: loops outside of with-loops, which gain nothing, and those with with-loops or calls inside.
 
-use crate::edit::{Copier, Defs, Renames, size_of};
+use crate::edit::{Copier, Defs, Renames};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::{Scalar, eval_bin};
+use ravel_types::{Scalar, eval_bin, eval_un};
 use ravel_wir::{Func, Inst, Op, Region, Value};
+use std::collections::HashMap;
 
 pub const PASS: Pass =
     Pass { name: "unroll-loops", summary: "write out short loops inside with-loops", run: Run::Func(unroll_loops) };
 
 /// Most rounds.
 const MAX_TRIPS: usize = 16;
-/// Most instructions that all rounds have together.
+/// Most instructions that all rounds have together, without those that the counters decide.
 const MAX_CODE: usize = 160;
+/// Largest array whose elements are scalars once all indices are constants.
+const MAX_ELEMENTS: usize = 16;
+/// Most instructions that a loop is played through for.
+const FUEL: usize = 4000;
 
-pub fn unroll_loops(func: &mut Func, _: &mut Context) -> bool {
+/// Why a loop of a with-loop's body stays.
+const TOO_LONG: &str = "a loop in its body runs a known number of times, but written out it would be too much code";
+
+pub fn unroll_loops(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);
     let mut found = Vec::new();
-    find(func, func.body, false, &mut found);
-    let mut changed = false;
+    find(func, &defs, func.body, None, &mut found, cx);
+    let changed = !found.is_empty();
     let mut renames = Renames::default();
-    for (region, inst) in found {
-        let Some(trips) = short_trips(func, &defs, inst) else { continue };
+    for Found { region, inst, trips } in found {
         let Op::Loop { init, body } = func.insts[inst].op.clone() else { continue };
         let results = func.insts[inst].results.clone();
         let params = func.regions[body].params.clone();
@@ -50,33 +60,41 @@ pub fn unroll_loops(func: &mut Func, _: &mut Context) -> bool {
         for (old, new) in results.into_iter().zip(carried) {
             renames.set(old, new);
         }
-        changed = true;
     }
     renames.apply(func);
     changed
 }
 
-/// Loops inside with-loops that have nothing nested but branches, with the regions that they are in.
-fn find(func: &Func, region: Region, inside: bool, found: &mut Vec<(Region, Inst)>) {
+/// A loop to write out.
+struct Found {
+    region: Region,
+    inst: Inst,
+    trips: usize,
+}
+
+/// The outermost loops inside with-loops that are short. `inside` is the with-loop around.
+fn find(func: &Func, defs: &Defs, region: Region, inside: Option<Inst>, found: &mut Vec<Found>, cx: &mut Context) {
     for &inst in &func.regions[region].insts {
         let op = &func.insts[inst].op;
-        match op {
-            Op::Loop { body, .. } if inside && is_plain(func, *body) => found.push((region, inst)),
-            _ => op.regions().into_iter().for_each(|nested| find(func, nested, inside || matches!(op, Op::With(_)), found)),
+        if let (Op::Loop { .. }, Some(with)) = (op, inside) {
+            match short_trips(func, defs, inst) {
+                Ok(trips) => {
+                    found.push(Found { region, inst, trips });
+                    cx.applied(func.insts[with].span, "a loop in its body is written out");
+                    continue;
+                }
+                Err(Some(why)) => cx.refused(func.insts[with].span, why),
+                Err(None) => {}
+            }
         }
+        let inside = if matches!(op, Op::With(_)) { Some(inst) } else { inside };
+        op.regions().into_iter().for_each(|nested| find(func, defs, nested, inside, found, cx));
     }
 }
 
-fn is_plain(func: &Func, region: Region) -> bool {
-    func.regions[region].insts.iter().all(|inst| match &func.insts[*inst].op {
-        Op::With(_) | Op::Loop { .. } | Op::Call { .. } => false,
-        op => op.regions().into_iter().all(|nested| is_plain(func, nested)),
-    })
-}
-
-/// How often a loop runs, if that is known and its code may be written out.
-fn short_trips(func: &Func, defs: &Defs, inst: Inst) -> Option<usize> {
-    let Op::Loop { init, body } = &func.insts[inst].op else { return None };
+/// How often a loop runs, if that is known and its code may be written out; why not, if it is known.
+fn short_trips(func: &Func, defs: &Defs, inst: Inst) -> Result<usize, Option<&'static str>> {
+    let Op::Loop { init, body } = &func.insts[inst].op else { return Err(None) };
     let data = &func.regions[*body];
     // Every round must have values of the types that the results have.
     let fixed = func.insts[inst].results.iter().zip(&data.yields[1..]).zip(init).all(|((result, next), first)| {
@@ -84,37 +102,128 @@ fn short_trips(func: &Func, defs: &Defs, inst: Inst) -> Option<usize> {
         ty == func.ty(*next) && ty == func.ty(*first) && ty.shape.constants().is_some()
     });
     if !fixed {
-        return None;
+        return Err(None);
     }
-    let trips = trips(func, defs, init, *body)?;
-    (trips * size_of(func, *body) <= MAX_CODE).then_some(trips)
+    let mut play = Play { func, defs, known: HashMap::new(), code: 0, steps: 0 };
+    match play.rounds(inst) {
+        Ok(trips) => Ok(trips),
+        Err(Stop::Long) => Err(Some(TOO_LONG)),
+        Err(Stop::Unknown) => Err(None),
+    }
 }
 
-/// How often a loop runs whose counter starts from a constant, changes by a constant and is compared to one.
-fn trips(func: &Func, defs: &Defs, init: &[Value], body: Region) -> Option<usize> {
-    let data = &func.regions[body];
-    let Some(Op::Bin(compare, a, b)) = defs.op(func, *data.yields.first()?) else { return None };
-    if !compare.is_comparison() {
-        return None;
+/// Why a loop cannot be played through.
+enum Stop {
+    /// Its end depends on more than counters, or it has with-loops, calls or too many rounds.
+    Unknown,
+    Long,
+}
+
+/// A loop that is run with what is known of its scalars, and the code that it would be.
+struct Play<'a> {
+    func: &'a Func,
+    defs: &'a Defs,
+    known: HashMap<Value, Scalar>,
+    code: usize,
+    steps: usize,
+}
+
+impl Play<'_> {
+    fn value(&self, v: Value) -> Option<Scalar> {
+        self.known.get(&v).copied().or_else(|| self.defs.constant(self.func, v))
     }
-    // The counter: a parameter, before or after its step.
-    let counter = data.params.iter().position(|p| [a, b].contains(&p));
-    let k = counter.or_else(|| data.yields[1..].iter().position(|v| [a, b].contains(&v)))?;
-    let (param, next) = (*data.params.get(k)?, data.yields[k + 1]);
-    let Some(Op::Bin(step, x, y)) = defs.op(func, next) else { return None };
-    let mut now = defs.constant(func, *init.get(k)?).filter(|s| !s.elem().is_float())?;
-    for trip in 1..=MAX_TRIPS {
-        let value = |v: Value, now: Scalar, after: Option<Scalar>| match v {
-            _ if v == param => Some(now),
-            _ if v == next => after,
-            _ => defs.constant(func, v),
+
+    fn set(&mut self, v: Value, value: Option<Scalar>) {
+        match value {
+            Some(value) => self.known.insert(v, value),
+            None => self.known.remove(&v),
         };
-        let after = eval_bin(*step, value(*x, now, None)?, value(*y, now, None)?).ok()?;
-        match eval_bin(*compare, value(*a, now, Some(after))?, value(*b, now, Some(after))?).ok()? {
-            Scalar::Bool(true) => now = after,
-            Scalar::Bool(false) => return Some(trip),
-            _ => return None,
-        }
     }
-    None
+
+    /// The number of rounds of a loop.
+    fn rounds(&mut self, inst: Inst) -> Result<usize, Stop> {
+        let Op::Loop { init, body } = &self.func.insts[inst].op else { return Err(Stop::Unknown) };
+        let data = &self.func.regions[*body];
+        let mut carried: Vec<Option<Scalar>> = init.iter().map(|v| self.value(*v)).collect();
+        for trips in 1..=MAX_TRIPS {
+            for (param, value) in data.params.iter().zip(carried) {
+                self.set(*param, value);
+            }
+            self.region(*body)?;
+            let again = self.value(data.yields[0]);
+            carried = data.yields[1..].iter().map(|v| self.value(*v)).collect();
+            match again {
+                Some(Scalar::Bool(true)) => {}
+                Some(Scalar::Bool(false)) => {
+                    for (result, value) in self.func.insts[inst].results.iter().zip(carried) {
+                        self.set(*result, value);
+                    }
+                    return Ok(trips);
+                }
+                _ => return Err(Stop::Unknown),
+            }
+        }
+        Err(Stop::Unknown)
+    }
+
+    fn region(&mut self, region: Region) -> Result<(), Stop> {
+        self.func.regions[region].insts.iter().try_for_each(|inst| self.inst(*inst))
+    }
+
+    fn inst(&mut self, inst: Inst) -> Result<(), Stop> {
+        let data = &self.func.insts[inst];
+        self.steps += 1;
+        if self.steps > FUEL {
+            return Err(Stop::Long);
+        }
+        let mut is_free = false;
+        let value = match &data.op {
+            Op::With(_) | Op::Call { .. } => return Err(Stop::Unknown),
+            Op::Loop { .. } => return self.rounds(inst).map(|_| ()),
+            Op::If { cond, then, els } => match self.value(*cond) {
+                Some(Scalar::Bool(truth)) => {
+                    let branch = if truth { *then } else { *els };
+                    self.region(branch)?;
+                    for (result, v) in data.results.iter().zip(&self.func.regions[branch].yields) {
+                        self.set(*result, self.value(*v));
+                    }
+                    return Ok(());
+                }
+                _ => {
+                    self.region(*then)?;
+                    self.region(*els)?;
+                    None
+                }
+            },
+            Op::Const(v) => Some(*v),
+            Op::Bin(op, a, b) => self.value(*a).zip(self.value(*b)).and_then(|(a, b)| eval_bin(*op, a, b).ok()),
+            Op::Un(op, a) => self.value(*a).and_then(|a| eval_un(*op, a).ok()),
+            Op::Select { cond, then, els } => match self.value(*cond) {
+                Some(Scalar::Bool(truth)) => {
+                    is_free = true;
+                    self.value(if truth { *then } else { *els })
+                }
+                _ => None,
+            },
+            // Elements of small arrays at known places are scalars.
+            Op::Sel { array, index } | Op::Update { array, index, .. } => {
+                let is_small = self.func.ty(*array).shape.count().is_some_and(|n| n <= MAX_ELEMENTS);
+                is_free = is_small && index.iter().all(|i| self.value(*i).is_some());
+                None
+            }
+            Op::Check { cond, .. } => {
+                is_free = self.value(*cond) == Some(Scalar::Bool(true));
+                None
+            }
+            _ => None,
+        };
+        self.code += usize::from(value.is_none() && !is_free);
+        for result in &data.results {
+            self.set(*result, value);
+        }
+        if self.code > MAX_CODE {
+            return Err(Stop::Long);
+        }
+        Ok(())
+    }
 }

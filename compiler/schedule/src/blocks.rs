@@ -26,6 +26,11 @@ const MOST_VECTORS: usize = 8;
 const MOST_COPIES: usize = 12;
 /// Vectors per step at most where nothing is accumulated.
 const MOST_PLAIN: usize = 4;
+/// Cycles from which on a load collects its lanes one by one. More such loads in a step make code, and hide nothing that one does not.
+const COLLECTED: f64 = 2.0;
+/// What a larger block must save at least, and where loads collect their lanes.
+const GAIN: f64 = 0.01;
+const GAIN_COLLECTED: f64 = 0.1;
 /// Bodies without folds that take more cycles than this get two vectors per step at most.
 const LONG_BODY: f64 = 30.0;
 /// Vectors of an axis, and indices of one, where unknown.
@@ -116,6 +121,7 @@ fn best_block(work: &Work, registers: usize, (vectors, grain): (usize, usize), c
     let mut best = (f64::INFINITY, Block { u: grain, jams: Vec::new() });
     let mut shapes: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
     let sizes = |count: usize| 2..=count.min(MOST_COPIES);
+    let gain = if work.loads.iter().any(|load| load.cycles >= COLLECTED) { GAIN_COLLECTED } else { GAIN };
     for (k, &(axis, count)) in counts.iter().enumerate() {
         for size in sizes(count) {
             shapes.push(vec![(axis, size)]);
@@ -133,7 +139,7 @@ fn best_block(work: &Work, registers: usize, (vectors, grain): (usize, usize), c
                 break;
             }
             let cycles = total_cycles(&block, work, vectors, counts);
-            if cycles < best.0 * 0.99 {
+            if cycles < best.0 * (1.0 - gain) {
                 best = (cycles, block);
             }
         }
@@ -324,5 +330,15 @@ mod tests {
         assert_eq!(shape(&best_block(&sum, 32, (64, 1), &[])), (8, Vec::new()));
         assert_eq!(shape(&best_block(&sum, 32, (1, 1), &[])), (1, Vec::new()));
         assert_eq!(best_block(&work(&[(VEC, 2.0)], VEC), 32, (64, 4), &[]).u % 4, 0);
+    }
+
+    #[test]
+    fn loads_that_collect_their_lanes_take_one_vector() {
+        // Three loads of eight lanes each take longer than the accumulation that they feed.
+        let scattered = work(&[(VEC, 4.0), (VEC, 4.0), (VEC, 4.0)], VEC);
+        assert_eq!(shape(&best_block(&scattered, 32, (64, 1), &[])), (1, Vec::new()));
+        // What they load is still shared by the copies of other axes.
+        let shared = work(&[(VEC, 4.0), (jam(1), 0.5)], VEC.or(jam(1)));
+        assert!(!best_block(&shared, 32, (64, 1), &[(0, 6)]).jams.is_empty());
     }
 }

@@ -72,6 +72,12 @@ impl Lower<'_, '_> {
         self.carriers.get(&v).copied()
     }
 
+    /// Does a division fault in no lane, whatever it divides? Lanes that do not take part divide by something too.
+    fn divides_safely(&self, a: Value, divisor: Value) -> bool {
+        let elem = self.elem(a);
+        elem.is_float() || self.constant_divisor(elem, divisor).is_some()
+    }
+
     /// Can the region of a loop or a branch be evaluated for lanes that do not take part? If all lanes do (`alike`), it may load.
     pub fn supported_inside(&self, region: Region, guards: &mut Vec<Guard>, alike: bool) -> std::result::Result<(), Refusal> {
         let func = self.func;
@@ -93,6 +99,8 @@ impl Lower<'_, '_> {
                     return Err("a loop or branch of the body builds arrays".to_string());
                 }
                 op if is_speculable(op) => {}
+                Op::Bin(op, a, b) if op.needs_nonzero() && self.divides_safely(*a, *b) => {}
+                Op::Bin(..) => return Err("a loop or branch of the body divides integers".to_string()),
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
                 Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
                 Op::Sel { array, index } if self.is_element(*array, index) && self.readable_everywhere(*array, index, guards) => {}
@@ -131,6 +139,7 @@ impl Lower<'_, '_> {
                 *loads += 1;
                 true
             }
+            Op::Bin(op, a, b) if op.needs_nonzero() => self.divides_safely(*a, *b),
             op => is_speculable(op),
         })
     }

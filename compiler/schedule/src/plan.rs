@@ -27,6 +27,11 @@ const LEAST_VECTOR: usize = 16;
 /// Cells times cycles below which a kernel is not worth its set-up.
 const LEAST_WORK: f64 = 24.0;
 
+/// How many times as large another partition is beside which one is a border.
+const BORDER_CELLS: i64 = 8;
+/// What lanes may take of the cycles of scalar code there: a kernel is much code for few cells.
+const BORDER_SHARE: f64 = 0.5;
+
 /// Where lanes run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VecChoice {
@@ -122,7 +127,8 @@ impl Lower<'_, '_> {
         if cells.is_some_and(|n| n as f64 * scalar < LEAST_WORK) {
             return Err("there is too little work".to_string());
         }
-        let mut best = (scalar, None, 1, false);
+        let is_border = self.is_border(with, part);
+        let mut best = (if is_border { scalar * BORDER_SHARE } else { scalar }, None, 1, false);
         let choices = sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
         // Cells that are built in an operand are computed once.
         let overlap = !sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
@@ -167,7 +173,12 @@ impl Lower<'_, '_> {
             let n = extents[axis].unwrap_or(UNKNOWN_EXTENT);
             let spanned = spanned.unwrap_or(UNKNOWN_EXTENT * comb.step);
             let steps = (spanned + i64::from(lanes) - 1) / i64::from(lanes);
-            let per_cell = cost * steps as f64 / n as f64;
+            let mut per_cell = cost * steps as f64 / n as f64;
+            if let (true, 0, Some(l), Some(u)) = (chunked, axis, self.const_i32(lower[0]), self.const_i32(upper[0])) {
+                // What the last chunk has beyond whole vectors is computed one by one.
+                let rest = (u - l).max(0) % i64::from(lanes);
+                per_cell += scalar * rest as f64 / (u - l).max(1) as f64;
+            }
             if per_cell < best.0 * 0.95 {
                 best = (per_cell, Some(VecChoice::Axis { axis, u: grain }), lanes, separate);
             }
@@ -185,7 +196,7 @@ impl Lower<'_, '_> {
             (g.fold_lanes, g.fold_u) = (0, 0);
         }
         let (_, Some(vec), lanes, separate) = best else {
-            return Err("no axis suits vector lanes".to_string());
+            return Err(if is_border { "it is a border, and no axis suits vector lanes well" } else { "no axis suits vector lanes" }.to_string());
         };
         let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), separate, even: None, shift: None, guards };
         if let VecChoice::Axis { axis, u: grain } = vec {
@@ -202,11 +213,25 @@ impl Lower<'_, '_> {
         {
             spanned[axis] = spanned[axis].map(|n| n * combs[axis].step);
         }
-        self.size_blocks(&mut g, part, &spanned, &mut plan);
-        if combs.iter().all(|comb| comb.is_dense()) {
+        if !is_border {
+            self.size_blocks(&mut g, part, &spanned, &mut plan);
+        }
+        if !is_border && combs.iter().all(|comb| comb.is_dense()) {
             self.plan_shift(&mut g, part, &spanned, &mut plan);
         }
         Ok(plan)
+    }
+
+    /// Whether a partition is small beside another one of the with-loop.
+    fn is_border(&self, with: &With, part: &Part) -> bool {
+        let most = with.parts.iter().map(|part| self.constant_cells(part)).max().flatten();
+        self.constant_cells(part).zip(most).is_some_and(|(cells, most)| cells.saturating_mul(BORDER_CELLS) <= most)
+    }
+
+    /// Cells of a partition with constant bounds.
+    fn constant_cells(&self, part: &Part) -> Option<i64> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul((self.const_i32(*u)? - self.const_i32(*l)?).max(0)))
     }
 
     /// The stretch of the vector axis where folds need no masks, if masks are possible elsewhere and the rest is short.

@@ -55,6 +55,22 @@ fn sides_whose_loads_may_be_wrong_stay_scalar() {
 }
 
 #[test]
+fn sides_divide_where_no_lane_can_fault() {
+    let side = |by: &str| {
+        format!(
+            "%x: i32 = sel %a, [%i] %c0: bool = gt %x, 9 %r: i32 = if %c0 {{ %j: i32 = add %i, 1 %l: i32 = min %j, 149 %z: i32 = sel %a, [%l]
+            %y: i32 = mod %z, {by} yield %y }} else {{ yield %i }} yield %r"
+        )
+    };
+    for by in ["16", "4"] {
+        let (fires, remarks) = lanes(149, &side(by));
+        assert!(fires, "{by}: {remarks}");
+    }
+    let (fires, remarks) = lanes(149, &side("%k"));
+    assert!(!fires && remarks.contains("divides integers"), "{remarks}");
+}
+
+#[test]
 fn lanes_divide_by_powers_of_two() {
     for (op, by) in [("div", 8), ("mod", 16), ("aplmod", 4), ("div", 1)] {
         let (fires, remarks) = lanes(150, &format!("%x: i32 = sel %a, [%i] %y: i32 = {op} %x, {by} %z: i32 = add %y, 1 yield %z"));

@@ -310,3 +310,45 @@ fn loops_that_lanes_leave_by_themselves_do_not_load() {
     let run = same(&nearest("%in: bool = lt %t1, 9 %far: bool = gt %l1, 1.0 %more: bool = and %in, %far"));
     assert!(refused(&run, "has loads"), "{:?}", run.remarks);
 }
+
+/// Steps of Newton's method for the square root of every index, until the square is near.
+const NEWTON: &str = r#"
+entry @f0
+func @f0 "main" () -> (i32) {
+  %k: i32 = opaque 7
+  %n: i32[75] = with {
+    part [0] <= [%i] < [75] {
+      %a: ELEM = convert %i
+      %x: ELEM, %y: ELEM, %c: i32 = loop (%u: ELEM = 1.0:ELEM, %o: ELEM = 0.0:ELEM, %d: i32 = 0) {
+        %q: ELEM = div %a, %u
+        %s: ELEM = add %u, %q
+        %h: ELEM = mul %s, 0.5:ELEM
+        %e: i32 = BY
+        %d1: i32 = add %e, 1
+        %w: ELEM = mul %h, %h
+        %r: ELEM = sub %w, %a
+        %far: bool = gt %r, 0.125:ELEM
+        %more: bool = lt %d1, 40
+        %again: bool = and %far, %more
+        yield %again, %h, %r, %d1
+      }
+      yield %c
+    }
+  } genarray [75] cell []
+  %t: i32 = with {
+    part [0] <= [%j] < [75] { %z: i32 = sel %n, [%j] %p: i32 = mul %z, %j yield %p }
+  } fold add neutral 0
+  yield %t
+}
+"#;
+
+#[test]
+fn loops_divide_where_no_lane_can_fault() {
+    for elem in ["f32", "f64"] {
+        let run = same(&NEWTON.replace("ELEM", elem).replace("BY", "div %d, 1"));
+        assert!(in_lanes(&run), "{elem}: {:?}", run.remarks);
+    }
+    // What a lane that has ended divides by might be zero.
+    let run = same(&NEWTON.replace("ELEM", "f64").replace("BY", "div %d, %k"));
+    assert!(refused(&run, "divides integers"), "{:?}", run.remarks);
+}

@@ -229,6 +229,7 @@ impl<'p> Spec<'p> {
         neutral: &Val,
         frame_shape: Option<&Val>,
     ) -> Val {
+        self.fold_loops.insert(with.span);
         let mut inner = frame.fork();
         let mut acc = neutral.clone();
         for (i, part) in with.parts.iter().enumerate() {

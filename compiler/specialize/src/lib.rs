@@ -27,6 +27,7 @@ mod literal;
 mod live;
 mod prim;
 mod prune;
+mod rank_loops;
 mod report;
 mod reshape;
 mod select;
@@ -42,7 +43,7 @@ mod withloop;
 
 use ravel_core::ir::{FunId, Program};
 use ravel_diagnostics::Diagnostic;
-use ravel_source::{FileId, SourceMap};
+use ravel_source::{FileId, SourceMap, Span};
 use value::Kind;
 
 /// What to start from.
@@ -73,6 +74,8 @@ pub struct Specialized {
     pub diagnostics: Vec<Diagnostic>,
     /// Number of WIR functions made.
     pub instances: usize,
+    /// With-loops that are loops in WIR: folds whose function needs several values, or the shape, of what it has so far.
+    pub fold_loops: Vec<Span>,
 }
 
 /// Specialises a program.

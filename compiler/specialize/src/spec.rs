@@ -9,7 +9,7 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_types::{Basic, Elem, Ty};
 use ravel_wir::{FuncId, GlobalId, Module, Op};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The slots and type variables of one activation of a function.
 pub struct Frame {
@@ -44,7 +44,11 @@ pub struct Spec<'p> {
     pub conditional: u32,
     /// Branches of run-time dispatch entered: not even a type error is certain there.
     pub speculative: u32,
+    /// How often the statement being elaborated is there, for loops whose rounds are elaborated one by one.
+    pub copies: usize,
     pub liveness: crate::live::Liveness,
+    /// Folds that became loops.
+    pub fold_loops: BTreeSet<Span>,
     /// Kinds of the further results of a call with variadic results, from the declarations of the targets.
     pub variadic: Vec<Kind>,
     pub diagnostics: Vec<Diagnostic>,
@@ -63,6 +67,7 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
         module,
         results,
         diagnostics: spec.diagnostics,
+        fold_loops: spec.fold_loops.into_iter().collect(),
     }
 }
 
@@ -82,7 +87,9 @@ impl<'p> Spec<'p> {
             globals: Vec::new(),
             conditional: 0,
             speculative: 0,
+            copies: 1,
             liveness: crate::live::Liveness::default(),
+            fold_loops: BTreeSet::new(),
             variadic: Vec::new(),
             diagnostics: Vec::new(),
             reported: HashSet::new(),

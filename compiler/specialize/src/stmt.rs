@@ -32,7 +32,7 @@ impl<'p> Spec<'p> {
         }
     }
 
-    fn stmt(&mut self, frame: &mut Frame, stmt: &Stmt) {
+    pub fn stmt(&mut self, frame: &mut Frame, stmt: &Stmt) {
         match stmt {
             Stmt::Assign { targets, value, span } => self.assign(frame, targets, value, *span),
             Stmt::If { cond, then, els, span } => {
@@ -206,6 +206,7 @@ impl<'p> Spec<'p> {
 
     /// `while (cond) body` as `if (cond) { do body while (cond) }`.
     fn while_loop(&mut self, frame: &mut Frame, parts: &LoopParts<'_>) {
+        self.first_rounds(frame, parts.cond, parts.body);
         let c = self.expr(frame, parts.cond);
         self.at(parts.cond.span);
         let Some(c) = self.truth(&c, "the condition of a loop") else {

@@ -1,10 +1,10 @@
 //! Which slots a piece of core assigns, and the expressions below an expression.
 
-use ravel_core::ir::{Block, Bound, Expr, ExprKind, LocalId, Stmt, Target, With, WithOp};
+use ravel_core::ir::{Bound, Expr, ExprKind, LocalId, Stmt, Target, With, WithOp};
 use std::collections::BTreeSet;
 
 /// Slots assigned by a block in the scope of the function. What a with-loop part assigns is local to it.
-pub fn assigned(block: &Block, out: &mut BTreeSet<LocalId>) {
+pub fn assigned(block: &[Stmt], out: &mut BTreeSet<LocalId>) {
     for stmt in block {
         match stmt {
             Stmt::Assign { targets, value, .. } => {

@@ -67,6 +67,17 @@ impl Explanation {
         }
     }
 
+    /// Folds that the specialiser made loops of.
+    pub fn fold_loops(&mut self, folds: &[Span]) {
+        for span in folds {
+            let note = "its function combines several values, or an array whose shape may change: a loop takes one index after the other";
+            let notes = &mut self.place(*span).notes;
+            if !notes.iter().any(|n| n == note) {
+                notes.push(note.to_string());
+            }
+        }
+    }
+
     /// Takes the remarks of the optimiser and looks at what it left.
     pub fn optimized(&mut self, module: &Module, remarks: Vec<ravel_opt::Remark>) {
         for remark in remarks {

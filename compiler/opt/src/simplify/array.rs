@@ -244,6 +244,9 @@ impl Simplifier<'_> {
             let index = plan.into_iter().map(|i| i.unwrap_or_else(|| self.int(0))).collect();
             return Step::Becomes(Op::Sel { array: source, index });
         }
+        if let Some(index) = self.constant_place(source, shape, index) {
+            return Step::Becomes(Op::Sel { array: source, index });
+        }
         if rank != 1 {
             return Step::Keep;
         }
@@ -253,6 +256,19 @@ impl Simplifier<'_> {
             flat = self.emitter().int_op(BinOp::Add, scaled, index[k]);
         }
         Step::Becomes(Op::Sel { array: source, index: vec![flat] })
+    }
+
+    /// Where an element of a reshaped array is in its source, if all of that is constant.
+    fn constant_place(&mut self, source: Value, shape: &[Value], index: &[Value]) -> Option<Vec<Value>> {
+        let extents: Vec<Affine> = shape.iter().map(|v| self.int_of(*v).map(Affine::constant)).collect::<Option<_>>()?;
+        let mut at = self.flat(index, &extents)?;
+        let mut places = Vec::new();
+        for extent in self.func.ty(source).shape.constants()?.iter().rev() {
+            let extent = usize::try_from(*extent).ok().filter(|n| *n > 0)?;
+            places.push(i32::try_from(at % extent).ok()?);
+            at /= extent;
+        }
+        (at == 0).then(|| places.into_iter().rev().map(|i| self.int(i)).collect())
     }
 
     /// An update of a small array of known elements is another such array.

@@ -1,0 +1,54 @@
+//! Library modules that a program lacks: a function is there, but none of its visible instances takes the arguments.
+
+use crate::files::{library_modules_mentioning, read_text};
+use crate::pipeline::Compilation;
+use ravel_diagnostics::Diagnostic;
+use ravel_source::Span;
+use ravel_specialize::Entry;
+use std::path::Path;
+
+/// Calls that are looked at, and modules that are tried for each.
+const MOST_CALLS: usize = 3;
+const MOST_MODULES: usize = 6;
+
+impl Compilation {
+    /// Names a library module where an instance was missed and is found once the program uses that module. This is tried out, with
+    /// the `use` behind the text, where it moves no position.
+    pub(crate) fn suggest_modules(&mut self, path: &Path) {
+        let missed: Vec<usize> =
+            (0..self.diagnostics.len()).filter(|k| self.diagnostics[*k].code == "E0310" && self.diagnostics[*k].help.is_none()).collect();
+        if missed.is_empty() {
+            return;
+        }
+        let Ok(text) = read_text(path) else { return };
+        for k in missed.into_iter().take(MOST_CALLS) {
+            let Some(name) = called(&self.diagnostics[k]) else { continue };
+            let span = self.diagnostics[k].span();
+            let lacks = |module: &String| !mentions_use(&text, module);
+            let mut candidates = library_modules_mentioning(&name).into_iter().filter(lacks).take(MOST_MODULES);
+            if let Some(module) = candidates.find(|module| self.helps(path, &text, module, span)) {
+                self.diagnostics[k].help = Some(format!("add `use {module}: all;`"));
+            }
+        }
+    }
+
+    /// Whether the program with one more module has no such error at a place, and can be read.
+    fn helps(&self, path: &Path, text: &str, module: &str, span: Span) -> bool {
+        let mut trial = Compilation::new(self.options.clone());
+        let text = format!("{text}\nuse {module}: all;\n");
+        let Ok(program) = trial.core_of_text(&path.display().to_string(), text.into()) else { return false };
+        let entry = if program.main.is_some() { Entry::Main } else { Entry::Roots };
+        let _ = trial.specialize(&program, entry);
+        // Another error about the call would be no help either.
+        trial.diagnostics.iter().all(|d| d.span() != span)
+    }
+}
+
+/// The function of `no instance of `f` takes (...)`.
+fn called(report: &Diagnostic) -> Option<String> {
+    report.title.split('`').nth(1).filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_')).map(str::to_string)
+}
+
+fn mentions_use(text: &str, module: &str) -> bool {
+    text.contains(&format!("use {module}:")) || text.contains(&format!("import {module}:"))
+}

@@ -1,0 +1,286 @@
+//! With-loops that copy an array but for some rows, columns or halves become updates of it.
+//!
+//! ```text
+//!    genarray { [0 <= i < m, 0 <= j < n] -> if j == p { f(i) } else { a[i, j] } }
+//! => modarray(a) { [0 <= i < m, max(p, 0) <= j < min(n, p + 1)] -> f(i) }
+//! ```
+//!
+//! An update of an array that nobody else needs happens in place: replacing a row costs no more than the row. Chains of such choices
+//! become one update after the other, each with the body as it was but for its own condition, so that their order is of no consequence.
+//!
+//! Before: folding and fusion have ended, since updates are harder to fold than arrays that are made; simplified. After: no with-loop over a
+//! whole frame of scalar cells that are, outside of boxes known before it, those of an array of the same shape.
+//! Leaves alone: conditions that are no comparison of an index with something invariant, and several results at once.
+
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, region_has_effect};
+use crate::pass::{Context, Pass, Run};
+use crate::places::{Places, covers_frame};
+use ravel_types::{BinOp, Elem, Scalar, Ty};
+use ravel_wir::traverse::walk;
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+
+pub const PASS: Pass = Pass {
+    name: "update-parts",
+    summary: "make updates of with-loops that copy all but some rows or columns",
+    run: Run::Func(update_parts),
+};
+
+/// Longest chain of choices.
+const MAX_BOXES: usize = 4;
+
+/// `index op bound` for an axis of the with-loop.
+struct Side {
+    axis: usize,
+    op: BinOp,
+    bound: Value,
+}
+
+/// Indices for which a condition has an outcome.
+struct Chosen {
+    cond: Value,
+    truth: bool,
+    sides: Vec<Side>,
+}
+
+pub fn update_parts(func: &mut Func, cx: &mut Context) -> bool {
+    let mut changed = false;
+    let mut renames = Renames::default();
+    // Valid until something changes.
+    let mut facts = None;
+    for inst in Places::new(func).withs {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        let Some((array, boxes)) = recognize(func, defs, inst, cx) else { continue };
+        let Some(region) = places.region_of[inst].expand() else { continue };
+        let new = rewrite(func, defs, inst, region, array, &boxes);
+        let old = func.insts[inst].results[0];
+        renames.set(old, new);
+        renames.apply(func);
+        cx.applied(func.insts[inst].span, "only what differs from the array that it copies is computed");
+        (facts, changed) = (None, true);
+    }
+    changed
+}
+
+/// The array that is copied, and where it is not.
+fn recognize(func: &Func, defs: &Defs, inst: Inst, cx: &Context) -> Option<(Value, Vec<Chosen>)> {
+    let Op::With(With { parts, ops, ordered: false }) = &func.insts[inst].op else { return None };
+    let ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }]) = (&parts[..], &ops[..]) else { return None };
+    let [cell] = func.regions[part.body].yields[..] else { return None };
+    if frame.is_empty() || !func.ty(cell).is_scalar() || !covers_frame(func, defs, part, frame) || region_has_effect(func, part.body, cx) {
+        return None;
+    }
+    let body = Body { func, defs, region: part.body, inside: regions_below(func, part.body), ty: func.ty(func.insts[inst].results[0]) };
+    let mut boxes = Vec::new();
+    let mut at = cell;
+    while boxes.len() <= MAX_BOXES {
+        if let Some(array) = body.copied(at) {
+            return (!boxes.is_empty()).then_some((array, boxes));
+        }
+        let (cond, then, els) = body.choice(at)?;
+        // Whatever lies in the chosen box may be computed in any way.
+        if let Some(array) = body.copied(then)
+            && let Some(sides) = body.sides(cond, false)
+        {
+            boxes.push(Chosen { cond, truth: false, sides });
+            return Some((array, boxes));
+        }
+        let sides = body.sides(cond, true)?;
+        boxes.push(Chosen { cond, truth: true, sides });
+        at = els;
+    }
+    None
+}
+
+/// The body of a with-loop that may become an update.
+struct Body<'a> {
+    func: &'a Func,
+    defs: &'a Defs,
+    region: Region,
+    /// It and the regions in it.
+    inside: Vec<Region>,
+    /// Type of the result.
+    ty: &'a Ty,
+}
+
+impl Body<'_> {
+    /// A value that is defined outside.
+    fn is_outside(&self, v: Value) -> bool {
+        match self.defs.get(v) {
+            Def::Param(region, _) => !self.inside.contains(&region),
+            Def::Inst(inst, _) => !self.inside.iter().any(|r| self.func.regions[*r].insts.contains(&inst)),
+            Def::None => false,
+        }
+    }
+
+    /// Invariant, and computed in front of the with-loop if need be.
+    fn is_invariant(&self, v: Value) -> bool {
+        self.is_outside(v)
+            || match self.defs.op(self.func, v) {
+                Some(Op::Const(_)) => true,
+                Some(Op::Bin(BinOp::Add | BinOp::Sub, a, b)) => self.is_invariant(*a) && self.is_invariant(*b),
+                _ => false,
+            }
+    }
+
+    /// The array from outside whose element at the index a value is.
+    fn copied(&self, v: Value) -> Option<Value> {
+        let Some(Op::Sel { array, index }) = self.defs.op(self.func, v) else { return None };
+        let ty = self.func.ty(*array);
+        let same = ty.elem == self.ty.elem && ty.shape == self.ty.shape && ty.rank().is_some();
+        (same && *index == self.func.regions[self.region].params && self.is_outside(*array)).then_some(*array)
+    }
+
+    /// `if cond { then } else { els }`.
+    fn choice(&self, v: Value) -> Option<(Value, Value, Value)> {
+        let Def::Inst(inst, k) = self.defs.get(v) else { return None };
+        match &self.func.insts[inst].op {
+            Op::Select { cond, then, els } => Some((*cond, *then, *els)),
+            Op::If { cond, then, els } => {
+                let yielded = |region: Region| self.func.regions[region].yields.get(k as usize).copied();
+                Some((*cond, yielded(*then)?, yielded(*els)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// The comparisons that make up a condition with this outcome.
+    fn sides(&self, cond: Value, truth: bool) -> Option<Vec<Side>> {
+        match self.defs.op(self.func, cond)? {
+            Op::Bin(BinOp::And, a, b) if truth => {
+                let mut sides = self.sides(*a, true)?;
+                sides.extend(self.sides(*b, true)?);
+                Some(sides)
+            }
+            Op::Bin(op, a, b) if op.is_comparison() && self.func.ty(*a).elem == Elem::I32 => {
+                let axis = |v: Value| self.func.regions[self.region].params.iter().position(|p| *p == v);
+                let (axis, op, bound) = match (axis(*a), axis(*b)) {
+                    (Some(axis), None) => (axis, *op, *b),
+                    (None, Some(axis)) => (axis, mirrored(*op), *a),
+                    _ => return None,
+                };
+                let op = if truth { op } else { negated(op) };
+                (op != BinOp::Ne && self.is_invariant(bound)).then(|| vec![Side { axis, op, bound }])
+            }
+            _ => None,
+        }
+    }
+}
+
+fn regions_below(func: &Func, body: Region) -> Vec<Region> {
+    let mut found = vec![body];
+    walk(func, body, &mut |_, inst| found.extend(func.insts[inst].op.regions()));
+    found
+}
+
+fn mirrored(op: BinOp) -> BinOp {
+    match op {
+        BinOp::Lt => BinOp::Gt,
+        BinOp::Le => BinOp::Ge,
+        BinOp::Gt => BinOp::Lt,
+        BinOp::Ge => BinOp::Le,
+        other => other,
+    }
+}
+
+fn negated(op: BinOp) -> BinOp {
+    match op {
+        BinOp::Lt => BinOp::Ge,
+        BinOp::Le => BinOp::Gt,
+        BinOp::Gt => BinOp::Le,
+        BinOp::Ge => BinOp::Lt,
+        BinOp::Eq => BinOp::Ne,
+        BinOp::Ne => BinOp::Eq,
+        other => other,
+    }
+}
+
+/// Updates in front of the with-loop; gives the last one's result.
+fn rewrite(func: &mut Func, defs: &mut Defs, inst: Inst, region: Region, array: Value, boxes: &[Chosen]) -> Value {
+    let Op::With(with) = func.insts[inst].op.clone() else { return array };
+    let part = &with.parts[0];
+    let Generator::Known { lower, upper, .. } = &part.generator else { return array };
+    let (span, ty) = (func.insts[inst].span, func.ty(func.insts[inst].results[0]).clone());
+    let mut out = Vec::new();
+    let mut current = array;
+    for chosen in boxes {
+        let (mut lower, mut upper) = (lower.clone(), upper.clone());
+        for side in &chosen.sides {
+            let mut e = Emitter { func, defs, out: &mut out, span };
+            narrow(&mut e, part.body, side, &mut lower, &mut upper);
+        }
+        let body = body_with(func, part.body, chosen, span);
+        let part = Part { generator: Generator::Known { lower, upper, step: None, width: None }, body };
+        let op = Op::With(With { parts: vec![part], ops: vec![WithOp::Modarray { array: current }], ordered: false });
+        let update = func.make_inst(op, vec![ty.clone()], span);
+        out.push(update);
+        current = func.insts[update].results[0];
+    }
+    let insts = &mut func.regions[region].insts;
+    if let Some(at) = insts.iter().position(|i| *i == inst) {
+        insts.splice(at..at, out);
+    }
+    current
+}
+
+/// Narrows the bounds of one axis to a side of a comparison. They stay within those of before, or are empty.
+fn narrow(e: &mut Emitter<'_>, body: Region, side: &Side, lower: &mut [Value], upper: &mut [Value]) {
+    let bound = outside(e, body, side.bound);
+    let (low, high) = (lower[side.axis], upper[side.axis]);
+    // One more than the bound, which may be the largest number: beyond the end it makes no difference.
+    let after = |e: &mut Emitter<'_>| {
+        let one = e.int(1);
+        let last = e.int_op(BinOp::Sub, high, one);
+        let capped = e.int_op(BinOp::Min, bound, last);
+        e.int_op(BinOp::Add, capped, one)
+    };
+    if matches!(side.op, BinOp::Eq | BinOp::Ge) {
+        lower[side.axis] = e.int_op(BinOp::Max, low, bound);
+    }
+    if side.op == BinOp::Gt {
+        let next = after(e);
+        lower[side.axis] = e.int_op(BinOp::Max, low, next);
+    }
+    if matches!(side.op, BinOp::Eq | BinOp::Le) {
+        upper[side.axis] = after(e);
+    }
+    if side.op == BinOp::Lt {
+        upper[side.axis] = e.int_op(BinOp::Min, high, bound);
+    }
+}
+
+/// An invariant of the body in front of it.
+fn outside(e: &mut Emitter<'_>, body: Region, v: Value) -> Value {
+    let Def::Inst(inst, _) = e.defs.get(v) else { return v };
+    let stands_inside = regions_below(e.func, body).iter().any(|r| e.func.regions[*r].insts.contains(&inst));
+    match e.func.insts[inst].op.clone() {
+        _ if !stands_inside => v,
+        Op::Bin(op, a, b) => {
+            let (a, b) = (outside(e, body, a), outside(e, body, b));
+            e.int_op(op, a, b)
+        }
+        op => {
+            let ty = e.func.ty(v).clone();
+            e.emit(op, ty)
+        }
+    }
+}
+
+/// A copy of the body in which a condition has its outcome.
+fn body_with(func: &mut Func, body: Region, chosen: &Chosen, span: ravel_source::Span) -> Region {
+    let mut copier = Copier::within(func, body);
+    let copy = copier.region(func, body);
+    let cond = copier.value(chosen.cond);
+    let known = func.make_inst(Op::Const(Scalar::Bool(chosen.truth)), vec![Ty::scalar(Elem::Bool)], span);
+    let outcome = func.insts[known].results[0];
+    let mut users = Vec::new();
+    walk(func, copy, &mut |_, inst| users.push(inst));
+    for user in users {
+        func.insts[user].op.for_each_operand_mut(|v| {
+            if *v == cond {
+                *v = outcome;
+            }
+        });
+    }
+    func.regions[copy].insts.insert(0, known);
+    copy
+}

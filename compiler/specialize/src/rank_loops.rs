@@ -1,0 +1,228 @@
+//! Short loops over axes: rounds that are elaborated one by one.
+//!
+//! ```text
+//! for (ax = 0; ax < d; ax++) { u = filter(ax, w, u); }      with d = 2
+//! ```
+//!
+//! What a function does along an axis is known only where the axis is: its type patterns split shapes there, its index vectors are
+//! changed there. As a loop variable the axis would be any number, shapes would be unknown and index vectors arrays. So the first
+//! rounds of a loop are elaborated in place where a counter of few constant values is given to a function, or selects from a
+//! vector that is held as scalars. The loop itself remains behind them; its condition is then false.
+
+use crate::spec::{Frame, Spec};
+use crate::value::{Sc, Val};
+use crate::walk;
+use ravel_core::ir::{Block, Bound, Expr, ExprKind, LocalId, Stmt, Target, WithOp};
+use std::collections::BTreeSet;
+
+/// Most rounds: as many as arrays usually have axes.
+const MAX_TRIPS: usize = 4;
+/// Most expressions of a body, without those of the functions that it calls.
+const MAX_SIZE: usize = 200;
+/// Most copies of one statement, where such loops are nested or call functions with others.
+const MAX_COPIES: usize = 32;
+
+impl<'p> Spec<'p> {
+    /// Elaborates the first rounds of `while (cond) body` if that is worth it: see the module.
+    pub fn first_rounds(&mut self, frame: &mut Frame, cond: &Expr, body: &Block) {
+        let Some(trips) = self.axis_trips(frame, cond, body) else { return };
+        let copies = self.copies;
+        self.copies *= trips;
+        // A fault that is certain in some round is one of the run all the same.
+        self.conditional += 1;
+        if copies > 1 || self.rounds_are_sound(frame, body, trips) {
+            for _ in 0..trips {
+                self.block(frame, body);
+            }
+        }
+        self.conditional -= 1;
+        self.copies = copies;
+    }
+
+    /// Whether the rounds can be elaborated without a complaint. What is known of a round alone may be too much: a call that run-time
+    /// dispatch resolves is ambiguous. Rounds inside of others are tried with them.
+    fn rounds_are_sound(&mut self, frame: &Frame, body: &Block, trips: usize) -> bool {
+        let reported = (self.diagnostics.len(), self.reported.clone());
+        let instances = self.instances.len();
+        let opened = self.em.open();
+        let mut frame = frame.fork();
+        for _ in 0..trips {
+            self.block(&mut frame, body);
+        }
+        self.em.close(opened);
+        if self.diagnostics.len() == reported.0 {
+            return true;
+        }
+        self.diagnostics.truncate(reported.0);
+        self.reported = reported.1;
+        // Instances made here may hold errors that have to be found again.
+        self.index.retain(|_, i| *i < instances);
+        false
+    }
+
+    /// How often the loop runs, if that is known and each round is better off on its own.
+    fn axis_trips(&mut self, frame: &Frame, cond: &Expr, body: &Block) -> Option<usize> {
+        let mut assigned = BTreeSet::new();
+        walk::assigned(body, &mut assigned);
+        let mut read = BTreeSet::new();
+        let mut plain = true;
+        reads(cond, &mut read, &mut plain);
+        let counters: BTreeSet<LocalId> = read.intersection(&assigned).copied().collect();
+        if !plain || counters.is_empty() || !counters.iter().all(|c| is_constant(frame, *c)) {
+            return None;
+        }
+        let steps = steps(body, &counters, &assigned)?;
+        let mut uses = Uses { frame, spec: self, counters: &counters, axis: false, size: 0 };
+        uses.block(body);
+        if !uses.axis || uses.size > MAX_SIZE {
+            return None;
+        }
+        let trips = self.count(frame, cond, &steps)?;
+        (trips > 0 && self.copies * trips <= MAX_COPIES).then_some(trips)
+    }
+
+    /// Runs nothing but the steps of the counters, in a region that nobody needs.
+    fn count(&mut self, frame: &Frame, cond: &Expr, steps: &[&Stmt]) -> Option<usize> {
+        let reported = (self.diagnostics.len(), self.reported.clone());
+        let opened = self.em.open();
+        let mut frame = frame.fork();
+        let mut found = None;
+        for trips in 0..=MAX_TRIPS {
+            match self.expr(&mut frame, cond) {
+                Val::Sc(_, again) if again.as_bool() == Some(true) => {}
+                Val::Sc(_, again) if again.as_bool() == Some(false) => {
+                    found = Some(trips);
+                    break;
+                }
+                _ => break,
+            }
+            for step in steps {
+                self.stmt(&mut frame, step);
+            }
+        }
+        self.em.close(opened);
+        if self.diagnostics.len() > reported.0 {
+            self.diagnostics.truncate(reported.0);
+            self.reported = reported.1;
+            return None;
+        }
+        found
+    }
+}
+
+fn is_constant(frame: &Frame, slot: LocalId) -> bool {
+    match &frame.env[slot.index()] {
+        Some(Val::Sc(_, s)) => matches!(s, Sc::Const(_)) || s.as_int().is_some(),
+        _ => false,
+    }
+}
+
+/// The slots that an expression reads; whether it is without with-loops and blocks.
+fn reads(e: &Expr, out: &mut BTreeSet<LocalId>, plain: &mut bool) {
+    match &e.kind {
+        ExprKind::Local(slot) => {
+            out.insert(*slot);
+        }
+        ExprKind::With(_) | ExprKind::Block { .. } => *plain = false,
+        _ => walk::children(e, &mut |child| reads(child, out, plain)),
+    }
+}
+
+/// The statements that change the counters: in every round, from the counters and what the loop leaves alone.
+fn steps<'a>(body: &'a Block, counters: &BTreeSet<LocalId>, assigned: &BTreeSet<LocalId>) -> Option<Vec<&'a Stmt>> {
+    let mut steps = Vec::new();
+    for stmt in body {
+        let mut here = BTreeSet::new();
+        walk::assigned(std::slice::from_ref(stmt), &mut here);
+        if here.is_disjoint(counters) {
+            continue;
+        }
+        let Stmt::Assign { targets, value, .. } = stmt else { return None };
+        let [Target::Local(_)] = targets.as_slice() else { return None };
+        let mut read = BTreeSet::new();
+        let mut plain = true;
+        reads(value, &mut read, &mut plain);
+        if !plain || read.iter().any(|slot| assigned.contains(slot) && !counters.contains(slot)) {
+            return None;
+        }
+        steps.push(stmt);
+    }
+    Some(steps)
+}
+
+/// What a body does with the counters.
+struct Uses<'a, 'p> {
+    frame: &'a Frame,
+    spec: &'a Spec<'p>,
+    counters: &'a BTreeSet<LocalId>,
+    /// One is given to a function or selects from a vector held as scalars.
+    axis: bool,
+    /// Expressions seen.
+    size: usize,
+}
+
+impl Uses<'_, '_> {
+    fn block(&mut self, block: &Block) {
+        for stmt in block {
+            match stmt {
+                Stmt::Assign { value, .. } => self.expr(value),
+                Stmt::If { cond, then, els, .. } => {
+                    self.expr(cond);
+                    self.block(then);
+                    self.block(els);
+                }
+                Stmt::While { cond, body, .. } => {
+                    self.expr(cond);
+                    self.block(body);
+                }
+            }
+        }
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        self.size += 1;
+        if let ExprKind::Call { set, args } = &e.kind {
+            let name: &str = &self.spec.program.sets[set.index()].name;
+            let reads_counter = args.iter().any(|a| self.reads_counter(a));
+            let is_axis = match name {
+                "sel" | "modarray" => args.iter().any(|a| self.is_held(a)),
+                _ => name.starts_with(|c: char| c.is_alphabetic() || c == '_'),
+            };
+            self.axis |= reads_counter && is_axis;
+        }
+        match &e.kind {
+            ExprKind::Block { block, value } => {
+                self.block(block);
+                self.expr(value);
+            }
+            ExprKind::With(with) => {
+                for part in &with.parts {
+                    self.block(&part.body);
+                    for bound in [&part.lower, &part.upper] {
+                        if let Bound::Expr(e) = bound {
+                            // Bounds are as good as a selection from the shape.
+                            self.axis |= self.reads_counter(e);
+                        }
+                    }
+                }
+                for op in &with.ops {
+                    if let WithOp::Genarray { shape, .. } = op {
+                        self.axis |= self.reads_counter(shape);
+                    }
+                }
+                walk::children(e, &mut |child| self.expr(child));
+            }
+            _ => walk::children(e, &mut |child| self.expr(child)),
+        }
+    }
+
+    fn reads_counter(&self, e: &Expr) -> bool {
+        let mut read = BTreeSet::new();
+        reads(e, &mut read, &mut true);
+        !read.is_disjoint(self.counters)
+    }
+
+    fn is_held(&self, e: &Expr) -> bool {
+        matches!(&e.kind, ExprKind::Local(slot) if matches!(self.frame.env[slot.index()], Some(Val::Tup(..))))
+    }
+}
