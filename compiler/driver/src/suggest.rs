@@ -49,6 +49,8 @@ fn called(report: &Diagnostic) -> Option<String> {
     report.title.split('`').nth(1).filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_')).map(str::to_string)
 }
 
+/// Whether a line of the text begins to use or import the module. To try it again would do no harm.
 fn mentions_use(text: &str, module: &str) -> bool {
-    text.contains(&format!("use {module}:")) || text.contains(&format!("import {module}:"))
+    let heads = [format!("use {module}:"), format!("import {module}:")];
+    text.lines().any(|line| heads.iter().any(|head| line.trim_start().starts_with(head)))
 }
