@@ -8,6 +8,7 @@ mod batch_rounds;
 mod cost;
 mod cse;
 mod dce;
+mod distribute;
 mod edit;
 mod fold_checked;
 mod fold_with_loops;

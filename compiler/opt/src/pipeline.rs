@@ -2,7 +2,7 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, cse, dce, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, privatize_updates, prove_checks, recognize_elementwise, reread, row_folds, scalarize,
+    batch_rounds, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, privatize_updates, prove_checks, recognize_elementwise, reread, row_folds, scalarize,
     simplify, split_arrays,
     split_borders, unroll_loops, unroll_small, update_parts, version_extents,
 };
@@ -19,6 +19,7 @@ pub const PASSES: &[&Pass] = &[
     &cse::PASS,
     &prove_checks::PASS,
     &recognize_elementwise::PASS,
+    &distribute::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
     &fold_with_loops::PASS,
@@ -82,6 +83,7 @@ const CYCLE: &[&Pass] = &[
     &prove_checks::PASS,
     &dce::PASS,
     &recognize_elementwise::PASS,
+    &distribute::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
     &fold_with_loops::PASS,
