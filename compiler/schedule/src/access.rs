@@ -8,8 +8,11 @@ use crate::Result;
 use crate::grid::{Cell, Grid};
 use crate::index::{Offset, Term};
 use crate::lower::{Key, Lower, Val};
-use crate::pattern::{Cover, Place, cover, is_contiguous};
+use crate::pattern::{Cover, Place, cover, is_contiguous, pieces};
 use crate::scalars::prim_of;
+
+/// Bytes of a short load.
+const PIECE_BYTES: i64 = 16;
 
 impl Lower<'_, '_> {
     pub fn load(&mut self, g: &mut Grid, v: Value, array: Value, index: &[Value], j: usize, u: usize) -> Result<Cell> {
@@ -78,6 +81,14 @@ impl Lower<'_, '_> {
         if let Some(&same) = g.loads.get(&key) {
             return same;
         }
+        let short = PIECE_BYTES / elem.bytes() as i64;
+        if cover.starts.len() > 2
+            && let Some(pieces) = pieces(lanes, i64::from(first.1) / elem.bytes() as i64, short)
+        {
+            let vector = self.load_pieces(g, elem, first, lanes, &pieces);
+            g.loads.insert(key, vector);
+            return vector;
+        }
         let ty = Ty::scalar(prim_of(elem));
         let loaded: Vec<Val> = cover
             .starts
@@ -91,6 +102,30 @@ impl Lower<'_, '_> {
         let vector = self.arrange(g.lanes, &loaded, lanes, cover);
         g.loads.insert(key, vector);
         vector
+    }
+
+    /// One vector from some short loads that are joined first.
+    fn load_pieces(&mut self, g: &Grid, elem: Elem, first: (Val, i32), lanes: &[i64], cover: &Cover) -> Val {
+        let (ty, width) = (Ty::scalar(prim_of(elem)).with_lanes(cover.width), i64::from(cover.width));
+        let mut joined: Vec<Val> = Vec::new();
+        for start in &cover.starts {
+            let (ptr, bytes) = self.displaced(first.0, i64::from(first.1) + *start * elem.bytes() as i64);
+            joined.push(self.b.load(ty, ptr, bytes, Access::ANY));
+        }
+        joined.resize(joined.len().next_power_of_two(), joined[0]);
+        let mut wide = cover.width;
+        while joined.len() > 1 {
+            wide *= 2;
+            let all: Vec<u8> = (0..wide).collect();
+            joined = joined.chunks(2).map(|pair| self.b.shuffle(pair[0], pair[1], &all)).collect();
+        }
+        let pick = |offset: &i64| {
+            let at = cover.starts.iter().position(|start| (*start..start + width).contains(offset)).unwrap_or(0);
+            (at as i64 * width + offset - cover.starts[at]) as u8
+        };
+        let picks: Vec<u8> = lanes.iter().map(pick).collect();
+        let in_order = wide == g.lanes && picks.iter().enumerate().all(|(lane, pick)| lane == usize::from(*pick));
+        if in_order { joined[0] } else { self.b.shuffle(joined[0], joined[0], &picks) }
     }
 
     /// Picks the lanes from the loads of a cover.

@@ -18,6 +18,8 @@ use crate::lower::{Lower, Val};
 const MAX_DEPTH: u32 = 12;
 /// Vector loads that make up one vector; from this number on loads of single lanes are no dearer.
 const MOST_LOADS: usize = 4;
+/// Short loads that are worth joining.
+const LEAST_PIECES: usize = 3;
 
 /// One lane of one copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,6 +218,25 @@ pub(crate) fn cover(offsets: &[i64]) -> Option<Cover> {
     (starts.len() <= MOST_LOADS).then_some(Cover { starts, width: lanes as u8 })
 }
 
+/// Loads of `width` elements for lanes at these offsets from element `from` of some address, where several such short loads hold them all:
+/// they cross few lines. If possible they begin at multiples of `width` from the address, so that neighbours load the same; less than
+/// `width` elements before the first lane and behind the last one are touched.
+pub(crate) fn pieces(offsets: &[i64], from: i64, width: i64) -> Option<Cover> {
+    let most = offsets.len() / width as usize;
+    let mut sorted = offsets.to_vec();
+    sorted.sort_unstable();
+    let mut even: Vec<i64> = sorted.iter().map(|offset| (offset + from).div_euclid(width) * width - from).collect();
+    even.dedup();
+    let mut any: Vec<i64> = Vec::new();
+    for offset in sorted {
+        if any.last().is_none_or(|start| offset >= start + width) {
+            any.push(offset);
+        }
+    }
+    let starts = [even, any].into_iter().find(|starts| (LEAST_PIECES..=most).contains(&starts.len()))?;
+    Some(Cover { starts, width: width as u8 })
+}
+
 /// Is lane `k` at offset `k`?
 pub(crate) fn is_contiguous(offsets: &[i64]) -> bool {
     offsets.iter().enumerate().all(|(k, offset)| *offset == k as i64)
@@ -223,7 +244,7 @@ pub(crate) fn is_contiguous(offsets: &[i64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cover, cover, is_contiguous};
+    use super::{Cover, cover, is_contiguous, pieces};
 
     fn loads(offsets: &[i64]) -> Option<(Vec<i64>, u8)> {
         cover(offsets).map(|Cover { starts, width }| (starts, width))
@@ -241,5 +262,20 @@ mod tests {
         assert_eq!(loads(&[-9, -6, -3, 0]), Some((vec![-9, -3], 4)));
         assert_eq!(loads(&[0, 100, 200, 300]), Some((vec![0, 100, 200, 297], 4)));
         assert_eq!(loads(&[0, 9, 18, 27, 36, 45, 54, 63]), None);
+    }
+
+    #[test]
+    fn pieces_are_shared_by_neighbours() {
+        let starts = |offsets: &[i64], from, width| pieces(offsets, from, width).map(|cover| cover.starts);
+        // Four rows of a matrix, and the same one element further on.
+        let rows: Vec<i64> = (0..16).map(|lane| lane / 4 * 192).collect();
+        assert_eq!(starts(&rows, 0, 4), Some(vec![0, 192, 384, 576]));
+        assert_eq!(starts(&rows, 3, 4), Some(vec![-3, 189, 381, 573]));
+        // Runs of four that begin anywhere.
+        let runs: Vec<i64> = (0..16).map(|lane| lane / 4 * 50 + lane % 4).collect();
+        assert_eq!(starts(&runs, 1, 4), Some(vec![0, 50, 100, 150]));
+        // Two loads are no more than whole vectors need; eight are too many.
+        assert_eq!(starts(&(0..16).map(|lane| lane / 8 * 50).collect::<Vec<i64>>(), 0, 4), None);
+        assert_eq!(starts(&(0..16).map(|lane| lane / 2 * 50).collect::<Vec<i64>>(), 0, 4), None);
     }
 }
