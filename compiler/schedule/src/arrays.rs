@@ -45,6 +45,7 @@ impl Lower<'_, '_> {
         let known = self.func.ty(array).shape.extents().and_then(|e| e.get(axis)).and_then(|e| e.as_const());
         match known {
             Some(k) => Ext::Const(i64::from(k)),
+            None if self.is_view(array) => self.views[&array][axis],
             None => {
                 let object = self.val(array);
                 Ext::Val(self.object_extent(object, axis))

@@ -80,7 +80,7 @@ fn follow(func: &Func, live: &Liveness, region: Region, start: Value, position: 
 }
 
 /// How many instructions in the region, or below it, read an element or the extent of the array.
-fn element_reads(func: &Func, region: Region, array: Value) -> u32 {
+pub(crate) fn element_reads(func: &Func, region: Region, array: Value) -> u32 {
     let mut reads = 0;
     walk(func, region, &mut |_, inst: Inst| {
         let is_read = match &func.insts[inst].op {

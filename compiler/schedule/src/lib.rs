@@ -107,6 +107,7 @@ mod tile_nest;
 mod transfers;
 mod tuples;
 mod uneven;
+mod views;
 mod walk;
 mod widths;
 mod withloop;

@@ -10,6 +10,7 @@ use ravel_types::Elem;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 use crate::group_pad::Padded;
+use crate::index::Ext;
 use crate::liveness::Liveness;
 use crate::memory::Scope;
 use crate::module::{ModuleCx, machine_type};
@@ -54,6 +55,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub cx: &'m mut ModuleCx<'a>,
     pub func: &'m Func,
     pub live: Liveness,
+    /// Extents of values that are another array's object ([`crate::views`]).
+    pub views: HashMap<Value, Vec<Ext>>,
     pub b: FuncBuilder,
     pub scopes: Vec<Scope>,
     pub cache: Cache,
@@ -119,6 +122,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             cx,
             func,
             live: Liveness::of(func),
+            views: HashMap::new(),
             b,
             scopes: Vec::new(),
             cache: Cache::new(),
@@ -425,7 +429,10 @@ impl<'m, 'a> Lower<'m, 'a> {
                     None => return Ok(()),
                 }
             }
-            Op::Reshape { array, shape } => self.reshape(*array, shape),
+            Op::Reshape { array, shape } => match result.and_then(|result| self.try_view(result, *array, shape)) {
+                Some(object) => object,
+                None => self.reshape(*array, shape),
+            },
             Op::Update { array, index, value } => self.update(*array, index, *value)?,
             Op::Rank(_)
             | Op::ShapeVec(_)

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use cranelift_entity::PrimaryMap;
 use ravel_nest::captures::captures;
-use ravel_nest::ir::{Exit, Func, FuncId, Inst, Module, Op, Order, Region, Ty, Value, Visibility};
+use ravel_nest::ir::{Exit, Func, FuncId, Inst, IntCmp, Module, Op, Order, Region, Ty, Value, Visibility};
 
 /// Moves the loops whose index is in `loops` out of `func`, into new functions of `module`.
 pub(crate) fn outline(module: &mut Module, func: &mut Func, loops: &HashSet<Value>) {
@@ -15,29 +15,43 @@ pub(crate) fn outline(module: &mut Module, func: &mut Func, loops: &HashSet<Valu
         return;
     }
     let mut body = std::mem::take(&mut func.body);
-    visit(module, &func.name, &func.values, &mut body, loops);
+    visit(module, func, &mut body, loops, false);
     func.body = body;
 }
 
-fn visit(module: &mut Module, name: &str, types: &PrimaryMap<Value, Ty>, region: &mut Region, loops: &HashSet<Value>) {
-    for inst in &mut region.insts {
-        if let Op::For { body, .. } = &inst.op
+fn visit(module: &mut Module, func: &mut Func, region: &mut Region, loops: &HashSet<Value>, repeated: bool) {
+    for mut inst in std::mem::take(&mut region.insts) {
+        if let Op::For { lo, hi, body, .. } = &inst.op
             && body.params.first().is_some_and(|index| loops.contains(index))
         {
-            extract(module, name, types, inst);
+            let (low, high) = (*lo, *hi);
+            extract(module, &func.name, &func.values, &mut inst);
+            if repeated && inst.results.is_empty() {
+                inst = unless_empty(func, region, inst, low, high);
+            }
+            region.insts.push(inst);
             continue;
         }
         match &mut inst.op {
             Op::If { then_region, else_region, .. } => {
-                visit(module, name, types, then_region, loops);
-                visit(module, name, types, else_region, loops);
+                visit(module, func, then_region, loops, repeated);
+                visit(module, func, else_region, loops, repeated);
             }
-            Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => {
-                visit(module, name, types, body, loops);
-            }
+            Op::For { body, .. } | Op::Loop { body, .. } => visit(module, func, body, loops, true),
+            Op::ParFor { body, .. } | Op::Launch { body, .. } => visit(module, func, body, loops, repeated),
             _ => {}
         }
+        region.insts.push(inst);
     }
+}
+
+/// A call of a kernel under the condition that it has something to do: inside of a loop a call costs more than the question.
+fn unless_empty(func: &mut Func, region: &mut Region, call: Inst, low: Value, high: Value) -> Inst {
+    let some = func.values.push(Ty::I8);
+    region.insts.push(Inst { op: Op::IntCmp(IntCmp::Slt, low, high), results: [some].into_iter().collect() });
+    let nothing = Region { params: Vec::new(), insts: Vec::new(), exit: Exit::Yield(Vec::new()) };
+    let run = Region { params: Vec::new(), insts: vec![call], exit: Exit::Yield(Vec::new()) };
+    Inst { op: Op::If { cond: some, then_region: run, else_region: nothing }, results: Default::default() }
 }
 
 /// Replaces a loop by a call of a new function that consists of it.

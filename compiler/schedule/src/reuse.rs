@@ -73,7 +73,7 @@ impl Lower<'_, '_> {
         let mut best: Option<(u32, Value)> = None;
         for part in &with.parts {
             for &v in self.live.free(part.body) {
-                if !self.same_layout(v, result) || !self.dies_in(with, v) || !with.parts.iter().all(|p| self.reads_own_index(p, v)) {
+                if self.is_view(v) || !self.same_layout(v, result) || !self.dies_in(with, v) || !with.parts.iter().all(|p| self.reads_own_index(p, v)) {
                     continue;
                 }
                 let carried = data.params.iter().position(|p| *p == v);
