@@ -86,7 +86,7 @@ impl Lower<'_, '_> {
     /// Gives up the reference of a value that dies.
     pub fn release(&mut self, v: Value, object: Val) {
         match self.spares_here() {
-            Some(spares) if self.may_be_spare(v) && (!self.has_constant_shape(v) || self.carried.contains(&v)) => {
+            Some(spares) if self.may_be_spare(v) && (!self.has_constant_shape(v) || self.carried.contains(&v) || self.is_view(v)) => {
                 let n = self.b.i64(spares.n);
                 self.helper("ravel_spare_keep", &[object, spares.slots, n], None);
             }

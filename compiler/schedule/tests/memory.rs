@@ -70,3 +70,31 @@ fn an_operand_that_is_used_again_is_kept() {
     // The array in between lives in the arena.
     assert_eq!((run.allocations, run.copies), (1, 0));
 }
+
+#[test]
+fn a_reshape_that_is_only_read_makes_nothing() {
+    let run = carried(
+        "40",
+        "40",
+        "%v: f64[5,8] = reshape %a, [5, 8]
+         %b: f64[40] = with {
+           part [0] <= [%i_2] < [40] { %m: i32 = sub 39, %i_2 %r_2: i32 = div %m, 8 %q: i32 = mod %m, 8
+             %x_2: f64 = sel %v, [%r_2, %q] %y_2: f64 = sel %a, [%m] %z: f64 = add %x_2, %y_2 %w: f64 = mul %z, 0.5 yield %w }
+         } genarray [40] cell []",
+    );
+    assert_eq!((run.allocations, run.copies), (2, 0));
+}
+
+#[test]
+fn a_reshape_that_is_changed_is_an_array_of_its_own() {
+    let run = carried(
+        "40",
+        "40",
+        "%v: f64[5,8] = reshape %a, [5, 8] %x_3: f64 = sel %a, [7] %c: f64[5,8] = update %v, [0, 3], %x_3
+         %b: f64[40] = with {
+           part [0] <= [%i_2] < [40] { %m: i32 = sub 39, %i_2 %r_2: i32 = div %m, 8 %q: i32 = mod %m, 8
+             %x_2: f64 = sel %c, [%r_2, %q] %y_2: f64 = sel %a, [%m] %z: f64 = add %x_2, %y_2 %w: f64 = mul %z, 0.5 yield %w }
+         } genarray [40] cell []",
+    );
+    assert!(run.allocations > 2);
+}
