@@ -20,6 +20,7 @@ mod keep_on_device;
 mod licm;
 mod linear;
 mod merge_folds;
+mod narrow_integers;
 mod nests;
 mod pass;
 mod pipeline;

@@ -2,7 +2,7 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, privatize_updates, prove_checks, recognize_elementwise, reread, row_folds, scalarize,
+    batch_rounds, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, narrow_integers, privatize_updates, prove_checks, recognize_elementwise, reread, row_folds, scalarize,
     simplify, split_arrays,
     split_borders, unroll_loops, unroll_small, update_parts, version_extents,
 };
@@ -34,6 +34,7 @@ pub const PASSES: &[&Pass] = &[
     &licm::PASS,
     &interleave::PASS,
     &row_folds::PASS,
+    &narrow_integers::PASS,
     &keep_on_device::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,
@@ -124,6 +125,7 @@ const LANES: &[&Pass] = &[
     &licm::PASS,
     &cse::PASS,
     &simplify::PASS,
+    &narrow_integers::PASS,
     &dce::PASS,
 ];
 
