@@ -5,12 +5,14 @@
 //! => %y = mul %x, %x
 //! ```
 //!
+//! Small functions of scalars that call themselves are copied into themselves, a few calls deep: a call of one does the work of several.
+//!
 //! Before: anything. After: no call of a function that `is_wanted`; functions that nobody calls are gone.
-//! Leaves alone: `noinline` functions, recursion, and large functions with several callers.
+//! Leaves alone: `noinline` functions, other recursion, and large functions with several callers.
 
 use crate::edit::{Copier, Renames, size_of, syms_of};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::Affine;
+use ravel_types::{Affine, Elem};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, FuncId, Inst, Module, Op, Region, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -27,6 +29,9 @@ const SMALL: usize = 60;
 /// A caller does not grow beyond this by small bodies; once-called functions do not count.
 const MAX_CALLER: usize = 20_000;
 
+/// A function that calls itself is copied into itself as long as it does not grow beyond this.
+const MAX_RECURSIVE: usize = 120;
+
 /// Inlines callees first, so that each body is copied in its final form.
 pub fn inline_calls(module: &mut Module, cx: &mut Context) -> bool {
     let callees: Vec<Vec<FuncId>> = module.funcs.values().map(callees_of).collect();
@@ -41,12 +46,41 @@ pub fn inline_calls(module: &mut Module, cx: &mut Context) -> bool {
             changed |= inline_into(&mut func, &module.funcs, &wanted);
             module.funcs[id] = func;
         }
+        if recursive[number(id)] {
+            changed |= deepen(module, id);
+        }
         let func = &module.funcs[id];
         let fits = size_of(func, func.body) <= SMALL || n_calls[number(id)] == 1;
         wanted[number(id)] = fits && !func.noinline && !recursive[number(id)] && module.entry != Some(id);
     }
     changed |= remove_uncalled(module);
     *cx = Context { effects: module.funcs.values().map(|f| f.effects).collect(), ..std::mem::take(cx) };
+    changed
+}
+
+/// Copies the body of a small function of scalars to where it calls itself, again and again.
+fn deepen(module: &mut Module, id: FuncId) -> bool {
+    let source = &module.funcs[id];
+    let calls = callees_of(source);
+    let mut simple = !source.noinline && module.entry != Some(id) && !calls.is_empty() && calls.iter().all(|callee| *callee == id);
+    simple &= source.values.values().all(|v| v.ty.is_scalar() && v.ty.elem != Elem::Handle);
+    walk(source, source.body, &mut |_, inst| simple &= !matches!(source.insts[inst].op, Op::With(_) | Op::Loop { .. } | Op::Native { .. } | Op::GlobalGet(_) | Op::GlobalSet(..)));
+    // Every copy brings as many calls as there were.
+    let (own, mut calls, mut size) = (size_of(source, source.body), calls.len(), size_of(source, source.body));
+    let each = calls;
+    let mut wanted = vec![false; module.funcs.len()];
+    wanted[number(id)] = true;
+    let mut func = source.clone();
+    let mut changed = false;
+    while simple && size + calls * own <= MAX_RECURSIVE {
+        inline_into(&mut func, &module.funcs, &wanted);
+        size += calls * own;
+        calls *= each;
+        changed = true;
+    }
+    if changed {
+        module.funcs[id] = func;
+    }
     changed
 }
 
