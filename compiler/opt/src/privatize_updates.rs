@@ -137,7 +137,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
     };
     let rounds = defs.int(func, *end).map(|end| i64::from(end) - i64::from(low));
     let least = if rounds.is_none() { least.max(LEAST_UNKNOWN) } else { least };
-    if rounds.is_some_and(|n| n < least) || i64::from(low) + least > i64::from(MOST_ROUNDS) {
+    let most = i64::from(MOST_ROUNDS) - i64::from(low);
+    if rounds.is_some_and(|n| n < least || n > most) || least > most {
         return None;
     }
     Some(Found { inst, region, counter, low, end: *end, arrays, least })
