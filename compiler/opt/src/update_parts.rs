@@ -5,8 +5,9 @@
 //! => modarray(a) { [0 <= i < m, max(p, 0) <= j < min(n, p + 1)] -> f(i) }
 //! ```
 //!
-//! An update of an array that nobody else needs happens in place: replacing a row costs no more than the row. Chains of such choices
-//! become one update after the other, each with the body as it was but for its own condition, so that their order is of no consequence.
+//! An update of an array that nobody else needs happens in place: replacing a row costs no more than the row. Of several choices, one in the
+//! other, each that computes something becomes an update, with the body as it was but for the conditions that its box settles. So each
+//! gives the right elements wherever it is, and their order is of no consequence.
 //!
 //! Before: folding and fusion have ended, since updates are harder to fold than arrays that are made; simplified. After: no with-loop over a
 //! whole frame of scalar cells that are, outside of boxes known before it, those of an array of the same shape.
@@ -25,20 +26,22 @@ pub const PASS: Pass = Pass {
     run: Run::Func(update_parts),
 };
 
-/// Longest chain of choices.
+/// Most choices that compute something.
 const MAX_BOXES: usize = 4;
 
 /// `index op bound` for an axis of the with-loop.
+#[derive(Clone, Copy)]
 struct Side {
     axis: usize,
     op: BinOp,
     bound: Value,
 }
 
-/// Indices for which a condition has an outcome.
+/// A box in which something is computed.
+#[derive(Clone, Default)]
 struct Chosen {
-    cond: Value,
-    truth: bool,
+    /// Conditions that have an outcome in it.
+    known: Vec<(Value, bool)>,
     sides: Vec<Side>,
 }
 
@@ -70,25 +73,10 @@ fn recognize(func: &Func, defs: &Defs, inst: Inst, cx: &Context) -> Option<(Valu
         return None;
     }
     let body = Body { func, defs, region: part.body, inside: regions_below(func, part.body), ty: func.ty(func.insts[inst].results[0]) };
+    let array = body.first_copied(cell)?;
     let mut boxes = Vec::new();
-    let mut at = cell;
-    while boxes.len() <= MAX_BOXES {
-        if let Some(array) = body.copied(at) {
-            return (!boxes.is_empty()).then_some((array, boxes));
-        }
-        let (cond, then, els) = body.choice(at)?;
-        // Whatever lies in the chosen box may be computed in any way.
-        if let Some(array) = body.copied(then)
-            && let Some(sides) = body.sides(cond, false)
-        {
-            boxes.push(Chosen { cond, truth: false, sides });
-            return Some((array, boxes));
-        }
-        let sides = body.sides(cond, true)?;
-        boxes.push(Chosen { cond, truth: true, sides });
-        at = els;
-    }
-    None
+    body.boxes(cell, array, &Chosen::default(), &mut boxes)?;
+    (!boxes.is_empty()).then_some((array, boxes))
 }
 
 /// The body of a with-loop that may become an update.
@@ -128,6 +116,37 @@ impl Body<'_> {
         let ty = self.func.ty(*array);
         let same = ty.elem == self.ty.elem && ty.shape == self.ty.shape && ty.rank().is_some();
         (same && *index == self.func.regions[self.region].params && self.is_outside(*array)).then_some(*array)
+    }
+
+    /// The same, for the first one among choices.
+    fn first_copied(&self, v: Value) -> Option<Value> {
+        self.copied(v).or_else(|| {
+            let (_, then, els) = self.choice(v)?;
+            self.first_copied(then).or_else(|| self.first_copied(els))
+        })
+    }
+
+    /// Gathers where something else than the elements of `array` is computed; nothing if that may be anywhere.
+    fn boxes(&self, v: Value, array: Value, around: &Chosen, found: &mut Vec<Chosen>) -> Option<()> {
+        if self.copied(v) == Some(array) {
+            return Some(());
+        }
+        if self.first_copied(v) == Some(array)
+            && let Some((cond, then, els)) = self.choice(v)
+        {
+            for (branch, truth) in [(then, true), (els, false)] {
+                let mut inner = around.clone();
+                // Other conditions stay in the body.
+                if let Some(sides) = self.sides(cond, truth) {
+                    inner.known.push((cond, truth));
+                    inner.sides.extend(sides);
+                }
+                self.boxes(branch, array, &inner, found)?;
+            }
+            return Some(());
+        }
+        found.push(around.clone());
+        (!around.sides.is_empty() && found.len() <= MAX_BOXES).then_some(())
     }
 
     /// `if cond { then } else { els }`.
@@ -222,7 +241,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, inst: Inst, region: Region, array: 
     current
 }
 
-/// Narrows the bounds of one axis to a side of a comparison. They stay within those of before, or are empty.
+/// Narrows the bounds of one axis to a side of a comparison. They stay within those of before.
 fn narrow(e: &mut Emitter<'_>, body: Region, side: &Side, lower: &mut [Value], upper: &mut [Value]) {
     let bound = outside(e, body, side.bound);
     let (low, high) = (lower[side.axis], upper[side.axis]);
@@ -231,20 +250,22 @@ fn narrow(e: &mut Emitter<'_>, body: Region, side: &Side, lower: &mut [Value], u
         let one = e.int(1);
         let last = e.int_op(BinOp::Sub, high, one);
         let capped = e.int_op(BinOp::Min, bound, last);
-        e.int_op(BinOp::Add, capped, one)
+        let next = e.int_op(BinOp::Add, capped, one);
+        e.int_op(BinOp::Max, next, low)
     };
     if matches!(side.op, BinOp::Eq | BinOp::Ge) {
-        lower[side.axis] = e.int_op(BinOp::Max, low, bound);
+        let capped = e.int_op(BinOp::Min, bound, high);
+        lower[side.axis] = e.int_op(BinOp::Max, low, capped);
     }
     if side.op == BinOp::Gt {
-        let next = after(e);
-        lower[side.axis] = e.int_op(BinOp::Max, low, next);
+        lower[side.axis] = after(e);
     }
     if matches!(side.op, BinOp::Eq | BinOp::Le) {
         upper[side.axis] = after(e);
     }
     if side.op == BinOp::Lt {
-        upper[side.axis] = e.int_op(BinOp::Min, high, bound);
+        let capped = e.int_op(BinOp::Max, bound, low);
+        upper[side.axis] = e.int_op(BinOp::Min, high, capped);
     }
 }
 
@@ -265,22 +286,24 @@ fn outside(e: &mut Emitter<'_>, body: Region, v: Value) -> Value {
     }
 }
 
-/// A copy of the body in which a condition has its outcome.
+/// A copy of the body in which conditions have their outcomes.
 fn body_with(func: &mut Func, body: Region, chosen: &Chosen, span: ravel_source::Span) -> Region {
     let mut copier = Copier::within(func, body);
     let copy = copier.region(func, body);
-    let cond = copier.value(chosen.cond);
-    let known = func.make_inst(Op::Const(Scalar::Bool(chosen.truth)), vec![Ty::scalar(Elem::Bool)], span);
-    let outcome = func.insts[known].results[0];
     let mut users = Vec::new();
     walk(func, copy, &mut |_, inst| users.push(inst));
-    for user in users {
-        func.insts[user].op.for_each_operand_mut(|v| {
-            if *v == cond {
-                *v = outcome;
-            }
-        });
+    for &(cond, truth) in &chosen.known {
+        let cond = copier.value(cond);
+        let known = func.make_inst(Op::Const(Scalar::Bool(truth)), vec![Ty::scalar(Elem::Bool)], span);
+        let outcome = func.insts[known].results[0];
+        for &user in &users {
+            func.insts[user].op.for_each_operand_mut(|v| {
+                if *v == cond {
+                    *v = outcome;
+                }
+            });
+        }
+        func.regions[copy].insts.insert(0, known);
     }
-    func.regions[copy].insts.insert(0, known);
     copy
 }

@@ -9,6 +9,12 @@ use crate::Result;
 use crate::index::Ext;
 use crate::lower::{Lower, Val};
 
+/// What happens to the elements outside of a box.
+enum Rest {
+    Copy { to: Val, from: Val },
+    Fill { to: Val, value: Val },
+}
+
 impl Lower<'_, '_> {
     /// A new array for a modarray whose operand stays alive, with the operand's elements wherever the only partition does not
     /// write; nothing if the operand could be updated in place or the partition is not a box.
@@ -24,19 +30,34 @@ impl Lower<'_, '_> {
         let object = self.allocate(elem, &extents, span);
         let old = self.val(array);
         let (to, from) = (self.data_of(object), self.data_of(old));
-        let start = self.b.i64(0);
-        let cache = self.cache.clone();
-        self.copy_rest(elem, [to, from], start, lower, upper, &extents, &strides);
-        self.cache = cache;
+        self.outside(elem, &Rest::Copy { to, from }, lower, upper, &extents, &strides);
         Ok(Some(object))
     }
 
-    /// Copies what lies outside of a box, from its first axis inwards. `start` is the offset of the sub-array, in elements.
+    /// Fills what the only partition leaves, if that is a box; false if nothing was emitted.
+    pub fn fill_around(&mut self, with: &With, elem: Elem, to: Val, value: Val, extents: &[Ext], strides: &[Ext]) -> bool {
+        let [Part { generator: Generator::Known { lower, upper, step: None, .. }, .. }] = &with.parts[..] else { return false };
+        if elem == Elem::Handle || lower.is_empty() || lower.len() != extents.len() {
+            return false;
+        }
+        self.outside(elem, &Rest::Fill { to, value }, lower, upper, extents, strides);
+        true
+    }
+
+    fn outside(&mut self, elem: Elem, what: &Rest, lower: &[Value], upper: &[Value], extents: &[Ext], strides: &[Ext]) {
+        let start = self.b.i64(0);
+        // What is computed inside loops is not there behind them.
+        let cache = self.cache.clone();
+        self.outside_of_box(elem, what, start, lower, upper, extents, strides);
+        self.cache = cache;
+    }
+
+    /// Copies or fills what lies outside of a box, from its first axis inwards. `start` is the offset of the sub-array, in elements.
     #[expect(clippy::too_many_arguments, reason = "one sub-array and the box in it")]
-    pub fn copy_rest(
+    fn outside_of_box(
         &mut self,
         elem: Elem,
-        data: [Val; 2],
+        what: &Rest,
         start: Val,
         lower: &[Value],
         upper: &[Value],
@@ -46,9 +67,11 @@ impl Lower<'_, '_> {
         let (Some(&first), Some(&last)) = (lower.first(), upper.first()) else { return };
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let extent = self.extent_val(extents[0]);
+        // An empty box leaves everything, wherever it lies.
         let low = self.wide(first);
-        // An empty box leaves everything.
+        let low = self.within(first, low, extent);
         let high = self.wide(last);
+        let high = self.within(last, high, extent);
         let high = self.b.binary(NestBin::SMax, low, high);
         for (from, to) in [(zero, low), (high, extent)] {
             let length = self.b.sub(to, from);
@@ -57,11 +80,19 @@ impl Lower<'_, '_> {
             let stride = self.extent_val(strides[0]);
             let skipped = self.b.mul(from, stride);
             let first = self.b.add(start, skipped);
-            let bytes = self.times(first, elem.bytes() as i64);
-            let (to, from) = (self.b.ptr_add(data[0], bytes), self.b.ptr_add(data[1], bytes));
+            let offset = self.times(first, elem.bytes() as i64);
             let count = self.b.mul(length, stride);
-            let bytes = self.times(count, elem.bytes() as i64);
-            self.helper("ravel_copy_bytes", &[to, from, bytes], None);
+            match *what {
+                Rest::Copy { to, from } => {
+                    let (to, from) = (self.b.ptr_add(to, offset), self.b.ptr_add(from, offset));
+                    let bytes = self.times(count, elem.bytes() as i64);
+                    self.helper("ravel_copy_bytes", &[to, from, bytes], None);
+                }
+                Rest::Fill { to, value } => {
+                    let to = self.b.ptr_add(to, offset);
+                    self.fill(elem, to, Ext::Val(count), value);
+                }
+            }
             self.b.end_if(&[]);
         }
         if lower.len() > 1 {
@@ -69,9 +100,16 @@ impl Lower<'_, '_> {
             let stride = self.extent_val(strides[0]);
             let skipped = self.b.mul(i, stride);
             let inner = self.b.add(start, skipped);
-            self.copy_rest(elem, data, inner, &lower[1..], &upper[1..], &extents[1..], &strides[1..]);
+            self.outside_of_box(elem, what, inner, &lower[1..], &upper[1..], &extents[1..], &strides[1..]);
             self.b.end_for(&[]);
         }
+    }
+
+    /// A bound of a box, between zero and the extent.
+    fn within(&mut self, bound: Value, wide: Val, extent: Val) -> Val {
+        let zero = self.b.i64(0);
+        let wide = if self.bounds(bound).0 >= 0 { wide } else { self.b.binary(NestBin::SMax, wide, zero) };
+        self.b.binary(NestBin::SMin, wide, extent)
     }
 
     /// Copies an array to consecutive cells.

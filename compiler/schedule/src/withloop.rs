@@ -259,14 +259,18 @@ impl Lower<'_, '_> {
                 Some(default) if self.func.ty(default).is_scalar() => {
                     let total = self.extent_product(cells, cell_count);
                     let value = self.val(default);
-                    self.fill(elem, data, total, value);
+                    if !self.fill_around(with, elem, data, value, &frame_extents, &strides) {
+                        self.fill(elem, data, total, value);
+                    }
                 }
                 Some(default) => self.fill_cells(elem, data, cells, cell_count, default),
                 None if elem == Elem::Handle => {}
                 None => {
                     let total = self.extent_product(cells, cell_count);
                     let zero = self.zero_element(elem);
-                    self.fill(elem, data, total, zero);
+                    if !self.fill_around(with, elem, data, zero, &frame_extents, &strides) {
+                        self.fill(elem, data, total, zero);
+                    }
                 }
             }
         }
