@@ -7,7 +7,7 @@
 //!
 //! An update of an array that nobody else needs happens in place: replacing a row costs no more than the row. Of several choices, one in the
 //! other, each that computes something becomes an update, with the body as it was but for the conditions that its box settles. So each
-//! gives the right elements wherever it is, and their order is of no consequence.
+//! gives the right elements wherever it is. What reads the array comes first, so that it may happen in place; if several do, they stay together.
 //!
 //! Before: folding and fusion have ended, since updates are harder to fold than arrays that are made; simplified. After: no with-loop over a
 //! whole frame of scalar cells that are, outside of boxes known before it, those of an array of the same shape.
@@ -17,8 +17,9 @@ use crate::edit::{Copier, Def, Defs, Emitter, Renames, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, covers_frame};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
-use ravel_wir::traverse::walk;
+use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "update-parts",
@@ -43,6 +44,8 @@ struct Chosen {
     /// Conditions that have an outcome in it.
     known: Vec<(Value, bool)>,
     sides: Vec<Side>,
+    /// Whether elements of the array are read for it.
+    reads: bool,
 }
 
 pub fn update_parts(func: &mut Func, cx: &mut Context) -> bool {
@@ -76,6 +79,14 @@ fn recognize(func: &Func, defs: &Defs, inst: Inst, cx: &Context) -> Option<(Valu
     let array = body.first_copied(cell)?;
     let mut boxes = Vec::new();
     body.boxes(cell, array, &Chosen::default(), &mut boxes)?;
+    // The first update has the array to itself if the others do not read it.
+    boxes.sort_by_key(|chosen| !chosen.reads);
+    if boxes.get(1).is_some_and(|second| second.reads) {
+        let shared = body.shared(&boxes);
+        if !shared.sides.is_empty() {
+            boxes = vec![shared];
+        }
+    }
     (!boxes.is_empty()).then_some((array, boxes))
 }
 
@@ -145,8 +156,49 @@ impl Body<'_> {
             }
             return Some(());
         }
-        found.push(around.clone());
+        found.push(Chosen { reads: self.reads(v, array), ..around.clone() });
         (!around.sides.is_empty() && found.len() <= MAX_BOXES).then_some(())
+    }
+
+    /// Whether elements of `array` are needed for a value.
+    fn reads(&self, v: Value, array: Value) -> bool {
+        let mut seen = HashSet::new();
+        let mut work = vec![v];
+        while let Some(v) = work.pop() {
+            let Def::Inst(inst, _) = self.defs.get(v) else { continue };
+            if v == array || self.is_outside(v) || !seen.insert(inst) {
+                continue;
+            }
+            let op = &self.func.insts[inst].op;
+            let mut found = false;
+            op.for_each_operand(|operand| {
+                found |= operand == array && !matches!(op, Op::Extent { .. });
+                work.push(operand);
+            });
+            for region in op.regions() {
+                let free = free_values(self.func, region);
+                found |= free.contains(&array);
+                work.extend(free);
+            }
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The box of the conditions that all have.
+    fn shared(&self, boxes: &[Chosen]) -> Chosen {
+        let mut shared = Chosen { reads: true, ..Chosen::default() };
+        for &(cond, truth) in &boxes[0].known {
+            if boxes.iter().all(|chosen| chosen.known.contains(&(cond, truth)))
+                && let Some(sides) = self.sides(cond, truth)
+            {
+                shared.known.push((cond, truth));
+                shared.sides.extend(sides);
+            }
+        }
+        shared
     }
 
     /// `if cond { then } else { els }`.
