@@ -5,6 +5,8 @@
 //! => %b = update %a, [%i], %x   %y = sel %b, [%i + 1]
 //! ```
 //!
+//! Rows that were taken before the update serve as well: of `%r = sel %a, [%p]` before it, `sel %a, [%p, %j]` behind it is `sel %r, [%j]`.
+//!
 //! Simplification looks through updates, so that selections are known early; but an update is made in place only where nobody
 //! reads the old array any more. Once everything is simple, what is left of these selections goes back.
 //!
@@ -43,9 +45,15 @@ pub fn reread(func: &mut Func, cx: &mut Context) -> bool {
         }
         let Some(later) = later_selections(func, &defs, region, update, array, &index) else { continue };
         let new = func.insts[update].results[0];
-        for inst in &later {
-            if let Op::Sel { array, .. } = &mut func.insts[*inst].op {
-                *array = new;
+        for (inst, from) in &later {
+            if let Op::Sel { array, index } = &mut func.insts[*inst].op {
+                match *from {
+                    From::Updated => *array = new,
+                    From::Row(row, lead) => {
+                        *array = row;
+                        index.drain(..lead);
+                    }
+                }
             }
         }
         if !later.is_empty() {
@@ -56,22 +64,40 @@ pub fn reread(func: &mut Func, cx: &mut Context) -> bool {
     changed
 }
 
+/// Where else an element of the old array is.
+enum From {
+    Updated,
+    /// In a row of it that was taken before, whose index has this length.
+    Row(Value, usize),
+}
+
 /// The instructions behind an update that select elements of the old array, if that is all that happens to it there and they select others
-/// than the one that was written.
-fn later_selections(func: &Func, defs: &Defs, region: Region, update: Inst, array: Value, written: &[Value]) -> Option<Vec<Inst>> {
+/// than the one that was written, or such of rows at hand.
+fn later_selections(func: &Func, defs: &Defs, region: Region, update: Inst, array: Value, written: &[Value]) -> Option<Vec<(Inst, From)>> {
     let data = &func.regions[region];
     let at = data.insts.iter().position(|inst| *inst == update)?;
     if data.yields.contains(&array) {
         return None;
     }
+    let rows: Vec<(Value, &[Value])> = data.insts[..at]
+        .iter()
+        .filter_map(|inst| match &func.insts[*inst].op {
+            Op::Sel { array: from, index } if *from == array => Some((func.insts[*inst].results[0], &index[..])),
+            _ => None,
+        })
+        .filter(|(row, _)| !func.ty(*row).is_scalar())
+        .collect();
     let mut found = Vec::new();
     let mut fits = true;
     let mut see = |inst: Inst| {
         let op = &func.insts[inst].op;
         match op {
             Op::Sel { array: from, index } if *from == array && func.ty(func.insts[inst].results[0]).is_scalar() => {
-                fits &= written.iter().zip(index).any(|(x, y)| differ(func, defs, *x, *y));
-                found.push(inst);
+                match rows.iter().find(|(_, lead)| index.starts_with(lead)) {
+                    _ if written.iter().zip(index).any(|(x, y)| differ(func, defs, *x, *y)) => found.push((inst, From::Updated)),
+                    Some((row, lead)) => found.push((inst, From::Row(*row, lead.len()))),
+                    None => fits = false,
+                }
             }
             op => op.for_each_operand(|v| fits &= v != array),
         }
