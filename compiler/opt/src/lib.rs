@@ -16,6 +16,7 @@ mod fuse;
 mod fuse_nested;
 mod inline;
 mod interleave;
+mod join_steps;
 mod keep_on_device;
 mod licm;
 mod linear;

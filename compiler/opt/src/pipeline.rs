@@ -2,7 +2,7 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, inline, interleave, keep_on_device, licm, merge_folds, narrow_integers, privatize_updates, prove_checks, recognize_elementwise, reread, row_folds, scalarize,
+    batch_rounds, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, inline, interleave, join_steps, keep_on_device, licm, merge_folds, narrow_integers, privatize_updates, prove_checks, recognize_elementwise, reread, row_folds, scalarize,
     simplify, split_arrays,
     split_borders, unroll_loops, unroll_small, update_parts, version_extents,
 };
@@ -33,6 +33,7 @@ pub const PASSES: &[&Pass] = &[
     &fuse_nested::PASS,
     &licm::PASS,
     &interleave::PASS,
+    &join_steps::PASS,
     &row_folds::PASS,
     &narrow_integers::PASS,
     &keep_on_device::PASS,
@@ -117,6 +118,7 @@ const LAST: &[&Pass] = &[
 /// Runs once more behind it: lanes need the final with-loops, and folding would undo the packing of inputs.
 const LANES: &[&Pass] = &[
     &interleave::PASS,
+    &join_steps::PASS,
     &row_folds::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,
