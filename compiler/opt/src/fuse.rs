@@ -59,9 +59,13 @@ fn with_of(func: &Func, inst: Inst) -> Option<&With> {
     }
 }
 
-/// Two with-loops of the region to be fused, and the region's instructions in an order in which they are neighbors; or why others over one
-/// index set are not.
-fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Context) -> Result<(Inst, Inst, Vec<Inst>), Vec<(Inst, &'static str)>> {
+/// Two with-loops to be fused, and the instructions of their region in an order in which they are neighbors.
+type Pair = (Inst, Inst, Vec<Inst>);
+/// Why with-loops over one index set are not fused.
+type Refusals = Vec<(Inst, &'static str)>;
+
+/// The next pair of the region.
+fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Context) -> Result<Pair, Refusals> {
     let insts = &func.regions[region].insts;
     let candidates: Vec<usize> = (0..insts.len())
         .filter(|at| with_of(func, insts[*at]).is_some_and(|with| is_fusible(func, with, cx)))

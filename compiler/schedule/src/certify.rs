@@ -231,7 +231,11 @@ impl<'a> Certifier<'a> {
             Op::PtrAdd(..) | Op::Binary(..) | Op::Unary(..) | Op::Convert(..) => {
                 let mut from = Vec::new();
                 inst.op.for_each_operand(|v| from.extend(self.spots.get(&v).cloned()));
-                from.into_iter().fold(false, |changed, spots| self.add(result, inner(spots)) || changed)
+                let mut changed = false;
+                for spots in from {
+                    changed |= self.add(result, inner(spots));
+                }
+                changed
             }
             Op::Load { ptr, .. } => {
                 if self.func.values[result].prim != Prim::Ptr {
@@ -362,7 +366,7 @@ impl<'a> Certifier<'a> {
                 if *offset == 0 {
                     self.asked.extend(self.buffers(*ptr));
                 }
-                if !matches!(offset, 0 | 8 | 16 | 24) && !(*offset >= 32 && offset % 8 == 0) {
+                if !matches!(offset, 0 | 8 | 16 | 24) && (*offset < 32 || offset % 8 != 0) {
                     as_object(self, *ptr)?;
                 }
             }

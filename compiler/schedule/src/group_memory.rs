@@ -212,7 +212,7 @@ impl Lower<'_, '_> {
                 // Carried arrays that change places would have to be copied at once.
                 for (v, param) in func.regions[*body].yields.iter().skip(1).zip(params) {
                     let carried = |life: &usize| params.iter().any(|w| p.names.get(w) == Some(life));
-                    if v != param && p.names.get(v).is_some_and(|life| carried(life)) {
+                    if v != param && p.names.get(v).is_some_and(carried) {
                         return Err("a loop moves one carried array to another".to_string());
                     }
                 }

@@ -148,7 +148,7 @@ impl<'p> Spec<'p> {
                 let form = self.em.form(s);
                 let kind = self.em.visible(&Kind::Sc(Basic::Int, ScKind::Form(form)));
                 match kind {
-                    Kind::Sc(_, ScKind::Form(form)) => Some(self.em.from_form(&form)),
+                    Kind::Sc(_, ScKind::Form(form)) => Some(self.em.scalar_of(&form)),
                     _ => None,
                 }
             })
@@ -293,7 +293,7 @@ impl<'p> Spec<'p> {
                 LeafShape::Scalar => Some(Vec::new()),
                 LeafShape::Array(ShapeKind::Known(extents)) => {
                     let extents: Option<Vec<Affine>> = extents.iter().cloned().collect();
-                    let scalars: Vec<Sc> = extents?.iter().map(|e| self.em.from_form(e)).collect();
+                    let scalars: Vec<Sc> = extents?.iter().map(|e| self.em.scalar_of(e)).collect();
                     Some(self.em.values(&scalars))
                 }
                 LeafShape::Array(ShapeKind::Unknown) => None,

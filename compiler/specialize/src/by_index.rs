@@ -54,11 +54,7 @@ impl Spec<'_> {
             }
             Operation::Modarray { .. } => None,
             Operation::Fold { fun, args, neutral, stop: None } => {
-                let small = match neutral {
-                    Val::Sc(Basic::Int | Basic::Bool, _) => true,
-                    Val::Tup(Basic::Int | Basic::Bool, _) => true,
-                    _ => false,
-                };
+                let small = matches!(neutral, Val::Sc(Basic::Int | Basic::Bool, _) | Val::Tup(Basic::Int | Basic::Bool, _));
                 if !small || lists.iter().map(Vec::len).sum::<usize>() > MAX_TUPLE {
                     return None;
                 }

@@ -60,7 +60,7 @@ impl Spec<'_> {
         if proven == Some(true) {
             return;
         }
-        let bound = self.em.from_form(extent);
+        let bound = self.em.scalar_of(extent);
         let (i, n) = (self.em.value(index), self.em.value(&bound));
         let fault = Fault::Index { index: i, extent: n, axis };
         if proven == Some(false) {

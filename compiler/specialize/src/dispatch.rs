@@ -467,12 +467,12 @@ impl Spec<'_> {
 
 /// Whether a call that no instance fits is one of the structure functions of records.
 fn is_record_builtin(name: &str, args: &[Val]) -> bool {
-    match (name, args) {
-        ("sel" | "reshape", [_, Val::Struct(..)]) => true,
-        ("shape" | "dim" | "zero", [Val::Struct(..)]) => true,
-        ("modarray", [Val::Struct(..), _, Val::Struct(..)]) => true,
-        _ => false,
-    }
+    matches!(
+        (name, args),
+        ("sel" | "reshape", [_, Val::Struct(..)])
+            | ("shape" | "dim" | "zero", [Val::Struct(..)])
+            | ("modarray", [Val::Struct(..), _, Val::Struct(..)])
+    )
 }
 
 fn overlap(a: &[Weak], b: &[Weak]) -> bool {

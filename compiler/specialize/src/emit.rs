@@ -279,7 +279,7 @@ impl Emitter {
     }
 
     /// A scalar for a form.
-    pub fn from_form(&self, form: &Affine) -> Sc {
+    pub fn scalar_of(&self, form: &Affine) -> Sc {
         match (form.as_const(), form.as_sym()) {
             (Some(v), _) => Sc::int(v),
             (_, Some(s)) => match self.syms[s.0 as usize].0 {

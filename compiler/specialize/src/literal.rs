@@ -255,7 +255,7 @@ impl Spec<'_> {
         if extents.is_empty() {
             return Val::Sc(basic, zero(basic));
         }
-        let frame: Vec<Sc> = extents.iter().map(|e| self.em.from_form(e)).collect();
+        let frame: Vec<Sc> = extents.iter().map(|e| self.em.scalar_of(e)).collect();
         let frame = self.em.values(&frame);
         let ops = vec![WithOp::Genarray { frame: WirFrame::Known(frame), cell: Some(Vec::new()), default: None }];
         let with = With { parts: Vec::new(), ops, ordered: false };

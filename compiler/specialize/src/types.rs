@@ -113,7 +113,7 @@ impl Spec<'_> {
             Val::Tup(_, s) => Some(vec![Sc::int(s.len() as i32)]),
             Val::Arr(_, v) => {
                 let extents = self.em.extents(*v)?;
-                Some(extents.iter().map(|e| self.em.from_form(e)).collect())
+                Some(extents.iter().map(|e| self.em.scalar_of(e)).collect())
             }
             Val::Wrapped(u, inner) => {
                 if !matches!(self.program.user_types[u.index()].kind, UserTypeKind::Typedef { .. }) {

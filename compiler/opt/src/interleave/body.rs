@@ -23,6 +23,9 @@ pub enum Goal {
     Stack,
 }
 
+/// Lower and upper bound of an axis, where they are constants.
+type Bounds = (Option<i32>, Option<i32>);
+
 impl Block<'_> {
     /// Rewrites the body and gives the cells of the block, one per operator.
     pub fn body(&mut self, body: Region, goals: &[Goal]) -> Res<Vec<Value>> {
@@ -267,7 +270,7 @@ impl Block<'_> {
         generator: &Generator,
         axis: usize,
         list: &mut Vec<Inst>,
-    ) -> Res<(Generator, (Option<i32>, Option<i32>))> {
+    ) -> Res<(Generator, Bounds)> {
         let Generator::Known { lower, upper, step, width } = generator else {
             return Err("the rank of a with-loop in its body is not known");
         };

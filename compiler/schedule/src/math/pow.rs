@@ -26,8 +26,8 @@ const LOG_SINGLE: &[f64] = &[
 ];
 /// 2 / ln 2, ln 2 and one third, each as the sum of two.
 const TWO_LOG2_E: (f64, f64) = (2.885_390_081_777_926_8, 4.071_054_748_186_206_6e-17);
-const LN2: (f64, f64) = (0.693_147_180_559_945_3, 2.319_046_813_846_299_6e-17);
-const THIRD: (f64, f64) = (1.0 / 3.0, 1.850_371_707_708_594_2e-17);
+const LN2: (f64, f64) = (std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17);
+const THIRD: (f64, f64) = (1.0 / 3.0, 1.850_371_707_708_594e-17);
 
 /// `x` to the power of `y`: `2^(y log2 |x|)` with the logarithm to 64 bits, then the sign, then C's special cases. Within 1 unit in
 /// the last place.

@@ -90,7 +90,7 @@ impl Emitter {
         let form = if int { self.int_form(op, a, b) } else { None };
         if let Some(form) = &form {
             if form.as_const().is_some() {
-                return self.from_form(form);
+                return self.scalar_of(form);
             }
             if !matches!(a, Sc::Val(_)) && !matches!(b, Sc::Val(_)) {
                 return Sc::Form(form.clone());
