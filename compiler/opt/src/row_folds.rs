@@ -41,8 +41,9 @@ const ROWS_UNKNOWN: i64 = 16;
 const LONGEST_ROW: i64 = 1 << 16;
 /// Bytes of an array that stays in the first-level cache anyway.
 const SMALL: i64 = 1 << 16;
-/// Elements of rows that are folded side by side at most, and a number that these must be a multiple of: lanes of the widest vector.
-const SIDE_BY_SIDE: (i64, i64) = (128, 16);
+/// Bytes of rows that are folded side by side at most, as many as accumulators fit registers, and a number that these must be a multiple of: the
+/// widest vector.
+const SIDE_BY_SIDE: (i64, i64) = (512, 64);
 
 /// A fold over rows in a with-loop over columns.
 struct Sweep {
@@ -167,7 +168,7 @@ fn sweep(func: &Func, places: &Places, defs: &Defs, with: Inst, fold: Inst, cx: 
     if !cx.eager && total.is_some_and(|n| n <= SMALL) {
         return Err(Some("what it folds stays in a cache"));
     }
-    let beside = columns.filter(|_| first.len() == 1 && others == Some(1)).map_or(1, rows_beside);
+    let beside = columns.filter(|_| first.len() == 1 && others == Some(1)).map_or(1, |n| rows_beside(n * bytes));
     let row = columns.unwrap_or(BLOCK / ROWS_UNKNOWN) * others.unwrap_or(1).max(1);
     let rows_of_block = (BLOCK / (row * beside).max(1)).clamp(ROWS.0, ROWS.1);
     if number.is_some_and(|n| n < 2 * rows_of_block * beside) {
@@ -176,10 +177,10 @@ fn sweep(func: &Func, places: &Places, defs: &Defs, with: Inst, fold: Inst, cx: 
     Ok(Sweep { with, fold, part: part.clone(), rows: rows.clone(), folds, frame: extents, captured, bounds: (lower[0], upper[0]), block: (rows_of_block, beside) })
 }
 
-/// How many rows of some elements each are folded side by side: as many as fill whole vectors, or one.
-fn rows_beside(columns: i64) -> i64 {
+/// How many rows of some bytes each are folded side by side: as many as fill whole vectors, or one.
+fn rows_beside(row: i64) -> i64 {
     let (most, unit) = SIDE_BY_SIDE;
-    (2..=most / columns).rev().find(|n| n * columns % unit == 0).unwrap_or(1)
+    (2..=most / row).rev().find(|n| n * row % unit == 0).unwrap_or(1)
 }
 
 /// The frame of a with-loop that makes arrays of scalars.
