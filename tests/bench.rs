@@ -10,8 +10,7 @@ use ravel_tests::{Arguments, Failed, Trial, files_below, finish, has_device, rav
 const TOLERANCE: f64 = 1e-4;
 
 /// Macros that choose among the versions of a program; those that a program does not know change nothing.
-const VERSIONS: [(&str, &[&str]); 3] =
-    [("double", &[]), ("float", &["-DFLOAT"]), ("other form", &["-DTEXTBOOK"])];
+const VERSIONS: [(&str, &[&str]); 3] = [("double", &[]), ("float", &["-DFLOAT"]), ("other form", &["-DTEXTBOOK"])];
 
 /// The checksum that a program prints on a backend.
 fn checksum(program: &Path, macros: &[&str], backend: &str) -> Result<f64, Failed> {
@@ -40,7 +39,11 @@ fn agree(program: &Path, macros: &[&str]) -> Result<(), Failed> {
 fn device_table() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut build = Command::new("python3");
-    build.arg(repository().join("tests/bench/device")).args(["--quick", "--build"]).arg(folder.path()).env("RAVEL_BIN", ravel());
+    build
+        .arg(repository().join("tests/bench/device"))
+        .args(["--quick", "--build"])
+        .arg(folder.path())
+        .env("RAVEL_BIN", ravel());
     let built = finish(&mut build, b"")?;
     let mut run = Command::new("python3");
     let run = finish(run.arg(folder.path().join("device")).args(["--quick", "--run"]).arg(folder.path()), b"")?;

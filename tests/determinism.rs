@@ -53,7 +53,11 @@ impl Program {
         let mut first: Option<String> = None;
         for _ in 0..3 {
             let place = tempfile::tempdir()?;
-            let place = if self.source.starts_with(repository().join("examples")) { repository() } else { place.path().to_path_buf() };
+            let place = if self.source.starts_with(repository().join("examples")) {
+                repository()
+            } else {
+                place.path().to_path_buf()
+            };
             let mut command = Command::new(ravel());
             command.arg("run").args(self.definitions.iter().flat_map(|definition| ["-D", definition]));
             command.args(["--backend", "opencl", "--launch-work", "1"]).arg(&self.source).args(&self.arguments);
@@ -82,7 +86,11 @@ impl Program {
         for threads in THREADS {
             // Programs may write files, and the examples read some.
             let place = tempfile::tempdir()?;
-            let place = if self.source.starts_with(repository().join("examples")) { repository() } else { place.path().to_path_buf() };
+            let place = if self.source.starts_with(repository().join("examples")) {
+                repository()
+            } else {
+                place.path().to_path_buf()
+            };
             let mut command = Command::new(&executable);
             command.args(&self.arguments).env("RAVEL_THREADS", threads).current_dir(place);
             let run = finish(&mut command, &self.input)?;
@@ -90,7 +98,11 @@ impl Program {
                 None => first = Some((run.stdout, run.status)),
                 Some((stdout, status)) if timeless(stdout) == timeless(&run.stdout) && *status == run.status => {}
                 Some((stdout, status)) => {
-                    return Err(format!("on {threads} threads: {}--- on 1 thread, status {status}\n{stdout}", run.describe()).into());
+                    return Err(format!(
+                        "on {threads} threads: {}--- on 1 thread, status {status}\n{stdout}",
+                        run.describe()
+                    )
+                    .into());
                 }
             }
         }
@@ -101,7 +113,11 @@ impl Program {
 /// An output without what measures time.
 fn timeless(text: &str) -> Vec<&str> {
     let lines = text.lines().filter(|line| !line.contains(" took "));
-    lines.map(|line| line.split_once("%, ").filter(|(_, rest)| rest.ends_with("images/s")).map_or(line, |(head, _)| head)).collect()
+    lines
+        .map(|line| {
+            line.split_once("%, ").filter(|(_, rest)| rest.ends_with("images/s")).map_or(line, |(head, _)| head)
+        })
+        .collect()
 }
 
 /// Whether `ravel` was built with the LLVM backend.
@@ -128,7 +144,9 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     if has_device() {
         // The programs for this test, and the folds.
-        for (name, program) in programs.iter().filter(|(name, _)| name.starts_with("determinism/") || name.starts_with("golden/folds")) {
+        for (name, program) in
+            programs.iter().filter(|(name, _)| name.starts_with("determinism/") || name.starts_with("golden/folds"))
+        {
             let program = program.clone();
             trials.push(Trial::test(format!("{name} [opencl]"), move || program.repeats_on_device()));
         }

@@ -9,9 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use ravel_tests::{
-    Arguments, Failed, Finished, Trial, files_below, finish, has_device, ravel, repository, test_name,
-};
+use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, has_device, ravel, repository, test_name};
 
 fn check_file(source: &Path, backend: Option<&str>) -> Result<(), Failed> {
     let text = fs::read_to_string(source)?;
@@ -26,10 +24,7 @@ fn check_file(source: &Path, backend: Option<&str>) -> Result<(), Failed> {
     if run.crashed() || run.status == 0 {
         return Err(format!("expected a refusal, got {}", run.describe()).into());
     }
-    let name = source
-        .file_name()
-        .expect("a listed file has a name")
-        .to_string_lossy();
+    let name = source.file_name().expect("a listed file has a name").to_string_lossy();
     for (number, line) in text.lines().enumerate() {
         if let Some((_, expected)) = line.split_once("//~") {
             let place = format!("{name}:{}:", number + 1);
@@ -44,11 +39,7 @@ fn check_file(source: &Path, backend: Option<&str>) -> Result<(), Failed> {
 }
 
 fn expect(run: &Finished, text: &str) -> Result<(), Failed> {
-    if run.stderr.contains(text) {
-        Ok(())
-    } else {
-        Err(format!("`{text}` is missing: {}", run.describe()).into())
-    }
+    if run.stderr.contains(text) { Ok(()) } else { Err(format!("`{text}` is missing: {}", run.describe()).into()) }
 }
 
 /// Input that no person would write: `ravel check` must refuse or accept it, and end normally.
@@ -70,9 +61,7 @@ fn hostile(source: &[u8], accepted: Option<bool>) -> Result<(), Failed> {
 fn random_bytes(count: usize) -> Vec<u8> {
     let mut state = 1u64;
     let next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 56) as u8
     };
     std::iter::repeat_with(next).take(count).collect()
@@ -89,54 +78,20 @@ fn hostile_trials() -> Vec<Trial> {
         ("empty file", Vec::new, None),
         ("random bytes", || random_bytes(100_000), Some(false)),
         ("zero bytes", || vec![0; 10_000], Some(false)),
-        (
-            "nested parentheses",
-            || program(&format!("{}1{}", "(".repeat(10_000), ")".repeat(10_000))),
-            None,
-        ),
-        (
-            "nested brackets",
-            || {
-                program(&format!(
-                    "sum({}1{})",
-                    "[".repeat(10_000),
-                    "]".repeat(10_000)
-                ))
-            },
-            None,
-        ),
-        (
-            "unclosed parentheses",
-            || program(&"(".repeat(100_000)),
-            Some(false),
-        ),
-        (
-            "many prefix operators",
-            || program(&format!("{}1", "- ".repeat(20_000))),
-            None,
-        ),
+        ("nested parentheses", || program(&format!("{}1{}", "(".repeat(10_000), ")".repeat(10_000))), None),
+        ("nested brackets", || program(&format!("sum({}1{})", "[".repeat(10_000), "]".repeat(10_000))), None),
+        ("unclosed parentheses", || program(&"(".repeat(100_000)), Some(false)),
+        ("many prefix operators", || program(&format!("{}1", "- ".repeat(20_000))), None),
         (
             "nested blocks",
             || {
                 let open = "if (true) {".repeat(5_000);
-                format!(
-                    "int main() {{ {open}x = 1;{} return 0; }}",
-                    "}".repeat(5_000)
-                )
-                .into_bytes()
+                format!("int main() {{ {open}x = 1;{} return 0; }}", "}".repeat(5_000)).into_bytes()
             },
             None,
         ),
-        (
-            "array literal of 10 MB",
-            || program(&format!("sum([{}0])", "1234567, ".repeat(1_100_000))),
-            Some(true),
-        ),
-        (
-            "long chain of operators",
-            || program(&format!("1{}", " + 1".repeat(20_000))),
-            None,
-        ),
+        ("array literal of 10 MB", || program(&format!("sum([{}0])", "1234567, ".repeat(1_100_000))), Some(true)),
+        ("long chain of operators", || program(&format!("1{}", " + 1".repeat(20_000))), None),
         (
             "macro that grows without end",
             || {
@@ -148,19 +103,11 @@ fn hostile_trials() -> Vec<Trial> {
             },
             Some(false),
         ),
-        (
-            "file that includes itself",
-            || b"#include \"hostile.sac\"\nint main() { return 0; }\n".to_vec(),
-            Some(false),
-        ),
+        ("file that includes itself", || b"#include \"hostile.sac\"\nint main() { return 0; }\n".to_vec(), Some(false)),
     ];
     inputs
         .into_iter()
-        .map(|(name, input, accepted)| {
-            Trial::test(format!("hostile/{name}"), move || {
-                hostile(&input(), accepted)
-            })
-        })
+        .map(|(name, input, accepted)| Trial::test(format!("hostile/{name}"), move || hostile(&input(), accepted)))
         .collect()
 }
 
@@ -184,16 +131,18 @@ fn main() -> ExitCode {
         }
         let name = test_name(&folder, &source);
         let backends: &[Option<&str>] = if text.starts_with("//! run") {
-            if device { &[Some("interp"), Some("cranelift"), Some("opencl")] } else { &[Some("interp"), Some("cranelift")] }
+            if device {
+                &[Some("interp"), Some("cranelift"), Some("opencl")]
+            } else {
+                &[Some("interp"), Some("cranelift")]
+            }
         } else {
             &[None]
         };
         for &backend in backends {
             let source: PathBuf = source.clone();
             let label = backend.unwrap_or("check");
-            trials.push(Trial::test(format!("{name} [{label}]"), move || {
-                check_file(&source, backend)
-            }));
+            trials.push(Trial::test(format!("{name} [{label}]"), move || check_file(&source, backend)));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

@@ -2,9 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
-use ravel_tests::{
-    Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository, test_name,
-};
+use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository, test_name};
 
 /// One training run of `examples/mnist/zhang.sac` and what PyTorch computes for it in single precision.
 struct Reference {
@@ -41,9 +39,7 @@ const REFERENCES: [Reference; 3] = [
         arguments: "-seeded -scaled -b 20 -r 2 -e 6 -test",
         epoch_errors: SEEDED,
         tolerance: 1e-4,
-        norms: &[
-            8.025_619, 3.505_356, 12.092_070, 0.373_758, 17.981_006, 1.987_471,
-        ],
+        norms: &[8.025_619, 3.505_356, 12.092_070, 0.373_758, 17.981_006, 1.987_471],
         correct: Some(9269),
     },
 ];
@@ -60,65 +56,31 @@ const PAPER: &[f64] = &[
     0.449_537_615,
     0.449_490_313,
 ];
-const PAPER_RATE_HALF: &[f64] = &[
-    0.468_196_340,
-    0.449_771_734,
-    0.449_304_643,
-    0.448_560_841,
-    0.447_169_358,
-    0.443_753_995,
-    0.418_631_070,
-];
-const SEEDED: &[f64] = &[
-    0.460_724_788,
-    0.450_144_976,
-    0.268_006_664,
-    0.107_789_117,
-    0.087_121_513,
-    0.073_180_670,
-];
+const PAPER_RATE_HALF: &[f64] =
+    &[0.468_196_340, 0.449_771_734, 0.449_304_643, 0.448_560_841, 0.447_169_358, 0.443_753_995, 0.418_631_070];
+const SEEDED: &[f64] = &[0.460_724_788, 0.450_144_976, 0.268_006_664, 0.107_789_117, 0.087_121_513, 0.073_180_670];
 
 fn train(reference: &Reference) -> Result<(), Failed> {
     let arguments = reference.arguments.split_whitespace();
-    let run = in_repository(
-        &mut Command::new(ravel()),
-        ["run", "examples/mnist/zhang.sac"]
-            .into_iter()
-            .chain(arguments),
-    )?;
+    let run =
+        in_repository(&mut Command::new(ravel()), ["run", "examples/mnist/zhang.sac"].into_iter().chain(arguments))?;
     let numbers = |marker: &str| -> Vec<f64> {
         let lines = run.stdout.lines().filter(|line| line.contains(marker));
-        lines
-            .filter_map(|line| number_after(line, marker))
-            .collect()
+        lines.filter_map(|line| number_after(line, marker)).collect()
     };
-    let errors: Vec<f64> = run
-        .stdout
-        .lines()
-        .filter(|l| l.starts_with("epoch"))
-        .filter_map(|l| number_after(l, "error "))
-        .collect();
-    close(
-        "epoch errors",
-        &errors,
-        reference.epoch_errors,
-        reference.tolerance,
-        &run,
-    )?;
+    let errors: Vec<f64> =
+        run.stdout.lines().filter(|l| l.starts_with("epoch")).filter_map(|l| number_after(l, "error ")).collect();
+    close("epoch errors", &errors, reference.epoch_errors, reference.tolerance, &run)?;
     if !reference.norms.is_empty() {
-        let norms: Vec<f64> = ["k1 ", "b1 ", "k2 ", "b2 ", "fc ", " b "]
-            .iter()
-            .flat_map(|marker| numbers(marker))
-            .collect();
+        let norms: Vec<f64> =
+            ["k1 ", "b1 ", "k2 ", "b2 ", "fc ", " b "].iter().flat_map(|marker| numbers(marker)).collect();
         close("norms", &norms, reference.norms, 1e-4, &run)?;
     }
     if let Some(correct) = reference.correct {
         let found = numbers("test: ");
         // A digit on the border between two answers may fall to either side.
         if found.len() != 1 || (found[0] - correct as f64).abs() > 5.0 {
-            return Err(
-                format!("expected {correct} correct test images: {}", run.describe()).into(),
-            );
+            return Err(format!("expected {correct} correct test images: {}", run.describe()).into());
         }
     }
     Ok(())
@@ -130,13 +92,7 @@ fn number_after(line: &str, marker: &str) -> Option<f64> {
     rest[..end].parse().ok()
 }
 
-fn close(
-    what: &str,
-    found: &[f64],
-    expected: &[f64],
-    tolerance: f64,
-    run: &Finished,
-) -> Result<(), Failed> {
+fn close(what: &str, found: &[f64], expected: &[f64], tolerance: f64, run: &Finished) -> Result<(), Failed> {
     let near = |(f, e): (&f64, &f64)| (f - e).abs() <= tolerance * e.abs();
     if found.len() == expected.len() && found.iter().zip(expected).all(near) {
         Ok(())
@@ -145,38 +101,24 @@ fn close(
     }
 }
 
-fn in_repository<'a>(
-    command: &mut Command,
-    arguments: impl IntoIterator<Item = &'a str>,
-) -> Result<Finished, Failed> {
+fn in_repository<'a>(command: &mut Command, arguments: impl IntoIterator<Item = &'a str>) -> Result<Finished, Failed> {
     let run = finish(command.args(arguments).current_dir(repository()), b"")?;
-    if run.status == 0 {
-        Ok(run)
-    } else {
-        Err(run.describe().into())
-    }
+    if run.status == 0 { Ok(run) } else { Err(run.describe().into()) }
 }
 
 /// The `ravel` command lines of the README, without what runs them from a checkout.
 fn readme_commands() -> Vec<String> {
-    let text =
-        std::fs::read_to_string(repository().join("README.md")).expect("the README is readable");
-    text.lines()
-        .filter_map(|line| line.strip_prefix("cargo run --release -- "))
-        .map(String::from)
-        .collect()
+    let text = std::fs::read_to_string(repository().join("README.md")).expect("the README is readable");
+    text.lines().filter_map(|line| line.strip_prefix("cargo run --release -- ")).map(String::from).collect()
 }
 
 /// The programs of the tour with the outputs that the page promises.
 fn tour_programs() -> Vec<(String, String)> {
-    let text =
-        std::fs::read_to_string(repository().join("docs/tour.md")).expect("the tour is readable");
+    let text = std::fs::read_to_string(repository().join("docs/tour.md")).expect("the tour is readable");
     let mut programs = Vec::new();
     for part in text.split("\n```c\n").skip(1) {
         let (source, rest) = part.split_once("```\n").expect("a code block ends");
-        let output = rest
-            .strip_prefix("```text\n")
-            .and_then(|rest| rest.split_once("```"));
+        let output = rest.strip_prefix("```text\n").and_then(|rest| rest.split_once("```"));
         let (output, _) = output.expect("the output of a program follows it");
         programs.push((source.to_string(), output.to_string()));
     }
@@ -198,9 +140,7 @@ fn run_tour_program(source: &str, output: &str) -> Result<(), Failed> {
 /// An IDX file of unsigned bytes.
 fn idx(extents: &[u32], data: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, extents.len() as u8];
-    extents
-        .iter()
-        .for_each(|extent| bytes.extend(extent.to_be_bytes()));
+    extents.iter().for_each(|extent| bytes.extend(extent.to_be_bytes()));
     bytes.extend(data);
     bytes
 }
@@ -210,29 +150,14 @@ fn refuse_labels(labels: Option<Vec<u8>>, word: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes);
     for (prefix, good_labels) in [("train", labels), ("t10k", Some(idx(&[4], &[1, 2, 3, 4])))] {
-        write(
-            &format!("{prefix}-images-idx3-ubyte.gz"),
-            &idx(&[4, 28, 28], &[7; 4 * 784]),
-        )?;
+        write(&format!("{prefix}-images-idx3-ubyte.gz"), &idx(&[4, 28, 28], &[7; 4 * 784]))?;
         if let Some(bytes) = good_labels {
             write(&format!("{prefix}-labels-idx1-ubyte.gz"), &bytes)?;
         }
     }
     let run = finish(
         Command::new(ravel())
-            .args([
-                "run",
-                "examples/mnist/zhang.sac",
-                "-e",
-                "1",
-                "-b",
-                "2",
-                "-tr",
-                "4",
-                "-te",
-                "4",
-                "-d",
-            ])
+            .args(["run", "examples/mnist/zhang.sac", "-e", "1", "-b", "2", "-tr", "4", "-te", "4", "-d"])
             .arg(folder.path())
             .current_dir(repository()),
         b"",
@@ -250,17 +175,9 @@ type BadLabels = (&'static str, fn() -> Option<Vec<u8>>, &'static str);
 const BAD_LABELS: [BadLabels; 6] = [
     ("missing file", || None, ""),
     ("truncated file", || Some(idx(&[4], &[1, 2])), ""),
-    (
-        "wrong magic number",
-        || Some([&[1, 2, 3, 4][..], &idx(&[4], &[1; 4])].concat()),
-        "",
-    ),
+    ("wrong magic number", || Some([&[1, 2, 3, 4][..], &idx(&[4], &[1; 4])].concat()), ""),
     ("empty file", || Some(Vec::new()), ""),
-    (
-        "label out of range",
-        || Some(idx(&[4], &[1, 2, 10, 4])),
-        "10",
-    ),
+    ("label out of range", || Some(idx(&[4], &[1, 2, 10, 4])), "10"),
     ("too few labels", || Some(idx(&[3], &[1, 2, 3])), "3 labels"),
 ];
 
@@ -274,21 +191,14 @@ fn main() -> ExitCode {
         }));
     }
     for reference in REFERENCES {
-        trials.push(Trial::test(
-            format!("train as in {}", reference.name),
-            move || train(&reference),
-        ));
+        trials.push(Trial::test(format!("train as in {}", reference.name), move || train(&reference)));
     }
     for (number, (source, output)) in tour_programs().into_iter().enumerate() {
         let name = format!("tour program {}", number + 1);
-        trials.push(Trial::test(name, move || {
-            run_tour_program(&source, &output)
-        }));
+        trials.push(Trial::test(name, move || run_tour_program(&source, &output)));
     }
     for (name, labels, word) in BAD_LABELS {
-        trials.push(Trial::test(format!("refuses data: {name}"), move || {
-            refuse_labels(labels(), word)
-        }));
+        trials.push(Trial::test(format!("refuses data: {name}"), move || refuse_labels(labels(), word)));
     }
     for command in readme_commands() {
         trials.push(Trial::test(format!("README: ravel {command}"), move || {

@@ -35,7 +35,11 @@ fn explains(expectation: &Path) -> Result<(), Failed> {
     let option = format!("--explain={}", file.display());
     let to_file = run(&["run", "--backend", "cranelift", &option, &program])?;
     let text = std::fs::read_to_string(&file)?;
-    if plain.status != 0 || plain.stdout != to_stderr.stdout || plain.stdout != to_file.stdout || to_file.stderr != plain.stderr {
+    if plain.status != 0
+        || plain.stdout != to_stderr.stdout
+        || plain.stdout != to_file.stdout
+        || to_file.stderr != plain.stderr
+    {
         return Err(format!("the program does not do the same when explained: {}", to_stderr.describe()).into());
     }
     if to_stderr.stderr != text {
@@ -117,7 +121,11 @@ fn main() -> ExitCode {
     trials.push(Trial::test("passes make text", passes_make_text));
     trials.push(Trial::test("programs can be optimized", programs_can_be_optimized));
     trials.push(Trial::test("unknown passes are refused", || {
-        refuses(&["opt", "--passes", "dce,fold-withloops", "tests/explain/loops.wir"], 2, "did you mean `fold-with-loops`?\nThe passes are inline, ")
+        refuses(
+            &["opt", "--passes", "dce,fold-withloops", "tests/explain/loops.wir"],
+            2,
+            "did you mean `fold-with-loops`?\nThe passes are inline, ",
+        )
     }));
     trials.push(Trial::test("a program is no WIR text", || {
         let folder = tempfile::tempdir()?;

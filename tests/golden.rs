@@ -10,9 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use ravel_tests::{
-    Arguments, Failed, Finished, Trial, files_below, finish, has_device, ravel, repository, test_name,
-};
+use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, has_device, ravel, repository, test_name};
 
 #[derive(Clone, Copy)]
 enum Way {
@@ -43,11 +41,8 @@ const WAYS: [(&str, Way); 4] = [
     ("build", executable("cranelift")),
 ];
 
-const LLVM_WAYS: [(&str, Way); 3] = [
-    ("llvm-jit", jit("llvm", 1)),
-    ("llvm-jit-2", jit("llvm", 2)),
-    ("llvm-build", executable("llvm")),
-];
+const LLVM_WAYS: [(&str, Way); 3] =
+    [("llvm-jit", jit("llvm", 1)), ("llvm-jit-2", jit("llvm", 2)), ("llvm-build", executable("llvm"))];
 
 #[derive(Clone)]
 struct Program {
@@ -61,16 +56,12 @@ struct Program {
 
 impl Program {
     fn load(output: &Path) -> Self {
-        let companion =
-            |extension| fs::read_to_string(output.with_extension(extension)).unwrap_or_default();
+        let companion = |extension| fs::read_to_string(output.with_extension(extension)).unwrap_or_default();
         Program {
             source: output.with_extension("sac"),
             output: fs::read_to_string(output).expect("a listed file is readable"),
             input: companion("in"),
-            arguments: companion("args")
-                .split_whitespace()
-                .map(String::from)
-                .collect(),
+            arguments: companion("args").split_whitespace().map(String::from).collect(),
             definitions: companion("defs").lines().map(String::from).collect(),
             status: companion("status").trim().parse().unwrap_or(0),
         }
@@ -80,30 +71,22 @@ impl Program {
         // Programs may write files: each run has a folder of its own.
         let folder = tempfile::tempdir()?;
         let mut command = Command::new(ravel());
-        let definitions = self
-            .definitions
-            .iter()
-            .flat_map(|definition| ["-D", definition]);
+        let definitions = self.definitions.iter().flat_map(|definition| ["-D", definition]);
         match way {
             Way::Interpreter => {
-                command
-                    .arg("run")
-                    .args(definitions)
-                    .args(["--backend", "interp"])
-                    .arg(&self.source);
+                command.arg("run").args(definitions).args(["--backend", "interp"]).arg(&self.source);
             }
             Way::Jit { backend, threads } => {
                 let threads = threads.to_string();
-                command.arg("run").args(definitions).args([
-                    "--backend",
-                    backend,
-                    "--threads",
-                    &threads,
-                ]);
+                command.arg("run").args(definitions).args(["--backend", backend, "--threads", &threads]);
                 command.arg(&self.source);
             }
             Way::Device => {
-                command.arg("run").args(definitions).args(["--backend", "opencl", "--launch-work", "1"]).arg(&self.source);
+                command
+                    .arg("run")
+                    .args(definitions)
+                    .args(["--backend", "opencl", "--launch-work", "1"])
+                    .arg(&self.source);
                 // Kernels of an earlier run of the tests are as good.
                 command.env("RAVEL_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/opencl"));
             }
@@ -123,29 +106,16 @@ impl Program {
                 command.env("RAVEL_THREADS", "2");
             }
         }
-        let run = finish(
-            command.args(&self.arguments).current_dir(folder.path()),
-            self.input.as_bytes(),
-        )?;
+        let run = finish(command.args(&self.arguments).current_dir(folder.path()), self.input.as_bytes())?;
         self.compare(&run)
     }
 
     fn compare(&self, run: &Finished) -> Result<(), Failed> {
         if run.stdout != self.output {
-            return Err(format!(
-                "the output differs from\n{}--- but is\n{}",
-                self.output,
-                run.describe()
-            )
-            .into());
+            return Err(format!("the output differs from\n{}--- but is\n{}", self.output, run.describe()).into());
         }
         if run.status != self.status {
-            return Err(format!(
-                "expected exit status {}, got {}",
-                self.status,
-                run.describe()
-            )
-            .into());
+            return Err(format!("expected exit status {}, got {}", self.status, run.describe()).into());
         }
         Ok(())
     }
@@ -153,9 +123,7 @@ impl Program {
 
 /// Whether `ravel` was built with the LLVM backend.
 fn has_llvm() -> bool {
-    let asked = Command::new(ravel())
-        .args(["run", "--backend", "llvm", "--help"])
-        .output();
+    let asked = Command::new(ravel()).args(["run", "--backend", "llvm", "--help"]).output();
     asked.is_ok_and(|answer| answer.status.success())
 }
 

@@ -25,7 +25,11 @@ fn demand(condition: bool, run: &Finished, wanted: &str) -> Tested {
 /// Ends with status 1 and these words, having written nothing.
 fn refuses(command: &mut Command, words: &str) -> Tested {
     let run = finish(command, b"")?;
-    demand(run.status == 1 && run.stderr.contains(words) && run.stdout.is_empty(), &run, &format!("status 1 and `{words}`"))
+    demand(
+        run.status == 1 && run.stderr.contains(words) && run.stdout.is_empty(),
+        &run,
+        &format!("status 1 and `{words}`"),
+    )
 }
 
 fn prints(command: &mut Command, expected: &str) -> Result<Finished, Failed> {
@@ -90,7 +94,11 @@ fn library_is_not_needed() -> Tested {
     for program in [build_with("opencl", folder.path())?, ravel()] {
         // The loader lists what it loads and starts nothing.
         let run = finish(Command::new(&program).env("LD_TRACE_LOADED_OBJECTS", "1"), b"")?;
-        demand(run.stdout.contains("libc") && !run.stdout.to_lowercase().contains("opencl"), &run, "a list of libraries without OpenCL")?;
+        demand(
+            run.stdout.contains("libc") && !run.stdout.to_lowercase().contains("opencl"),
+            &run,
+            "a list of libraries without OpenCL",
+        )?;
     }
     Ok(())
 }
@@ -99,7 +107,14 @@ fn devices_are_listed() -> Tested {
     let run = finish(Command::new(ravel()).arg("devices"), b"")?;
     let lines: Vec<&str> = run.stdout.lines().collect();
     let head = ["name", "driver", "kind", "memory", "units", "f64"];
-    demand(run.status == 0 && lines.len() > 1 && head.iter().all(|word| lines[0].contains(word)) && lines[1].starts_with('0'), &run, "a table")
+    demand(
+        run.status == 0
+            && lines.len() > 1
+            && head.iter().all(|word| lines[0].contains(word))
+            && lines[1].starts_with('0'),
+        &run,
+        "a table",
+    )
 }
 
 fn devices_are_chosen() -> Tested {
@@ -127,7 +142,16 @@ fn devices_are_chosen() -> Tested {
 /// What is counted is also said.
 fn stats_are_shown() -> Tested {
     let run = prints(&mut run_with("opencl"), &expected()?)?;
-    for what in ["device: ", "kernels: ", "launches: ", "bytes sent: ", "bytes fetched: ", "programs built: ", "cache hits: ", "build time: "] {
+    for what in [
+        "device: ",
+        "kernels: ",
+        "launches: ",
+        "bytes sent: ",
+        "bytes fetched: ",
+        "programs built: ",
+        "cache hits: ",
+        "build time: ",
+    ] {
         demand(run.stderr.contains(what), &run, what)?;
     }
     demand(!run.stderr.contains("launches: 0,"), &run, "launches")
@@ -154,14 +178,19 @@ fn kernels_are_cached() -> Tested {
     };
     default(&mut run_with("opencl"), "cache hits: 0")?;
     default(&mut run_with("opencl"), "cache hits: 1")?;
-    demand(folder.path().join("ravel/kernels").is_dir(), &finish(&mut run_with("opencl"), b"")?, "a cache folder in its place")
+    demand(
+        folder.path().join("ravel/kernels").is_dir(),
+        &finish(&mut run_with("opencl"), b"")?,
+        "a cache folder in its place",
+    )
 }
 
 fn damaged_entries_are_built_again() -> Tested {
     let folder = tempfile::tempdir()?;
     let cache = folder.path();
     builds(&mut run_with("opencl"), cache, 1, 0)?;
-    let entries: Vec<PathBuf> = std::fs::read_dir(cache.join("kernels"))?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    let entries: Vec<PathBuf> =
+        std::fs::read_dir(cache.join("kernels"))?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
     let [entry] = &entries[..] else { return Err(format!("one entry expected: {entries:?}").into()) };
     let good = std::fs::read(entry)?;
     let mut changed = good.clone();
@@ -192,7 +221,9 @@ fn processes_share_a_cache() -> Tested {
     let expected = expected()?;
     let cache = folder.path();
     std::thread::scope(|scope| {
-        let runs: Vec<_> = (0..4).map(|_| scope.spawn(|| prints(run_with("opencl").env("RAVEL_CACHE", cache), &expected).map(drop))).collect();
+        let runs: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| prints(run_with("opencl").env("RAVEL_CACHE", cache), &expected).map(drop)))
+            .collect();
         runs.into_iter().try_for_each(|run| run.join().unwrap_or_else(|_| Err("a run could not be watched".into())))
     })?;
     builds(&mut run_with("opencl"), cache, 0, 1)?;
@@ -210,11 +241,19 @@ fn tuning_is_kept() -> Tested {
     };
     let first = tune()?;
     let settled = first.stdout.lines().count() == 2 && !first.stdout.contains("--runs");
-    demand(first.status == 0 && settled && first.stdout.contains("grids up to 1024: "), &first, "a line for each kernel")?;
+    demand(
+        first.status == 0 && settled && first.stdout.contains("grids up to 1024: "),
+        &first,
+        "a line for each kernel",
+    )?;
     let run = prints(run_with("opencl").env("RAVEL_CACHE", folder.path()), &expected)?;
     demand(run.stderr.contains("tuned: 2,"), &run, "two tuned kernels")?;
     let again = tune()?;
-    demand(again.status == 0 && again.stdout.is_empty() && again.stderr.contains("nothing to measure"), &again, "nothing to do")?;
+    demand(
+        again.status == 0 && again.stdout.is_empty() && again.stderr.contains("nothing to measure"),
+        &again,
+        "nothing to do",
+    )?;
     for entry in std::fs::read_dir(folder.path().join("tuned"))? {
         std::fs::write(entry?.path(), "not what it was\n")?;
     }
@@ -233,9 +272,14 @@ fn tiles_are_tuned() -> Tested {
     };
     let before = finish(&mut with(&["run", "--backend", "opencl"]), b"")?;
     let tuned = finish(&mut with(&["tune"]), b"")?;
-    demand(tuned.status == 0 && tuned.stdout.contains("tiles, f32 folds over 100 for 100x100 of 10000 cells, staged "), &tuned, "a line for the tiles")?;
+    demand(
+        tuned.status == 0 && tuned.stdout.contains("tiles, f32 folds over 100 for 100x100 of 10000 cells, staged "),
+        &tuned,
+        "a line for the tiles",
+    )?;
     let after = prints(&mut with(&["run", "--backend", "opencl", "--explain"]), &before.stdout)?;
-    let chosen = after.stderr.contains("on the device, in tiles of") || after.stderr.contains("a work-item per cell was faster when this was tuned");
+    let chosen = after.stderr.contains("on the device, in tiles of")
+        || after.stderr.contains("a work-item per cell was faster when this was tuned");
     demand(chosen, &after, "the tiles that were the fastest")
 }
 
@@ -243,12 +287,22 @@ fn tiles_are_tuned() -> Tested {
 fn memory_may_be_short() -> Tested {
     let source = repository().join("tests/opencl/errors/too-large.sac");
     let mut command = Command::new(ravel());
-    command.args(["run", "--backend", "opencl", "--launch-work", "1"]).arg(source).env("POCL_MEMORY_LIMIT", "1").env("RAVEL_DEVICE", "pthread");
+    command
+        .args(["run", "--backend", "opencl", "--launch-work", "1"])
+        .arg(source)
+        .env("POCL_MEMORY_LIMIT", "1")
+        .env("RAVEL_DEVICE", "pthread");
     let run = finish(&mut command, b"")?;
     if run.stderr.contains("no OpenCL device is called") {
         return Ok(());
     }
-    demand(run.status == 1 && run.stderr.contains("fault: ") && (run.stderr.contains("too large for the device") || run.stderr.contains("out of memory")), &run, "status 1 and a reason")
+    demand(
+        run.status == 1
+            && run.stderr.contains("fault: ")
+            && (run.stderr.contains("too large for the device") || run.stderr.contains("out of memory")),
+        &run,
+        "status 1 and a reason",
+    )
 }
 
 /// The text of a program's kernels is the recorded one.
@@ -256,7 +310,9 @@ fn kernel_text(recorded: &Path) -> Tested {
     let mut command = Command::new(ravel());
     // Without what this machine's user has tuned.
     command.env("RAVEL_CACHE", "");
-    command.args(["run", "--backend", "opencl", "--launch-work", "1", "--emit", "opencl"]).arg(recorded.with_extension("sac"));
+    command
+        .args(["run", "--backend", "opencl", "--launch-work", "1", "--emit", "opencl"])
+        .arg(recorded.with_extension("sac"));
     let run = finish(&mut command, b"")?;
     demand(run.status == 0, &run, "the text of kernels")?;
     if std::env::var_os("RAVEL_REFRESH").is_some_and(|value| value == "1") {
@@ -270,7 +326,8 @@ fn kernel_text(recorded: &Path) -> Tested {
     let at = first.unwrap_or_else(|| text.lines().count().min(run.stdout.lines().count()));
     let line = |text: &str| text.lines().nth(at).unwrap_or("(its end)").to_string();
     let refresh = "RAVEL_REFRESH=1 cargo test -p ravel-tests --test opencl -- kernels";
-    Err(format!("line {} was\n{}\nand is\n{}\nIf that is right: {refresh}", at + 1, line(&text), line(&run.stdout)).into())
+    Err(format!("line {} was\n{}\nand is\n{}\nIf that is right: {refresh}", at + 1, line(&text), line(&run.stdout))
+        .into())
 }
 
 fn main() -> ExitCode {

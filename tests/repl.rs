@@ -27,10 +27,7 @@ fn transcript(text: &str) -> Vec<Exchange> {
     let mut exchanges: Vec<Exchange> = Vec::new();
     for line in text.lines() {
         if let Some(input) = line.strip_prefix(PROMPT) {
-            exchanges.push(Exchange {
-                input: format!("{input}\n"),
-                expected: Vec::new(),
-            });
+            exchanges.push(Exchange { input: format!("{input}\n"), expected: Vec::new() });
         } else if let Some(last) = exchanges.last_mut() {
             match line.strip_prefix(CONTINUED) {
                 Some(input) => last.input.push_str(&format!("{input}\n")),
@@ -44,19 +41,13 @@ fn transcript(text: &str) -> Vec<Exchange> {
 fn repl(input: &str) -> Result<Finished, Failed> {
     // One stream for both, so that reports stand where they were written.
     let mut command = Command::new("sh");
-    command
-        .args(["-c", "exec \"$0\" repl 2>&1"])
-        .arg(ravel())
-        .current_dir(repository().join("tests/repl"));
+    command.args(["-c", "exec \"$0\" repl 2>&1"]).arg(ravel()).current_dir(repository().join("tests/repl"));
     finish(&mut command, input.as_bytes())
 }
 
 fn check_transcript(text: &str) -> Result<(), Failed> {
     let exchanges = transcript(text);
-    let input: String = exchanges
-        .iter()
-        .map(|exchange| format!("{}{MARK}\n", exchange.input))
-        .collect();
+    let input: String = exchanges.iter().map(|exchange| format!("{}{MARK}\n", exchange.input)).collect();
     let run = repl(&input)?;
     if run.status != 0 {
         return Err(run.describe().into());
@@ -80,9 +71,8 @@ fn check_transcript(text: &str) -> Result<(), Failed> {
 
 fn fits(expected: &[String], found: &[&str]) -> bool {
     // Reports end in an empty line, transcripts need not.
-    let trimmed = |n: usize, is_empty: &dyn Fn(usize) -> bool| {
-        (0..n).rev().find(|i| !is_empty(*i)).map_or(0, |i| i + 1)
-    };
+    let trimmed =
+        |n: usize, is_empty: &dyn Fn(usize) -> bool| (0..n).rev().find(|i| !is_empty(*i)).map_or(0, |i| i + 1);
     let expected = &expected[..trimmed(expected.len(), &|i| expected[i].is_empty())];
     let found = &found[..trimmed(found.len(), &|i| found[i].is_empty())];
     let any_rest = expected.last().is_some_and(|line| line == "...");
@@ -121,9 +111,7 @@ fn hostile(input: &[u8]) -> Result<(), Failed> {
 fn random_bytes(count: usize) -> Vec<u8> {
     let mut state = 1u64;
     let next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 56) as u8
     };
     std::iter::repeat_with(next).take(count).collect()
@@ -131,9 +119,7 @@ fn random_bytes(count: usize) -> Vec<u8> {
 
 /// Programs read the lines that follow the input.
 fn programs_read_on() -> Result<(), Failed> {
-    let run = repl(
-        "int next() { int a; n, a = scanf(\"%d\"); return a; }\nnext() + next()\n20 22\nnext()\n7\n",
-    )?;
+    let run = repl("int next() { int a; n, a = scanf(\"%d\"); return a; }\nnext() + next()\n20 22\nnext()\n7\n")?;
     match run.stdout.as_str() {
         "int: 42\nint: 7\n" => Ok(()),
         _ => Err(run.describe().into()),
@@ -155,22 +141,14 @@ fn main() -> ExitCode {
         .into_iter()
         .map(|file| {
             let name = ravel_tests::test_name(&folder, &file);
-            Trial::test(format!("repl/{name}"), move || {
-                check_transcript(&fs::read_to_string(&file)?)
-            })
+            Trial::test(format!("repl/{name}"), move || check_transcript(&fs::read_to_string(&file)?))
         })
         .collect();
     for page in pages {
         let text = page_transcripts(&page);
         if !text.is_empty() {
-            let name = page
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            trials.push(Trial::test(format!("docs/{name}"), move || {
-                check_transcript(&text)
-            }));
+            let name = page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            trials.push(Trial::test(format!("docs/{name}"), move || check_transcript(&text)));
         }
     }
     let parentheses = "(".repeat(10_000);
@@ -178,24 +156,13 @@ fn main() -> ExitCode {
         ("bytes", random_bytes(5_000)),
         ("parentheses", parentheses.into_bytes()),
         ("brackets", b"{[(".repeat(2_000)),
-        (
-            "directives",
-            b"#if 1\n#include \"nothing\"\n#endif\n#else\n".to_vec(),
-        ),
-        (
-            "closing-function",
-            b"1; }\nvoid x() {\n} int y() { return 1;\n".to_vec(),
-        ),
+        ("directives", b"#if 1\n#include \"nothing\"\n#endif\n#else\n".to_vec()),
+        ("closing-function", b"1; }\nvoid x() {\n} int y() { return 1;\n".to_vec()),
     ];
     for (name, input) in hostile_inputs {
-        trials.push(Trial::test(format!("hostile/{name}"), move || {
-            hostile(&input)
-        }));
+        trials.push(Trial::test(format!("hostile/{name}"), move || hostile(&input)));
     }
     trials.push(Trial::test("programs_read_on", programs_read_on));
-    trials.push(Trial::test(
-        "an_unfinished_input_is_reported_at_the_end",
-        an_unfinished_input_is_reported_at_the_end,
-    ));
+    trials.push(Trial::test("an_unfinished_input_is_reported_at_the_end", an_unfinished_input_is_reported_at_the_end));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

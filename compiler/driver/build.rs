@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     let manifest = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let root = manifest
-        .join("../../stdlib")
-        .canonicalize()
-        .expect("the library lies beside the compiler");
+    let root = manifest.join("../../stdlib").canonicalize().expect("the library lies beside the compiler");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut files = Vec::new();
     collect(&root, &mut files);
@@ -16,17 +13,8 @@ fn main() {
     let mut table = String::from("pub const FILES: &[(&str, &str)] = &[\n");
     for file in &files {
         println!("cargo::rerun-if-changed={}", file.display());
-        let name = file
-            .strip_prefix(&root)
-            .expect("collected below the root")
-            .display()
-            .to_string();
-        writeln!(
-            table,
-            "    ({name:?}, include_str!({:?})),",
-            file.display().to_string()
-        )
-        .expect("strings grow");
+        let name = file.strip_prefix(&root).expect("collected below the root").display().to_string();
+        writeln!(table, "    ({name:?}, include_str!({:?})),", file.display().to_string()).expect("strings grow");
     }
     table.push_str("];\n");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
@@ -39,10 +27,7 @@ fn main() {
 
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
     println!("cargo::rerun-if-changed={}", dir.display());
-    for entry in std::fs::read_dir(dir)
-        .expect("the library can be read")
-        .flatten()
-    {
+    for entry in std::fs::read_dir(dir).expect("the library can be read").flatten() {
         let path = entry.path();
         if path.is_dir() {
             collect(&path, files);

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
-use crate::{buffer, device};
 use crate::fault::Fault;
+use crate::{buffer, device};
 
 /// Machine types that array elements are read and written as. `u8` serves `ubyte`, `bool` (0 or 1) and `char`.
 ///
@@ -128,7 +128,12 @@ impl<'a> ArrayRef<'a> {
         let pointers =
             unsafe { std::slice::from_raw_parts(self.header().data.cast::<*mut ArrayHeader>(), self.count()) };
         // SAFETY: valid as long as this object, which is borrowed for `'a`.
-        Some(pointers.iter().map(|&object| NonNull::new(object).map(|object| unsafe { Self::from_raw(object) })).collect())
+        Some(
+            pointers
+                .iter()
+                .map(|&object| NonNull::new(object).map(|object| unsafe { Self::from_raw(object) }))
+                .collect(),
+        )
     }
 
     /// The Rust value of an opaque object, if it is a `T`.

@@ -59,7 +59,8 @@ pub fn allocate(elem: ElemTag, kind: ObjectKind, shape: &[i64]) -> Result<NonNul
     let count = count_of(shape)?;
     let rank = u32::try_from(shape.len()).map_err(|_| Fault::new("an array has too many axes".to_string()))?;
     let memory_fault = || fault::memory(shape);
-    let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(elem.size())).ok_or_else(memory_fault)?;
+    let bytes =
+        usize::try_from(count).ok().and_then(|count| count.checked_mul(elem.size())).ok_or_else(memory_fault)?;
     let offset = data_offset(rank) + stagger(bytes);
     let total = bytes.checked_add(offset + PADDING).ok_or_else(memory_fault)?;
     let block = blocks::allocate(total).ok_or_else(memory_fault)?;
@@ -347,7 +348,9 @@ mod tests {
 
     #[test]
     fn large_objects_in_a_row_lie_at_different_places_of_a_page() {
-        let objects: Vec<_> = (0..PLACES).map(|_| allocate(ElemTag::F64, ObjectKind::Array, &[1 << 20]).expect("some megabytes")).collect();
+        let objects: Vec<_> = (0..PLACES)
+            .map(|_| allocate(ElemTag::F64, ObjectKind::Array, &[1 << 20]).expect("some megabytes"))
+            .collect();
         let place = |object: &NonNull<ArrayHeader>| {
             // SAFETY: allocated above.
             (unsafe { object.as_ref() }.data as usize - object.as_ptr() as usize) % 4096

@@ -109,7 +109,12 @@ pub unsafe extern "C" fn ravel_copy_handles(to: *mut *mut ArrayHeader, from: *co
 /// # Safety
 /// Texts are null or NUL-terminated; `numbers` points to `n` numbers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_fault_numbers(pos: *const c_char, text: *const c_char, numbers: *const i64, n: i64) -> ! {
+pub unsafe extern "C" fn ravel_fault_numbers(
+    pos: *const c_char,
+    text: *const c_char,
+    numbers: *const i64,
+    n: i64,
+) -> ! {
     // SAFETY: by contract.
     let (text, numbers) = unsafe {
         let text = if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() };
@@ -140,7 +145,11 @@ unsafe fn reshaped(object: *mut ArrayHeader, shape: &[i64]) -> *mut ArrayHeader 
         let room = ((*object).data as usize - object as usize - crate::abi::HEADER_SIZE) / 8;
         if ravel_unique(object) == 1 && shape.len() <= room {
             (*object).rank = shape.len() as u32;
-            object.cast::<u8>().add(crate::abi::HEADER_SIZE).cast::<i64>().copy_from_nonoverlapping(shape.as_ptr(), shape.len());
+            object
+                .cast::<u8>()
+                .add(crate::abi::HEADER_SIZE)
+                .cast::<i64>()
+                .copy_from_nonoverlapping(shape.as_ptr(), shape.len());
             return object;
         }
         device::settle(object);
@@ -179,13 +188,21 @@ pub unsafe extern "C" fn ravel_shape_vec(object: *const ArrayHeader) -> *mut Arr
 /// # Safety
 /// Objects are valid, `index` of `i32` elements; `pos` is null or NUL-terminated.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_dyn_slot(pos: *const c_char, array: *const ArrayHeader, index: *const ArrayHeader) -> *mut u8 {
+pub unsafe extern "C" fn ravel_dyn_slot(
+    pos: *const c_char,
+    array: *const ArrayHeader,
+    index: *const ArrayHeader,
+) -> *mut u8 {
     // SAFETY: by contract; the offset was checked to be inside the array.
     unsafe {
         device::settle(array);
         let (shape, index) = (shape_of(array), ints(index));
         if index.len() != shape.len() {
-            let text = format!("an index of length {} does not select an element of shape {}", index.len(), fault::shape_text(shape));
+            let text = format!(
+                "an index of length {} does not select an element of shape {}",
+                index.len(),
+                fault::shape_text(shape)
+            );
             raise(pos, Fault::new(text));
         }
         match cell_offset(shape, index.iter().map(|&i| i64::from(i))) {
@@ -297,7 +314,8 @@ pub unsafe extern "C" fn ravel_narrow(pos: *const c_char, object: *const ArrayHe
     // SAFETY: by contract.
     unsafe {
         let shape = shape_of(object);
-        let wanted = if rank == 0 { &[] } else { std::slice::from_raw_parts(extents, usize::try_from(rank).unwrap_or(0)) };
+        let wanted =
+            if rank == 0 { &[] } else { std::slice::from_raw_parts(extents, usize::try_from(rank).unwrap_or(0)) };
         if shape.len() != wanted.len() {
             raise(pos, Fault::new(fault::rank_message("a value", rank, shape.len() as i64)));
         }
@@ -318,7 +336,8 @@ pub unsafe extern "C" fn ravel_check_count(pos: *const c_char, object: *const Ar
     // SAFETY: by contract.
     unsafe {
         if (*object).count != count {
-            let text = format!("a value of shape {} where {count} elements belong", fault::shape_text(shape_of(object)));
+            let text =
+                format!("a value of shape {} where {count} elements belong", fault::shape_text(shape_of(object)));
             raise(pos, Fault::new(text));
         }
     }
@@ -379,7 +398,12 @@ pub unsafe extern "C" fn ravel_alloc_frame(
 /// # Safety
 /// `array` is valid and may be written; `default` is null or valid; `pos` is null or NUL-terminated.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_fill_cells(pos: *const c_char, array: *mut ArrayHeader, axes: i64, default: *const ArrayHeader) {
+pub unsafe extern "C" fn ravel_fill_cells(
+    pos: *const c_char,
+    array: *mut ArrayHeader,
+    axes: i64,
+    default: *const ArrayHeader,
+) {
     // SAFETY: by contract; cells are written inside the array.
     unsafe {
         let elem = elem_of(&*array);
@@ -408,7 +432,12 @@ pub unsafe extern "C" fn ravel_fill_cells(pos: *const c_char, array: *mut ArrayH
 /// # Safety
 /// `array` is valid; `index` points to `axes` numbers; `pos` is null or NUL-terminated.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_cell_offset(pos: *const c_char, array: *const ArrayHeader, axes: i64, index: *const i64) -> i64 {
+pub unsafe extern "C" fn ravel_cell_offset(
+    pos: *const c_char,
+    array: *const ArrayHeader,
+    axes: i64,
+    index: *const i64,
+) -> i64 {
     // SAFETY: by contract.
     unsafe {
         let index = if axes == 0 { &[] } else { std::slice::from_raw_parts(index, usize::try_from(axes).unwrap_or(0)) };
@@ -466,7 +495,12 @@ impl Odometer {
     ///
     /// # Errors
     /// The bounds differ in length, or a step or width is out of range.
-    fn new(lower: &[i32], upper: &[i32], step: Option<&[i32]>, width: Option<&[i32]>) -> Result<Option<Odometer>, Fault> {
+    fn new(
+        lower: &[i32],
+        upper: &[i32],
+        step: Option<&[i32]>,
+        width: Option<&[i32]>,
+    ) -> Result<Option<Odometer>, Fault> {
         let wide = |v: &[i32]| v.iter().map(|&i| i64::from(i)).collect::<Vec<i64>>();
         let ones = vec![1; lower.len()];
         let odometer = Odometer {
@@ -586,7 +620,8 @@ mod tests {
 
     #[test]
     fn odometers_follow_steps_and_widths() {
-        let mut odometer = Odometer::new(&[0, 1], &[2, 7], Some(&[1, 3]), Some(&[1, 2])).expect("valid").expect("not empty");
+        let mut odometer =
+            Odometer::new(&[0, 1], &[2, 7], Some(&[1, 3]), Some(&[1, 2])).expect("valid").expect("not empty");
         let mut seen = vec![odometer.position.clone()];
         while odometer.advance() {
             seen.push(odometer.position.clone());

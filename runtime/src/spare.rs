@@ -44,7 +44,11 @@ pub unsafe extern "C" fn ravel_spare_alloc(
                 let object = std::mem::replace(slot, std::ptr::null_mut());
                 (header.elem, header.rank, header.count) = (elem, rank, count);
                 header.pad &= device::HAS_BUFFER;
-                object.cast::<u8>().add(HEADER_SIZE).cast::<i64>().copy_from_nonoverlapping(extents.as_ptr(), extents.len());
+                object
+                    .cast::<u8>()
+                    .add(HEADER_SIZE)
+                    .cast::<i64>()
+                    .copy_from_nonoverlapping(extents.as_ptr(), extents.len());
                 return object;
             }
         }
@@ -104,7 +108,9 @@ mod tests {
 
     fn again(elem: ElemTag, shape: &[i64], slots: &mut [*mut ArrayHeader]) -> *mut ArrayHeader {
         // SAFETY: a valid shape, and the words of this test.
-        unsafe { ravel_spare_alloc(elem as u8, shape.len() as u32, shape.as_ptr(), slots.as_mut_ptr(), slots.len() as i64) }
+        unsafe {
+            ravel_spare_alloc(elem as u8, shape.len() as u32, shape.as_ptr(), slots.as_mut_ptr(), slots.len() as i64)
+        }
     }
 
     fn keep(object: *mut ArrayHeader, slots: &mut [*mut ArrayHeader]) {

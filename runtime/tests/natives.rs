@@ -49,7 +49,9 @@ fn a_file_is_written_scanned_and_closed() {
         &[ElemTag::I32, ElemTag::Handle, ElemTag::F64, ElemTag::I32],
     )
     .expect("the format fits");
-    let [Value::I32(3), Value::I32(-5), word, Value::F64(0.5), Value::I32(0)] = &scanned[..] else { panic!("{scanned:?}") };
+    let [Value::I32(3), Value::I32(-5), word, Value::F64(0.5), Value::I32(0)] = &scanned[..] else {
+        panic!("{scanned:?}")
+    };
     assert_eq!(text_of(word), "word");
     assert!(matches!(one("ravel_io_fgetc", &[file()]), Value::Char(b'\n')));
     let line = call("ravel_io_fgets", &[Value::I32(7), file()]);
@@ -103,7 +105,8 @@ fn strings_are_cut_joined_and_converted() {
 
 #[test]
 fn the_user_error_carries_message_and_status() {
-    let fault = try_call("ravel_error", &[Value::I32(3), text("bad %d"), Value::I32(7)], &[]).expect_err("it always faults");
+    let fault =
+        try_call("ravel_error", &[Value::I32(3), text("bad %d"), Value::I32(7)], &[]).expect_err("it always faults");
     assert_eq!(fault, Fault { message: "bad 7".to_string(), ending: Ending::User { status: 3 } });
     let fault = try_call("ravel_exit", &[Value::I32(4)], &[]).expect_err("it always ends the program");
     assert_eq!(fault.ending, Ending::Exit { status: 4 });

@@ -25,12 +25,7 @@ pub struct Finished {
 impl Finished {
     /// All that is known, for a failure message.
     pub fn describe(&self) -> String {
-        format!(
-            "exit status {}\n--- stdout\n{}--- stderr\n{}",
-            self.status,
-            clip(&self.stdout),
-            clip(&self.stderr)
-        )
+        format!("exit status {}\n--- stdout\n{}--- stderr\n{}", self.status, clip(&self.stdout), clip(&self.stderr))
     }
 
     /// Whether the process ended by a panic, an abort or another signal: never acceptable.
@@ -49,10 +44,7 @@ fn clip(text: &str) -> String {
 
 /// The folder of the workspace.
 pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the tests crate lies in the repository")
-        .to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests crate lies in the repository").to_path_buf()
 }
 
 /// The compiler under test: `RAVEL_BIN`, or the newest of the release and the debug build.
@@ -63,17 +55,14 @@ pub fn ravel() -> PathBuf {
     if let Some(path) = std::env::var_os("RAVEL_BIN") {
         return PathBuf::from(path);
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| repository().join("target"), PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from);
     let modified = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
     ["release", "debug"]
         .iter()
         .map(|profile| target.join(profile).join("ravel"))
         .filter(|path| path.exists())
         .max_by_key(modified)
-        .unwrap_or_else(|| {
-            panic!("no ravel binary: run `cargo build --release` first, or set RAVEL_BIN")
-        })
+        .unwrap_or_else(|| panic!("no ravel binary: run `cargo build --release` first, or set RAVEL_BIN"))
 }
 
 /// Whether this machine has an OpenCL device.
@@ -104,14 +93,8 @@ pub fn finish(command: &mut Command, input: &[u8]) -> Result<Finished, Failed> {
         return Err(timed_out());
     };
     let stderr = stderr.recv_timeout(TIME_LIMIT).map_err(|_| timed_out())?;
-    let status = child
-        .wait()
-        .map_err(|error| Failed::from(error.to_string()))?;
-    Ok(Finished {
-        status: exit_code(status),
-        stdout,
-        stderr,
-    })
+    let status = child.wait().map_err(|error| Failed::from(error.to_string()))?;
+    Ok(Finished { status: exit_code(status), stdout, stderr })
 }
 
 fn stop(child: &mut Child) {
@@ -133,9 +116,7 @@ fn exit_code(status: std::process::ExitStatus) -> i32 {
     #[cfg(unix)]
     {
         use std::os::unix::process::ExitStatusExt;
-        status
-            .code()
-            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+        status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
     }
     #[cfg(not(unix))]
     {
@@ -148,8 +129,7 @@ pub fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_path_buf()];
     while let Some(folder) = open.pop() {
-        let entries =
-            fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         for entry in entries {
             let path = entry.expect("a readable folder entry").path();
             if path.is_dir() {

@@ -24,9 +24,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Report everything that is wrong with a program or module
-    #[command(
-        after_help = "Exit status: 0 if there are no errors (warnings are allowed), 1 otherwise."
-    )]
+    #[command(after_help = "Exit status: 0 if there are no errors (warnings are allowed), 1 otherwise.")]
     Check(Check),
     /// Compile a program in memory and run it
     #[command(after_help = "\

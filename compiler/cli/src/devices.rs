@@ -16,7 +16,15 @@ pub fn list() -> i32 {
     let heads = ["", "name", "driver", "kind", "memory", "units", "f64"].map(String::from);
     let rows = devices.iter().enumerate().map(|(index, d)| {
         let doubles = if d.doubles { "yes" } else { "no" };
-        [index.to_string(), d.name.clone(), d.driver.clone(), d.kind().to_string(), gibibytes(d.memory), d.units.to_string(), doubles.to_string()]
+        [
+            index.to_string(),
+            d.name.clone(),
+            d.driver.clone(),
+            d.kind().to_string(),
+            gibibytes(d.memory),
+            d.units.to_string(),
+            doubles.to_string(),
+        ]
     });
     i32::from(!crate::print(&table(&std::iter::once(heads).chain(rows).collect::<Vec<_>>())))
 }

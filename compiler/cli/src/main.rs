@@ -26,23 +26,19 @@ const COMPILER_STACK: usize = 1 << 30;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let worker = std::thread::Builder::new()
-        .stack_size(COMPILER_STACK)
-        .spawn(move || match cli.command {
-            Command::Check(check) => run_check(&check),
-            Command::Run(run) => run_program(run),
-            Command::Build(build) => run_build(&build),
-            Command::Tune(tune) => tune::run(&tune),
-            Command::Devices => devices::list(),
-            Command::Opt(opt) => run_opt(&opt),
-            Command::Repl(repl) => run_repl(&repl),
-        });
+    let worker = std::thread::Builder::new().stack_size(COMPILER_STACK).spawn(move || match cli.command {
+        Command::Check(check) => run_check(&check),
+        Command::Run(run) => run_program(run),
+        Command::Build(build) => run_build(&build),
+        Command::Tune(tune) => tune::run(&tune),
+        Command::Devices => devices::list(),
+        Command::Opt(opt) => run_opt(&opt),
+        Command::Repl(repl) => run_repl(&repl),
+    });
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => ExitCode::from(status as u8),
         Ok(Err(_)) => {
-            say!(
-                "ravel: internal error; this is a bug in Ravel, please report it with the program"
-            );
+            say!("ravel: internal error; this is a bug in Ravel, please report it with the program");
             ExitCode::from(70)
         }
         Err(error) => {
@@ -53,13 +49,8 @@ fn main() -> ExitCode {
 }
 
 fn compilation(source: &Source, unchecked: bool) -> Compilation {
-    let mut compilation = Compilation::new(options(
-        &source.include,
-        &source.define,
-        &source.undefine,
-        unchecked,
-        !source.no_check,
-    ));
+    let mut compilation =
+        Compilation::new(options(&source.include, &source.define, &source.undefine, unchecked, !source.no_check));
     compilation.explanation = source.explain.as_ref().map(|_| Explanation::default());
     compilation
 }
@@ -94,13 +85,7 @@ fn options(
     folders.extend(ravel_driver::files::FileLoader::environment_path());
     let defined = define.iter().cloned().map(MacroOption::Define);
     let undefined = undefine.iter().cloned().map(MacroOption::Undefine);
-    Options {
-        macros: defined.chain(undefined).collect(),
-        folders,
-        unchecked,
-        check_patterns,
-        ..Options::default()
-    }
+    Options { macros: defined.chain(undefined).collect(), folders, unchecked, check_patterns, ..Options::default() }
 }
 
 fn choose_backend(options: &mut Options, code: &Code) {
@@ -138,11 +123,7 @@ fn report(compilation: &Compilation, failure: Option<&Failure>) {
     }
     match failure {
         Some(Failure::Source) => {
-            let n = compilation
-                .diagnostics
-                .iter()
-                .filter(|d| d.is_error())
-                .count();
+            let n = compilation.diagnostics.iter().filter(|d| d.is_error()).count();
             say!("ravel: {n} error{}", if n == 1 { "" } else { "s" });
         }
         Some(other) => say!("ravel: {other}"),
@@ -327,13 +308,8 @@ fn run_opt(opt: &Opt) -> i32 {
 }
 
 fn run_repl(arguments: &Repl) -> i32 {
-    let options = options(
-        &arguments.include,
-        &arguments.define,
-        &arguments.undefine,
-        arguments.unchecked,
-        !arguments.no_check,
-    );
+    let options =
+        options(&arguments.include, &arguments.define, &arguments.undefine, arguments.unchecked, !arguments.no_check);
     if let Some(threads) = arguments.threads {
         ravel_runtime::pool::set_threads(usize::from(threads));
     }
@@ -359,8 +335,5 @@ fn print_stats(compilation: &Compilation) {
     }
     say!("  {:<16}{:>9.1} ms", "total", total.as_secs_f64() * 1e3);
     say!("functions specialised: {}", compilation.instances);
-    say!(
-        "with-loops: {} before optimisation, {} after",
-        compilation.with_loops.0, compilation.with_loops.1
-    );
+    say!("with-loops: {} before optimisation, {} after", compilation.with_loops.0, compilation.with_loops.1);
 }

@@ -50,10 +50,7 @@ pub fn run(mut session: Session) -> i32 {
         false => Source::Pipe,
     };
     if let Source::Terminal(..) = source {
-        println!(
-            "Ravel {}. `:help` explains, `:quit` leaves.",
-            env!("CARGO_PKG_VERSION")
-        );
+        println!("Ravel {}. `:help` explains, `:quit` leaves.", env!("CARGO_PKG_VERSION"));
     }
     let mut input = String::new();
     loop {
@@ -104,21 +101,12 @@ fn command(session: &mut Session, text: &str) -> bool {
             true
         }
         (":vars", _) => {
-            let lines: Vec<String> = session
-                .variables()
-                .map(|(name, value)| format!("{name}: {}\n", show::type_name(value)))
-                .collect();
+            let lines: Vec<String> =
+                session.variables().map(|(name, value)| format!("{name}: {}\n", show::type_name(value))).collect();
             print(&lines.concat())
         }
         (":type" | ":load", "") => {
-            eprintln!(
-                "`{name}` needs {}",
-                if name == ":type" {
-                    "an expression"
-                } else {
-                    "the name of a file"
-                }
-            );
+            eprintln!("`{name}` needs {}", if name == ":type" { "an expression" } else { "the name of a file" });
             true
         }
         (":type", expression) => answer(session.type_of(expression)),
@@ -150,9 +138,7 @@ fn answer(reply: Reply) -> bool {
 
 fn print(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .is_ok()
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
 }
 
 impl Source {
@@ -200,11 +186,7 @@ fn next_of_pipe() -> Line {
         }
         bytes.push(byte);
     }
-    if bytes.is_empty() {
-        Line::End
-    } else {
-        Line::Text(String::from_utf8_lossy(&bytes).into_owned())
-    }
+    if bytes.is_empty() { Line::End } else { Line::Text(String::from_utf8_lossy(&bytes).into_owned()) }
 }
 
 /// `RAVEL_HISTORY`, or `ravel/history` in the folder where programs of the user keep such things.

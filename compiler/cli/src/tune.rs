@@ -48,10 +48,18 @@ pub fn run(tune: &Tune) -> i32 {
     }
     let changed = known.iter().filter(|(key, record)| before.get(*key) != Some(record));
     let lines: Vec<String> = changed
-        .map(|(_, record)| format!("{}{}\n", record.summary(), if record.is_settled() { "" } else { " (not everything was measured: --runs)" }))
+        .map(|(_, record)| {
+            format!(
+                "{}{}\n",
+                record.summary(),
+                if record.is_settled() { "" } else { " (not everything was measured: --runs)" }
+            )
+        })
         .collect();
     if lines.is_empty() {
-        say!("ravel: nothing to measure: the program launches no kernels whose groups can be chosen, or all were measured before");
+        say!(
+            "ravel: nothing to measure: the program launches no kernels whose groups can be chosen, or all were measured before"
+        );
     }
     i32::from(!crate::print(&lines.concat()))
 }

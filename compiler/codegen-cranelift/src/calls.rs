@@ -1,6 +1,8 @@
 //! Calls: internal, extern, indirect, mathematical, runtime and fault.
 
-use cranelift_codegen::ir::{self, ExtFuncData, ExternalName, GlobalValueData, InstBuilder, TrapCode, UserExternalName, types};
+use cranelift_codegen::ir::{
+    self, ExtFuncData, ExternalName, GlobalValueData, InstBuilder, TrapCode, UserExternalName, types,
+};
 use ravel_nest::ir::{ExternId, FuncId, MathOp, SigId, Value};
 
 use crate::plan::{DATA, FUNCTIONS, Runtime, c_signature};

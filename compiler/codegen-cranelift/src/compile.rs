@@ -10,10 +10,10 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId as LinkerFuncId, Module as Linker, ModuleReloc};
 use ravel_nest::ir::{FuncId, Order};
 
-use crate::{EmitError, linker_error};
 use crate::plan::{FUNCTIONS, Plan};
 use crate::translate::Translator;
 use crate::types::scalar_type;
+use crate::{EmitError, linker_error};
 
 /// One function to generate.
 #[derive(Clone, Copy)]
@@ -84,7 +84,9 @@ pub(crate) fn define_functions(plan: &Plan<'_>, linker: &mut dyn Linker) -> Resu
     codes.sort_by_key(|(position, code)| code.as_ref().map_or((u32::MAX, *position), |code| (code.id, 0)));
     for (_, code) in codes {
         let code = code?;
-        linker.define_function_bytes(LinkerFuncId::from_u32(code.id), code.align, &code.bytes, &code.relocs).map_err(linker_error)?;
+        linker
+            .define_function_bytes(LinkerFuncId::from_u32(code.id), code.align, &code.bytes, &code.relocs)
+            .map_err(linker_error)?;
     }
     Ok(())
 }
@@ -168,13 +170,17 @@ impl Worker {
     fn translate(&mut self, plan: &Plan<'_>, job: Job) {
         let id = job_id(plan, job);
         self.context.clear();
-        self.context.func = Function::with_name_signature(UserFuncName::user(FUNCTIONS, id), plan.signatures[&id].clone());
+        self.context.func =
+            Function::with_name_signature(UserFuncName::user(FUNCTIONS, id), plan.signatures[&id].clone());
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         match job {
-            Job::Func(func) => Translator::new(plan, &plan.module.funcs[func], &plan.constants[func], builder).function(),
+            Job::Func(func) => {
+                Translator::new(plan, &plan.module.funcs[func], &plan.constants[func], builder).function()
+            }
             Job::Body(n) => {
                 let body = &plan.bodies[n];
-                Translator::new(plan, &plan.module.funcs[body.func], &plan.constants[body.func], builder).outlined(body);
+                Translator::new(plan, &plan.module.funcs[body.func], &plan.constants[body.func], builder)
+                    .outlined(body);
             }
             Job::Trampoline(n) => {
                 let func = plan.trampolines[n].0;

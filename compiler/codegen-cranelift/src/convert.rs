@@ -136,8 +136,10 @@ impl Translator<'_, '_> {
                     level = level
                         .chunks(2)
                         .map(|pair| {
-                            let sources: Vec<(ir::Value, u8)> =
-                                pair.iter().flat_map(|&(x, width)| (0..width).map(move |lane| (x, lane as u8))).collect();
+                            let sources: Vec<(ir::Value, u8)> = pair
+                                .iter()
+                                .flat_map(|&(x, width)| (0..width).map(move |lane| (x, lane as u8)))
+                                .collect();
                             (self.gather(to.prim, &sources), sources.len())
                         })
                         .collect();

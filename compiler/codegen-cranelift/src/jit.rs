@@ -88,7 +88,11 @@ impl Jit {
     pub fn call(&self, name: &str, args: &[u64]) -> Result<Vec<u64>, EmitError> {
         let entry = self.entry(name)?;
         if entry.n_params() != args.len() {
-            return Err(EmitError::ArgumentCount { func: name.to_string(), wanted: entry.n_params(), given: args.len() });
+            return Err(EmitError::ArgumentCount {
+                func: name.to_string(),
+                wanted: entry.n_params(),
+                given: args.len(),
+            });
         }
         Ok(entry.call(args))
     }

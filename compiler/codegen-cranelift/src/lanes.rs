@@ -9,7 +9,13 @@ use crate::types::{Pieces, live_lanes, piece_count, piece_type, register_lanes};
 
 impl Translator<'_, '_> {
     /// Applies `f` lane by lane (once for scalars) to arguments of type `from`; the results make a vector of type `to`.
-    pub fn lanewise(&mut self, from: Ty, to: Ty, args: &[Value], mut f: impl FnMut(&mut Self, &[ir::Value]) -> ir::Value) -> Pieces {
+    pub fn lanewise(
+        &mut self,
+        from: Ty,
+        to: Ty,
+        args: &[Value],
+        mut f: impl FnMut(&mut Self, &[ir::Value]) -> ir::Value,
+    ) -> Pieces {
         let pieces: SmallVec<[Pieces; 2]> = args.iter().map(|&arg| self.pieces(arg)).collect();
         let mut results = Vec::with_capacity(usize::from(to.lanes));
         for lane in 0..to.lanes {
@@ -104,7 +110,8 @@ impl Translator<'_, '_> {
         let second = sources.iter().map(|source| source.0).find(|&source| source != first).unwrap_or(first);
         if sources.iter().any(|source| source.0 != first && source.0 != second) {
             let ty = Ty::vector(prim, register_lanes(prim) as u8);
-            let lanes: Vec<ir::Value> = sources.iter().map(|&(piece, at)| self.b.ins().extractlane(piece, at)).collect();
+            let lanes: Vec<ir::Value> =
+                sources.iter().map(|&(piece, at)| self.b.ins().extractlane(piece, at)).collect();
             return self.build(ty, &lanes)[0];
         }
         let bytes = prim.bytes() as u8;
@@ -132,7 +139,8 @@ impl Translator<'_, '_> {
         if ty.bytes() < 16 {
             // Lanes that are not in use hold rubbish: the lower half of the register takes their place, or its quarter.
             let lanes = live_lanes(ty) as u8;
-            let sources: Vec<(ir::Value, u8)> = (0..register_lanes(ty.prim) as u8).map(|lane| (all, lane % lanes)).collect();
+            let sources: Vec<(ir::Value, u8)> =
+                (0..register_lanes(ty.prim) as u8).map(|lane| (all, lane % lanes)).collect();
             all = self.gather(ty.prim, &sources);
         }
         Pieces::from_slice(&[self.b.ins().vany_true(all)])

@@ -31,8 +31,8 @@ use crate::compile::Listing;
 pub use crate::jit::Jit;
 pub use crate::object::emit_object;
 use crate::plan::Plan;
-use crate::target::{CodeModel, Target};
 pub use crate::target::capabilities;
+use crate::target::{CodeModel, Target};
 
 /// Errors of the layer between functions and memory or object files.
 fn linker_error(error: cranelift_module::ModuleError) -> EmitError {
@@ -63,7 +63,8 @@ pub fn emit_asm(module: &Module) -> Result<String, EmitError> {
 fn listing(module: &Module, listing: Listing) -> Result<String, EmitError> {
     check(module)?;
     let target = Target::host(CodeModel::Object)?;
-    let builder = ObjectBuilder::new(target.keep.clone(), "ravel", cranelift_module::default_libcall_names()).map_err(linker_error)?;
+    let builder = ObjectBuilder::new(target.keep.clone(), "ravel", cranelift_module::default_libcall_names())
+        .map_err(linker_error)?;
     let mut linker = ObjectModule::new(builder);
     let plan = Plan::new(module, &target, &mut linker, "ravel.")?;
     plan.define_data(&mut linker, &mut HashSet::new())?;

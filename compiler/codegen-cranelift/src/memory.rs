@@ -34,7 +34,9 @@ impl Translator<'_, '_> {
     pub fn load_at(&mut self, ty: Ty, ptr: ir::Value, offset: i32, flags: MemFlagsData) -> Pieces {
         let piece = piece_type(ty);
         if !ty.is_vector() || ty.bytes() >= 16 {
-            return (0..piece_count(ty)).map(|n| self.b.ins().load(piece, flags, ptr, offset + 16 * n as i32)).collect();
+            return (0..piece_count(ty))
+                .map(|n| self.b.ins().load(piece, flags, ptr, offset + 16 * n as i32))
+                .collect();
         }
         // A short vector: the low part of a register.
         let (scalar, register) = match ty.bytes() {

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
-use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{AbiParam, ExtFuncData, ExternalName, Function, InstBuilder, Signature, UserExternalName, UserFuncName, types};
 use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{
+    AbiParam, ExtFuncData, ExternalName, Function, InstBuilder, Signature, UserExternalName, UserFuncName, types,
+};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId as LinkerFuncId, Linkage, Module as Linker};
 use cranelift_object::{ObjectBuilder, ObjectModule};
@@ -25,7 +27,8 @@ use crate::{EmitError, check, linker_error};
 pub fn emit_object(module: &Module, entry: Option<&str>) -> Result<Vec<u8>, EmitError> {
     check(module)?;
     let target = Target::host(CodeModel::Object)?;
-    let builder = ObjectBuilder::new(target.keep.clone(), "ravel", cranelift_module::default_libcall_names()).map_err(linker_error)?;
+    let builder = ObjectBuilder::new(target.keep.clone(), "ravel", cranelift_module::default_libcall_names())
+        .map_err(linker_error)?;
     let mut linker = ObjectModule::new(builder);
     let plan = Plan::new(module, &target, &mut linker, "ravel.")?;
     plan.define_data(&mut linker, &mut HashSet::new())?;
@@ -48,7 +51,8 @@ fn define_main(plan: &Plan<'_>, linker: &mut ObjectModule, entry: u32) -> Result
     start_sig.params.push(AbiParam::new(types::I64));
     let start = linker.declare_function(symbols::MAIN_START, Linkage::Import, &start_sig).map_err(linker_error)?;
 
-    let mut context = Context::for_function(Function::with_name_signature(UserFuncName::user(FUNCTIONS, main.as_u32()), sig));
+    let mut context =
+        Context::for_function(Function::with_name_signature(UserFuncName::user(FUNCTIONS, main.as_u32()), sig));
     let mut builder_context = FunctionBuilderContext::new();
     let mut b = FunctionBuilder::new(&mut context.func, &mut builder_context);
     let block = b.create_block();
@@ -68,6 +72,8 @@ fn define_main(plan: &Plan<'_>, linker: &mut ObjectModule, entry: u32) -> Result
     b.ins().return_(&[status]);
     b.seal_all_blocks();
     b.finalize(plan.target.keep.frontend_config());
-    linker.define_function_with_control_plane(main, &mut context, &mut ControlPlane::default()).map_err(linker_error)?;
+    linker
+        .define_function_with_control_plane(main, &mut context, &mut ControlPlane::default())
+        .map_err(linker_error)?;
     Ok(())
 }

@@ -10,12 +10,14 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use cranelift_module::{DataDescription, FuncOrDataId, Linkage, Module as Linker};
 use ravel_nest::captures::captures;
-use ravel_nest::ir::{DataId, ExternId, Func, FuncId, GlobalId, MathOp, Module, Op, Prim, Region, Signature, Ty, Value, Visibility};
+use ravel_nest::ir::{
+    DataId, ExternId, Func, FuncId, GlobalId, MathOp, Module, Op, Prim, Region, Signature, Ty, Value, Visibility,
+};
 use ravel_runtime::abi::symbols;
 
-use crate::{EmitError, linker_error};
 use crate::target::Target;
 use crate::types::{piece_count, piece_type, scalar_type};
+use crate::{EmitError, linker_error};
 
 /// Entry points of the runtime that translation itself calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -140,7 +142,12 @@ struct Needs<'a> {
 
 impl<'a> Plan<'a> {
     /// Declares everything to the linker. `prefix` keeps the names of one module apart from those of others.
-    pub fn new(module: &'a Module, target: &'a Target, linker: &mut dyn Linker, prefix: &str) -> Result<Plan<'a>, EmitError> {
+    pub fn new(
+        module: &'a Module,
+        target: &'a Target,
+        linker: &mut dyn Linker,
+        prefix: &str,
+    ) -> Result<Plan<'a>, EmitError> {
         let call_conv = target.keep.default_call_conv();
         let mut plan = Plan {
             module,
@@ -272,14 +279,18 @@ impl<'a> Plan<'a> {
                 let target = linker.declare_data_in_data(target, &mut description);
                 description.write_data_addr(reloc.at, target, reloc.addend);
             }
-            linker.define_data(cranelift_module::DataId::from_u32(self.data[id]), &description).map_err(linker_error)?;
+            linker
+                .define_data(cranelift_module::DataId::from_u32(self.data[id]), &description)
+                .map_err(linker_error)?;
         }
         for (id, global) in &self.module.globals {
             if defined.insert(global.name.clone()) {
                 let mut description = DataDescription::new();
                 description.set_align(16);
                 description.define_zeroinit(global.ty.bytes() as usize);
-                linker.define_data(cranelift_module::DataId::from_u32(self.globals[id]), &description).map_err(linker_error)?;
+                linker
+                    .define_data(cranelift_module::DataId::from_u32(self.globals[id]), &description)
+                    .map_err(linker_error)?;
             }
         }
         Ok(())

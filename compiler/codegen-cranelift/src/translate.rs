@@ -40,7 +40,12 @@ pub(crate) struct Translator<'a, 'b> {
 
 impl<'a, 'b> Translator<'a, 'b> {
     /// Starts a translation into an empty Cranelift function.
-    pub fn new(plan: &'a Plan<'a>, func: &'a Func, constants: &'a SecondaryMap<Value, Option<&'a Op>>, b: FunctionBuilder<'b>) -> Self {
+    pub fn new(
+        plan: &'a Plan<'a>,
+        func: &'a Func,
+        constants: &'a SecondaryMap<Value, Option<&'a Op>>,
+        b: FunctionBuilder<'b>,
+    ) -> Self {
         Translator {
             plan,
             func,
@@ -180,7 +185,9 @@ impl<'a, 'b> Translator<'a, 'b> {
             Op::For { lo, hi, step, inits, body } => self.for_loop([*lo, *hi, *step], inits, body),
             Op::Loop { inits, body } => self.do_while(inits, body),
             Op::ParFor { n, chunk, body } => self.parfor(*n, *chunk, body),
-            Op::Launch { .. } | Op::LocalSlot { .. } | Op::Barrier => unreachable!("kernels are cut out of the module before a processor's backend sees it"),
+            Op::Launch { .. } | Op::LocalSlot { .. } | Op::Barrier => {
+                unreachable!("kernels are cut out of the module before a processor's backend sees it")
+            }
         };
         self.bind_all(&inst.results, &pieces);
     }

@@ -14,8 +14,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let module = ravel_wir::parse::parse_module(&text, FileId(0))?;
     ravel_wir::verify::verify(&module).map_err(|errors| errors[0].to_string())?;
     let host = capabilities()?;
-    let target =
-        Capabilities { vector_bytes: host.vector_bytes, vector_registers: host.vector_registers, has_fma: host.has_fma };
+    let target = Capabilities {
+        vector_bytes: host.vector_bytes,
+        vector_registers: host.vector_registers,
+        has_fma: host.has_fma,
+    };
     let options = Options {
         unchecked: false,
         parallel: false,

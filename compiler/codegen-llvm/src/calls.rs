@@ -87,9 +87,11 @@ impl<'c> Translator<'_, 'c> {
 
     /// `(args, results)`: reads the arguments of a function from words, calls it and writes the results to words.
     pub fn trampoline(self, callee: FunctionValue<'c>) -> Result<(), Problem> {
-        let words: Vec<PointerValue<'c>> = self.function.get_param_iter().map(BasicValueEnum::into_pointer_value).collect();
+        let words: Vec<PointerValue<'c>> =
+            self.function.get_param_iter().map(BasicValueEnum::into_pointer_value).collect();
         let params = (0..).zip(self.func.param_types());
-        let args = params.map(|(n, ty)| self.load_at(ty, words[0], 8 * n, Access::ANY)).collect::<Result<Vec<_>, _>>()?;
+        let args =
+            params.map(|(n, ty)| self.load_at(ty, words[0], 8 * n, Access::ANY)).collect::<Result<Vec<_>, _>>()?;
         let call = self.b.build_call(callee, &arguments(&args), "")?;
         let results = self.results(call, self.func.results.len())?;
         for (n, (&ty, value)) in (0..).zip(self.func.results.iter().zip(results)) {

@@ -57,7 +57,12 @@ impl<'m, 'c> Translator<'m, 'c> {
     }
 
     /// A counted loop, tested at its end: `lo < hi` is tested once before it.
-    pub fn for_loop(&mut self, [lo, hi, step]: [Value; 3], inits: &[Value], body: &'m Region) -> Result<Values<'c>, Problem> {
+    pub fn for_loop(
+        &mut self,
+        [lo, hi, step]: [Value; 3],
+        inits: &[Value],
+        body: &'m Region,
+    ) -> Result<Values<'c>, Problem> {
         let [lo, hi, step] = [lo, hi, step].map(|bound| self.value(bound).into_int_value());
         let given = self.all(inits);
         let before = self.block()?;

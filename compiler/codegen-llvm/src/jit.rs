@@ -9,7 +9,7 @@ use ravel_codegen::{Entry, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module, Visibility};
 
 use crate::linker::Linker;
-use crate::module::{Exports, import_names, translate, trampoline_symbol};
+use crate::module::{Exports, import_names, trampoline_symbol, translate};
 use crate::target::Target;
 use crate::{EmitError, check};
 
@@ -57,7 +57,8 @@ impl Jit {
         let defined_before = |name: &str| self.globals.contains(name);
         let llvm = translate(module, &context, &target, &prefix, Exports::Session(&defined_before))?;
         for name in import_names(&llvm) {
-            let address = find_symbol(&*self.lookup, &name).ok_or_else(|| EmitError::UnknownSymbol { name: name.clone() })?;
+            let address =
+                find_symbol(&*self.lookup, &name).ok_or_else(|| EmitError::UnknownSymbol { name: name.clone() })?;
             self.linker.define(&name, address)?;
         }
         self.linker.add(target.compile(&llvm, FileType::Object)?)?;
@@ -78,7 +79,11 @@ impl Jit {
     pub fn call(&self, name: &str, args: &[u64]) -> Result<Vec<u64>, EmitError> {
         let entry = self.entry(name)?;
         if entry.n_params() != args.len() {
-            return Err(EmitError::ArgumentCount { func: name.to_string(), wanted: entry.n_params(), given: args.len() });
+            return Err(EmitError::ArgumentCount {
+                func: name.to_string(),
+                wanted: entry.n_params(),
+                given: args.len(),
+            });
         }
         Ok(entry.call(args))
     }

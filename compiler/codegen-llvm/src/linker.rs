@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::ptr;
 
-use inkwell::llvm_sys::error::{LLVMErrorRef, LLVMGetErrorMessage, LLVMDisposeErrorMessage};
+use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::{
-    LLVMOrcCreateLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITMangleAndIntern,
-    LLVMOrcLLJITRef,
+    LLVMOrcCreateLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup,
+    LLVMOrcLLJITMangleAndIntern, LLVMOrcLLJITRef,
 };
 use inkwell::llvm_sys::orc2::{
-    LLVMJITEvaluatedSymbol, LLVMJITSymbolFlags, LLVMJITSymbolGenericFlags, LLVMOrcAbsoluteSymbols, LLVMOrcCSymbolMapPair,
-    LLVMOrcExecutorAddress, LLVMOrcJITDylibDefine,
+    LLVMJITEvaluatedSymbol, LLVMJITSymbolFlags, LLVMJITSymbolGenericFlags, LLVMOrcAbsoluteSymbols,
+    LLVMOrcCSymbolMapPair, LLVMOrcExecutorAddress, LLVMOrcJITDylibDefine,
 };
 use inkwell::memory_buffer::MemoryBuffer;
 

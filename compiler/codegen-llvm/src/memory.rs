@@ -11,7 +11,11 @@ use crate::translate::{Built, Problem, Translator, Values};
 
 /// A constant address plus constant bytes.
 #[expect(unsafe_code, reason = "inkwell cannot know that the types of the operands fit")]
-pub(crate) fn constant_offset<'c>(context: &'c Context, base: PointerValue<'c>, bytes: IntValue<'c>) -> PointerValue<'c> {
+pub(crate) fn constant_offset<'c>(
+    context: &'c Context,
+    base: PointerValue<'c>,
+    bytes: IntValue<'c>,
+) -> PointerValue<'c> {
     // SAFETY: one integer index into bytes is well typed.
     unsafe { base.const_gep(context.i8_type(), &[bytes]) }
 }
@@ -123,7 +127,8 @@ impl<'c> Translator<'_, 'c> {
             }
             Sharing::Atomic => {
                 let address = self.displaced(object, i64::from(OFFSET_RC))?;
-                let old = self.b.build_atomicrmw(AtomicRMWBinOp::Add, address, change, AtomicOrdering::AcquireRelease)?;
+                let old =
+                    self.b.build_atomicrmw(AtomicRMWBinOp::Add, address, change, AtomicOrdering::AcquireRelease)?;
                 Ok(self.b.build_int_add(old, change, "")?)
             }
         }

@@ -7,13 +7,15 @@ use inkwell::context::Context;
 use inkwell::module::{Linkage, Module as LlvmModule};
 use inkwell::types::{BasicTypeEnum, FunctionType, StructType};
 use inkwell::values::{BasicValueEnum, FunctionValue, GlobalValue, PointerValue, StructValue};
-use ravel_nest::ir::{Data, DataId, ExternId, FuncId, GlobalId, MathOp, Module, Param, Prim, Reloc, Signature, Ty, Visibility};
+use ravel_nest::ir::{
+    Data, DataId, ExternId, FuncId, GlobalId, MathOp, Module, Param, Prim, Reloc, Signature, Ty, Visibility,
+};
 use ravel_runtime::abi::symbols;
 
 use crate::EmitError;
+use crate::memory::constant_offset;
 use crate::target::Target;
 use crate::translate::{Problem, Translator};
-use crate::memory::constant_offset;
 use crate::types::{c_type, func_type, llvm_type};
 
 /// Size of an address in static data.
@@ -61,7 +63,9 @@ pub(crate) fn trampoline_symbol(name: &str) -> String {
 
 /// Names of the imports of a translated module: declarations that are neither intrinsics nor globals.
 pub(crate) fn import_names(module: &LlvmModule<'_>) -> Vec<String> {
-    let declared = module.get_functions().filter(|function| function.count_basic_blocks() == 0 && function.get_intrinsic_id() == 0);
+    let declared = module
+        .get_functions()
+        .filter(|function| function.count_basic_blocks() == 0 && function.get_intrinsic_id() == 0);
     declared.map(|function| function.get_name().to_string_lossy().into_owned()).collect()
 }
 
@@ -104,7 +108,13 @@ pub(crate) fn translate<'c>(
     Ok(declared.llvm)
 }
 
-fn declare<'a, 'c>(module: &'a Module, context: &'c Context, target: &Target, prefix: &str, exports: Exports<'_>) -> Declared<'a, 'c> {
+fn declare<'a, 'c>(
+    module: &'a Module,
+    context: &'c Context,
+    target: &Target,
+    prefix: &str,
+    exports: Exports<'_>,
+) -> Declared<'a, 'c> {
     let llvm = context.create_module("ravel");
     llvm.set_triple(&target.machine.get_triple());
     llvm.set_data_layout(&target.machine.get_target_data().get_data_layout());
@@ -259,7 +269,8 @@ impl<'c> Declared<'_, 'c> {
 /// How the caller of a C function extends narrow integers, by parameter.
 pub(crate) fn extensions(sig: &Signature) -> impl Iterator<Item = (AttributeLoc, &'static str)> + '_ {
     let narrow = |param: &Param| param.ty.prim.is_int() && param.ty.prim.bits() < 32;
-    (0..).zip(&sig.params).filter(move |(_, param)| narrow(param)).map(|(n, param)| {
-        (AttributeLoc::Param(n), if param.signed { "signext" } else { "zeroext" })
-    })
+    (0..)
+        .zip(&sig.params)
+        .filter(move |(_, param)| narrow(param))
+        .map(|(n, param)| (AttributeLoc::Param(n), if param.signed { "signext" } else { "zeroext" }))
 }

@@ -44,12 +44,14 @@ fn define_main<'c>(
     llvm: &inkwell::module::Module<'c>,
     entry: inkwell::values::PointerValue<'c>,
 ) -> Result<(), Problem> {
-    let sig = |params: &[Ty]| Signature { params: params.iter().copied().map(Param::from).collect(), result: Some(Ty::I32) };
+    let sig =
+        |params: &[Ty]| Signature { params: params.iter().copied().map(Param::from).collect(), result: Some(Ty::I32) };
     let main = llvm.add_function("main", c_type(context, &sig(&[Ty::I32, Ty::PTR])), Some(Linkage::External));
     let start = llvm.add_function(symbols::MAIN_START, c_type(context, &sig(&[Ty::I32, Ty::PTR, Ty::PTR])), None);
     let b = context.create_builder();
     b.position_at_end(context.append_basic_block(main, ""));
-    let mut args: Vec<inkwell::values::BasicMetadataValueEnum<'c>> = main.get_params().into_iter().map(Into::into).collect();
+    let mut args: Vec<inkwell::values::BasicMetadataValueEnum<'c>> =
+        main.get_params().into_iter().map(Into::into).collect();
     args.push(entry.into());
     match b.build_call(start, &args, "")?.try_as_basic_value() {
         ValueKind::Basic(status) => b.build_return(Some(&status))?,

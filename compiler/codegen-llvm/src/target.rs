@@ -49,7 +49,14 @@ impl Target {
         let cpu = TargetMachine::get_host_cpu_name().to_string();
         let features = TargetMachine::get_host_cpu_features().to_string();
         let machine = target
-            .create_target_machine(&triple, &cpu, &features, OptimizationLevel::Default, RelocMode::PIC, CodeModel::Default)
+            .create_target_machine(
+                &triple,
+                &cpu,
+                &features,
+                OptimizationLevel::Default,
+                RelocMode::PIC,
+                CodeModel::Default,
+            )
             .ok_or_else(|| EmitError::Target(format!("no code generator for {cpu}")))?;
         Ok(Target { machine, capabilities: from_features(&features) })
     }

@@ -10,7 +10,9 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, IntValue, PointerValue, ValueKind};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, IntValue, PointerValue, ValueKind,
+};
 use ravel_nest::ir::{Exit, Func, Inst, Op, Prim, Region, Ty, Value};
 use smallvec::{SmallVec, smallvec};
 
@@ -207,11 +209,15 @@ impl<'m, 'c> Translator<'m, 'c> {
             Op::CallIndirect { sig, callee, args } => self.call_indirect(*sig, *callee, args)?,
             Op::RcInc(object, sharing) => self.rc_inc(*object, *sharing)?,
             Op::RcDec(object, sharing) => self.rc_dec(*object, *sharing)?,
-            Op::If { cond, then_region, else_region } => self.if_else(*cond, then_region, else_region, &inst.results)?,
+            Op::If { cond, then_region, else_region } => {
+                self.if_else(*cond, then_region, else_region, &inst.results)?
+            }
             Op::For { lo, hi, step, inits, body } => self.for_loop([*lo, *hi, *step], inits, body)?,
             Op::Loop { inits, body } => self.do_while(inits, body)?,
             Op::ParFor { n, chunk, body } => self.parfor(*n, *chunk, body)?,
-            Op::Launch { .. } | Op::LocalSlot { .. } | Op::Barrier => unreachable!("kernels are cut out of the module before a processor's backend sees it"),
+            Op::Launch { .. } | Op::LocalSlot { .. } | Op::Barrier => {
+                unreachable!("kernels are cut out of the module before a processor's backend sees it")
+            }
         };
         self.bind_all(&inst.results, &values);
         Ok(())

@@ -52,6 +52,7 @@ pub(crate) fn func_type<'c>(context: &'c Context, func: &Func) -> FunctionType<'
 
 /// The type of a C function.
 pub(crate) fn c_type<'c>(context: &'c Context, sig: &Signature) -> FunctionType<'c> {
-    let params: Vec<BasicMetadataTypeEnum<'c>> = sig.params.iter().map(|param| llvm_type(context, param.ty).into()).collect();
+    let params: Vec<BasicMetadataTypeEnum<'c>> =
+        sig.params.iter().map(|param| llvm_type(context, param.ty).into()).collect();
     function_type(context, &params, sig.result.as_slice())
 }

@@ -162,11 +162,19 @@ pub(crate) fn constant(ty: Ty, bits: u64) -> Expr {
     match ty.prim {
         Prim::F32 => {
             let x = f32::from_bits(bits as u32);
-            if x.is_finite() { literal(format!("{x:?}f"), CType::Real) } else { Expr::atom(format!("as_float(0x{:x}u)", bits as u32), CType::Real) }
+            if x.is_finite() {
+                literal(format!("{x:?}f"), CType::Real)
+            } else {
+                Expr::atom(format!("as_float(0x{:x}u)", bits as u32), CType::Real)
+            }
         }
         Prim::F64 => {
             let x = f64::from_bits(bits);
-            if x.is_finite() { literal(format!("{x:?}"), CType::Real) } else { Expr::atom(format!("as_double(0x{bits:x}ul)"), CType::Real) }
+            if x.is_finite() {
+                literal(format!("{x:?}"), CType::Real)
+            } else {
+                Expr::atom(format!("as_double(0x{bits:x}ul)"), CType::Real)
+            }
         }
         prim => {
             let unused = 64 - prim.bits();
@@ -198,7 +206,8 @@ fn arithmetic(op: BinOp, o: &Operands<'_>) -> Expr {
         _ => ("<<", Prec::Other, Prec::Unary),
     };
     let left = if op == BinOp::Shl { Prec::Unary } else { prec };
-    let write = |x: &Expr, y: &Expr, ctype| Expr::new(format!("{} {sign} {}", x.within(left), y.within(right)), prec, ctype);
+    let write =
+        |x: &Expr, y: &Expr, ctype| Expr::new(format!("{} {sign} {}", x.within(left), y.within(right)), prec, ctype);
     let exact = ranges::exact(op, o.prim, o.x_range, o.y_range);
     match exact {
         Some(range) if op != BinOp::Shl || o.x_range.0 >= 0 => {
@@ -211,8 +220,12 @@ fn arithmetic(op: BinOp, o: &Operands<'_>) -> Expr {
         }
         _ => match o.prim {
             // Narrow integers are computed in `int`, where they cannot overflow.
-            Prim::I8 | Prim::I16 if op != BinOp::Shl => Expr::cast(c_type(o.prim), &write(&o.x.signed(), &o.y.signed(), CType::Int), CType::Int),
-            Prim::I8 | Prim::I16 => Expr::cast(c_type(o.prim), &write(&o.x.unsigned(o.prim), &o.y.signed(), CType::Int), CType::Int),
+            Prim::I8 | Prim::I16 if op != BinOp::Shl => {
+                Expr::cast(c_type(o.prim), &write(&o.x.signed(), &o.y.signed(), CType::Int), CType::Int)
+            }
+            Prim::I8 | Prim::I16 => {
+                Expr::cast(c_type(o.prim), &write(&o.x.unsigned(o.prim), &o.y.signed(), CType::Int), CType::Int)
+            }
             Prim::I32 if o.y.ctype == CType::UInt && op != BinOp::Shl => write(o.x, o.y, CType::UInt),
             Prim::I32 => write(&o.x.unsigned(Prim::I32), o.y, CType::UInt),
             _ => write(&o.x.unsigned(Prim::I64), &o.y.signed(), CType::ULong),
@@ -225,7 +238,8 @@ pub(crate) fn unary(op: UnOp, prim: Prim, x: &Expr, range: Range) -> Expr {
     match op {
         UnOp::INeg => {
             let zero = constant(Ty::scalar(prim), 0);
-            let difference = arithmetic(BinOp::ISub, &Operands { prim, x: &zero, y: x, x_range: (0, 0), y_range: range });
+            let difference =
+                arithmetic(BinOp::ISub, &Operands { prim, x: &zero, y: x, x_range: (0, 0), y_range: range });
             match difference.ctype {
                 CType::Int | CType::Long if difference.prec == Prec::Sum => {
                     let x = x.signed();
@@ -236,7 +250,9 @@ pub(crate) fn unary(op: UnOp, prim: Prim, x: &Expr, range: Range) -> Expr {
         }
         UnOp::Not => Expr::new(format!("~{}", x.signed().within(Prec::Atom)), Prec::Unary, x.signed().ctype),
         UnOp::IAbs if range.0 >= 0 => x.clone(),
-        UnOp::IAbs => Expr::cast(c_type(prim), &Expr::atom(format!("abs({})", x.typed(prim)), CType::Int), ctype_of(prim)),
+        UnOp::IAbs => {
+            Expr::cast(c_type(prim), &Expr::atom(format!("abs({})", x.typed(prim)), CType::Int), ctype_of(prim))
+        }
         UnOp::FNeg => Expr::new(format!("-{}", x.within(Prec::Atom)), Prec::Unary, CType::Real),
         UnOp::FAbs => call("fabs"),
         UnOp::Sqrt => call("sqrt"),
@@ -251,13 +267,19 @@ pub(crate) fn unary(op: UnOp, prim: Prim, x: &Expr, range: Range) -> Expr {
 pub(crate) fn binary(op: BinOp, o: &Operands<'_>, constant: Option<i64>) -> Expr {
     let prim = o.prim;
     let bits = i64::from(prim.bits());
-    let real = |sign: &str, prec: Prec, right: Prec| Expr::new(format!("{} {sign} {}", o.x.within(prec), o.y.within(right)), prec, CType::Real);
+    let real = |sign: &str, prec: Prec, right: Prec| {
+        Expr::new(format!("{} {sign} {}", o.x.within(prec), o.y.within(right)), prec, CType::Real)
+    };
     let signed = |sign: &str, prec: Prec| {
         let (x, y) = (o.x.signed(), o.y.signed());
         let left = if prec == Prec::Other { Prec::Sum } else { prec };
         let right = if prec == Prec::Other { Prec::Sum } else { Prec::Unary };
         let long = x.ctype == CType::Long || y.ctype == CType::Long;
-        Expr::new(format!("{} {sign} {}", x.within(left), y.within(right)), prec, if long { CType::Long } else { CType::Int })
+        Expr::new(
+            format!("{} {sign} {}", x.within(left), y.within(right)),
+            prec,
+            if long { CType::Long } else { CType::Int },
+        )
     };
     let unsigned = |sign: &str, prec: Prec| {
         let (x, y) = (o.x.unsigned(prim), o.y.unsigned(prim));
@@ -276,24 +298,45 @@ pub(crate) fn binary(op: BinOp, o: &Operands<'_>, constant: Option<i64>) -> Expr
             Some(k) if (0..bits).contains(&k) => arithmetic(op, o),
             _ => {
                 let amount = Expr::atom(amount, CType::Int);
-                arithmetic(op, &Operands { prim, x: o.x, y: &amount, x_range: ranges::full(prim), y_range: (0, bits - 1) })
+                arithmetic(
+                    op,
+                    &Operands { prim, x: o.x, y: &amount, x_range: ranges::full(prim), y_range: (0, bits - 1) },
+                )
             }
         },
         BinOp::SDiv | BinOp::UDiv if natural => signed("/", Prec::Product),
         BinOp::SRem | BinOp::URem if natural => signed("%", Prec::Product),
-        BinOp::SDiv if constant.is_some_and(|k| k != -1) || o.y_range.0 > -1 || o.y_range.1 < -1 => signed("/", Prec::Product),
-        BinOp::SRem if constant.is_some_and(|k| k != -1) || o.y_range.0 > -1 || o.y_range.1 < -1 => signed("%", Prec::Product),
+        BinOp::SDiv if constant.is_some_and(|k| k != -1) || o.y_range.0 > -1 || o.y_range.1 < -1 => {
+            signed("/", Prec::Product)
+        }
+        BinOp::SRem if constant.is_some_and(|k| k != -1) || o.y_range.0 > -1 || o.y_range.1 < -1 => {
+            signed("%", Prec::Product)
+        }
         // The least value over -1 wraps, and leaves no remainder.
         BinOp::SDiv => {
             let negated = unary(UnOp::INeg, prim, o.x, o.x_range).signed();
             let (x, y) = (o.x.signed(), o.y.signed());
             let ctype = ctype_of(prim);
-            Expr::new(format!("{} == -1 ? {} : {} / {}", y.within(Prec::Sum), negated.within(Prec::Other), x.within(Prec::Product), y.within(Prec::Unary)), Prec::Choice, ctype)
+            Expr::new(
+                format!(
+                    "{} == -1 ? {} : {} / {}",
+                    y.within(Prec::Sum),
+                    negated.within(Prec::Other),
+                    x.within(Prec::Product),
+                    y.within(Prec::Unary)
+                ),
+                Prec::Choice,
+                ctype,
+            )
         }
         BinOp::SRem => {
             let (x, y) = (o.x.signed(), o.y.signed());
             let ctype = ctype_of(prim);
-            Expr::new(format!("{} == -1 ? 0 : {} % {}", y.within(Prec::Sum), x.within(Prec::Product), y.within(Prec::Unary)), Prec::Choice, ctype)
+            Expr::new(
+                format!("{} == -1 ? 0 : {} % {}", y.within(Prec::Sum), x.within(Prec::Product), y.within(Prec::Unary)),
+                Prec::Choice,
+                ctype,
+            )
         }
         BinOp::UDiv => unsigned("/", Prec::Product),
         BinOp::URem => unsigned("%", Prec::Product),
@@ -331,10 +374,8 @@ pub(crate) fn binary(op: BinOp, o: &Operands<'_>, constant: Option<i64>) -> Expr
 }
 
 /// Definitions of the functions above that OpenCL does not have: a program begins with those it uses.
-pub(crate) const DEFINITIONS: [(&str, &str); 2] = [
-    ("MIN(", "#define MIN(x, y) ((x) < (y) ? (x) : (y))\n"),
-    ("MAX(", "#define MAX(x, y) ((x) > (y) ? (x) : (y))\n"),
-];
+pub(crate) const DEFINITIONS: [(&str, &str); 2] =
+    [("MIN(", "#define MIN(x, y) ((x) < (y) ? (x) : (y))\n"), ("MAX(", "#define MAX(x, y) ((x) > (y) ? (x) : (y))\n")];
 
 fn comparison(sign: &str, x: &Expr, y: &Expr) -> Expr {
     Expr::new(format!("{} {sign} {}", x.within(Prec::Sum), y.within(Prec::Sum)), Prec::Other, CType::Int)
@@ -343,7 +384,9 @@ fn comparison(sign: &str, x: &Expr, y: &Expr) -> Expr {
 pub(crate) fn int_compare(op: IntCmp, o: &Operands<'_>) -> Expr {
     let natural = o.x_range.0 >= 0 && o.y_range.0 >= 0;
     let signed = |sign: &str| comparison(sign, &o.x.signed(), &o.y.signed());
-    let compare = |sign: &str| if natural { signed(sign) } else { comparison(sign, &o.x.unsigned(o.prim), &o.y.unsigned(o.prim)) };
+    let compare = |sign: &str| {
+        if natural { signed(sign) } else { comparison(sign, &o.x.unsigned(o.prim), &o.y.unsigned(o.prim)) }
+    };
     match op {
         IntCmp::Eq => signed("=="),
         IntCmp::Ne => signed("!="),
@@ -374,7 +417,11 @@ pub(crate) fn float_compare(op: FloatCmp, a: &Expr, b: &Expr) -> Expr {
 pub(crate) fn choice(cond: &Expr, x: &Expr, y: &Expr) -> Expr {
     let (x, y) = (x.signed(), y.signed());
     let ctype = if x.ctype == CType::Long || y.ctype == CType::Long { CType::Long } else { x.ctype };
-    Expr::new(format!("{} ? {} : {}", cond.within(Prec::Other), x.within(Prec::Other), y.within(Prec::Other)), Prec::Choice, ctype)
+    Expr::new(
+        format!("{} ? {} : {}", cond.within(Prec::Other), x.within(Prec::Other), y.within(Prec::Other)),
+        Prec::Choice,
+        ctype,
+    )
 }
 
 pub(crate) fn convert(op: ConvOp, from: Prim, to: Prim, x: &Expr, range: Range) -> Expr {
@@ -398,7 +445,9 @@ pub(crate) fn convert(op: ConvOp, from: Prim, to: Prim, x: &Expr, range: Range) 
                 _ => Expr::cast(to_type, &number, CType::Int),
             }
         }
-        ConvOp::Bits if from.is_int() && from != Prim::I32 => Expr::atom(format!("as_{to_type}({})", x.typed(from)), ctype_of(to)),
+        ConvOp::Bits if from.is_int() && from != Prim::I32 => {
+            Expr::atom(format!("as_{to_type}({})", x.typed(from)), ctype_of(to))
+        }
         ConvOp::Bits => Expr::atom(format!("as_{to_type}({})", x.text), ctype_of(to)),
     }
 }
@@ -446,17 +495,21 @@ impl Subscript {
             lows = lows.saturating_add(part.0.min(0));
             highs = highs.saturating_add(part.1.max(0));
         }
-        let fits = whole.is_some_and(ranges::is_int) && ranges::is_int((lows, highs)) && parts.iter().all(Option::is_some);
+        let fits =
+            whole.is_some_and(ranges::is_int) && ranges::is_int((lows, highs)) && parts.iter().all(Option::is_some);
         for (n, (x, factor, _)) in self.terms.iter().enumerate() {
             let x = x.signed();
             let small = parts[n].is_some_and(ranges::is_int);
             let widen = x.ctype != CType::Long && ((n == 0 && !fits) || (factor.abs() != 1 && !small));
             let x = if widen { x.long() } else { x };
             let size = factor.unsigned_abs();
-            let product = if size == 1 { x.within(Prec::Product) } else { format!("{} * {size}", x.within(Prec::Product)) };
+            let product =
+                if size == 1 { x.within(Prec::Product) } else { format!("{} * {size}", x.within(Prec::Product)) };
             match (n == 0, *factor < 0) {
                 (true, false) => text = product,
-                (true, true) => text = format!("-{}", if size == 1 { x.within(Prec::Atom) } else { format!("({product})") }),
+                (true, true) => {
+                    text = format!("-{}", if size == 1 { x.within(Prec::Atom) } else { format!("({product})") })
+                }
                 (false, false) => text.push_str(&format!(" + {product}")),
                 (false, true) => text.push_str(&format!(" - {product}")),
             }
@@ -499,7 +552,10 @@ mod tests {
         assert_eq!(small.write(), "i * 100 + j + 1");
         let large = Subscript { terms: vec![(int("i"), 1000, ranges::EXTENT), (int("j"), 1, (0, 99))], constant: -1 };
         assert_eq!(large.write(), "(long)i * 1000 + j - 1");
-        let mixed = Subscript { terms: vec![(int("j"), 1, ranges::EXTENT), (Expr::atom("t", CType::Long), 1, (0, 1 << 40))], constant: 0 };
+        let mixed = Subscript {
+            terms: vec![(int("j"), 1, ranges::EXTENT), (Expr::atom("t", CType::Long), 1, (0, 1 << 40))],
+            constant: 0,
+        };
         assert_eq!(mixed.write(), "t + j");
     }
 

@@ -40,13 +40,25 @@ pub(crate) fn split(module: &mut Module) -> Result<Program, Unsupported> {
     let mut kernels = Vec::new();
     for id in with_launches {
         let mut func = module.funcs[id].clone();
-        let mut cutter = Cutter { module, defs: Defs::new(), values: std::mem::take(&mut func.values), name: func.name.clone(), source, callee, kernels: &mut kernels };
+        let mut cutter = Cutter {
+            module,
+            defs: Defs::new(),
+            values: std::mem::take(&mut func.values),
+            name: func.name.clone(),
+            source,
+            callee,
+            kernels: &mut kernels,
+        };
         cutter.note(&func.body);
         cutter.region(&mut func.body)?;
         func.values = cutter.values;
         module.funcs[id] = func;
     }
-    let program = Program { source: crate::print::program_text(&kernels), kernels: kernels.iter().map(|k| k.name.clone()).collect(), doubles: kernels.iter().any(|k| k.doubles) };
+    let program = Program {
+        source: crate::print::program_text(&kernels),
+        kernels: kernels.iter().map(|k| k.name.clone()).collect(),
+        doubles: kernels.iter().any(|k| k.doubles),
+    };
     module.data[source].bytes = program.source.bytes().chain([0]).collect();
     Ok(program)
 }
@@ -115,7 +127,13 @@ impl Cutter<'_> {
     }
 
     /// Writes the kernel and the call that starts it.
-    fn launch(&mut self, grid: &[Value], local: &[u32], mut body: Region, insts: &mut Vec<Inst>) -> Result<(), Unsupported> {
+    fn launch(
+        &mut self,
+        grid: &[Value],
+        local: &[u32],
+        mut body: Region,
+        insts: &mut Vec<Inst>,
+    ) -> Result<(), Unsupported> {
         // Constants and addresses are made inside; what they need comes in their place.
         let mut arguments: Vec<Value> = Vec::new();
         let mut inside: Vec<Inst> = Vec::new();
@@ -132,7 +150,17 @@ impl Cutter<'_> {
             ranges.insert(position, (0, i64::from(size) - 1));
         }
         let distinct = self.are_distinct(&arguments);
-        let kernel = Kernel { name: &name, values: &self.values, arguments: &arguments, rank: grid.len(), local, body: &body, module: self.module, ranges: &ranges, distinct };
+        let kernel = Kernel {
+            name: &name,
+            values: &self.values,
+            arguments: &arguments,
+            rank: grid.len(),
+            local,
+            body: &body,
+            module: self.module,
+            ranges: &ranges,
+            distinct,
+        };
         let (cut, faults) = kernel_text(&kernel).or_else(|what| self.unsupported(what))?;
         // The same with-loop under several conditions is one kernel.
         let nameless = cut.text.replacen(&name, "", 1);
@@ -162,7 +190,10 @@ impl Cutter<'_> {
         let rank = self.value(insts, Ty::I64, Op::Const { ty: Ty::I64, bits: grid.len() as u64 });
         let sizes = self.memory(insts, grid);
         let arguments = self.memory(insts, &arguments);
-        insts.push(Inst { results: SmallVec::new(), op: Op::CallExtern(self.callee, vec![source, description, rank, sizes, arguments]) });
+        insts.push(Inst {
+            results: SmallVec::new(),
+            op: Op::CallExtern(self.callee, vec![source, description, rank, sizes, arguments]),
+        });
         Ok(())
     }
 
@@ -172,7 +203,9 @@ impl Cutter<'_> {
         let any = ranges::full(prim);
         let Some(op) = self.defs[v].as_ref().filter(|_| depth > 0 && prim.is_int()) else { return any };
         match op {
-            Op::Load { ptr, offset, .. } if prim == Prim::I64 && *offset >= FIRST_EXTENT && self.is_object(*ptr) => ranges::EXTENT,
+            Op::Load { ptr, offset, .. } if prim == Prim::I64 && *offset >= FIRST_EXTENT && self.is_object(*ptr) => {
+                ranges::EXTENT
+            }
             _ => ranges::of_op(op, prim, &|v| self.values[v].prim, &mut |v| self.host_range(v, depth - 1)),
         }
     }
@@ -194,7 +227,9 @@ impl Cutter<'_> {
             if self.module.externs[*callee].name == READ {
                 continue;
             }
-            let made = args.first().is_some_and(|object| matches!(&self.defs[*object], Some(Op::CallExtern(..))) && self.is_object(*object));
+            let made = args.first().is_some_and(|object| {
+                matches!(&self.defs[*object], Some(Op::CallExtern(..))) && self.is_object(*object)
+            });
             if !made || written.contains(&args[0]) {
                 return false;
             }
@@ -221,7 +256,9 @@ impl Cutter<'_> {
                 self.capture(bytes, arguments, inside)?;
                 inside.push(Inst { results: smallvec![v], op });
             }
-            _ if self.values[v] == Ty::PTR && !self.is_buffer(v) => return self.unsupported("an address that is no device buffer"),
+            _ if self.values[v] == Ty::PTR && !self.is_buffer(v) => {
+                return self.unsupported("an address that is no device buffer");
+            }
             _ => arguments.push(v),
         }
         Ok(())

@@ -175,7 +175,11 @@ impl<'a> Printer<'a> {
             let pointer = format!("{qualifier} {constness}{} *", expr::type_name(ty));
             return match sum.divided(i64::from(ty.lanes)).filter(|_| typed) {
                 Some(sum) => Expr::atom(format!("(({pointer}){name})[{}]", sum.write()), CType::Real),
-                None => Expr { text: format!("*({pointer})({name} + {})", sum.write()), prec: Prec::Unary, ctype: CType::Real },
+                None => Expr {
+                    text: format!("*({pointer})({name} + {})", sum.write()),
+                    prec: Prec::Unary,
+                    ctype: CType::Real,
+                },
             };
         }
         let sum = sum.write();
@@ -205,7 +209,9 @@ impl<'a> Printer<'a> {
                 return;
             }
             Some(Op::Binary(BinOp::IMul, a, b)) => self.const_of(*b).map(|k| (*a, factor * k)),
-            Some(Op::Binary(BinOp::Shl, a, b)) => self.const_of(*b).filter(|k| (0..32).contains(k)).map(|k| (*a, factor << k)),
+            Some(Op::Binary(BinOp::Shl, a, b)) => {
+                self.const_of(*b).filter(|k| (0..32).contains(k)).map(|k| (*a, factor << k))
+            }
             _ => None,
         };
         if let Some((a, factor)) = product {
@@ -224,7 +230,11 @@ impl<'a> Printer<'a> {
             true => format!("{} / {}", x.signed().within(Prec::Product), size / factor),
             false => format!("{} * {factor} / {size}", x.long().within(Prec::Product)),
         };
-        let quotient = Expr { text: whole, prec: Prec::Product, ctype: if size % factor == 0 { x.signed().ctype } else { CType::Long } };
+        let quotient = Expr {
+            text: whole,
+            prec: Prec::Product,
+            ctype: if size % factor == 0 { x.signed().ctype } else { CType::Long },
+        };
         let quotient = if factor < 0 { Expr::atom(format!("({})", quotient.text), quotient.ctype) } else { quotient };
         sum.terms.push((quotient, 1, wide.unwrap_or(ranges::full(Prim::I64))));
     }

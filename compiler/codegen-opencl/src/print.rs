@@ -136,7 +136,8 @@ pub(crate) fn kernel_text(k: &Kernel<'_>) -> Result<(Cut, bool), String> {
     if p.faults {
         parameters.push("global int *fault".to_string());
     }
-    let uses_doubles = k.values.iter().any(|(v, ty)| ty.prim == Prim::F64 && (p.defs.contains_key(&v) || k.arguments.contains(&v)));
+    let uses_doubles =
+        k.values.iter().any(|(v, ty)| ty.prim == Prim::F64 && (p.defs.contains_key(&v) || k.arguments.contains(&v)));
     let mut text = String::new();
     if !k.local.is_empty() {
         let size = |axis: usize| k.local.iter().rev().nth(axis).copied().unwrap_or(1);
@@ -229,7 +230,10 @@ impl<'a> Printer<'a> {
             for nested in inst.op.regions() {
                 self.forget_unwritten(nested);
             }
-            let pure = matches!(inst.op, Op::Unary(..) | Op::Binary(..) | Op::IntCmp(..) | Op::Select { .. } | Op::Convert(..));
+            let pure = matches!(
+                inst.op,
+                Op::Unary(..) | Op::Binary(..) | Op::IntCmp(..) | Op::Select { .. } | Op::Convert(..)
+            );
             if pure && inst.results.iter().all(|v| self.uses[*v] == 0) {
                 inst.op.for_each_operand(|v| self.uses[v] -= 1);
             }
@@ -366,7 +370,10 @@ impl<'a> Printer<'a> {
     pub fn widened(&self, v: Value, x: Expr) -> Expr {
         let promoted = |op: &Op| matches!(op, Op::Convert(ConvOp::SExt | ConvOp::ZExt, from, Prim::I32) if self.k.values[*from].prim.bits() < 32);
         let name = x.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !name && self.defs.get(&v).is_some_and(|inst| promoted(&inst.op)) { Expr::cast("int", &x, CType::Int) } else { x }
+        if !name && self.defs.get(&v).is_some_and(|inst| promoted(&inst.op)) {
+            Expr::cast("int", &x, CType::Int)
+        } else {
+            x
+        }
     }
-
 }

@@ -53,7 +53,12 @@ pub(crate) fn exact(op: BinOp, prim: Prim, a: Range, b: Range) -> Option<Range> 
 }
 
 /// Bounds of an operation's result, which is of type `result`.
-pub(crate) fn of_op(op: &Op, result: Prim, prim_of: &dyn Fn(ravel_nest::ir::Value) -> Prim, of: &mut dyn FnMut(ravel_nest::ir::Value) -> Range) -> Range {
+pub(crate) fn of_op(
+    op: &Op,
+    result: Prim,
+    prim_of: &dyn Fn(ravel_nest::ir::Value) -> Prim,
+    of: &mut dyn FnMut(ravel_nest::ir::Value) -> Range,
+) -> Range {
     let any = full(result);
     match op {
         Op::Const { bits, .. } => {
@@ -87,8 +92,12 @@ pub(crate) fn of_op(op: &Op, result: Prim, prim_of: &dyn Fn(ravel_nest::ir::Valu
                 BinOp::IAdd | BinOp::ISub | BinOp::IMul | BinOp::Shl => exact(*op, result, a, b).unwrap_or(any),
                 BinOp::SMin => (a.0.min(b.0), a.1.min(b.1)),
                 BinOp::SMax => (a.0.max(b.0), a.1.max(b.1)),
-                BinOp::SDiv if b.0 > 0 => (if a.0 >= 0 { a.0 / b.1 } else { a.0 / b.0 }, if a.1 >= 0 { a.1 / b.0 } else { a.1 / b.1 }),
-                BinOp::SRem if b.0 > 0 => (if a.0 >= 0 { 0 } else { (1 - b.1).max(a.0) }, if a.1 <= 0 { 0 } else { (b.1 - 1).min(a.1) }),
+                BinOp::SDiv if b.0 > 0 => {
+                    (if a.0 >= 0 { a.0 / b.1 } else { a.0 / b.0 }, if a.1 >= 0 { a.1 / b.0 } else { a.1 / b.1 })
+                }
+                BinOp::SRem if b.0 > 0 => {
+                    (if a.0 >= 0 { 0 } else { (1 - b.1).max(a.0) }, if a.1 <= 0 { 0 } else { (b.1 - 1).min(a.1) })
+                }
                 BinOp::And if a.0 >= 0 && b.0 >= 0 => (0, a.1.min(b.1)),
                 BinOp::And if b.0 >= 0 => (0, b.1),
                 BinOp::And if a.0 >= 0 => (0, a.1),

@@ -30,7 +30,8 @@ impl Printer<'_> {
             return Some(if self.real_constant(a) == Some(1.0) { root } else { product(&x, &root) });
         }
         // The cube of the root of -0 would be negative, while -0 times its root is not.
-        let y_text = if self.is_never_minus_zero(y) { y_text.text } else { format!("{} + 0.0f", y_text.within(Prec::Sum)) };
+        let y_text =
+            if self.is_never_minus_zero(y) { y_text.text } else { format!("{} + 0.0f", y_text.within(Prec::Sum)) };
         let r = self.names.temporary();
         let ty = type_name(self.k.values[y]);
         self.line(&format!("const {ty} {r} = rsqrt({y_text});"));
@@ -80,5 +81,9 @@ impl Printer<'_> {
 }
 
 fn product(x: &Expr, y: &Expr) -> Expr {
-    Expr { text: format!("{} * {}", x.within(Prec::Product), y.within(Prec::Unary)), prec: Prec::Product, ctype: CType::Real }
+    Expr {
+        text: format!("{} * {}", x.within(Prec::Product), y.within(Prec::Unary)),
+        prec: Prec::Product,
+        ctype: CType::Real,
+    }
 }

@@ -24,10 +24,24 @@ impl<'a> Printer<'a> {
             {
                 let line = match base.elem {
                     Some(prim) => {
-                        let aligned = if *align > prim.bytes() { format!(" __attribute__((aligned({align})))") } else { String::new() };
-                        format!("local {} {}[{}]{aligned};", c_type(prim), base.name, size.div_ceil(prim.bytes()).max(1))
+                        let aligned = if *align > prim.bytes() {
+                            format!(" __attribute__((aligned({align})))")
+                        } else {
+                            String::new()
+                        };
+                        format!(
+                            "local {} {}[{}]{aligned};",
+                            c_type(prim),
+                            base.name,
+                            size.div_ceil(prim.bytes()).max(1)
+                        )
                     }
-                    None => format!("local uchar {}[{}] __attribute__((aligned({})));", base.name, size.max(&1), align.max(&8)),
+                    None => format!(
+                        "local uchar {}[{}] __attribute__((aligned({})));",
+                        base.name,
+                        size.max(&1),
+                        align.max(&8)
+                    ),
                 };
                 self.line(&line);
             }
@@ -76,8 +90,13 @@ impl<'a> Printer<'a> {
 
     /// Assigns values to variables at once.
     pub fn assign(&mut self, targets: &[String], values: &[Expr], of: &[Value]) {
-        let moves: Vec<(usize, &String, &Expr)> =
-            targets.iter().zip(values).enumerate().filter(|(_, (t, e))| **t != e.text).map(|(n, (t, e))| (n, t, e)).collect();
+        let moves: Vec<(usize, &String, &Expr)> = targets
+            .iter()
+            .zip(values)
+            .enumerate()
+            .filter(|(_, (t, e))| **t != e.text)
+            .map(|(n, (t, e))| (n, t, e))
+            .collect();
         // A variable that a later assignment reads keeps its old value in a copy.
         let mut values: Vec<String> = moves.iter().map(|(_, _, e)| e.text.clone()).collect();
         for at in 0..moves.len() {
@@ -144,7 +163,9 @@ impl<'a> Printer<'a> {
                 self.settle();
                 let index = self.names.index();
                 let (first, end, stride) = (self.range(*lo), self.range(*hi), self.range(*step));
-                let past = ranges::unbounded(BinOp::IAdd, (first.0, first.1.max(end.1.saturating_sub(1))), (0, stride.1)).filter(|_| stride.0 >= 0);
+                let past =
+                    ranges::unbounded(BinOp::IAdd, (first.0, first.1.max(end.1.saturating_sub(1))), (0, stride.1))
+                        .filter(|_| stride.0 >= 0);
                 let range = (first.0, end.1.saturating_sub(1).max(first.0));
                 // The index runs past the end by a step at most.
                 let (ty, ctype) = match past {
@@ -157,7 +178,11 @@ impl<'a> Printer<'a> {
                 self.exprs.insert(body.params[0], Expr::atom(index.clone(), ctype));
                 let advance = if by.text == "1" { format!("{index}++") } else { format!("{index} += {}", by.text) };
                 let (low, high) = (low.signed(), high.signed());
-                self.line(&format!("for ({ty} {index} = {}; {index} < {}; {advance}) {{", low.text, high.within(Prec::Sum)));
+                self.line(&format!(
+                    "for ({ty} {index} = {}; {index} < {}; {advance}) {{",
+                    low.text,
+                    high.within(Prec::Sum)
+                ));
                 self.arm(body, &carried)?;
                 self.line("}");
                 self.names.release(&index);
@@ -211,7 +236,11 @@ impl<'a> Printer<'a> {
             Op::Convert(..) => false,
             _ => true,
         };
-        if vectors && !(floats && fine) { Err("vectors of a kind that kernels do not have".to_string()) } else { Ok(()) }
+        if vectors && !(floats && fine) {
+            Err("vectors of a kind that kernels do not have".to_string())
+        } else {
+            Ok(())
+        }
     }
 
     /// A pure operation or a load: a variable, or a part of the one expression that uses it.
@@ -227,8 +256,11 @@ impl<'a> Printer<'a> {
         // Another name for the same number is no variable of its own.
         let renamed = matches!(inst.op, Op::Convert(..)) && expr.text.chars().all(is_name);
         // Nor is a number, or a variable, in all lanes.
-        let plain = |x: Value| self.is_named(x) || matches!(self.defs.get(&x).map(|inst| &inst.op), Some(Op::Const { .. }));
-        let inline = renamed || matches!(inst.op, Op::Splat(x, _) if plain(x)) || self.uses[v] == 1 && self.used_in[v] == self.home[v] && expr.text.len() <= LONGEST;
+        let plain =
+            |x: Value| self.is_named(x) || matches!(self.defs.get(&x).map(|inst| &inst.op), Some(Op::Const { .. }));
+        let inline = renamed
+            || matches!(inst.op, Op::Splat(x, _) if plain(x))
+            || self.uses[v] == 1 && self.used_in[v] == self.home[v] && expr.text.len() <= LONGEST;
         if inline {
             self.exprs.insert(v, expr);
             if load || consumed {

@@ -85,7 +85,9 @@ fn masks_of_vectors_choose() {
 
 #[test]
 fn vectors_that_may_lie_anywhere_are_refused() {
-    for body in ["v5: f32x4 = load v2 + 0 store v5, v3 + 0 aligned", "v5: i32x4 = load v2 + 0 aligned store v5, v3 + 0 aligned"] {
+    for body in
+        ["v5: f32x4 = load v2 + 0 store v5, v3 + 0 aligned", "v5: i32x4 = load v2 + 0 aligned store v5, v3 + 0 aligned"]
+    {
         let text = format!(
             "extern ext0 \"ravel_device_read\"(ptr) -> ptr
             func fn0 \"sac_f\"(v0: ptr, v1: i64) -> () private keep {{ v2: ptr = call_extern ext0(v0) v3: ptr = call_extern ext0(v0)
@@ -112,13 +114,18 @@ fn quotients_by_square_roots_are_products() {
     let text = quotient("f32", "v7: f32 = sqrt v6 v8: f32 = fmul v6, v7");
     assert!(text.contains("= rsqrt(t1 + 0.0f);") && text.contains("b[0] = a[0] * t2 * (t2 * t2);"), "{text}");
     // With a constant added, minus zero is impossible.
-    let text = quotient("f32", "v10: f32 = const 0.5 v11: f32 = fadd v6, v10 v7: f32 = sqrt v11 v8: f32 = fmul v7, v11");
+    let text =
+        quotient("f32", "v10: f32 = const 0.5 v11: f32 = fadd v6, v10 v7: f32 = sqrt v11 v8: f32 = fmul v7, v11");
     assert!(text.contains("= a[1] + 0.5f;") && text.contains("= rsqrt(t1);"), "{text}");
 }
 
 #[test]
 fn other_quotients_stay() {
-    for (ty, divisor) in [("f64", "v8: f64 = sqrt v6"), ("f32", "v7: f32 = sqrt v6 v8: f32 = fmul v5, v7"), ("f32", "v8: f32 = sqrt v6 store v8, v3 + 8")] {
+    for (ty, divisor) in [
+        ("f64", "v8: f64 = sqrt v6"),
+        ("f32", "v7: f32 = sqrt v6 v8: f32 = fmul v5, v7"),
+        ("f32", "v8: f32 = sqrt v6 store v8, v3 + 8"),
+    ] {
         let text = quotient(ty, divisor);
         assert!(text.contains(" / ") && text.contains("sqrt(") && !text.contains("rsqrt"), "{text}");
     }

@@ -9,7 +9,12 @@ pub(crate) fn added<'t>(target: &str, text: &'t str) -> Option<&'t str> {
             '(' | '[' => depth += 1,
             ')' | ']' => depth -= 1,
             // Binary operators stand between spaces; products bind more tightly than the sum.
-            ' ' if depth == 0 && !rest[at + 1..].starts_with(['*', '/', '%']) && !rest[..at].ends_with(['*', '/', '%']) => return None,
+            ' ' if depth == 0
+                && !rest[at + 1..].starts_with(['*', '/', '%'])
+                && !rest[..at].ends_with(['*', '/', '%']) =>
+            {
+                return None;
+            }
             _ => {}
         }
     }

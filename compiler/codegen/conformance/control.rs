@@ -150,7 +150,10 @@ fn calls_pass_many_results_vectors_and_recursion() {
         assert_eq!(jit.call("fib", &[20]), Ok(vec![6765]));
         let bits = |x: f32| u64::from(x.to_bits());
         assert_eq!(jit.call("use", &[bits(1.5), 0xff]), Ok(vec![bits(12.0), bits(3.0), 0xff, 0.5f64.to_bits()]));
-        assert_eq!(jit.call("fib", &[]), Err(EmitError::ArgumentCount { func: "fib".to_string(), wanted: 1, given: 0 }));
+        assert_eq!(
+            jit.call("fib", &[]),
+            Err(EmitError::ArgumentCount { func: "fib".to_string(), wanted: 1, given: 0 })
+        );
         assert_eq!(jit.call("spread", &[]), Err(EmitError::NoEntry { name: "spread".to_string() }));
     });
 }
@@ -305,7 +308,8 @@ fn parallel_loops_see_outer_values_and_write_memory() {
     each(&mut module, |jit| {
         for (n, chunk) in [(0, 4), (1, 1), (100, 7), (64, 64)] {
             let mut out = vec![0i64; n + 1];
-            jit.call("fill", &[out.as_mut_ptr() as u64, n as u64, chunk, -5i32 as u32 as u64]).expect("the entry exists");
+            jit.call("fill", &[out.as_mut_ptr() as u64, n as u64, chunk, -5i32 as u32 as u64])
+                .expect("the entry exists");
             let expected: Vec<i64> = (0..n as i64).map(|i| i - 5 + 7 + 1000).chain([0]).collect();
             assert_eq!(out, expected);
         }
@@ -374,7 +378,8 @@ fn objects_link_with_cc_and_run() {
     std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
     let path = |name: &str| folder.join(name);
     std::fs::write(path("program.o"), object).expect("the temporary folder is writable");
-    let start = "int ravel_main_start(int argc, char **argv, int (*entry)(void)) { (void)argv; return entry() + 10 * argc; }";
+    let start =
+        "int ravel_main_start(int argc, char **argv, int (*entry)(void)) { (void)argv; return entry() + 10 * argc; }";
     std::fs::write(path("start.c"), start).expect("the temporary folder is writable");
     let linked = std::process::Command::new("cc")
         .args([path("program.o"), path("start.c"), "-o".into(), path("program")])

@@ -14,9 +14,26 @@ const ALL: [Prim; 6] = [Prim::I8, Prim::I16, Prim::I32, Prim::I64, Prim::F32, Pr
 /// Lane values as bits, chosen to hit the corners of every type.
 fn samples(prim: Prim, seed: u64) -> Vec<u64> {
     let mask = mask(prim);
-    let ints = [0, 1, 2, 3, 7, 100, mask, mask - 1, mask >> 1, (mask >> 1) + 1, 0x55, 0x0f0f_0f0f_0f0f_0f0f, 31, 33, 64, 13];
-    let floats =
-        [0.0, -0.0, 1.0, -1.5, 2.5, 3.5, 1e10, -1e10, 1e30, -1e30, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.1, 300.7, -129.9];
+    let ints =
+        [0, 1, 2, 3, 7, 100, mask, mask - 1, mask >> 1, (mask >> 1) + 1, 0x55, 0x0f0f_0f0f_0f0f_0f0f, 31, 33, 64, 13];
+    let floats = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        2.5,
+        3.5,
+        1e10,
+        -1e10,
+        1e30,
+        -1e30,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        0.1,
+        300.7,
+        -129.9,
+    ];
     (0..16u64)
         .map(|n| {
             let at = ((n * (2 * seed + 1) + seed * 5) % 16) as usize;
@@ -162,8 +179,20 @@ fn binary_model(op: BinOp, prim: Prim, a: u64, b: u64) -> u64 {
         BinOp::FSub => float_bits(prim, fa - fb),
         BinOp::FMul => float_bits(prim, fa * fb),
         BinOp::FDiv => float_bits(prim, fa / fb),
-        BinOp::FMin => if fa < fb { a } else { b },
-        BinOp::FMax => if fa > fb { a } else { b },
+        BinOp::FMin => {
+            if fa < fb {
+                a
+            } else {
+                b
+            }
+        }
+        BinOp::FMax => {
+            if fa > fb {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 
@@ -254,7 +283,13 @@ fn unary_and_binary_operators() {
                     let divides = matches!(op, BinOp::SDiv | BinOp::SRem | BinOp::UDiv | BinOp::URem);
                     let b = if divides { map1(&b, |b| b.max(1)) } else { b.clone() };
                     let expected = map2(&a, &b, |a, b| binary_model(op, prim, a, b));
-                    suite.case(format!("{op:?} {ty}"), &[(ty, a.clone()), (ty, b)], ty, |f, v| f.binary(op, v[0], v[1]), expected);
+                    suite.case(
+                        format!("{op:?} {ty}"),
+                        &[(ty, a.clone()), (ty, b)],
+                        ty,
+                        |f, v| f.binary(op, v[0], v[1]),
+                        expected,
+                    );
                 }
             }
         }
@@ -282,7 +317,16 @@ fn constant_divisors_and_shift_amounts() {
                     };
                     suite.case(format!("constants {op:?} {ty}"), &[], ty, body, expected);
                 }
-                for op in [BinOp::SDiv, BinOp::SRem, BinOp::UDiv, BinOp::URem, BinOp::Shl, BinOp::SShr, BinOp::UShr, BinOp::IMul] {
+                for op in [
+                    BinOp::SDiv,
+                    BinOp::SRem,
+                    BinOp::UDiv,
+                    BinOp::URem,
+                    BinOp::Shl,
+                    BinOp::SShr,
+                    BinOp::UShr,
+                    BinOp::IMul,
+                ] {
                     let expected = map1(&a, |a| binary_model(op, prim, a, constant));
                     let body = |f: &mut FuncBuilder, v: &[Value]| {
                         let c = f.bits(ty, constant);
@@ -296,7 +340,13 @@ fn constant_divisors_and_shift_amounts() {
                 let amount = f.splat(v[1], lanes);
                 f.binary(BinOp::Shl, v[0], amount)
             };
-            suite.case(format!("uniform shl {ty}"), &[(ty, a.clone()), (ty.lane(), vec![a[2]; 16])], ty, body, expected);
+            suite.case(
+                format!("uniform shl {ty}"),
+                &[(ty, a.clone()), (ty.lane(), vec![a[2]; 16])],
+                ty,
+                body,
+                expected,
+            );
         }
     }
     suite.run();
@@ -368,7 +418,13 @@ fn conversions() {
                     let (ty, out) = (Ty::vector(from, lanes), Ty::vector(to, lanes));
                     let a = samples(from, 3);
                     let expected = map1(&a, |a| convert_model(op, from, to, a));
-                    suite.case(format!("{op:?} {ty} to {out}"), &[(ty, a)], out, |f, v| f.convert(op, v[0], to), expected);
+                    suite.case(
+                        format!("{op:?} {ty} to {out}"),
+                        &[(ty, a)],
+                        out,
+                        |f, v| f.convert(op, v[0], to),
+                        expected,
+                    );
                 }
             }
         }
@@ -389,10 +445,22 @@ fn lanes_and_constants() {
             }
             let n = usize::from(lanes);
             let scalar = (ty.lane(), vec![b[0]; 16]);
-            suite.case(format!("splat {ty}"), std::slice::from_ref(&scalar), ty, |f, v| f.splat(v[0], lanes), vec![b[0]; 16]);
+            suite.case(
+                format!("splat {ty}"),
+                std::slice::from_ref(&scalar),
+                ty,
+                |f, v| f.splat(v[0], lanes),
+                vec![b[0]; 16],
+            );
             for lane in 0..lanes {
                 let picked = vec![a[usize::from(lane)]];
-                suite.case(format!("extract {ty}"), &[(ty, a.clone())], ty.lane(), |f, v| f.extract(v[0], lane), picked);
+                suite.case(
+                    format!("extract {ty}"),
+                    &[(ty, a.clone())],
+                    ty.lane(),
+                    |f, v| f.extract(v[0], lane),
+                    picked,
+                );
                 let mut expected = a.clone();
                 expected[usize::from(lane)] = b[0];
                 let args = [(ty, a.clone()), scalar.clone()];
@@ -405,12 +473,19 @@ fn lanes_and_constants() {
                     let expected = picks.iter().map(|&k| both[usize::from(k)]).collect();
                     let args = [(ty, a.clone()), (ty, b.clone())];
                     let to = ty.with_lanes(out);
-                    suite.case(format!("shuffle {ty} to {to}"), &args, to, |f, v| f.shuffle(v[0], v[1], &picks), expected);
+                    suite.case(
+                        format!("shuffle {ty} to {to}"),
+                        &args,
+                        to,
+                        |f, v| f.shuffle(v[0], v[1], &picks),
+                        expected,
+                    );
                 }
             }
             if prim.is_int() {
                 for hit in 0..=lanes {
-                    let mask: Vec<u64> = (0..16).map(|lane| if lane == hit { u64::MAX >> (64 - prim.bits()) } else { 0 }).collect();
+                    let mask: Vec<u64> =
+                        (0..16).map(|lane| if lane == hit { u64::MAX >> (64 - prim.bits()) } else { 0 }).collect();
                     let some = u64::from(hit < lanes);
                     suite.case(format!("any {ty} {hit}"), &[(ty, mask)], Ty::I8, |f, v| f.any(v[0]), vec![some]);
                 }
@@ -421,7 +496,13 @@ fn lanes_and_constants() {
                     let upper = rest.split_off(rest.len() / 2);
                     rest = map2(&rest, &upper, |a, b| binary_model(op.combine(), prim, a, b));
                 }
-                suite.case(format!("reduce {op:?} {ty}"), &[(ty, a.clone())], ty.lane(), |f, v| f.reduce(op, v[0]), rest);
+                suite.case(
+                    format!("reduce {op:?} {ty}"),
+                    &[(ty, a.clone())],
+                    ty.lane(),
+                    |f, v| f.reduce(op, v[0]),
+                    rest,
+                );
             }
         }
     }

@@ -224,7 +224,10 @@ pub struct Local {
 #[derive(Clone, Debug)]
 pub enum FunBody {
     /// The values of `returns` after `block`; one multi-result call may stand for all of them.
-    Sac { block: Block, returns: Vec<Expr> },
+    Sac {
+        block: Block,
+        returns: Vec<Expr>,
+    },
     External(External),
 }
 
@@ -255,10 +258,24 @@ pub enum Target {
 #[derive(Clone, Debug)]
 pub enum Stmt {
     /// With a number of targets other than one, `value` is a multi-result call or with-loop.
-    Assign { targets: Vec<Target>, value: Expr, span: Span },
-    If { cond: Expr, then: Block, els: Block, span: Span },
+    Assign {
+        targets: Vec<Target>,
+        value: Expr,
+        span: Span,
+    },
+    If {
+        cond: Expr,
+        then: Block,
+        els: Block,
+        span: Span,
+    },
     /// `do_first`: the body runs once before the condition is looked at.
-    While { cond: Expr, body: Block, do_first: bool, span: Span },
+    While {
+        cond: Expr,
+        body: Block,
+        do_first: bool,
+        span: Span,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -269,7 +286,10 @@ pub struct Expr {
 
 #[derive(Clone, Debug)]
 pub enum ExprKind {
-    Const { ty: Basic, value: Scalar },
+    Const {
+        ty: Basic,
+        value: Scalar,
+    },
     /// A string literal, without the final NUL.
     Str(Arc<str>),
     Local(LocalId),
@@ -278,27 +298,66 @@ pub enum ExprKind {
     /// `[a, b, ...]`; not empty.
     Array(Vec<Expr>),
     /// A large literal of constants, in row-major order: same meaning as nested [`ExprKind::Array`].
-    ConstArray { ty: Basic, shape: Vec<i32>, values: Arc<Vec<Scalar>> },
+    ConstArray {
+        ty: Basic,
+        shape: Vec<i32>,
+        values: Arc<Vec<Scalar>>,
+    },
     /// `[]`, `[:double]`, `[:int[3]]`: the empty array of this type with the given shape after the leading 0.
-    Empty { elem: ElemTy, cell: Vec<i32> },
-    Call { set: SetId, args: Vec<Expr> },
-    Prim { prim: Prim, args: Vec<Expr> },
-    Cond { cond: Box<Expr>, then: Box<Expr>, els: Box<Expr> },
+    Empty {
+        elem: ElemTy,
+        cell: Vec<i32>,
+    },
+    Call {
+        set: SetId,
+        args: Vec<Expr>,
+    },
+    Prim {
+        prim: Prim,
+        args: Vec<Expr>,
+    },
+    Cond {
+        cond: Box<Expr>,
+        then: Box<Expr>,
+        els: Box<Expr>,
+    },
     With(Box<With>),
     /// `(type) e`: changes between a user type and its base, or asserts a shape.
-    Cast { ty: TypePat, value: Box<Expr> },
+    Cast {
+        ty: TypePat,
+        value: Box<Expr>,
+    },
     /// Class from representation.
-    Wrap { class: UserTypeId, value: Box<Expr> },
+    Wrap {
+        class: UserTypeId,
+        value: Box<Expr>,
+    },
     /// Representation from class.
-    Unwrap { class: UserTypeId, value: Box<Expr> },
+    Unwrap {
+        class: UserTypeId,
+        value: Box<Expr>,
+    },
     /// Fields in declaration order; absent ones are zero.
-    StructLit { ty: StructId, fields: Vec<Option<Expr>> },
+    StructLit {
+        ty: StructId,
+        fields: Vec<Option<Expr>>,
+    },
     /// Maps over arrays of records.
-    Field { value: Box<Expr>, field: Arc<str> },
+    Field {
+        value: Box<Expr>,
+        field: Arc<str>,
+    },
     /// `value with { .field = new }`.
-    WithField { value: Box<Expr>, field: Arc<str>, new: Box<Expr> },
+    WithField {
+        value: Box<Expr>,
+        field: Arc<str>,
+        new: Box<Expr>,
+    },
     /// Runs the statements, which may assign slots of the function, then gives the value.
-    Block { block: Block, value: Box<Expr> },
+    Block {
+        block: Block,
+        value: Box<Expr>,
+    },
     /// The default cell of a comprehension: zero with the cell's type and shape. Only as [`WithOp::Genarray`] default.
     ZeroCell,
     /// A place where an error was already reported; specialisation gives up on it silently.
@@ -345,10 +404,19 @@ pub enum Bound {
 
 #[derive(Clone, Debug)]
 pub enum WithOp {
-    Genarray { shape: Expr, default: Option<Expr> },
-    Modarray { array: Expr },
+    Genarray {
+        shape: Expr,
+        default: Option<Expr>,
+    },
+    Modarray {
+        array: Expr,
+    },
     /// `stop` is given for `foldfix`.
-    Fold { fun: FoldFun, neutral: Expr, stop: Option<Expr> },
+    Fold {
+        fun: FoldFun,
+        neutral: Expr,
+        stop: Option<Expr>,
+    },
 }
 
 /// The function of a fold: combines by `set(args..., accumulator, value)`.

@@ -81,12 +81,7 @@ pub fn parse(
 /// loading the file tells of them.
 ///
 /// What is typed at a prompt is told apart with these.
-pub fn visible_types(
-    root: &RootSource,
-    loader: &mut dyn Loader,
-    options: &Options,
-    map: &mut SourceMap,
-) -> TypeNames {
+pub fn visible_types(root: &RootSource, loader: &mut dyn Loader, options: &Options, map: &mut SourceMap) -> TypeNames {
     Core::new(loader, options, map).root_types(root)
 }
 

@@ -57,7 +57,9 @@ impl Backend {
     /// Compiles to an object file whose C `main` runs the function `entry`.
     pub(crate) fn object(self, module: &Module, entry: &str) -> Result<Vec<u8>, EmitError> {
         match self {
-            Backend::Interp | Backend::Cranelift | Backend::Opencl => ravel_codegen_cranelift::emit_object(module, Some(entry)),
+            Backend::Interp | Backend::Cranelift | Backend::Opencl => {
+                ravel_codegen_cranelift::emit_object(module, Some(entry))
+            }
             #[cfg(feature = "llvm")]
             Backend::Llvm => ravel_codegen_llvm::emit_object(module, Some(entry)),
         }

@@ -33,7 +33,10 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        assert_eq!(["48K", "300M", "1G", "4096"].map(bytes), [Some(48 << 10), Some(300 << 20), Some(1 << 30), Some(4096)]);
+        assert_eq!(
+            ["48K", "300M", "1G", "4096"].map(bytes),
+            [Some(48 << 10), Some(300 << 20), Some(1 << 30), Some(4096)]
+        );
         assert_eq!(["", "K", "-", "9999999999999M", "9\u{b5}"].map(bytes), [None; 5]);
     }
 

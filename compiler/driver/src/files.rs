@@ -13,15 +13,7 @@ mod library {
 pub const LIBRARY: &str = "<library>/";
 
 /// Modules that most programs use, first: they are tried first when a name is unknown.
-const COMMON: &[&str] = &[
-    "Array",
-    "StdIO",
-    "Math",
-    "MathArray",
-    "Structures",
-    "String",
-    "CommandLine",
-];
+const COMMON: &[&str] = &["Array", "StdIO", "Math", "MathArray", "Structures", "String", "CommandLine"];
 
 /// File access for the core stage.
 pub struct FileLoader {
@@ -36,17 +28,11 @@ impl FileLoader {
 
     /// The folders given by the environment variable `RAVEL_PATH`.
     pub fn environment_path() -> Vec<PathBuf> {
-        std::env::var_os("RAVEL_PATH")
-            .map(|path| std::env::split_paths(&path).collect())
-            .unwrap_or_default()
+        std::env::var_os("RAVEL_PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
     }
 
     fn library_file(module: &str) -> Option<&'static (&'static str, &'static str)> {
-        library::FILES.iter().find(|(name, _)| {
-            Path::new(name)
-                .file_stem()
-                .is_some_and(|stem| stem == module)
-        })
+        library::FILES.iter().find(|(name, _)| Path::new(name).file_stem().is_some_and(|stem| stem == module))
     }
 }
 
@@ -54,7 +40,8 @@ impl FileLoader {
 pub fn library_modules_mentioning(word: &str) -> Vec<String> {
     let has = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word);
     let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let mut modules: Vec<String> = library::FILES.iter().filter(|(_, text)| has(text)).filter_map(|(name, _)| stem(name)).collect();
+    let mut modules: Vec<String> =
+        library::FILES.iter().filter(|(_, text)| has(text)).filter_map(|(name, _)| stem(name)).collect();
     modules.sort_by_key(|module| COMMON.iter().position(|known| known == module).unwrap_or(COMMON.len()));
     modules
 }
@@ -99,17 +86,11 @@ impl Loader for FileLoader {
         let in_library = FileLoader::library_file(module);
         if !is_library(from) {
             let beside = Path::new(from).parent().map(|dir| dir.join(&file));
-            let found = beside
-                .into_iter()
-                .chain(self.folders.iter().map(|dir| dir.join(&file)))
-                .find(|path| path.is_file());
+            let found =
+                beside.into_iter().chain(self.folders.iter().map(|dir| dir.join(&file))).find(|path| path.is_file());
             if let Some(path) = found {
                 let hides_library = in_library.is_some();
-                return Some(ModulePlace {
-                    name: path.display().to_string(),
-                    library: false,
-                    hides_library,
-                });
+                return Some(ModulePlace { name: path.display().to_string(), library: false, hides_library });
             }
         }
         in_library.map(|(name, _)| ModulePlace {
@@ -124,12 +105,8 @@ impl Loader for FileLoader {
             return None;
         }
         let beside = Path::new(from).parent().map(|dir| dir.join(path));
-        let mut places = beside
-            .into_iter()
-            .chain(self.folders.iter().map(|dir| dir.join(path)));
-        places
-            .find(|path| path.is_file())
-            .map(|path| path.display().to_string())
+        let mut places = beside.into_iter().chain(self.folders.iter().map(|dir| dir.join(path)));
+        places.find(|path| path.is_file()).map(|path| path.display().to_string())
     }
 
     fn read(&mut self, name: &str) -> Result<Arc<str>, String> {

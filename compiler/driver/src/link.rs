@@ -15,10 +15,7 @@ pub enum LinkError {
     /// A file could not be written.
     Write { path: PathBuf, why: std::io::Error },
     /// The C compiler could not be started.
-    NoCompiler {
-        command: OsString,
-        why: std::io::Error,
-    },
+    NoCompiler { command: OsString, why: std::io::Error },
     /// The C compiler failed; its words.
     Failed(String),
 }
@@ -27,13 +24,8 @@ impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LinkError::NoRuntime(places) => {
-                write!(
-                    f,
-                    "the runtime library libravel_runtime.a was not found; looked in"
-                )?;
-                places
-                    .iter()
-                    .try_for_each(|p| write!(f, "\n  {}", p.display()))?;
+                write!(f, "the runtime library libravel_runtime.a was not found; looked in")?;
+                places.iter().try_for_each(|p| write!(f, "\n  {}", p.display()))?;
                 write!(f, "\nset RAVEL_RUNTIME to its path")
             }
             LinkError::Output { path, why } => write!(f, "cannot write {}: {why}", path.display()),
@@ -55,20 +47,11 @@ impl std::error::Error for LinkError {}
 /// `RAVEL_RUNTIME`, or beside the running binary, or in the `deps` folder of a cargo build, or in an installed `lib/ravel`.
 fn runtime_library() -> Result<PathBuf, LinkError> {
     if let Some(path) = std::env::var_os("RAVEL_RUNTIME").map(PathBuf::from) {
-        return if path.is_file() {
-            Ok(path)
-        } else {
-            Err(LinkError::NoRuntime(vec![path]))
-        };
+        return if path.is_file() { Ok(path) } else { Err(LinkError::NoRuntime(vec![path])) };
     }
-    let exe = std::env::current_exe()
-        .and_then(|p| p.canonicalize())
-        .unwrap_or_default();
+    let exe = std::env::current_exe().and_then(|p| p.canonicalize()).unwrap_or_default();
     let folder = exe.parent().map(Path::to_path_buf).unwrap_or_default();
-    let mut places = vec![
-        folder.join("libravel_runtime.a"),
-        folder.join("../lib/ravel/libravel_runtime.a"),
-    ];
+    let mut places = vec![folder.join("libravel_runtime.a"), folder.join("../lib/ravel/libravel_runtime.a")];
     if let Some(found) = places.iter().find(|p| p.is_file()) {
         return Ok(found.clone());
     }
@@ -104,12 +87,7 @@ fn newest_runtime(folder: &Path) -> Option<PathBuf> {
 /// # Errors
 /// [`LinkError::Output`].
 pub fn check_output(source: &Path, output: &Path) -> Result<(), LinkError> {
-    let refuse = |why: String| {
-        Err(LinkError::Output {
-            path: output.to_path_buf(),
-            why,
-        })
-    };
+    let refuse = |why: String| Err(LinkError::Output { path: output.to_path_buf(), why });
     if output.is_dir() || output.file_name().is_none() {
         return refuse("it is a folder; name a file in it".to_string());
     }
@@ -142,18 +120,10 @@ pub fn link(object: &[u8], output: &Path) -> Result<(), LinkError> {
         output.with_file_name(name)
     };
     let (object_path, partial) = (beside(".o"), beside(".partial"));
-    let write = std::fs::write(&object_path, object).map_err(|why| LinkError::Write {
-        path: object_path.clone(),
-        why,
+    let write = std::fs::write(&object_path, object).map_err(|why| LinkError::Write { path: object_path.clone(), why });
+    let linked = write.and_then(|()| run_linker(&object_path, &runtime, &partial)).and_then(|()| {
+        std::fs::rename(&partial, output).map_err(|why| LinkError::Write { path: output.to_path_buf(), why })
     });
-    let linked = write
-        .and_then(|()| run_linker(&object_path, &runtime, &partial))
-        .and_then(|()| {
-            std::fs::rename(&partial, output).map_err(|why| LinkError::Write {
-                path: output.to_path_buf(),
-                why,
-            })
-        });
     // Left-overs of a failure are of no use; that they cannot be removed is no further error.
     let _ = std::fs::remove_file(&object_path);
     let _ = std::fs::remove_file(&partial);
@@ -161,9 +131,7 @@ pub fn link(object: &[u8], output: &Path) -> Result<(), LinkError> {
 }
 
 fn run_linker(object: &Path, runtime: &Path, output: &Path) -> Result<(), LinkError> {
-    let command = std::env::var_os("CC")
-        .filter(|c| !c.is_empty())
-        .unwrap_or_else(|| "cc".into());
+    let command = std::env::var_os("CC").filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into());
     let result = Command::new(&command)
         .arg(object)
         .arg(runtime)

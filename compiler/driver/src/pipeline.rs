@@ -133,19 +133,11 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Unreadable`], [`Failure::Source`].
     pub fn ast(&mut self, path: &Path) -> Result<String, Failure> {
-        let text = read_text(path).map_err(|why| Failure::Unreadable {
-            path: path.to_path_buf(),
-            why,
-        })?;
+        let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
         let file = self.timed("front end", |this| {
             let mut loader = FileLoader::new(this.options.folders.clone());
-            let options = ravel_core::Options {
-                macros: this.options.macros.clone(),
-            };
-            let root = RootSource {
-                name: path.display().to_string(),
-                text,
-            };
+            let options = ravel_core::Options { macros: this.options.macros.clone() };
+            let root = RootSource { name: path.display().to_string(), text };
             let (file, reports) = ravel_core::parse(root, &mut loader, &options, &mut this.map);
             this.diagnostics.extend(reports.into_sorted());
             file
@@ -161,10 +153,7 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Unreadable`], [`Failure::Source`].
     pub fn core(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
-        let text = read_text(path).map_err(|why| Failure::Unreadable {
-            path: path.to_path_buf(),
-            why,
-        })?;
+        let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
         self.core_of_text(&path.display().to_string(), text)
     }
 
@@ -172,16 +161,9 @@ impl Compilation {
     ///
     /// # Errors
     /// [`Failure::Source`].
-    pub fn core_of_text(
-        &mut self,
-        name: &str,
-        text: Arc<str>,
-    ) -> Result<ravel_core::ir::Program, Failure> {
+    pub fn core_of_text(&mut self, name: &str, text: Arc<str>) -> Result<ravel_core::ir::Program, Failure> {
         let mut loader = FileLoader::new(self.options.folders.clone());
-        let root = RootSource {
-            name: name.to_string(),
-            text,
-        };
+        let root = RootSource { name: name.to_string(), text };
         self.core_from(root, &mut loader)
     }
 
@@ -212,9 +194,7 @@ impl Compilation {
 
     fn load(&mut self, root: RootSource, loader: &mut dyn ravel_core::Loader) -> ravel_core::ir::Program {
         self.timed("front end", |this| {
-            let options = ravel_core::Options {
-                macros: this.options.macros.clone(),
-            };
+            let options = ravel_core::Options { macros: this.options.macros.clone() };
             let (program, reports) = ravel_core::load(root, loader, &options, &mut this.map);
             this.diagnostics.extend(reports.into_sorted());
             program
@@ -234,11 +214,8 @@ impl Compilation {
         let result = self.timed("specialize", |this| {
             let map = &this.map;
             let library = |file| map.get(file).is_some_and(|f| is_library(&f.name));
-            let options = ravel_specialize::Options {
-                map,
-                is_library: &library,
-                check_patterns: this.options.check_patterns,
-            };
+            let options =
+                ravel_specialize::Options { map, is_library: &library, check_patterns: this.options.check_patterns };
             ravel_specialize::specialize(program, entry, &options)
         });
         self.diagnostics.extend(result.diagnostics.iter().cloned());
@@ -247,11 +224,7 @@ impl Compilation {
             explanation.fold_loops(&result.fold_loops);
         }
         self.with_loops.0 = ravel_opt::stats(&result.module).withs;
-        if self.has_errors() {
-            Err(Failure::Source)
-        } else {
-            Ok(result)
-        }
+        if self.has_errors() { Err(Failure::Source) } else { Ok(result) }
     }
 
     /// `main` of a file as WIR.
@@ -269,9 +242,7 @@ impl Compilation {
             self.diagnostics.push(
                 Diagnostic::error("E0250", "a program needs a function `int main()`")
                     .at(span, "this file defines no `main`")
-                    .with_help(
-                        "add `int main() { ... return 0; }`, or use `ravel check` for modules",
-                    ),
+                    .with_help("add `int main() { ... return 0; }`, or use `ravel check` for modules"),
             );
             return Err(Failure::Source);
         }
@@ -295,10 +266,8 @@ impl Compilation {
             _ => ravel_opt::optimize,
         };
         let optimized = self.timed("optimize", |_| passes(module, level));
-        let (module, remarks) = optimized.map_err(|e| Failure::Internal {
-            stage: "the optimiser",
-            what: e.to_string(),
-        })?;
+        let (module, remarks) =
+            optimized.map_err(|e| Failure::Internal { stage: "the optimiser", what: e.to_string() })?;
         self.with_loops.1 = ravel_opt::stats(&module).withs;
         if let Some(explanation) = &mut self.explanation {
             explanation.optimized(&module, remarks);
@@ -316,10 +285,11 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Unsupported`].
     pub fn nest(&mut self, module: &Module, session: bool) -> Result<nest::Module, Failure> {
-        let target = self.options.backend.capabilities().map_err(|e| Failure::Internal {
-            stage: "the target description",
-            what: e.to_string(),
-        })?;
+        let target = self
+            .options
+            .backend
+            .capabilities()
+            .map_err(|e| Failure::Internal { stage: "the target description", what: e.to_string() })?;
         let target = ravel_schedule::Capabilities {
             vector_bytes: target.vector_bytes,
             vector_registers: target.vector_registers,
@@ -331,8 +301,10 @@ impl Compilation {
             let options = ravel_schedule::Options {
                 unchecked: this.options.unchecked,
                 parallel: true,
-                large_result: caches::largest().map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
-                device: (this.options.backend == Backend::Opencl).then_some(ravel_schedule::Device { launch_work: this.options.launch_work }),
+                large_result: caches::largest()
+                    .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
+                device: (this.options.backend == Backend::Opencl)
+                    .then_some(ravel_schedule::Device { launch_work: this.options.launch_work }),
                 entry_name: ENTRY.to_string(),
                 release_globals: !session,
                 position: &position,
@@ -350,15 +322,11 @@ impl Compilation {
         match scheduled.map(|(nest, _)| self.simplified(nest)) {
             Ok(nest) => match ravel_codegen::check_externs(&nest).first() {
                 None => Ok(nest),
-                Some(mismatch) => Err(Failure::Unsupported {
-                    position: "foreign function".to_string(),
-                    what: mismatch.to_string(),
-                }),
+                Some(mismatch) => {
+                    Err(Failure::Unsupported { position: "foreign function".to_string(), what: mismatch.to_string() })
+                }
             },
-            Err(e) => Err(Failure::Unsupported {
-                position: self.map.describe(e.span),
-                what: e.what,
-            }),
+            Err(e) => Err(Failure::Unsupported { position: self.map.describe(e.span), what: e.what }),
         }
     }
 
@@ -372,7 +340,10 @@ impl Compilation {
     ///
     /// # Errors
     /// [`Failure::Internal`] if the scheduler launches what devices cannot do.
-    pub fn cut_kernels<'m>(&mut self, module: &'m nest::Module) -> Result<(Cow<'m, nest::Module>, ravel_codegen_opencl::Program), Failure> {
+    pub fn cut_kernels<'m>(
+        &mut self,
+        module: &'m nest::Module,
+    ) -> Result<(Cow<'m, nest::Module>, ravel_codegen_opencl::Program), Failure> {
         if self.options.backend != Backend::Opencl {
             return Ok((Cow::Borrowed(module), ravel_codegen_opencl::Program::default()));
         }
@@ -394,8 +365,7 @@ impl Compilation {
     pub fn jit(&mut self, module: &nest::Module) -> Result<CompiledEntry, Failure> {
         let backend = self.options.backend;
         let (module, _) = &self.cut_kernels(module)?;
-        self.timed("generate code", |_| backend.jit(module, ENTRY))
-            .map_err(code_failure)
+        self.timed("generate code", |_| backend.jit(module, ENTRY)).map_err(code_failure)
     }
 
     /// Compiles to an object file with a C `main`.
@@ -405,15 +375,18 @@ impl Compilation {
     pub fn object(&mut self, module: &nest::Module) -> Result<Vec<u8>, Failure> {
         let backend = self.options.backend;
         let (module, _) = &self.cut_kernels(module)?;
-        self.timed("generate code", |_| backend.object(module, ENTRY))
-            .map_err(code_failure)
+        self.timed("generate code", |_| backend.object(module, ENTRY)).map_err(code_failure)
     }
 }
 
 /// A target, for people.
 fn words(backend: Backend, target: &ravel_schedule::Capabilities) -> String {
     let fma = if target.has_fma { ", fused multiply-add" } else { "" };
-    format!("{backend:?}, vectors of {} bits, {} vector registers{fma}", 8 * target.vector_bytes, target.vector_registers)
+    format!(
+        "{backend:?}, vectors of {} bits, {} vector registers{fma}",
+        8 * target.vector_bytes,
+        target.vector_registers
+    )
 }
 
 /// A backend refused what the stages before it made.

@@ -12,18 +12,14 @@ pub struct Functions {
 impl Functions {
     pub fn of(program: &Program) -> Functions {
         let heads = program.funs.iter().filter(|fun| !fun.span.is_none());
-        let mut heads: Vec<_> = heads
-            .map(|fun| (fun.span.file, fun.span.start, fun.name.clone()))
-            .collect();
+        let mut heads: Vec<_> = heads.map(|fun| (fun.span.file, fun.span.start, fun.name.clone())).collect();
         heads.sort();
         Functions { heads }
     }
 
     /// Functions do not nest: a place belongs to the last head before it. Where that begins, and its name.
     pub fn head(&self, span: Span) -> Option<(u32, &str)> {
-        let after = self
-            .heads
-            .partition_point(|(file, start, _)| (*file, *start) <= (span.file, span.start));
+        let after = self.heads.partition_point(|(file, start, _)| (*file, *start) <= (span.file, span.start));
         let (file, start, name) = self.heads[..after].last()?;
         (*file == span.file).then_some((*start, name))
     }

@@ -72,11 +72,7 @@ impl Compilation {
                 let _ = write!(std::io::stderr(), "{report}");
                 Ok(report.status())
             }
-            Err(RunError::Internal {
-                span,
-                function,
-                problem,
-            }) => Err(Failure::Internal {
+            Err(RunError::Internal { span, function, problem }) => Err(Failure::Internal {
                 stage: "the interpreter",
                 what: format!("{} in {function}: {problem}", self.map.describe(span)),
             }),
@@ -84,10 +80,7 @@ impl Compilation {
                 position: self.map.describe(span),
                 what: format!("the foreign function `{symbol}` is not part of the runtime"),
             }),
-            Err(RunError::NoThread(why)) => Err(Failure::Internal {
-                stage: "the interpreter",
-                what: why,
-            }),
+            Err(RunError::NoThread(why)) => Err(Failure::Internal { stage: "the interpreter", what: why }),
         }
     }
 }
@@ -128,11 +121,7 @@ impl Compilation {
     ///
     /// # Errors
     /// Those of the stages; the inner result is that of linking.
-    pub fn build(
-        &mut self,
-        path: &Path,
-        output: &Path,
-    ) -> Result<Result<(), crate::link::LinkError>, Failure> {
+    pub fn build(&mut self, path: &Path, output: &Path) -> Result<Result<(), crate::link::LinkError>, Failure> {
         // Better before a long compilation than after it.
         if let Err(refused) = crate::link::check_output(path, output) {
             return Ok(Err(refused));

@@ -15,8 +15,9 @@ impl Compilation {
     /// Names a library module where an instance was missed and is found once the program uses that module. This is tried out, with
     /// the `use` behind the text, where it moves no position.
     pub(crate) fn suggest_modules(&mut self, path: &Path) {
-        let missed: Vec<usize> =
-            (0..self.diagnostics.len()).filter(|k| self.diagnostics[*k].code == "E0310" && self.diagnostics[*k].help.is_none()).collect();
+        let missed: Vec<usize> = (0..self.diagnostics.len())
+            .filter(|k| self.diagnostics[*k].code == "E0310" && self.diagnostics[*k].help.is_none())
+            .collect();
         if missed.is_empty() {
             return;
         }
@@ -46,7 +47,12 @@ impl Compilation {
 
 /// The function of `no instance of `f` takes (...)`.
 fn called(report: &Diagnostic) -> Option<String> {
-    report.title.split('`').nth(1).filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_')).map(str::to_string)
+    report
+        .title
+        .split('`')
+        .nth(1)
+        .filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        .map(str::to_string)
 }
 
 /// Whether a line of the text begins to use or import the module. To try it again would do no harm.

@@ -71,7 +71,8 @@ fn source_type(ty: &Ty) -> String {
         None => format!("{name}[*]"),
         Some([]) => name.to_string(),
         Some(extents) => {
-            let axes: Vec<String> = extents.iter().map(|e| e.as_const().map_or(".".to_string(), |c| c.to_string())).collect();
+            let axes: Vec<String> =
+                extents.iter().map(|e| e.as_const().map_or(".".to_string(), |c| c.to_string())).collect();
             format!("{name}[{}]", axes.join(","))
         }
     }

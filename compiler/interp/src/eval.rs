@@ -153,10 +153,12 @@ impl<'m> Frame<'m> {
     fn define(&mut self, value: Value, val: Val, span: Span) -> Run<()> {
         let ty = self.func.ty(value);
         if let (Val::Scalar(s), Shape::Known(e)) = (&val, &ty.shape)
-            && e.is_empty() && s.elem() == ty.elem {
-                self.values[index(value)] = Some(val);
-                return Ok(());
-            }
+            && e.is_empty()
+            && s.elem() == ty.elem
+        {
+            self.values[index(value)] = Some(val);
+            return Ok(());
+        }
         let fits = val.elem() == ty.elem
             && match (&ty.shape, &val) {
                 (Shape::Unknown, Val::Array(_)) => true,
@@ -169,7 +171,8 @@ impl<'m> Frame<'m> {
                 (Shape::Known(e), _) => e.is_empty(),
             };
         if !fits {
-            return Err(self.internal(span, format!("{value} should be {ty} but has shape {:?} of {}", val.shape(), val.elem())));
+            return Err(self
+                .internal(span, format!("{value} should be {ty} but has shape {:?} of {}", val.shape(), val.elem())));
         }
         self.values[index(value)] = Some(val);
         Ok(())
@@ -420,7 +423,9 @@ pub fn cell_at(array: &Arr, at: usize, count: usize, ty: &Ty) -> Val {
 pub fn boxed(val: Val) -> Val {
     match val {
         Val::Scalar(s) => Val::Array(Arc::new(Arr::from_scalars(s.elem(), Vec::new(), &[s]))),
-        Val::Handle(h) => Val::Array(Arc::new(Arr { elem: Elem::Handle, shape: Vec::new(), data: Data::Handles(vec![h]) })),
+        Val::Handle(h) => {
+            Val::Array(Arc::new(Arr { elem: Elem::Handle, shape: Vec::new(), data: Data::Handles(vec![h]) }))
+        }
         array => array,
     }
 }

@@ -80,6 +80,7 @@ pub fn run(module: &Arc<Module>, natives: Natives) -> Result<Vec<Val>, RunError>
 pub fn run_func(module: &Arc<Module>, natives: Natives, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
     let module = module.clone();
     let work = move || eval::Machine::new(&module, natives).call_entry(func, args);
-    let thread = stack::spawn("ravel-interp", stack::MAIN_STACK, work).map_err(|e| RunError::NoThread(e.to_string()))?;
+    let thread =
+        stack::spawn("ravel-interp", stack::MAIN_STACK, work).map_err(|e| RunError::NoThread(e.to_string()))?;
     thread.join().unwrap_or_else(|_| Err(RunError::NoThread("the interpreter's thread panicked".to_string())))
 }

@@ -88,14 +88,17 @@ fn elementwise(frame: &Frame<'_>, op: BinOp, acc: Val, cell: &Val, span: Span) -
         EvalFault::Undefined => frame.internal(span, "a fold operation on the wrong types"),
     };
     if acc.shape() != cell.shape() {
-        return Err(frame.fault(span, Fault::new(fault::shape_message("the cells of a with-loop", acc.shape(), cell.shape()))));
+        return Err(
+            frame.fault(span, Fault::new(fault::shape_message("the cells of a with-loop", acc.shape(), cell.shape())))
+        );
     }
     match (acc, cell) {
         (Val::Scalar(a), Val::Scalar(b)) => eval_bin(op, a, *b).map(Val::Scalar).map_err(failed),
         (Val::Array(a), Val::Array(b)) => {
             let pairs = Val::Array(a.clone()).scalars().zip(Val::Array(b.clone()).scalars());
             let Some((x, y)) = pairs else { return Err(frame.internal(span, "a fold of handles")) };
-            let values: Vec<Scalar> = x.into_iter().zip(y).map(|(x, y)| eval_bin(op, x, y).map_err(failed)).collect::<Run<_>>()?;
+            let values: Vec<Scalar> =
+                x.into_iter().zip(y).map(|(x, y)| eval_bin(op, x, y).map_err(failed)).collect::<Run<_>>()?;
             Ok(Val::Array(Arc::new(Arr::from_scalars(a.elem, a.shape.clone(), &values))))
         }
         _ => Err(frame.internal(span, "accumulator and cell differ in kind")),
@@ -161,7 +164,14 @@ fn start(frame: &Frame<'_>, op: &WithOp, ty: &Ty, span: Span) -> Run<Building> {
             };
             let array = (*array).clone();
             // The frame is only known with the first index; the cells are judged against the array itself.
-            Building::Array { frame: Vec::new(), cell: None, default: None, written: Vec::new(), array: Some(array), ty: ty.clone() }
+            Building::Array {
+                frame: Vec::new(),
+                cell: None,
+                default: None,
+                written: Vec::new(),
+                array: Some(array),
+                ty: ty.clone(),
+            }
         }
         WithOp::Genarray { frame: shape, cell, default } => {
             let shape = match shape {
@@ -173,7 +183,14 @@ fn start(frame: &Frame<'_>, op: &WithOp, ty: &Ty, span: Span) -> Run<Building> {
             let cell = cell.as_ref().map(|c| frame.ints(c, span)).transpose()?;
             let default = default.map(|d| frame.get(d, span)).transpose()?;
             reserve(frame, &shape, count, 1, span)?;
-            Building::Array { frame: shape, cell, default, written: vec![false; count as usize], array: None, ty: ty.clone() }
+            Building::Array {
+                frame: shape,
+                cell,
+                default,
+                written: vec![false; count as usize],
+                array: None,
+                ty: ty.clone(),
+            }
         }
     })
 }
@@ -229,7 +246,9 @@ fn write_cell(frame: &Frame<'_>, building: &mut Building, index: &[i64], cell: &
     let (at, size, rank) = position(array, index).map_err(|m| frame.internal(span, m))?;
     let expected = &array.shape[rank..];
     if cell.shape() != expected {
-        return Err(frame.fault(span, Fault::new(fault::shape_message("the cells of a with-loop", expected, cell.shape()))));
+        return Err(
+            frame.fault(span, Fault::new(fault::shape_message("the cells of a with-loop", expected, cell.shape())))
+        );
     }
     if written.is_empty() {
         let count: i64 = array.shape[..rank].iter().product();

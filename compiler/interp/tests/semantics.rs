@@ -120,12 +120,16 @@ fn faults_have_the_words_of_compiled_code() {
     assert_eq!(fault(check), "f.sac:1:2: fault: index 7 is out of range for axis 0 of extent 5 (in function main)\n");
     assert!(fault("check false, division").contains("division by zero"));
     assert!(fault("check false, message \"take of\" [3, 4]").contains("fault: take of: 3, 4 (in"));
-    assert!(fault("%a: i32[2] = constarray [1, 2] %w: i32[*] = widen %a %n: i32[3] = narrow %w").contains("int[3] does not admit"));
+    assert!(
+        fault("%a: i32[2] = constarray [1, 2] %w: i32[*] = widen %a %n: i32[3] = narrow %w")
+            .contains("int[3] does not admit")
+    );
 }
 
 #[test]
 fn unchecked_mistakes_are_internal_errors() {
-    let text = "entry @f0 func @f0 \"main\" () -> (i32) { %a: i32[2] = constarray [1, 2] %x: i32 = sel %a, [2] yield %x }";
+    let text =
+        "entry @f0 func @f0 \"main\" () -> (i32) { %a: i32[2] = constarray [1, 2] %x: i32 = sel %a, [2] yield %x }";
     assert!(matches!(results(text), Err(RunError::Internal { .. })));
     let text = "entry @f0 func @f0 \"main\" () -> (i32[2]) { %a: i32[2] = with { part [0] <= [%i] < [2] { yield 1 }
         part [1] <= [%j] < [2] { yield 2 } } genarray [2] cell [] yield %a }";

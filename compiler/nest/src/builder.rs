@@ -24,8 +24,8 @@ use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
 
 use crate::ir::{
-    Access, BinOp, ConvOp, DataId, Exit, ExternId, FloatCmp, Func, FuncId, GlobalId, Inst, IntCmp, MathOp, Op, Order, Prim,
-    ReduceOp, Region, Sharing, SigId, Ty, UnOp, Value, Visibility,
+    Access, BinOp, ConvOp, DataId, Exit, ExternId, FloatCmp, Func, FuncId, GlobalId, Inst, IntCmp, MathOp, Op, Order,
+    Prim, ReduceOp, Region, Sharing, SigId, Ty, UnOp, Value, Visibility,
 };
 
 /// A construct whose end has not been reached.
@@ -463,7 +463,8 @@ impl FuncBuilder {
         if region.insts[first..].iter().any(|inst| !inst.op.regions().is_empty()) {
             return;
         }
-        let mut waiting: HashSet<Value> = region.insts[first..].iter().flat_map(|inst| inst.results.iter().copied()).collect();
+        let mut waiting: HashSet<Value> =
+            region.insts[first..].iter().flat_map(|inst| inst.results.iter().copied()).collect();
         let mut sequences: Vec<VecDeque<Inst>> = Vec::new();
         for &start in starts.iter().rev() {
             sequences.push(region.insts.drain(start.max(first)..).collect());
@@ -589,7 +590,13 @@ mod tests {
             .iter()
             .map(|inst| match inst.op {
                 Op::Store { .. } => "store",
-                Op::Binary(op, ..) => if op == crate::ir::BinOp::FMul { "mul" } else { "add" },
+                Op::Binary(op, ..) => {
+                    if op == crate::ir::BinOp::FMul {
+                        "mul"
+                    } else {
+                        "add"
+                    }
+                }
                 _ => "other",
             })
             .collect();

@@ -601,7 +601,9 @@ impl Op {
     pub fn regions(&self) -> SmallVec<[&Region; 2]> {
         match self {
             Op::If { then_region, else_region, .. } => SmallVec::from_slice(&[then_region, else_region]),
-            Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => SmallVec::from_slice(&[body]),
+            Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => {
+                SmallVec::from_slice(&[body])
+            }
             _ => SmallVec::new(),
         }
     }

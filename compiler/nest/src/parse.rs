@@ -9,8 +9,8 @@ use cranelift_entity::{EntityRef, PrimaryMap};
 use smallvec::SmallVec;
 
 use crate::ir::{
-    Access, BinOp, ConvOp, Data, Exit, Extern, ExternId, FloatCmp, Func, FuncId, Global, Inst, IntCmp, MathOp, Module, Op, Order,
-    Param, Prim, ReduceOp, Region, Reloc, Sharing, Signature, Ty, UnOp, Value, Visibility,
+    Access, BinOp, ConvOp, Data, Exit, Extern, ExternId, FloatCmp, Func, FuncId, Global, Inst, IntCmp, MathOp, Module,
+    Op, Order, Param, Prim, ReduceOp, Region, Reloc, Sharing, Signature, Ty, UnOp, Value, Visibility,
 };
 
 /// Why a text is not nest.
@@ -100,7 +100,11 @@ impl<'a> Parser<'a> {
     fn error<T>(&self, expected: &'static str) -> Result<T, ParseError> {
         let at = self.at.saturating_sub(1);
         let line = self.tokens.get(at).or(self.tokens.last()).map_or(1, |token| token.line);
-        Err(ParseError { line, expected, found: self.tokens.get(at).map_or(String::new(), |token| token.text.to_string()) })
+        Err(ParseError {
+            line,
+            expected,
+            found: self.tokens.get(at).map_or(String::new(), |token| token.text.to_string()),
+        })
     }
 
     fn eat(&mut self, text: &str) -> bool {

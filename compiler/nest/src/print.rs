@@ -19,7 +19,8 @@ use std::fmt::{self, Display, Formatter, Write};
 use cranelift_entity::PrimaryMap;
 
 use crate::ir::{
-    Access, Data, Exit, Func, FuncId, Inst, Module, Op, Order, Param, Prim, Region, Sharing, Signature, Ty, Value, Visibility,
+    Access, Data, Exit, Func, FuncId, Inst, Module, Op, Order, Param, Prim, Region, Sharing, Signature, Ty, Value,
+    Visibility,
 };
 
 impl Display for Module {

@@ -68,8 +68,14 @@ pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
 }
 
 fn verify_func(module: &Module, id: FuncId, func: &Func) -> Result<(), VerifyError> {
-    let mut checker =
-        Checker { module, func, seen: vec![false; func.values.len()], in_scope: vec![false; func.values.len()], scope: Vec::new(), grouped: false };
+    let mut checker = Checker {
+        module,
+        func,
+        seen: vec![false; func.values.len()],
+        in_scope: vec![false; func.values.len()],
+        scope: Vec::new(),
+        grouped: false,
+    };
     let checked = match func.is_defined() {
         true => checker.body(),
         false => Err(format!("{id} is declared but has no body")),
@@ -97,7 +103,9 @@ fn check_declarations(module: &Module) -> Rule {
         ensure(data.align.is_power_of_two(), || format!("{id} has alignment {}", data.align))?;
         for reloc in &data.relocs {
             let inside = (reloc.at as usize).checked_add(8).is_some_and(|end| end <= data.bytes.len());
-            ensure(inside && reloc.target.index() < module.data.len(), || format!("{id} has a bad relocation at {}", reloc.at))?;
+            ensure(inside && reloc.target.index() < module.data.len(), || {
+                format!("{id} has a bad relocation at {}", reloc.at)
+            })?;
         }
     }
     for (id, global) in &module.globals {
@@ -135,7 +143,9 @@ impl Checker<'_> {
         for (value, ty) in &self.func.values {
             ensure(ty.is_well_formed(), || format!("{value} has the impossible type {ty}"))?;
         }
-        ensure(self.func.results.iter().all(|ty| ty.is_well_formed()), || "a result has an impossible type".to_string())?;
+        ensure(self.func.results.iter().all(|ty| ty.is_well_formed()), || {
+            "a result has an impossible type".to_string()
+        })?;
         self.region(&self.func.body, Owner::Body)
     }
 
@@ -182,7 +192,9 @@ impl Checker<'_> {
                 None => return Err(format!("{callee} does not exist")),
             },
             (Exit::Return(_), Owner::Body) => {
-                ensure(given[..] == self.func.results[..], || format!("returns {}", mismatch(&given, &self.func.results)))?;
+                ensure(given[..] == self.func.results[..], || {
+                    format!("returns {}", mismatch(&given, &self.func.results))
+                })?;
             }
             (Exit::Yield(_), Owner::Yields(wanted)) => {
                 ensure(given[..] == *wanted, || format!("yields {}", mismatch(&given, wanted)))?;
@@ -202,7 +214,9 @@ impl Checker<'_> {
 
     fn inst(&mut self, inst: &Inst) -> Rule {
         let mut usable = Ok(());
-        inst.op.for_each_operand(|value| usable = std::mem::replace(&mut usable, Ok(())).and_then(|()| self.usable(value)));
+        inst.op.for_each_operand(|value| {
+            usable = std::mem::replace(&mut usable, Ok(())).and_then(|()| self.usable(value))
+        });
         usable?;
         ensure(inst.results.iter().all(|v| v.index() < self.seen.len()), || "a result has no type".to_string())?;
         let given = self.types(&inst.results);
@@ -280,7 +294,10 @@ impl Checker<'_> {
                 let ty = self.ty(*a);
                 let result = ty.with_lanes(u8::try_from(lanes.len()).unwrap_or(0));
                 let picks = lanes.iter().all(|&lane| u32::from(lane) < 2 * u32::from(ty.lanes));
-                ensure(ty.is_vector() && ty == self.ty(*b) && result.is_well_formed() && result.is_vector() && picks, wrong)?;
+                ensure(
+                    ty.is_vector() && ty == self.ty(*b) && result.is_well_formed() && result.is_vector() && picks,
+                    wrong,
+                )?;
                 one(result)
             }
             Op::Reduce(reduce, a) => {
@@ -340,7 +357,9 @@ impl Checker<'_> {
                 Some(func) => {
                     let given = self.types(args);
                     let wanted: Vec<Ty> = func.param_types().collect();
-                    ensure(given[..] == wanted[..], || format!("call of {} passes {}", func.name, mismatch(&given, &wanted)))?;
+                    ensure(given[..] == wanted[..], || {
+                        format!("call of {} passes {}", func.name, mismatch(&given, &wanted))
+                    })?;
                     Ok(SmallVec::from_slice(&func.results))
                 }
                 None => Err(format!("{id} does not exist")),
@@ -366,7 +385,9 @@ impl Checker<'_> {
             }
             Op::If { cond, then_region, else_region } => {
                 ensure(self.ty(*cond) == Ty::I8, wrong)?;
-                ensure(then_region.params.is_empty() && else_region.params.is_empty(), || "an if binds values".to_string())?;
+                ensure(then_region.params.is_empty() && else_region.params.is_empty(), || {
+                    "an if binds values".to_string()
+                })?;
                 self.region(then_region, Owner::Yields(given))?;
                 self.region(else_region, Owner::Yields(given))?;
                 Ok(SmallVec::from_slice(given))
@@ -402,7 +423,8 @@ impl Checker<'_> {
             Op::Launch { grid, local, body } => {
                 ensure((1..=3).contains(&grid.len()) && grid.iter().all(|&v| self.ty(v) == Ty::I64), wrong)?;
                 let items = local.iter().try_fold(1u32, |n, &size| n.checked_mul(size));
-                let fits = local.is_empty() || (local.len() == grid.len() && items.is_some_and(|n| (1..=MOST_ITEMS).contains(&n)));
+                let fits = local.is_empty()
+                    || (local.len() == grid.len() && items.is_some_and(|n| (1..=MOST_ITEMS).contains(&n)));
                 ensure(fits, || format!("a launch with groups of {local:?}"))?;
                 self.params(body, &vec![Ty::I64; grid.len() + local.len()])?;
                 let around = std::mem::replace(&mut self.grouped, !local.is_empty());
@@ -416,7 +438,8 @@ impl Checker<'_> {
 
     fn params(&self, region: &Region, wanted: &[Ty]) -> Rule {
         let given: Vec<Option<Ty>> = region.params.iter().map(|&v| self.func.values.get(v).copied()).collect();
-        let fits = given.len() == wanted.len() && given.iter().zip(wanted).all(|(given, wanted)| *given == Some(*wanted));
+        let fits =
+            given.len() == wanted.len() && given.iter().zip(wanted).all(|(given, wanted)| *given == Some(*wanted));
         ensure(fits, || "a region has the wrong parameters".to_string())
     }
 }

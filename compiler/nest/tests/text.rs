@@ -3,8 +3,8 @@
 use cranelift_entity::EntityRef;
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{
-    Access, BinOp, ConvOp, Data, FloatCmp, FuncId, IntCmp, MathOp, Module, Order, Param, Prim, ReduceOp, Reloc, Signature, Ty, UnOp,
-    Visibility,
+    Access, BinOp, ConvOp, Data, FloatCmp, FuncId, IntCmp, MathOp, Module, Order, Param, Prim, ReduceOp, Reloc,
+    Signature, Ty, UnOp, Visibility,
 };
 use ravel_nest::parse::parse_module;
 
@@ -122,13 +122,19 @@ fn verifier_refuses_broken_functions() {
         ("(v0: i64) -> (i32) private keep { return v0 }", "returns (i64) where (i32) is wanted"),
         ("(v0: i64) -> () private keep { v1: i64 = fadd v0, v0 return }", "wrong type"),
         ("(v0: i64) -> () private keep { v1: i32 = iadd v0, v0 return }", "(i32) where (i64)"),
-        ("(v0: i8) -> () private keep { if v0 { v1: i8 = const 1 yield } else { yield } v2: i8 = not v1 return }", "v1 is used"),
+        (
+            "(v0: i8) -> () private keep { if v0 { v1: i8 = const 1 yield } else { yield } v2: i8 = not v1 return }",
+            "v1 is used",
+        ),
         ("(v0: i8) -> () private keep { v1: i8 = if v0 { yield v0 } else { yield } return }", "yields () where (i8)"),
         ("(v0: i8) -> () private keep { loop () { yield } return }", "yields () where (i8)"),
         ("(v0: i8) -> () private keep { if v0 { return } else { yield } return }", "its owner does not allow"),
         ("(v0: i8) -> () private keep { open }", "has no body"),
         ("(v0: i64) -> () private keep { barrier return }", "a barrier outside"),
-        ("(v0: i64) -> () private keep { launch (v0) (v1) { v2: ptr = local_slot 8 align 8 yield } return }", "local memory outside"),
+        (
+            "(v0: i64) -> () private keep { launch (v0) (v1) { v2: ptr = local_slot 8 align 8 yield } return }",
+            "local memory outside",
+        ),
         ("(v0: i64) -> () private keep { launch (v0) local (4) (v1) { yield } return }", "wrong parameters"),
         ("(v0: i64) -> () private keep { launch (v0) local (4, 4) (v1, v2, v3) { yield } return }", "groups of [4, 4]"),
         ("(v0: i64) -> () private keep { launch (v0) local (2048) (v1, v2) { yield } return }", "groups of [2048]"),
@@ -142,7 +148,9 @@ fn verifier_refuses_broken_functions() {
 
 #[test]
 fn broken_text_is_refused_with_its_line() {
-    for (text, line) in [("func", 1), ("\n\nglobal glob0 \"x\" i99", 3), ("func fn0 \"f\"(v4000000: i8)", 1), ("data \"", 1), ("{", 1)] {
+    for (text, line) in
+        [("func", 1), ("\n\nglobal glob0 \"x\" i99", 3), ("func fn0 \"f\"(v4000000: i8)", 1), ("data \"", 1), ("{", 1)]
+    {
         assert_eq!(parse_module(text).map_err(|error| error.line), Err(line), "{text}");
     }
     let deep = format!("func fn0 \"f\"(v0: i8) -> () private keep {{ {}", "if v0 {".repeat(100_000));

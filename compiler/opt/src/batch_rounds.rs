@@ -20,8 +20,11 @@ use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Inst, Op, Region, RegionData, Value};
 use std::collections::HashSet;
 
-pub const PASS: Pass =
-    Pass { name: "batch-rounds", summary: "take several rounds of loops that update arrays at once", run: Run::Func(batch_rounds) };
+pub const PASS: Pass = Pass {
+    name: "batch-rounds",
+    summary: "take several rounds of loops that update arrays at once",
+    run: Run::Func(batch_rounds),
+};
 
 /// Rounds that are taken at once.
 const BATCH: i32 = 4;
@@ -50,7 +53,8 @@ pub fn batch_rounds(func: &mut Func, cx: &mut Context) -> bool {
         }
     });
     let mut defs = Defs::new(func);
-    let found: Vec<Found> = loops.into_iter().filter_map(|(region, inst)| examine(func, &defs, cx, region, inst)).collect();
+    let found: Vec<Found> =
+        loops.into_iter().filter_map(|(region, inst)| examine(func, &defs, cx, region, inst)).collect();
     for found in &found {
         rewrite(func, &mut defs, found);
         cx.applied(func.insts[found.inst].span, format!("{BATCH} rounds of the loop at once, their loads first"));
@@ -78,7 +82,9 @@ fn examine(func: &Func, defs: &Defs, cx: &Context, region: Region, inst: Inst) -
     }
     // Every round must have values of the types that the results have.
     let results = &func.insts[inst].results;
-    if !(0..init.len()).all(|k| [init[k], data.yields[k + 1], data.params[k]].iter().all(|v| func.ty(*v) == func.ty(results[k]))) {
+    if !(0..init.len())
+        .all(|k| [init[k], data.yields[k + 1], data.params[k]].iter().all(|v| func.ty(*v) == func.ty(results[k])))
+    {
         return None;
     }
     if let (Some(low), Some(high)) = (defs.int(func, init[counter]), defs.int(func, *end))
@@ -118,7 +124,10 @@ fn is_plain(func: &Func, region: Region) -> bool {
     let mut plain = true;
     walk(func, region, &mut |_, inst| {
         let op = &func.insts[inst].op;
-        plain &= !matches!(op, Op::GlobalSet(..) | Op::GlobalGet(_) | Op::Native { .. } | Op::Loop { .. } | Op::With(_) | Op::Call { .. });
+        plain &= !matches!(
+            op,
+            Op::GlobalSet(..) | Op::GlobalGet(_) | Op::Native { .. } | Op::Loop { .. } | Op::With(_) | Op::Call { .. }
+        );
     });
     plain
 }
@@ -176,7 +185,15 @@ fn rewrite(func: &mut Func, defs: &mut Defs, found: &Found) {
 }
 
 /// Appends `if cond { inst } else { otherwise }`.
-fn branch(func: &mut Func, out: &mut Vec<Inst>, cond: Value, inst: Inst, otherwise: &[Value], types: &[Ty], span: Span) -> Vec<Value> {
+fn branch(
+    func: &mut Func,
+    out: &mut Vec<Inst>,
+    cond: Value,
+    inst: Inst,
+    otherwise: &[Value],
+    types: &[Ty],
+    span: Span,
+) -> Vec<Value> {
     let yields = func.insts[inst].results.clone();
     let then = func.regions.push(RegionData { params: Vec::new(), insts: vec![inst], yields });
     let els = func.regions.push(RegionData { params: Vec::new(), insts: Vec::new(), yields: otherwise.to_vec() });

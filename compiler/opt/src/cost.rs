@@ -118,7 +118,8 @@ pub fn cost_of_inst(func: &Func, defs: &Defs, inst: Inst) -> Cost {
         }
         Op::Loop { body, .. } => cost.add(cost_of_region(func, defs, *body), UNKNOWN_TRIPS),
         Op::With(with) => {
-            let combine: f64 = with.ops.iter().filter_map(|op| op.region()).map(|r| cost_of_region(func, defs, r).arithmetic).sum();
+            let combine: f64 =
+                with.ops.iter().filter_map(|op| op.region()).map(|r| cost_of_region(func, defs, r).arithmetic).sum();
             for part in &with.parts {
                 let times = trips(func, defs, part).map_or(UNKNOWN_TRIPS, |n| n as f64);
                 cost.add(cost_of_region(func, defs, part.body), times);

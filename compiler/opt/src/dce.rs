@@ -11,8 +11,8 @@
 use crate::edit::{Def, Defs};
 use crate::pass::{Context, Pass, Run};
 use cranelift_entity::EntitySet;
-use ravel_wir::{Combine, Frame, Func, Inst, Op, Region, Value, WithOp};
 use ravel_wir::traverse::has_effect;
+use ravel_wir::{Combine, Frame, Func, Inst, Op, Region, Value, WithOp};
 
 pub const PASS: Pass = Pass { name: "dce", summary: "remove what nobody needs", run: Run::Func(remove_dead_code) };
 

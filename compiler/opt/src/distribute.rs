@@ -42,7 +42,10 @@ pub fn distribute(func: &mut Func, cx: &mut Context) -> bool {
         if let Some(at) = insts.iter().position(|i| *i == inst) {
             insts.insert(at, before);
         }
-        cx.applied(func.insts[inst].span, "what its cells need of whole columns is computed before it, for neighboring columns at once");
+        cx.applied(
+            func.insts[inst].span,
+            "what its cells need of whole columns is computed before it, for neighboring columns at once",
+        );
         (facts, changed) = (None, true);
     }
     changed
@@ -56,7 +59,11 @@ fn scalars_of_columns(func: &Func, defs: &Defs, inst: Inst, cx: &Context) -> Opt
     let Def::Inst(cell, _) = defs.get(*body.yields.first()?) else { return None };
     let Op::With(inner) = &func.insts[cell].op else { return None };
     let makes_cell = matches!(&inner.ops[..], [WithOp::Genarray { .. }]) && body.insts.contains(&cell);
-    if !makes_cell || frame.is_empty() || !covers_frame(func, defs, part, frame) || region_has_effect(func, part.body, cx) {
+    if !makes_cell
+        || frame.is_empty()
+        || !covers_frame(func, defs, part, frame)
+        || region_has_effect(func, part.body, cx)
+    {
         return None;
     }
     if work_between(func, defs, part.body, cell, inner) <= MAX_REPEATED || !reads_columns(func, part) {
@@ -116,7 +123,14 @@ fn split(func: &mut Func, inst: Inst, kept: &[Value]) -> Inst {
     let made = func.make_inst(Op::With(With { parts, ops: vec![op; kept.len()], ordered: false }), types, span);
 
     let arrays = func.insts[made].results.clone();
-    let params: Vec<Value> = func.regions[part.body].params.iter().map(|v| func.ty(*v).clone()).collect::<Vec<_>>().into_iter().map(|ty| func.new_value(ty)).collect();
+    let params: Vec<Value> = func.regions[part.body]
+        .params
+        .iter()
+        .map(|v| func.ty(*v).clone())
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|ty| func.new_value(ty))
+        .collect();
     let mut copier = Copier::within(func, part.body);
     copier.values.extend(func.regions[part.body].params.iter().copied().zip(params.iter().copied()));
     let mut insts = Vec::new();

@@ -340,9 +340,10 @@ impl Emitter<'_> {
     /// An integer operation on `i32`, folded if both sides are constants.
     pub fn int_op(&mut self, op: BinOp, a: Value, b: Value) -> Value {
         if let (Some(x), Some(y)) = (self.defs.constant(self.func, a), self.defs.constant(self.func, b))
-            && let Ok(v) = ravel_types::eval_bin(op, x, y) {
-                return self.constant(v);
-            }
+            && let Ok(v) = ravel_types::eval_bin(op, x, y)
+        {
+            return self.constant(v);
+        }
         let elem = if op.is_comparison() { Elem::Bool } else { Elem::I32 };
         self.emit(Op::Bin(op, a, b), Ty::scalar(elem))
     }

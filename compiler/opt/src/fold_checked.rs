@@ -48,7 +48,9 @@ pub fn moves_with_its_checks(func: &Func, places: &Places, defs: &Defs, producer
 
 fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &Context) -> Option<Inst> {
     let with = with_of(func, producer)?;
-    let ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }], &[result]) = (&with.parts[..], &with.ops[..], &func.insts[producer].results[..]) else {
+    let ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }], &[result]) =
+        (&with.parts[..], &with.ops[..], &func.insts[producer].results[..])
+    else {
         return None;
     };
     if with.ordered || !covers_frame(func, defs, part, frame) || !only_checks(func, part.body, cx) {
@@ -59,7 +61,8 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
         let Use::Operand(inst) = u else { return None };
         let Op::Sel { array, index } = &func.insts[*inst].op else { return None };
         let region = places.region_of[*inst].expand()?;
-        let own = *array == result && index.len() >= frame.len() && index[..frame.len()] == func.regions[region].params[..];
+        let own =
+            *array == result && index.len() >= frame.len() && index[..frame.len()] == func.regions[region].params[..];
         if !own || body.is_some_and(|body| body != region) {
             return None;
         }
@@ -81,14 +84,19 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
     let insts = &func.regions[home].insts;
     let at = |inst: Inst| insts.iter().position(|i| *i == inst);
     let between = &insts[at(producer)? + 1..at(consumer)?];
-    let hidden = |i: &Inst| matches!(func.insts[*i].op, Op::Check { .. }) || !has_effect(&|f| cx.has_effects(f), func, *i);
+    let hidden =
+        |i: &Inst| matches!(func.insts[*i].op, Op::Check { .. }) || !has_effect(&|f| cx.has_effects(f), func, *i);
     between.iter().all(hidden).then_some(consumer)
 }
 
 fn same_box(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> bool {
-    let same = |x: &[Value], y: &[Value]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same_int(func, defs, *x, *y));
+    let same =
+        |x: &[Value], y: &[Value]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same_int(func, defs, *x, *y));
     match (a, b) {
-        (Generator::Known { lower: l, upper: u, step: None, .. }, Generator::Known { lower: l2, upper: u2, step: None, .. }) => same(l, l2) && same(u, u2),
+        (
+            Generator::Known { lower: l, upper: u, step: None, .. },
+            Generator::Known { lower: l2, upper: u2, step: None, .. },
+        ) => same(l, l2) && same(u, u2),
         _ => false,
     }
 }

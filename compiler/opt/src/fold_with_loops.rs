@@ -63,15 +63,21 @@ impl Refusal {
             Refusal::PartialSelections => "it is only used in pieces larger than its cells".to_string(),
             Refusal::DynamicFrame => "it has no frame of known rank".to_string(),
             Refusal::UndecidedPartition(_) => "a consumer's index may fall in several partitions of it".to_string(),
-            Refusal::Kept => "it is needed as a whole, too, and its consumers would have to be split where its partitions meet".to_string(),
+            Refusal::Kept => {
+                "it is needed as a whole, too, and its consumers would have to be split where its partitions meet"
+                    .to_string()
+            }
             Refusal::InPlace => {
-                "it changes a part of an array in place: its consumers would need the array as it was, and so a copy".to_string()
+                "it changes a part of an array in place: its consumers would need the array as it was, and so a copy"
+                    .to_string()
             }
             Refusal::TooCostly(reads, cost) if reads.is_finite() => {
                 format!("each element is read {reads:.1} times and costs {cost:.0} operations: storing it is cheaper")
             }
             Refusal::TooCostly(_, cost) => {
-                format!("each element is read an unknown number of times and costs {cost:.0} operations: storing it is cheaper")
+                format!(
+                    "each element is read an unknown number of times and costs {cost:.0} operations: storing it is cheaper"
+                )
             }
         }
     }
@@ -184,7 +190,14 @@ fn with_of(func: &Func, inst: Inst) -> &With {
     }
 }
 
-fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx: &Context) -> Result<Vec<Site>, Refusal> {
+fn check(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    producer: Inst,
+    k: usize,
+    cx: &Context,
+) -> Result<Vec<Site>, Refusal> {
     let with = with_of(func, producer);
     let result = func.insts[producer].results[k];
     let home = places.region_of[producer].expand().ok_or(Refusal::Effects)?;
@@ -197,8 +210,10 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
         return Err(Refusal::Effects);
     }
     let cell_of = |p: &Part| func.regions[p.body].yields[k];
-    let moves_only = |v: Value| func.ty(v).is_scalar() || matches!(defs.op(func, v), Some(Op::Sel { .. } | Op::ConstArray(_)));
-    let is_tuple = |v: Value| matches!(defs.op(func, v), Some(Op::Array(e)) if e.iter().all(|v| func.ty(*v).is_scalar()));
+    let moves_only =
+        |v: Value| func.ty(v).is_scalar() || matches!(defs.op(func, v), Some(Op::Sel { .. } | Op::ConstArray(_)));
+    let is_tuple =
+        |v: Value| matches!(defs.op(func, v), Some(Op::Array(e)) if e.iter().all(|v| func.ty(*v).is_scalar()));
     let by_component = || places.uses(result).iter().all(|u| selects_component(func, defs, u, result, frame_rank));
     if !with.parts.iter().all(|p| moves_only(cell_of(p)) || is_tuple(cell_of(p)) && by_component()) {
         return Err(Refusal::ArrayCells);
@@ -232,7 +247,8 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
                 let outermost = places.path(region, home).and_then(|path| path.last().copied());
                 let consumer = outermost.and_then(|r| places.owner[r].expand()).unwrap_or(*inst);
                 let is_new = cells_read.insert((region, index[..frame_rank].to_vec()));
-                *by_consumer.entry(consumer).or_default().entry(outermost).or_insert(0.0) += if is_new { times } else { 0.0 };
+                *by_consumer.entry(consumer).or_default().entry(outermost).or_insert(0.0) +=
+                    if is_new { times } else { 0.0 };
                 sites.push(Site { inst: *inst, region, part: part.flatten() });
             }
             // Its shape is known without it.
@@ -254,7 +270,8 @@ fn check(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize, cx
             worst = cost;
         }
     }
-    let takes_zero = matches!(&with.ops[k], WithOp::Genarray { default: None, .. }) && sites.iter().any(|s| s.part.is_none());
+    let takes_zero =
+        matches!(&with.ops[k], WithOp::Genarray { default: None, .. }) && sites.iter().any(|s| s.part.is_none());
     if takes_zero && !(Scalar::zero(func.ty(result).elem).is_some() && sites.iter().all(|s| is_scalar_site(func, s))) {
         return Err(Refusal::ArrayCells);
     }
@@ -338,9 +355,10 @@ fn find_part(
     index: &[Value],
 ) -> Option<Option<usize>> {
     if let (WithOp::Genarray { frame: Frame::Known(frame), .. }, [part]) = (&with.ops[k], &with.parts[..])
-        && covers_frame(func, defs, part, frame) {
-            return Some(Some(0));
-        }
+        && covers_frame(func, defs, part, frame)
+    {
+        return Some(Some(0));
+    }
     let mut ranges = places.ranges_at(func, defs, site);
     let mut all_out = true;
     for (n, part) in with.parts.iter().enumerate() {
@@ -472,7 +490,9 @@ fn apply(func: &mut Func, places: &mut Places, defs: &mut Defs, producer: Inst, 
         }
         None => match &with.ops[k] {
             WithOp::Modarray { array } => (*array, index),
-            WithOp::Genarray { frame: Frame::Known(frame), default: Some(default), .. } => (*default, index[frame.len()..].to_vec()),
+            WithOp::Genarray { frame: Frame::Known(frame), default: Some(default), .. } => {
+                (*default, index[frame.len()..].to_vec())
+            }
             _ => {
                 let zero = Scalar::zero(ty.elem);
                 let Some(zero) = zero.filter(|_| ty.is_scalar()) else { return };

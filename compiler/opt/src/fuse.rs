@@ -70,7 +70,10 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
     let candidates: Vec<usize> = (0..insts.len())
         .filter(|at| with_of(func, insts[*at]).is_some_and(|with| is_fusible(func, with, cx)))
         .collect();
-    let inputs: Vec<HashSet<Value>> = candidates.iter().map(|at| with_of(func, insts[*at]).map_or_else(HashSet::new, |with| inputs(func, with))).collect();
+    let inputs: Vec<HashSet<Value>> = candidates
+        .iter()
+        .map(|at| with_of(func, insts[*at]).map_or_else(HashSet::new, |with| inputs(func, with)))
+        .collect();
     // One reason each, the first.
     let mut refusals: BTreeMap<Inst, &'static str> = BTreeMap::new();
     for (k, &p) in candidates.iter().enumerate() {
@@ -80,11 +83,15 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
             if inputs[k].is_disjoint(&inputs[n]) {
                 refusals.entry(second).or_insert("another one over the same index set reads other arrays");
             } else if operators > MAX_OPERATORS {
-                refusals.entry(second).or_insert("with another one over the same index set it would have too many results");
+                refusals
+                    .entry(second)
+                    .or_insert("with another one over the same index set it would have too many results");
             } else if let Some(order) = raised(func, defs, insts, p, q).or_else(|| lowered(func, places, insts, p, q)) {
                 return Ok((first, second, order));
             } else {
-                refusals.entry(second).or_insert("another one over the same index set has results or checks that it needs first");
+                refusals
+                    .entry(second)
+                    .or_insert("another one over the same index set has results or checks that it needs first");
             }
         }
     }
@@ -92,7 +99,10 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
 }
 
 fn is_fusible(func: &Func, with: &With, cx: &Context) -> bool {
-    let plain = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }) && !region_has_effect(func, p.body, cx));
+    let plain = with
+        .parts
+        .iter()
+        .all(|p| matches!(p.generator, Generator::Known { .. }) && !region_has_effect(func, p.body, cx));
     let may_stop = with.ops.iter().any(|op| matches!(op, WithOp::Fold { stop: Some(_), .. }));
     plain && !with.ordered && !may_stop && !with.parts.is_empty()
 }
@@ -109,7 +119,8 @@ fn same_indices(func: &Func, defs: &Defs, first: Inst, second: Inst) -> Option<u
 }
 
 fn same_generator(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> bool {
-    let same = |x: &[Value], y: &[Value]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same_int(func, defs, *x, *y));
+    let same =
+        |x: &[Value], y: &[Value]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same_int(func, defs, *x, *y));
     let same_option = |x: &Option<Vec<Value>>, y: &Option<Vec<Value>>| match (x, y) {
         (None, None) => true,
         (Some(x), Some(y)) => same(x, y),

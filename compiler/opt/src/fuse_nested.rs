@@ -100,12 +100,20 @@ fn find(func: &Func, places: &Places, defs: &Defs, elements: Inst) -> Vec<Pair> 
     walk(func, part.body, &mut |_, inst| selections.push(inst));
     for inst in selections {
         let Op::Sel { array, index } = &func.insts[inst].op else { continue };
-        let Some(rows) = defs.inst(*array).filter(|rows| places.region_of[*rows].expand() == Some(home)) else { continue };
+        let Some(rows) = defs.inst(*array).filter(|rows| places.region_of[*rows].expand() == Some(home)) else {
+            continue;
+        };
         let Some((outer, outer_frame)) = with_of(func, rows).and_then(|with| whole(func, defs, with)) else { continue };
         let rank = outer_frame.len();
         let folds = func.regions[outer.body].insts.iter().any(|i| matches!(func.insts[*i].op, Op::With(_)));
-        let same = rank > 0 && rank <= frame.len() && outer_frame.iter().zip(frame).all(|(a, b)| same_int(func, defs, *a, *b));
-        if folds && same && index.len() == rank && begins_with(index, &params[..rank]) && pairs.iter().all(|pair| pair.rows != rows) {
+        let same =
+            rank > 0 && rank <= frame.len() && outer_frame.iter().zip(frame).all(|(a, b)| same_int(func, defs, *a, *b));
+        if folds
+            && same
+            && index.len() == rank
+            && begins_with(index, &params[..rank])
+            && pairs.iter().all(|pair| pair.rows != rows)
+        {
             pairs.push(Pair { rows, elements, rank });
         }
     }
@@ -148,11 +156,13 @@ fn check(func: &Func, places: &Places, defs: &Defs, pair: &Pair, cx: &Context) -
     if rows.is_empty() {
         return Err("it reads no rows that the with-loop over its rows reads too");
     }
-    let count = |v: &Value| func.ty(*v).shape.constants().map(|extents| extents.iter().map(|e| i64::from(*e)).product::<i64>());
+    let count =
+        |v: &Value| func.ty(*v).shape.constants().map(|extents| extents.iter().map(|e| i64::from(*e)).product::<i64>());
     if !cx.eager && rows.iter().all(|v| count(v).is_some_and(|n| n <= CACHED)) {
         return Err("what it and the with-loop over its rows read stays in a cache");
     }
-    let length = (pair.rank..lower.len()).try_fold(1i64, |n, axis| Some(n * i64::from(defs.int(func, upper[axis])? - defs.int(func, lower[axis])?)));
+    let length = (pair.rank..lower.len())
+        .try_fold(1i64, |n, axis| Some(n * i64::from(defs.int(func, upper[axis])? - defs.int(func, lower[axis])?)));
     if !cx.eager && has_rows && length.is_some_and(|n| n < LEAST_ROW) {
         return Err("its rows are too short for loops of their own");
     }
@@ -204,7 +214,10 @@ fn shared_rows(func: &Func, outer: &Part, inner: &Part, rank: usize) -> HashSet<
 
 /// Puts the second with-loop, as one over the other axes, behind the body of the first one.
 fn join(func: &mut Func, places: &Places, pair: &Pair) {
-    let (Some(rows), Some(elements)) = (with_of(func, pair.rows).cloned(), with_of(func, pair.elements).cloned()) else { return };
+    let (Some(rows), Some(elements)) = (with_of(func, pair.rows).cloned(), with_of(func, pair.elements).cloned())
+    else {
+        return;
+    };
     let (outer, inner) = (rows.parts[0].clone(), elements.parts[0].clone());
     let rank = pair.rank;
     let (made, cells) = (func.insts[pair.rows].results.clone(), func.regions[outer.body].yields.clone());
@@ -227,7 +240,9 @@ fn join(func: &mut Func, places: &Places, pair: &Pair) {
     drop_insts(func, inner.body, &taken);
     renames.apply_region(func, inner.body);
     // What else is read of the first one is made too.
-    let kept: Vec<usize> = (0..made.len()).filter(|k| places.uses(made[*k]).iter().any(|u| !matches!(u, Use::Operand(user) if taken.contains(user)))).collect();
+    let kept: Vec<usize> = (0..made.len())
+        .filter(|k| places.uses(made[*k]).iter().any(|u| !matches!(u, Use::Operand(user) if taken.contains(user))))
+        .collect();
     let (new_cells, new_ops) = if func.regions[inner.body].params.is_empty() {
         let behind = std::mem::take(&mut func.regions[inner.body].insts);
         func.regions[outer.body].insts.extend(behind);
@@ -260,8 +275,16 @@ fn row_of(func: &mut Func, pair: &Pair, elements: &With, inner: &Part) -> Option
     let (mut inner_ops, mut outer_ops) = (Vec::new(), Vec::new());
     for op in &elements.ops {
         let WithOp::Genarray { frame: Frame::Known(frame), default, .. } = op else { return None };
-        inner_ops.push(WithOp::Genarray { frame: Frame::Known(frame[rank..].to_vec()), cell: Some(Vec::new()), default: *default });
-        outer_ops.push(WithOp::Genarray { frame: Frame::Known(frame[..rank].to_vec()), cell: Some(frame[rank..].to_vec()), default: None });
+        inner_ops.push(WithOp::Genarray {
+            frame: Frame::Known(frame[rank..].to_vec()),
+            cell: Some(Vec::new()),
+            default: *default,
+        });
+        outer_ops.push(WithOp::Genarray {
+            frame: Frame::Known(frame[..rank].to_vec()),
+            cell: Some(frame[rank..].to_vec()),
+            default: None,
+        });
     }
     let types: Vec<Ty> = func.insts[pair.elements].results.iter().map(|v| cell_type(func.ty(*v), rank)).collect();
     let row = Op::With(With { parts: vec![Part { generator, body: inner.body }], ops: inner_ops, ordered: false });

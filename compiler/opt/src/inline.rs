@@ -62,9 +62,15 @@ pub fn inline_calls(module: &mut Module, cx: &mut Context) -> bool {
 fn deepen(module: &mut Module, id: FuncId) -> bool {
     let source = &module.funcs[id];
     let calls = callees_of(source);
-    let mut simple = !source.noinline && module.entry != Some(id) && !calls.is_empty() && calls.iter().all(|callee| *callee == id);
+    let mut simple =
+        !source.noinline && module.entry != Some(id) && !calls.is_empty() && calls.iter().all(|callee| *callee == id);
     simple &= source.values.values().all(|v| v.ty.is_scalar() && v.ty.elem != Elem::Handle);
-    walk(source, source.body, &mut |_, inst| simple &= !matches!(source.insts[inst].op, Op::With(_) | Op::Loop { .. } | Op::Native { .. } | Op::GlobalGet(_) | Op::GlobalSet(..)));
+    walk(source, source.body, &mut |_, inst| {
+        simple &= !matches!(
+            source.insts[inst].op,
+            Op::With(_) | Op::Loop { .. } | Op::Native { .. } | Op::GlobalGet(_) | Op::GlobalSet(..)
+        )
+    });
     // Every copy brings as many calls as there were.
     let (own, mut calls, mut size) = (size_of(source, source.body), calls.len(), size_of(source, source.body));
     let each = calls;

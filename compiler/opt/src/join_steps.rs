@@ -81,7 +81,14 @@ fn is_inside_another(func: &Func, places: &Places, inst: Inst) -> bool {
     false
 }
 
-fn plan(func: &Func, places: &Places, defs: &Defs, inst: Inst, with: &With, cx: &Context) -> Result<Plan, Option<&'static str>> {
+fn plan(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    inst: Inst,
+    with: &With,
+    cx: &Context,
+) -> Result<Plan, Option<&'static str>> {
     let [op] = &with.ops[..] else { return Err(None) };
     let ty = func.ty(func.insts[inst].results[0]);
     let extents = ty.shape.extents().ok_or(None)?;
@@ -98,7 +105,9 @@ fn plan(func: &Func, places: &Places, defs: &Defs, inst: Inst, with: &With, cx: 
         return Err(Some("its bodies have branches, loops or checks"));
     }
     let end = match op {
-        WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } if cell.is_empty() => frame.get(last).copied(),
+        WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } if cell.is_empty() => {
+            frame.get(last).copied()
+        }
         WithOp::Modarray { array } => {
             if dies(func, places, inst, *array) {
                 return Err(Some("it changes its array in place"));
@@ -119,7 +128,8 @@ fn plan(func: &Func, places: &Places, defs: &Defs, inst: Inst, with: &With, cx: 
     }
     let mut groups: Vec<Group> = Vec::new();
     for part in &with.parts {
-        let place = remainder(func, defs, part, (last, step), extents[last].as_const(), end).ok_or(Some("a partition does not begin and end with a row"))?;
+        let place = remainder(func, defs, part, (last, step), extents[last].as_const(), end)
+            .ok_or(Some("a partition does not begin and end with a row"))?;
         let at = groups.iter().position(|group| same_rows(func, defs, &group.other, part, last));
         let group = match at {
             Some(at) => &mut groups[at],
@@ -135,7 +145,8 @@ fn plan(func: &Func, places: &Places, defs: &Defs, inst: Inst, with: &With, cx: 
     if (0..groups.len()).any(|k| (0..k).any(|j| !apart(&groups[j], &groups[k]))) {
         return Err(Some("partitions may share a row in part"));
     }
-    let frame: &[Value] = if let WithOp::Genarray { frame: Frame::Known(frame), .. } = op { &frame[..last] } else { &[] };
+    let frame: &[Value] =
+        if let WithOp::Genarray { frame: Frame::Known(frame), .. } = op { &frame[..last] } else { &[] };
     let whole = covers_rows(func, defs, &groups, &extents[..last], frame);
     if !whole && matches!(op, WithOp::Genarray { default: Some(_), .. }) {
         return Err(Some("rows are left to the default, which has no place in cells"));
@@ -151,7 +162,10 @@ fn covers_rows(func: &Func, defs: &Defs, groups: &[Group], extents: &[Affine], f
         let ones = step.as_ref().is_none_or(|step| step[..extents.len()].iter().all(|v| defs.int(func, *v) == Some(1)));
         let step = step.as_ref().filter(|_| !ones).map(cut);
         let width = width.as_ref().filter(|_| !ones).map(cut);
-        Some(Part { generator: Generator::Known { lower: cut(lower), upper: cut(upper), step, width }, body: group.other.body })
+        Some(Part {
+            generator: Generator::Known { lower: cut(lower), upper: cut(upper), step, width },
+            body: group.other.body,
+        })
     };
     let Some(parts) = groups.iter().map(rows).collect::<Option<Vec<Part>>>() else { return false };
     if let ([part], false) = (&parts[..], frame.is_empty())
@@ -171,7 +185,14 @@ fn last_step(func: &Func, defs: &Defs, part: &Part, last: usize) -> Option<i32> 
 }
 
 /// The remainder of a partition's indices along the last axis, if it has all of those with it.
-fn remainder(func: &Func, defs: &Defs, part: &Part, (last, step): (usize, i32), extent: Option<i32>, end: Option<Value>) -> Option<i32> {
+fn remainder(
+    func: &Func,
+    defs: &Defs,
+    part: &Part,
+    (last, step): (usize, i32),
+    extent: Option<i32>,
+    end: Option<Value>,
+) -> Option<i32> {
     let Generator::Known { lower, upper, width, .. } = &part.generator else { return None };
     let wide = width.as_ref().is_some_and(|width| defs.int(func, width[last]) != Some(1));
     if last_step(func, defs, part, last) != Some(step) || lower.len() != last + 1 || wide {
@@ -188,7 +209,9 @@ fn remainder(func: &Func, defs: &Defs, part: &Part, (last, step): (usize, i32), 
 /// Have two partitions the same indices along all axes but the last?
 fn same_rows(func: &Func, defs: &Defs, a: &Part, b: &Part, last: usize) -> bool {
     let lists = |part: &Part| match &part.generator {
-        Generator::Known { lower, upper, step, width } => Some([Some(lower.clone()), Some(upper.clone()), step.clone(), width.clone()]),
+        Generator::Known { lower, upper, step, width } => {
+            Some([Some(lower.clone()), Some(upper.clone()), step.clone(), width.clone()])
+        }
         Generator::Dyn { .. } => None,
     };
     let (Some(a), Some(b)) = (lists(a), lists(b)) else { return false };
@@ -208,7 +231,9 @@ fn are_apart(func: &Func, defs: &Defs, a: &Part, b: &Part, axis: usize) -> bool 
     };
     let (Some(a), Some(b)) = (along(a), along(b)) else { return false };
     let before = |a: (i32, Option<i32>, i32, i32), b: (i32, Option<i32>, i32, i32)| a.1.is_some_and(|end| end <= b.0);
-    before(a, b) || before(b, a) || a.2 == b.2 && a.2 > 1 && (a.3, b.3) == (1, 1) && a.0.rem_euclid(a.2) != b.0.rem_euclid(b.2)
+    before(a, b)
+        || before(b, a)
+        || a.2 == b.2 && a.2 > 1 && (a.3, b.3) == (1, 1) && a.0.rem_euclid(a.2) != b.0.rem_euclid(b.2)
 }
 
 /// Half of an extent, if it is twice something.
@@ -227,7 +252,8 @@ fn even(k: i32) -> Option<i32> {
 /// Is this the last use of an array that belongs to the place of the with-loop?
 fn dies(func: &Func, places: &Places, inst: Inst, array: Value) -> bool {
     let Some(home) = places.region_of[inst].expand() else { return true };
-    let own = func.regions[home].params.contains(&array) || func.regions[home].insts.iter().any(|i| func.insts[*i].results.contains(&array));
+    let own = func.regions[home].params.contains(&array)
+        || func.regions[home].insts.iter().any(|i| func.insts[*i].results.contains(&array));
     let inside = |user: Inst| {
         let mut at = Some(user);
         while let Some(here) = at {
@@ -238,7 +264,10 @@ fn dies(func: &Func, places: &Places, inst: Inst, array: Value) -> bool {
         }
         false
     };
-    own && places.uses(array).iter().all(|u| matches!(u, Use::Operand(user) if inside(*user) || matches!(func.insts[*user].op, Op::Extent { .. })))
+    own && places
+        .uses(array)
+        .iter()
+        .all(|u| matches!(u, Use::Operand(user) if inside(*user) || matches!(func.insts[*user].op, Op::Extent { .. })))
 }
 
 fn join(func: &mut Func, defs: &mut Defs, home: Region, inst: Inst, with: &With, plan: &Plan) {
@@ -264,7 +293,8 @@ fn join(func: &mut Func, defs: &mut Defs, home: Region, inst: Inst, with: &With,
         Some(n) => e.int(n),
         None => e.int_op(BinOp::Div, frame[last], step),
     };
-    let new_extents: Vec<Affine> = extents[..last].iter().cloned().chain([plan.extent.clone(), Affine::constant(plan.step)]).collect();
+    let new_extents: Vec<Affine> =
+        extents[..last].iter().cloned().chain([plan.extent.clone(), Affine::constant(plan.step)]).collect();
     let grouped = Ty::new(ty.elem, Shape::Known(new_extents));
     let new_frame: Vec<Value> = frame[..last].iter().copied().chain([count]).collect();
     let new_op = match &with.ops[0] {
@@ -334,7 +364,11 @@ fn copy(e: &mut Emitter<'_>, part: &Part, (params, index): (&[Value], Value), (s
     copier.values.insert(old[last], index);
     for inst in e.func.regions[part.body].insts.clone() {
         let known = match &e.func.insts[inst].op {
-            Op::Bin(op @ (BinOp::Div | BinOp::Mod), a, k) if *a == old[last] && e.defs.int(e.func, *k) == Some(step) => Some(*op),
+            Op::Bin(op @ (BinOp::Div | BinOp::Mod), a, k)
+                if *a == old[last] && e.defs.int(e.func, *k) == Some(step) =>
+            {
+                Some(*op)
+            }
             _ => None,
         };
         if let Some(op) = known {

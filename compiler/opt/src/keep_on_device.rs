@@ -21,8 +21,11 @@ use ravel_types::{Elem, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, InstData, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass =
-    Pass { name: "keep-on-device", summary: "gather scalars of with-loops in arrays of one element", run: Run::Func(keep_on_device) };
+pub const PASS: Pass = Pass {
+    name: "keep-on-device",
+    summary: "gather scalars of with-loops in arrays of one element",
+    run: Run::Func(keep_on_device),
+};
 
 /// What becomes a with-loop of one index.
 struct Gathered {
@@ -68,7 +71,8 @@ fn find(func: &Func) -> Option<Gathered> {
                 if !plain || !func.ty(scalar).is_scalar() || func.ty(scalar).elem == Elem::Handle {
                     continue;
                 }
-                let mut gathered = Gathered { region, the_loop, with, op, chain: BTreeSet::new(), carried: BTreeSet::new() };
+                let mut gathered =
+                    Gathered { region, the_loop, with, op, chain: BTreeSet::new(), carried: BTreeSet::new() };
                 if follow(func, &places, body, scalar, &mut gathered) && !gathered.carried.is_empty() {
                     return Some(gathered);
                 }
@@ -87,7 +91,8 @@ fn follow(func: &Func, places: &Places, body: Region, scalar: Value, found: &mut
                 Use::Operand(user) => {
                     let data = &func.insts[user];
                     let pure = matches!(data.op, Op::Bin(..) | Op::Un(..) | Op::Convert(_));
-                    let scalars = data.results.iter().all(|r| func.ty(*r).is_scalar() && func.ty(*r).elem != Elem::Handle);
+                    let scalars =
+                        data.results.iter().all(|r| func.ty(*r).is_scalar() && func.ty(*r).elem != Elem::Handle);
                     if !pure || !scalars || places.region_of[user].expand() != Some(body) {
                         return false;
                     }

@@ -44,5 +44,7 @@ mod update_parts;
 mod version_extents;
 
 pub use pass::{Context, Outcome, Pass, Remark, Run};
-pub use pipeline::{Level, PASSES, PassError, Timed, optimize, optimize_for_device, optimize_watched, run_passes, run_timed};
+pub use pipeline::{
+    Level, PASSES, PassError, Timed, optimize, optimize_for_device, optimize_watched, run_passes, run_timed,
+};
 pub use stats::{Stats, stats};

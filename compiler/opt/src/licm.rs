@@ -11,8 +11,11 @@ use ravel_types::BinOp;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 use std::collections::HashSet;
 
-pub const PASS: Pass =
-    Pass { name: "licm", summary: "move invariant computations out of with-loops and loops", run: Run::Func(move_invariants) };
+pub const PASS: Pass = Pass {
+    name: "licm",
+    summary: "move invariant computations out of with-loops and loops",
+    run: Run::Func(move_invariants),
+};
 
 pub fn move_invariants(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);
@@ -25,7 +28,10 @@ pub fn move_invariants(func: &mut Func, cx: &mut Context) -> bool {
         cx.applied(func.insts[inst].span, "what is the same for every index is computed before it");
     }
     for inst in kept {
-        cx.refused(func.insts[inst].span, "some of what is the same for every index may fault, and so stays behind its checks");
+        cx.refused(
+            func.insts[inst].span,
+            "some of what is the same for every index may fault, and so stays behind its checks",
+        );
     }
     changed
 }

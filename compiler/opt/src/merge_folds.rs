@@ -80,14 +80,20 @@ fn merged(joiner: &mut Joiner<'_>, inst: Inst) -> Result<With, Option<&'static s
             return Err(Some("effects stand between it and the fold that makes its cells"));
         }
         if work_between(joiner.func, joiner.defs, part.body, cell, inner) > MAX_REPEATED {
-            return Err(Some("the work between it and the fold that makes its cells would be repeated for every index of that"));
+            return Err(Some(
+                "the work between it and the fold that makes its cells would be repeated for every index of that",
+            ));
         }
         inner_of.push((cell, inner.clone()));
     }
     let mut parts = Vec::new();
     for (part, (cell, inner)) in with.parts.iter().zip(inner_of) {
         for inner_part in &inner.parts {
-            parts.push(joiner.join(part, cell, inner_part).ok_or(Some("the bounds of the fold that makes its cells depend on its index"))?);
+            parts.push(
+                joiner
+                    .join(part, cell, inner_part)
+                    .ok_or(Some("the bounds of the fold that makes its cells depend on its index"))?,
+            );
         }
     }
     Ok(With { parts, ops: with.ops, ordered: false })

@@ -55,7 +55,12 @@ struct Data<'a> {
 impl Data<'_> {
     /// The element type that holds all integers of a body, if its other data are bytes and truth values.
     fn width(&mut self, body: Region) -> Option<Elem> {
-        let simple = |region: &Region| self.func.regions[*region].insts.iter().all(|i| !matches!(self.func.insts[*i].op, Op::With(_) | Op::Loop { .. } | Op::Check { .. }));
+        let simple = |region: &Region| {
+            self.func.regions[*region]
+                .insts
+                .iter()
+                .all(|i| !matches!(self.func.insts[*i].op, Op::With(_) | Op::Loop { .. } | Op::Check { .. }))
+        };
         let mut regions = vec![body];
         let mut inside = HashSet::new();
         while let Some(region) = regions.pop() {
@@ -111,7 +116,9 @@ impl Data<'_> {
                 _ => return None,
             }
         }
-        let converted = seen.iter().any(|v| self.func.ty(*v).elem == Elem::I32 && matches!(self.defs.op(self.func, *v), Some(Op::Convert(_))));
+        let converted = seen
+            .iter()
+            .any(|v| self.func.ty(*v).elem == Elem::I32 && matches!(self.defs.op(self.func, *v), Some(Op::Convert(_))));
         if !inside.iter().all(|inst| self.is_used_as_data(*inst)) {
             return None;
         }
@@ -132,8 +139,12 @@ impl Data<'_> {
         op.for_each_operand(|v| any |= is_small(v) && self.defs.int(self.func, v).is_none());
         match op {
             _ if !any => true,
-            Op::Bin(op, a, b) => is_small(*a) && is_small(*b) && (op.is_comparison() || is_small(self.func.insts[inst].results[0])),
-            Op::Select { then, els, .. } => is_small(*then) && is_small(*els) && is_small(self.func.insts[inst].results[0]),
+            Op::Bin(op, a, b) => {
+                is_small(*a) && is_small(*b) && (op.is_comparison() || is_small(self.func.insts[inst].results[0]))
+            }
+            Op::Select { then, els, .. } => {
+                is_small(*then) && is_small(*els) && is_small(self.func.insts[inst].results[0])
+            }
             Op::Convert(_) => true,
             _ => false,
         }
@@ -186,7 +197,11 @@ fn narrow(func: &mut Func, defs: &mut Defs, body: Region, small: &HashMap<Value,
     for v in known {
         let k = i64::from(defs.int(func, v).unwrap_or(0));
         let Some(scalar) = Scalar::from_i64(width, k) else { continue };
-        let inst = func.make_inst(Op::Const(scalar), vec![Ty::scalar(width)], func.insts[defs.inst(v).unwrap_or_else(|| unreachable!("a constant"))].span);
+        let inst = func.make_inst(
+            Op::Const(scalar),
+            vec![Ty::scalar(width)],
+            func.insts[defs.inst(v).unwrap_or_else(|| unreachable!("a constant"))].span,
+        );
         before.push(inst);
         constants.insert(v, func.insts[inst].results[0]);
     }
@@ -197,7 +212,11 @@ fn narrow(func: &mut Func, defs: &mut Defs, body: Region, small: &HashMap<Value,
             regions.extend(func.insts[inst].op.regions());
             let of_integers = match &func.insts[inst].op {
                 Op::Bin(_, a, b) => [a, b].into_iter().any(|v| small.contains_key(v) && !constants.contains_key(v)),
-                Op::Select { then, els, .. } => func.insts[inst].results.iter().chain([then, els]).any(|v| small.contains_key(v) && !constants.contains_key(v)),
+                Op::Select { then, els, .. } => func.insts[inst]
+                    .results
+                    .iter()
+                    .chain([then, els])
+                    .any(|v| small.contains_key(v) && !constants.contains_key(v)),
                 _ => false,
             };
             if of_integers {

@@ -2,9 +2,10 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, inline, interleave, join_steps, keep_on_device, licm, merge_folds, narrow_integers, privatize_updates, prove_checks, recognize_elementwise, reread, row_folds, scalarize,
-    simplify, split_arrays,
-    split_borders, unroll_loops, unroll_small, update_parts, version_extents,
+    batch_rounds, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, inline, interleave, join_steps,
+    keep_on_device, licm, merge_folds, narrow_integers, privatize_updates, prove_checks, recognize_elementwise, reread,
+    row_folds, scalarize, simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts,
+    version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -213,10 +214,9 @@ fn whole(
         for _ in 0..most {
             let mut touched = vec![false; module.funcs.len()];
             for pass in passes {
-                if run(pass, &mut module, &mut cx, &active, &mut touched)?
-                    && !watch(pass.name, &module) {
-                        return Ok((module, cx));
-                    }
+                if run(pass, &mut module, &mut cx, &active, &mut touched)? && !watch(pass.name, &module) {
+                    return Ok((module, cx));
+                }
             }
             module.funcs.values_mut().for_each(compact);
             if !touched.contains(&true) {
@@ -239,7 +239,8 @@ pub fn run_passes(module: Module, names: &[&str]) -> Result<(Module, Vec<Remark>
 fn chain(mut module: Module, names: &[&str]) -> Result<(Module, Context), PassError> {
     let mut cx = Context::new(&module);
     check(&module, "the input")?;
-    let find = |name: &&str| PASSES.iter().find(|p| p.name == *name).ok_or_else(|| PassError::Unknown(name.to_string()));
+    let find =
+        |name: &&str| PASSES.iter().find(|p| p.name == *name).ok_or_else(|| PassError::Unknown(name.to_string()));
     for pass in names.iter().map(find).collect::<Result<Vec<_>, _>>()? {
         let active = vec![true; module.funcs.len()];
         run(pass, &mut module, &mut cx, &active, &mut active.clone())?;
@@ -249,14 +250,26 @@ fn chain(mut module: Module, names: &[&str]) -> Result<(Module, Context), PassEr
 }
 
 /// Runs a pass on the functions that are active, and notes those it changed.
-fn run(pass: &Pass, module: &mut Module, cx: &mut Context, active: &[bool], touched: &mut [bool]) -> Result<bool, PassError> {
+fn run(
+    pass: &Pass,
+    module: &mut Module,
+    cx: &mut Context,
+    active: &[bool],
+    touched: &mut [bool],
+) -> Result<bool, PassError> {
     let start = Instant::now();
     let changed = run_untimed(pass, module, cx, active, touched);
     *cx.times.entry(pass.name).or_default() += start.elapsed();
     changed
 }
 
-fn run_untimed(pass: &Pass, module: &mut Module, cx: &mut Context, active: &[bool], touched: &mut [bool]) -> Result<bool, PassError> {
+fn run_untimed(
+    pass: &Pass,
+    module: &mut Module,
+    cx: &mut Context,
+    active: &[bool],
+    touched: &mut [bool],
+) -> Result<bool, PassError> {
     cx.pass = pass.name;
     (cx.func, cx.id) = (String::new(), None);
     let run = match pass.run {

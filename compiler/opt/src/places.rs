@@ -27,8 +27,12 @@ pub struct Places {
 
 impl Places {
     pub fn new(func: &Func) -> Places {
-        let mut places =
-            Places { region_of: SecondaryMap::new(), owner: SecondaryMap::new(), uses: SecondaryMap::new(), withs: Vec::new() };
+        let mut places = Places {
+            region_of: SecondaryMap::new(),
+            owner: SecondaryMap::new(),
+            uses: SecondaryMap::new(),
+            withs: Vec::new(),
+        };
         places.visit(func, func.body);
         places
     }

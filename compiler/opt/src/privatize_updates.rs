@@ -113,7 +113,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
     let mut elements = 0i64;
     for (k, &param) in data.params.iter().enumerate().filter(|(k, _)| *k != counter) {
         let ty = func.ty(param);
-        if ty.is_scalar() || ty.elem.is_float() || func.ty(init[k]) != ty || func.ty(func.insts[inst].results[k]) != ty {
+        if ty.is_scalar() || ty.elem.is_float() || func.ty(init[k]) != ty || func.ty(func.insts[inst].results[k]) != ty
+        {
             return None;
         }
         let op = search.gathers(*body, param, k + 1)??;
@@ -185,7 +186,9 @@ impl Search<'_> {
                 };
                 match *used {
                     Use::Yield(_) if at == region => is_yielded = true,
-                    Use::Operand(inst) if at == region && matches!(func.insts[inst].op, Op::Sel { .. }) => reads.push(inst),
+                    Use::Operand(inst) if at == region && matches!(func.insts[inst].op, Op::Sel { .. }) => {
+                        reads.push(inst)
+                    }
                     Use::Operand(inst) if at == region => takers.push(inst),
                     // What it is in another branch is looked at there.
                     _ => match self.holder(at, region) {
@@ -195,7 +198,8 @@ impl Search<'_> {
                 }
             }
             if is_yielded {
-                let alone = reads.is_empty() && takers.is_empty() && yields.iter().filter(|v| **v == current).count() == 1;
+                let alone =
+                    reads.is_empty() && takers.is_empty() && yields.iter().filter(|v| **v == current).count() == 1;
                 return (alone && yields[position] == current).then_some(found);
             }
             let &[taker] = takers.as_slice() else { return None };
@@ -230,7 +234,8 @@ impl Search<'_> {
         let (Op::Update { index, value, .. }, &[read]) = (&func.insts[inst].op, reads) else { return None };
         let Op::Sel { index: from, .. } = &func.insts[read].op else { return None };
         let old = func.insts[read].results[0];
-        let same_place = index.len() == from.len() && index.iter().zip(from).all(|(a, b)| same_int(func, self.defs, *a, *b));
+        let same_place =
+            index.len() == from.len() && index.iter().zip(from).all(|(a, b)| same_int(func, self.defs, *a, *b));
         let once = |v: Value| self.places.uses(v).len() == 1;
         if !same_place || !func.ty(old).is_scalar() || !once(old) || !once(*value) {
             return None;
@@ -275,7 +280,8 @@ fn rewrite(func: &mut Func, mut defs: Defs, mut found: Found) {
             let yields = pieces(func, &mut defs, &mut insts, &found, (length, PIECES));
             let types = old.iter().map(|v| func.ty(*v).clone()).collect();
             let then = func.regions.push(RegionData { params: Vec::new(), insts, yields });
-            let els = func.regions.push(RegionData { params: Vec::new(), insts: vec![found.inst], yields: old.clone() });
+            let els =
+                func.regions.push(RegionData { params: Vec::new(), insts: vec![found.inst], yields: old.clone() });
             let both = func.make_inst(Op::If { cond, then, els }, types, span);
             out.push(both);
             let new = func.insts[both].results.clone();
@@ -319,7 +325,13 @@ fn enough_rounds(func: &mut Func, defs: &mut Defs, out: &mut Vec<Inst>, found: &
 
 /// Appends `count` pieces of so many rounds each, the last of which may be shorter, and the combination of what they gather; what the
 /// loop would have yielded.
-fn pieces(func: &mut Func, defs: &mut Defs, out: &mut Vec<Inst>, found: &Found, (length, count): (Value, i32)) -> Vec<Value> {
+fn pieces(
+    func: &mut Func,
+    defs: &mut Defs,
+    out: &mut Vec<Inst>,
+    found: &Found,
+    (length, count): (Value, i32),
+) -> Vec<Value> {
     let span = func.insts[found.inst].span;
     let Op::Loop { init, body } = func.insts[found.inst].op.clone() else { return Vec::new() };
     let mut e = Emitter { func, defs, out, span };
@@ -349,7 +361,11 @@ fn pieces(func: &mut Func, defs: &mut Defs, out: &mut Vec<Inst>, found: &Found, 
     func.regions[region].yields = found.arrays.iter().map(|(k, _)| func.insts[run].results[*k]).collect();
     func.regions[region].insts = insts;
     // All pieces.
-    let ops = extents.iter().map(|cell| WithOp::Genarray { frame: Frame::Known(vec![count_value]), cell: Some(cell.clone()), default: None });
+    let ops = extents.iter().map(|cell| WithOp::Genarray {
+        frame: Frame::Known(vec![count_value]),
+        cell: Some(cell.clone()),
+        default: None,
+    });
     let generator = Generator::Known { lower: vec![zero], upper: vec![count_value], step: None, width: None };
     let with = With { parts: vec![Part { generator, body: region }], ops: ops.collect(), ordered: false };
     let stacked = |ty: &Ty| Ty::new(ty.elem, Shape::Known(vec![Affine::constant(count)]).concat(&ty.shape));
@@ -361,7 +377,8 @@ fn pieces(func: &mut Func, defs: &mut Defs, out: &mut Vec<Inst>, found: &Found, 
     let mut results = vec![found.end; init.len()];
     for (position, (k, op)) in found.arrays.iter().enumerate() {
         let gathered = func.insts[all].results[position];
-        results[*k] = combined(func, defs, out, (init[*k], gathered), *op, &extents[position], (zero, count_value), span);
+        results[*k] =
+            combined(func, defs, out, (init[*k], gathered), *op, &extents[position], (zero, count_value), span);
     }
     results
 }
@@ -389,7 +406,8 @@ fn filled(e: &mut Emitter, op: BinOp, ty: &Ty, extents: &[Value], zero: Value) -
 }
 
 fn genarray(extents: &[Value], body: Region, zero: Value) -> With {
-    let generator = Generator::Known { lower: vec![zero; extents.len()], upper: extents.to_vec(), step: None, width: None };
+    let generator =
+        Generator::Known { lower: vec![zero; extents.len()], upper: extents.to_vec(), step: None, width: None };
     let op = WithOp::Genarray { frame: Frame::Known(extents.to_vec()), cell: Some(Vec::new()), default: None };
     With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false }
 }

@@ -26,7 +26,16 @@ pub const PASS: Pass = Pass {
 /// One walk in program order.
 pub fn prove_checks(func: &mut Func, _: &mut Context) -> bool {
     let (defs, uses) = (Defs::new(func), use_counts(func));
-    let mut p = Prover { func, defs, uses, ranges: Ranges::default(), renames: Renames::default(), before: Vec::new(), bounds: Vec::new(), changed: false };
+    let mut p = Prover {
+        func,
+        defs,
+        uses,
+        ranges: Ranges::default(),
+        renames: Renames::default(),
+        before: Vec::new(),
+        bounds: Vec::new(),
+        changed: false,
+    };
     let body = p.func.body;
     for param in p.func.params().to_vec() {
         p.ranges.see(p.func, param);
@@ -72,9 +81,12 @@ impl Prover<'_> {
         let Op::With(mut with) = self.func.insts[inst].op.clone() else { return };
         let is_fold = with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) && !with.ordered;
         let params = self.func.regions[with.parts[part].body].params.clone();
-        let Generator::Known { lower, upper, step: None, width: None } = &mut with.parts[part].generator else { return };
+        let Generator::Known { lower, upper, step: None, width: None } = &mut with.parts[part].generator else {
+            return;
+        };
         for ((param, lower), upper) in params.into_iter().zip(lower).zip(upper) {
-            let (low, high) = (self.ranges.form(self.func, &self.defs, *lower), self.ranges.form(self.func, &self.defs, *upper));
+            let (low, high) =
+                (self.ranges.form(self.func, &self.defs, *lower), self.ranges.form(self.func, &self.defs, *upper));
             if high.sub(&low).and_then(|d| d.as_const()) != Some(1) {
                 continue;
             }
@@ -102,11 +114,10 @@ impl Prover<'_> {
     /// Whether the instruction stays.
     fn inst(&mut self, inst: Inst) -> bool {
         match self.func.insts[inst].op.clone() {
-            Op::Check { cond, .. }
-                if self.ranges.decide(self.func, &self.defs, cond) == Some(true) => {
-                    self.changed = true;
-                    return false;
-                }
+            Op::Check { cond, .. } if self.ranges.decide(self.func, &self.defs, cond) == Some(true) => {
+                self.changed = true;
+                return false;
+            }
             Op::Bin(op, a, _) if op.is_comparison() && self.func.ty(a).elem == Elem::I32 => {
                 let result = self.func.insts[inst].results[0];
                 if let Some(truth) = self.ranges.decide(self.func, &self.defs, result) {
@@ -134,7 +145,8 @@ impl Prover<'_> {
                 let lies = |s: &Self, low: i64, high: i64| {
                     let edges = y.scale(low).zip(y.scale(high));
                     edges.is_some_and(|(low, high)| {
-                        s.ranges.compare(BinOp::Ge, &x, &low) == Some(true) && s.ranges.compare(BinOp::Lt, &x, &high) == Some(true)
+                        s.ranges.compare(BinOp::Ge, &x, &low) == Some(true)
+                            && s.ranges.compare(BinOp::Lt, &x, &high) == Some(true)
                     })
                 };
                 let is_positive = self.ranges.compare(BinOp::Gt, &y, &Lin::constant(0)) == Some(true);

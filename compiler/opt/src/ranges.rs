@@ -55,7 +55,6 @@ const FUEL: u32 = 120;
 /// Facts consulted for one question, latest first.
 const MAX_FACTS: usize = 24;
 
-
 const MIN: i64 = i32::MIN as i64;
 const MAX: i64 = i32::MAX as i64;
 
@@ -194,7 +193,8 @@ impl Ranges {
         self.facts.iter().rev().take(MAX_FACTS).any(|fact| {
             let fact = self.normal(fact);
             // A fact helps only if it removes something.
-            fact.terms.iter().any(|(a, _)| lin.mentions(*a)) && lin.sub(&fact).is_some_and(|rest| self.upper(&rest) <= 0)
+            fact.terms.iter().any(|(a, _)| lin.mentions(*a))
+                && lin.sub(&fact).is_some_and(|rest| self.upper(&rest) <= 0)
         })
     }
 
@@ -232,7 +232,8 @@ impl Ranges {
         };
         let mut of = |v: Value| {
             let form = self.form(func, defs, v);
-            let again = (form.as_atom() == Some(Atom::Value(v)) && depth > 0).then(|| self.sum_again(func, defs, v, depth - 1));
+            let again =
+                (form.as_atom() == Some(Atom::Value(v)) && depth > 0).then(|| self.sum_again(func, defs, v, depth - 1));
             again.flatten().unwrap_or(form)
         };
         let (x, y) = (of(a), of(b));
@@ -311,7 +312,8 @@ impl Ranges {
                 (_, Some(k)) => x.scale(k),
                 _ => {
                     let (a, b) = ((self.lower(&x), self.upper(&x)), (self.lower(&y), self.upper(&y)));
-                    let products = [a.0.checked_mul(b.0), a.0.checked_mul(b.1), a.1.checked_mul(b.0), a.1.checked_mul(b.1)];
+                    let products =
+                        [a.0.checked_mul(b.0), a.0.checked_mul(b.1), a.1.checked_mul(b.0), a.1.checked_mul(b.1)];
                     let products: Vec<i64> = products.into_iter().collect::<Option<_>>()?;
                     let (low, high) = (products.iter().copied().min()?, products.iter().copied().max()?);
                     if low >= MIN && high <= MAX {
@@ -320,8 +322,12 @@ impl Ranges {
                     None
                 }
             },
-            BinOp::Min | BinOp::Max if self.compare(BinOp::Le, &x, &y) == Some(true) => Some(if op == BinOp::Min { x } else { y }),
-            BinOp::Min | BinOp::Max if self.compare(BinOp::Ge, &x, &y) == Some(true) => Some(if op == BinOp::Min { y } else { x }),
+            BinOp::Min | BinOp::Max if self.compare(BinOp::Le, &x, &y) == Some(true) => {
+                Some(if op == BinOp::Min { x } else { y })
+            }
+            BinOp::Min | BinOp::Max if self.compare(BinOp::Ge, &x, &y) == Some(true) => {
+                Some(if op == BinOp::Min { y } else { x })
+            }
             BinOp::Min => {
                 let low = self.lower(&x).min(self.lower(&y));
                 // How far the constant may lie below the other operand: `min(x, k) >= x - (max x - k)`.
@@ -458,21 +464,26 @@ impl Ranges {
             return;
         }
         // An atom with bounds that mention others keeps its name, for they would be lost with it.
-        let is_free = |s: &Self, atom: Atom| s.bounds.get(&atom).is_none_or(|x| x.lower.iter().chain(&x.upper).all(|l| l.as_const().is_some()));
+        let is_free = |s: &Self, atom: Atom| {
+            s.bounds.get(&atom).is_none_or(|x| x.lower.iter().chain(&x.upper).all(|l| l.as_const().is_some()))
+        };
         for (name, form) in [(&a, &b), (&b, &a)] {
             if let Some(atom) = name.as_atom()
-                && is_free(self, atom) && !form.mentions(atom) && !self.equal.contains_key(&atom) {
-                    let (low, high) = (self.lower(name), self.upper(name));
-                    if self.lower(form) < low {
-                        self.fact(form.scale(-1).map(|l| l.plus(low)));
-                    }
-                    if self.upper(form) > high {
-                        self.fact(Some(form.plus(-high)));
-                    }
-                    self.log.push(Undo::Equal(atom));
-                    self.equal.insert(atom, form.clone());
-                    return;
+                && is_free(self, atom)
+                && !form.mentions(atom)
+                && !self.equal.contains_key(&atom)
+            {
+                let (low, high) = (self.lower(name), self.upper(name));
+                if self.lower(form) < low {
+                    self.fact(form.scale(-1).map(|l| l.plus(low)));
                 }
+                if self.upper(form) > high {
+                    self.fact(Some(form.plus(-high)));
+                }
+                self.log.push(Undo::Equal(atom));
+                self.equal.insert(atom, form.clone());
+                return;
+            }
         }
         self.fact(a.sub(&b));
         self.fact(b.sub(&a));

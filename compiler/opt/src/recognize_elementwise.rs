@@ -38,7 +38,10 @@ pub fn recognize_elementwise(func: &mut Func, cx: &mut Context) -> bool {
                 if with.parts.iter().all(|p| func.ty(func.regions[p.body].yields[k]).shape == *acc) {
                     found.push((inst, k, op));
                 } else {
-                    others.push((inst, "its cells are not known to have the shape of what it folds them to: it folds in order"));
+                    others.push((
+                        inst,
+                        "its cells are not known to have the shape of what it folds them to: it folds in order",
+                    ));
                 }
             }
         }
@@ -49,9 +52,10 @@ pub fn recognize_elementwise(func: &mut Func, cx: &mut Context) -> bool {
     for &(inst, k, op) in &found {
         cx.applied(func.insts[inst].span, format!("the fold function is {op}"));
         if let Op::With(with) = &mut func.insts[inst].op
-            && let WithOp::Fold { combine, .. } = &mut with.ops[k] {
-                *combine = Combine::Op(op);
-            }
+            && let WithOp::Fold { combine, .. } = &mut with.ops[k]
+        {
+            *combine = Combine::Op(op);
+        }
     }
     !found.is_empty()
 }
@@ -63,14 +67,16 @@ fn operation(func: &Func, defs: &Defs, region: Region) -> Option<BinOp> {
     match defs.op(func, result)? {
         Op::Bin(op, a, b) => on_operands(*op, *a, *b, acc, cell),
         Op::With(with) => {
-            let ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }]) = (&with.parts[..], &with.ops[..]) else {
+            let ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }]) = (&with.parts[..], &with.ops[..])
+            else {
                 return None;
             };
             let body = &func.regions[part.body];
             let Op::Bin(op, a, b) = defs.op(func, body.yields[0])? else { return None };
             // Along an axis of extent 1 the index has become a zero.
             let is_unit = |axis: usize| func.ty(acc).shape.extents().and_then(|e| e.get(axis)?.as_const()) == Some(1);
-            let is_index = |axis: usize, v: Value| v == body.params[axis] || (is_unit(axis) && defs.int(func, v) == Some(0));
+            let is_index =
+                |axis: usize, v: Value| v == body.params[axis] || (is_unit(axis) && defs.int(func, v) == Some(0));
             let source = |v: Value| match defs.op(func, v) {
                 Some(Op::Sel { array, index }) if index.len() == body.params.len() => {
                     index.iter().enumerate().all(|(axis, i)| is_index(axis, *i)).then_some(*array)
@@ -78,7 +84,8 @@ fn operation(func: &Func, defs: &Defs, region: Region) -> Option<BinOp> {
                 _ => None,
             };
             let is_whole = func.ty(acc).shape == func.ty(result).shape && func.ty(acc).rank() == Some(frame.len());
-            let only = body.insts.iter().all(|i| matches!(func.insts[*i].op, Op::Bin(..) | Op::Sel { .. } | Op::Const(_)));
+            let only =
+                body.insts.iter().all(|i| matches!(func.insts[*i].op, Op::Bin(..) | Op::Sel { .. } | Op::Const(_)));
             if is_whole && only && covers_frame(func, defs, part, frame) {
                 on_operands(*op, source(*a)?, source(*b)?, acc, cell)
             } else {

@@ -57,7 +57,10 @@ pub fn reread(func: &mut Func, cx: &mut Context) -> bool {
             }
         }
         if !later.is_empty() {
-            cx.applied(func.insts[update].span, "elements are read from the updated array, so that it can be changed in place");
+            cx.applied(
+                func.insts[update].span,
+                "elements are read from the updated array, so that it can be changed in place",
+            );
             changed = true;
         }
     }
@@ -73,7 +76,14 @@ enum From {
 
 /// The instructions behind an update that select elements of the old array, if that is all that happens to it there and they select others
 /// than the one that was written, or such of rows at hand.
-fn later_selections(func: &Func, defs: &Defs, region: Region, update: Inst, array: Value, written: &[Value]) -> Option<Vec<(Inst, From)>> {
+fn later_selections(
+    func: &Func,
+    defs: &Defs,
+    region: Region,
+    update: Inst,
+    array: Value,
+    written: &[Value],
+) -> Option<Vec<(Inst, From)>> {
     let data = &func.regions[region];
     let at = data.insts.iter().position(|inst| *inst == update)?;
     if data.yields.contains(&array) {
@@ -94,7 +104,9 @@ fn later_selections(func: &Func, defs: &Defs, region: Region, update: Inst, arra
         match op {
             Op::Sel { array: from, index } if *from == array && func.ty(func.insts[inst].results[0]).is_scalar() => {
                 match rows.iter().find(|(_, lead)| index.starts_with(lead)) {
-                    _ if written.iter().zip(index).any(|(x, y)| differ(func, defs, *x, *y)) => found.push((inst, From::Updated)),
+                    _ if written.iter().zip(index).any(|(x, y)| differ(func, defs, *x, *y)) => {
+                        found.push((inst, From::Updated))
+                    }
                     Some((row, lead)) => found.push((inst, From::Row(*row, lead.len()))),
                     None => fits = false,
                 }

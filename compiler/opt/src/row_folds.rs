@@ -25,11 +25,8 @@ use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 use std::collections::{HashMap, HashSet};
 
-pub const PASS: Pass = Pass {
-    name: "row-folds",
-    summary: "fold rows for all columns at once, block by block",
-    run: Run::Func(row_folds),
-};
+pub const PASS: Pass =
+    Pass { name: "row-folds", summary: "fold rows for all columns at once, block by block", run: Run::Func(row_folds) };
 
 /// Elements of a block of rows, about: it stays in the first-level cache.
 const BLOCK: i64 = 8192;
@@ -107,7 +104,14 @@ fn is_inside_another(func: &Func, places: &Places, inst: Inst) -> bool {
 }
 
 /// The fold as one over rows; `Err(None)` if it is not of the kind that this is about.
-fn sweep(func: &Func, places: &Places, defs: &Defs, with: Inst, fold: Inst, cx: &Context) -> Result<Sweep, Option<&'static str>> {
+fn sweep(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    with: Inst,
+    fold: Inst,
+    cx: &Context,
+) -> Result<Sweep, Option<&'static str>> {
     let (Op::With(outer), Op::With(inner)) = (&func.insts[with].op, &func.insts[fold].op) else { return Err(None) };
     let ([part], [rows]) = (&outer.parts[..], &inner.parts[..]) else { return Err(None) };
     let Generator::Known { lower: first, upper: end, step: None, .. } = &part.generator else { return Err(None) };
@@ -148,7 +152,9 @@ fn sweep(func: &Func, places: &Places, defs: &Defs, with: Inst, fold: Inst, cx: 
             (Some(low), Some(high), _) if low < high => {
                 extents.push((end[axis], Affine::constant(high.checked_sub(low).ok_or(None)?)));
             }
-            (None | Some(_), None, Some(of)) if whole => extents.push((frame[axis], of.get(axis).cloned().ok_or(None)?)),
+            (None | Some(_), None, Some(of)) if whole => {
+                extents.push((frame[axis], of.get(axis).cloned().ok_or(None)?))
+            }
             _ => return Err(None),
         }
     }
@@ -157,14 +163,17 @@ fn sweep(func: &Func, places: &Places, defs: &Defs, with: Inst, fold: Inst, cx: 
         (Some(low), Some(high)) => Some((i64::from(high) - i64::from(low)).max(0)),
         _ => None,
     };
-    let others = (1..lower.len()).try_fold(1i64, |n, axis| n.checked_mul(i64::from(defs.int(func, upper[axis])?) - i64::from(defs.int(func, lower[axis])?)));
+    let others = (1..lower.len()).try_fold(1i64, |n, axis| {
+        n.checked_mul(i64::from(defs.int(func, upper[axis])?) - i64::from(defs.int(func, lower[axis])?))
+    });
     if columns.is_some_and(|n| n < 2) {
         return Err(None);
     }
     if columns.is_some_and(|n| n * bytes > LONGEST_ROW) {
         return Err(Some("its rows are too long for sums of all columns to stay in a cache"));
     }
-    let total = columns.zip(number).and_then(|(c, n)| c.checked_mul(n)?.checked_mul(others.unwrap_or(1))?.checked_mul(bytes));
+    let total =
+        columns.zip(number).and_then(|(c, n)| c.checked_mul(n)?.checked_mul(others.unwrap_or(1))?.checked_mul(bytes));
     if !cx.eager && total.is_some_and(|n| n <= SMALL) {
         return Err(Some("what it folds stays in a cache"));
     }
@@ -174,7 +183,17 @@ fn sweep(func: &Func, places: &Places, defs: &Defs, with: Inst, fold: Inst, cx: 
     if number.is_some_and(|n| n < 2 * rows_of_block * beside) {
         return Err(Some("it has too few rows"));
     }
-    Ok(Sweep { with, fold, part: part.clone(), rows: rows.clone(), folds, frame: extents, captured, bounds: (lower[0], upper[0]), block: (rows_of_block, beside) })
+    Ok(Sweep {
+        with,
+        fold,
+        part: part.clone(),
+        rows: rows.clone(),
+        folds,
+        frame: extents,
+        captured,
+        bounds: (lower[0], upper[0]),
+        block: (rows_of_block, beside),
+    })
 }
 
 /// How many rows of some bytes each are folded side by side: as many as fill whole vectors, or one.
@@ -225,12 +244,20 @@ fn streamed(func: &Func, defs: &Defs, part: &Part, rows: &Part) -> Option<i64> {
         let all = columns.iter().all(|c| mentions.iter().any(|m| m.contains(c)));
         let first_row = mentions.iter().position(|m| m.contains(&row));
         let first_column = mentions.iter().position(|m| columns.iter().any(|c| m.contains(c)));
-        let next_to = |v: Value| match defs.op(func, v) {
-            Some(Op::Bin(BinOp::Add | BinOp::Sub, a, b)) => *a == *columns.last()? && mentioned(func, defs, *b).is_empty() || *b == *columns.last()? && mentioned(func, defs, *a).is_empty(),
-            _ => Some(&v) == columns.last(),
-        }
-        .then_some(());
-        if all && first_row.zip(first_column).is_some_and(|(r, c)| r < c) && index.last().is_some_and(|v| next_to(*v).is_some()) {
+        let next_to = |v: Value| {
+            match defs.op(func, v) {
+                Some(Op::Bin(BinOp::Add | BinOp::Sub, a, b)) => {
+                    *a == *columns.last()? && mentioned(func, defs, *b).is_empty()
+                        || *b == *columns.last()? && mentioned(func, defs, *a).is_empty()
+                }
+                _ => Some(&v) == columns.last(),
+            }
+            .then_some(())
+        };
+        if all
+            && first_row.zip(first_column).is_some_and(|(r, c)| r < c)
+            && index.last().is_some_and(|v| next_to(*v).is_some())
+        {
             found = found.max(Some(func.ty(*array).elem.bytes() as i64));
         }
     }
@@ -407,7 +434,11 @@ fn blocks(b: &mut Build<'_>, out: &mut Vec<Inst>, sweep: &Sweep, cut: &Cut) -> V
     let ops = identities.iter().zip(&sweep.folds).map(|(v, (op, _))| fold(v, *op)).collect();
     let yields = b.with(&mut of_columns, Part { generator, body }, ops, &scalars);
     let body = b.func.regions.push(RegionData { params: indices, insts: of_columns, yields });
-    let cells = sweep.folds.iter().map(|_| WithOp::Genarray { frame: Frame::Known(frame.clone()), cell: Some(Vec::new()), default: None }).collect();
+    let cells = sweep
+        .folds
+        .iter()
+        .map(|_| WithOp::Genarray { frame: Frame::Known(frame.clone()), cell: Some(Vec::new()), default: None })
+        .collect();
     let mut of_blocks = Vec::new();
     let yields = b.with(&mut of_blocks, Part { generator: up_to(zero, frame.clone()), body }, cells, &arrays);
     let body = b.func.regions.push(RegionData { params: vec![c], insts: of_blocks, yields });
@@ -416,7 +447,12 @@ fn blocks(b: &mut Build<'_>, out: &mut Vec<Inst>, sweep: &Sweep, cut: &Cut) -> V
 }
 
 /// Indices of the sums, what the columns are called in terms of them, and which of the rows side by side an index is about.
-fn columns(b: &mut Build<'_>, out: &mut Vec<Inst>, sweep: &Sweep, copier: &mut Copier<'_>) -> (Vec<Value>, Option<Value>) {
+fn columns(
+    b: &mut Build<'_>,
+    out: &mut Vec<Inst>,
+    sweep: &Sweep,
+    copier: &mut Copier<'_>,
+) -> (Vec<Value>, Option<Value>) {
     let Generator::Known { lower, .. } = &sweep.part.generator else { unreachable!("checked before") };
     let old = b.func.regions[sweep.part.body].params.clone();
     let indices: Vec<Value> = old.iter().map(|_| b.func.new_value(int())).collect();
@@ -456,8 +492,16 @@ fn row(e: &mut Emitter<'_>, sweep: &Sweep, cut: &Cut, (c, index): (Value, Value)
 
 /// The original fold begins with what the blocks made, and does the rest.
 fn finish(b: &mut Build<'_>, sweep: &Sweep, cut: &Cut, sums: &[Value]) {
-    let (Op::With(inner), Generator::Known { lower, .. }) = (b.func.insts[sweep.fold].op.clone(), &sweep.part.generator) else { return };
-    let neutrals: Vec<Value> = inner.ops.iter().filter_map(|op| if let WithOp::Fold { neutral, .. } = op { Some(*neutral) } else { None }).collect();
+    let (Op::With(inner), Generator::Known { lower, .. }) =
+        (b.func.insts[sweep.fold].op.clone(), &sweep.part.generator)
+    else {
+        return;
+    };
+    let neutrals: Vec<Value> = inner
+        .ops
+        .iter()
+        .filter_map(|op| if let WithOp::Fold { neutral, .. } = op { Some(*neutral) } else { None })
+        .collect();
     let mut list = Vec::new();
     let mut index = Vec::new();
     for (&v, &low) in b.func.regions[sweep.part.body].params.clone().iter().zip(lower) {
@@ -488,9 +532,17 @@ fn finish(b: &mut Build<'_>, sweep: &Sweep, cut: &Cut, sums: &[Value]) {
         let mut e = b.at(&mut insts);
         let at = e.int_op(BinOp::Mul, q, n);
         let at = e.int_op(BinOp::Add, at, index[0]);
-        let yields = sums.iter().zip(&types).map(|(sum, ty)| e.emit(Op::Sel { array: *sum, index: vec![at] }, ty.clone())).collect();
+        let yields = sums
+            .iter()
+            .zip(&types)
+            .map(|(sum, ty)| e.emit(Op::Sel { array: *sum, index: vec![at] }, ty.clone()))
+            .collect();
         let body = b.func.regions.push(RegionData { params: vec![q], insts, yields });
-        let ops = neutrals.iter().zip(&sweep.folds).map(|(neutral, (op, _))| WithOp::Fold { neutral: *neutral, combine: Combine::Op(*op), stop: None });
+        let ops = neutrals.iter().zip(&sweep.folds).map(|(neutral, (op, _))| WithOp::Fold {
+            neutral: *neutral,
+            combine: Combine::Op(*op),
+            stop: None,
+        });
         let ops = ops.collect();
         b.with(&mut list, Part { generator: up_to(zero, vec![beside]), body }, ops, &types)
     };

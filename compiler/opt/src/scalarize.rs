@@ -60,9 +60,11 @@ pub fn scalarize(func: &mut Func, cx: &mut Context) -> bool {
     let mut facts = None;
     for inst in Places::new(func).withs {
         let Op::With(with) = &func.insts[inst].op else { continue };
-        let cells_are_arrays = with.ops.iter().enumerate().any(|(k, _)| {
-            with.parts.iter().any(|p| func.ty(func.regions[p.body].yields[k]).rank() != Some(0))
-        });
+        let cells_are_arrays = with
+            .ops
+            .iter()
+            .enumerate()
+            .any(|(k, _)| with.parts.iter().any(|p| func.ty(func.regions[p.body].yields[k]).rank() != Some(0)));
         if !cells_are_arrays || with.parts.is_empty() {
             continue;
         }
@@ -128,7 +130,9 @@ impl Planner<'_> {
                 if !cells.iter().all(|c| self.covers(c)) {
                     return Err(Refusal::Defaults);
                 }
-                let Generator::Known { lower, .. } = &with.parts[0].generator else { return Err(Refusal::DependentExtents) };
+                let Generator::Known { lower, .. } = &with.parts[0].generator else {
+                    return Err(Refusal::DependentExtents);
+                };
                 let lead = lower.len();
                 let arity = self.arity(&cells, rank - lead)?;
                 let extents: Vec<Value> = (0..arity).map(|k| self.joiner.extent(*array, lead + k)).collect();
@@ -161,7 +165,9 @@ impl Planner<'_> {
         }
         match &func.insts[inst].op {
             Op::With(inner) => {
-                let [WithOp::Genarray { frame: Frame::Known(frame), .. }] = &inner.ops[..] else { return Err(Refusal::CellOrigin) };
+                let [WithOp::Genarray { frame: Frame::Known(frame), .. }] = &inner.ops[..] else {
+                    return Err(Refusal::CellOrigin);
+                };
                 if inner.ordered || frame.is_empty() || inner.parts.is_empty() {
                     return Err(Refusal::CellOrigin);
                 }
@@ -204,7 +210,9 @@ impl Planner<'_> {
     fn inner(&self, inst: Inst) -> (Vec<Value>, Vec<Part>, Option<Value>) {
         match &self.joiner.func.insts[inst].op {
             Op::With(With { ops, parts, .. }) => match &ops[..] {
-                [WithOp::Genarray { frame: Frame::Known(frame), default, .. }] => (frame.clone(), parts.clone(), *default),
+                [WithOp::Genarray { frame: Frame::Known(frame), default, .. }] => {
+                    (frame.clone(), parts.clone(), *default)
+                }
                 _ => unreachable!("cell() accepts only genarray"),
             },
             _ => unreachable!("cell() found a with-loop"),
@@ -221,7 +229,14 @@ impl Planner<'_> {
         }
     }
 
-    fn cell_extents(&mut self, with: &With, lead: usize, cell: Option<&[Value]>, cells: &[Cell], result: &Ty) -> Plan<Vec<Value>> {
+    fn cell_extents(
+        &mut self,
+        with: &With,
+        lead: usize,
+        cell: Option<&[Value]>,
+        cells: &[Cell],
+        result: &Ty,
+    ) -> Plan<Vec<Value>> {
         if let Some(cell) = cell {
             return Ok(cell.to_vec());
         }
@@ -302,7 +317,8 @@ impl Planner<'_> {
                 Cell::Of { array, index: first } => {
                     let zeros = extents.iter().map(|_| self.joiner.int(0)).collect();
                     let bounds = [Some(zeros), Some(extents.to_vec()), None, None];
-                    let generator = self.joiner.concatenated(&part.generator, &bounds).ok_or(Refusal::DependentExtents)?;
+                    let generator =
+                        self.joiner.concatenated(&part.generator, &bounds).ok_or(Refusal::DependentExtents)?;
                     let body = self.joiner.body(part, extents.len(), |joiner, copier, index, insts| {
                         selected(joiner, copier, part, *array, first, index, insts)
                     });
@@ -314,7 +330,15 @@ impl Planner<'_> {
     }
 
     /// `genarray` over the cell's indices of a fold of scalars.
-    fn interchanged_fold(&mut self, with: &With, cells: &[Cell], neutral: Value, op: BinOp, rank: usize, result: &Ty) -> Plan<With> {
+    fn interchanged_fold(
+        &mut self,
+        with: &With,
+        cells: &[Cell],
+        neutral: Value,
+        op: BinOp,
+        rank: usize,
+        result: &Ty,
+    ) -> Plan<With> {
         if with.parts.iter().any(|p| region_has_effect(self.joiner.func, p.body, self.joiner.cx)) {
             return Err(Refusal::Effects);
         }

@@ -35,7 +35,8 @@ pub fn split_arrays(func: &mut Func, _: &mut Context) -> bool {
     let mut facts = None;
     for (region, inst) in owners {
         let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let slots: Vec<usize> = (0..func.insts[inst].results.len()).filter(|k| is_split(func, defs, places, inst, *k)).collect();
+        let slots: Vec<usize> =
+            (0..func.insts[inst].results.len()).filter(|k| is_split(func, defs, places, inst, *k)).collect();
         if slots.is_empty() {
             continue;
         }
@@ -61,7 +62,10 @@ fn is_split(func: &Func, defs: &Defs, places: &Places, inst: Inst, k: usize) -> 
         return false;
     }
     let same_type = |v: Value| func.ty(v).shape == ty.shape;
-    let is_composed = |v: Value| same_type(v) && matches!(defs.op(func, v), Some(Op::Array(cells)) if cells.iter().all(|c| func.ty(*c).is_scalar()));
+    let is_composed = |v: Value| {
+        same_type(v)
+            && matches!(defs.op(func, v), Some(Op::Array(cells)) if cells.iter().all(|c| func.ty(*c).is_scalar()))
+    };
     let is_constant = |v: Value| same_type(v) && matches!(defs.op(func, v), Some(Op::ConstArray(_)));
     match &func.insts[inst].op {
         Op::Loop { init, body } => {
@@ -72,14 +76,17 @@ fn is_split(func: &Func, defs: &Defs, places: &Places, inst: Inst, k: usize) -> 
             let (a, b) = (func.regions[*then].yields[k], func.regions[*els].yields[k]);
             let by_element = |u: &Use| match u {
                 Use::Operand(user) => match &func.insts[*user].op {
-                    Op::Sel { index, .. } => index.len() == ty.rank().unwrap_or(0) && index.iter().all(|i| defs.int(func, *i).is_some()),
+                    Op::Sel { index, .. } => {
+                        index.len() == ty.rank().unwrap_or(0) && index.iter().all(|i| defs.int(func, *i).is_some())
+                    }
                     _ => false,
                 },
                 Use::Yield(_) => false,
             };
             let used_by_element = places.uses(func.insts[inst].results[k]).iter().all(by_element);
             let (a_made, b_made) = (is_composed(a) || is_constant(a), is_composed(b) || is_constant(b));
-            (is_composed(a) || is_composed(b)) && ((a_made && b_made) || (used_by_element && same_type(a) && same_type(b)))
+            (is_composed(a) || is_composed(b))
+                && ((a_made && b_made) || (used_by_element && same_type(a) && same_type(b)))
         }
         _ => false,
     }
@@ -109,7 +116,10 @@ fn elements(func: &mut Func, out: &mut Vec<Inst>, array: Value, span: Span) -> V
                 })
                 .collect();
             index.reverse();
-            let index = index.into_iter().map(|i| emit(func, out, Op::Const(Scalar::I32(i)), Ty::scalar(Elem::I32), span)).collect();
+            let index = index
+                .into_iter()
+                .map(|i| emit(func, out, Op::Const(Scalar::I32(i)), Ty::scalar(Elem::I32), span))
+                .collect();
             emit(func, out, Op::Sel { array, index }, Ty::scalar(ty.elem), span)
         })
         .collect()

@@ -91,7 +91,10 @@ pub fn split_borders(func: &mut Func, cx: &mut Context) -> bool {
         }
         if cuts > 0 {
             drop_empty_parts(func, inst);
-            cx.applied(span, "cut into an interior and borders, so that the interior needs no remainders and border conditions");
+            cx.applied(
+                span,
+                "cut into an interior and borders, so that the interior needs no remainders and border conditions",
+            );
             changed = true;
         }
     }
@@ -101,7 +104,10 @@ pub fn split_borders(func: &mut Func, cx: &mut Context) -> bool {
 /// Number of remainders and branches in the bodies; nothing if the with-loop is none that can be cut.
 fn questions(func: &Func, with: &With) -> Option<usize> {
     let makes_arrays = with.ops.iter().all(|op| matches!(op, WithOp::Genarray { .. } | WithOp::Modarray { .. }));
-    let plain = with.parts.iter().all(|p| matches!(&p.generator, Generator::Known { step: None, lower, .. } if !lower.is_empty()));
+    let plain = with
+        .parts
+        .iter()
+        .all(|p| matches!(&p.generator, Generator::Known { step: None, lower, .. } if !lower.is_empty()));
     if !makes_arrays || !plain || with.ordered || with.parts.is_empty() {
         return None;
     }
@@ -148,7 +154,10 @@ fn find(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Result<Option<
         let Some((axis, plus, minus, after, end)) = best else { continue };
         let code: usize = with.parts.iter().map(|p| size_of(func, p.body)).sum::<usize>() + size_of(func, part.body);
         if with.parts.len() >= MAX_PARTS || code > MAX_CODE {
-            return Err(format!("an interior without remainders and border conditions would take {} partitions of {code} instructions", with.parts.len() + 1));
+            return Err(format!(
+                "an interior without remainders and border conditions would take {} partitions of {code} instructions",
+                with.parts.len() + 1
+            ));
         }
         return Ok(Some(Place { part: n, axis, plus, minus, after, end }));
     }
@@ -236,7 +245,10 @@ impl Asker<'_> {
                         BinOp::Lt | BinOp::Ge => self.edge(axis, &x, &before).map(|_| false),
                         BinOp::Le | BinOp::Gt => self.edge(axis, &x, &after).map(|_| true),
                         _ if !self.is_near_an_end(axis, &x, &y) => None,
-                        _ => self.edge(axis, &x, &before).map(|_| false).or_else(|| self.edge(axis, &x, &after).map(|_| true)),
+                        _ => self
+                            .edge(axis, &x, &before)
+                            .map(|_| false)
+                            .or_else(|| self.edge(axis, &x, &after).map(|_| true)),
                     };
                     if let Some(after) = found {
                         return Some((axis, Some(b), a, after, End::First));
@@ -262,8 +274,11 @@ impl Asker<'_> {
                 continue;
             }
             match self.defs.get(v) {
-                Def::Param(region, axis) if region == self.body && found.is_none() && positive => found = Some(axis as usize),
-                Def::Param(..) if windows && positive && window_end(self.func, self.defs, self.body, v, End::First).is_some() => {}
+                Def::Param(region, axis) if region == self.body && found.is_none() && positive => {
+                    found = Some(axis as usize)
+                }
+                Def::Param(..)
+                    if windows && positive && window_end(self.func, self.defs, self.body, v, End::First).is_some() => {}
                 Def::Inst(inst, _) => match &self.func.insts[inst].op {
                     Op::Bin(BinOp::Add, a, b) => work.extend([(*a, positive), (*b, positive)]),
                     Op::Bin(BinOp::Sub, a, b) => work.extend([(*a, positive), (*b, !positive)]),
@@ -292,7 +307,8 @@ impl Asker<'_> {
         }
         let place = index.sub(x)?.add(bound)?;
         let own = |lin: &Lin| lin.mentions(Atom::Value(param));
-        let within = ranges.compare(BinOp::Le, &low, &place) == Some(true) && ranges.compare(BinOp::Le, &place, &high) == Some(true);
+        let within = ranges.compare(BinOp::Le, &low, &place) == Some(true)
+            && ranges.compare(BinOp::Le, &place, &high) == Some(true);
         let fits = ranges.upper(&place) <= i64::from(i32::MAX) && ranges.lower(&place) >= i64::from(i32::MIN);
         (within && fits && !own(&place)).then_some(())
     }
@@ -302,9 +318,13 @@ impl Asker<'_> {
         let Generator::Known { lower, upper, .. } = &self.part.generator else { return false };
         let (lower, upper) = (lower[axis], upper[axis]);
         let param = self.func.regions[self.body].params[axis];
-        let (Some(index), Some(low), Some(high)) = (self.form(param), self.form(lower), self.form(upper)) else { return false };
+        let (Some(index), Some(low), Some(high)) = (self.form(param), self.form(lower), self.form(upper)) else {
+            return false;
+        };
         let place = index.sub(x).and_then(|d| d.add(y));
-        let is_close = |end: &Lin| place.as_ref().and_then(|p| p.sub(end)).and_then(|d| d.as_const()).is_some_and(|d| d.abs() <= THIN);
+        let is_close = |end: &Lin| {
+            place.as_ref().and_then(|p| p.sub(end)).and_then(|d| d.as_const()).is_some_and(|d| d.abs() <= THIN)
+        };
         is_close(&low) || is_close(&high)
     }
 }

@@ -98,7 +98,13 @@ fn cut_for(
     });
     let code: usize = with.parts.iter().map(|p| size_of(func, p.body)).sum::<usize>() + size_of(func, body);
     let has_room = with.parts.len() < MAX_PARTS && code <= MAX_CODE;
-    (fits && keeps_order && has_room && !with.ordered).then_some(Cut { consumer, part, axis: axis as usize, boundary, offset: form.c })
+    (fits && keeps_order && has_room && !with.ordered).then_some(Cut {
+        consumer,
+        part,
+        axis: axis as usize,
+        boundary,
+        offset: form.c,
+    })
 }
 
 /// Cuts a partition in two, drops what is empty then, and keeps the facts true.

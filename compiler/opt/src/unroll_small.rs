@@ -16,8 +16,11 @@ use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
 use std::collections::HashSet;
 
-pub const PASS: Pass =
-    Pass { name: "unroll-small", summary: "write out with-loops over a few constant indices", run: Run::Func(unroll_small) };
+pub const PASS: Pass = Pass {
+    name: "unroll-small",
+    summary: "write out with-loops over a few constant indices",
+    run: Run::Func(unroll_small),
+};
 
 /// Most elements of an array that is held in scalars.
 const MAX_ELEMENTS: u64 = 16;
@@ -80,10 +83,12 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
     let refusals = with.ops.iter().zip(&func.insts[inst].results).map(|(op, result)| match op {
         WithOp::Genarray { frame: Frame::Known(_), .. } => {
             let ty = func.ty(*result);
-            let is_tiny = ty.shape.count().is_some_and(|n| n as u64 <= MAX_ELEMENTS && n as u64 * body <= MAX_ARRAY_CODE);
-            let scalar_cells = with.parts.iter().all(|p| {
-                matches!(&p.generator, Generator::Known { lower, .. } if Some(lower.len()) == ty.rank())
-            });
+            let is_tiny =
+                ty.shape.count().is_some_and(|n| n as u64 <= MAX_ELEMENTS && n as u64 * body <= MAX_ARRAY_CODE);
+            let scalar_cells = with
+                .parts
+                .iter()
+                .all(|p| matches!(&p.generator, Generator::Known { lower, .. } if Some(lower.len()) == ty.rank()));
             let by_element = |u: &Use| match u {
                 Use::Operand(user) => match &func.insts[*user].op {
                     Op::Sel { array, index } => *array == *result && index.iter().all(|i| defs.int(func, *i).is_some()),
@@ -163,7 +168,10 @@ fn indices(func: &Func, defs: &Defs, part: &Part) -> Vec<Vec<i32>> {
         let step = step.as_ref().map_or(1, |s| int(s[axis]).max(1));
         let width = width.as_ref().map_or(1, |w| int(w[axis]));
         let along: Vec<i32> = (low..high).filter(|i| (i - low) % step < width).collect();
-        all = all.iter().flat_map(|head: &Vec<i32>| along.iter().map(move |i| head.iter().copied().chain([*i]).collect())).collect();
+        all = all
+            .iter()
+            .flat_map(|head: &Vec<i32>| along.iter().map(move |i| head.iter().copied().chain([*i]).collect()))
+            .collect();
     }
     all
 }

@@ -72,10 +72,20 @@ fn recognize(func: &Func, defs: &Defs, inst: Inst, cx: &Context) -> Option<(Valu
     let Op::With(With { parts, ops, ordered: false }) = &func.insts[inst].op else { return None };
     let ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }]) = (&parts[..], &ops[..]) else { return None };
     let [cell] = func.regions[part.body].yields[..] else { return None };
-    if frame.is_empty() || !func.ty(cell).is_scalar() || !covers_frame(func, defs, part, frame) || region_has_effect(func, part.body, cx) {
+    if frame.is_empty()
+        || !func.ty(cell).is_scalar()
+        || !covers_frame(func, defs, part, frame)
+        || region_has_effect(func, part.body, cx)
+    {
         return None;
     }
-    let body = Body { func, defs, region: part.body, inside: regions_below(func, part.body), ty: func.ty(func.insts[inst].results[0]) };
+    let body = Body {
+        func,
+        defs,
+        region: part.body,
+        inside: regions_below(func, part.body),
+        ty: func.ty(func.insts[inst].results[0]),
+    };
     let array = body.first_copied(cell)?;
     let mut boxes = Vec::new();
     body.boxes(cell, array, &Chosen::default(), &mut boxes)?;

@@ -52,7 +52,10 @@ pub fn version_extents(func: &mut Func, cx: &mut Context) -> bool {
         let span = func.insts[inst].span;
         let code: usize = with.parts.iter().map(|p| size_of(func, p.body)).sum();
         if code > MAX_CODE || extents.len() > MAX_EXTENTS {
-            cx.refused(span, format!("a version for extents whose sums do not wrap would take {code} more instructions"));
+            cx.refused(
+                span,
+                format!("a version for extents whose sums do not wrap would take {code} more instructions"),
+            );
             continue;
         }
         let Some((places, defs)) = facts.take() else { continue };
@@ -94,7 +97,8 @@ fn candidates(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Vec<Valu
         let sums = func.regions[part.body].insts.iter().flat_map(|i| func.insts[*i].results.iter().copied());
         for value in sums.chain(bounds) {
             let Some(Op::Bin(BinOp::Add | BinOp::Sub | BinOp::Mul, a, b)) = defs.op(func, value) else { continue };
-            if func.ty(value).elem != Elem::I32 || ranges.form(func, defs, value).as_atom() != Some(Atom::Value(value)) {
+            if func.ty(value).elem != Elem::I32 || ranges.form(func, defs, value).as_atom() != Some(Atom::Value(value))
+            {
                 continue;
             }
             for v in [*a, *b] {
@@ -138,7 +142,9 @@ fn settles(func: &Func, places: &Places, defs: &Defs, inst: Inst, extents: &[Val
         bounded.enter_part(func, defs, part);
         func.regions[part.body].insts.iter().any(|&site| {
             let settled = match &func.insts[site].op {
-                Op::Check { cond, .. } => holds(&mut bounded, func, defs, *cond) && !holds(&mut plain, func, defs, *cond),
+                Op::Check { cond, .. } => {
+                    holds(&mut bounded, func, defs, *cond) && !holds(&mut plain, func, defs, *cond)
+                }
                 _ => false,
             };
             plain.learn(func, defs, site);

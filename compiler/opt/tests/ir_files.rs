@@ -26,7 +26,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 fn files(dir: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = fs::read_dir(dir).expect("the test folder").map(|e| e.expect("an entry").path()).collect();
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(dir).expect("the test folder").map(|e| e.expect("an entry").path()).collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -91,14 +92,20 @@ fn run(text: &str) -> Result<String, String> {
             problems.push(format!("unknown section `{title}`"));
         }
     }
-    if problems.is_empty() || std::env::var_os("RAVEL_BLESS").is_some() { Ok(blessed) } else { Err(problems.join("\n")) }
+    if problems.is_empty() || std::env::var_os("RAVEL_BLESS").is_some() {
+        Ok(blessed)
+    } else {
+        Err(problems.join("\n"))
+    }
 }
 
 /// How the first functions of two modules differ in what they compute.
 fn difference(before: &Arc<Module>, after: &Arc<Module>) -> Option<String> {
     for seed in 0..3 {
-        let args: Vec<Val> = first(before).params().iter().map(|v| argument(first(before).ty(*v), seed)).collect::<Option<_>>()?;
-        let outcome = |m: &Arc<Module>| run_func(m, ravel_runtime::natives::table::find, FuncId::from_u32(0), args.clone());
+        let args: Vec<Val> =
+            first(before).params().iter().map(|v| argument(first(before).ty(*v), seed)).collect::<Option<_>>()?;
+        let outcome =
+            |m: &Arc<Module>| run_func(m, ravel_runtime::natives::table::find, FuncId::from_u32(0), args.clone());
         match (outcome(before), outcome(after)) {
             (Ok(x), Ok(y)) if x == y => {}
             (Err(RunError::Fault(_)), Err(RunError::Fault(_))) => {}

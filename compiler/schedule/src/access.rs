@@ -61,7 +61,9 @@ impl Lower<'_, '_> {
 
     /// Booleans that become numbers, as the bytes of consecutive indices.
     pub fn load_truths(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Option<Val>> {
-        let Some(Op::Sel { array, index }) = self.live.def(v).map(|inst| &self.func.insts[inst].op) else { return Ok(None) };
+        let Some(Op::Sel { array, index }) = self.live.def(v).map(|inst| &self.func.insts[inst].op) else {
+            return Ok(None);
+        };
         if self.elem(v) != Elem::Bool || !self.is_vector(g, v) || self.is_bound(v) || !self.has_val(*array) {
             return Ok(None);
         }
@@ -131,7 +133,9 @@ impl Lower<'_, '_> {
     /// Picks the lanes from the loads of a cover.
     fn arrange(&mut self, n: u8, loaded: &[Val], lanes: &[i64], cover: &Cover) -> Val {
         let width = i64::from(cover.width);
-        let within = |k: usize, offset: i64| (0..width).contains(&(offset - cover.starts[k])).then(|| (offset - cover.starts[k]) as u8);
+        let within = |k: usize, offset: i64| {
+            (0..width).contains(&(offset - cover.starts[k])).then(|| (offset - cover.starts[k]) as u8)
+        };
         if width == 1 {
             return self.b.splat(loaded[0], n);
         }
@@ -188,7 +192,8 @@ impl Lower<'_, '_> {
                 None => constant += along * term.bytes,
                 Some(_) if along == 0 => {}
                 Some(_) => {
-                    address = self.step_address(address, &Term { atom: None, bytes: along * term.bytes, stride: term.stride });
+                    address = self
+                        .step_address(address, &Term { atom: None, bytes: along * term.bytes, stride: term.stride });
                 }
             }
         }
@@ -254,14 +259,16 @@ impl Lower<'_, '_> {
 
     /// The same for one offset.
     pub fn prepare_offset(&mut self, g: &mut Grid, base: Val, offset: &Offset) -> Result<()> {
-        let strided = offset.terms.iter().any(|t| t.stride.is_some() && t.atom.is_some_and(|v| self.dep(g, v).jams != 0));
+        let strided =
+            offset.terms.iter().any(|t| t.stride.is_some() && t.atom.is_some_and(|v| self.dep(g, v).jams != 0));
         for j in 0..if strided { g.j() } else { 1 } {
             let mut address = base;
             let at = Place { j, u: 0, lane: 0 };
             for term in &offset.terms {
                 let along = term.atom.and_then(|v| self.distance(g, v, at)).unwrap_or(0);
                 if term.stride.is_some() && along != 0 {
-                    address = self.step_address(address, &Term { atom: None, bytes: along * term.bytes, stride: term.stride });
+                    address = self
+                        .step_address(address, &Term { atom: None, bytes: along * term.bytes, stride: term.stride });
                 }
             }
             for term in &offset.terms {
@@ -277,7 +284,16 @@ impl Lower<'_, '_> {
 
     /// Stores one copy of a cell.
     #[expect(clippy::too_many_arguments, reason = "one copy and its place")]
-    pub fn store_copy(&mut self, g: &mut Grid, elem: Elem, v: Value, base: Val, offset: &Offset, j: usize, u: usize) -> Result<()> {
+    pub fn store_copy(
+        &mut self,
+        g: &mut Grid,
+        elem: Elem,
+        v: Value,
+        base: Val,
+        offset: &Offset,
+        j: usize,
+        u: usize,
+    ) -> Result<()> {
         if g.vec.is_none() || g.lanes == 1 {
             let value = self.scalar_of(g, v, j, u)?;
             let (ptr, bytes) = self.copy_address(g, base, offset, j, u, 0)?;

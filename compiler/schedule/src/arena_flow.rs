@@ -189,7 +189,9 @@ impl<'f> Flow<'f> {
         for (position, line) in self.lines.iter().enumerate() {
             let Line::Inst { inst, region, .. } = line else { continue };
             let found = match &inst.op {
-                Op::CallExtern(callee, args) if module.externs[*callee].name == "ravel_alloc" => self.array(module, args),
+                Op::CallExtern(callee, args) if module.externs[*callee].name == "ravel_alloc" => {
+                    self.array(module, args)
+                }
                 Op::StackSlot { size, .. } if *size >= LARGE_SLOT => Some((Content::Slot, i64::from(*size))),
                 _ => None,
             };
@@ -324,7 +326,9 @@ impl<'f> Flow<'f> {
                     };
                     changed |= self.join(inst.results[0], new);
                 }
-                Op::Load { ty: Ty::PTR, ptr, offset: layout::OFFSET_DATA, .. } if matches!(self.to[*ptr], To::Object(_)) => {
+                Op::Load { ty: Ty::PTR, ptr, offset: layout::OFFSET_DATA, .. }
+                    if matches!(self.to[*ptr], To::Object(_)) =>
+                {
                     let new = self.to[*ptr].site().map_or(To::Elsewhere, To::Inside);
                     changed |= self.join(inst.results[0], new);
                 }
@@ -395,7 +399,12 @@ impl<'f> Flow<'f> {
             }
         };
         match &inst.op {
-            Op::If { .. } | Op::For { .. } | Op::Loop { .. } | Op::ParFor { .. } | Op::Select { .. } | Op::IntCmp(..) => {}
+            Op::If { .. }
+            | Op::For { .. }
+            | Op::Loop { .. }
+            | Op::ParFor { .. }
+            | Op::Select { .. }
+            | Op::IntCmp(..) => {}
             Op::PtrAdd(base, offset) => {
                 if let To::Object(site) = self.to[*base] {
                     self.sites[site].header = true;
@@ -405,7 +414,8 @@ impl<'f> Flow<'f> {
             Op::Load { ty, ptr, offset, .. } => {
                 if let To::Object(site) = self.to[*ptr] {
                     self.sites[site].asked |= *offset == layout::OFFSET_RC;
-                    self.sites[site].header |= self.sites[site].field(*ty, *offset).is_none() && *offset != layout::OFFSET_DATA;
+                    self.sites[site].header |=
+                        self.sites[site].field(*ty, *offset).is_none() && *offset != layout::OFFSET_DATA;
                 }
             }
             Op::Store { value, ptr, .. } => {
@@ -444,7 +454,9 @@ impl Site {
             (Ty::I32, layout::OFFSET_RANK) => Some(extents.len() as i64),
             (Ty::I8, layout::OFFSET_ELEM) => Some(i64::from(*tag)),
             (Ty::I16, layout::OFFSET_MARKS) => Some(0),
-            (Ty::I64, _) => (0..extents.len()).find(|&axis| layout::extent_offset(axis) == offset).map(|axis| extents[axis]),
+            (Ty::I64, _) => {
+                (0..extents.len()).find(|&axis| layout::extent_offset(axis) == offset).map(|axis| extents[axis])
+            }
             _ => None,
         }
     }

@@ -40,7 +40,8 @@ pub(crate) fn rewrite(module: &mut Module, func: &mut Func, plan: &Plan) {
         let flow = Flow::of(module, func);
         let numbers: HashMap<usize, usize> =
             flow.sites.iter().enumerate().filter_map(|(k, site)| Some((k, *buffer_of.get(&site.value)?))).collect();
-        let mut sites: Vec<(usize, Site)> = numbers.iter().map(|(site, buffer)| (*buffer, flow.sites[*site].clone())).collect();
+        let mut sites: Vec<(usize, Site)> =
+            numbers.iter().map(|(site, buffer)| (*buffer, flow.sites[*site].clone())).collect();
         sites.sort_by_key(|(buffer, _)| *buffer);
         let target: HashMap<Value, (usize, bool)> = func
             .values
@@ -164,7 +165,11 @@ impl Rewrite<'_> {
         out.push(inst(Op::PtrAdd(base, start), Some(data)));
         self.data[k] = Some(data);
         let kinds = extents.len() as i64 | i64::from(*tag) << 32 | i64::from(layout::KIND_ARRAY) << 40;
-        let mut words = vec![(layout::OFFSET_RC, 1), (layout::OFFSET_COUNT, extents.iter().product()), (layout::OFFSET_RANK, kinds)];
+        let mut words = vec![
+            (layout::OFFSET_RC, 1),
+            (layout::OFFSET_COUNT, extents.iter().product()),
+            (layout::OFFSET_RANK, kinds),
+        ];
         words.extend(extents.iter().enumerate().map(|(axis, extent)| (layout::extent_offset(axis), *extent)));
         let store = |value, offset| Op::Store { value, ptr: buffer.value, offset, access: Access::ALIGNED };
         out.push(inst(store(data, layout::OFFSET_DATA), None));

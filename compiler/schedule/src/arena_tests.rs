@@ -89,7 +89,11 @@ fn buffer(plan: &Plan, value: Value) -> &Buffer {
 
 fn calls(module: &Module, region: &Region, name: &str) -> usize {
     let here = |op: &Op| matches!(op, Op::CallExtern(callee, _) if module.externs[*callee].name == name);
-    region.insts.iter().map(|i| usize::from(here(&i.op)) + i.op.regions().iter().map(|r| calls(module, r, name)).sum::<usize>()).sum()
+    region
+        .insts
+        .iter()
+        .map(|i| usize::from(here(&i.op)) + i.op.regions().iter().map(|r| calls(module, r, name)).sum::<usize>())
+        .sum()
 }
 
 fn by_hand(value: Value, bytes: i64, header: i64) -> Plan {

@@ -75,7 +75,8 @@ impl Lower<'_, '_> {
 
     /// Extents in memory, as `i64`.
     pub fn shape_memory(&mut self, extents: &[Ext]) -> Val {
-        let constants: Option<Vec<i64>> = extents.iter().map(|e| if let Ext::Const(k) = e { Some(*k) } else { None }).collect();
+        let constants: Option<Vec<i64>> =
+            extents.iter().map(|e| if let Ext::Const(k) = e { Some(*k) } else { None }).collect();
         if let Some(constants) = constants {
             let bytes = constants.iter().flat_map(|k| k.to_le_bytes()).collect();
             let data = self.cx.nest.constant_bytes(bytes, 8);
@@ -198,7 +199,9 @@ impl Lower<'_, '_> {
         let func = self.func;
         for &inst in &func.regions[body].insts {
             match &func.insts[inst].op {
-                Op::Sel { array, index } if self.has_val(*array) && func.ty(*array).rank().is_some_and(|rank| index.len() <= rank) => {
+                Op::Sel { array, index }
+                    if self.has_val(*array) && func.ty(*array).rank().is_some_and(|rank| index.len() <= rank) =>
+                {
                     let object = self.val(*array);
                     self.data_of(object);
                 }
@@ -233,7 +236,10 @@ impl Lower<'_, '_> {
     pub fn select(&mut self, array: Value, index: &[Value], result: Value) -> Result<Option<Val>> {
         let elem = self.elem(array);
         let object = self.val(array);
-        let once = self.sequential == 0 && !self.b.in_parfor() && !self.b.in_launch() && !self.cache.contains_key(&Key::Data(object));
+        let once = self.sequential == 0
+            && !self.b.in_parfor()
+            && !self.b.in_launch()
+            && !self.cache.contains_key(&Key::Data(object));
         if once && self.cx.options.device.is_some() && self.func.ty(result).is_scalar() && elem != Elem::Handle {
             let offset = self.element_offset(array, index);
             let address = self.host_element(object, elem, &offset);

@@ -109,7 +109,8 @@ fn total_cycles(block: &Block, work: &Work, vectors: usize, counts: &[(usize, us
                 })
                 .collect();
         }
-        total += blocks.iter().filter(|b| b.1 > 0).map(|(block, times)| block.cycles(work) * *times as f64).sum::<f64>();
+        total +=
+            blocks.iter().filter(|b| b.1 > 0).map(|(block, times)| block.cycles(work) * *times as f64).sum::<f64>();
     }
     let along: usize = block.jams.iter().map(|jam| counts.iter().find(|c| c.0 == jam.0).map_or(1, |c| c.1)).product();
     total / along.max(1) as f64
@@ -187,7 +188,9 @@ impl Lower<'_, '_> {
                 None => MOST_PLAIN,
             };
             let u = match vectors {
-                Some(n) => (2..=most).rev().find(|u| n.is_multiple_of(*u) && u.is_multiple_of(grain)).unwrap_or(most.min(n)),
+                Some(n) => {
+                    (2..=most).rev().find(|u| n.is_multiple_of(*u) && u.is_multiple_of(grain)).unwrap_or(most.min(n))
+                }
                 None => most,
             };
             let u = if u.is_multiple_of(grain) { u } else { grain };
@@ -196,7 +199,9 @@ impl Lower<'_, '_> {
         // Copies are neighbours.
         let combs = self.combs(part);
         let counts: Vec<(usize, usize)> = (0..others.len())
-            .filter(|bit| excluded >> bit & 1 == 0 && combs.as_ref().is_some_and(|combs| combs[others[*bit]].is_dense()))
+            .filter(|bit| {
+                excluded >> bit & 1 == 0 && combs.as_ref().is_some_and(|combs| combs[others[*bit]].is_dense())
+            })
             .map(|bit| (bit, extents[others[bit]].map_or(UNKNOWN_COUNT, |n| n.max(1) as usize)))
             .collect();
         let registers = self.cx.target.vector_registers.max(8) as usize;
@@ -211,10 +216,14 @@ impl Lower<'_, '_> {
             match &data.op {
                 Op::With(with) => {
                     let along = g.vec.is_none() && g.fold_u > 0;
-                    let accs: Vec<Dep> = data.results.iter().map(|v| {
-                        let dep = self.dep(g, *v);
-                        Dep { vec: dep.vec || along, ..dep }
-                    }).collect();
+                    let accs: Vec<Dep> = data
+                        .results
+                        .iter()
+                        .map(|v| {
+                            let dep = self.dep(g, *v);
+                            Dep { vec: dep.vec || along, ..dep }
+                        })
+                        .collect();
                     if accs.len() > work.accs.len() {
                         work.accs = accs;
                     }
@@ -249,7 +258,10 @@ impl Lower<'_, '_> {
         let terms = self.form(index).terms;
         // How far the indices of an unrolled fold reach.
         let reach = |v: Value, factor: i64| {
-            let of_fold = g.vec != Some(v) && g.jams.iter().all(|jam| jam.index != v) && !self.is_bound(v) && self.live.def(v).is_none();
+            let of_fold = g.vec != Some(v)
+                && g.jams.iter().all(|jam| jam.index != v)
+                && !self.is_bound(v)
+                && self.live.def(v).is_none();
             let (low, high) = self.range[v].filter(|_| of_fold)?;
             (high - low < UNROLL_TRIPS).then(|| factor.abs().saturating_mul(high - low))
         };
@@ -298,7 +310,11 @@ mod tests {
     }
 
     fn work(loads: &[(Dep, f64)], acc: Dep) -> Work {
-        Work { loads: loads.iter().map(|&(dep, cycles)| Load { dep, cycles }).collect(), accs: vec![acc], overlapping: 0 }
+        Work {
+            loads: loads.iter().map(|&(dep, cycles)| Load { dep, cycles }).collect(),
+            accs: vec![acc],
+            overlapping: 0,
+        }
     }
 
     fn shape(block: &Block) -> (usize, Vec<(usize, usize)>) {

@@ -36,7 +36,14 @@ fn is_updated_in_place(func: &Func, live: &Liveness, body: Region, k: usize) -> 
 
 /// Follows an array through a region from update to update until the region yields it at a position. How many uses of the array that
 /// it starts with take it: one in each branch that it runs into.
-fn follow(func: &Func, live: &Liveness, region: Region, start: Value, position: usize, is_written: &mut bool) -> Option<u32> {
+fn follow(
+    func: &Func,
+    live: &Liveness,
+    region: Region,
+    start: Value,
+    position: usize,
+    is_written: &mut bool,
+) -> Option<u32> {
     let data = &func.regions[region];
     let mut current = start;
     let mut takes_of_start = None;
@@ -144,21 +151,24 @@ mod tests {
         let kept = "%k: i32[3,3] = reshape %a, [3, 3] %s: i32 = sel %k, [0, 0] %b: i32[9] = update %a, [%i], %s";
         assert_eq!(found(kept, "%b"), [false, false]);
         // One branch makes another array.
-        let other = "%c: bool = gt %i, 4 %b: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u } else { yield %x }";
+        let other =
+            "%c: bool = gt %i, 4 %b: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u } else { yield %x }";
         assert_eq!(found(other, "%b"), [false, false]);
         // The array comes back in two ways.
         let twice = "%c: bool = gt %i, 4 %b: i32[9], %d: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u, %u } else { yield %a, %a }
             %s: i32 = sel %d, [0]";
         assert_eq!(found(twice, "%b"), [false, false]);
         // It is read behind the update of a branch.
-        let late = "%c: bool = gt %i, 4 %b: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u } else { yield %a }
+        let late =
+            "%c: bool = gt %i, 4 %b: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u } else { yield %a }
             %s: i32 = sel %a, [0] %d: i32[9] = update %b, [1], %s";
         assert_eq!(found(late, "%d"), [false, false]);
     }
 
     #[test]
     fn branches_are_followed() {
-        let some = "%c: bool = gt %i, 4 %b: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u } else { yield %a }";
+        let some =
+            "%c: bool = gt %i, 4 %b: i32[9] = if %c { %u: i32[9] = update %a, [%i], 1 yield %u } else { yield %a }";
         assert_eq!(found(some, "%b"), [true, false]);
         let swap = "%s: i32 = sel %a, [0] %c: bool = gt %s, 4 %b: i32[9], %k: i32 = if %c {
               %t: i32 = sel %a, [1] %u: i32[9] = update %a, [%i], %t %v: i32[9] = update %u, [0], %s yield %v, 1

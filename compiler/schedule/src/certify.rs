@@ -297,7 +297,8 @@ impl<'a> Certifier<'a> {
 
     /// Code that can do nothing with the host's memory.
     fn strange(&self, region: &Region) -> Verdict {
-        let no_buffer = |v: Value| self.buffers(v).first().map_or(Ok(()), |&k| Err(format!("a device is given {}", self.name(k))));
+        let no_buffer =
+            |v: Value| self.buffers(v).first().map_or(Ok(()), |&k| Err(format!("a device is given {}", self.name(k))));
         for inst in &region.insts {
             let mut verdict = Ok(());
             inst.op.for_each_operand(|v| verdict = std::mem::replace(&mut verdict, Ok(())).and(no_buffer(v)));
@@ -343,7 +344,9 @@ impl<'a> Certifier<'a> {
         let as_object = |c: &Self, v: Value| -> Verdict {
             for spot in c.spots(v) {
                 if let Spot::Object(k) = spot {
-                    ensure(c.plan.buffers[k].header > 0, || format!("{} has no header, but {v} is used as an object", c.name(k)))?;
+                    ensure(c.plan.buffers[k].header > 0, || {
+                        format!("{} has no header, but {v} is used as an object", c.name(k))
+                    })?;
                 }
             }
             Ok(())
@@ -456,11 +459,13 @@ impl<'a> Certifier<'a> {
     fn slot(&self, k: usize, open: usize, path: &[Around]) -> Verdict {
         let chunk = path.iter().rposition(|around| around.chunk).unwrap_or(0);
         let outermost = path[chunk + 1..].iter().find(|around| around.repeats);
-        ensure(outermost.is_none_or(|around| path[..=open].contains(around) || !path[..open].contains(around)), || {
-            format!("{} loses its content with every iteration", self.name(k))
-        })?;
+        ensure(
+            outermost.is_none_or(|around| path[..=open].contains(around) || !path[..open].contains(around)),
+            || format!("{} loses its content with every iteration", self.name(k)),
+        )?;
         for other in 0..self.plan.buffers.len() {
-            let inside = outermost.is_some_and(|around| self.around.get(&other).is_some_and(|path| path.contains(around)));
+            let inside =
+                outermost.is_some_and(|around| self.around.get(&other).is_some_and(|path| path.contains(around)));
             if other != k && (inside || self.loose.contains(&k)) {
                 ensure(!self.overlap(k, other), || format!("{} is overwritten by {}", self.name(k), self.name(other)))?;
             }
@@ -477,7 +482,8 @@ impl<'a> Certifier<'a> {
 
     /// What each region needs from outside, for regions below which no buffer begins.
     fn find_free(&mut self, region: &'a Region) -> (HashSet<Value>, bool) {
-        let mut used: HashSet<Value> = region.exit.operands().iter().copied().filter(|v| self.leads.contains(v)).collect();
+        let mut used: HashSet<Value> =
+            region.exit.operands().iter().copied().filter(|v| self.leads.contains(v)).collect();
         let mut begins = false;
         for inst in region.insts.iter().rev() {
             for v in &inst.results {

@@ -40,7 +40,8 @@ impl Lower<'_, '_> {
         if !self.b.in_launch() || g.lanes > 1 {
             return None;
         }
-        let clip = Clip { lower: self.bound_range(lower[axis], MAX_DEPTH), upper: self.bound_range(upper[axis], MAX_DEPTH) };
+        let clip =
+            Clip { lower: self.bound_range(lower[axis], MAX_DEPTH), upper: self.bound_range(upper[axis], MAX_DEPTH) };
         let steps = clip.upper.1.checked_sub(clip.lower.0)?;
         let fixed = clip.lower.0 == clip.lower.1 && clip.upper.0 == clip.upper.1;
         let copies = self.additions_of(accs)?;
@@ -64,7 +65,14 @@ impl Lower<'_, '_> {
     }
 
     /// All indices of an axis, each under its conditions.
-    pub fn fold_clipped(&mut self, g: &mut Grid, with: &With, part: &Part, (axis, clip): (usize, Clip), accs: &mut Accs) -> Result<()> {
+    pub fn fold_clipped(
+        &mut self,
+        g: &mut Grid,
+        with: &With,
+        part: &Part,
+        (axis, clip): (usize, Clip),
+        accs: &mut Accs,
+    ) -> Result<()> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return Ok(()) };
         let param = self.func.regions[part.body].params[axis];
         let (low, high) = (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?);

@@ -13,8 +13,9 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Region, Value};
 
 use crate::grid::Grid;
-use crate::kernel::{ALL, Chunk, Stretch};
+use crate::kernel::Chunk;
 use crate::lower::{Lower, Val};
+use crate::stretches::{ALL, Stretch};
 use crate::walk::Walk;
 use crate::withloop::Sink;
 
@@ -69,7 +70,9 @@ impl Lower<'_, '_> {
             None => vec![1; step.len()],
         };
         let steps: Vec<i64> = step.iter().map(constant).collect::<Option<_>>()?;
-        let comb = |(step, width): (&i64, &i64)| if width >= step { Comb::DENSE } else { Comb { step: *step, width: *width, phase: 0 } };
+        let comb = |(step, width): (&i64, &i64)| {
+            if width >= step { Comb::DENSE } else { Comb { step: *step, width: *width, phase: 0 } }
+        };
         Some(steps.iter().zip(&widths).map(comb).collect())
     }
 
@@ -78,20 +81,30 @@ impl Lower<'_, '_> {
         let body = part.body;
         let param = self.func.regions[body].params[axis];
         let scalars = self.func.regions[body].yields.iter().all(|v| self.tuple_of(body, *v).is_none());
-        comb.step <= LONGEST_STEP && (comb.width == 1 || simple) && scalars && self.may_be_between(g, body, param) && !self.bounds_dep(g, body).vec
+        comb.step <= LONGEST_STEP
+            && (comb.width == 1 || simple)
+            && scalars
+            && self.may_be_between(g, body, param)
+            && !self.bounds_dep(g, body).vec
     }
 
     /// Does a body read, in the array that it changes, neighbours along the axis of lanes? Vectors that were just stored then overlap those that are
     /// loaded next, and the machine waits until they are in the cache: scalars that leave the neighbours alone are faster.
     pub fn waits_for_stores(&self, part: &Part, axis: usize, sinks: &[Sink]) -> bool {
         let param = self.func.regions[part.body].params[axis];
-        let changed: Vec<Value> = sinks.iter().filter_map(|sink| if let Sink::Slice { reused: Some(reused), .. } = sink { Some(reused.of) } else { None }).collect();
+        let changed: Vec<Value> = sinks
+            .iter()
+            .filter_map(|sink| if let Sink::Slice { reused: Some(reused), .. } = sink { Some(reused.of) } else { None })
+            .collect();
         let mut found = false;
         ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| {
             if let Op::Sel { array, index } = &self.func.insts[inst].op
                 && changed.contains(array)
             {
-                let own = self.form(index[axis]).plus(&self.form(param), -1).is_some_and(|d| d.terms.is_empty() && d.constant == 0);
+                let own = self
+                    .form(index[axis])
+                    .plus(&self.form(param), -1)
+                    .is_some_and(|d| d.terms.is_empty() && d.constant == 0);
                 found |= !own;
             }
         });
@@ -105,7 +118,11 @@ impl Lower<'_, '_> {
             let op = &func.insts[*inst].op;
             match op {
                 Op::Loop { .. } => return false,
-                Op::Bin(op, _, b) if op.needs_nonzero() && !self.elem(*b).is_float() && self.const_i32(*b).is_none_or(|k| k == 0) => return false,
+                Op::Bin(op, _, b)
+                    if op.needs_nonzero() && !self.elem(*b).is_float() && self.const_i32(*b).is_none_or(|k| k == 0) =>
+                {
+                    return false;
+                }
                 Op::Sel { index, .. } => {
                     if !index.iter().all(|i| self.is_monotone(g, *i, param)) {
                         return false;
@@ -128,9 +145,10 @@ impl Lower<'_, '_> {
         match varying[..] {
             [] => true,
             // With another term beside it, it might not be one or the other.
-            [v] if self.form(index).terms.iter().all(|(w, _)| *w == v || !self.dep(g, *w).vec) => {
-                quotient(v).is_some_and(|a| a != index && self.form(a).terms.iter().all(|(w, _)| *w == param || !self.dep(g, *w).vec))
-            }
+            [v] if self.form(index).terms.iter().all(|(w, _)| *w == v || !self.dep(g, *w).vec) => quotient(v)
+                .is_some_and(|a| {
+                    a != index && self.form(a).terms.iter().all(|(w, _)| *w == param || !self.dep(g, *w).vec)
+                }),
             _ => false,
         }
     }
@@ -170,18 +188,44 @@ impl Lower<'_, '_> {
             let step = wide * vectors;
             let before = self.b.i64(step - 1);
             let bound = self.b.sub(end, before);
-            stretches.push(Stretch { low: start, high: bound, lanes, u: vectors as usize, walk: Walk::ANY, latest: None, last: None, streamed: ALL, phase: 0 });
+            stretches.push(Stretch {
+                low: start,
+                high: bound,
+                lanes,
+                u: vectors as usize,
+                walk: Walk::ANY,
+                latest: None,
+                last: None,
+                streamed: ALL,
+                phase: 0,
+            });
             let left = self.b.sub(end, start);
             let step = self.b.i64(step);
             let whole = self.b.binary(NestBin::SDiv, left, step);
             let whole = self.b.mul(whole, step);
             start = self.b.add(start, whole);
         }
-        stretches.push(Stretch { low: start, high: end, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL, phase: 0 });
+        stretches.push(Stretch {
+            low: start,
+            high: end,
+            lanes: 1,
+            u: 1,
+            walk: Walk::ANY,
+            latest: None,
+            last: None,
+            streamed: ALL,
+            phase: 0,
+        });
         stretches
     }
 
-    fn const_comb(&mut self, (low, end): (i64, i64), (wide, sizes): (i64, &[i64]), comb: Comb, overlap: bool) -> Vec<Stretch> {
+    fn const_comb(
+        &mut self,
+        (low, end): (i64, i64),
+        (wide, sizes): (i64, &[i64]),
+        comb: Comb,
+        overlap: bool,
+    ) -> Vec<Stretch> {
         let mut stretches = Vec::new();
         let mut start = low;
         for vectors in sizes {
@@ -200,7 +244,17 @@ impl Lower<'_, '_> {
             }
         } else if start < end {
             let (low, high): (Val, Val) = (self.b.i64(start), self.b.i64(end));
-            stretches.push(Stretch { low, high, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL, phase: 0 });
+            stretches.push(Stretch {
+                low,
+                high,
+                lanes: 1,
+                u: 1,
+                walk: Walk::ANY,
+                latest: None,
+                last: None,
+                streamed: ALL,
+                phase: 0,
+            });
         }
         stretches
     }

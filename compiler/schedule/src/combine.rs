@@ -79,7 +79,8 @@ impl Lower<'_, '_> {
 
     /// Do threads share the arrays among these partial results?
     pub fn is_shared(&self, folds: &[(BinOp, Value)], layout: &PartialLayout) -> bool {
-        let bytes = folds.iter().zip(&layout.slots).map(|((_, v), slot)| slot.elements() * self.elem(*v).bytes() as i64);
+        let bytes =
+            folds.iter().zip(&layout.slots).map(|((_, v), slot)| slot.elements() * self.elem(*v).bytes() as i64);
         bytes.sum::<i64>() * MOST_FOLD_CHUNKS >= SHARED_BYTES
     }
 
@@ -99,7 +100,8 @@ impl Lower<'_, '_> {
         for array in shared {
             let group = self.piece(array.elem);
             let [first, end] = [low, high].map(|bound| {
-                let (zero, first, pieces) = (self.b.i64(0), self.b.i64(array.first_piece), self.b.i64(array.pieces(group)));
+                let (zero, first, pieces) =
+                    (self.b.i64(0), self.b.i64(array.first_piece), self.b.i64(array.pieces(group)));
                 let inside = self.b.sub(bound, first);
                 let inside = self.b.binary(NestBin::SMax, inside, zero);
                 let inside = self.b.binary(NestBin::SMin, inside, pieces);
@@ -119,7 +121,14 @@ impl Lower<'_, '_> {
     }
 
     /// Elements `low .. high` of an array, in steps of some vectors.
-    fn combine_stretch(&mut self, array: &Shared, partials: Partials, (low, high): (Val, Val), vectors: i64, lanes: u8) {
+    fn combine_stretch(
+        &mut self,
+        array: &Shared,
+        partials: Partials,
+        (low, high): (Val, Val),
+        vectors: i64,
+        lanes: u8,
+    ) {
         let arith = self.arith();
         let prim = prim_of(array.elem);
         let (ty, width) = (Ty::vector(prim, lanes), i64::from(lanes) * i64::from(prim.bytes()));

@@ -66,20 +66,30 @@ impl Lower<'_, '_> {
                     if !has_vector_form(*op) {
                         if vector { lanes * LIBRARY_CALL } else { LIBRARY_CALL }
                     } else {
-                        widths(packed, match op {
-                            _ if math::of_unary(*op).is_some() => math::of_unary(*op).map_or(0.0, math::cycles),
-                            UnOp::Sqrt | UnOp::Reciproc => 5.0,
-                            _ => 0.7,
-                        })
+                        widths(
+                            packed,
+                            match op {
+                                _ if math::of_unary(*op).is_some() => math::of_unary(*op).map_or(0.0, math::cycles),
+                                UnOp::Sqrt | UnOp::Reciproc => 5.0,
+                                _ => 0.7,
+                            },
+                        )
                     }
                 }
                 Op::Native { symbol, .. } => match crate::natives::math_op(symbol).and_then(math::of_unary) {
                     Some(function) if math::is_expanded(function) => widths(g.packs(elem), math::cycles(function)),
-                    _ => if vector { lanes * LIBRARY_CALL } else { LIBRARY_CALL },
+                    _ => {
+                        if vector {
+                            lanes * LIBRARY_CALL
+                        } else {
+                            LIBRARY_CALL
+                        }
+                    }
                 },
                 Op::Bin(op, a, b) => {
                     let from = self.elem(*a);
-                    let division = self.division_cycles(from, *b, lanes).filter(|_| vector && crate::division::divides(*op));
+                    let division =
+                        self.division_cycles(from, *b, lanes).filter(|_| vector && crate::division::divides(*op));
                     if from == Elem::I32 && !vector {
                         0.2
                     } else {
@@ -98,7 +108,11 @@ impl Lower<'_, '_> {
                 Op::Select { .. } => widths(g.packs(elem), 1.0),
                 Op::If { then, els, .. } => 1.0 + self.region_cost(g, *then) + self.region_cost(g, *els),
                 Op::Sel { array, index } => {
-                    if vector { self.load_cycles(g, *array, index) } else { LOAD }
+                    if vector {
+                        self.load_cycles(g, *array, index)
+                    } else {
+                        LOAD
+                    }
                 }
                 Op::With(with) => self.fold_cost(g, with),
                 Op::Loop { body, .. } => self.loop_cost(g, *body, vector),
@@ -122,7 +136,8 @@ impl Lower<'_, '_> {
                 // Of lanes at constant distances only the first is computed, once per vector at most.
                 let last = Place { j: 0, u: 0, lane: usize::from(g.lanes) - 1 };
                 let atoms: Vec<Value> = index.iter().flat_map(|i| self.form(*i).terms).map(|(v, _)| v).collect();
-                needed.extend(atoms.into_iter().filter(|v| !self.dep(g, *v).vec || self.distance(g, *v, last).is_none()));
+                needed
+                    .extend(atoms.into_iter().filter(|v| !self.dep(g, *v).vec || self.distance(g, *v, last).is_none()));
                 continue;
             }
             op.for_each_operand(|v| {
@@ -153,7 +168,8 @@ impl Lower<'_, '_> {
                 (inner.fold_u, inner.fold_lanes) = (0, 0);
                 let scalar = self.region_cost(&mut inner, part.body) + accumulate;
                 let (whole, rest) = (n / i64::from(lanes), n % i64::from(lanes));
-                total += outer as f64 * (whole as f64 * vector + rest as f64 * (scalar + 1.0)) + 6.0 * with.ops.len() as f64;
+                total +=
+                    outer as f64 * (whole as f64 * vector + rest as f64 * (scalar + 1.0)) + 6.0 * with.ops.len() as f64;
             } else {
                 total += outer as f64 * n as f64 * (self.region_cost(g, part.body) + accumulate);
             }
@@ -184,7 +200,10 @@ impl Lower<'_, '_> {
         let whole = self.const_strides(array).is_some_and(|s| s.iter().all(Option::is_some));
         whole
             && offset.constant % width == 0
-            && offset.terms.iter().all(|t| t.bytes % width == 0 || t.atom == g.vec && g.walk.residue(i64::from(g.lanes)) == Some(0))
+            && offset
+                .terms
+                .iter()
+                .all(|t| t.bytes % width == 0 || t.atom == g.vec && g.walk.residue(i64::from(g.lanes)) == Some(0))
     }
 
     /// The offset of a selection as far as types tell it; nothing if lanes run along an axis with an unknown stride.
@@ -210,7 +229,8 @@ impl Lower<'_, '_> {
         let extents = self.func.ty(array).shape.extents()?;
         let mut strides = vec![Some(1i64); extents.len()];
         for axis in (1..extents.len()).rev() {
-            strides[axis - 1] = strides[axis].zip(extents[axis].as_const()).map(|(s, e)| s.saturating_mul(i64::from(e)));
+            strides[axis - 1] =
+                strides[axis].zip(extents[axis].as_const()).map(|(s, e)| s.saturating_mul(i64::from(e)));
         }
         Some(strides)
     }
@@ -219,7 +239,9 @@ impl Lower<'_, '_> {
     fn rounds(&self, init: &[Value], body: Region) -> f64 {
         let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
         let data = &self.func.regions[body];
-        let Some(Op::Bin(BinOp::Lt, next, end)) = data.yields.first().and_then(|v| op(*v)) else { return UNKNOWN_ROUNDS };
+        let Some(Op::Bin(BinOp::Lt, next, end)) = data.yields.first().and_then(|v| op(*v)) else {
+            return UNKNOWN_ROUNDS;
+        };
         let Some(counter) = data.yields[1..].iter().position(|v| v == next) else { return UNKNOWN_ROUNDS };
         let is_one = |v: Value| self.const_i32(v) == Some(1);
         let counts = matches!(op(*next), Some(Op::Bin(BinOp::Add, a, b)) if *a == data.params[counter] && is_one(*b));
@@ -257,7 +279,9 @@ impl Lower<'_, '_> {
                 Op::If { then, els, .. } => self.work(*then).max(self.work(*els)),
                 Op::Call { .. } => 500.0,
                 Op::Un(op, _) if !has_vector_form(*op) => LIBRARY_CALL,
-                Op::Un(op, _) if math::of_unary(*op).is_some() => math::of_unary(*op).map_or(0.0, |f| math::cycles(f) / 3.0),
+                Op::Un(op, _) if math::of_unary(*op).is_some() => {
+                    math::of_unary(*op).map_or(0.0, |f| math::cycles(f) / 3.0)
+                }
                 Op::Native { .. } => LIBRARY_CALL,
                 Op::Const(_) => 0.0,
                 Op::Array(_) | Op::Update { .. } | Op::Reshape { .. } => 20.0,

@@ -19,9 +19,14 @@ impl Lower<'_, '_> {
     /// A new array for a modarray whose operand stays alive, with the operand's elements wherever the only partition does not
     /// write; nothing if the operand could be updated in place or the partition is not a box.
     pub fn copy_around(&mut self, with: &With, array: Value, span: Span) -> Result<Option<Val>> {
-        let [Part { generator: Generator::Known { lower, upper, step: None, .. }, .. }] = &with.parts[..] else { return Ok(None) };
+        let [Part { generator: Generator::Known { lower, upper, step: None, .. }, .. }] = &with.parts[..] else {
+            return Ok(None);
+        };
         let elem = self.elem(array);
-        if self.is_last_use(array) || elem == Elem::Handle || self.func.ty(array).rank().is_none_or(|r| r < lower.len() || r == 0) {
+        if self.is_last_use(array)
+            || elem == Elem::Handle
+            || self.func.ty(array).rank().is_none_or(|r| r < lower.len() || r == 0)
+        {
             return Ok(None);
         }
         let extents = self.extents(array);
@@ -35,8 +40,18 @@ impl Lower<'_, '_> {
     }
 
     /// Fills what the only partition leaves, if that is a box; false if nothing was emitted.
-    pub fn fill_around(&mut self, with: &With, elem: Elem, to: Val, value: Val, extents: &[Ext], strides: &[Ext]) -> bool {
-        let [Part { generator: Generator::Known { lower, upper, step: None, .. }, .. }] = &with.parts[..] else { return false };
+    pub fn fill_around(
+        &mut self,
+        with: &With,
+        elem: Elem,
+        to: Val,
+        value: Val,
+        extents: &[Ext],
+        strides: &[Ext],
+    ) -> bool {
+        let [Part { generator: Generator::Known { lower, upper, step: None, .. }, .. }] = &with.parts[..] else {
+            return false;
+        };
         if elem == Elem::Handle || lower.is_empty() || lower.len() != extents.len() {
             return false;
         }

@@ -34,7 +34,9 @@ impl Lower<'_, '_> {
             return Some("its cells are not scalars, or it folds");
         }
         for part in &with.parts {
-            let Generator::Known { lower, width: None, .. } = &part.generator else { return Some("its generator has widths or an unknown rank") };
+            let Generator::Known { lower, width: None, .. } = &part.generator else {
+                return Some("its generator has widths or an unknown rank");
+            };
             if lower.is_empty() {
                 return Some("it has a single cell");
             }
@@ -60,7 +62,14 @@ impl Lower<'_, '_> {
             return Some("its body makes arrays");
         }
         match &data.op {
-            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } | Op::Check { .. } | Op::Opaque(_) => None,
+            Op::Const(_)
+            | Op::Un(..)
+            | Op::Bin(..)
+            | Op::Convert(_)
+            | Op::Select { .. }
+            | Op::Extent { .. }
+            | Op::Check { .. }
+            | Op::Opaque(_) => None,
             Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => None,
             Op::Native { symbol, .. } if crate::natives::math_op(symbol).is_some() => None,
             Op::If { then, els, .. } => self.device_body_refusal(*then).or_else(|| self.device_body_refusal(*els)),
@@ -170,9 +179,20 @@ impl Lower<'_, '_> {
             let whole = matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if self.covers(with, frame));
             let call = if whole { "ravel_device_write" } else { "ravel_device_update" };
             let data = self.helper_ptr(call, &[*object]);
-            targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell, reused: None });
+            targets.push(Sink::Slice {
+                elem: *elem,
+                data,
+                object: None,
+                strides: strides.clone(),
+                cell: *cell,
+                reused: None,
+            });
         }
-        if !rows && (self.launch_tiles(with, part, &targets)? || self.launch_lanes(with, part, &targets)? || self.launch_columns(with, part, &targets)?) {
+        if !rows
+            && (self.launch_tiles(with, part, &targets)?
+                || self.launch_lanes(with, part, &targets)?
+                || self.launch_columns(with, part, &targets)?)
+        {
             return Ok(());
         }
         self.launch_cells(with, part, &targets, rows)

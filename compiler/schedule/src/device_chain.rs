@@ -50,7 +50,8 @@ impl Lower<'_, '_> {
         let total = self.b.i64(total);
         let place = self.b.begin_launch(&[total])[0];
         self.sequential += 1;
-        let outside = (std::mem::replace(&mut self.in_kernel_loop, true), std::mem::replace(&mut self.checked_before, true));
+        let outside =
+            (std::mem::replace(&mut self.in_kernel_loop, true), std::mem::replace(&mut self.checked_before, true));
         let before = self.cache.clone();
         for (n, (chain, &start)) in chains.iter().zip(&starts).enumerate() {
             let next = starts.get(n + 1);
@@ -95,7 +96,13 @@ impl Lower<'_, '_> {
     }
 
     /// All steps for one element.
-    fn chain_element(&mut self, chain: &Chain, element: Val, outcomes: &[Outcome], objects: &HashMap<Inst, (Val, Val)>) -> Result<()> {
+    fn chain_element(
+        &mut self,
+        chain: &Chain,
+        element: Val,
+        outcomes: &[Outcome],
+        objects: &HashMap<Inst, (Val, Val)>,
+    ) -> Result<()> {
         let func = self.func;
         let mut held = Held::new();
         for step in &chain.steps {
@@ -130,7 +137,8 @@ impl Lower<'_, '_> {
         let part = &with.parts[0];
         let body = &func.regions[part.body];
         self.open(part.body);
-        let own: HashMap<Value, Value> = self.own_reads(part.body, extents).map(|(array, result)| (result, array)).collect();
+        let own: HashMap<Value, Value> =
+            self.own_reads(part.body, extents).map(|(array, result)| (result, array)).collect();
         if self.needs_index(part.body, &own) {
             let lengths: Vec<Val> = extents.iter().map(|e| self.b.i64(*e)).collect();
             let digits = self.digits(element, &lengths, true);

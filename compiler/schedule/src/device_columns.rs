@@ -47,7 +47,15 @@ impl Lower<'_, '_> {
         let func = self.func;
         let Generator::Known { lower, upper, step, width: None } = &part.generator else { return None };
         let plain = |op: &Op| match op {
-            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } | Op::Opaque(_) | Op::Native { .. } | Op::Sel { .. } => true,
+            Op::Const(_)
+            | Op::Un(..)
+            | Op::Bin(..)
+            | Op::Convert(_)
+            | Op::Select { .. }
+            | Op::Extent { .. }
+            | Op::Opaque(_)
+            | Op::Native { .. }
+            | Op::Sel { .. } => true,
             Op::Check { .. } => self.checked_before,
             _ => false,
         };
@@ -58,13 +66,19 @@ impl Lower<'_, '_> {
             return None;
         }
         let dense = |axis: &usize| step.as_ref().is_none_or(|s| self.const_i32(s[*axis]) == Some(1));
-        let long = |axis: &usize| self.const_i32(upper[*axis]).zip(self.const_i32(lower[*axis])).is_none_or(|(u, l)| u - l >= COPIES);
+        let long = |axis: &usize| {
+            self.const_i32(upper[*axis]).zip(self.const_i32(lower[*axis])).is_none_or(|(u, l)| u - l >= COPIES)
+        };
         let params = &func.regions[part.body].params;
         let rows = |axis: usize, copies: i64| self.rows_read(part, params[axis], copies);
         let (rows_of_one, _) = rows(0, 1);
         let axes = (0..lower.len() - 1).filter(dense).filter(long);
-        let pays = |(count, loads): (usize, usize)| loads <= MOST_LOADS && 4 * count <= 3 * COPIES as usize * rows_of_one;
-        axes.map(|axis| (rows(axis, COPIES), axis)).filter(|(cost, _)| rows_of_one > 0 && pays(*cost)).min().map(|(_, axis)| axis)
+        let pays =
+            |(count, loads): (usize, usize)| loads <= MOST_LOADS && 4 * count <= 3 * COPIES as usize * rows_of_one;
+        axes.map(|axis| (rows(axis, COPIES), axis))
+            .filter(|(cost, _)| rows_of_one > 0 && pays(*cost))
+            .min()
+            .map(|(_, axis)| axis)
     }
 
     /// How many rows, and how many elements, some neighbouring cells along an axis read.
@@ -104,7 +118,8 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return Ok(()) };
         let (lows, steps, ranges) = self.axes_of(with, part);
         let high = self.wide(upper[axis]);
-        let whole = self.const_i32(upper[axis]).zip(self.const_i32(lower[axis])).is_some_and(|(u, l)| (u - l) % COPIES == 0);
+        let whole =
+            self.const_i32(upper[axis]).zip(self.const_i32(lower[axis])).is_some_and(|(u, l)| (u - l) % COPIES == 0);
         let mut lengths = self.grid_of(part);
         lengths[axis] = self.ceil_div(lengths[axis], COPIES);
         let cache = self.cache.clone();
@@ -114,7 +129,11 @@ impl Lower<'_, '_> {
         let positions = self.positions_in(&place, &lengths, shared);
         let params = func.regions[part.body].params.clone();
         for (other, &param) in params.iter().enumerate() {
-            let scaled = if other == axis { self.times(positions[axis], COPIES) } else { self.b.mul(positions[other], steps[other]) };
+            let scaled = if other == axis {
+                self.times(positions[axis], COPIES)
+            } else {
+                self.b.mul(positions[other], steps[other])
+            };
             let index = self.b.add(scaled, lows[other]);
             self.bind_wide(param, index, ranges[other]);
         }

@@ -123,7 +123,10 @@ impl Lower<'_, '_> {
             return Ok(false);
         };
         let wanted = self.with_guards(wanted, &guards);
-        self.explain_launch(inst, format!("on the device, groups of {GROUP} work-items, partial results combined in order"));
+        self.explain_launch(
+            inst,
+            format!("on the device, groups of {GROUP} work-items, partial results combined in order"),
+        );
         let cache = self.cache.clone();
         self.b.begin_if(wanted);
         let outside = std::mem::replace(&mut self.checked_before, true);
@@ -234,7 +237,15 @@ impl Lower<'_, '_> {
 
     /// The folds of a partition over the positions from `within.0` up to `within.1`, by all work-items of a group together; all have the
     /// results.
-    pub fn fold_in_group(&mut self, with: &With, part: &Part, folds: &[Fold], walk: &Walk, item: Val, within: (Val, Val)) -> Result<Vec<Val>> {
+    pub fn fold_in_group(
+        &mut self,
+        with: &With,
+        part: &Part,
+        folds: &[Fold],
+        walk: &Walk,
+        item: Val,
+        within: (Val, Val),
+    ) -> Result<Vec<Val>> {
         let (start, end) = within;
         let copies = walk.copies;
         let n = folds.len();
@@ -309,7 +320,10 @@ impl Lower<'_, '_> {
             self.b.store(total, place, 0, Access::ALIGNED);
         }
         self.tree(folds, &slots, item);
-        let results = folds.iter().zip(slots).map(|(fold, slot)| self.b.load(Ty::scalar(prim_of(self.elem(fold.result))), slot, 0, Access::ALIGNED));
+        let results = folds
+            .iter()
+            .zip(slots)
+            .map(|(fold, slot)| self.b.load(Ty::scalar(prim_of(self.elem(fold.result))), slot, 0, Access::ALIGNED));
         Ok(results.collect())
     }
 
@@ -318,7 +332,10 @@ impl Lower<'_, '_> {
         let func = self.func;
         let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
         let params = &func.regions[part.body].params;
-        if params.len() < 2 || lower.iter().any(|v| self.const_i32(*v) != Some(0)) || params.iter().any(|v| self.alias[*v].is_some()) {
+        if params.len() < 2
+            || lower.iter().any(|v| self.const_i32(*v) != Some(0))
+            || params.iter().any(|v| self.alias[*v].is_some())
+        {
             return false;
         }
         let mut shape = None;
@@ -335,7 +352,9 @@ impl Lower<'_, '_> {
                 in_order &= op.regions().is_empty();
             }
         }
-        in_order && func.regions[part.body].yields.iter().all(|v| !params.contains(v)) && shape.is_some_and(|shape| self.are_extents(upper, shape))
+        in_order
+            && func.regions[part.body].yields.iter().all(|v| !params.contains(v))
+            && shape.is_some_and(|shape| self.are_extents(upper, shape))
     }
 
     /// Are these scalars the extents of that shape?
@@ -406,7 +425,15 @@ impl Lower<'_, '_> {
     }
 
     /// The accumulators after the index at a position.
-    fn fold_index(&mut self, with: &With, part: &Part, sinks: &[Sink], walk: &Walk, position: &[Val], accs: Vec<Val>) -> Result<Vec<Val>> {
+    fn fold_index(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        walk: &Walk,
+        position: &[Val],
+        accs: Vec<Val>,
+    ) -> Result<Vec<Val>> {
         self.open(part.body);
         let params = self.func.regions[part.body].params.clone();
         let skipped = params.len() - position.len();

@@ -50,7 +50,8 @@ impl Lower<'_, '_> {
         let region = &func.regions[part.body];
         let Generator::Known { lower, step: None, width: None, .. } = &part.generator else { return None };
         let whole = |op: &WithOp| matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if frame.len() == lower.len() && self.covers(with, frame));
-        if with.parts.len() != 1 || !with.ops.iter().all(whole) || !lower.iter().all(|v| self.const_i32(*v) == Some(0)) {
+        if with.parts.len() != 1 || !with.ops.iter().all(whole) || !lower.iter().all(|v| self.const_i32(*v) == Some(0))
+        {
             return None;
         }
         let elem = *targets.iter().find_map(|sink| match sink {
@@ -70,7 +71,9 @@ impl Lower<'_, '_> {
             Op::Const(_) | Op::Extent { .. } | Op::Opaque(_) => true,
             Op::Un(op, _) => !matches!(op, UnOp::Not | UnOp::IsNan | UnOp::IsInf | UnOp::Finite),
             Op::Bin(op, ..) => !matches!(op, BinOp::Copysign | BinOp::AplMod),
-            Op::Select { cond, .. } => self.live.def(*cond).is_some_and(|inst| region.insts.contains(&inst) && compares(&func.insts[inst].op)),
+            Op::Select { cond, .. } => {
+                self.live.def(*cond).is_some_and(|inst| region.insts.contains(&inst) && compares(&func.insts[inst].op))
+            }
             Op::Native { symbol, .. } => crate::natives::math_op(symbol).is_some(),
             Op::Sel { index, .. } => index == params,
             _ => false,
@@ -102,7 +105,15 @@ impl Lower<'_, '_> {
         (loads && region.yields.iter().all(data)).then_some(elem)
     }
 
-    fn lane_launch(&mut self, with: &With, part: &Part, targets: &[Sink], elem: Elem, count: Val, whole: bool) -> Result<()> {
+    fn lane_launch(
+        &mut self,
+        with: &With,
+        part: &Part,
+        targets: &[Sink],
+        elem: Elem,
+        count: Val,
+        whole: bool,
+    ) -> Result<()> {
         let func = self.func;
         let lanes = (BYTES / elem.bytes()) as i64;
         let items = self.ceil_div(count, lanes);

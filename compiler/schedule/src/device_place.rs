@@ -4,8 +4,8 @@
 //! it knows where they are (`ravel_device_pays`).
 
 use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
-use ravel_types::Elem;
 use ravel_source::Span;
+use ravel_types::Elem;
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::guards::Guard;
@@ -52,11 +52,16 @@ impl Lower<'_, '_> {
             }
         }
         // What a loop carries, or the device has just made, may be there and nowhere else: fetching it would take longer than a launch.
-        let there = parts.iter().any(|part| self.captured_arrays(part.body).iter().any(|v| self.carried.contains(v) || self.on_device.contains(v)));
+        let there = parts.iter().any(|part| {
+            self.captured_arrays(part.body).iter().any(|v| self.carried.contains(v) || self.on_device.contains(v))
+        });
         self.estimate = match &unknown[..] {
             [] => format!("about {} cycles of work in all", rounded(known)),
             [(_, work)] => format!("about {} cycles of work per index", rounded(*work)),
-            _ => format!("about {} cycles of work per index", rounded(unknown.iter().fold(0.0, |most, (_, work)| work.max(most)))),
+            _ => format!(
+                "about {} cycles of work per index",
+                rounded(unknown.iter().fold(0.0, |most, (_, work)| work.max(most)))
+            ),
         };
         if unknown.is_empty() && known < least.min(LEAST_WORK) && !there {
             return None;

@@ -40,7 +40,9 @@ impl Lower<'_, '_> {
         let arrays = sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: Ext::Const(1), .. }));
         let mut reads_rows = false;
         for part in &with.parts {
-            let Generator::Known { lower, width: None, .. } = &part.generator else { return Some("its generator has widths or an unknown rank") };
+            let Generator::Known { lower, width: None, .. } = &part.generator else {
+                return Some("its generator has widths or an unknown rank");
+            };
             if lower.is_empty() {
                 return Some("it has a single cell");
             }
@@ -77,7 +79,9 @@ impl Lower<'_, '_> {
             }
             let built = data.results.iter().all(|v| region.yields.contains(v) && self.can_build_in_place(part, *v));
             let scalars = inner.ops.iter().all(|op| match op {
-                WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } => cell.is_empty() && self.covers(inner, frame),
+                WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } => {
+                    cell.is_empty() && self.covers(inner, frame)
+                }
                 _ => false,
             });
             if !built || !scalars || inner.ordered {
@@ -92,7 +96,11 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        let cells = |v| func.ty(v).is_scalar() || self.can_build_in_place(part, v) && self.live.def(v).is_some_and(|i| matches!(func.insts[i].op, Op::With(_)));
+        let cells = |v| {
+            func.ty(v).is_scalar()
+                || self.can_build_in_place(part, v)
+                    && self.live.def(v).is_some_and(|i| matches!(func.insts[i].op, Op::With(_)))
+        };
         if !region.yields.iter().all(|v| cells(*v)) {
             return Some("its body makes arrays");
         }
@@ -117,7 +125,9 @@ impl Lower<'_, '_> {
                 for &inst in &func.regions[part.body].insts {
                     let Op::Sel { index, .. } = &func.insts[inst].op else { continue };
                     let Some((along, others)) = index.split_last() else { continue };
-                    let mentions = |v: &ravel_wir::Value, of: &[ravel_wir::Value]| self.form(*v).terms.iter().any(|(w, _)| of.contains(w));
+                    let mentions = |v: &ravel_wir::Value, of: &[ravel_wir::Value]| {
+                        self.form(*v).terms.iter().any(|(w, _)| of.contains(w))
+                    };
                     found |= mentions(along, &[last]) && others.iter().any(|v| mentions(v, outer));
                 }
             }
@@ -142,7 +152,9 @@ impl Lower<'_, '_> {
         for (position, &inst) in func.regions[part.body].insts.iter().enumerate() {
             self.start_inst(position, inst);
             match &func.insts[inst].op {
-                Op::With(inner) if inner.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) => self.row_folds(inst, inner, item)?,
+                Op::With(inner) if inner.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) => {
+                    self.row_folds(inst, inner, item)?
+                }
                 Op::With(inner) => self.row_elements(inst, inner, item)?,
                 _ => self.inst(inst)?,
             }
@@ -197,12 +209,20 @@ impl Lower<'_, '_> {
         let func = self.func;
         let mut sinks = Vec::new();
         for (op, &result) in inner.ops.iter().zip(&func.insts[inst].results) {
-            let (WithOp::Genarray { frame: Frame::Known(frame), .. }, Some(dest)) = (op, self.dests.remove(&result)) else {
+            let (WithOp::Genarray { frame: Frame::Known(frame), .. }, Some(dest)) = (op, self.dests.remove(&result))
+            else {
                 return self.unsupported(func.insts[inst].span, "an array of a cell without a place");
             };
             let extents: Vec<Ext> = frame.iter().map(|v| self.scalar_extent(*v)).collect();
             let strides = self.strides_of(&extents, Ext::Const(1));
-            sinks.push(Sink::Slice { elem: self.elem(result), data: dest.data, object: None, strides, cell: Ext::Const(1), reused: None });
+            sinks.push(Sink::Slice {
+                elem: self.elem(result),
+                data: dest.data,
+                object: None,
+                strides,
+                cell: Ext::Const(1),
+                reused: None,
+            });
         }
         for part in &inner.parts {
             let Generator::Known { lower, upper, step, .. } = &part.generator else { continue };

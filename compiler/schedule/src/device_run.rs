@@ -141,7 +141,11 @@ impl Lower<'_, '_> {
         self.b.begin_if(alone);
         self.each_alone(&withs, run.end)?;
         let results: Vec<Value> = withs.iter().flat_map(|w| func.insts[w.1].results.iter().copied()).collect();
-        let beyond: Vec<Value> = results.iter().copied().filter(|v| self.live.last_use(region, *v).is_some_and(|last| last >= run.end)).collect();
+        let beyond: Vec<Value> = results
+            .iter()
+            .copied()
+            .filter(|v| self.live.last_use(region, *v).is_some_and(|last| last >= run.end))
+            .collect();
         let values: Vec<Val> = beyond.iter().map(|v| self.val(*v)).collect();
         let after = self.snapshot();
         self.restore(before.clone());
@@ -183,7 +187,10 @@ impl Lower<'_, '_> {
             let text = match pipeline {
                 Some(pipeline) if run.anchor == Some(inst) => {
                     let (items, memory) = (pipeline.items, pipeline.plan.describe());
-                    format!("on the device, a group of {items} work-items per index; {memory}; the launch that adds up the groups computes {} others too", run.members)
+                    format!(
+                        "on the device, a group of {items} work-items per index; {memory}; the launch that adds up the groups computes {} others too",
+                        run.members
+                    )
                 }
                 _ => format!("on the device, one of {} with-loops in one launch", withs.len()),
             };
@@ -191,7 +198,9 @@ impl Lower<'_, '_> {
         }
         (self.cx.with, self.cx.part) = outer;
         let mut outcomes = Vec::new();
-        if let (Some(pipeline), Some(&(position, inst, with))) = (pipeline, withs.iter().find(|w| run.anchor == Some(w.1))) {
+        if let (Some(pipeline), Some(&(position, inst, with))) =
+            (pipeline, withs.iter().find(|w| run.anchor == Some(w.1)))
+        {
             self.start_inst(position, inst);
             outcomes = self.start_groups(inst, with, pipeline, Some(run))?;
         }
@@ -213,7 +222,10 @@ impl Lower<'_, '_> {
         let mut run = Run::default();
         for (position, &inst) in func.regions[region].insts.iter().enumerate().skip(start) {
             match &func.insts[inst].op {
-                Op::With(with) if self.add_member(&mut run, inst, with).is_some() || self.add_anchor(&mut run, inst, with).is_some() => {
+                Op::With(with)
+                    if self.add_member(&mut run, inst, with).is_some()
+                        || self.add_anchor(&mut run, inst, with).is_some() =>
+                {
                     run.made.extend(&func.insts[inst].results);
                     run.end = position + 1;
                 }
@@ -230,10 +242,14 @@ impl Lower<'_, '_> {
     fn is_movable(&self, run: &Run, region: Region, position: usize) -> bool {
         let data = &self.func.insts[self.func.regions[region].insts[position]];
         let plain = match &data.op {
-            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } => data.results.iter().all(|v| !self.is_object(*v)),
+            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } => {
+                data.results.iter().all(|v| !self.is_object(*v))
+            }
             Op::ConstArray(_) => true,
             // An array that dies with the question would die too early.
-            Op::Extent { array, .. } => return !run.made.contains(array) && self.live.last_use(region, *array) != Some(position),
+            Op::Extent { array, .. } => {
+                return !run.made.contains(array) && self.live.last_use(region, *array) != Some(position);
+            }
             _ => false,
         };
         let mut own = true;
@@ -244,7 +260,11 @@ impl Lower<'_, '_> {
     /// Adds a with-loop whose work-items need nothing of each other; nothing if it is no such.
     fn add_member(&mut self, run: &mut Run, inst: Inst, with: &With) -> Option<()> {
         let func = self.func;
-        let ([part], [WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. }], &[result]) = (&with.parts[..], &with.ops[..], &func.insts[inst].results[..]) else { return None };
+        let ([part], [WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. }], &[result]) =
+            (&with.parts[..], &with.ops[..], &func.insts[inst].results[..])
+        else {
+            return None;
+        };
         let Generator::Known { step, width: None, .. } = &part.generator else { return None };
         let dense = step.as_ref().is_none_or(|s| s.iter().all(|v| self.const_i32(*v) == Some(1)));
         let plain = dense && !with.ordered && cell.is_empty() && !frame.is_empty() && self.covers(with, frame);
@@ -293,13 +313,19 @@ impl Lower<'_, '_> {
         let func = self.func;
         let folds = with.ops.iter().any(|op| matches!(op, WithOp::Fold { .. }));
         let [part] = &with.parts[..] else { return None };
-        if run.anchor.is_some() || with.ordered || !folds || !self.makes_arrays(part.body) || self.live.free(part.body).iter().any(|v| run.made.contains(v)) {
+        if run.anchor.is_some()
+            || with.ordered
+            || !folds
+            || !self.makes_arrays(part.body)
+            || self.live.free(part.body).iter().any(|v| run.made.contains(v))
+        {
             return None;
         }
         let mut places = Vec::new();
         for (k, (op, &result)) in with.ops.iter().zip(&func.insts[inst].results).enumerate() {
             let WithOp::Fold { neutral, combine, .. } = op else { continue };
-            if matches!(combine, Combine::Region(region) if self.live.free(*region).iter().any(|v| run.made.contains(v))) {
+            if matches!(combine, Combine::Region(region) if self.live.free(*region).iter().any(|v| run.made.contains(v)))
+            {
                 return None;
             }
             let extents: Vec<i64> = func.ty(result).shape.constants()?.into_iter().map(i64::from).collect();
@@ -316,7 +342,10 @@ impl Lower<'_, '_> {
         let mut operands = 0;
         func.insts[inst].op.for_each_operand(|v| operands += usize::from(run.made.contains(&v)));
         let neutrals: usize = places.iter().map(|p| p.3.len()).sum();
-        if operands != neutrals || run.arrays.len() + 3 * places.len() > MOST_ARRAYS || places.iter().any(|(.., chains, extents)| chains.iter().any(|c| run.chains[*c].extents != *extents)) {
+        if operands != neutrals
+            || run.arrays.len() + 3 * places.len() > MOST_ARRAYS
+            || places.iter().any(|(.., chains, extents)| chains.iter().any(|c| run.chains[*c].extents != *extents))
+        {
             return None;
         }
         for (k, result, neutral, chains, extents) in places {

@@ -29,12 +29,18 @@ const MOST_PARTS: usize = 26;
 impl Lower<'_, '_> {
     /// The partitions that share a launch, by number; none if there are no two such.
     pub fn thin_parts(&self, with: &With) -> Vec<usize> {
-        let largest = with.parts.iter().map(|part| self.const_count(part)).try_fold(0, |most, count| Some(most.max(count?)));
+        let largest =
+            with.parts.iter().map(|part| self.const_count(part)).try_fold(0, |most, count| Some(most.max(count?)));
         let small = |part: &Part| match (self.const_count(part), largest) {
             (Some(count), Some(largest)) => count * SMALLER <= largest,
             _ => true,
         };
-        let plain = |part: &Part| !self.func.regions[part.body].insts.iter().any(|inst| matches!(self.func.insts[*inst].op, Op::With(_) | Op::Loop { .. }));
+        let plain = |part: &Part| {
+            !self.func.regions[part.body]
+                .insts
+                .iter()
+                .any(|inst| matches!(self.func.insts[*inst].op, Op::With(_) | Op::Loop { .. }))
+        };
         let thin: Vec<usize> = (0..with.parts.len())
             .filter(|n| {
                 let part = &with.parts[*n];
@@ -56,7 +62,9 @@ impl Lower<'_, '_> {
     fn limits(&self, v: Value, op: BinOp, depth: u32) -> Vec<Value> {
         let Some(inst) = self.live.def(v).filter(|_| depth > 0) else { return vec![v] };
         match &self.func.insts[inst].op {
-            Op::Bin(found, a, b) if *found == op => self.limits(*a, op, depth - 1).into_iter().chain(self.limits(*b, op, depth - 1)).collect(),
+            Op::Bin(found, a, b) if *found == op => {
+                self.limits(*a, op, depth - 1).into_iter().chain(self.limits(*b, op, depth - 1)).collect()
+            }
             // Where one side is always the result.
             Op::Bin(found @ (BinOp::Min | BinOp::Max), a, b) => match self.ahead_of(*a, *b) {
                 Some(d) if (d >= 0) == (*found == BinOp::Min) => self.limits(*a, op, depth - 1),
@@ -80,7 +88,14 @@ impl Lower<'_, '_> {
             let whole = matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if self.covers(with, frame));
             let call = if whole { "ravel_device_write" } else { "ravel_device_update" };
             let data = self.helper_ptr(call, &[*object]);
-            targets.push(Sink::Slice { elem: *elem, data, object: None, strides: strides.clone(), cell: *cell, reused: None });
+            targets.push(Sink::Slice {
+                elem: *elem,
+                data,
+                object: None,
+                strides: strides.clone(),
+                cell: *cell,
+                reused: None,
+            });
         }
         let one = self.b.i64(1);
         let mut grids = Vec::new();
@@ -113,7 +128,8 @@ impl Lower<'_, '_> {
             let mut positions = vec![None; params.len()];
             for axis in (0..params.len()).rev().filter(|axis| !single[*axis]) {
                 let outermost = single[..axis].iter().all(|single| *single);
-                positions[axis] = Some(if outermost { rest } else { self.b.binary(NestBin::SRem, rest, lengths[axis]) });
+                positions[axis] =
+                    Some(if outermost { rest } else { self.b.binary(NestBin::SRem, rest, lengths[axis]) });
                 if !outermost {
                     rest = self.b.binary(NestBin::SDiv, rest, lengths[axis]);
                 }

@@ -140,7 +140,9 @@ impl DeviceTile {
         let list = |f: fn(&Side) -> usize| self.sides.iter().map(|s| f(s).to_string()).collect::<Vec<_>>().join(" x ");
         let (cells, copies, slice) = (list(Side::width), list(|s| s.copies), self.slice);
         let shared = if self.split > 1 { format!(", {} work-items share a fold", self.split) } else { String::new() };
-        format!("on the device, in tiles of {cells} cells, {copies} per work-item{shared}, {slice} indices of the fold at a time in local memory")
+        format!(
+            "on the device, in tiles of {cells} cells, {copies} per work-item{shared}, {slice} indices of the fold at a time in local memory"
+        )
     }
 }
 
@@ -183,7 +185,9 @@ impl<'m> Lower<'m, '_> {
     fn find_shared_fold(&mut self, part: &Part, sinks: &[Sink]) -> Result<Found<'m>, Refusal> {
         let func = self.func;
         let refuse = |reason: &str| Err(reason.to_string());
-        let Generator::Known { lower, upper, step, width: None } = &part.generator else { return refuse("the generator has widths") };
+        let Generator::Known { lower, upper, step, width: None } = &part.generator else {
+            return refuse("the generator has widths");
+        };
         if lower.is_empty() || step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
             return refuse("the generator has steps");
         }
@@ -195,7 +199,9 @@ impl<'m> Lower<'m, '_> {
         self.supported(part.body, &mut guards)?;
         let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
         let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
-        let Generator::Known { lower, upper, .. } = &inner.generator else { return refuse("the rank of the fold is not known") };
+        let Generator::Known { lower, upper, .. } = &inner.generator else {
+            return refuse("the rank of the fold is not known");
+        };
         let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
         if trips == Some(0) || extents.contains(&Some(0)) {
             return refuse("there is nothing to compute");
@@ -214,7 +220,9 @@ impl<'m> Lower<'m, '_> {
                 return refuse("the fold has too many results");
             }
             for op in &with.ops {
-                let WithOp::Fold { combine: Combine::Op(_), neutral, .. } = op else { return refuse("a fold has a function of its own") };
+                let WithOp::Fold { combine: Combine::Op(_), neutral, .. } = op else {
+                    return refuse("a fold has a function of its own");
+                };
                 if !self.is_at_hand(*neutral) {
                     return refuse("the neutral element varies");
                 }
@@ -226,7 +234,9 @@ impl<'m> Lower<'m, '_> {
             if self.loads_in_branches(part.body) {
                 return refuse("the fold has branches that load");
             }
-            let Generator::Known { lower, upper, .. } = &part.generator else { return refuse("the rank of the fold is not known") };
+            let Generator::Known { lower, upper, .. } = &part.generator else {
+                return refuse("the rank of the fold is not known");
+            };
             if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
                 return refuse("the bounds of the fold vary");
             }
@@ -252,7 +262,9 @@ impl<'m> Lower<'m, '_> {
         if parts.staged.is_empty() || parts.staged.len() > MOST_VALUES || parts.fixed.len() > MOST_VALUES {
             return Err("nothing, or too much, is shared by the cells of a tile".to_string());
         }
-        let used = |side: usize| parts.staged.iter().any(|s| s.side == Some(side)) || parts.fixed.iter().any(|(_, of)| *of == side);
+        let used = |side: usize| {
+            parts.staged.iter().any(|s| s.side == Some(side)) || parts.fixed.iter().any(|(_, of)| *of == side)
+        };
         if !(0..sides.len()).all(used) {
             return Err("nothing is used twice".to_string());
         }
@@ -286,7 +298,13 @@ impl<'m> Lower<'m, '_> {
         let Some(inst) = self.live.def(v) else { return Err("an index is used as data".to_string()) };
         let op = &self.func.insts[inst].op;
         match op {
-            Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) | Op::Native { .. } | Op::Const(_) => {}
+            Op::Un(..)
+            | Op::Bin(..)
+            | Op::Convert(_)
+            | Op::Select { .. }
+            | Op::Opaque(_)
+            | Op::Native { .. }
+            | Op::Const(_) => {}
             Op::Extent { .. } => return Ok(()),
             Op::Sel { .. } if jams == 0 => return Ok(()),
             Op::Sel { .. } => return Err("a load varies over all axes of a tile".to_string()),
@@ -309,7 +327,9 @@ impl<'m> Lower<'m, '_> {
     fn last_index_varies(&self, v: Value, index: Value, depth: u32) -> bool {
         let Some(inst) = self.live.def(v).filter(|_| depth > 0 && !self.is_bound(v)) else { return false };
         match &self.func.insts[inst].op {
-            Op::Sel { index: place, .. } => place.last().is_some_and(|i| self.form(*i).terms.iter().any(|(v, _)| *v == index)),
+            Op::Sel { index: place, .. } => {
+                place.last().is_some_and(|i| self.form(*i).terms.iter().any(|(v, _)| *v == index))
+            }
             op => {
                 let mut any = false;
                 op.for_each_operand(|v| any |= self.last_index_varies(v, index, depth - 1));
@@ -321,16 +341,26 @@ impl<'m> Lower<'m, '_> {
     /// Bytes of the widest value that a tile keeps.
     fn widest(&self, found: &Found<'_>, parts: &Parts) -> usize {
         let results = self.func.insts[found.fold].results.iter();
-        results.chain(parts.staged.iter().map(|s| &s.value)).map(|v| prim_of(self.elem(*v)).bytes() as usize).max().unwrap_or(8)
+        results
+            .chain(parts.staged.iter().map(|s| &s.value))
+            .map(|v| prim_of(self.elem(*v)).bytes() as usize)
+            .max()
+            .unwrap_or(8)
     }
 
     /// The longest slice, of at most `most` indices, whose staged values fit local memory beside `taken` bytes.
     fn slice_of(&self, tile: &DeviceTile, most: usize, taken: usize) -> usize {
         let bytes = |slice: usize| -> usize {
-            let rows = tile.parts.staged.iter().map(|s| 2 * slice * tile.stride(*s) * prim_of(self.elem(s.value)).bytes() as usize);
+            let rows = tile
+                .parts
+                .staged
+                .iter()
+                .map(|s| 2 * slice * tile.stride(*s) * prim_of(self.elem(s.value)).bytes() as usize);
             if tile.packed > 1 { rows.max().unwrap_or(0) } else { rows.sum() }
         };
-        std::iter::successors(Some(most), |n| Some(n / 2)).find(|n| *n <= 4 || taken + bytes(*n) <= LOCAL_BYTES).unwrap_or(4)
+        std::iter::successors(Some(most), |n| Some(n / 2))
+            .find(|n| *n <= 4 || taken + bytes(*n) <= LOCAL_BYTES)
+            .unwrap_or(4)
     }
 
     /// Is there a value that a fold may begin with any number of times?
@@ -347,13 +377,22 @@ impl<'m> Lower<'m, '_> {
         if alike && packed * prim(first).bytes() as usize <= MOST_PACKED { packed } else { 1 }
     }
 
-    fn two_sides(&self, part: &Part, found: &Found<'_>, axis: usize, parts: Parts, forced: bool) -> Result<Vec<DeviceTile>, Refusal> {
+    fn two_sides(
+        &self,
+        part: &Part,
+        found: &Found<'_>,
+        axis: usize,
+        parts: Parts,
+        forced: bool,
+    ) -> Result<Vec<DeviceTile>, Refusal> {
         let params = &self.func.regions[part.body].params;
         let last = params.len() - 1;
         let registers = found.with.ops.len() * self.widest(found, &parts).div_ceil(4);
-        let others = (0..last).filter(|k| *k != axis).map(|k| found.extents[k].unwrap_or(1)).fold(1f64, |n, e| n * e as f64);
+        let others =
+            (0..last).filter(|k| *k != axis).map(|k| found.extents[k].unwrap_or(1)).fold(1f64, |n, e| n * e as f64);
         let mut plans: Vec<(f64, DeviceTile)> = Vec::new();
-        for (rows, columns, time) in SHAPES.into_iter().filter(|(r, c, _)| r * c * registers <= REGISTERS || r * c == 4) {
+        for (rows, columns, time) in SHAPES.into_iter().filter(|(r, c, _)| r * c * registers <= REGISTERS || r * c == 4)
+        {
             let side = |axis: usize, copies: usize| Side { axis, param: params[axis], items: ITEMS.0, copies };
             let sides = vec![side(axis, rows), side(last, columns)];
             let tiles = |side: &Side| found.extents[side.axis].map(|n| (n as f64 / side.width() as f64).ceil());
@@ -363,7 +402,17 @@ impl<'m> Lower<'m, '_> {
             };
             let extents = vec![found.extents[axis], found.extents[last]];
             let least = if forced { (1, 1) } else { (LEAST_SIDE, LEAST_FOLD) };
-            let mut tile = DeviceTile { fold: found.fold, sides, parts: parts.clone(), packed: 1, split: 1, slice: 0, guards: found.guards.clone(), extents, least };
+            let mut tile = DeviceTile {
+                fold: found.fold,
+                sides,
+                parts: parts.clone(),
+                packed: 1,
+                split: 1,
+                slice: 0,
+                guards: found.guards.clone(),
+                extents,
+                least,
+            };
             let widest = tile.sides.iter().map(Side::width).max().unwrap_or(1);
             tile.slice = self.slice_of(&tile, (4 * tile.items() / widest).min(tile.items()), 0);
             plans.push((cost, tile));
@@ -392,14 +441,25 @@ impl<'m> Lower<'m, '_> {
         let groups = |copies: usize| cells.map(|n| n / (ITEMS.1 * copies) as i64);
         let enough = |copies: usize| groups(copies).is_some_and(|n| n >= WANTED_GROUPS * copies as i64 * 3 / 4);
         let copies = [4, 2].into_iter().find(|n| enough(*n) && n * registers <= REGISTERS / 2).unwrap_or(1);
-        let regroups = found.with.ops.iter().all(|op| folds_along(op).is_some_and(|binop| self.has_identity(binop, op)));
+        let regroups =
+            found.with.ops.iter().all(|op| folds_along(op).is_some_and(|binop| self.has_identity(binop, op)));
         let busy = groups(copies).is_some_and(|n| n >= WANTED_GROUPS * BUSY);
         let split = if regroups && !busy { 2 } else { 1 };
         let side = Side { axis: last, param: params[last], items: ITEMS.1, copies };
         let least = if forced { (1, 1) } else { (LEAST_LINE, LEAST_LINE) };
         let extents = vec![found.extents[last]];
         let packed = self.packed_values(&parts);
-        let mut tile = DeviceTile { fold: found.fold, sides: vec![side], parts, packed, split, slice: 0, guards: found.guards.clone(), extents, least };
+        let mut tile = DeviceTile {
+            fold: found.fold,
+            sides: vec![side],
+            parts,
+            packed,
+            split,
+            slice: 0,
+            guards: found.guards.clone(),
+            extents,
+            least,
+        };
         // Results of the other parts of a fold, before they are combined.
         let taken = (split - 1) * ITEMS.1 * copies * registers * 4;
         tile.slice = self.slice_of(&tile, tile.items(), taken);

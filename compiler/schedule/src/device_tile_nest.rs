@@ -18,7 +18,6 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Op, Part, Value, With, WithOp};
 
-use crate::{Result, Tiles};
 use crate::device_tile::{DeviceTile, Staged, WANTED_GROUPS};
 use crate::grid::{Cell, Grid, Jam};
 use crate::index::Ext;
@@ -26,6 +25,7 @@ use crate::lower::{Lower, Val};
 use crate::reduce::folds_along;
 use crate::scalars::{self, prim_of};
 use crate::withloop::Sink;
+use crate::{Result, Tiles};
 
 /// A launch on which everything is forced for tests has this least work at most.
 const FORCED_WORK: f64 = 1.0;
@@ -74,14 +74,16 @@ impl Lower<'_, '_> {
                     return Ok(true);
                 }
             }
-            (Tiles::Only(n), _) => match self.every_tile(part, sinks, forced).map(|mut all| (n < all.len()).then(|| all.swap_remove(n))) {
-                Ok(Some(plan)) => plans = vec![plan],
-                Ok(None) => {
-                    self.explain_no_tiles();
-                    return Ok(false);
+            (Tiles::Only(n), _) => {
+                match self.every_tile(part, sinks, forced).map(|mut all| (n < all.len()).then(|| all.swap_remove(n))) {
+                    Ok(Some(plan)) => plans = vec![plan],
+                    Ok(None) => {
+                        self.explain_no_tiles();
+                        return Ok(false);
+                    }
+                    Err(_) => {}
                 }
-                Err(_) => {}
-            },
+            }
         }
         let mut open = 0;
         let mut always = false;
@@ -187,7 +189,10 @@ impl Lower<'_, '_> {
 
     pub fn tile_launch(&mut self, with: &With, part: &Part, sinks: &[Sink], plan: &DeviceTile) -> Result<()> {
         let func = self.func;
-        let (Op::With(fold), Generator::Known { lower, upper, .. }) = (&func.insts[plan.fold].op, &part.generator) else { return Ok(()) };
+        let (Op::With(fold), Generator::Known { lower, upper, .. }) = (&func.insts[plan.fold].op, &part.generator)
+        else {
+            return Ok(());
+        };
         let grid = self.groups_of(part, plan);
         let trips = self.fold_trips(plan);
         let trips = self.extent_val(trips);
@@ -247,7 +252,9 @@ impl Lower<'_, '_> {
             let piece = self.b.local_slot((2 * plan.slice * plan.packed) as u32 * size, plan.packed as u32 * size);
             (0..plan.parts.staged.len()).map(|k| self.beyond(piece, i64::from(size) * k as i64)).collect()
         } else {
-            let slot = |staged: &Staged| self.b.local_slot((2 * plan.slice * plan.stride(*staged)) as u32 * bytes(self, staged), 16);
+            let slot = |staged: &Staged| {
+                self.b.local_slot((2 * plan.slice * plan.stride(*staged)) as u32 * bytes(self, staged), 16)
+            };
             plan.parts.staged.iter().map(slot).collect()
         };
         let tile = Tile { plan, part, fold, inner: &fold.parts[0], item, trips, places, slots, part_of_fold };
@@ -287,7 +294,10 @@ impl Lower<'_, '_> {
             let mut start = self.scalar_of(&mut Grid::scalar(4), *neutral, 0, 0)?;
             if let (Some(part), Some(binop)) = (tile.part_of_fold, folds_along(op))
                 && let Some(identity) = scalars::identity(binop, self.elem(*neutral))
-                && self.live.def(*neutral).is_none_or(|inst| !matches!(func.insts[inst].op, Op::Const(scalar) if scalar == identity))
+                && self
+                    .live
+                    .def(*neutral)
+                    .is_none_or(|inst| !matches!(func.insts[inst].op, Op::Const(scalar) if scalar == identity))
             {
                 let identity = scalars::constant(&mut self.b, identity, 1);
                 let zero = self.b.i64(0);
@@ -384,7 +394,10 @@ impl Lower<'_, '_> {
                 folds.extend(vec![(binop, self.elem(cell)); copies]);
             }
         }
-        let slots: Vec<Val> = folds.iter().map(|(_, elem)| self.b.local_slot(others * prim_of(*elem).bytes(), prim_of(*elem).bytes())).collect();
+        let slots: Vec<Val> = folds
+            .iter()
+            .map(|(_, elem)| self.b.local_slot(others * prim_of(*elem).bytes(), prim_of(*elem).bytes()))
+            .collect();
         let first = self.b.icmp(IntCmp::Eq, part, zero);
         self.b.begin_if(first);
         self.b.begin_else(&[]);
@@ -400,8 +413,14 @@ impl Lower<'_, '_> {
         for ((&result, &slot), &(binop, elem)) in results.iter().zip(&slots).zip(&folds) {
             let ty = Ty::scalar(prim_of(elem));
             let place = self.element_place(slot, tile.places[0].1, elem);
-            let theirs: Vec<Val> = (0..plan.split - 1).map(|n| self.b.load(ty, place, (n * width) as i32 * ty.bytes() as i32, Access::ALIGNED)).collect();
-            combined.push(theirs.into_iter().fold(result, |sum, next| scalars::binary(&mut self.b, arith, binop, elem, sum, next)));
+            let theirs: Vec<Val> = (0..plan.split - 1)
+                .map(|n| self.b.load(ty, place, (n * width) as i32 * ty.bytes() as i32, Access::ALIGNED))
+                .collect();
+            combined.push(
+                theirs
+                    .into_iter()
+                    .fold(result, |sum, next| scalars::binary(&mut self.b, arith, binop, elem, sum, next)),
+            );
         }
         combined
     }
@@ -529,7 +548,14 @@ impl Lower<'_, '_> {
     }
 
     /// All cells of the work-item take the values of `count` indices of a slice.
-    fn take_slice(&mut self, g: &mut Grid, tile: &Tile<'_>, half: Val, (count, whole): (Val, bool), accumulators: &[Val]) -> Result<Vec<Val>> {
+    fn take_slice(
+        &mut self,
+        g: &mut Grid,
+        tile: &Tile<'_>,
+        half: Val,
+        (count, whole): (Val, bool),
+        accumulators: &[Val],
+    ) -> Result<Vec<Val>> {
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let plan = tile.plan;
         let (mut from, mut to) = (zero, count);

@@ -28,7 +28,12 @@ impl Lower<'_, '_> {
     }
 
     /// Every size of tiles that fits, the largest first.
-    pub fn every_tile(&mut self, part: &Part, sinks: &[Sink], forced: bool) -> std::result::Result<Vec<DeviceTile>, Refusal> {
+    pub fn every_tile(
+        &mut self,
+        part: &Part,
+        sinks: &[Sink],
+        forced: bool,
+    ) -> std::result::Result<Vec<DeviceTile>, Refusal> {
         self.cx.every_tile = true;
         let plans = self.plan_device_tiles(part, sinks, forced);
         self.cx.every_tile = false;
@@ -61,17 +66,31 @@ impl Lower<'_, '_> {
             })
             .collect();
         let cells = extent(&self.const_count(part));
-        format!("{} folds over {trips} for {} of {cells} cells, staged {}", types.join("+"), extents.join("x"), staged.join("+"))
+        format!(
+            "{} folds over {trips} for {} of {cells} cells, staged {}",
+            types.join("+"),
+            extents.join("x"),
+            staged.join("+")
+        )
     }
 
     /// A launch in tiles of the size that the runtime asks for, or with a work-item per cell.
-    pub fn launch_variants(&mut self, with: &With, part: &Part, sinks: &[Sink], (key, usual): (&str, &DeviceTile), plans: &[DeviceTile]) -> Result<()> {
+    pub fn launch_variants(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        (key, usual): (&str, &DeviceTile),
+        plans: &[DeviceTile],
+    ) -> Result<()> {
         let copies = |plan: &DeviceTile| plan.sides.iter().map(|side| side.copies).collect::<Vec<_>>();
         let usual = plans.iter().position(|plan| copies(plan) == copies(usual)).unwrap_or(0);
         let key = self.cx.text(key);
         let key = self.b.data_addr(key);
         let (count, usual) = (self.b.i64(plans.len() as i64 + 1), self.b.i64(usual as i64));
-        let chosen = self.helper("ravel_device_variant", &[key, count, usual], Some(Ty::I64)).expect("called with a result type");
+        let chosen = self
+            .helper("ravel_device_variant", &[key, count, usual], Some(Ty::I64))
+            .expect("called with a result type");
         for (n, plan) in plans.iter().enumerate() {
             let n = self.b.i64(n as i64);
             let wanted = self.b.icmp(IntCmp::Eq, chosen, n);

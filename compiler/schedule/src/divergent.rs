@@ -79,14 +79,21 @@ impl Lower<'_, '_> {
     }
 
     /// Can the region of a loop or a branch be evaluated for lanes that do not take part? If all lanes do (`alike`), it may load.
-    pub fn supported_inside(&self, region: Region, guards: &mut Vec<Guard>, alike: bool) -> std::result::Result<(), Refusal> {
+    pub fn supported_inside(
+        &self,
+        region: Region,
+        guards: &mut Vec<Guard>,
+        alike: bool,
+    ) -> std::result::Result<(), Refusal> {
         let func = self.func;
         if func.regions[region].yields.iter().any(|v| !func.ty(*v).is_scalar() || self.is_object(*v)) {
             return Err("a loop or branch of the body yields arrays".to_string());
         }
         for &inst in &func.regions[region].insts {
             match &func.insts[inst].op {
-                Op::Loop { init, body } => self.supported_inside(*body, guards, alike && self.runs_alike(init, *body))?,
+                Op::Loop { init, body } => {
+                    self.supported_inside(*body, guards, alike && self.runs_alike(init, *body))?
+                }
                 Op::If { then, els, .. } => {
                     self.supported_inside(*then, guards, false)?;
                     self.supported_inside(*els, guards, false)?;
@@ -103,10 +110,18 @@ impl Lower<'_, '_> {
                 Op::Bin(..) => return Err("a loop or branch of the body divides integers".to_string()),
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
                 Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
-                Op::Sel { array, index } if self.is_element(*array, index) && self.readable_everywhere(*array, index, guards) => {}
-                Op::Sel { .. } => return Err("a loop or branch of the body has loads at indices that may be wrong where it is not entered".to_string()),
+                Op::Sel { array, index }
+                    if self.is_element(*array, index) && self.readable_everywhere(*array, index, guards) => {}
+                Op::Sel { .. } => {
+                    return Err(
+                        "a loop or branch of the body has loads at indices that may be wrong where it is not entered"
+                            .to_string(),
+                    );
+                }
                 Op::With(_) => return Err("a loop or branch of the body has with-loops".to_string()),
-                _ => return Err("a loop or branch of the body has checks, builds arrays or calls functions".to_string()),
+                _ => {
+                    return Err("a loop or branch of the body has checks, builds arrays or calls functions".to_string());
+                }
             }
         }
         Ok(())
@@ -124,7 +139,10 @@ impl Lower<'_, '_> {
         ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
             if let Op::If { then, els, .. } = &self.func.insts[inst].op {
                 for arm in [*then, *els] {
-                    found |= self.func.regions[arm].insts.iter().any(|inst| matches!(self.func.insts[*inst].op, Op::Sel { .. }));
+                    found |= self.func.regions[arm]
+                        .insts
+                        .iter()
+                        .any(|inst| matches!(self.func.insts[*inst].op, Op::Sel { .. }));
                 }
             }
         });
@@ -188,7 +206,8 @@ impl Lower<'_, '_> {
         });
         for body in loops {
             let params = func.regions[body].params.iter();
-            let alive = params.chain(self.live.free(body)).filter(|v| func.ty(**v).is_scalar() && self.dep(g, **v).vec).count();
+            let alive =
+                params.chain(self.live.free(body)).filter(|v| func.ty(**v).is_scalar() && self.dep(g, **v).vec).count();
             let registers = self.cx.target.vector_registers.saturating_sub(4) as usize;
             let copies = (registers / (alive + 2)).clamp(1, MOST_COPIES);
             most = Some(most.unwrap_or(MOST_COPIES).min(copies));
@@ -341,7 +360,8 @@ impl Lower<'_, '_> {
             return self.unsupported(func.insts[inst].span, "not a loop");
         };
         let body = *body;
-        let (params, results, yields) = (&func.regions[body].params, &func.insts[inst].results, &func.regions[body].yields);
+        let (params, results, yields) =
+            (&func.regions[body].params, &func.insts[inst].results, &func.regions[body].yields);
         self.prepare_captured(g, body)?;
         let (mut same, mut varying) = (Vec::new(), Vec::new());
         self.conjuncts(g, yields[0], &mut same, &mut varying);
@@ -377,13 +397,14 @@ impl Lower<'_, '_> {
                 let Some(k) = Self::copies(g, slot.dep).iter().position(|copy| *copy == (j, u)) else { continue };
                 let place = slot.first + k;
                 let old = carried[place];
-                let new = match self.increment(g, params[slot.carried], yields[slot.carried + 1]).filter(|_| !slot.inside) {
-                    Some(step) => {
-                        let step = self.copy_value(g, step, slot.dep, j, u)?;
-                        self.b.add(old, step)
-                    }
-                    None => self.copy_value(g, yields[slot.carried + 1], slot.dep, j, u)?,
-                };
+                let new =
+                    match self.increment(g, params[slot.carried], yields[slot.carried + 1]).filter(|_| !slot.inside) {
+                        Some(step) => {
+                            let step = self.copy_value(g, step, slot.dep, j, u)?;
+                            self.b.add(old, step)
+                        }
+                        None => self.copy_value(g, yields[slot.carried + 1], slot.dep, j, u)?,
+                    };
                 next[place] = match active.as_ref().filter(|_| slot.frozen) {
                     Some(active) => {
                         let mask = self.active_copy(g, active, j, u);
@@ -490,7 +511,14 @@ impl Lower<'_, '_> {
     }
 
     /// The same, but only if some lane is active; zeros otherwise.
-    fn guarded_arm(&mut self, g: &mut Grid, region: Region, results: &[Value], deps: &[Dep], active: Active) -> Result<Vec<Val>> {
+    fn guarded_arm(
+        &mut self,
+        g: &mut Grid,
+        region: Region,
+        results: &[Value],
+        deps: &[Dep],
+        active: Active,
+    ) -> Result<Vec<Val>> {
         if self.is_plain(region) {
             return self.arm(g, region, deps, Some(active));
         }
@@ -501,7 +529,8 @@ impl Lower<'_, '_> {
         let mut zeros = Vec::new();
         for (&v, dep) in results.iter().zip(deps) {
             let elem = self.elem(v);
-            let ty = if dep.vec && g.lanes > 1 { g.packed_type(elem) } else { Ty::scalar(crate::scalars::prim_of(elem)) };
+            let ty =
+                if dep.vec && g.lanes > 1 { g.packed_type(elem) } else { Ty::scalar(crate::scalars::prim_of(elem)) };
             for _ in Self::copies(g, *dep) {
                 zeros.push(self.b.bits(ty, 0));
             }

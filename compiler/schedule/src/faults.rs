@@ -58,8 +58,13 @@ impl Lower<'_, '_> {
     fn in_extent(&self, cond: Value) -> Option<(Value, Value)> {
         let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
         let Op::Bin(BinOp::And, first, second) = op(cond)? else { return None };
-        let (Op::Bin(BinOp::Ge, index, zero), Op::Bin(BinOp::Lt, other, extent)) = (op(*first)?, op(*second)?) else { return None };
-        let fits = index == other && self.elem(*index) == Elem::I32 && self.const_i32(*zero) == Some(0) && self.bounds(*extent).0 >= 0;
+        let (Op::Bin(BinOp::Ge, index, zero), Op::Bin(BinOp::Lt, other, extent)) = (op(*first)?, op(*second)?) else {
+            return None;
+        };
+        let fits = index == other
+            && self.elem(*index) == Elem::I32
+            && self.const_i32(*zero) == Some(0)
+            && self.bounds(*extent).0 >= 0;
         fits.then_some((*index, *extent))
     }
 

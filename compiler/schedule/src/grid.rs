@@ -160,7 +160,12 @@ impl Grid {
     }
 
     pub fn mark(&self) -> Mark {
-        Mark { memo: self.memo.clone(), splats: self.splats.clone(), uniforms: self.uniforms.clone(), loads: self.loads.clone() }
+        Mark {
+            memo: self.memo.clone(),
+            splats: self.splats.clone(),
+            uniforms: self.uniforms.clone(),
+            loads: self.loads.clone(),
+        }
     }
 
     pub fn release(&mut self, mark: Mark) {
@@ -392,7 +397,9 @@ impl Lower<'_, '_> {
                 let Some(op) = crate::natives::math_op(symbol) else {
                     return self.unsupported(func.insts[inst].span, "a native in a kernel");
                 };
-                self.apply(g, v, j, u, args, g.packs(elem), move |lower, x| scalars::unary(&mut lower.b, arith, op, elem, x[0]))
+                self.apply(g, v, j, u, args, g.packs(elem), move |lower, x| {
+                    scalars::unary(&mut lower.b, arith, op, elem, x[0])
+                })
             }
             Op::Bin(op, a, b) => {
                 let (from, op) = (self.elem(*a), *op);
@@ -561,8 +568,20 @@ pub(crate) fn reduce_op(op: BinOp, elem: Elem) -> Option<ravel_nest::ir::ReduceO
         (BinOp::Mul | BinOp::Min | BinOp::And, false) if elem == Elem::Bool => R::And,
         (BinOp::Add, false) => R::IAdd,
         (BinOp::Mul, false) => R::IMul,
-        (BinOp::Min, false) => if signed { R::SMin } else { R::UMin },
-        (BinOp::Max, false) => if signed { R::SMax } else { R::UMax },
+        (BinOp::Min, false) => {
+            if signed {
+                R::SMin
+            } else {
+                R::UMin
+            }
+        }
+        (BinOp::Max, false) => {
+            if signed {
+                R::SMax
+            } else {
+                R::UMax
+            }
+        }
         (BinOp::And, false) => R::And,
         (BinOp::Or, false) => R::Or,
         (BinOp::Xor, false) => R::Xor,
@@ -591,4 +610,3 @@ pub(crate) fn has_vector_form(op: UnOp) -> bool {
             | UnOp::Finite
     )
 }
-

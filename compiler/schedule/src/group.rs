@@ -60,7 +60,12 @@ impl Lower<'_, '_> {
     /// Runs a with-loop whose bodies make arrays on groups of work-items, if there is a device and this pays at run time; `false` if nothing
     /// was emitted because only the host can.
     pub fn try_groups(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        if self.cx.options.device.is_none() || self.b.in_launch() || self.b.in_parfor() || self.sequential > 0 || with.ordered {
+        if self.cx.options.device.is_none()
+            || self.b.in_launch()
+            || self.b.in_parfor()
+            || self.sequential > 0
+            || with.ordered
+        {
             return Ok(false);
         }
         if !with.parts.iter().any(|part| self.makes_arrays(part.body)) {
@@ -80,7 +85,10 @@ impl Lower<'_, '_> {
         };
         let holds = self.guard_condition(&pipeline.guards);
         let wanted = self.b.binary(NestBin::And, wanted, holds);
-        self.explain_launch(inst, format!("on the device, a group of {} work-items per index; {}", pipeline.items, pipeline.plan.describe()));
+        self.explain_launch(
+            inst,
+            format!("on the device, a group of {} work-items per index; {}", pipeline.items, pipeline.plan.describe()),
+        );
         let results = self.func.insts[inst].results.clone();
         let zero = self.b.iconst(Ty::I8, 0);
         let on_host = self.b.icmp(IntCmp::Eq, wanted, zero);
@@ -116,7 +124,8 @@ impl Lower<'_, '_> {
     pub fn makes_arrays(&self, region: Region) -> bool {
         self.func.regions[region].insts.iter().any(|inst| {
             let data = &self.func.insts[*inst];
-            data.results.iter().any(|v| !self.func.ty(*v).is_scalar()) || data.op.regions().into_iter().any(|r| self.makes_arrays(r))
+            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
+                || data.op.regions().into_iter().any(|r| self.makes_arrays(r))
         })
     }
 
@@ -143,8 +152,14 @@ impl Lower<'_, '_> {
                 WithOp::Fold { neutral, combine, .. } => {
                     let scalar = func.ty(result).is_scalar() && func.ty(*neutral).is_scalar();
                     let function = matches!(combine, Combine::Region(_));
-                    let alike = with.parts.iter().all(|part| func.ty(func.regions[part.body].yields[k]).is_scalar() == scalar);
-                    if with.parts.len() != 1 || !alike || self.constant_count(result).is_none() || self.constant_count(*neutral).is_none() || (function && !scalar) {
+                    let alike =
+                        with.parts.iter().all(|part| func.ty(func.regions[part.body].yields[k]).is_scalar() == scalar);
+                    if with.parts.len() != 1
+                        || !alike
+                        || self.constant_count(result).is_none()
+                        || self.constant_count(*neutral).is_none()
+                        || (function && !scalar)
+                    {
                         return refuse("it folds in a way that groups cannot");
                     }
                     if let Combine::Region(region) = combine
@@ -161,7 +176,11 @@ impl Lower<'_, '_> {
         with.parts.iter().for_each(|part| self.padded_of(part.body, &mut padded));
         let pipeline = self.planned(with, padded)?;
         // Gaps must not drive arrays out of the memory that the group shares.
-        if pipeline.plan.slots.iter().any(|slot| slot.in_buffer) { self.planned(with, Padded::new()) } else { Ok(pipeline) }
+        if pipeline.plan.slots.iter().any(|slot| slot.in_buffer) {
+            self.planned(with, Padded::new())
+        } else {
+            Ok(pipeline)
+        }
     }
 
     fn planned(&self, with: &With, padded: Padded) -> std::result::Result<Pipeline, Refusal> {
@@ -196,15 +215,24 @@ impl Lower<'_, '_> {
         let data = &self.func.regions[part.body];
         let yielded_once = |v: &&Value| data.yields.iter().filter(|w| w == v).count() == 1;
         let made_here = |v: &&Value| {
-            self.live.def(**v).is_some_and(|inst| data.insts.contains(&inst) && matches!(self.func.insts[inst].op, Op::With(_)))
+            self.live
+                .def(**v)
+                .is_some_and(|inst| data.insts.contains(&inst) && matches!(self.func.insts[inst].op, Op::With(_)))
         };
-        data.yields.iter().filter(|v| !self.func.ty(**v).is_scalar()).filter(yielded_once).filter(made_here).copied().collect()
+        data.yields
+            .iter()
+            .filter(|v| !self.func.ty(**v).is_scalar())
+            .filter(yielded_once)
+            .filter(made_here)
+            .copied()
+            .collect()
     }
 
     /// The launches of all partitions, and of what combines partial results; the results.
     fn launch_groups(&mut self, inst: Inst, with: &With, pipeline: &Pipeline) -> Result<Vec<Val>> {
         let outcomes = self.start_groups(inst, with, pipeline, None)?;
-        let partials: Vec<&Partial> = outcomes.iter().filter_map(|o| if let Outcome::Folded(p) = o { Some(p) } else { None }).collect();
+        let partials: Vec<&Partial> =
+            outcomes.iter().filter_map(|o| if let Outcome::Folded(p) = o { Some(p) } else { None }).collect();
         if !partials.is_empty() {
             self.combine_partials_on_device(&partials)?;
         }
@@ -220,7 +248,13 @@ impl Lower<'_, '_> {
     }
 
     /// The launches of all partitions. In a run, neutral elements may be those that its chains compute, and not all results are stored.
-    pub fn start_groups(&mut self, inst: Inst, with: &With, pipeline: &Pipeline, run: Option<&Run>) -> Result<Vec<Outcome>> {
+    pub fn start_groups(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        pipeline: &Pipeline,
+        run: Option<&Run>,
+    ) -> Result<Vec<Outcome>> {
         let func = self.func;
         let span = func.insts[inst].span;
         let results = func.insts[inst].results.clone();
@@ -249,7 +283,9 @@ impl Lower<'_, '_> {
                     }
                     let call = if covered { "ravel_device_write" } else { "ravel_device_update" };
                     let buffer = self.helper_ptr(call, &[object]);
-                    let Ext::Const(count) = cell else { return self.unsupported(span, "cells without a constant shape") };
+                    let Ext::Const(count) = cell else {
+                        return self.unsupported(span, "cells without a constant shape");
+                    };
                     Outcome::Collected { object, buffer, elem, strides: self.strides_of(&frame_extents, cell), count }
                 }
                 WithOp::Fold { neutral, combine, .. } => {
@@ -268,7 +304,14 @@ impl Lower<'_, '_> {
         Ok(outcomes)
     }
 
-    fn launch_group_part(&mut self, with: &With, part: &Part, pipeline: &Pipeline, outcomes: &[Outcome], groups: Val) -> Result<()> {
+    fn launch_group_part(
+        &mut self,
+        with: &With,
+        part: &Part,
+        pipeline: &Pipeline,
+        outcomes: &[Outcome],
+        groups: Val,
+    ) -> Result<()> {
         let func = self.func;
         let Generator::Known { lower, upper, step, .. } = &part.generator else { return Ok(()) };
         let lengths = self.grid_of(part);

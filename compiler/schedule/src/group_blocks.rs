@@ -39,7 +39,8 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, upper, step, .. } = &part.generator else { return Ok(0) };
         let ranges: Vec<(i64, i64)> = lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect();
         let constant = |v: &Value| self.const_i32(*v);
-        let bounds: Option<Vec<(i64, i64)>> = lower.iter().zip(upper).map(|(l, u)| Some((constant(l)?, constant(u)?))).collect();
+        let bounds: Option<Vec<(i64, i64)>> =
+            lower.iter().zip(upper).map(|(l, u)| Some((constant(l)?, constant(u)?))).collect();
         let dense = step.as_ref().is_none_or(|s| s.iter().all(|v| self.const_i32(*v) == Some(1)));
         let copies = match &bounds {
             Some(bounds) if dense => {
@@ -58,7 +59,10 @@ impl Lower<'_, '_> {
         };
         let lows: Vec<Val> = lower.iter().map(|v| self.wide(*v)).collect();
         let steps: Vec<Val> = (0..lower.len()).map(|axis| step.as_ref().map_or(one, |s| self.wide(s[axis]))).collect();
-        let known = bounds.as_ref().filter(|_| dense).map(|bounds| bounds.iter().zip(&copies).map(|((l, u), c)| (u - l) / c).product::<i64>());
+        let known = bounds
+            .as_ref()
+            .filter(|_| dense)
+            .map(|bounds| bounds.iter().zip(&copies).map(|((l, u), c)| (u - l) / c).product::<i64>());
         let total = match known {
             Some(total) => self.b.i64(total),
             None => lengths.iter().fold(one, |n, e| self.b.mul(n, *e)),
@@ -154,7 +158,8 @@ impl Lower<'_, '_> {
         let fixed = self.bounds_dep(&mut g, part.body).jams;
         let mut accesses = Vec::new();
         self.fold_accesses(&mut g, part.body, params, &[], &mut accesses);
-        let axes: Vec<usize> = (0..lengths.len()).filter(|axis| fixed >> axis & 1 == 0 && self.alias[params[*axis]].is_none()).collect();
+        let axes: Vec<usize> =
+            (0..lengths.len()).filter(|axis| fixed >> axis & 1 == 0 && self.alias[params[*axis]].is_none()).collect();
         for (n, &a) in axes.iter().enumerate() {
             for &b in &axes[n..] {
                 for (x, y) in COPIES.iter().flat_map(|x| COPIES.iter().map(move |y| (*x, *y))) {
@@ -201,7 +206,14 @@ impl Lower<'_, '_> {
     }
 
     /// The loads in the folds of a body; `around` are indices of folds around, with their trips where they are unrolled.
-    fn fold_accesses(&self, g: &mut Grid, region: Region, params: &[Value], around: &[(Value, i64)], accesses: &mut Vec<Access>) {
+    fn fold_accesses(
+        &self,
+        g: &mut Grid,
+        region: Region,
+        params: &[Value],
+        around: &[(Value, i64)],
+        accesses: &mut Vec<Access>,
+    ) {
         for &inst in &self.func.regions[region].insts {
             match &self.func.insts[inst].op {
                 Op::With(with) => {
@@ -225,7 +237,8 @@ impl Lower<'_, '_> {
                         let terms = self.form(i).terms;
                         for (axis, param) in params.iter().enumerate() {
                             let along = terms.iter().any(|(v, c)| v == param && c.abs() == 1);
-                            if let Some((_, trips)) = around.iter().find(|(v, _)| terms.iter().any(|(w, c)| w == v && c.abs() == 1))
+                            if let Some((_, trips)) =
+                                around.iter().find(|(v, _)| terms.iter().any(|(w, c)| w == v && c.abs() == 1))
                                 && along
                             {
                                 access.sliding.push((axis, *trips));

@@ -170,7 +170,8 @@ impl Lower<'_, '_> {
                 let result = data.results[0];
                 let (to, memory) = self.memory_of(gr, result);
                 self.order(gr, &reads, &[memory])?;
-                let (elem, values): (Elem, Vec<Val>) = (self.elem(result), cells.iter().map(|v| self.val(*v)).collect());
+                let (elem, values): (Elem, Vec<Val>) =
+                    (self.elem(result), cells.iter().map(|v| self.val(*v)).collect());
                 self.first_item(gr, |lower| {
                     for (k, value) in values.into_iter().enumerate() {
                         lower.store_element(elem, value, (to, (k * elem.bytes()) as i32));
@@ -204,7 +205,8 @@ impl Lower<'_, '_> {
     fn holds_arrays(&self, region: Region) -> bool {
         self.func.regions[region].insts.iter().any(|inst| {
             let data = &self.func.insts[*inst];
-            data.results.iter().any(|v| !self.func.ty(*v).is_scalar()) || data.op.regions().into_iter().any(|r| self.holds_arrays(r))
+            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
+                || data.op.regions().into_iter().any(|r| self.holds_arrays(r))
         })
     }
 
@@ -227,7 +229,8 @@ impl Lower<'_, '_> {
 
     /// `v` is (a part of) another array.
     fn alias(&mut self, gr: &mut Group, v: Value, of: Value, data: Val) {
-        let data = if self.func.ty(of).is_scalar() { data } else { self.cache.get(&Key::Data(data)).copied().unwrap_or(data) };
+        let data =
+            if self.func.ty(of).is_scalar() { data } else { self.cache.get(&Key::Data(data)).copied().unwrap_or(data) };
         self.bind(v, data);
         self.cache.insert(Key::Data(data), data);
         if let Some(&memory) = gr.memory.get(&of) {
@@ -238,7 +241,9 @@ impl Lower<'_, '_> {
     /// Makes what is about to be read visible, and lets everybody finish with what is about to be written.
     fn order(&mut self, gr: &mut Group, reads: &[Value], writes: &[Memory]) -> Result<()> {
         let reads: Vec<Memory> = reads.iter().filter_map(|v| gr.memory.get(v).copied()).collect();
-        if reads.iter().any(|m| gr.written.contains(m)) || writes.iter().any(|m| gr.written.contains(m) || gr.read.contains(m)) {
+        if reads.iter().any(|m| gr.written.contains(m))
+            || writes.iter().any(|m| gr.written.contains(m) || gr.read.contains(m))
+        {
             self.wait(gr)?;
         }
         gr.read.extend(reads);
@@ -330,7 +335,14 @@ impl Lower<'_, '_> {
                 }
                 _ => {}
             }
-            let extents: Vec<Ext> = func.ty(result).shape.constants().unwrap_or_default().into_iter().map(|e| Ext::Const(i64::from(e))).collect();
+            let extents: Vec<Ext> = func
+                .ty(result)
+                .shape
+                .constants()
+                .unwrap_or_default()
+                .into_iter()
+                .map(|e| Ext::Const(i64::from(e)))
+                .collect();
             let strides = match self.padded.get(&result) {
                 Some(strides) => strides.iter().map(|stride| Ext::Const(*stride)).collect(),
                 None => self.strides_of(&extents, Ext::Const(1)),
@@ -357,7 +369,14 @@ impl Lower<'_, '_> {
     }
 
     /// A branch that all work-items take alike.
-    fn group_branch(&mut self, gr: &mut Group, inst: Inst, cond: Value, arms: [Region; 2], reads: &[Value]) -> Result<()> {
+    fn group_branch(
+        &mut self,
+        gr: &mut Group,
+        inst: Inst,
+        cond: Value,
+        arms: [Region; 2],
+        reads: &[Value],
+    ) -> Result<()> {
         let func = self.func;
         let results = func.insts[inst].results.clone();
         let arrays: Vec<Value> = results.iter().copied().filter(|v| !func.ty(*v).is_scalar()).collect();
@@ -450,7 +469,12 @@ impl Lower<'_, '_> {
             }
         }
         // An array may become another one that is carried: copies go through the items' own order only if they do not cross.
-        let moves: Vec<(Value, Value)> = next.iter().copied().zip(params.iter().copied()).filter(|(v, param)| is_array(param) && v != param).collect();
+        let moves: Vec<(Value, Value)> = next
+            .iter()
+            .copied()
+            .zip(params.iter().copied())
+            .filter(|(v, param)| is_array(param) && v != param)
+            .collect();
         for (v, param) in moves {
             let (to, memory) = places[&param];
             self.order(gr, &[v], &[memory])?;

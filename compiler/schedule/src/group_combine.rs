@@ -49,7 +49,16 @@ impl Lower<'_, '_> {
     /// Memory for the partial results of a fold and for its result, if the result is `stored`. The neutral element is `held` by the work-items that
     /// combine, or else an array or scalar.
     #[expect(clippy::too_many_arguments, reason = "a fold as WIR has it, and where its ends are")]
-    pub fn open_partial(&mut self, result: Value, neutral: Value, combine: &Combine, groups: Val, span: Span, held: bool, stored: bool) -> Partial {
+    pub fn open_partial(
+        &mut self,
+        result: Value,
+        neutral: Value,
+        combine: &Combine,
+        groups: Val,
+        span: Span,
+        held: bool,
+        stored: bool,
+    ) -> Partial {
         let elem = self.elem(result);
         let count = self.constant_count(result).unwrap_or(1);
         let scalar = self.func.ty(result).is_scalar();
@@ -66,12 +75,24 @@ impl Lower<'_, '_> {
             Start::Array(object, self.buffer_of(object, "ravel_device_read"))
         };
         let extents = self.func.ty(result).shape.constants().unwrap_or_default();
-        let extents: Vec<Ext> = if scalar { vec![Ext::Const(1)] } else { extents.into_iter().map(|e| Ext::Const(i64::from(e))).collect() };
+        let extents: Vec<Ext> =
+            if scalar { vec![Ext::Const(1)] } else { extents.into_iter().map(|e| Ext::Const(i64::from(e))).collect() };
         let result_memory = (stored || scalar).then(|| {
             let total = self.allocate(elem, &extents, span);
             (total, self.buffer_of(total, "ravel_device_write"))
         });
-        Partial { of: result, elem, count, buffer, object, groups, combine: combine.clone(), start, result: result_memory, scalar }
+        Partial {
+            of: result,
+            elem,
+            count,
+            buffer,
+            object,
+            groups,
+            combine: combine.clone(),
+            start,
+            result: result_memory,
+            scalar,
+        }
     }
 
     /// The element of an array constant whose elements have the same bits.

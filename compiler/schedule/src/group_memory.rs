@@ -38,7 +38,9 @@ pub(crate) struct Plan {
 impl Plan {
     /// For `--explain`.
     pub fn describe(&self) -> String {
-        let bytes = |in_buffer: bool| self.slots.iter().filter(|s| s.in_buffer == in_buffer).map(|s| s.count * s.elem.bytes() as i64).sum::<i64>();
+        let bytes = |in_buffer: bool| {
+            self.slots.iter().filter(|s| s.in_buffer == in_buffer).map(|s| s.count * s.elem.bytes() as i64).sum::<i64>()
+        };
         let mut text = format!("{} bytes of local memory", bytes(false));
         if bytes(true) > 0 {
             text.push_str(&format!(", {} bytes of device memory per group", bytes(true)));
@@ -136,7 +138,9 @@ impl Lower<'_, '_> {
     /// Elements of memory that an array of the body needs.
     pub fn group_count(&self, v: Value, padded: &Padded) -> i64 {
         match (padded.get(&v), self.func.ty(v).shape.constants()) {
-            (Some(strides), Some(extents)) => padded_count(&extents.into_iter().map(i64::from).collect::<Vec<i64>>(), strides),
+            (Some(strides), Some(extents)) => {
+                padded_count(&extents.into_iter().map(i64::from).collect::<Vec<i64>>(), strides)
+            }
             _ => self.constant_count(v).unwrap_or(0),
         }
     }
@@ -162,7 +166,9 @@ impl Lower<'_, '_> {
             self.live.free(region).iter().for_each(|v| p.touch(*v));
         }
         let arrays = data.results.iter().any(|v| !func.ty(*v).is_scalar());
-        if data.results.iter().any(|v| func.ty(*v).elem == Elem::Handle || (!func.ty(*v).is_scalar() && self.constant_count(*v).is_none())) {
+        if data.results.iter().any(|v| {
+            func.ty(*v).elem == Elem::Handle || (!func.ty(*v).is_scalar() && self.constant_count(*v).is_none())
+        }) {
             return Err("its body makes an array whose shape is not constant".to_string());
         }
         if let Op::Check { cond, .. } = &data.op {
@@ -185,7 +191,9 @@ impl Lower<'_, '_> {
                     p.make(v, func.ty(v).elem, count);
                 }
             }
-            Op::Reshape { array, .. } | Op::Sel { array, .. } | Op::Opaque(array) if !func.ty(*array).is_scalar() => p.rename(data.results[0], *array),
+            Op::Reshape { array, .. } | Op::Sel { array, .. } | Op::Opaque(array) if !func.ty(*array).is_scalar() => {
+                p.rename(data.results[0], *array)
+            }
             Op::Array(cells) if cells.iter().all(|c| func.ty(*c).is_scalar()) => self.plan_results(inst, p),
             Op::Update { value, .. } if func.ty(*value).is_scalar() => self.plan_results(inst, p),
             Op::If { then, els, .. } => {
@@ -198,7 +206,9 @@ impl Lower<'_, '_> {
                 let params = &func.regions[*body].params;
                 for (&v, &result) in params.iter().zip(&data.results) {
                     if !func.ty(v).is_scalar() {
-                        let Some(count) = self.constant_count(v) else { return Err("a loop carries an array whose shape is not constant".to_string()) };
+                        let Some(count) = self.constant_count(v) else {
+                            return Err("a loop carries an array whose shape is not constant".to_string());
+                        };
                         if self.constant_count(result) != Some(count) {
                             return Err("a loop carries an array of changing shape".to_string());
                         }
@@ -242,7 +252,8 @@ impl Lower<'_, '_> {
         }
         for op in &with.ops {
             match op {
-                WithOp::Genarray { frame: Frame::Known(_), cell: Some(cell), default } if cell.is_empty() && default.is_none_or(|v| self.func.ty(v).is_scalar()) => {}
+                WithOp::Genarray { frame: Frame::Known(_), cell: Some(cell), default }
+                    if cell.is_empty() && default.is_none_or(|v| self.func.ty(v).is_scalar()) => {}
                 WithOp::Modarray { .. } => {}
                 _ => return Err("a with-loop in its body has cells that are arrays, or folds some".to_string()),
             }
@@ -265,7 +276,8 @@ impl Lower<'_, '_> {
     fn region_makes_arrays(&self, region: Region) -> bool {
         self.func.regions[region].insts.iter().any(|inst| {
             let data = &self.func.insts[*inst];
-            data.results.iter().any(|v| !self.func.ty(*v).is_scalar()) || data.op.regions().into_iter().any(|r| self.region_makes_arrays(r))
+            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
+                || data.op.regions().into_iter().any(|r| self.region_makes_arrays(r))
         })
     }
 
@@ -283,7 +295,9 @@ impl Lower<'_, '_> {
             Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) => None,
             Op::Extent { .. } => None,
             Op::Check { .. } if self.cx.options.unchecked => None,
-            Op::Check { cond, .. } => (!self.guards_of(*cond, guards, 8)).then_some("its body has checks that are not proven"),
+            Op::Check { cond, .. } => {
+                (!self.guards_of(*cond, guards, 8)).then_some("its body has checks that are not proven")
+            }
             Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => None,
             Op::Native { symbol, .. } if crate::natives::math_op(symbol).is_some() => None,
             Op::If { then, els, .. } => self.cell_refusal(*then, guards).or_else(|| self.cell_refusal(*els, guards)),

@@ -104,7 +104,10 @@ impl Lower<'_, '_> {
     fn splittable(&self, fold: Inst) -> Option<(i64, Vec<i64>)> {
         let func = self.func;
         let Op::With(with) = &func.insts[fold].op else { return None };
-        let ([inner], [WithOp::Fold { neutral, combine: Combine::Op(op), .. }]) = (&with.parts[..], &with.ops[..]) else { return None };
+        let ([inner], [WithOp::Fold { neutral, combine: Combine::Op(op), .. }]) = (&with.parts[..], &with.ops[..])
+        else {
+            return None;
+        };
         let (firsts, trips) = self.const_box(inner)?;
         let nested = func.regions[inner.body].insts.iter().any(|inst| !func.insts[*inst].op.regions().is_empty());
         if nested || with.ordered || trips.contains(&0) || !self.starts_anywhere(*op, *neutral) {
@@ -124,15 +127,24 @@ impl Lower<'_, '_> {
         let rest = rest.iter().product::<i64>() as f64;
         let step = self.block_cost(&[], 1, &[], items);
         let cost = |split: &Split| step * split.stretch() as f64 * rest + BARRIER + split.stretches as f64 * ADDITION;
-        let splits = (2..=count.min(MOST_STRETCHES)).map(|stretches| Split { fold, lengths: Vec::new(), copies: Vec::new(), first: (first, first + count), stretches });
-        let best = splits.filter(|split| split.stretch() * (split.stretches - 1) < count).min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+        let splits = (2..=count.min(MOST_STRETCHES)).map(|stretches| Split {
+            fold,
+            lengths: Vec::new(),
+            copies: Vec::new(),
+            first: (first, first + count),
+            stretches,
+        });
+        let best = splits
+            .filter(|split| split.stretch() * (split.stretches - 1) < count)
+            .min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
         (cost(&best) < GAIN * step * count as f64 * rest).then_some(best)
     }
 
     fn split_of(&self, part: &Part, items: i64) -> Option<Split> {
         let (_, lengths) = self.const_box(part)?;
         let func = self.func;
-        let mut folds = func.regions[part.body].insts.iter().filter(|inst| matches!(func.insts[**inst].op, Op::With(_)));
+        let mut folds =
+            func.regions[part.body].insts.iter().filter(|inst| matches!(func.insts[**inst].op, Op::With(_)));
         let (&fold, None) = (folds.next()?, folds.next()) else { return None };
         let (first, trips) = self.splittable(fold)?;
         let (&count, rest) = trips.split_first()?;
@@ -148,13 +160,24 @@ impl Lower<'_, '_> {
         let mut best: Option<(f64, Split)> = None;
         for copies in candidates {
             for stretches in 2..=count {
-                let split = Split { fold, lengths: lengths.clone(), copies: copies.clone(), first: (first, first + count), stretches };
+                let split = Split {
+                    fold,
+                    lengths: lengths.clone(),
+                    copies: copies.clone(),
+                    first: (first, first + count),
+                    stretches,
+                };
                 // No stretch is empty.
-                if split.stretch() * (stretches - 1) >= count || split.blocks() * stretches > items || cells * stretches * size > SPLIT_BYTES {
+                if split.stretch() * (stretches - 1) >= count
+                    || split.blocks() * stretches > items
+                    || cells * stretches * size > SPLIT_BYTES
+                {
                     continue;
                 }
                 let rounds = ((cells + items - 1) / items) as f64;
-                let cost = step(&split.copies, stretches) * split.stretch() as f64 * rest + BARRIER + rounds * (stretches as f64 * ADDITION + CELL);
+                let cost = step(&split.copies, stretches) * split.stretch() as f64 * rest
+                    + BARRIER
+                    + rounds * (stretches as f64 * ADDITION + CELL);
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, split));
                 }
@@ -170,22 +193,35 @@ impl Lower<'_, '_> {
             return None;
         }
         let lows: Vec<i64> = lower.iter().map(|v| self.const_i32(*v)).collect::<Option<_>>()?;
-        let lengths = upper.iter().zip(&lows).map(|(v, low)| Some((self.const_i32(*v)? - low).max(0))).collect::<Option<_>>()?;
+        let lengths =
+            upper.iter().zip(&lows).map(|(v, low)| Some((self.const_i32(*v)? - low).max(0))).collect::<Option<_>>()?;
         Some((lows, lengths))
     }
 
     /// May every stretch of a fold start from this element?
     fn starts_anywhere(&self, op: BinOp, neutral: Value) -> bool {
         let elem = self.elem(neutral);
-        let constant = self.live.def(neutral).and_then(|inst| if let Op::Const(scalar) = &self.func.insts[inst].op { Some(scalar.bits()) } else { None });
+        let constant = self.live.def(neutral).and_then(|inst| {
+            if let Op::Const(scalar) = &self.func.insts[inst].op { Some(scalar.bits()) } else { None }
+        });
         let identity = scalars::identity(op, elem).map(|scalar| scalar.bits());
         op.regroups() && (matches!(op, BinOp::Min | BinOp::Max) || constant.is_some() && constant == identity)
     }
 
     /// Folds the stretches of a partition, the cells of which follow at the next barrier; items that this keeps busy. Nothing if there is no room.
-    pub fn spread_split(&mut self, gr: &mut Group, item: Val, (inst, n): (Inst, usize), sinks: &[Sink]) -> Result<Option<i64>> {
+    pub fn spread_split(
+        &mut self,
+        gr: &mut Group,
+        item: Val,
+        (inst, n): (Inst, usize),
+        sinks: &[Sink],
+    ) -> Result<Option<i64>> {
         let func = self.func;
-        let (Some(split), Some(scratch), Op::With(with)) = (gr.splits.get(&(inst, n)).cloned(), gr.scratch, &func.insts[inst].op) else { return Ok(None) };
+        let (Some(split), Some(scratch), Op::With(with)) =
+            (gr.splits.get(&(inst, n)).cloned(), gr.scratch, &func.insts[inst].op)
+        else {
+            return Ok(None);
+        };
         let part = &with.parts[n];
         let result = func.insts[split.fold].results[0];
         let elem = self.elem(result);
@@ -299,13 +335,20 @@ impl Lower<'_, '_> {
     /// A fold to a scalar that all items need: each folds a stretch, then each combines them all. `false` if nothing was emitted.
     pub fn shared_fold(&mut self, gr: &mut Group, inst: Inst) -> Result<bool> {
         let func = self.func;
-        let (Some(split), Some(scratch), Op::With(with)) = (gr.splits.get(&(inst, 0)).cloned(), gr.scratch, &func.insts[inst].op) else { return Ok(false) };
+        let (Some(split), Some(scratch), Op::With(with)) =
+            (gr.splits.get(&(inst, 0)).cloned(), gr.scratch, &func.insts[inst].op)
+        else {
+            return Ok(false);
+        };
         let [WithOp::Fold { combine: Combine::Op(op), .. }] = &with.ops[..] else { return Ok(false) };
         let result = func.insts[inst].results[0];
         let elem = self.elem(result);
         let size = elem.bytes() as i64;
         let bytes = (split.stretches * size + 7) / 8 * 8;
-        if split.fold != inst || gr.scratch_used + bytes > SPLIT_BYTES || self.supported_fold(with, &mut Vec::new()).is_err() {
+        if split.fold != inst
+            || gr.scratch_used + bytes > SPLIT_BYTES
+            || self.supported_fold(with, &mut Vec::new()).is_err()
+        {
             return Ok(false);
         }
         let offset = gr.scratch_used;
@@ -329,8 +372,11 @@ impl Lower<'_, '_> {
         // Until the next barrier others may still read.
         gr.scratch_used = offset + bytes;
         let (arith, ty) = (self.arith(), Ty::scalar(prim_of(elem)));
-        let loads: Vec<Val> = (0..split.stretches).map(|k| self.b.load(ty, scratch, (offset + k * size) as i32, Access::ALIGNED)).collect();
-        let sum = loads[1..].iter().fold(loads[0], |sum, value| scalars::binary(&mut self.b, arith, *op, elem, sum, *value));
+        let loads: Vec<Val> = (0..split.stretches)
+            .map(|k| self.b.load(ty, scratch, (offset + k * size) as i32, Access::ALIGNED))
+            .collect();
+        let sum =
+            loads[1..].iter().fold(loads[0], |sum, value| scalars::binary(&mut self.b, arith, *op, elem, sum, *value));
         self.bind(result, sum);
         Ok(true)
     }

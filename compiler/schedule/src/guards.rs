@@ -37,8 +37,12 @@ impl Lower<'_, '_> {
             Op::Bin(BinOp::And | BinOp::Mul, a, b) if self.elem(*a) == Elem::Bool => {
                 self.guards_of(*a, guards, depth - 1) && self.guards_of(*b, guards, depth - 1)
             }
-            Op::Bin(op @ (BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge), left, right) if self.elem(*left) == Elem::I32 => {
-                let known = |v: &Value| self.exact_form(*v).is_some_and(|form| form.terms.iter().all(|(v, _)| self.has_extremes(*v)));
+            Op::Bin(op @ (BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge), left, right)
+                if self.elem(*left) == Elem::I32 =>
+            {
+                let known = |v: &Value| {
+                    self.exact_form(*v).is_some_and(|form| form.terms.iter().all(|(v, _)| self.has_extremes(*v)))
+                };
                 if !known(left) || !known(right) {
                     return false;
                 }
@@ -57,7 +61,9 @@ impl Lower<'_, '_> {
             let (low, high) = form.range();
             // Where all that it consists of begins, or ends, at a constant, that index occurs.
             let is_const = |bound: Option<Value>| bound.is_some_and(|bound| self.const_i32(bound).is_some());
-            let occurs = |bound_of: &dyn Fn(Value) -> Option<Value>| form.terms.iter().all(|(v, factor)| *factor > 0 && is_const(bound_of(*v)));
+            let occurs = |bound_of: &dyn Fn(Value) -> Option<Value>| {
+                form.terms.iter().all(|(v, factor)| *factor > 0 && is_const(bound_of(*v)))
+            };
             if low < 0 {
                 if !form.terms.iter().all(|(v, _)| self.has_extremes(*v)) || occurs(&|v| self.lower_of[v]) {
                     return false;
@@ -65,7 +71,9 @@ impl Lower<'_, '_> {
                 guards.push(Guard { op: BinOp::Ge, left: *i, right: Bound::Zero });
             }
             if extents[axis].as_const().is_none_or(|n| high >= i64::from(n)) && !self.ends_with(*i, array, axis) {
-                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v)) || extents[axis].as_const().is_some() && occurs(&|v| self.upper_of[v]) {
+                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v))
+                    || extents[axis].as_const().is_some() && occurs(&|v| self.upper_of[v])
+                {
                     return false;
                 }
                 guards.push(Guard { op: BinOp::Lt, left: *i, right: Bound::Extent(array, axis) });

@@ -51,7 +51,8 @@ impl Lower<'_, '_> {
         let mut order = Vec::new();
         while order.len() < with.parts.len() {
             // One that no partition must come before, of those that are left.
-            let is_next = |q: &usize| !order.contains(q) && (0..with.parts.len()).all(|p| order.contains(&p) || !before[p][*q]);
+            let is_next =
+                |q: &usize| !order.contains(q) && (0..with.parts.len()).all(|p| order.contains(&p) || !before[p][*q]);
             let next = (0..with.parts.len()).find(is_next)?;
             order.push(next);
         }
@@ -110,9 +111,9 @@ impl Lower<'_, '_> {
             }
             let constant = |list: &Option<Vec<Value>>| list.as_ref().map_or(Some(1), |list| self.const_i32(list[axis]));
             match (constant(step), constant(width)) {
-                (Some(step), Some(width)) if step > width && width > 0 => {
-                    self.offsets_within(part, index[axis], lower[axis], step).is_some_and(|mut offsets| offsets.all(|k| k >= width))
-                }
+                (Some(step), Some(width)) if step > width && width > 0 => self
+                    .offsets_within(part, index[axis], lower[axis], step)
+                    .is_some_and(|mut offsets| offsets.all(|k| k >= width)),
                 _ => false,
             }
         })

@@ -144,7 +144,9 @@ impl Lower<'_, '_> {
                 match op(cond) {
                     Some(Op::Bin(BinOp::And | BinOp::Mul, a, b)) => conditions.extend([*a, *b]),
                     Some(Op::Bin(BinOp::Lt, a, b)) if *a == next => last = Some(self.bounds(*b).1 - 1),
-                    Some(Op::Bin(BinOp::Le, a, b)) if *a == next => last = Some(self.bounds(*b).1).filter(|k| *k < I32_MAX),
+                    Some(Op::Bin(BinOp::Le, a, b)) if *a == next => {
+                        last = Some(self.bounds(*b).1).filter(|k| *k < I32_MAX)
+                    }
                     Some(Op::Bin(BinOp::Gt, a, b)) if *b == next => last = Some(self.bounds(*a).1 - 1),
                     _ => {}
                 }
@@ -157,7 +159,8 @@ impl Lower<'_, '_> {
 
     /// Is `upper` one more than `lower`, whatever they are?
     pub fn is_successor(&self, lower: Value, upper: Value) -> bool {
-        let difference = self.raw_form(lower, MAX_DEPTH).and_then(|low| self.raw_form(upper, MAX_DEPTH)?.plus(&low, -1));
+        let difference =
+            self.raw_form(lower, MAX_DEPTH).and_then(|low| self.raw_form(upper, MAX_DEPTH)?.plus(&low, -1));
         self.bounds(lower).1 < I32_MAX && difference.is_some_and(|d| d.terms.is_empty() && d.constant == 1)
     }
 
@@ -280,7 +283,9 @@ impl Lower<'_, '_> {
             return self.level_at(same, depth);
         }
         match &self.func.insts[self.live.def(v)?].op {
-            Op::Bin(BinOp::Div | BinOp::Mod | BinOp::AplMod, a, b) if self.const_i32(*b).is_some_and(|k| k > 0) => self.level_at(*a, depth),
+            Op::Bin(BinOp::Div | BinOp::Mod | BinOp::AplMod, a, b) if self.const_i32(*b).is_some_and(|k| k > 0) => {
+                self.level_at(*a, depth)
+            }
             Op::Bin(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Min | BinOp::Max, a, b) => {
                 Some(self.level_at(*a, depth)?.max(self.level_at(*b, depth)?))
             }

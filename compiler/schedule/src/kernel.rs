@@ -7,7 +7,7 @@
 //!
 //! Kernels become functions of their own, compiled in the order written here: see [`crate::outline`].
 
-use ravel_nest::ir::{BinOp as NestBin, IntCmp};
+use ravel_nest::ir::BinOp as NestBin;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
@@ -17,42 +17,14 @@ use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
 use crate::reduce::folds_along;
 use crate::scalars;
-use crate::withloop::{Accumulate, Sink};
+use crate::stretches::{ALL, Stretch};
 use crate::walk::Walk;
+use crate::withloop::{Accumulate, Sink};
 
 /// Copies whose cells are computed side by side.
 const TOGETHER: usize = 4;
 /// Cycles of a body without its folds from which on copies are computed side by side.
 pub(crate) const LONG_CHAIN: f64 = 12.0;
-
-/// Nothing keeps the vectors of a step from being stored past the caches.
-pub(crate) const ALL: usize = usize::MAX;
-
-/// A stretch of a vector axis that is walked in equal steps.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stretch {
-    pub low: Val,
-    pub high: Val,
-    pub lanes: u8,
-    pub u: usize,
-    /// First indices of the steps.
-    pub walk: Walk,
-    /// Where a step begins at the latest: one that would reach beyond the end begins here, and overlaps the one before.
-    pub latest: Option<Val>,
-    /// Where the last vector of a step begins, if it overlaps the one before.
-    pub last: Option<usize>,
-    /// How many vectors of a step may be stored past the caches; those after them share lines with vectors that begin elsewhere.
-    pub streamed: usize,
-    /// Position of the first index between those that a partition with steps has.
-    pub phase: i64,
-}
-
-impl Stretch {
-    /// Is there exactly one step?
-    pub fn is_single(&self) -> bool {
-        self.walk.trips == Some(1)
-    }
-}
 
 /// Bounds of the outermost axis that replace those of the generator: a chunk of a parallel loop.
 #[derive(Clone, Copy)]
@@ -65,7 +37,14 @@ pub(crate) struct Chunk {
 
 impl Lower<'_, '_> {
     /// Lowers a partition as a kernel if that is possible and pays; false if nothing was emitted.
-    pub fn try_kernel(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], chunk: Option<Chunk>) -> Result<bool> {
+    pub fn try_kernel(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        chunk: Option<Chunk>,
+    ) -> Result<bool> {
         let span = self.func.insts[inst].span;
         if with.ordered || self.b.in_launch() || sinks.is_empty() {
             return Ok(false);
@@ -95,7 +74,9 @@ impl Lower<'_, '_> {
             _ => false,
         };
         // What lies between steps is read.
-        let gaps = self.combs(part).is_none_or(|combs| matches!(plan.vec, VecChoice::Axis { axis, .. } if !combs[axis].is_dense()));
+        let gaps = self
+            .combs(part)
+            .is_none_or(|combs| matches!(plan.vec, VecChoice::Axis { axis, .. } if !combs[axis].is_dense()));
         g.streams = !short_rows && !gaps && self.streams(inst, sinks);
         if g.streams {
             self.cx.remark(span, "stores past the caches");
@@ -123,7 +104,11 @@ impl Lower<'_, '_> {
     pub fn try_fold_kernel(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Option<Vec<Val>>> {
         let func = self.func;
         let span = func.insts[inst].span;
-        if with.ordered || self.b.in_launch() || with.ops.is_empty() || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) {
+        if with.ordered
+            || self.b.in_launch()
+            || with.ops.is_empty()
+            || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }))
+        {
             return Ok(None);
         }
         let plan = match self.plan_fold(inst, with) {
@@ -144,7 +129,11 @@ impl Lower<'_, '_> {
         let results = func.insts[inst].results.clone();
         if plan.guards.is_empty() {
             self.fold_cells(&mut g, inst, chunk)?;
-            return results.into_iter().map(|v| self.scalar_of(&mut g, v, 0, 0)).collect::<Result<Vec<Val>>>().map(Some);
+            return results
+                .into_iter()
+                .map(|v| self.scalar_of(&mut g, v, 0, 0))
+                .collect::<Result<Vec<Val>>>()
+                .map(Some);
         }
         let holds = self.guard_condition(&plan.guards);
         let cache = self.cache.clone();
@@ -176,12 +165,22 @@ impl Lower<'_, '_> {
     }
 
     /// Scalar loops of a with-loop that has nothing but folds.
-    pub fn scalar_folds(&mut self, inst: Inst, with: &With, starts: Vec<Val>, chunk: Option<Chunk>) -> Result<Vec<Val>> {
+    pub fn scalar_folds(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        starts: Vec<Val>,
+        chunk: Option<Chunk>,
+    ) -> Result<Vec<Val>> {
         let results = &self.func.insts[inst].results;
         let mut sinks = Vec::new();
         for (position, (op, result)) in with.ops.iter().zip(results).enumerate() {
             if let WithOp::Fold { combine, .. } = op {
-                sinks.push(Sink::Carried { position, elem: self.elem(*result), combine: Accumulate::Fold(combine.clone()) });
+                sinks.push(Sink::Carried {
+                    position,
+                    elem: self.elem(*result),
+                    combine: Accumulate::Fold(combine.clone()),
+                });
             }
         }
         let mut carried = starts;
@@ -207,7 +206,10 @@ impl Lower<'_, '_> {
             return self.kernel_cells(g, part, sinks);
         };
         let Generator::Known { lower, upper, .. } = &part.generator else {
-            return self.unsupported(func.regions[part.body].insts.first().map_or(ravel_source::Span::NONE, |i| func.insts[*i].span), "a kernel of unknown rank");
+            return self.unsupported(
+                func.regions[part.body].insts.first().map_or(ravel_source::Span::NONE, |i| func.insts[*i].span),
+                "a kernel of unknown rank",
+            );
         };
         let range = self.axis_range(with, lower[axis], upper[axis]);
         let chunk_here = chunk.filter(|_| axis == 0);
@@ -221,8 +223,19 @@ impl Lower<'_, '_> {
                 self.comb_stretches((lower[axis], upper[axis]), chunk_here, (plan.lanes, u), comb, overlap)
             }
             _ if !comb.is_dense() => {
-                let (low, high) = chunk_here.map_or_else(|| (self.wide(lower[axis]), self.wide(upper[axis])), |chunk| (chunk.low, chunk.high));
-                vec![Stretch { low, high, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL, phase: 0 }]
+                let (low, high) = chunk_here
+                    .map_or_else(|| (self.wide(lower[axis]), self.wide(upper[axis])), |chunk| (chunk.low, chunk.high));
+                vec![Stretch {
+                    low,
+                    high,
+                    lanes: 1,
+                    u: 1,
+                    walk: Walk::ANY,
+                    latest: None,
+                    last: None,
+                    streamed: ALL,
+                    phase: 0,
+                }]
             }
             (VecChoice::Axis { u, .. }, Some(even), _) if is_vec => {
                 let (low, high) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]));
@@ -338,208 +351,6 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// Cuts an axis into stretches: steps of `u` copies of `lanes` indices, then single vectors, then single indices.
-    ///
-    /// With `overlap` indices may be visited twice. The first `peel` indices, fewer than lanes, come before the steps, so that these are
-    /// stored past the caches; nothing if the kernel does not do that.
-    pub fn stretches(
-        &mut self,
-        (lower, upper): (Value, Value),
-        chunk: Option<Chunk>,
-        lanes: u8,
-        u: usize,
-        overlap: bool,
-        peel: Option<i64>,
-    ) -> Vec<Stretch> {
-        let whole = self.const_i32(lower).zip(self.const_i32(upper)).filter(|_| chunk.is_none());
-        if let Some((low, high)) = whole {
-            return self.const_stretches(low, high, lanes, u, overlap, peel);
-        }
-        let (low, high) = match chunk {
-            Some(chunk) => (chunk.low, chunk.high),
-            None => (self.wide(lower), self.wide(upper)),
-        };
-        let peel = peel.unwrap_or(0);
-        let wide = lanes;
-        let overlap = overlap && lanes > 1;
-        let mut sizes = vec![(lanes, u)];
-        if u > 1 && lanes > 1 {
-            sizes.push((lanes, 1));
-        }
-        if u > 1 || lanes > 1 {
-            sizes.push((1, 1));
-        }
-        // Chunks begin at equal remainders.
-        let grain = chunk.map_or(0, |chunk| chunk.grain);
-        let first = self.const_i32(lower).map(|low| low + peel).filter(|_| grain % i64::from(lanes) == 0);
-        let mut stretches = Vec::new();
-        let mut start = low;
-        if peel > 0 {
-            let distance = self.b.i64(peel);
-            let end = self.b.add(low, distance);
-            let end = self.b.binary(NestBin::SMin, end, high);
-            stretches.push(Stretch { low, high: end, lanes: 1, u: 1, walk: Walk::ANY, latest: None, last: None, streamed: ALL, phase: 0 });
-            start = end;
-        }
-        for (lanes, u) in sizes {
-            let step = u as i64 * i64::from(lanes);
-            // Shorter steps begin where longer ones, of a multiple of the length, end.
-            let same = if grain % step == 0 { step } else { i64::from(lanes) };
-            let walk = Walk { start: first, grain: same, trips: None };
-            if step == 1 {
-                if overlap && stretches.last().is_some_and(|s: &Stretch| s.latest.is_none()) {
-                    start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
-                }
-                stretches.push(Stretch { low: start, high, lanes, u, walk, latest: None, last: None, streamed: ALL, phase: 0 });
-                continue;
-            }
-            if overlap && u == 1 && stretches.len() > usize::from(peel > 0) {
-                // What longer steps leave.
-                start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
-                continue;
-            }
-            // The last start of a whole step is at most `high - step`.
-            let last = self.b.i64(step - 1);
-            let end = self.b.sub(high, last);
-            stretches.push(Stretch { low: start, high: end, lanes, u, walk, latest: None, last: None, streamed: ALL, phase: 0 });
-            let length = self.b.sub(high, start);
-            let zero = self.b.i64(0);
-            let length = self.b.binary(NestBin::SMax, length, zero);
-            let whole = if step.count_ones() == 1 {
-                let mask = self.b.i64(-step);
-                self.b.binary(NestBin::And, length, mask)
-            } else {
-                let step = self.b.i64(step);
-                let steps = self.b.binary(NestBin::SDiv, length, step);
-                self.b.mul(steps, step)
-            };
-            start = self.b.add(start, whole);
-        }
-        stretches
-    }
-
-    /// Single vectors from `start` to the end of an axis, the last of which ends there, if the axis from `low` on has a vector at all; returns where scalars
-    /// begin.
-    fn overlapping_stretch(&mut self, stretches: &mut Vec<Stretch>, (low, start, high): (Val, Val, Val), lanes: u8) -> Val {
-        let wide = self.b.i64(i64::from(lanes));
-        let latest = self.b.sub(high, wide);
-        let fits = self.b.icmp(IntCmp::Sle, low, latest);
-        let end = self.b.select(fits, high, start);
-        stretches.push(Stretch { low: start, high: end, lanes, u: 1, walk: Walk::ANY, latest: Some(latest), last: None, streamed: ALL, phase: 0 });
-        end
-    }
-
-    fn const_stretches(&mut self, low: i64, high: i64, lanes: u8, u: usize, overlap: bool, peel: Option<i64>) -> Vec<Stretch> {
-        let mut stretches = Vec::new();
-        let mut start = low;
-        let wide = i64::from(lanes);
-        let streams = peel.is_some();
-        if let Some(peel @ 1..) = peel
-            && overlap
-            && high - low >= 2 * wide * u as i64
-        {
-            // The line of the first vector that begins one is not done yet when that is stored.
-            if u > 1 {
-                let pair = self.const_stretch(low, 1, lanes, 2);
-                stretches.push(Stretch { last: Some(peel as usize), streamed: 0, ..pair });
-            } else {
-                stretches.extend([low, low + peel].map(|first| Stretch { streamed: 0, ..self.const_stretch(first, 1, lanes, 1) }));
-            }
-            start = low + peel + wide;
-        }
-        let left = (high - start).max(0) % (wide * u as i64);
-        if overlap && left > wide && left % wide != 0 && (left + wide - 1) / wide <= u as i64 {
-            // All that is left is one step, too.
-            let trips = (high - start) / (wide * u as i64);
-            if trips > 0 {
-                stretches.push(self.const_stretch(start, trips, lanes, u));
-            }
-            let vectors = ((left + wide - 1) / wide) as usize;
-            let step = self.const_stretch(high - left, 1, lanes, vectors);
-            // The line that both of the last two vectors write stays in a cache.
-            stretches.push(Stretch { last: Some((left - wide) as usize), streamed: vectors - 2, ..step });
-            return stretches;
-        }
-        let rest = left / wide;
-        let mut sizes = vec![(lanes, u)];
-        if u > 1 && rest > 0 {
-            // All that is left in one go, if it fits the registers as the whole step does.
-            sizes.push((lanes, rest as usize));
-        }
-        sizes.push((1, 1));
-        for (lanes, u) in sizes {
-            if overlap && lanes == 1 && (1..wide).contains(&(high - start)) && high - low >= wide {
-                stretches.push(self.const_stretch(high - wide, 1, wide as u8, 1));
-                break;
-            }
-            let step = i64::from(lanes) * u as i64;
-            let mut trips = (high - start) / step;
-            let left = (high - start) % step;
-            // The single vector that will overlap the last one here shares a line with it.
-            let shared = streams && overlap && trips > 0 && (1..wide).contains(&left);
-            if shared {
-                trips -= 1;
-            }
-            if trips > 0 {
-                stretches.push(self.const_stretch(start, trips, lanes, u));
-                start += trips * step;
-            }
-            if shared {
-                stretches.push(Stretch { streamed: u - 1, ..self.const_stretch(start, 1, lanes, u) });
-                start += step;
-            }
-        }
-        stretches
-    }
-
-    /// Stretches of one step each.
-    fn separated(&mut self, stretches: Vec<Stretch>) -> Vec<Stretch> {
-        let mut single = Vec::new();
-        for stretch in stretches {
-            match (stretch.walk.start, stretch.walk.trips) {
-                (Some(start), Some(trips)) if trips > 1 => {
-                    let steps = (0..trips).map(|k| self.const_stretch(start + k * stretch.walk.grain, 1, stretch.lanes, stretch.u));
-                    single.extend(steps);
-                }
-                _ => single.push(stretch),
-            }
-        }
-        single
-    }
-
-    pub fn const_stretch(&mut self, start: i64, trips: i64, lanes: u8, u: usize) -> Stretch {
-        let step = i64::from(lanes) * u as i64;
-        let (low, high) = (self.b.i64(start), self.b.i64(start + trips * step));
-        Stretch { low, high, lanes, u, walk: Walk { start: Some(start), grain: step, trips: Some(trips) }, latest: None, last: None, streamed: ALL, phase: 0 }
-    }
-
-    /// Cuts a vector axis of at least one vector where the bounds of folds are the same for `even` only: single steps, a loop of equal
-    /// steps in the middle, single steps. The last vector may overlap the one before.
-    fn uneven_stretches(&mut self, low: i64, high: i64, even: (i64, i64), lanes: u8, u: usize) -> Vec<Stretch> {
-        let (wide, step) = (i64::from(lanes), i64::from(lanes) * u as i64);
-        let mut stretches = Vec::new();
-        // The middle starts and ends at whole vectors.
-        let from = low + (even.0 - low + wide - 1) / wide * wide;
-        let trips = (even.1 - from).max(0) / step;
-        let (from, to) = if trips > 1 { (from, from + trips * step) } else { (high, high) };
-        let mut start = low;
-        while high - start >= wide {
-            if start == from {
-                stretches.push(self.const_stretch(start, trips, lanes, u));
-                start = to;
-                continue;
-            }
-            let end = if start < from { from } else { high };
-            let vectors = ((end - start) / wide).clamp(1, u as i64);
-            stretches.push(self.const_stretch(start, 1, lanes, vectors as usize));
-            start += vectors * wide;
-        }
-        if start < high {
-            stretches.push(self.const_stretch(high - wide, 1, lanes, 1));
-        }
-        stretches
     }
 
     /// Notes a loop as one to outline unless it is inside such a loop; returns what to hand to [`Lower::leave_kernel_loop`].

@@ -148,7 +148,8 @@ impl Lower<'_, '_> {
                 (self.b.i64(params.len() as i64), memory)
             }
             Index::Dyn(state) => {
-                let axes = self.helper("ravel_odometer_axes", &[*state], Some(Ty::I64)).expect("called with a result type");
+                let axes =
+                    self.helper("ravel_odometer_axes", &[*state], Some(Ty::I64)).expect("called with a result type");
                 let place = self.helper_ptr("ravel_odometer_position", &[*state]);
                 (axes, place)
             }

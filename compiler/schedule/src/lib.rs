@@ -100,6 +100,7 @@ mod shifted;
 mod slices;
 mod spares;
 mod streaming;
+mod stretches;
 mod support;
 mod tile;
 mod tile_kernel;

@@ -546,7 +546,8 @@ impl<'m, 'a> Lower<'m, 'a> {
         for object in writable {
             self.host_writable.remove(&object);
         }
-        self.fresh.extend(func.insts[inst].results.iter().zip(&in_place).filter(|(_, in_place)| **in_place).map(|(v, _)| *v));
+        self.fresh
+            .extend(func.insts[inst].results.iter().zip(&in_place).filter(|(_, in_place)| **in_place).map(|(v, _)| *v));
         self.results(inst, &results);
         Ok(())
     }

@@ -251,7 +251,12 @@ impl Lower<'_, '_> {
     /// What is owned and known at this point, to go back to for another version of the same instruction.
     pub fn snapshot(&self) -> Snapshot {
         let scope = self.scopes.last().expect("code is built inside a region");
-        Snapshot { cache: self.cache.clone(), owned: scope.owned.clone(), pending: scope.pending.clone(), fresh: self.fresh.clone() }
+        Snapshot {
+            cache: self.cache.clone(),
+            owned: scope.owned.clone(),
+            pending: scope.pending.clone(),
+            fresh: self.fresh.clone(),
+        }
     }
 
     pub fn restore(&mut self, snapshot: Snapshot) {

@@ -104,7 +104,12 @@ impl ModuleCx<'_> {
 
     fn object(&mut self, elem: Elem, kind: u8, shape: &[i64], count: i64, elements: &[u8]) -> DataId {
         let (bytes, start) = layout::static_object(elem, kind, shape, count, elements);
-        let id = self.nest.data.push(nest::Data { bytes, align: layout::DATA_ALIGN as u32, writable: true, relocs: Vec::new() });
+        let id = self.nest.data.push(nest::Data {
+            bytes,
+            align: layout::DATA_ALIGN as u32,
+            writable: true,
+            relocs: Vec::new(),
+        });
         let reloc = Reloc { at: layout::OFFSET_DATA as u32, target: id, addend: start as i64 };
         self.nest.data[id].relocs.push(reloc);
         id

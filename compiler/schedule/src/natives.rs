@@ -77,7 +77,8 @@ impl Lower<'_, '_> {
             [result] => {
                 let ty = returned(self, result);
                 let callee = self.cx.nest.extern_func(symbol, &params, Some(ty));
-                let value = self.b.call_extern(callee, &values, Some(ty)).expect("the extern was declared with a result");
+                let value =
+                    self.b.call_extern(callee, &values, Some(ty)).expect("the extern was declared with a result");
                 self.bind(result, value);
             }
             _ => {
@@ -96,14 +97,19 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-
     /// How an argument is passed.
     fn param(&self, v: Value) -> Param {
         let ty = self.func.ty(v);
         Param { ty: machine_type(ty), signed: ty.is_scalar() && scalars::is_signed(ty.elem) }
     }
 
-    fn open_results(&mut self, results: &[Value], symbol: &str, mut params: Vec<Param>, mut values: Vec<Val>) -> Result<()> {
+    fn open_results(
+        &mut self,
+        results: &[Value],
+        symbol: &str,
+        mut params: Vec<Param>,
+        mut values: Vec<Val>,
+    ) -> Result<()> {
         let (first, open) = results.split_at(1.min(results.len()));
         let words = 8 * open.len().max(1) as u32;
         let (tags, out) = (self.b.stack_slot(words, 8), self.b.stack_slot(words, 8));

@@ -100,7 +100,9 @@ impl Copy<'_> {
                     self.region(then_region);
                     self.region(else_region);
                 }
-                Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => self.region(body),
+                Op::For { body, .. } | Op::Loop { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => {
+                    self.region(body)
+                }
                 _ => {}
             }
             for result in &mut inst.results {

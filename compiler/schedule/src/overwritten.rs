@@ -26,7 +26,11 @@ impl Lower<'_, '_> {
 }
 
 fn is_overwritten(func: &Func, live: &Liveness, region: Region, inst: Inst, with: &With) -> bool {
-    let ([WithOp::Genarray { frame: Frame::Known(frame), .. }], &[result]) = (&with.ops[..], &func.insts[inst].results[..]) else { return false };
+    let ([WithOp::Genarray { frame: Frame::Known(frame), .. }], &[result]) =
+        (&with.ops[..], &func.insts[inst].results[..])
+    else {
+        return false;
+    };
     let Some(extents) = func.ty(result).shape.extents() else { return false };
     let plain = !with.ordered && func.ty(result).elem != ravel_types::Elem::Handle && !extents.is_empty();
     if !plain || live.uses(result) != 1 || with.parts.iter().any(|part| may_fault(func, part.body)) {
@@ -63,7 +67,10 @@ impl Search<'_> {
         let Some(counter) = self.counter(init, body, index.len()) else { return false };
         index.push(data.params[counter]);
         let (before, after) = (data.params[k], data.yields[k + 1]);
-        let Some(writer) = self.live.def(after).filter(|_| self.live.uses(before) == 1 && self.live.uses(after) == 1) else { return false };
+        let Some(writer) = self.live.def(after).filter(|_| self.live.uses(before) == 1 && self.live.uses(after) == 1)
+        else {
+            return false;
+        };
         if !data.insts.contains(&writer) {
             return false;
         }
@@ -104,7 +111,9 @@ mod tests {
 
     /// What is found for the first with-loop of a function over `%v: f64[s0]`, `%n: i32` and `%w: f64[8]`.
     fn found(body: &str) -> bool {
-        let text = format!("func @f0 \"f\" (%v: f64[s0], %n: i32, %w: f64[8]) -> (f64[8]) {{ %zero: f64 = const 0.0 {body} yield %y }}");
+        let text = format!(
+            "func @f0 \"f\" (%v: f64[s0], %n: i32, %w: f64[8]) -> (f64[8]) {{ %zero: f64 = const 0.0 {body} yield %y }}"
+        );
         let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
         let func = module.funcs.values().next().expect("the text has a function");
         let (inst, with) = func.regions[func.body]
@@ -149,14 +158,17 @@ mod tests {
         assert!(!found(&counting(0, plain, 2, "8")));
         assert!(!found(&counting(0, plain, 1, "7")));
         assert!(!found(&counting(0, "%p: i32 = mul %i, 1 %b: f64[8] = update %a, [%p], %s", 1, "8")));
-        let branch = "%c: bool = gt %s, 0.0 %b: f64[8] = if %c { %u: f64[8] = update %a, [%i], %s yield %u } else { yield %a }";
+        let branch =
+            "%c: bool = gt %s, 0.0 %b: f64[8] = if %c { %u: f64[8] = update %a, [%i], %s yield %u } else { yield %a }";
         assert!(!found(&counting(0, branch, 1, "8")));
         // The loop reads, or somebody else does.
         assert!(!found(&counting(0, "%t: f64 = sel %a, [7] %b: f64[8] = update %a, [%i], %t", 1, "8")));
-        let other = "%z: f64[8] = with { part [0] <= [%j2] < [8] { %q: f64 = sel %x, [%j2] yield %q } } genarray [8] cell []";
+        let other =
+            "%z: f64[8] = with { part [0] <= [%j2] < [8] { %q: f64 = sel %x, [%j2] yield %q } } genarray [8] cell []";
         assert!(!found(&format!("{} {other}", counting(0, plain, 1, "8"))));
         // Making them may fault.
-        let checked = counting(0, plain, 1, "8").replace("{ yield 0.5 }", "{ %g: bool = lt %j, %n check %g, index %j, %n, 0 yield 0.5 }");
+        let checked = counting(0, plain, 1, "8")
+            .replace("{ yield 0.5 }", "{ %g: bool = lt %j, %n check %g, index %j, %n, 0 yield 0.5 }");
         assert!(!found(&checked));
     }
 }

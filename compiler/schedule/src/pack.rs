@@ -99,7 +99,15 @@ impl Lower<'_, '_> {
     }
 
     /// Packs a panel whose indices the axis has, the first of them given.
-    fn pack_whole(&mut self, nest: &Nest<'_>, side: &Side, block: FoldBlock, first: Val, to: Val, range: (i64, i64)) -> Result<()> {
+    fn pack_whole(
+        &mut self,
+        nest: &Nest<'_>,
+        side: &Side,
+        block: FoldBlock,
+        first: Val,
+        to: Val,
+        range: (i64, i64),
+    ) -> Result<()> {
         let (plan, body) = (nest.plan, nest.inner.body);
         let zero = self.b.i64(0);
         let mut g = Grid::scalar(plan.bytes);
@@ -147,7 +155,8 @@ impl Lower<'_, '_> {
 
     /// Do vectors of consecutive indices of the fold load consecutive elements? Blocks must not cut such vectors.
     fn packs_across(&mut self, g: &mut Grid, nest: &Nest<'_>, side: &Side, lanes: usize) -> bool {
-        let (Generator::Known { lower, upper, .. }, params) = (&nest.inner.generator, &self.func.regions[nest.inner.body].params)
+        let (Generator::Known { lower, upper, .. }, params) =
+            (&nest.inner.generator, &self.func.regions[nest.inner.body].params)
         else {
             return false;
         };
@@ -185,7 +194,15 @@ impl Lower<'_, '_> {
     }
 
     /// Opens the loop over a block's indices from one of them on; returns the memory of the row.
-    fn begin_rows(&mut self, nest: &Nest<'_>, side: &Side, block: FoldBlock, bounds: (Val, Val), step: i64, to: Val) -> Result<Val> {
+    fn begin_rows(
+        &mut self,
+        nest: &Nest<'_>,
+        side: &Side,
+        block: FoldBlock,
+        bounds: (Val, Val),
+        step: i64,
+        to: Val,
+    ) -> Result<Val> {
         let step = self.b.i64(step);
         let (k, _) = self.b.begin_for(bounds.0, bounds.1, step, &[]);
         self.open(nest.inner.body);
@@ -196,7 +213,15 @@ impl Lower<'_, '_> {
     }
 
     /// Stores the rows of a panel, a vector of indices of the axis at a time: those from `start` on.
-    fn pack_along(&mut self, g: &mut Grid, nest: &Nest<'_>, side: &Side, block: FoldBlock, to: Val, start: usize) -> Result<()> {
+    fn pack_along(
+        &mut self,
+        g: &mut Grid,
+        nest: &Nest<'_>,
+        side: &Side,
+        block: FoldBlock,
+        to: Val,
+        start: usize,
+    ) -> Result<()> {
         let bytes = nest.plan.bytes;
         let zero = self.b.i64(0);
         let mark = g.mark();
@@ -246,7 +271,9 @@ impl Lower<'_, '_> {
                         self.b.store(value, to, (at + lane * row_bytes) as i32, Access::ALIGNED);
                     }
                 } else {
-                    let square = (start..start + lanes).map(|r| self.packed_of(g, packed.value, r, 0)).collect::<Result<Vec<Val>>>()?;
+                    let square = (start..start + lanes)
+                        .map(|r| self.packed_of(g, packed.value, r, 0))
+                        .collect::<Result<Vec<Val>>>()?;
                     for (lane, row) in self.transpose(square).into_iter().enumerate() {
                         self.b.store(row, to, (at + lane * row_bytes) as i32, Access::ANY);
                     }

@@ -10,9 +10,9 @@ use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 use crate::Result;
 use crate::index::Ext;
 use crate::kernel::Chunk;
-use crate::plan::{KernelPlan, VecChoice};
 use crate::layout;
 use crate::lower::{Lower, Val};
+use crate::plan::{KernelPlan, VecChoice};
 use crate::reduce::folds_along;
 use crate::scalars;
 use crate::withloop::Sink;
@@ -200,7 +200,10 @@ impl Lower<'_, '_> {
 
     /// Runs a partition of genarray and modarray cells on threads; false if nothing was emitted.
     pub fn try_parallel(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink]) -> Result<bool> {
-        if !self.may_run_on_threads(with, part) || sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { .. })) {
+        if !self.may_run_on_threads(with, part)
+            || sinks.is_empty()
+            || !sinks.iter().all(|s| matches!(s, Sink::Slice { .. }))
+        {
             return Ok(false);
         }
         let grain = self.plan_kernel(with, part, sinks, true).map_or(Grain::ONE, |plan| Grain::of(&plan));
@@ -236,10 +239,13 @@ impl Lower<'_, '_> {
         }
         self.preload(part.body);
         let Some(cut) = self.chunks(part, MOST_FOLD_CHUNKS, Grain::ONE) else { return Ok(false) };
-        let neutrals: Vec<Val> = folds
-            .iter()
-            .map(|(_, neutral)| if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique_for_host(*neutral) })
-            .collect();
+        let neutrals: Vec<Val> =
+            folds
+                .iter()
+                .map(|(_, neutral)| {
+                    if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique_for_host(*neutral) }
+                })
+                .collect();
         let layout = self.partial_layout(&folds);
         let by = if self.is_shared(&folds, &layout) { "by all threads, " } else { "" };
         self.cx.remark(func.insts[inst].span, format!("threads over axis 0, partial results combined {by}in order"));
@@ -292,9 +298,13 @@ impl Lower<'_, '_> {
         let mut slots = Vec::new();
         for (_, neutral) in folds {
             let ty = self.func.ty(*neutral);
-            let extents: Option<Vec<i64>> =
-                ty.shape.constants().filter(|_| !ty.is_scalar()).map(|shape| shape.into_iter().map(i64::from).collect());
-            let elements = extents.as_ref().and_then(|e| e.iter().try_fold(ty.elem.bytes() as i64, |n, e| n.checked_mul(*e)));
+            let extents: Option<Vec<i64>> = ty
+                .shape
+                .constants()
+                .filter(|_| !ty.is_scalar())
+                .map(|shape| shape.into_iter().map(i64::from).collect());
+            let elements =
+                extents.as_ref().and_then(|e| e.iter().try_fold(ty.elem.bytes() as i64, |n, e| n.checked_mul(*e)));
             let extents = extents.filter(|_| elements.is_some_and(|n| n <= MOST_PARTIAL_BYTES));
             let size = match (&extents, elements) {
                 (Some(extents), Some(elements)) => {
@@ -342,7 +352,9 @@ impl Lower<'_, '_> {
         self.b.store(data, object, layout::OFFSET_DATA, Access::ALIGNED);
         let words = [(layout::OFFSET_RC, 1), (layout::OFFSET_COUNT, extents.iter().product())];
         let shape = extents.iter().enumerate().map(|(axis, extent)| (layout::extent_offset(axis), *extent));
-        for (offset, word) in words.into_iter().chain([(layout::OFFSET_RANK, layout::kinds(elem, extents.len()))]).chain(shape) {
+        for (offset, word) in
+            words.into_iter().chain([(layout::OFFSET_RANK, layout::kinds(elem, extents.len()))]).chain(shape)
+        {
             let word = self.b.i64(word);
             self.b.store(word, object, offset, Access::ALIGNED);
         }

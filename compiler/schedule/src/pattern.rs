@@ -119,7 +119,11 @@ impl Lower<'_, '_> {
 
     /// The value of an index expression at the first lane of the first copy, in 64 bits.
     pub fn uniform(&mut self, g: &mut Grid, v: Value) -> Result<Val> {
-        if g.vec == Some(v) || g.jams.iter().any(|jam| jam.index == v) || self.is_bound(v) || self.const_i32(v).is_some() {
+        if g.vec == Some(v)
+            || g.jams.iter().any(|jam| jam.index == v)
+            || self.is_bound(v)
+            || self.const_i32(v).is_some()
+        {
             return Ok(self.wide(v));
         }
         if let Some(&known) = g.uniforms.get(&v) {

@@ -9,8 +9,8 @@ use crate::lower::Lower;
 use crate::reduce::folds_along;
 use crate::shifted::Shift;
 use crate::support::Refusal;
-use crate::withloop::Sink;
 use crate::walk::Walk;
+use crate::withloop::Sink;
 
 /// Vectors along an axis for which the bounds of folds differ: each is treated by itself.
 const UNEVEN_VECTORS: i64 = 12;
@@ -86,7 +86,13 @@ impl KernelPlan {
 
 impl Lower<'_, '_> {
     /// Plans a partition of scalar cells.
-    pub fn plan_kernel(&mut self, with: &With, part: &Part, sinks: &[Sink], chunked: bool) -> Result<KernelPlan, Refusal> {
+    pub fn plan_kernel(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        chunked: bool,
+    ) -> Result<KernelPlan, Refusal> {
         let func = self.func;
         let Generator::Known { lower, upper, .. } = &part.generator else {
             return Err("the rank is not known".to_string());
@@ -129,12 +135,24 @@ impl Lower<'_, '_> {
         }
         let is_border = self.is_border(with, part);
         let mut best = (if is_border { scalar * BORDER_SHARE } else { scalar }, None, 1, false);
-        let choices = sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
+        let choices =
+            sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
         // Cells that are built in an operand are computed once.
         let overlap = !sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
-        let teeth = |axis: usize, lanes: u8| Some(combs[axis]).filter(|comb| !comb.is_dense()).map(|comb| (comb.vectors(i64::from(lanes)) as usize, false));
-        let grains = |axis: usize, lanes: u8| GRAINS.iter().map(|grain| (*grain, false)).chain([(1, true)]).chain(teeth(axis, lanes).filter(|t| !GRAINS.contains(&t.0)));
-        let choices = choices.flat_map(|(lanes, axis, param)| grains(axis, lanes).map(move |grain| (lanes, axis, param, grain)));
+        let teeth = |axis: usize, lanes: u8| {
+            Some(combs[axis])
+                .filter(|comb| !comb.is_dense())
+                .map(|comb| (comb.vectors(i64::from(lanes)) as usize, false))
+        };
+        let grains = |axis: usize, lanes: u8| {
+            GRAINS
+                .iter()
+                .map(|grain| (*grain, false))
+                .chain([(1, true)])
+                .chain(teeth(axis, lanes).filter(|t| !GRAINS.contains(&t.0)))
+        };
+        let choices =
+            choices.flat_map(|(lanes, axis, param)| grains(axis, lanes).map(move |grain| (lanes, axis, param, grain)));
         for (lanes, axis, param, (grain, separate)) in choices {
             let comb = combs[axis];
             let spanned = extents[axis].map(|n| if comb.width > 1 { comb.span(n) } else { n * comb.step });
@@ -144,12 +162,17 @@ impl Lower<'_, '_> {
             g.set_vec(Some(param), lanes, 1);
             if !comb.is_dense() {
                 let simple = overlap && extents[axis].is_some() && !(chunked && axis == 0);
-                if separate || grain as i64 != comb.vectors(i64::from(lanes)) || !self.can_comb(&mut g, part, axis, comb, simple) || self.waits_for_stores(part, axis, sinks) {
+                if separate
+                    || grain as i64 != comb.vectors(i64::from(lanes))
+                    || !self.can_comb(&mut g, part, axis, comb, simple)
+                    || self.waits_for_stores(part, axis, sinks)
+                {
                     continue;
                 }
             }
             let start = self.const_i32(lower[axis]).filter(|_| !(chunked && axis == 0));
-            if separate && (start.is_none() || extents[axis].is_none_or(|n| n > SEPARATE || n % i64::from(lanes) != 0)) {
+            if separate && (start.is_none() || extents[axis].is_none_or(|n| n > SEPARATE || n % i64::from(lanes) != 0))
+            {
                 continue;
             }
             g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: separate.then_some(1) };
@@ -184,7 +207,10 @@ impl Lower<'_, '_> {
             }
         }
         g.set_vec(None, 1, 1);
-        if wide.is_empty() && self.folds_can_run_along(&mut g, part.body) && self.bounds_dep(&mut g, part.body) == Dep::default() {
+        if wide.is_empty()
+            && self.folds_can_run_along(&mut g, part.body)
+            && self.bounds_dep(&mut g, part.body) == Dep::default()
+        {
             g.fold_u = 1;
             for &lanes in &sizes {
                 g.fold_lanes = lanes;
@@ -196,7 +222,12 @@ impl Lower<'_, '_> {
             (g.fold_lanes, g.fold_u) = (0, 0);
         }
         let (_, Some(vec), lanes, separate) = best else {
-            return Err(if is_border { "it is a border, and no axis suits vector lanes well" } else { "no axis suits vector lanes" }.to_string());
+            return Err(if is_border {
+                "it is a border, and no axis suits vector lanes well"
+            } else {
+                "no axis suits vector lanes"
+            }
+            .to_string());
         };
         let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), separate, even: None, shift: None, guards };
         if let VecChoice::Axis { axis, u: grain } = vec {
@@ -231,7 +262,10 @@ impl Lower<'_, '_> {
     /// Cells of a partition with constant bounds.
     fn constant_cells(&self, part: &Part) -> Option<i64> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul((self.const_i32(*u)? - self.const_i32(*l)?).max(0)))
+        lower
+            .iter()
+            .zip(upper)
+            .try_fold(1i64, |n, (l, u)| n.checked_mul((self.const_i32(*u)? - self.const_i32(*l)?).max(0)))
     }
 
     /// The stretch of the vector axis where folds need no masks, if masks are possible elsewhere and the rest is short.
@@ -269,7 +303,9 @@ impl Lower<'_, '_> {
         let mut best: Option<(f64, KernelPlan)> = None;
         for lanes in self.lane_sizes(bytes) {
             match self.plan_fold_lanes(inst, with, bytes, lanes) {
-                Ok((cost, plan)) if best.as_ref().is_none_or(|(least, _)| cost < least * 0.95) => best = Some((cost, plan)),
+                Ok((cost, plan)) if best.as_ref().is_none_or(|(least, _)| cost < least * 0.95) => {
+                    best = Some((cost, plan))
+                }
                 Ok(_) => {}
                 Err(reason) => refusal = reason,
             }
@@ -288,7 +324,13 @@ impl Lower<'_, '_> {
     }
 
     /// Plans lanes along the last axis of folds, with a given number of them; also the estimated cycles.
-    fn plan_fold_lanes(&mut self, inst: Inst, with: &With, bytes: usize, lanes: u8) -> Result<(f64, KernelPlan), Refusal> {
+    fn plan_fold_lanes(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        bytes: usize,
+        lanes: u8,
+    ) -> Result<(f64, KernelPlan), Refusal> {
         let func = self.func;
         let (mut scalar, mut vector, mut steps) = (0.0, 0.0, 0i64);
         let mut g = Grid::scalar(bytes);
@@ -323,15 +365,18 @@ impl Lower<'_, '_> {
         while u > 2 && steps > 0 && steps < 32 && steps % u as i64 != 0 {
             u -= 1;
         }
-        Ok((vector, KernelPlan {
-            vec: VecChoice::Fold { u },
-            lanes,
-            bytes,
-            jams: Vec::new(),
-            separate: false,
-            even: None,
-            shift: None,
-            guards: Vec::new(),
-        }))
+        Ok((
+            vector,
+            KernelPlan {
+                vec: VecChoice::Fold { u },
+                lanes,
+                bytes,
+                jams: Vec::new(),
+                separate: false,
+                even: None,
+                shift: None,
+                guards: Vec::new(),
+            },
+        ))
     }
 }

@@ -11,10 +11,11 @@ use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
 use crate::grid::{Cell, Dep, Grid, reduce_op};
-use crate::kernel::{Chunk, LONG_CHAIN, Stretch};
+use crate::kernel::{Chunk, LONG_CHAIN};
 use crate::lower::{Lower, Val};
 use crate::scalars;
 use crate::shifted::Shift;
+use crate::stretches::Stretch;
 use crate::walk::Walk;
 
 /// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
@@ -108,7 +109,11 @@ impl Lower<'_, '_> {
                 let u = if dep.vec { g.u } else { 1 };
                 for &j in &copies {
                     for u in 0..u {
-                        let start = if dep.vec { self.packed_of(g, *neutral, j, u)? } else { self.scalar_of(g, *neutral, j, u)? };
+                        let start = if dep.vec {
+                            self.packed_of(g, *neutral, j, u)?
+                        } else {
+                            self.scalar_of(g, *neutral, j, u)?
+                        };
                         accs.vals.push(start);
                     }
                 }
@@ -318,7 +323,14 @@ impl Lower<'_, '_> {
     }
 
     /// One step of a fold with lanes along its last axis, from an index with these bounds.
-    fn fold_step(&mut self, g: &mut Grid, part: &Part, from: (Val, (i64, i64)), stretch: &Stretch, accs: &mut Accs) -> Result<()> {
+    fn fold_step(
+        &mut self,
+        g: &mut Grid,
+        part: &Part,
+        from: (Val, (i64, i64)),
+        stretch: &Stretch,
+        accs: &mut Accs,
+    ) -> Result<()> {
         let Some(&param) = self.func.regions[part.body].params.last() else { return Ok(()) };
         let mark = g.mark();
         self.open(part.body);
@@ -365,7 +377,11 @@ impl Lower<'_, '_> {
                         };
                         self.b.fma(x, y, old)
                     } else {
-                        let cell = if vector { self.packed_of(g, yields[k], j, u)? } else { self.scalar_of(g, yields[k], j, u)? };
+                        let cell = if vector {
+                            self.packed_of(g, yields[k], j, u)?
+                        } else {
+                            self.scalar_of(g, yields[k], j, u)?
+                        };
                         scalars::binary(&mut self.b, arith, acc.op, acc.elem, old, cell)
                     };
                     accs.vals[place] = match mask {
@@ -391,8 +407,13 @@ impl Lower<'_, '_> {
         let scalars = accs.accs.iter().map(|acc| if accs.along { acc.j } else { 0 }).sum::<usize>();
         let free = (self.cx.target.vector_registers as usize).saturating_sub(accs.vals.len() - scalars);
         let together = (free / CHAIN_REGISTERS).clamp(1, MOST_TOGETHER);
-        let nested = self.func.regions[part.body].insts.iter().any(|inst| matches!(self.func.insts[*inst].op, Op::With(_)));
-        if together > 1 && !nested && g.vec.is_some() && g.lanes > 1 && self.region_cost(g, part.body) > LONG_CHAIN { together } else { 1 }
+        let nested =
+            self.func.regions[part.body].insts.iter().any(|inst| matches!(self.func.insts[*inst].op, Op::With(_)));
+        if together > 1 && !nested && g.vec.is_some() && g.lanes > 1 && self.region_cost(g, part.body) > LONG_CHAIN {
+            together
+        } else {
+            1
+        }
     }
 }
 
@@ -400,11 +421,14 @@ impl Lower<'_, '_> {
 /// axis alone stays in registers while the rest streams by.
 fn block_order(g: &Grid, vectors: usize) -> Vec<(usize, usize)> {
     let mut order: Vec<(usize, usize)> = (0..vectors).flat_map(|u| (0..g.j()).map(move |j| (u, j))).collect();
-    let mut axes: Vec<(usize, Option<usize>)> = g.jams.iter().enumerate().map(|(axis, jam)| (jam.copies, Some(axis))).collect();
+    let mut axes: Vec<(usize, Option<usize>)> =
+        g.jams.iter().enumerate().map(|(axis, jam)| (jam.copies, Some(axis))).collect();
     axes.push((vectors, None));
     // Stable, so that of two axes with as many copies the first one is outside.
     axes.sort_by_key(|axis| std::cmp::Reverse(axis.0));
-    order.sort_by_key(|&(u, j)| axes.iter().map(|(_, axis)| axis.map_or(u, |axis| g.digit(axis, j))).collect::<Vec<usize>>());
+    order.sort_by_key(|&(u, j)| {
+        axes.iter().map(|(_, axis)| axis.map_or(u, |axis| g.digit(axis, j))).collect::<Vec<usize>>()
+    });
     order
 }
 

@@ -73,7 +73,11 @@ impl Lower<'_, '_> {
         let mut best: Option<(u32, Value)> = None;
         for part in &with.parts {
             for &v in self.live.free(part.body) {
-                if self.is_view(v) || !self.same_layout(v, result) || !self.dies_in(with, v) || !with.parts.iter().all(|p| self.reads_own_index(p, v)) {
+                if self.is_view(v)
+                    || !self.same_layout(v, result)
+                    || !self.dies_in(with, v)
+                    || !with.parts.iter().all(|p| self.reads_own_index(p, v))
+                {
                     continue;
                 }
                 let carried = data.params.iter().position(|p| *p == v);
@@ -97,13 +101,17 @@ impl Lower<'_, '_> {
 
     pub(crate) fn has_with_loop(&self, region: Region) -> bool {
         let mut found = false;
-        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| found |= matches!(self.func.insts[inst].op, Op::With(_)));
+        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
+            found |= matches!(self.func.insts[inst].op, Op::With(_))
+        });
         found
     }
 
     fn has_check(&self, region: Region) -> bool {
         let mut found = false;
-        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| found |= matches!(self.func.insts[inst].op, Op::Check { .. }));
+        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
+            found |= matches!(self.func.insts[inst].op, Op::Check { .. })
+        });
         found
     }
 

@@ -101,10 +101,13 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, .. } = &part.generator else { return None };
         let vec = func.regions[part.body].params[axis];
         let (start, extent, lanes) = (self.const_i32(lower[axis])?, extent?, i64::from(g.lanes));
-        let mut folds = func.regions[part.body].insts.iter().filter(|inst| matches!(func.insts[**inst].op, Op::With(_)));
+        let mut folds =
+            func.regions[part.body].insts.iter().filter(|inst| matches!(func.insts[**inst].op, Op::With(_)));
         let (Some(&inst), None) = (folds.next(), folds.next()) else { return None };
         let Op::With(with) = &func.insts[inst].op else { return None };
-        let ([inner], [op @ WithOp::Fold { combine: Combine::Op(add), .. }]) = (&with.parts[..], &with.ops[..]) else { return None };
+        let ([inner], [op @ WithOp::Fold { combine: Combine::Op(add), .. }]) = (&with.parts[..], &with.ops[..]) else {
+            return None;
+        };
         if folds_along(op) != Some(BinOp::Add) || extent % lanes != 0 {
             return None;
         }
@@ -115,14 +118,19 @@ impl Lower<'_, '_> {
         if self.alias[tap].is_some() || (0..last).any(|k| self.dep(g, lower[k]).or(self.dep(g, upper[k])).vec) {
             return None;
         }
-        let trips = (0..last).filter_map(|k| self.const_i32(upper[k]).zip(self.const_i32(lower[k]))).map(|(u, l)| (u - l).max(1));
+        let trips = (0..last)
+            .filter_map(|k| self.const_i32(upper[k]).zip(self.const_i32(lower[k])))
+            .map(|(u, l)| (u - l).max(1));
         if trips.product::<i64>() < LEAST_TRIPS {
             return None;
         }
         let (weight, data) = self.fused_product(*add, self.elem(func.insts[inst].results[0]), yielded)?;
         let (weight, data) = if self.dep(g, weight).vec { (data, weight) } else { (weight, data) };
         let of_weight = self.dep(g, weight);
-        if of_weight.vec || of_weight.jams.count_ones() as usize != g.jams.len() || self.dep(g, data) != (Dep { vec: true, jams: 0 }) {
+        if of_weight.vec
+            || of_weight.jams.count_ones() as usize != g.jams.len()
+            || self.dep(g, data) != (Dep { vec: true, jams: 0 })
+        {
             return None;
         }
         let stride = self.shift_stride(inner, data, vec, tap)?;
@@ -184,7 +192,8 @@ impl Lower<'_, '_> {
     pub fn shift_for(&self, g: &Grid, with: &With) -> Option<Shift> {
         let shift = g.shift.as_ref().filter(|_| g.vec.is_some() && g.lanes > 1)?;
         let [inner] = &with.parts[..] else { return None };
-        let defined = self.func.regions[inner.body].insts.iter().any(|inst| self.func.insts[*inst].results[..] == [shift.data]);
+        let defined =
+            self.func.regions[inner.body].insts.iter().any(|inst| self.func.insts[*inst].results[..] == [shift.data]);
         defined.then(|| shift.clone())
     }
 
@@ -215,7 +224,14 @@ impl Lower<'_, '_> {
     }
 
     /// The vectors of the row, from the accumulators of one copy and the neutral element in all lanes.
-    fn add_shifted(&mut self, shift: &Shift, elem: Elem, accumulators: &[Val], neutral: Val, identity: Val) -> Vec<Val> {
+    fn add_shifted(
+        &mut self,
+        shift: &Shift,
+        elem: Elem,
+        accumulators: &[Val],
+        neutral: Val,
+        identity: Val,
+    ) -> Vec<Val> {
         let arith = self.arith();
         let lanes = i64::from(self.b.ty(neutral).lanes);
         let mut row = vec![neutral; shift.vectors];
@@ -238,7 +254,14 @@ impl Lower<'_, '_> {
     }
 
     /// Makes cells of the accumulators of a fold's copies.
-    pub fn finish_shifted(&mut self, g: &mut Grid, shift: &Shift, accs: &Accs, result: Value, neutral: Value) -> Result<()> {
+    pub fn finish_shifted(
+        &mut self,
+        g: &mut Grid,
+        shift: &Shift,
+        accs: &Accs,
+        result: Value,
+        neutral: Value,
+    ) -> Result<()> {
         let elem = self.elem(result);
         let identity = match scalars::identity(BinOp::Add, elem) {
             Some(identity) => self.constant_of(g, identity),

@@ -35,7 +35,9 @@ impl Lower<'_, '_> {
         let inst = self.live.def(v)?;
         let Op::With(with) = &func.insts[inst].op else { return None };
         let result = func.insts[inst].results.iter().position(|r| *r == v)?;
-        let WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } = &with.ops[result] else { return None };
+        let WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } = &with.ops[result] else {
+            return None;
+        };
         let shape: Vec<Value> = frame.iter().chain(cell).copied().collect();
         if !shape.iter().all(|v| self.const_i32(*v).is_some() || self.is_bound(*v)) {
             return None;

@@ -69,7 +69,8 @@ impl Lower<'_, '_> {
         ravel_wir::traverse::walk(func, body, &mut |_, inst: Inst| {
             let data = &func.insts[inst];
             let new = matches!(data.op, Op::With(_) | Op::Sel { .. } | Op::Array(_) | Op::Loop { .. });
-            made += data.results.iter().filter(|v| new && self.may_be_spare(**v) && !self.has_constant_shape(**v)).count();
+            made +=
+                data.results.iter().filter(|v| new && self.may_be_spare(**v) && !self.has_constant_shape(**v)).count();
         });
         carried + made
     }
@@ -86,7 +87,10 @@ impl Lower<'_, '_> {
     /// Gives up the reference of a value that dies.
     pub fn release(&mut self, v: Value, object: Val) {
         match self.spares_here() {
-            Some(spares) if self.may_be_spare(v) && (!self.has_constant_shape(v) || self.carried.contains(&v) || self.is_view(v)) => {
+            Some(spares)
+                if self.may_be_spare(v)
+                    && (!self.has_constant_shape(v) || self.carried.contains(&v) || self.is_view(v)) =>
+            {
                 let n = self.b.i64(spares.n);
                 self.helper("ravel_spare_keep", &[object, spares.slots, n], None);
             }
@@ -108,7 +112,9 @@ impl Lower<'_, '_> {
         if !self.handing.contains(&scope.region) {
             return false;
         }
-        let Some((first, rest)) = data.insts.get(scope.position..).and_then(|insts| insts.split_first()) else { return false };
+        let Some((first, rest)) = data.insts.get(scope.position..).and_then(|insts| insts.split_first()) else {
+            return false;
+        };
         let mut made: HashSet<Value> = self.func.insts[*first].results.iter().copied().collect();
         for inst in rest {
             let InstData { op, results, .. } = &self.func.insts[*inst];
@@ -116,7 +122,9 @@ impl Lower<'_, '_> {
                 Op::Opaque(a) | Op::Reshape { array: a, .. } | Op::Update { array: a, .. } if made.contains(a) => {
                     made.extend(results);
                 }
-                Op::Loop { init, .. } => made.extend(init.iter().zip(results).filter(|(i, _)| made.contains(i)).map(|(_, r)| *r).collect::<Vec<_>>()),
+                Op::Loop { init, .. } => made.extend(
+                    init.iter().zip(results).filter(|(i, _)| made.contains(i)).map(|(_, r)| *r).collect::<Vec<_>>(),
+                ),
                 _ => {}
             }
         }

@@ -39,7 +39,8 @@ impl Lower<'_, '_> {
             });
             bytes.is_some_and(|bytes| bytes >= self.cx.options.large_result)
         };
-        let is_new = |sink: &Sink| matches!(sink, Sink::Slice { object: Some(_), reused: None, cell: Ext::Const(1), .. });
+        let is_new =
+            |sink: &Sink| matches!(sink, Sink::Slice { object: Some(_), reused: None, cell: Ext::Const(1), .. });
         results.iter().all(is_large) && sinks.iter().all(is_new)
     }
 
@@ -69,7 +70,15 @@ impl Lower<'_, '_> {
 
     /// How many indices there are before the first vector of a vector axis that is stored aligned; nothing if the kernel does not
     /// stream, or rows begin at different remainders.
-    pub fn indices_to_alignment(&mut self, g: &Grid, part: &Part, sinks: &[Sink], axis: usize, lanes: u8, low: i64) -> Option<i64> {
+    pub fn indices_to_alignment(
+        &mut self,
+        g: &Grid,
+        part: &Part,
+        sinks: &[Sink],
+        axis: usize,
+        lanes: u8,
+        low: i64,
+    ) -> Option<i64> {
         let param = *self.func.regions[part.body].params.get(axis)?;
         let [Sink::Slice { elem, strides, .. }, ..] = sinks else { return None };
         if !g.streams || elem.bytes() != g.bytes {

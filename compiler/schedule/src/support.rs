@@ -80,7 +80,9 @@ impl Lower<'_, '_> {
                 Op::Loop { init, body } => self.supported_inside(*body, guards, self.runs_alike(init, *body))?,
                 Op::With(with) => self.supported_fold(with, guards)?,
                 Op::Check { .. } if self.checked_before => {}
-                Op::Check { .. } if self.cx.options.unchecked && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
+                Op::Check { .. }
+                    if self.cx.options.unchecked
+                        && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
                 Op::Check { .. } => return Err("the body has checks that are not proven".to_string()),
                 _ => return Err("the body builds arrays or calls functions".to_string()),
@@ -123,9 +125,10 @@ impl Lower<'_, '_> {
             let Op::With(with) = &self.func.insts[inst].op else { continue };
             any = true;
             let ranked = with.parts.iter().all(|p| {
-                self.func.regions[p.body].params.last().is_some_and(|last| {
-                    self.alias[*last].is_none() && self.can_run_along(g, p.body, *last)
-                })
+                self.func.regions[p.body]
+                    .params
+                    .last()
+                    .is_some_and(|last| self.alias[*last].is_none() && self.can_run_along(g, p.body, *last))
             });
             if !ranked || !with.ops.iter().all(|op| folds_along(op).is_some()) {
                 return false;
@@ -200,7 +203,8 @@ impl Lower<'_, '_> {
                         continue;
                     }
                     if self.dep(g, lower[k]).or(self.dep(g, upper[k])).vec {
-                        let known = |i: i64| [lower[k], upper[k]].iter().all(|v| self.evaluate(*v, (param, i), 12).is_some());
+                        let known =
+                            |i: i64| [lower[k], upper[k]].iter().all(|v| self.evaluate(*v, (param, i), 12).is_some());
                         if !(range.0..=range.1).all(known) {
                             return false;
                         }

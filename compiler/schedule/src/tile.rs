@@ -122,7 +122,14 @@ struct Split {
 
 impl Lower<'_, '_> {
     /// Lowers a partition with cache tiles if it is a contraction for which they pay; false if nothing was emitted.
-    pub fn try_tiles(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], chunk: Option<Chunk>) -> Result<bool> {
+    pub fn try_tiles(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        chunk: Option<Chunk>,
+    ) -> Result<bool> {
         if self.without_tiles || with.ordered {
             return Ok(false);
         }
@@ -159,16 +166,27 @@ impl Lower<'_, '_> {
     }
 
     /// Decides whether a partition is a contraction with enough reuse, and sizes its tiles.
-    pub fn plan_tiles(&mut self, with: &With, part: &Part, sinks: &[Sink], chunked: bool) -> std::result::Result<TilePlan, Refusal> {
+    pub fn plan_tiles(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        chunked: bool,
+    ) -> std::result::Result<TilePlan, Refusal> {
         let func = self.func;
         let refuse = |reason: &str| Err(reason.to_string());
-        let Generator::Known { lower, upper, step, .. } = &part.generator else { return refuse("the rank is not known") };
+        let Generator::Known { lower, upper, step, .. } = &part.generator else {
+            return refuse("the rank is not known");
+        };
         let params = &func.regions[part.body].params;
-        let Some(last) = params.len().checked_sub(1).filter(|last| *last > 0) else { return refuse("there is one axis") };
+        let Some(last) = params.len().checked_sub(1).filter(|last| *last > 0) else {
+            return refuse("there is one axis");
+        };
         if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
             return refuse("the generator has steps");
         }
-        if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. })) {
+        if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: crate::index::Ext::Const(1), .. }))
+        {
             return refuse("cells are not scalars");
         }
         let (fold, inner) = self.only_fold(func, part.body)?;
@@ -186,7 +204,9 @@ impl Lower<'_, '_> {
         };
         let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
         let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
-        let Generator::Known { lower, upper, .. } = &inner.generator else { return refuse("the rank of the fold is not known") };
+        let Generator::Known { lower, upper, .. } = &inner.generator else {
+            return refuse("the rank of the fold is not known");
+        };
         let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
         if trips.is_some_and(|n| n < LEAST_FOLD) {
             return refuse("the fold is short");
@@ -229,12 +249,15 @@ impl Lower<'_, '_> {
         }
         let most = self.cx.target.vector_bytes as usize / bytes;
         let lanes = std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n * bytes >= 16);
-        let Some(lanes) = lanes.into_iter().find(|n| fits(extents[last], *n as i64)) else { return refuse("the target has no vectors") };
+        let Some(lanes) = lanes.into_iter().find(|n| fits(extents[last], *n as i64)) else {
+            return refuse("the target has no vectors");
+        };
         let fused = split.operations == 1;
         let (u, j) = self.size_tile(lanes, extents[axis], extents[last], if fused { 1 } else { 3 });
         let rows = Side::new(axis, params[axis], j, &split.rows);
         let columns = Side::new(last, params[last], u * lanes, &split.columns);
-        let block = (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT;
+        let block =
+            (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT;
         Ok(TilePlan { fold, rows, columns, lanes: lanes as u8, u, bytes, block, home, least_columns, guards })
     }
 
@@ -244,7 +267,9 @@ impl Lower<'_, '_> {
         let mut found = None;
         for &inst in &func.regions[body].insts {
             let Op::With(with) = &func.insts[inst].op else { continue };
-            let ([part], [WithOp::Fold { combine: Combine::Op(_), neutral, .. }], None) = (&with.parts[..], &with.ops[..], found) else {
+            let ([part], [WithOp::Fold { combine: Combine::Op(_), neutral, .. }], None) =
+                (&with.parts[..], &with.ops[..], found)
+            else {
                 return refuse("there are several folds");
             };
             let nested = |inst: &Inst| matches!(func.insts[*inst].op, Op::With(_));
@@ -257,7 +282,9 @@ impl Lower<'_, '_> {
             if !self.is_at_hand(*neutral) {
                 return refuse("the neutral element varies");
             }
-            let Generator::Known { lower, upper, .. } = &part.generator else { return refuse("the rank of the fold is not known") };
+            let Generator::Known { lower, upper, .. } = &part.generator else {
+                return refuse("the rank of the fold is not known");
+            };
             if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
                 return refuse("the bounds of the fold vary");
             }
@@ -275,7 +302,14 @@ impl Lower<'_, '_> {
     }
 
     /// Splits the body of a fold by what its values vary over.
-    fn split_fold(&self, g: &mut Grid, inner: &Part, row: Value, column: Value, result: Value) -> std::result::Result<Split, Refusal> {
+    fn split_fold(
+        &self,
+        g: &mut Grid,
+        inner: &Part,
+        row: Value,
+        column: Value,
+        result: Value,
+    ) -> std::result::Result<Split, Refusal> {
         let func = self.func;
         let of_result = self.dep(g, result);
         if !of_result.vec || of_result.jams == 0 {

@@ -28,7 +28,14 @@ struct Place {
 
 impl Lower<'_, '_> {
     /// One tile: the panels `rows.1` and `columns.1` of two stretches, in one block of the fold.
-    pub fn tile(&mut self, nest: &Nest<'_>, rows: (Panels, Val), columns: (Panels, Val), block: FoldBlock, trips: Val) -> Result<()> {
+    pub fn tile(
+        &mut self,
+        nest: &Nest<'_>,
+        rows: (Panels, Val),
+        columns: (Panels, Val),
+        block: FoldBlock,
+        trips: Val,
+    ) -> Result<()> {
         let plan = nest.plan;
         let func = self.func;
         let Sink::Slice { elem, data, strides, .. } = &nest.sinks[plan.home] else {
@@ -71,7 +78,10 @@ impl Lower<'_, '_> {
             first: self.b.select(whole, home.first, buffer.first),
             stride: self.b.select(whole, home.stride, buffer.stride),
         };
-        let rest = (self.b.binary(NestBin::SMin, rest_rows, all_rows), self.b.binary(NestBin::SMin, rest_columns, all_columns));
+        let rest = (
+            self.b.binary(NestBin::SMin, rest_rows, all_rows),
+            self.b.binary(NestBin::SMin, rest_columns, all_columns),
+        );
         let one = self.b.bool(true);
         let partial = self.b.binary(NestBin::Xor, whole, one);
         let later = self.b.binary(NestBin::Xor, first, one);
@@ -183,7 +193,14 @@ impl Lower<'_, '_> {
     }
 
     /// Some indices of the fold: what was carried is panels and accumulators, and so is the result.
-    fn fold_steps(&mut self, nest: &Nest<'_>, g: &mut Grid, carried: Vec<Val>, steps: i64, op: ravel_types::BinOp) -> Result<Vec<Val>> {
+    fn fold_steps(
+        &mut self,
+        nest: &Nest<'_>,
+        g: &mut Grid,
+        carried: Vec<Val>,
+        steps: i64,
+        op: ravel_types::BinOp,
+    ) -> Result<Vec<Val>> {
         let plan = nest.plan;
         let arith = self.arith();
         let cell = self.func.regions[nest.inner.body].yields[0];
@@ -196,7 +213,9 @@ impl Lower<'_, '_> {
         for step in 0..steps {
             let mark = g.mark();
             g.panels.clear();
-            for (side, (ptr, bytes)) in [&plan.rows, &plan.columns].into_iter().zip([(rows, row_bytes[0]), (columns, row_bytes[1])]) {
+            for (side, (ptr, bytes)) in
+                [&plan.rows, &plan.columns].into_iter().zip([(rows, row_bytes[0]), (columns, row_bytes[1])])
+            {
                 for packed in &side.values {
                     let offset = (step * bytes) as i32 + (packed.at * plan.bytes) as i32;
                     g.panels.insert(packed.value, Panel { ptr, offset });
@@ -244,7 +263,14 @@ impl Lower<'_, '_> {
     }
 
     /// Computes the partition's cells from the accumulators in a buffer, one by one.
-    fn finish_cells(&mut self, nest: &Nest<'_>, ty: Ty, from: Place, first: (Val, Val), rest: (Val, Val)) -> Result<()> {
+    fn finish_cells(
+        &mut self,
+        nest: &Nest<'_>,
+        ty: Ty,
+        from: Place,
+        first: (Val, Val),
+        rest: (Val, Val),
+    ) -> Result<()> {
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let (r, rows) = self.b.begin_for(zero, rest.0, one, &[from.first]);
         let i = self.b.add(first.0, r);

@@ -71,15 +71,22 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return condition };
         let func = self.func;
         let Op::With(fold) = &func.insts[plan.fold].op else { return condition };
-        let Generator::Known { lower: fold_lower, upper: fold_upper, .. } = &fold.parts[0].generator else { return condition };
+        let Generator::Known { lower: fold_lower, upper: fold_upper, .. } = &fold.parts[0].generator else {
+            return condition;
+        };
         let rows = self.axis_extent(lower[plan.rows.axis], upper[plan.rows.axis]);
         let columns = self.axis_extent(lower[plan.columns.axis], upper[plan.columns.axis]);
         let extents: Vec<Ext> = fold_lower.iter().zip(fold_upper).map(|(l, u)| self.axis_extent(*l, *u)).collect();
         let trips = self.product(&extents);
         let across = self.extent_product(columns, trips);
         let product = self.extent_product(across, rows);
-        let least =
-            [(rows, LEAST_REUSE), (columns, LEAST_REUSE), (trips, LEAST_FOLD), (product, LEAST_CELLS), (across, plan.least_columns)];
+        let least = [
+            (rows, LEAST_REUSE),
+            (columns, LEAST_REUSE),
+            (trips, LEAST_FOLD),
+            (product, LEAST_CELLS),
+            (across, plan.least_columns),
+        ];
         for (extent, least) in least {
             if let Ext::Val(extent) = extent
                 && least > 0
@@ -93,9 +100,17 @@ impl Lower<'_, '_> {
     }
 
     /// The whole nest.
-    pub fn tile_nest(&mut self, with: &With, part: &Part, sinks: &[Sink], plan: &TilePlan, chunk: Option<Chunk>) -> Result<()> {
+    pub fn tile_nest(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        plan: &TilePlan,
+        chunk: Option<Chunk>,
+    ) -> Result<()> {
         let func = self.func;
-        let (Op::With(fold), Generator::Known { lower, upper, .. }) = (&func.insts[plan.fold].op, &part.generator) else {
+        let (Op::With(fold), Generator::Known { lower, upper, .. }) = (&func.insts[plan.fold].op, &part.generator)
+        else {
             return self.unsupported(func.insts[plan.fold].span, "tiles of unknown rank");
         };
         let inner = &fold.parts[0];

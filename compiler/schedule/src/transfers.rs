@@ -54,7 +54,15 @@ pub(crate) fn transfers(func: &Func, placed: &HashSet<Inst>, place: &dyn Fn(Span
     if placed.is_empty() {
         return Vec::new();
     }
-    let mut all = Transfers { func, placed, parent: HashMap::new(), classes: BTreeMap::new(), loops: HashMap::new(), order: HashMap::new(), launches: Vec::new() };
+    let mut all = Transfers {
+        func,
+        placed,
+        parent: HashMap::new(),
+        classes: BTreeMap::new(),
+        loops: HashMap::new(),
+        order: HashMap::new(),
+        launches: Vec::new(),
+    };
     all.join(func.body);
     for &param in func.params() {
         all.class(param, |class| class.given = true);
@@ -139,7 +147,11 @@ impl Transfers<'_> {
                     self.join(*then);
                     self.join(*els);
                 }
-                Op::Opaque(v) | Op::Widen(v) | Op::Narrow(v) | Op::Reshape { array: v, .. } | Op::ReshapeDyn { array: v, .. } => self.unite(*v, data.results[0]),
+                Op::Opaque(v)
+                | Op::Widen(v)
+                | Op::Narrow(v)
+                | Op::Reshape { array: v, .. }
+                | Op::ReshapeDyn { array: v, .. } => self.unite(*v, data.results[0]),
                 Op::Update { array, .. } | Op::UpdateDyn { array, .. } => self.unite(*array, data.results[0]),
                 Op::Select { then, els, .. } => {
                     self.unite(*then, data.results[0]);
@@ -171,7 +183,10 @@ impl Transfers<'_> {
                     self.visit(*els, around);
                 }
                 // A loop without launches fetches whole arrays before it starts.
-                Op::Sel { array, .. } if !data.results.iter().any(|v| self.is_array(*v)) && around.last().is_none_or(|looped| self.has_with_loop(*looped)) => {
+                Op::Sel { array, .. }
+                    if !data.results.iter().any(|v| self.is_array(*v))
+                        && around.last().is_none_or(|looped| self.has_with_loop(*looped)) =>
+                {
                     self.class(*array, |class| _ = class.elements_on_host.insert(inst));
                 }
                 Op::Update { array, value, .. } => {
@@ -180,7 +195,16 @@ impl Transfers<'_> {
                 }
                 Op::UpdateDyn { array, .. } => self.class(*array, |class| _ = class.changed_on_host.insert(inst)),
                 // These look at the shape alone, or hand the object on.
-                Op::Extent { .. } | Op::Rank(_) | Op::ShapeVec(_) | Op::Opaque(_) | Op::Widen(_) | Op::Narrow(_) | Op::Reshape { .. } | Op::ReshapeDyn { .. } | Op::Select { .. } | Op::Check { .. } => {}
+                Op::Extent { .. }
+                | Op::Rank(_)
+                | Op::ShapeVec(_)
+                | Op::Opaque(_)
+                | Op::Widen(_)
+                | Op::Narrow(_)
+                | Op::Reshape { .. }
+                | Op::ReshapeDyn { .. }
+                | Op::Select { .. }
+                | Op::Check { .. } => {}
                 // Arrays go to functions as they are, wherever that is.
                 Op::Call { .. } => {
                     for &v in &data.results {
@@ -209,10 +233,14 @@ impl Transfers<'_> {
             }
         }
         for &v in &reads {
-            self.class(v, |class| _ = if on_device { class.read_on_device.insert(inst) } else { class.read_on_host.insert(inst) });
+            self.class(v, |class| {
+                _ = if on_device { class.read_on_device.insert(inst) } else { class.read_on_host.insert(inst) }
+            });
         }
         for &v in &func.insts[inst].results {
-            self.class(v, |class| _ = if on_device { class.made_on_device.insert(inst) } else { class.made_on_host.insert(inst) });
+            self.class(v, |class| {
+                _ = if on_device { class.made_on_device.insert(inst) } else { class.made_on_host.insert(inst) }
+            });
         }
         if on_device {
             self.launches.push((inst, reads));
@@ -222,16 +250,26 @@ impl Transfers<'_> {
     /// The part of an array in a with-loop that reads it: nothing if it is on the device anyway.
     fn sent(&self, inst: Inst, v: Value, near: &dyn Fn(Inst) -> String) -> Option<String> {
         let class = self.classes.get(&self.root(v))?;
-        let from_host: BTreeSet<Inst> = class.made_on_host.union(&class.changed_on_host).copied().filter(|made| self.reaches(*made, inst)).collect();
+        let from_host: BTreeSet<Inst> = class
+            .made_on_host
+            .union(&class.changed_on_host)
+            .copied()
+            .filter(|made| self.reaches(*made, inst))
+            .collect();
         if from_host.is_empty() {
-            return class.given.then(|| "operand: an argument; sent if the host has made it, and then it stays on the device".to_string());
+            return class.given.then(|| {
+                "operand: an argument; sent if the host has made it, and then it stays on the device".to_string()
+            });
         }
         let around = &self.loops[&inst];
         // Is it made anew in a round of the innermost loop?
         let again = around.last().is_some_and(|inner| from_host.iter().any(|made| self.loops[made].contains(inner)));
         let when = match around.last() {
             Some(inner) if again => format!("sent in every round of the loop at {}", near(*inner)),
-            Some(_) => format!("sent once, before the first round of the loop at {}", near(around[self.first_without(around, &from_host)])),
+            Some(_) => format!(
+                "sent once, before the first round of the loop at {}",
+                near(around[self.first_without(around, &from_host)])
+            ),
             None => "sent".to_string(),
         };
         Some(format!("operand: made by the host at {}; {when}", listed(&from_host, near)))
@@ -250,7 +288,9 @@ impl Transfers<'_> {
     fn has_with_loop(&self, looped: Inst) -> bool {
         self.func.insts[looped].op.regions().iter().any(|body| {
             let mut found = false;
-            ravel_wir::traverse::walk(self.func, *body, &mut |_, inst| found |= matches!(self.func.insts[inst].op, Op::With(_)));
+            ravel_wir::traverse::walk(self.func, *body, &mut |_, inst| {
+                found |= matches!(self.func.insts[inst].op, Op::With(_))
+            });
             found
         })
     }
@@ -259,12 +299,15 @@ impl Transfers<'_> {
     fn kept(&self, maker: Inst, v: Value, near: &dyn Fn(Inst) -> String) -> Option<String> {
         let class = self.classes.get(&self.root(v))?;
         let mut parts = Vec::new();
-        let later = |of: &BTreeSet<Inst>| -> BTreeSet<Inst> { of.iter().copied().filter(|inst| self.reaches(maker, *inst)).collect() };
+        let later = |of: &BTreeSet<Inst>| -> BTreeSet<Inst> {
+            of.iter().copied().filter(|inst| self.reaches(maker, *inst)).collect()
+        };
         let on_device = later(&class.read_on_device);
         if !on_device.is_empty() {
             parts.push(format!("stays on the device for {}", listed(&on_device, near)));
         }
-        let (elements, whole, changed) = (later(&class.elements_on_host), later(&class.read_on_host), later(&class.changed_on_host));
+        let (elements, whole, changed) =
+            (later(&class.elements_on_host), later(&class.read_on_host), later(&class.changed_on_host));
         let in_loop = |of: &BTreeSet<Inst>, looped: Inst| of.iter().any(|inst| self.loops[inst].contains(&looped));
         let stays = |looped: &Inst| {
             let fetched = in_loop(&class.read_on_host, *looped) || in_loop(&class.changed_on_host, *looped);
@@ -318,7 +361,8 @@ mod tests {
         let place = |span: Span| format!("t:{}:1 in f", line(span));
         let mut placed = HashSet::new();
         ravel_wir::traverse::walk(func, func.body, &mut |_, inst| {
-            let host = text[func.insts[inst].span.start as usize..].split('\n').next().is_some_and(|l| l.contains("host"));
+            let host =
+                text[func.insts[inst].span.start as usize..].split('\n').next().is_some_and(|l| l.contains("host"));
             if matches!(func.insts[inst].op, Op::With(_)) && !host {
                 placed.insert(inst);
             }
@@ -327,7 +371,9 @@ mod tests {
     }
 
     fn plus_one(to: &str, from: &str) -> String {
-        format!("%{to}: i32[9] = with {{ part [0] <= [%i{to}] < [9] {{ %a{to}: i32 = sel %{from}, [%i{to}] %b{to}: i32 = add %a{to}, 1 yield %b{to} }} }} genarray [9] cell [] default 0")
+        format!(
+            "%{to}: i32[9] = with {{ part [0] <= [%i{to}] < [9] {{ %a{to}: i32 = sel %{from}, [%i{to}] %b{to}: i32 = add %a{to}, 1 yield %b{to} }} }} genarray [9] cell [] default 0"
+        )
     }
 
     #[test]
@@ -346,7 +392,10 @@ mod tests {
         );
         let said = said(&body);
         assert_eq!(said[0], "operand: made by the host at 2:1; sent once, before the first round of the loop at 3:1");
-        assert_eq!(said[1], "result: stays on the device for 4:1; stays there across the loop at 3:1; goes to the caller as it is");
+        assert_eq!(
+            said[1],
+            "result: stays on the device for 4:1; stays there across the loop at 3:1; goes to the caller as it is"
+        );
     }
 
     #[test]
@@ -357,6 +406,9 @@ mod tests {
         );
         let said = said(&body);
         assert_eq!(said[0], "operand: made by the host at 3:1; sent in every round of the loop at 2:1");
-        assert!(said[1].contains("fetched where the host changes it, at 3:1") && !said[1].contains("across"), "{said:?}");
+        assert!(
+            said[1].contains("fetched where the host changes it, at 3:1") && !said[1].contains("across"),
+            "{said:?}"
+        );
     }
 }

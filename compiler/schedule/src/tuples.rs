@@ -34,14 +34,25 @@ impl Lower<'_, '_> {
     pub fn is_kernel_cell(&self, body: Region, sink: &Sink, cell: Value) -> bool {
         match sink {
             Sink::Slice { cell: Ext::Const(1), .. } if self.func.ty(cell).is_scalar() => true,
-            Sink::Slice { cell: Ext::Const(count), .. } => self.tuple_of(body, cell).is_some_and(|tuple| tuple.1.len() as i64 == *count),
+            Sink::Slice { cell: Ext::Const(count), .. } => {
+                self.tuple_of(body, cell).is_some_and(|tuple| tuple.1.len() as i64 == *count)
+            }
             _ => false,
         }
     }
 
     /// Stores one copy of a cell that is written out.
     #[expect(clippy::too_many_arguments, reason = "one copy and its place")]
-    pub fn store_tuple(&mut self, g: &mut Grid, elem: Elem, elements: &[Value], base: Val, offset: &Offset, j: usize, u: usize) -> Result<()> {
+    pub fn store_tuple(
+        &mut self,
+        g: &mut Grid,
+        elem: Elem,
+        elements: &[Value],
+        base: Val,
+        offset: &Offset,
+        j: usize,
+        u: usize,
+    ) -> Result<()> {
         let (count, size) = (elements.len(), elem.bytes() as i64);
         if !self.weaves(g, elem, offset, count, j, u) {
             for (k, &v) in elements.iter().enumerate() {
@@ -57,9 +68,8 @@ impl Lower<'_, '_> {
             let place = |lane: usize| part * lanes + lane;
             let from = |k: usize, lane: usize| (place(lane) % count == k).then_some((place(lane) / count) as u8);
             // The first two elements, and then each further one where it belongs.
-            let picks: Vec<u8> = (0..lanes)
-                .map(|lane| from(0, lane).or(from(1, lane).map(|l| l + g.lanes)).unwrap_or(0))
-                .collect();
+            let picks: Vec<u8> =
+                (0..lanes).map(|lane| from(0, lane).or(from(1, lane).map(|l| l + g.lanes)).unwrap_or(0)).collect();
             let mut woven = self.b.shuffle(vectors[0], vectors[1], &picks);
             for (k, &vector) in vectors.iter().enumerate().skip(2) {
                 let picks: Vec<u8> = (0..lanes).map(|lane| from(k, lane).map_or(lane as u8, |l| l + g.lanes)).collect();
@@ -77,6 +87,8 @@ impl Lower<'_, '_> {
             && g.lanes > 1
             && elem != Elem::Bool
             && g.packs(elem)
-            && self.lane_offsets(g, offset, elem, j, u).is_some_and(|lanes| lanes.iter().enumerate().all(|(lane, at)| *at == (lane * count) as i64))
+            && self
+                .lane_offsets(g, offset, elem, j, u)
+                .is_some_and(|lanes| lanes.iter().enumerate().all(|(lane, at)| *at == (lane * count) as i64))
     }
 }

@@ -82,7 +82,9 @@ impl Lower<'_, '_> {
     pub fn even_run(&self, g: &mut Grid, body: Region, vec: Value, low: i64, high: i64) -> Option<(i64, i64)> {
         let mut bounds = Vec::new();
         self.uneven_bounds(g, body, &mut bounds);
-        let at = |index: i64| bounds.iter().map(|v| self.evaluate(*v, (vec, index), MAX_DEPTH)).collect::<Option<Vec<i64>>>();
+        let at = |index: i64| {
+            bounds.iter().map(|v| self.evaluate(*v, (vec, index), MAX_DEPTH)).collect::<Option<Vec<i64>>>()
+        };
         let mut best = (low, low);
         let mut run = (low, low);
         let mut current = at(low)?;

@@ -16,7 +16,10 @@ impl Lower<'_, '_> {
     pub fn try_view(&mut self, result: Value, array: Value, shape: &[Value]) -> Option<Val> {
         let (func, scope) = (self.func, self.scopes.last()?.region);
         let ty = func.ty(result);
-        let plain = self.cx.options.device.is_none() && !shape.is_empty() && ty.elem != Elem::Handle && !func.ty(array).is_scalar();
+        let plain = self.cx.options.device.is_none()
+            && !shape.is_empty()
+            && ty.elem != Elem::Handle
+            && !func.ty(array).is_scalar();
         if !plain || func.ty(array).rank().is_none() || self.live.uses(result) != element_reads(func, scope, result) {
             return None;
         }

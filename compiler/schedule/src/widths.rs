@@ -77,7 +77,13 @@ impl Lower<'_, '_> {
                         return 4;
                     }
                 }
-                Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) | Op::Array(_) => {
+                Op::Const(_)
+                | Op::Un(..)
+                | Op::Bin(..)
+                | Op::Convert(_)
+                | Op::Select { .. }
+                | Op::Opaque(_)
+                | Op::Array(_) => {
                     self.func.insts[inst].op.for_each_operand(|v| open.push(v));
                 }
                 Op::If { cond, then, els } => {

@@ -103,7 +103,9 @@ impl Lower<'_, '_> {
         }
         // The bodies read the array that they change.
         let before = match (&sinks[..], &order) {
-            ([Sink::Slice { reused: Some(reused), .. }], Some(_)) => Some((reused.of, self.replace(reused.of, reused.object))),
+            ([Sink::Slice { reused: Some(reused), .. }], Some(_)) => {
+                Some((reused.of, self.replace(reused.of, reused.object)))
+            }
             _ => None,
         };
         let order = order.unwrap_or_else(|| (0..with.parts.len()).collect());
@@ -152,7 +154,9 @@ impl Lower<'_, '_> {
             let elem = self.elem(result);
             let scalar = self.func.ty(result).is_scalar();
             let sink = match op {
-                WithOp::Genarray { frame: Frame::Known(frame), cell: Some(_), default } if scalar && known && frame.is_empty() => {
+                WithOp::Genarray { frame: Frame::Known(frame), cell: Some(_), default }
+                    if scalar && known && frame.is_empty() =>
+                {
                     let initial = match default {
                         Some(default) => self.take(*default),
                         None => self.zero_element(elem),
@@ -277,7 +281,14 @@ impl Lower<'_, '_> {
         Ok(Sink::Slice { elem, data, object, strides, cell: cell_count, reused })
     }
 
-    pub fn part(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink], carried: Vec<Val>) -> Result<Vec<Val>> {
+    pub fn part(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        carried: Vec<Val>,
+    ) -> Result<Vec<Val>> {
         self.preload(part.body);
         match &part.generator {
             Generator::Known { .. } => {

@@ -8,7 +8,10 @@ use common::same;
 fn array(name: &str, elem: &str, extents: &[usize]) -> String {
     let list = |items: Vec<String>| items.join(", ");
     let index = |d: usize| format!("%{name}_i{d}");
-    let mut text = format!("%{name}: {elem}[{}] = with {{ part ", list(extents.iter().map(usize::to_string).collect()).replace(' ', ""));
+    let mut text = format!(
+        "%{name}: {elem}[{}] = with {{ part ",
+        list(extents.iter().map(usize::to_string).collect()).replace(' ', "")
+    );
     text += &format!("[{}] <= [", list(extents.iter().map(|_| "0".to_string()).collect()));
     text += &list((0..extents.len()).map(index).collect());
     let bounds = list(extents.iter().map(usize::to_string).collect());
@@ -57,7 +60,9 @@ fn remarks(text: &str, wanted: &str) -> bool {
 
 #[test]
 fn weight_gradients_take_two_jam_axes() {
-    for (elem, rows, columns) in [("f32", 8, 32), ("f32", 5, 23), ("f64", 3, 17), ("i32", 4, 12), ("u8", 4, 16), ("i64", 2, 9)] {
+    for (elem, rows, columns) in
+        [("f32", 8, 32), ("f32", 5, 23), ("f64", 3, 17), ("i32", 4, 12), ("u8", 4, 16), ("i64", 2, 9)]
+    {
         let zero = if elem.starts_with('f') { "0.0" } else { "0" };
         let body = format!(
             "%c: {elem}[4,5,3] = with {{ part [0, 0, 0] <= [%m, %k, %l] < [4, 5, 3] {{
@@ -77,7 +82,9 @@ fn weight_gradients_take_two_jam_axes() {
 
 #[test]
 fn pools_and_their_gradients_load_vectors() {
-    for (elem, planes, rows, columns) in [("f32", 4, 6, 16), ("f32", 4, 4, 12), ("f32", 3, 4, 10), ("f64", 2, 4, 8), ("i32", 1, 6, 18)] {
+    for (elem, planes, rows, columns) in
+        [("f32", 4, 6, 16), ("f32", 4, 4, 12), ("f32", 3, 4, 10), ("f64", 2, 4, 8), ("i32", 1, 6, 18)]
+    {
         let (q, half) = (columns * planes, columns / 2 * planes);
         let body = format!(
             "%p: {elem}[2,{r2},{half}] = with {{ part [0, 0, 0] <= [%m, %r, %q] < [2, {r2}, {half}] {{
@@ -107,7 +114,9 @@ fn pools_and_their_gradients_load_vectors() {
 
 #[test]
 fn lanes_under_masks_near_the_edges_and_without_in_the_middle() {
-    for (elem, planes, columns) in [("f32", 4, 12), ("f32", 1, 61), ("f32", 2, 19), ("f64", 2, 9), ("f64", 1, 37), ("i32", 1, 24)] {
+    for (elem, planes, columns) in
+        [("f32", 4, 12), ("f32", 1, 61), ("f32", 2, 19), ("f64", 2, 9), ("f64", 1, 37), ("i32", 1, 24)]
+    {
         let (q, inner) = (columns * planes, (columns - 4) * planes);
         let body = format!(
             "%c: {elem}[3,7,{q}] = with {{ part [0, 0, 0] <= [%i, %r, %q] < [3, 7, {q}] {{
@@ -151,7 +160,10 @@ fn transposed(elem: &str, maps: usize, planes: usize, inner: usize) -> String {
 #[test]
 fn sums_are_shifted_where_masks_would_waste_lanes() {
     for (elem, planes, inner) in [("f32", 1, 8), ("f64", 1, 6), ("f32", 2, 6)] {
-        assert!(remarks(&transposed(elem, 12, planes, inner), "sums shifted where folds are shorter"), "{elem} {planes} {inner}");
+        assert!(
+            remarks(&transposed(elem, 12, planes, inner), "sums shifted where folds are shorter"),
+            "{elem} {planes} {inner}"
+        );
     }
 }
 
@@ -181,8 +193,14 @@ fn windows_that_do_not_overlap_share_what_is_shuffled() {
 fn sums_are_not_shifted_without_gain() {
     // Short folds, rows that are not whole vectors, data that is not, no multiply-add, whole vectors near the edges, rows so long that few
     // vectors are near an edge.
-    let cases =
-        [("f32", 2, 1, 8), ("f32", 12, 1, 7), ("f32", 12, 1, 9), ("i32", 12, 1, 8), ("f32", 12, 4, 8), ("f32", 12, 1, 56)];
+    let cases = [
+        ("f32", 2, 1, 8),
+        ("f32", 12, 1, 7),
+        ("f32", 12, 1, 9),
+        ("i32", 12, 1, 8),
+        ("f32", 12, 4, 8),
+        ("f32", 12, 1, 56),
+    ];
     for (elem, maps, planes, inner) in cases {
         assert!(!remarks(&transposed(elem, maps, planes, inner), "sums shifted"), "{elem} {maps} {planes} {inner}");
     }

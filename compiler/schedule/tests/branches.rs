@@ -36,7 +36,8 @@ func @f0 "main" () -> (i32) {{
 
 #[test]
 fn sides_load_what_every_index_could() {
-    let guarded = "%c0: bool = sel %b, [%i] %r: i32 = if %c0 { %j: i32 = add %i, 3 %x: i32 = sel %a, [%j] %y: bool = sel %b, [%j]
+    let guarded =
+        "%c0: bool = sel %b, [%i] %r: i32 = if %c0 { %j: i32 = add %i, 3 %x: i32 = sel %a, [%j] %y: bool = sel %b, [%j]
         %z: i32 = if %y { yield %x } else { %w: i32 = sel %a, [%i] yield %w } yield %z } else { yield %i } yield %r";
     let (fires, remarks) = lanes(147, guarded);
     assert!(fires, "{remarks}");
@@ -73,7 +74,8 @@ fn sides_divide_where_no_lane_can_fault() {
 #[test]
 fn lanes_divide_by_powers_of_two() {
     for (op, by) in [("div", 8), ("mod", 16), ("aplmod", 4), ("div", 1)] {
-        let (fires, remarks) = lanes(150, &format!("%x: i32 = sel %a, [%i] %y: i32 = {op} %x, {by} %z: i32 = add %y, 1 yield %z"));
+        let (fires, remarks) =
+            lanes(150, &format!("%x: i32 = sel %a, [%i] %y: i32 = {op} %x, {by} %z: i32 = add %y, 1 yield %z"));
         assert!(fires, "{op} {by}: {remarks}");
     }
     // Each lane would divide by itself.

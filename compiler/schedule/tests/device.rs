@@ -42,7 +42,8 @@ fn launched(nest: &str) -> &str {
 
 #[test]
 fn a_sum_is_a_launch_of_groups_with_a_tree() {
-    let (nest, remarks) = scheduled(&fold("add", "0.0:f32", "part [0] <= [%i] < [%n] { %x: f32 = sel %a, [%i] yield %x }"));
+    let (nest, remarks) =
+        scheduled(&fold("add", "0.0:f32", "part [0] <= [%i] < [%n] { %x: f32 = sel %a, [%i] yield %x }"));
     assert!(nest.contains("local (256)") && nest.contains("barrier") && nest.contains("local_slot 1024"), "{nest}");
     assert!(remarks.iter().any(|r| r.contains("partial results combined in order")), "{remarks:?}");
     // Several loads are under way in the loop over whole blocks.
@@ -56,13 +57,16 @@ fn a_sum_over_all_of_a_matrix_counts_its_elements() {
     let (nest, _) = scheduled(&whole);
     assert!(!launched(&nest).contains("sdiv"), "{nest}");
     // The transposed one needs both indices.
-    let (nest, _) = scheduled(&whole.replace("[%i, %j] < [%m, %k]", "[%i, %j] < [%k, %m]").replace("[%i, %j] yield", "[%j, %i] yield"));
+    let (nest, _) = scheduled(
+        &whole.replace("[%i, %j] < [%m, %k]", "[%i, %j] < [%k, %m]").replace("[%i, %j] yield", "[%j, %i] yield"),
+    );
     assert!(launched(&nest).contains("sdiv"), "{nest}");
 }
 
 #[test]
 fn folds_in_order_stay_on_the_host() {
-    let (nest, remarks) = scheduled(&fold("sub", "0.0:f32", "part [0] <= [%i] < [%n] { %x: f32 = sel %a, [%i] yield %x }"));
+    let (nest, remarks) =
+        scheduled(&fold("sub", "0.0:f32", "part [0] <= [%i] < [%n] { %x: f32 = sel %a, [%i] yield %x }"));
     assert!(!nest.contains("launch"), "{nest}");
     assert!(remarks.iter().any(|r| r.contains("it folds in order")), "{remarks:?}");
 }
@@ -93,7 +97,11 @@ fn sums_of_rows_are_for_groups_and_short_ones_for_work_items() {
 
 /// How often the host calls a function of the runtime, before the first loop and from it on.
 fn calls(nest: &str, symbol: &str) -> (usize, usize) {
-    let Some(declared) = nest.lines().find(|line| line.starts_with("extern") && line.contains(&format!("\"{symbol}\""))) else { return (0, 0) };
+    let Some(declared) =
+        nest.lines().find(|line| line.starts_with("extern") && line.contains(&format!("\"{symbol}\"")))
+    else {
+        return (0, 0);
+    };
     let name = declared.split_whitespace().nth(1).expect("externs have a name");
     let (before, after) = nest.split_once(" loop (").expect("there is a loop");
     let count = |text: &str| text.matches(&format!("call_extern {name}(")).count();
@@ -117,7 +125,8 @@ fn loop_over(body: &str) -> String {
 
 #[test]
 fn a_loop_of_the_host_asks_for_its_arrays_once() {
-    let (nest, _) = scheduled(&loop_over("%x: f64 = sel %a, [%i] %u: f64 = add %t, %x %w: f64[s0] = update %v, [%i], %u"));
+    let (nest, _) =
+        scheduled(&loop_over("%x: f64 = sel %a, [%i] %u: f64 = add %t, %x %w: f64[s0] = update %v, [%i], %u"));
     assert_eq!(calls(&nest, "ravel_device_element"), (0, 0), "{nest}");
     assert_eq!(calls(&nest, "ravel_device_to_host").1, 0, "{nest}");
     assert_eq!(calls(&nest, "ravel_device_host_writes"), (1, 0), "{nest}");

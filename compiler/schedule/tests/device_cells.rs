@@ -52,7 +52,8 @@ fn neighbours_that_read_the_same_rows_are_one_work_item() {
     let (remarks, text) = scheduled("f32[4096,4096]", &inner(4096, "%up, %j", "%down, %j"));
     assert!(has(&remarks, "in columns: a work-item computes 4 cells along axis 0"), "{remarks:?}");
     // Rows above and below of four cells are six.
-    let launch = text.split("launch (").skip(1).find(|launch| launch.contains("= load")).expect("the borders load nothing");
+    let launch =
+        text.split("launch (").skip(1).find(|launch| launch.contains("= load")).expect("the borders load nothing");
     let block = launch.split("else").next().expect("whole blocks come first");
     assert_eq!((block.matches("load").count(), block.matches("store").count()), (6, 4), "{block}");
     assert!(block.rfind("load") < block.find("store"), "{block}");
@@ -60,9 +61,14 @@ fn neighbours_that_read_the_same_rows_are_one_work_item() {
 
 #[test]
 fn neighbours_within_a_row_and_small_arrays_have_a_work_item_each() {
-    for (extent, first, second) in [(4096, "%i, %left", "%i, %right"), (4096, "%j, %i", "%j, %i"), (100, "%up, %j", "%down, %j")] {
+    for (extent, first, second) in
+        [(4096, "%i, %left", "%i, %right"), (4096, "%j, %i", "%j, %i"), (100, "%up, %j", "%down, %j")]
+    {
         let (remarks, _) = scheduled(&format!("f32[{extent},{extent}]"), &inner(extent, first, second));
-        assert!(has(&remarks, "one work-item per cell") && !has(&remarks, "a work-item computes"), "{extent} {first}: {remarks:?}");
+        assert!(
+            has(&remarks, "one work-item per cell") && !has(&remarks, "a work-item computes"),
+            "{extent} {first}: {remarks:?}"
+        );
     }
 }
 
@@ -76,8 +82,12 @@ fn element_wise_bodies_compute_vectors() {
     let (remarks, text) = scheduled("f32[1000,1000]", &map("1000", "1000", "%y: f32 = mul %x, %k yield %y"));
     assert!(has(&remarks, "in vectors: a work-item computes 4 cells"), "{remarks:?}");
     assert!(text.contains("f32x4 = fmul") && !text.contains("for ("), "{text}");
-    let (remarks, text) = scheduled("f32[1000,1000]", &map("1000", "1000", "%t: bool = lt %x, %k %y: f32 = select %t, %x, %k yield %y"));
-    assert!(has(&remarks, "in vectors: a work-item computes 4 cells") && text.contains("i32x4 = fcmp.lt"), "{remarks:?}");
+    let (remarks, text) =
+        scheduled("f32[1000,1000]", &map("1000", "1000", "%t: bool = lt %x, %k %y: f32 = select %t, %x, %k yield %y"));
+    assert!(
+        has(&remarks, "in vectors: a work-item computes 4 cells") && text.contains("i32x4 = fcmp.lt"),
+        "{remarks:?}"
+    );
     // With extents of the run the last work-item may have less than a vector.
     let (remarks, text) = scheduled("f32[s0,s1]", &map("%m", "%n", "%y: f32 = exp %x yield %y"));
     assert!(has(&remarks, "in vectors: a work-item computes 4 cells"), "{remarks:?}");

@@ -42,7 +42,9 @@ fn scaled(to: &str, from: &str) -> String {
 
 /// A with-loop over 16 indices that computes an expression of `%p`, the element of `%w`.
 fn of_w(to: &str, expression: &str) -> String {
-    format!("%{to}: f32[16] = with {{ part [0] <= [%{to}i] < [16] {{ %{to}p: f32 = sel %w, [%{to}i] {expression} }} }} genarray [16] cell [] ")
+    format!(
+        "%{to}: f32[16] = with {{ part [0] <= [%{to}i] < [16] {{ %{to}p: f32 = sel %w, [%{to}i] {expression} }} }} genarray [16] cell [] "
+    )
 }
 
 /// A fold over the rows of `%x` whose body makes an array.
@@ -115,7 +117,9 @@ fn folds_and_loops_are_launched_alone() {
 #[test]
 fn large_arrays_are_launched_alone() {
     let big = |to: &str| {
-        format!("%{to}: f32[1024,1024] = with {{ part [0, 0] <= [%{to}i, %{to}j] < [1024, 1024] {{ yield %t }} }} genarray [1024, 1024] cell [] ")
+        format!(
+            "%{to}: f32[1024,1024] = with {{ part [0, 0] <= [%{to}i, %{to}j] < [1024, 1024] {{ yield %t }} }} genarray [1024, 1024] cell [] "
+        )
     };
     assert_eq!(shared(&scheduled(&(big("c") + &big("d")), "f32[1024,1024], f32[1024,1024]", "%c, %d").1), 0);
 }
@@ -134,7 +138,10 @@ fn a_fold_over_groups_takes_its_neutral_element_and_its_consumer_along() {
     let neutral = of_w("z", "%zq: f32 = mul %zp, 0.0:f32 yield %zq");
     let update = of_w("u", "%us: f32 = sel %g, [%ui] %uq: f32 = sub %up, %us yield %uq");
     let (text, remarks) = scheduled(&format!("{neutral}{}{update}", rows("g", "%z")), "f32[16]", "%u");
-    assert!(remarks.iter().any(|r| r.contains("the launch that adds up the groups computes 2 others too")), "{remarks:?}");
+    assert!(
+        remarks.iter().any(|r| r.contains("the launch that adds up the groups computes 2 others too")),
+        "{remarks:?}"
+    );
     // Groups and all the rest; where that does not pay: the neutral element, groups, their sum, the consumer.
     assert_eq!(text.matches("launch (").count(), 2 + 4, "{text}");
 }
@@ -143,7 +150,9 @@ fn a_fold_over_groups_takes_its_neutral_element_and_its_consumer_along() {
 fn what_groups_read_is_computed_before() {
     // The neutral element is also read by the bodies: it cannot wait.
     let neutral = of_w("z", "%zq: f32 = mul %zp, 0.0:f32 yield %zq");
-    let fold = rows("g", "%z").replace("sub %go, %t", "sub %go, %gy").replace("%go: f32 = sel %gh, [%gm]", "%go: f32 = sel %gh, [%gm] %gy: f32 = sel %z, [%gm]");
+    let fold = rows("g", "%z")
+        .replace("sub %go, %t", "sub %go, %gy")
+        .replace("%go: f32 = sel %gh, [%gm]", "%go: f32 = sel %gh, [%gm] %gy: f32 = sel %z, [%gm]");
     let (text, remarks) = scheduled(&format!("{neutral}{fold}"), "f32[16]", "%g");
     assert!(!remarks.iter().any(|r| r.contains("others too")), "{remarks:?}");
     assert_eq!(text.matches("launch (").count(), 3, "{text}");
@@ -164,7 +173,10 @@ fn plate(extents: Option<(i32, i32)>, border: &str) -> (String, Vec<String>) {
     let (m, n) = extents.map_or(("%m".to_string(), "%n".to_string()), |(m, n)| (m.to_string(), n.to_string()));
     let below = |v: &str, name: &str| format!("%{name}: i32 = sub {v}, 1 ");
     let copy = |k: u32, low: &str, high: &str| {
-        format!("part {low} <= [%i{k}, %j{k}] < {high} {{ %c{k}: f32 = sel %y, [%i{k}, %j{k}] {} yield %d{k} }} ", border.replace('#', &k.to_string()))
+        format!(
+            "part {low} <= [%i{k}, %j{k}] < {high} {{ %c{k}: f32 = sel %y, [%i{k}, %j{k}] {} yield %d{k} }} ",
+            border.replace('#', &k.to_string())
+        )
     };
     let text = format!(
         "entry @f0\nfunc @f0 \"main\" (%y: f32[{}]) -> (f32[{}]) {{
@@ -198,7 +210,8 @@ fn borders_share_a_launch() {
 
 #[test]
 fn borders_that_loop_have_launches_of_their_own() {
-    let sum = "%d#: f32 = with { part [0] <= [%s#] < [9] { %t#: f32 = sel %y, [%s#, %j#] yield %t# } } fold add neutral %c#";
+    let sum =
+        "%d#: f32 = with { part [0] <= [%s#] < [9] { %t#: f32 = sel %y, [%s#, %j#] yield %t# } } fold add neutral %c#";
     let (text, _) = plate(Some((60, 70)), sum);
     assert!(text.matches("launch (").count() >= 5, "{text}");
 }

@@ -67,7 +67,9 @@ fn has(remarks: &[String], wanted: &str) -> bool {
 
 #[test]
 fn products_run_in_tiles_as_large_as_leave_work_for_all_units() {
-    for (extent, wanted) in [(4096, "tiles of 128 x 128 cells, 8 x 8"), (1024, "tiles of 128 x 64 cells, 8 x 4"), (256, "tiles of 32 x 32")] {
+    for (extent, wanted) in
+        [(4096, "tiles of 128 x 128 cells, 8 x 8"), (1024, "tiles of 128 x 64 cells, 8 x 4"), (256, "tiles of 32 x 32")]
+    {
         let (remarks, text) = product(extent, extent, 512);
         assert!(has(&remarks, wanted), "{extent}: {remarks:?}");
         assert!(text.contains("barrier") && text.contains("local_slot"), "{text}");

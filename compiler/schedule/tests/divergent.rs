@@ -66,7 +66,8 @@ fn escape_times_run_in_lanes() {
             let run = same(&escape(elem, rows, columns, "%out: i32 = add %k, 0"));
             assert!(columns < 16 || in_lanes(&run), "{:?}", run.remarks);
             // The last values of the other carried values are used too: they stop with the lane.
-            let both = "%xy: ELEM = mul %x, %y %xs: ELEM = mul %xy, 16.0:ELEM %xi: i32 = convert %xs %out: i32 = add %k, %xi";
+            let both =
+                "%xy: ELEM = mul %x, %y %xs: ELEM = mul %xy, 16.0:ELEM %xi: i32 = convert %xs %out: i32 = add %k, %xi";
             same(&escape(elem, rows, columns, both));
         }
     }

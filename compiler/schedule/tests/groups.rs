@@ -110,7 +110,9 @@ fn windows_that_are_cut_off_are_written_out_if_they_are_short() {
 #[test]
 fn small_with_loops_between_two_barriers_begin_with_different_items() {
     let sum = |to: &str, n: i32| {
-        format!("%{to}: f32[{n}] = with {{ part [0] <= [%{to}j] < [{n}] {{ %{to}x: f32 = sel %h, [%{to}j] yield %{to}x }} }} genarray [{n}] cell [] ")
+        format!(
+            "%{to}: f32[{n}] = with {{ part [0] <= [%{to}j] < [{n}] {{ %{to}x: f32 = sel %h, [%{to}j] yield %{to}x }} }} genarray [{n}] cell [] "
+        )
     };
     let wide = "%h: f32[200] = with { part [0] <= [%hj] < [200] { %hk: i32 = div %hj, 20 %hx: f32 = sel %a, [%i, %hk] yield %hx } } genarray [200] cell [] ";
     let body = format!("{wide}{}{} yield %p, %q", sum("p", 20), sum("q", 30));

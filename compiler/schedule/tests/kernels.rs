@@ -163,8 +163,10 @@ func @f1 "main" () -> (f32, bool, i32, f32, f32, f32) {
 }
 "#;
     for (r, k, c) in [(1, 1, 1), (3, 5, 7), (8, 16, 32), (13, 9, 21), (70, 33, 65)] {
-        let program = text.replace("R,", &format!("{r},")).replace("[R", &format!("[{r}")).replace("sub R", &format!("sub {r}"));
-        let program = program.replace("K,", &format!("{k},")).replace("K]", &format!("{k}]")).replace("[K", &format!("[{k}"));
+        let program =
+            text.replace("R,", &format!("{r},")).replace("[R", &format!("[{r}")).replace("sub R", &format!("sub {r}"));
+        let program =
+            program.replace("K,", &format!("{k},")).replace("K]", &format!("{k}]")).replace("[K", &format!("[{k}"));
         let program = program.replace("C]", &format!("{c}]")).replace("sub C", &format!("sub {c}"));
         same(&program);
     }

@@ -28,7 +28,9 @@ fn operand(name: &str, elem: Elem, step: i32) -> String {
             format!("%{name}d: {elem} = convert %{name}m\n %{name}c: {elem} = sub %{name}d, 4.5:{elem}")
         }
         Elem::Char => format!("%{name}d: i32 = add %{name}m, 60\n %{name}c: {elem} = convert %{name}d"),
-        _ => format!("%{name}d: i32 = sub %{name}m, 7\n %{name}e: i32 = bitor %{name}d, 1\n %{name}c: {elem} = convert %{name}e"),
+        _ => format!(
+            "%{name}d: i32 = sub %{name}m, 7\n %{name}e: i32 = bitor %{name}d, 1\n %{name}c: {elem} = convert %{name}e"
+        ),
     };
     let value = value.replace("bitor", "or");
     format!(
@@ -58,7 +60,10 @@ fn result(name: &str, elem: Elem) -> (String, &'static str) {
 fn check(definitions: &str, results: &[(String, &str)]) {
     let types = results.iter().map(|r| r.1).collect::<Vec<_>>().join(", ");
     let results: Vec<&str> = results.iter().map(|r| r.0.as_str()).collect();
-    same(&format!("entry @f0\nfunc @f0 \"main\" () -> ({types}) {{\n{definitions}\nyield {}\n}}\n", results.join(", ")));
+    same(&format!(
+        "entry @f0\nfunc @f0 \"main\" () -> ({types}) {{\n{definitions}\nyield {}\n}}\n",
+        results.join(", ")
+    ));
 }
 
 fn sample(elem: Elem) -> Scalar {
@@ -97,7 +102,9 @@ fn unary_operations_and_conversions() {
         for (k, (op, to)) in unary.chain(conversions).enumerate() {
             let name = format!("r{k}");
             // Logarithms and the like want positive arguments.
-            let argument = match elem.is_float() && !matches!(op, "neg" | "convert" | "floor" | "ceil" | "rint" | "trunc" | "exp") {
+            let argument = match elem.is_float()
+                && !matches!(op, "neg" | "convert" | "floor" | "ceil" | "rint" | "trunc" | "exp")
+            {
                 true => format!("%{name}g: {elem} = abs %{name}a\n %{name}b: {elem} = mul %{name}g, 0.125:{elem}\n"),
                 false => format!("%{name}b: {elem} = opaque %{name}a\n"),
             };
@@ -106,7 +113,8 @@ fn unary_operations_and_conversions() {
                  %{name}c: {to} = {op} %{name}b\n yield %{name}c }} }} genarray [37] cell []\n"
             );
             if op == "acosh" {
-                text = text.replace(&format!("%{name}c: {to} = acosh %{name}b"), &format!("%{name}c: {to} = abs %{name}b"));
+                text = text
+                    .replace(&format!("%{name}c: {to} = acosh %{name}b"), &format!("%{name}c: {to} = abs %{name}b"));
             }
             text += &digest(&name, to);
             results.push(result(&name, to));

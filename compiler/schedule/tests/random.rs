@@ -163,8 +163,7 @@ impl Program {
     fn array(&mut self, depth: i64) {
         let elem = self.elem;
         let rank = 1 + self.random.below(3) as usize;
-        let extents: Vec<i64> =
-            (0..rank).map(|k| 1 + self.random.below(if k + 1 == rank { 26 } else { 7 })).collect();
+        let extents: Vec<i64> = (0..rank).map(|k| 1 + self.random.below(if k + 1 == rank { 26 } else { 7 })).collect();
         let scope: Vec<Index> = extents.iter().map(|n| Index { name: self.name(), extent: *n }).collect();
         let (operands, types) = self.shape(&extents);
         let zeros = vec!["0"; rank].join(", ");

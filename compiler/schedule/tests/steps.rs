@@ -39,7 +39,13 @@ fn in_lanes(run: &Run) -> usize {
 #[test]
 fn steps_and_widths_run_in_lanes() {
     let body = "{ %x: f32 = sel %a, [%i, %j] %y: f32 = sqrt %x %z: f32 = sub %y, 1.0:f32 yield %z }";
-    for (steps, pays) in [("step [1, 2]", true), ("step [2, 2]", true), ("step [1, 5] width [1, 3]", true), ("step [1, 7] width [1, 2]", true), ("step [1, 9] width [1, 2]", false)] {
+    for (steps, pays) in [
+        ("step [1, 2]", true),
+        ("step [2, 2]", true),
+        ("step [1, 5] width [1, 3]", true),
+        ("step [1, 7] width [1, 2]", true),
+        ("step [1, 9] width [1, 2]", false),
+    ] {
         let run = changed(&format!("part [1, 2] <= [%i, %j] < [7, 44] {steps} {body}"));
         assert_eq!(in_lanes(&run) == 1, pays, "{steps}: {:?}", run.remarks);
     }
@@ -57,11 +63,17 @@ fn bounds_of_the_run() {
 #[test]
 fn what_the_indices_between_must_not_do_stays_scalar() {
     // Every other element is no index.
-    let run = changed("part [0, 0] <= [%i, %j] < [7, 45] step [1, 2] { %k: i32 = sel %at, [%j] %x: f32 = sel %a, [%i, %k] yield %x }");
+    let run = changed(
+        "part [0, 0] <= [%i, %j] < [7, 45] step [1, 2] { %k: i32 = sel %at, [%j] %x: f32 = sel %a, [%i, %k] yield %x }",
+    );
     assert_eq!(in_lanes(&run), 0, "{:?}", run.remarks);
-    let run = changed("part [0, 0] <= [%i, %j] < [7, 45] step [2, 2] width [2, 1] { %x: f32 = sel %a, [%i, %j] %y: f32 = sqrt %x yield %y }");
+    let run = changed(
+        "part [0, 0] <= [%i, %j] < [7, 45] step [2, 2] width [2, 1] { %x: f32 = sel %a, [%i, %j] %y: f32 = sqrt %x yield %y }",
+    );
     assert_eq!(in_lanes(&run), 1, "{:?}", run.remarks);
-    let run = changed("part [0, 0] <= [%i, %j] < [7, 45] step [3, 4] width [2, 3] { %x: f32 = sel %a, [%i, %j] %y: f32 = neg %x yield %y }");
+    let run = changed(
+        "part [0, 0] <= [%i, %j] < [7, 45] step [3, 4] width [2, 3] { %x: f32 = sel %a, [%i, %j] %y: f32 = neg %x yield %y }",
+    );
     assert!(has(&run, "widths along several axes"), "{:?}", run.remarks);
 }
 

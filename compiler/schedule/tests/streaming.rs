@@ -55,7 +55,9 @@ fn plane(rows: i64, columns: i64, low: i64) -> (String, String) {
 #[test]
 fn large_results_are_stored_past_the_caches() {
     for parallel in [false, true] {
-        for (result, with) in [row(20_000_000, 0, 20_000_000), row(20_000_000, 3, 19_999_999), plane(4000, 4096, 0), plane(4000, 4096, 1)] {
+        for (result, with) in
+            [row(20_000_000, 0, 20_000_000), row(20_000_000, 3, 19_999_999), plane(4000, 4096, 0), plane(4000, 4096, 1)]
+        {
             let (streaming, _) = stores(&result, &with, parallel);
             assert!(streaming > 0, "{result} {parallel}");
         }
@@ -96,7 +98,10 @@ fn lines_that_two_vectors_write_stay_in_the_caches() {
     let (result, with) = plane(4000, 4096, 1);
     let text = nest(&result, &with, false);
     let (_, kernel) = text.split_once("_kernel_").expect("a kernel beside the function");
-    let vectors: Vec<&str> = kernel.lines().filter(|line| line.contains("store") && (line.ends_with("streaming") || !line.contains("aligned"))).collect();
+    let vectors: Vec<&str> = kernel
+        .lines()
+        .filter(|line| line.contains("store") && (line.ends_with("streaming") || !line.contains("aligned")))
+        .collect();
     let (usual, streaming): (Vec<&str>, Vec<&str>) = vectors.iter().partition(|line| !line.ends_with("streaming"));
     assert_eq!((usual.len(), streaming.is_empty()), (2, false), "{text}");
 }

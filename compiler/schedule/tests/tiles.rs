@@ -86,7 +86,11 @@ fn product(elem: &str, [m, n, k]: [usize; 3], op: &str, neutral: &str, body: &st
 fn products_of_every_element_type_and_layout() {
     for (elem, zero) in [("f32", "0.0:f32"), ("f64", "0.0"), ("i32", "0")] {
         let [m, n, k] = [71, 67, 130];
-        let layouts = [([m, k], [n, k], "[%i, %k]", "[%j, %k]"), ([k, m], [n, k], "[%k, %i]", "[%j, %k]"), ([n, k], [m, k], "[%j, %k]", "[%i, %k]")];
+        let layouts = [
+            ([m, k], [n, k], "[%i, %k]", "[%j, %k]"),
+            ([k, m], [n, k], "[%k, %i]", "[%j, %k]"),
+            ([n, k], [m, k], "[%j, %k]", "[%i, %k]"),
+        ];
         for (a, b, left, right) in layouts {
             let body = format!("%x1: {elem} = sel %a, {left} %y1: {elem} = sel %b, {right} %z: {elem} = mul %x1, %y1");
             let run = same(&program(elem, a, b, [m, n], &product(elem, [m, n, k], "add", zero, &body, "yield %f")));
@@ -117,7 +121,8 @@ fn distances_and_longest_paths() {
     let run = same(&program("f64", [m, k], [n, k], [m, n], &product("f64", [m, n, k], "add", "0.0", body, "yield %f")));
     assert!(tiled(&run), "{:?}", run.remarks);
     let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%j, %k] %z: f32 = add %x1, %y1";
-    let run = same(&program("f32", [m, k], [n, k], [m, n], &product("f32", [m, n, k], "max", "-inf:f32", body, "yield %f")));
+    let run =
+        same(&program("f32", [m, k], [n, k], [m, n], &product("f32", [m, n, k], "max", "-inf:f32", body, "yield %f")));
     assert!(tiled(&run), "{:?}", run.remarks);
 }
 
@@ -126,7 +131,8 @@ fn values_that_vary_over_the_fold_alone() {
     let [m, n, k] = [65, 70, 131];
     let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%j, %k] %w: f32 = sel %a, [0, %k] %kf: f32 = convert %k \
                 %p: f32 = max %x1, %y1 %q: f32 = mul %p, %w %z: f32 = sub %q, %kf";
-    let run = same(&program("f32", [m, k], [n, k], [m, n], &product("f32", [m, n, k], "add", "0.0:f32", body, "yield %f")));
+    let run =
+        same(&program("f32", [m, k], [n, k], [m, n], &product("f32", [m, n, k], "add", "0.0:f32", body, "yield %f")));
     assert!(tiled(&run), "{:?}", run.remarks);
 }
 

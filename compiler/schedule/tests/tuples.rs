@@ -36,7 +36,12 @@ func @f0 "main" () -> (f32) {{
 #[test]
 fn short_cells_are_woven_together() {
     for (elements, list) in [(2, "%x, %z"), (3, "%z, %y, %x"), (4, "%x, %y, %z, %x")] {
-        let text = remarks(elements, &format!("%u: f32 = sqrt %x %w: f32 = div %u, 3.0:f32 %v: f32 = sqrt %w %z: f32 = div %v, 7.0:f32 %cell: f32[{elements}] = array [{list}] yield %cell"));
+        let text = remarks(
+            elements,
+            &format!(
+                "%u: f32 = sqrt %x %w: f32 = div %u, 3.0:f32 %v: f32 = sqrt %w %z: f32 = div %v, 7.0:f32 %cell: f32[{elements}] = array [{list}] yield %cell"
+            ),
+        );
         // The array, its cells, and the sum.
         assert!(text.matches("lanes along axis 1").count() >= 2, "{elements}: {text}");
     }
@@ -45,8 +50,11 @@ fn short_cells_are_woven_together() {
 #[test]
 fn long_cells_and_those_made_elsewhere_stay_scalar() {
     let long = remarks(5, "%z: f32 = sub %x, %y %cell: f32[5] = array [%x, %y, %z, %y, %x] yield %cell");
-    let shared = remarks(2, "%cell: f32[2] = array [%x, %y] %z: f32 = sel %cell, [0] %other: f32[2] = array [%z, %x]
-        %b: bool = gt %z, 40.0:f32 %r: f32[2] = select %b, %cell, %other yield %r");
+    let shared = remarks(
+        2,
+        "%cell: f32[2] = array [%x, %y] %z: f32 = sel %cell, [0] %other: f32[2] = array [%z, %x]
+        %b: bool = gt %z, 40.0:f32 %r: f32[2] = select %b, %cell, %other yield %r",
+    );
     for text in [long, shared] {
         assert_eq!(text.matches("lanes along axis 1").count(), 1, "{text}");
     }

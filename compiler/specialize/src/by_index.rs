@@ -54,7 +54,8 @@ impl Spec<'_> {
             }
             Operation::Modarray { .. } => None,
             Operation::Fold { fun, args, neutral, stop: None } => {
-                let small = matches!(neutral, Val::Sc(Basic::Int | Basic::Bool, _) | Val::Tup(Basic::Int | Basic::Bool, _));
+                let small =
+                    matches!(neutral, Val::Sc(Basic::Int | Basic::Bool, _) | Val::Tup(Basic::Int | Basic::Bool, _));
                 if !small || lists.iter().map(Vec::len).sum::<usize>() > MAX_TUPLE {
                     return None;
                 }

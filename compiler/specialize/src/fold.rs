@@ -272,9 +272,7 @@ impl<'p> Spec<'p> {
     /// Number of indices between the bounds of an index set, and per axis.
     fn counts(&mut self, set: &IndexSet) -> (Sc, Val) {
         let (lower, upper) = match set {
-            IndexSet::Box(b) => {
-                (Val::Tup(Basic::Int, b.lower.clone()), Val::Tup(Basic::Int, b.upper.clone()))
-            }
+            IndexSet::Box(b) => (Val::Tup(Basic::Int, b.lower.clone()), Val::Tup(Basic::Int, b.upper.clone())),
             IndexSet::Dyn { lower, upper, .. } => (lower.clone(), upper.clone()),
         };
         let n = self.vector_length(&upper);
@@ -283,9 +281,8 @@ impl<'p> Spec<'p> {
             let extent = spec.em.sub(&u, &l);
             spec.em.bin(BinOp::Max, Basic::Int, &extent, &Sc::int(0))
         });
-        let total = self.fold_vector(BinOp::Mul, Scalar::I32(1), Basic::Int, &n, |spec, i| {
-            spec.vector_element(&counts, i)
-        });
+        let total =
+            self.fold_vector(BinOp::Mul, Scalar::I32(1), Basic::Int, &n, |spec, i| spec.vector_element(&counts, i));
         (total, counts)
     }
 

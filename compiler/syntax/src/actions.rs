@@ -151,8 +151,7 @@ impl Context<'_> {
 
     pub(crate) fn cond(&self, cond: Expr, then: Expr, otherwise: Expr) -> Expr {
         let span = cond.span.to(otherwise.span);
-        let kind =
-            ExprKind::Cond { cond: Box::new(cond), then: Box::new(then), otherwise: Box::new(otherwise) };
+        let kind = ExprKind::Cond { cond: Box::new(cond), then: Box::new(then), otherwise: Box::new(otherwise) };
         Expr { kind, span }
     }
 
@@ -198,9 +197,7 @@ impl Context<'_> {
     pub(crate) fn postfix(&self, base: Expr, postfix: Postfix, upto: usize) -> Expr {
         let span = base.span.to(self.tokens.list[upto - 1].span);
         let kind = match postfix {
-            Postfix::Select(selectors) => {
-                ExprKind::Select { array: Box::new(base), selectors: flatten(selectors) }
-            }
+            Postfix::Select(selectors) => ExprKind::Select { array: Box::new(base), selectors: flatten(selectors) },
             Postfix::Field(field) => ExprKind::Field { record: Box::new(base), field },
         };
         Expr { kind, span }
@@ -259,11 +256,7 @@ impl Context<'_> {
         span: Span,
     ) -> TensorPartition {
         let middle = Bound::Expr(middle);
-        let lower = if names_index(&index, &middle) {
-            lower
-        } else {
-            foreign(bound_span(&middle))
-        };
+        let lower = if names_index(&index, &middle) { lower } else { foreign(bound_span(&middle)) };
         TensorPartition { index, body, lower: Some((lower, lower_relation)), upper: Some(upper), step, width, span }
     }
 }
@@ -308,9 +301,7 @@ fn bound_span(bound: &Bound) -> Span {
 
 /// Whether the bound is exactly the index, a list index without its dots.
 fn names_index(index: &TensorIndex, bound: &Bound) -> bool {
-    let same = |name: &Ident, expr: &Expr| {
-        matches!(&expr.kind, ExprKind::Name(found) if found.module.is_none() && found.name == name.name)
-    };
+    let same = |name: &Ident, expr: &Expr| matches!(&expr.kind, ExprKind::Name(found) if found.module.is_none() && found.name == name.name);
     match (&index.kind, bound) {
         (TensorIndexKind::Vector(name), Bound::Expr(expr)) => same(name, expr),
         (TensorIndexKind::List(items), Bound::Expr(Expr { kind: ExprKind::Array(elements), .. })) => {

@@ -362,7 +362,10 @@ pub enum DimKind {
 pub enum AxisCount {
     Num(i64),
     /// `d` or `d>k`: the number of axes, more than `more_than` if that is given.
-    Name { name: Ident, more_than: Option<i64> },
+    Name {
+        name: Ident,
+        more_than: Option<i64>,
+    },
 }
 
 // ---------------------------------------------------------------------------------------------- statements
@@ -383,18 +386,40 @@ pub struct Stmt {
 #[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
     /// `targets = value;`, or `target op= value;` with exactly one target, where `op` is named without its `=`.
-    Assign { targets: Vec<LValue>, op: Option<QName>, value: Expr },
+    Assign {
+        targets: Vec<LValue>,
+        op: Option<QName>,
+        value: Expr,
+    },
     /// `target++` and `++target`; `op` is `++` or `--`.
-    IncDec { target: LValue, op: QName },
+    IncDec {
+        target: LValue,
+        op: QName,
+    },
     /// A call for its effect.
     Call(Call),
     /// A with-loop for its effect, usually `: void`.
     With(Box<With>),
-    If { cond: Expr, then: Block, otherwise: Option<Block> },
-    While { cond: Expr, body: Block },
-    DoWhile { body: Block, cond: Expr },
+    If {
+        cond: Expr,
+        then: Block,
+        otherwise: Option<Block>,
+    },
+    While {
+        cond: Expr,
+        body: Block,
+    },
+    DoWhile {
+        body: Block,
+        cond: Expr,
+    },
     /// `init` and `step` hold only the simple statements: assignment, increment, call, with-loop.
-    For { init: Vec<Stmt>, cond: Expr, step: Vec<Stmt>, body: Block },
+    For {
+        init: Vec<Stmt>,
+        cond: Expr,
+        step: Vec<Stmt>,
+        body: Block,
+    },
     /// Text that could not be parsed.
     Error,
 }
@@ -426,26 +451,55 @@ pub enum ExprKind {
     Number(Number),
     Bool(bool),
     /// The source text with its quotes, and the code.
-    Char { text: Text, value: u8 },
+    Char {
+        text: Text,
+        value: u8,
+    },
     /// The bytes after escapes and joining of adjacent literals, without a final NUL.
     String(Arc<[u8]>),
     /// A variable or a global object.
     Name(QName),
     /// `f(args)`, also `+(a, b)` and primitives such as `_sel_VxA_(iv, a)`.
     Call(Call),
-    Binary { op: QName, left: Box<Expr>, right: Box<Expr> },
-    Unary { op: QName, operand: Box<Expr> },
-    And { left: Box<Expr>, right: Box<Expr> },
-    Or { left: Box<Expr>, right: Box<Expr> },
-    Cond { cond: Box<Expr>, then: Box<Expr>, otherwise: Box<Expr> },
+    Binary {
+        op: QName,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Unary {
+        op: QName,
+        operand: Box<Expr>,
+    },
+    And {
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Or {
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Cond {
+        cond: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Box<Expr>,
+    },
     /// `array[selectors]`. `a[[., j]]` arrives as `a[., j]`; `a[[i, j]]` keeps its vector as the only selector.
-    Select { array: Box<Expr>, selectors: Vec<Selector> },
-    Field { record: Box<Expr>, field: Ident },
+    Select {
+        array: Box<Expr>,
+        selectors: Vec<Selector>,
+    },
+    Field {
+        record: Box<Expr>,
+        field: Ident,
+    },
     /// `[a, b]`; `[]` is `int[0]`.
     Array(Vec<Expr>),
     /// `[:T]` or `[T]`
     EmptyTyped(Box<Type>),
-    Cast { ty: Box<Type>, value: Box<Expr> },
+    Cast {
+        ty: Box<Type>,
+        value: Box<Expr>,
+    },
     Struct(Box<StructLit>),
     With(Box<With>),
     Comprehension(Box<Comprehension>),

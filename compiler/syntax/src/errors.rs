@@ -11,35 +11,83 @@ use ravel_source::Span;
 /// One cause of a syntax error. Texts are quoted from the source, already shortened.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SyntaxError {
-    StrayCharacters { text: String },
+    StrayCharacters {
+        text: String,
+    },
     OpenString,
     OpenChar,
     OpenComment,
-    Literal { text: String, cause: LiteralError },
-    TooDeep { limit: usize },
+    Literal {
+        text: String,
+        cause: LiteralError,
+    },
+    TooDeep {
+        limit: usize,
+    },
     /// A directive that cannot be understood; the message is complete.
-    Directive { message: String, help: Option<&'static str> },
-    Macro { name: String, message: String },
-    UserError { text: String },
-    UserWarning { text: String },
-    Include { name: String },
-    IncludeDepth { limit: usize },
-    Unexpected { found: String, expected: String, help: Option<String> },
-    UnexpectedEnd { expected: String },
+    Directive {
+        message: String,
+        help: Option<&'static str>,
+    },
+    Macro {
+        name: String,
+        message: String,
+    },
+    UserError {
+        text: String,
+    },
+    UserWarning {
+        text: String,
+    },
+    Include {
+        name: String,
+    },
+    IncludeDepth {
+        limit: usize,
+    },
+    Unexpected {
+        found: String,
+        expected: String,
+        help: Option<String>,
+    },
+    UnexpectedEnd {
+        expected: String,
+    },
     OpenBrace,
     StrayBrace,
-    MisplacedTuple { nested: bool },
+    MisplacedTuple {
+        nested: bool,
+    },
     MisplacedDots,
-    ManyTargets { operator: String },
-    MissingBody { name: String },
-    ForbiddenBody { name: String, attribute: &'static str },
-    VariadicDefinition { name: String },
+    ManyTargets {
+        operator: String,
+    },
+    MissingBody {
+        name: String,
+    },
+    ForbiddenBody {
+        name: String,
+        attribute: &'static str,
+    },
+    VariadicDefinition {
+        name: String,
+    },
     RepeatedDots,
     /// The constraint of a comprehension does not bound the partition's index.
-    ForeignConstraint { index: String, index_span: Span },
-    SmallestWithoutMinus { text: String },
-    Pragma { name: String, message: &'static str },
-    QualifiedNothing { module: String },
+    ForeignConstraint {
+        index: String,
+        index_span: Span,
+    },
+    SmallestWithoutMinus {
+        text: String,
+    },
+    Pragma {
+        name: String,
+        message: &'static str,
+    },
+    QualifiedNothing {
+        module: String,
+    },
     TooManyErrors,
     NotText,
     FileTooLarge,
@@ -75,19 +123,15 @@ impl SyntaxError {
                     None => report,
                 }
             }
-            Macro { name, message } => {
-                Diagnostic::error("E0105", format!("macro `{name}`: {message}")).at(span, "")
-            }
+            Macro { name, message } => Diagnostic::error("E0105", format!("macro `{name}`: {message}")).at(span, ""),
             UserError { text } => Diagnostic::error("E0106", format!("#error {text}")).at(span, ""),
             UserWarning { text } => Diagnostic::warning("E0106", format!("#warning {text}")).at(span, ""),
             Include { name } => Diagnostic::error("E0107", format!("cannot read the included file {name}"))
                 .at(span, "wanted here")
                 .with_note("files are looked for beside the file that includes them and in the -I folders"),
-            IncludeDepth { limit } => {
-                Diagnostic::error("E0107", format!("#include goes more than {limit} files deep"))
-                    .at(span, "this file probably includes itself")
-                    .with_help("guard it with #ifndef NAME, #define NAME, ... #endif")
-            }
+            IncludeDepth { limit } => Diagnostic::error("E0107", format!("#include goes more than {limit} files deep"))
+                .at(span, "this file probably includes itself")
+                .with_help("guard it with #ifndef NAME, #define NAME, ... #endif"),
             Unexpected { found, expected, help } => {
                 let report = Diagnostic::error("E0110", format!("expected {expected}, found {found}"))
                     .at(span, format!("{found} is not possible here"));
@@ -142,8 +186,7 @@ impl SyntaxError {
             }
             Pragma { name, message } => Diagnostic::error("E0120", format!("#pragma {name} {message}")).at(span, ""),
             QualifiedNothing { module } => {
-                Diagnostic::error("E0110", format!("expected a name or an operator after `{module}::`"))
-                    .at(span, "")
+                Diagnostic::error("E0110", format!("expected a name or an operator after `{module}::`")).at(span, "")
             }
             TooManyErrors => {
                 Diagnostic::error("E0100", "too many errors, the rest is not shown").at(span, "last one shown")
@@ -159,9 +202,9 @@ impl SyntaxError {
 fn literal(text: &str, cause: LiteralError, span: Span) -> Diagnostic {
     let error = |title: String| Diagnostic::error("E0102", title);
     match cause {
-        LiteralError::Suffix(suffix) => error(format!("`{suffix}` is not a suffix of a number")).at(span, "").with_note(
-            "suffixes are i b s l ll, each also unsigned as u ub us ul ull, and f d for real numbers",
-        ),
+        LiteralError::Suffix(suffix) => error(format!("`{suffix}` is not a suffix of a number"))
+            .at(span, "")
+            .with_note("suffixes are i b s l ll, each also unsigned as u ub us ul ull, and f d for real numbers"),
         LiteralError::OctalDigit => error(format!("{text} is octal and has a digit above 7"))
             .at(span, "a leading 0 means octal")
             .with_help(text.trim_start_matches('0').to_string()),

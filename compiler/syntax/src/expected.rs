@@ -9,9 +9,38 @@ use ravel_diagnostics::{Diagnostic, did_you_mean};
 
 /// Words that may stand in front of a name, for slips of the fingers.
 const LEADING_WORDS: [&str; 32] = [
-    "bool", "char", "byte", "short", "int", "long", "longlong", "ubyte", "ushort", "uint", "ulong", "ulonglong",
-    "float", "double", "return", "use", "import", "export", "provide", "external", "inline", "noinline", "specialize",
-    "typedef", "struct", "objdef", "module", "class", "void", "while", "do", "with",
+    "bool",
+    "char",
+    "byte",
+    "short",
+    "int",
+    "long",
+    "longlong",
+    "ubyte",
+    "ushort",
+    "uint",
+    "ulong",
+    "ulonglong",
+    "float",
+    "double",
+    "return",
+    "use",
+    "import",
+    "export",
+    "provide",
+    "external",
+    "inline",
+    "noinline",
+    "specialize",
+    "typedef",
+    "struct",
+    "objdef",
+    "module",
+    "class",
+    "void",
+    "while",
+    "do",
+    "with",
 ];
 
 /// Words that start a statement.
@@ -156,7 +185,9 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         }
         Kind::Colon if has("]") && has(",") => "SaC has no slices: take([n], drop([k], a)) cuts out a part",
         Kind::Assign if has("EQOP") => "to compare write ==",
-        Kind::Return => "`return` stands once, as the last statement of a function; give the value a name in each branch",
+        Kind::Return => {
+            "`return` stands once, as the last statement of a function; give the value a name in each branch"
+        }
         Kind::BaseType | Kind::Struct if has("if") && has("while") => {
             "declarations stand at the start of the function body; most variables need none"
         }

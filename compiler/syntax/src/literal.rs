@@ -36,7 +36,8 @@ pub(crate) fn parse_number(text: &str) -> Result<NumberValue, LiteralError> {
     let digits = lower.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &lower[digits..];
     let exponent = rest.len() > 1 && rest.starts_with(['e', 'p']) && rest.as_bytes()[1] != b'_';
-    if rest.starts_with('.') || exponent && rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '+' || c == '-') {
+    if rest.starts_with('.') || exponent && rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '+' || c == '-')
+    {
         return real(&lower);
     }
     let (body, suffix) = lower.split_at(digits);

@@ -133,9 +133,9 @@ fn evaluation(parser: &mut Parser<'_>) -> ReplInput {
     if furthest.at == upto {
         return ReplInput::Incomplete;
     }
-    let bad = list.get(furthest.at).is_some_and(|token| {
-        matches!(token.kind, Kind::Stray | Kind::OpenStr | Kind::OpenChar | Kind::OpenComment)
-    });
+    let bad = list
+        .get(furthest.at)
+        .is_some_and(|token| matches!(token.kind, Kind::Stray | Kind::OpenStr | Kind::OpenChar | Kind::OpenComment));
     if !bad {
         parser.reports.push(expected::report(parser.tokens, whole, &furthest));
     }
@@ -224,9 +224,25 @@ mod tests {
     #[test]
     fn unfinished_input_asks_for_more() {
         for text in [
-            "1 +", "(1", "f(1,", "[1, 2", "{ [i] ->", "x =", "if (a)", "while (a)", "if (a) { x = 1;", "for (i = 0;",
-            "int f(int x)", "int f(int x) {", "use Array:", "/* abc", "with {", "with { } :", "do { x = 1; }",
-            "if (a) x = 1; else", "a ?",
+            "1 +",
+            "(1",
+            "f(1,",
+            "[1, 2",
+            "{ [i] ->",
+            "x =",
+            "if (a)",
+            "while (a)",
+            "if (a) { x = 1;",
+            "for (i = 0;",
+            "int f(int x)",
+            "int f(int x) {",
+            "use Array:",
+            "/* abc",
+            "with {",
+            "with { } :",
+            "do { x = 1; }",
+            "if (a) x = 1; else",
+            "a ?",
         ] {
             assert_eq!(kind(text), "incomplete", "{text}");
         }

@@ -235,11 +235,8 @@ impl Spans for Access {
 impl Spans for ExprKind {
     fn each_span(&mut self, f: &mut dyn FnMut(&mut Span)) {
         match self {
-            ExprKind::Number(_)
-            | ExprKind::Bool(_)
-            | ExprKind::Char { .. }
-            | ExprKind::String(_)
-            | ExprKind::Error => {}
+            ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Char { .. } | ExprKind::String(_) | ExprKind::Error => {
+            }
             ExprKind::Name(name) => name.each_span(f),
             ExprKind::Call(call) => call.each_span(f),
             ExprKind::Binary { op, left, right } => {

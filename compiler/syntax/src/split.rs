@@ -173,13 +173,7 @@ fn abandon(list: &[Token], from: usize, upto: usize, open: &mut Vec<usize>, foun
 }
 
 /// A `}` outside of everything. What stands between the last definition and it was probably meant to be inside.
-fn stray_brace(
-    list: &[Token],
-    at: usize,
-    chunks: &mut Vec<Chunk>,
-    from: &mut usize,
-    found: &mut Vec<Diagnostic>,
-) {
+fn stray_brace(list: &[Token], at: usize, chunks: &mut Vec<Chunk>, from: &mut usize, found: &mut Vec<Diagnostic>) {
     while chunks.last().is_some_and(|last| starts_like_statement(list[last.from].kind)) {
         chunks.pop();
     }
@@ -195,7 +189,14 @@ fn stray_brace(
 fn starts_like_statement(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::Id | Kind::If | Kind::For | Kind::While | Kind::Do | Kind::Return | Kind::With | Kind::PlusPlus
+        Kind::Id
+            | Kind::If
+            | Kind::For
+            | Kind::While
+            | Kind::Do
+            | Kind::Return
+            | Kind::With
+            | Kind::PlusPlus
             | Kind::MinusMinus
     )
 }
@@ -270,7 +271,9 @@ fn is_block(list: &[Token], chunk: Chunk, brace: usize) -> bool {
         Kind::RParen | Kind::Else | Kind::Do | Kind::Semi | Kind::LBrace | Kind::RBrace => true,
         Kind::With | Kind::SLit | Kind::All | Kind::Except => false,
         // The body behind conditions: no bracket is open around it.
-        _ => !list[chunk.from..brace].iter().any(|token| token.kind == Kind::LBrace) && follows_head(list, chunk, brace),
+        _ => {
+            !list[chunk.from..brace].iter().any(|token| token.kind == Kind::LBrace) && follows_head(list, chunk, brace)
+        }
     }
 }
 

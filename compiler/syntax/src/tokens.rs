@@ -215,8 +215,7 @@ impl Kind {
 
     /// Whether adjacent tokens of this kind may be glued to a user-defined operator.
     pub(crate) fn is_operator_piece(self) -> bool {
-        self.is_operator()
-            || matches!(self, Kind::AndAnd | Kind::OrOr | Kind::Assign | Kind::AssignOp | Kind::Arrow)
+        self.is_operator() || matches!(self, Kind::AndAnd | Kind::OrOr | Kind::Assign | Kind::AssignOp | Kind::Arrow)
     }
 }
 
@@ -474,9 +473,10 @@ mod tests {
     fn dots_before_digits_start_numbers() {
         assert_eq!(spellings("[.5]"), ["[", ".5", "]"]);
         assert_eq!(spellings("a[.,1]"), ["a", "[", ".", ",", "1", "]"]);
-        assert_eq!(spellings("1. 1.e 1e-9 2E3f 0x1p-53 0x1.8p3 0x1f 1e 1e+5"), [
-            "1.", "1.e", "1e-9", "2E3f", "0x1p-53", "0x1.8p3", "0x1f", "1e", "1e+5"
-        ]);
+        assert_eq!(
+            spellings("1. 1.e 1e-9 2E3f 0x1p-53 0x1.8p3 0x1f 1e 1e+5"),
+            ["1.", "1.e", "1e-9", "2E3f", "0x1p-53", "0x1.8p3", "0x1f", "1e", "1e+5"]
+        );
         assert_eq!(spellings("0x1e+5 1-2"), ["0x1e", "+", "5", "1", "-", "2"]);
     }
 

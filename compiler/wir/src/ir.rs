@@ -104,30 +104,57 @@ pub enum Op {
     /// To the element type of the result.
     Convert(Value),
     /// Scalar condition; both values are already computed and of one type, of any rank.
-    Select { cond: Value, then: Value, els: Value },
+    Select {
+        cond: Value,
+        then: Value,
+        els: Value,
+    },
 
     /// Extent of one axis of an array of known rank.
-    Extent { array: Value, axis: u32 },
+    Extent {
+        array: Value,
+        axis: u32,
+    },
     /// Rank of any value.
     Rank(Value),
     /// Shape vector of any value, `i32[r]` or `i32[s]`.
     ShapeVec(Value),
     /// Element or sub-array at `index` (no longer than the rank). Indices are in range: a `Check` stands before.
-    Sel { array: Value, index: Vec<Value> },
+    Sel {
+        array: Value,
+        index: Vec<Value>,
+    },
     /// The same with an index *vector* `i32[n]`, for arrays of unknown rank or vectors of unknown length. Faults if the vector is
     /// longer than the rank or out of range, or the result does not fit the result type.
-    SelDyn { array: Value, index: Value },
+    SelDyn {
+        array: Value,
+        index: Value,
+    },
     /// Array from its elements or cells in row-major order of the leading axes. All cells have one shape; the result type's
     /// shape is constant on the leading axes, whose product is the number of cells.
     Array(Vec<Value>),
     /// Same elements, other shape; counts match: a `Check` stands before.
-    Reshape { array: Value, shape: Vec<Value> },
+    Reshape {
+        array: Value,
+        shape: Vec<Value>,
+    },
     /// Faults if the counts differ. The result type may be of known or unknown rank.
-    ReshapeDyn { array: Value, shape: Value },
+    ReshapeDyn {
+        array: Value,
+        shape: Value,
+    },
     /// `array` with the element or cell at `index` replaced. In range, and of the right shape.
-    Update { array: Value, index: Vec<Value>, value: Value },
+    Update {
+        array: Value,
+        index: Vec<Value>,
+        value: Value,
+    },
     /// Faults as [`Op::SelDyn`] does, and if the cell does not fit.
-    UpdateDyn { array: Value, index: Value, value: Value },
+    UpdateDyn {
+        array: Value,
+        index: Value,
+        value: Value,
+    },
     /// The same value seen with the result's less specific type; a scalar becomes an array object of unknown rank.
     Widen(Value),
     /// The same value with the result's more specific type; faults if rank or a constant extent differ.
@@ -135,18 +162,36 @@ pub enum Op {
     /// Identity that no pass sees through.
     Opaque(Value),
 
-    If { cond: Value, then: Region, els: Region },
+    If {
+        cond: Value,
+        then: Region,
+        els: Region,
+    },
     /// Runs the body with `init` as parameters; it yields a bool and the next parameters. While the bool is true it runs again
     /// with these; the results are the last ones.
-    Loop { init: Vec<Value>, body: Region },
+    Loop {
+        init: Vec<Value>,
+        body: Region,
+    },
     With(With),
-    Call { func: FuncId, args: Vec<Value> },
+    Call {
+        func: FuncId,
+        args: Vec<Value>,
+    },
     /// A function of the runtime or of linked C code. The first `fixed` arguments are the declared ones.
-    Native { symbol: Arc<str>, args: Vec<Value>, fixed: usize, effect: bool },
+    Native {
+        symbol: Arc<str>,
+        args: Vec<Value>,
+        fixed: usize,
+        effect: bool,
+    },
     GlobalGet(GlobalId),
     GlobalSet(GlobalId, Value),
     /// Faults unless `cond`. Never removed unless proven, never moved past an effect.
-    Check { cond: Value, fault: Fault },
+    Check {
+        cond: Value,
+        fault: Fault,
+    },
 }
 
 /// What a failed check reports; operands are shown in the message.

@@ -36,7 +36,14 @@ impl std::error::Error for ParseError {}
 /// # Errors
 /// The first place where the text departs from the grammar.
 pub fn parse_module(text: &str, file: FileId) -> Result<Module, ParseError> {
-    let mut parser = Parser { tokens: tokenize(text), at: 0, depth: 0, file, func: Func::new("", Span::NONE), names: HashMap::new() };
+    let mut parser = Parser {
+        tokens: tokenize(text),
+        at: 0,
+        depth: 0,
+        file,
+        func: Func::new("", Span::NONE),
+        names: HashMap::new(),
+    };
     let mut module = Module::default();
     while !parser.peek().is_empty() {
         parser.item(&mut module)?;
@@ -207,7 +214,9 @@ impl<'a> Parser<'a> {
         if self.peek() != "[" {
             return Ok(Ty::scalar(elem));
         }
-        if self.tokens.get(self.at + 1).is_some_and(|t| t.text == "*") && self.tokens.get(self.at + 2).is_some_and(|t| t.text == "]") {
+        if self.tokens.get(self.at + 1).is_some_and(|t| t.text == "*")
+            && self.tokens.get(self.at + 2).is_some_and(|t| t.text == "]")
+        {
             self.at += 3;
             return Ok(Ty::new(elem, Shape::Unknown));
         }
@@ -535,7 +544,11 @@ impl<'a> Parser<'a> {
     fn with_op(&mut self, region: Region) -> Result<WithOp> {
         Ok(match self.next() {
             "genarray" => {
-                let frame = if self.eat("dyn") { Frame::Dyn(self.operand(region)?) } else { Frame::Known(self.operands(region)?) };
+                let frame = if self.eat("dyn") {
+                    Frame::Dyn(self.operand(region)?)
+                } else {
+                    Frame::Known(self.operands(region)?)
+                };
                 let cell = if self.eat("cell") { Some(self.operands(region)?) } else { None };
                 let default = if self.eat("default") { Some(self.operand(region)?) } else { None };
                 WithOp::Genarray { frame, cell, default }

@@ -6,9 +6,12 @@ use crate::ir::*;
 macro_rules! visit_generator {
     ($generator:expr, $f:expr, $iter:ident) => {
         match $generator {
-            Generator::Known { lower, upper, step, width } => {
-                lower.$iter().chain(upper.$iter()).chain(step.$iter().flatten()).chain(width.$iter().flatten()).for_each($f)
-            }
+            Generator::Known { lower, upper, step, width } => lower
+                .$iter()
+                .chain(upper.$iter())
+                .chain(step.$iter().flatten())
+                .chain(width.$iter().flatten())
+                .for_each($f),
             Generator::Dyn { lower, upper, step, width } => {
                 $f(lower);
                 $f(upper);
@@ -23,7 +26,13 @@ macro_rules! visit_operands {
     ($op:expr, $f:expr, $iter:ident, $visit_generator:ident) => {
         match $op {
             Op::Const(_) | Op::Str(_) | Op::ConstArray(_) | Op::GlobalGet(_) => {}
-            Op::Un(_, a) | Op::Convert(a) | Op::Rank(a) | Op::ShapeVec(a) | Op::Widen(a) | Op::Narrow(a) | Op::Opaque(a) => $f(a),
+            Op::Un(_, a)
+            | Op::Convert(a)
+            | Op::Rank(a)
+            | Op::ShapeVec(a)
+            | Op::Widen(a)
+            | Op::Narrow(a)
+            | Op::Opaque(a) => $f(a),
             Op::Extent { array, .. } => $f(array),
             Op::GlobalSet(_, a) => $f(a),
             Op::Bin(_, a, b) => {
@@ -136,7 +145,9 @@ impl Op {
         match self {
             Op::If { then, els, .. } => vec![*then, *els],
             Op::Loop { body, .. } => vec![*body],
-            Op::With(with) => with.parts.iter().map(|p| p.body).chain(with.ops.iter().filter_map(WithOp::region)).collect(),
+            Op::With(with) => {
+                with.parts.iter().map(|p| p.body).chain(with.ops.iter().filter_map(WithOp::region)).collect()
+            }
             _ => Vec::new(),
         }
     }

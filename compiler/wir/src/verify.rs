@@ -81,7 +81,8 @@ pub fn verify_func(module: &Module, id: FuncId) -> Result<(), Vec<VerifyError>> 
 
 fn verify_into(module: &Module, id: FuncId, errors: &mut Vec<VerifyError>) {
     let func = &module.funcs[id];
-    Verifier { module, func, id, errors, defined: HashSet::new(), scope: HashSet::new(), seen: HashSet::new() }.function();
+    Verifier { module, func, id, errors, defined: HashSet::new(), scope: HashSet::new(), seen: HashSet::new() }
+        .function();
 }
 
 /// Whether a value of one type may stand where the other is expected.
@@ -93,7 +94,8 @@ fn shapes_agree(a: &Shape, b: &Shape) -> bool {
     match (a, b) {
         (Shape::Unknown, Shape::Unknown) => true,
         (Shape::Known(a), Shape::Known(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.as_const().is_none() || y.as_const().is_none() || x == y)
+            a.len() == b.len()
+                && a.iter().zip(b).all(|(x, y)| x.as_const().is_none() || y.as_const().is_none() || x == y)
         }
         _ => false,
     }
@@ -114,7 +116,12 @@ struct Verifier<'a> {
 
 impl<'a> Verifier<'a> {
     fn fail(&mut self, inst: Option<Inst>, problem: impl Into<String>) {
-        self.errors.push(VerifyError { func: self.id, func_name: self.func.name.clone(), inst, problem: problem.into() });
+        self.errors.push(VerifyError {
+            func: self.id,
+            func_name: self.func.name.clone(),
+            inst,
+            problem: problem.into(),
+        });
     }
 
     fn require(&mut self, inst: Inst, holds: bool, problem: &str) {
@@ -237,7 +244,8 @@ impl<'a> Verifier<'a> {
 
     /// `values` become things of the types of `targets`.
     fn flows(&mut self, inst: Inst, values: &[Value], targets: &[Value], what: &str) {
-        let holds = values.len() == targets.len() && values.iter().zip(targets).all(|(v, t)| agree(self.ty(*v), self.ty(*t)));
+        let holds =
+            values.len() == targets.len() && values.iter().zip(targets).all(|(v, t)| agree(self.ty(*v), self.ty(*t)));
         self.require(inst, holds, &format!("{what} do not agree in number or type"));
     }
 
@@ -315,7 +323,9 @@ impl<'a> Verifier<'a> {
         let func = self.func;
         let same_elem = |v: Value| func.ty(v).elem == result.elem;
         match op {
-            Op::Const(value) => self.require(inst, result.is_scalar() && result.elem == value.elem(), "wrong result type"),
+            Op::Const(value) => {
+                self.require(inst, result.is_scalar() && result.elem == value.elem(), "wrong result type")
+            }
             Op::Str(_) => self.require(inst, *result == Ty::scalar(Elem::Handle), "a string is a handle"),
             Op::ConstArray(data) => {
                 let holds = data.elem == result.elem
@@ -338,7 +348,9 @@ impl<'a> Verifier<'a> {
                 self.require(inst, holds, "not defined on these types");
             }
             Op::Convert(a) => {
-                let holds = self.ty(*a).is_scalar() && result.is_scalar() && ![self.ty(*a).elem, result.elem].contains(&Elem::Handle);
+                let holds = self.ty(*a).is_scalar()
+                    && result.is_scalar()
+                    && ![self.ty(*a).elem, result.elem].contains(&Elem::Handle);
                 self.require(inst, holds, "not defined on these types");
             }
             Op::Select { cond, then, els } => {
@@ -351,13 +363,16 @@ impl<'a> Verifier<'a> {
                 self.require(inst, holds && *result == Ty::scalar(Elem::I32), "no such axis");
             }
             Op::Rank(_) => self.require(inst, *result == Ty::scalar(Elem::I32), "a rank is an i32"),
-            Op::ShapeVec(_) => {
-                self.require(inst, result.elem == Elem::I32 && result.rank() == Some(1), "a shape vector is i32 of rank 1")
-            }
+            Op::ShapeVec(_) => self.require(
+                inst,
+                result.elem == Elem::I32 && result.rank() == Some(1),
+                "a shape vector is i32 of rank 1",
+            ),
             Op::Sel { array, index } => {
                 self.all_ints(inst, index);
                 let array = self.ty(*array);
-                let holds = array.rank().is_some_and(|r| index.len() <= r) && agree(&cell_type(array, index.len()), result);
+                let holds =
+                    array.rank().is_some_and(|r| index.len() <= r) && agree(&cell_type(array, index.len()), result);
                 self.require(inst, holds, "the selection does not fit");
             }
             Op::SelDyn { array, index } => {
@@ -381,7 +396,10 @@ impl<'a> Verifier<'a> {
             }
             Op::Reshape { array, shape } => {
                 self.all_ints(inst, shape);
-                let holds = same_elem(*array) && result.rank() == Some(shape.len()) && !shape.is_empty() && !self.ty(*array).is_scalar();
+                let holds = same_elem(*array)
+                    && result.rank() == Some(shape.len())
+                    && !shape.is_empty()
+                    && !self.ty(*array).is_scalar();
                 self.require(inst, holds, "wrong result type");
             }
             Op::ReshapeDyn { array, shape } => {
@@ -401,7 +419,8 @@ impl<'a> Verifier<'a> {
                 self.index_vector(inst, *index);
             }
             Op::Widen(a) => {
-                let holds = same_elem(*a) && (result.shape == Shape::Unknown || shapes_agree(&self.ty(*a).shape, &result.shape));
+                let holds = same_elem(*a)
+                    && (result.shape == Shape::Unknown || shapes_agree(&self.ty(*a).shape, &result.shape));
                 self.require(inst, holds, "the result type is not less specific");
             }
             Op::Narrow(a) => self.require(inst, same_elem(*a), "elements differ"),

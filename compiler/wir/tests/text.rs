@@ -118,7 +118,10 @@ fn broken_rules_are_named() {
     assert_eq!(problems("%y: i32 = extent %a, 1"), "extent: no such axis");
     assert_eq!(problems("%y: f64[4] = widen %a"), "widen: the result type is not less specific");
     assert_eq!(problems("native \"p\" fixed 0 effect ()"), "native: an effect in a function that is not marked so");
-    assert_eq!(problems("%y: f64 = if %c { yield %x } else { yield %i }"), "if: results of a branch do not agree in number or type");
+    assert_eq!(
+        problems("%y: f64 = if %c { yield %x } else { yield %i }"),
+        "if: results of a branch do not agree in number or type"
+    );
     assert_eq!(
         problems("%y: f64[2,3] = with { part [0] <= [%j] < [2] { yield %x } } genarray [2] cell []"),
         "with: genarray: rank of the result; with: genarray: the result does not agree with frame ++ cell"
@@ -131,7 +134,8 @@ fn broken_rules_are_named() {
 
 #[test]
 fn uses_must_see_their_definitions() {
-    let text = "func @f0 \"f\" (%c: bool) -> () { %y: i32 = if %c { %z: i32 = add 1, 2 yield %z } else { yield 1 } yield }";
+    let text =
+        "func @f0 \"f\" (%c: bool) -> () { %y: i32 = if %c { %z: i32 = add 1, 2 yield %z } else { yield 1 } yield }";
     let mut module = parse_module(text, FileId(0)).expect("grammatical");
     let func = &mut module.funcs[ravel_wir::FuncId::from_u32(0)];
     let inner = func.values.keys().nth(3).expect("four values");

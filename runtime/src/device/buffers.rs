@@ -93,7 +93,9 @@ impl Device {
             return Ok(piece);
         }
         // SAFETY: no host pointer is given.
-        let create = |device: &Device| unsafe { Buffer::<u8>::create(&device.context.context, CL_MEM_READ_WRITE, bytes, std::ptr::null_mut()) };
+        let create = |device: &Device| unsafe {
+            Buffer::<u8>::create(&device.context.context, CL_MEM_READ_WRITE, bytes, std::ptr::null_mut())
+        };
         let memory = match create(self) {
             Ok(memory) => memory,
             Err(_) if !self.buffers.pool.is_empty() => {
@@ -122,7 +124,12 @@ impl Device {
     ///
     /// # Safety
     /// `object` is a live array.
-    pub(super) unsafe fn buffer(&mut self, object: *mut ArrayHeader, wanted: bool, written: bool) -> Result<*mut u8, String> {
+    pub(super) unsafe fn buffer(
+        &mut self,
+        object: *mut ArrayHeader,
+        wanted: bool,
+        written: bool,
+    ) -> Result<*mut u8, String> {
         // SAFETY: live by contract.
         let (bytes, mut state) = unsafe { (size_of(object), marks(object)) };
         let key = object as usize;
@@ -137,7 +144,9 @@ impl Device {
             // SAFETY: the elements of a live array; the write is complete when the call returns, so they may change after it.
             unsafe {
                 let elements = std::slice::from_raw_parts((*object).data, bytes);
-                self.context.queue.enqueue_write_buffer(&mut piece.memory, CL_BLOCKING, 0, elements, &[]).map_err(|e| errors::failed(&self.context.device.name, "an array could not be sent to the device", e))?;
+                self.context.queue.enqueue_write_buffer(&mut piece.memory, CL_BLOCKING, 0, elements, &[]).map_err(
+                    |e| errors::failed(&self.context.device.name, "an array could not be sent to the device", e),
+                )?;
             }
             self.counters.sent += bytes as u64;
         }
@@ -165,7 +174,9 @@ impl Device {
             // SAFETY: nobody else touches the elements of an array whose host copy is out of date.
             unsafe {
                 let elements = std::slice::from_raw_parts_mut((*object).data, bytes);
-                self.context.queue.enqueue_read_buffer(&piece.memory, CL_BLOCKING, 0, elements, &[]).map_err(|e| errors::failed(&self.context.device.name, "an array could not be fetched from the device", e))?;
+                self.context.queue.enqueue_read_buffer(&piece.memory, CL_BLOCKING, 0, elements, &[]).map_err(|e| {
+                    errors::failed(&self.context.device.name, "an array could not be fetched from the device", e)
+                })?;
             }
             self.counters.fetched += bytes as u64;
         }
@@ -184,7 +195,10 @@ impl Device {
         unsafe {
             self.context.queue.enqueue_read_buffer(&flag.memory, CL_BLOCKING, 0, &mut word, &[]).map_err(failed)?;
             if word != [0; 4] {
-                self.context.queue.enqueue_write_buffer(&mut flag.memory, CL_BLOCKING, 0, &[0u8; 4], &[]).map_err(failed)?;
+                self.context
+                    .queue
+                    .enqueue_write_buffer(&mut flag.memory, CL_BLOCKING, 0, &[0u8; 4], &[])
+                    .map_err(failed)?;
             }
         }
         Ok(word != [0; 4])
@@ -196,7 +210,8 @@ impl Device {
             let mut piece = self.piece(4)?;
             let failed = |e| self.lost(e);
             // SAFETY: four bytes, and the queue is in order: later kernels see them.
-            unsafe { self.context.queue.enqueue_write_buffer(&mut piece.memory, CL_NON_BLOCKING, 0, &[0u8; 4], &[]) }.map_err(failed)?;
+            unsafe { self.context.queue.enqueue_write_buffer(&mut piece.memory, CL_NON_BLOCKING, 0, &[0u8; 4], &[]) }
+                .map_err(failed)?;
             self.context.queue.finish().map_err(failed)?;
             self.programs.flag = Some(piece);
         }

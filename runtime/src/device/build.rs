@@ -46,7 +46,8 @@ impl Device {
                 program
             }
             None => {
-                let program = Program::create_and_build_from_source(context, text, options).map_err(|log| errors::refused(&device.name, &log))?;
+                let program = Program::create_and_build_from_source(context, text, options)
+                    .map_err(|log| errors::refused(&device.name, &log))?;
                 self.counters.builds += 1;
                 if let (Some(store), Ok(binaries)) = (store, program.get_binaries())
                     && let [binary] = &binaries[..]
@@ -76,7 +77,10 @@ mod tests {
     #[test]
     fn a_refused_program_shows_what_the_compiler_says() {
         let Some(mut device) = device() else { return };
-        let why = device.program("kernel void f(global int *a)\n{\n    a[0] = nothing_such;\n}\n", None).err().unwrap_or_default();
+        let why = device
+            .program("kernel void f(global int *a)\n{\n    a[0] = nothing_such;\n}\n", None)
+            .err()
+            .unwrap_or_default();
         assert!(why.contains(&device.context.device.name) && why.contains("nothing_such"), "{why}");
         assert_eq!(device.counters.builds, 0);
         assert!(device.program(GOOD, None).is_ok());
@@ -98,7 +102,10 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("ravel-refused-{}", std::process::id()));
         let store = cache::Store::at(&folder).expect("the temporary folder is writable");
         assert!(device.program(GOOD, Some(&store)).is_ok());
-        let entry = std::fs::read_dir(folder.join("kernels")).ok().and_then(|mut entries| entries.next()?.ok()).expect("one program was built");
+        let entry = std::fs::read_dir(folder.join("kernels"))
+            .ok()
+            .and_then(|mut entries| entries.next()?.ok())
+            .expect("one program was built");
         store.write(&entry.file_name().to_string_lossy(), b"a whole entry, but no program");
         assert!(device.program(GOOD, Some(&store)).is_ok());
         assert_eq!((device.counters.builds, device.counters.cache_hits), (2, 0));

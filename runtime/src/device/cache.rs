@@ -88,7 +88,10 @@ impl Store {
     /// Removes the oldest entries of a folder that has too many.
     fn prune(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        let mut found: Vec<_> = entries.flatten().filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()))).collect();
+        let mut found: Vec<_> = entries
+            .flatten()
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
         if found.len() > MOST_ENTRIES {
             found.sort();
             for (_, path) in &found[..found.len() - MOST_ENTRIES] {
@@ -102,7 +105,8 @@ impl Store {
 /// Writes a file that appears complete or not at all.
 pub(super) fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let partial = path.with_extension(format!("{}-{}.partial", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+    let partial =
+        path.with_extension(format!("{}-{}.partial", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
     let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
         let _ = fs::remove_file(&partial);

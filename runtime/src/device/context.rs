@@ -89,7 +89,11 @@ pub fn list() -> Result<Vec<Listed>, String> {
             });
         }
     }
-    if devices.is_empty() { Err("OpenCL is installed, but its drivers find no device".to_string()) } else { Ok(devices) }
+    if devices.is_empty() {
+        Err("OpenCL is installed, but its drivers find no device".to_string())
+    } else {
+        Ok(devices)
+    }
 }
 
 /// The device of a list that a wish names.
@@ -99,10 +103,17 @@ pub(super) fn choose(devices: &[Listed], wish: &str) -> Result<Listed, String> {
         return Ok(devices.iter().find(|d| d.gpu).unwrap_or(&devices[0]).clone());
     }
     if let Ok(number) = wish.parse::<usize>() {
-        return devices.get(number).cloned().ok_or_else(|| format!("there is no OpenCL device number {number}; there are:{}", known()));
+        return devices
+            .get(number)
+            .cloned()
+            .ok_or_else(|| format!("there is no OpenCL device number {number}; there are:{}", known()));
     }
     let named = |d: &&Listed| d.name.to_lowercase().contains(&wish.to_lowercase());
-    devices.iter().find(named).cloned().ok_or_else(|| format!("no OpenCL device is called `{wish}`; there are:{}", known()))
+    devices
+        .iter()
+        .find(named)
+        .cloned()
+        .ok_or_else(|| format!("no OpenCL device is called `{wish}`; there are:{}", known()))
 }
 
 impl Context {
@@ -117,7 +128,11 @@ impl Context {
         let refused = |e| format!("the OpenCL device {} cannot be used: {e}", device.name);
         let handle = Device::from(device.id as opencl3::types::cl_device_id);
         let context = opencl3::context::Context::from_device(&handle).map_err(refused)?;
-        let queue = CommandQueue::create_default(&context, if tune::measures() || profile::wanted() { CL_QUEUE_PROFILING_ENABLE } else { 0 }).map_err(refused)?;
+        let queue = CommandQueue::create_default(
+            &context,
+            if tune::measures() || profile::wanted() { CL_QUEUE_PROFILING_ENABLE } else { 0 },
+        )
+        .map_err(refused)?;
         Ok(Context { device, context, queue })
     }
 
@@ -126,12 +141,29 @@ impl Context {
     ///
     /// # Safety
     /// All arguments are set, and their buffers live until the kernel is through.
-    pub unsafe fn start(&self, kernel: &Kernel, rank: usize, global: &[usize; 3], local: &[usize; 3], observed: bool) -> Result<Option<Event>, ClError> {
+    pub unsafe fn start(
+        &self,
+        kernel: &Kernel,
+        rank: usize,
+        global: &[usize; 3],
+        local: &[usize; 3],
+        observed: bool,
+    ) -> Result<Option<Event>, ClError> {
         let mut event = std::ptr::null_mut();
         let place = if observed { &raw mut event } else { std::ptr::null_mut() };
         let library = cl3::load_library().as_ref().map_err(|_| ClError(errors::LIBRARY_NOT_LOADED))?;
         let none = std::ptr::null();
-        let code = library.clEnqueueNDRangeKernel(self.queue.get(), kernel.get(), rank as u32, none, global.as_ptr(), local.as_ptr(), 0, std::ptr::null(), place);
+        let code = library.clEnqueueNDRangeKernel(
+            self.queue.get(),
+            kernel.get(),
+            rank as u32,
+            none,
+            global.as_ptr(),
+            local.as_ptr(),
+            0,
+            std::ptr::null(),
+            place,
+        );
         match code.unwrap_or(errors::FUNCTION_NOT_LOADED) {
             0 => Ok(observed.then(|| Event::new(event))),
             code => Err(ClError(code)),
@@ -144,7 +176,18 @@ mod tests {
     use super::*;
 
     fn listed(name: &str, gpu: bool) -> Listed {
-        Listed { name: name.into(), driver: String::new(), gpu, other: "CPU", doubles: true, memory: 0, units: 1, largest: 0, platform: String::new(), id: 0 }
+        Listed {
+            name: name.into(),
+            driver: String::new(),
+            gpu,
+            other: "CPU",
+            doubles: true,
+            memory: 0,
+            units: 1,
+            largest: 0,
+            platform: String::new(),
+            id: 0,
+        }
     }
 
     #[test]

@@ -26,7 +26,8 @@ const ILLEGAL_ACCESS: i32 = -9999;
 pub(super) fn no_platforms(e: ClError) -> String {
     match e.0 {
         LIBRARY_NOT_LOADED | FUNCTION_NOT_LOADED => {
-            "OpenCL is not installed on this machine (libOpenCL.so.1 cannot be loaded); the other backends need none".to_string()
+            "OpenCL is not installed on this machine (libOpenCL.so.1 cannot be loaded); the other backends need none"
+                .to_string()
         }
         PLATFORM_NOT_FOUND => NO_DRIVER.to_string(),
         _ => format!("OpenCL cannot be used: {e}"),
@@ -40,10 +41,16 @@ pub(super) const NO_DRIVER: &str = "OpenCL is installed, but no driver of a devi
 pub(super) fn failed(device: &str, what: &str, e: ClError) -> String {
     match e.0 {
         OBJECT_ALLOCATION_FAILURE | OUT_OF_HOST_MEMORY => format!("{what}: the device {device} is out of memory"),
-        OUT_OF_RESOURCES => format!("{what}: the device {device} is out of memory or of other resources, or a kernel before it failed"),
-        DEVICE_NOT_AVAILABLE | INVALID_CONTEXT | INVALID_COMMAND_QUEUE => format!("{what}: the device {device} is lost ({e})"),
+        OUT_OF_RESOURCES => {
+            format!("{what}: the device {device} is out of memory or of other resources, or a kernel before it failed")
+        }
+        DEVICE_NOT_AVAILABLE | INVALID_CONTEXT | INVALID_COMMAND_QUEUE => {
+            format!("{what}: the device {device} is lost ({e})")
+        }
         FAILED_COMMAND_IN_WAIT_LIST => format!("{what}: a kernel before it failed on the device {device}"),
-        ILLEGAL_ACCESS => format!("{what}: a kernel before it was stopped on the device {device}; this is a bug in Ravel, please report it with the program"),
+        ILLEGAL_ACCESS => format!(
+            "{what}: a kernel before it was stopped on the device {device}; this is a bug in Ravel, please report it with the program"
+        ),
         _ => format!("{what}: {e}"),
     }
 }
@@ -51,7 +58,9 @@ pub(super) fn failed(device: &str, what: &str, e: ClError) -> String {
 /// There is no room for a buffer.
 pub(super) fn no_room(device: &str, bytes: usize, in_use: u64, most: u64, e: ClError) -> String {
     match e.0 {
-        INVALID_BUFFER_SIZE => format!("an array of {bytes} bytes is too large for the device {device}, whose arrays have {most} bytes at most"),
+        INVALID_BUFFER_SIZE => format!(
+            "an array of {bytes} bytes is too large for the device {device}, whose arrays have {most} bytes at most"
+        ),
         OBJECT_ALLOCATION_FAILURE | OUT_OF_RESOURCES | OUT_OF_HOST_MEMORY => {
             format!("the device {device} is out of memory: {bytes} bytes are wanted besides the {in_use} in use")
         }
@@ -61,7 +70,10 @@ pub(super) fn no_room(device: &str, bytes: usize, in_use: u64, most: u64, e: ClE
 
 /// The device's compiler refused a program; its log, shortened.
 pub(super) fn refused(device: &str, log: &str) -> String {
-    format!("the device {device} refused the kernels of this program; this is a bug in Ravel or in the driver\n{}", shortened(log))
+    format!(
+        "the device {device} refused the kernels of this program; this is a bug in Ravel or in the driver\n{}",
+        shortened(log)
+    )
 }
 
 /// The lines of a log that say what is wrong.
@@ -70,7 +82,8 @@ fn shortened(log: &str) -> String {
     // What stands before the first error are warnings, as a rule.
     let first = lines.iter().position(|line| line.contains("error")).unwrap_or(0);
     let shown = &lines[first..lines.len().min(first + LOG_LINES)];
-    let mut text: String = shown.iter().map(|line| format!("  {}\n", line.chars().take(LOG_COLUMNS).collect::<String>())).collect();
+    let mut text: String =
+        shown.iter().map(|line| format!("  {}\n", line.chars().take(LOG_COLUMNS).collect::<String>())).collect();
     let left = lines.len() - first - shown.len();
     if left > 0 {
         text.push_str(&format!("  ... {left} more lines\n"));
@@ -84,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_log_starts_with_its_first_error() {
-        let log = (0..30).map(|n| format!("{} number {n}\n\n", if n < 3 { "warning" } else { "error" })).collect::<String>();
+        let log =
+            (0..30).map(|n| format!("{} number {n}\n\n", if n < 3 { "warning" } else { "error" })).collect::<String>();
         let short = shortened(&log);
         assert!(short.starts_with("  error number 3\n  error number 4"), "{short}");
         assert!(short.ends_with("error number 14\n  ... 15 more lines"), "{short}");
@@ -104,7 +118,13 @@ mod tests {
             assert!(text.contains("4096 bytes"), "{code}: {text}");
             assert!(no_platforms(ClError(code)).starts_with("OpenCL "));
         }
-        for (code, words) in [(-5, "or a kernel before it failed"), (-14, "a kernel before it failed"), (-34, "is lost"), (-2, "is lost"), (-9999, "please report it")] {
+        for (code, words) in [
+            (-5, "or a kernel before it failed"),
+            (-14, "a kernel before it failed"),
+            (-34, "is lost"),
+            (-2, "is lost"),
+            (-9999, "please report it"),
+        ] {
             assert!(failed("d", "x", ClError(code)).contains(words), "{code}");
         }
     }
@@ -113,7 +133,10 @@ mod tests {
     fn a_device_says_that_an_array_does_not_fit() {
         let Ok(mut device) = super::super::Device::open("") else { return };
         let why = device.piece(1 << 60).err().unwrap_or_default();
-        assert!(why.contains(&device.context.device.name) && (why.contains("too large") || why.contains("out of memory")), "{why}");
+        assert!(
+            why.contains(&device.context.device.name) && (why.contains("too large") || why.contains("out of memory")),
+            "{why}"
+        );
         // It goes on after that.
         assert!(device.piece(1 << 10).is_ok());
     }

@@ -30,10 +30,10 @@ use crate::fault::{self, Fault};
 
 pub use context::{Listed, list};
 pub use counters::Counters;
-pub use wish::{set_wish, wish};
 pub(crate) use place::copied_there;
 pub use place::{ravel_device_element, ravel_device_pays};
 pub use variant::{ravel_device_variant, ravel_device_variant_done};
+pub use wish::{set_wish, wish};
 
 /// Mark: a buffer of the device belongs to this object.
 pub const HAS_BUFFER: u16 = 4;
@@ -227,7 +227,13 @@ pub unsafe extern "C" fn ravel_device_host_writes(object: *mut ArrayHeader) {
 /// # Safety
 /// `source` and `description` are texts made by the compiler, `grid` has `rank` extents, `arguments` as many words as the description says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_device_launch(source: *const c_char, description: *const c_char, rank: i64, grid: *const i64, arguments: *const u64) {
+pub unsafe extern "C" fn ravel_device_launch(
+    source: *const c_char,
+    description: *const c_char,
+    rank: i64,
+    grid: *const i64,
+    arguments: *const u64,
+) {
     // SAFETY: as the caller states.
     let grid = unsafe { std::slice::from_raw_parts(grid, usize::try_from(rank).unwrap_or(0)) };
     let mut device = device();

@@ -73,7 +73,8 @@ impl Costs {
     /// Does the device pay? `to_send` and `to_fetch` are the sizes of arrays that would have to move, and how often each was wanted there.
     fn pays(self, work: f64, to_send: &[(usize, u32)], to_fetch: &[usize]) -> bool {
         // What is sent stays, so that an array that kernels ask for again and again is worth sending.
-        let send: f64 = to_send.iter().map(|(bytes, asked)| (self.transfer + *bytes as f64 * self.byte) / f64::from(*asked)).sum();
+        let send: f64 =
+            to_send.iter().map(|(bytes, asked)| (self.transfer + *bytes as f64 * self.byte) / f64::from(*asked)).sum();
         let fetch: f64 = to_fetch.iter().map(|bytes| self.transfer + *bytes as f64 * self.byte).sum();
         self.launch + send + work * self.cycle < fetch + work * self.host_cycle
     }
@@ -149,7 +150,10 @@ impl Device {
         // SAFETY: nobody else touches the elements of an array whose host copy is out of date.
         unsafe {
             let elements = std::slice::from_raw_parts_mut((*object).data.add(offset), size);
-            self.context.queue.enqueue_read_buffer(&piece.memory, CL_BLOCKING, offset, elements, &[]).map_err(|e| format!("an element could not be fetched from the device: {e}"))?;
+            self.context
+                .queue
+                .enqueue_read_buffer(&piece.memory, CL_BLOCKING, offset, elements, &[])
+                .map_err(|e| format!("an element could not be fetched from the device: {e}"))?;
         }
         self.counters.fetched += size as u64;
         Ok(())
@@ -172,7 +176,8 @@ impl Device {
         let mut target = self.buffers.of.remove(&(to as usize)).expect("just made sure of");
         let source = &self.buffers.of[&(from as usize)];
         // SAFETY: both buffers have at least so many bytes, and the queue is in order.
-        let copied = unsafe { self.context.queue.enqueue_copy_buffer(&source.memory, &mut target.memory, 0, 0, bytes, &[]) };
+        let copied =
+            unsafe { self.context.queue.enqueue_copy_buffer(&source.memory, &mut target.memory, 0, 0, bytes, &[]) };
         self.buffers.of.insert(to as usize, target);
         copied.map(|_| ()).map_err(|e| format!("an array could not be copied on the device: {e}"))
     }
@@ -197,7 +202,13 @@ pub(crate) unsafe fn copied_there(from: *mut ArrayHeader, to: *mut ArrayHeader) 
 mod tests {
     use super::*;
 
-    const GPU: Costs = Costs { launch: LAUNCH, transfer: TRANSFER, byte: BYTE, cycle: HOST_CYCLE / DEVICE_CYCLES, host_cycle: HOST_CYCLE };
+    const GPU: Costs = Costs {
+        launch: LAUNCH,
+        transfer: TRANSFER,
+        byte: BYTE,
+        cycle: HOST_CYCLE / DEVICE_CYCLES,
+        host_cycle: HOST_CYCLE,
+    };
 
     #[test]
     fn little_work_stays_where_its_data_is() {

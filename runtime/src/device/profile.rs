@@ -91,7 +91,8 @@ impl Profile {
         rows.sort_by(|a, b| b.nanoseconds.cmp(&a.nanoseconds).then_with(|| a.name.cmp(&b.name)));
         let total: u64 = rows.iter().map(|row| row.nanoseconds).sum();
         let width = rows.iter().take(MOST_ROWS).map(|row| row.name.len()).max().unwrap_or(0).max("all kernels".len());
-        let mut text = format!("  {:width$}  {:>9}  {:>10}  {:>9}  {:>5}\n", "kernel", "launches", "total ms", "mean us", "share");
+        let mut text =
+            format!("  {:width$}  {:>9}  {:>10}  {:>9}  {:>5}\n", "kernel", "launches", "total ms", "mean us", "share");
         let mut line = |name: &str, launches: u64, nanoseconds: u64| {
             let (ms, mean) = (nanoseconds as f64 / 1e6, nanoseconds as f64 / 1e3 / launches.max(1) as f64);
             let share = 100.0 * nanoseconds as f64 / total.max(1) as f64;

@@ -18,7 +18,8 @@ const GROUPS: (usize, usize) = (64, 512);
 const MANY_GROUPS: usize = 4096;
 
 /// Groups to try when tuning, innermost axis first.
-const SIZES: [[usize; 2]; 11] = [[32, 1], [64, 1], [128, 1], [256, 1], [512, 1], [1024, 1], [32, 4], [32, 8], [16, 16], [8, 8], [64, 4]];
+const SIZES: [[usize; 2]; 11] =
+    [[32, 1], [64, 1], [128, 1], [256, 1], [512, 1], [1024, 1], [32, 4], [32, 8], [16, 16], [8, 8], [64, 4]];
 
 #[derive(Default)]
 pub(super) struct Programs {
@@ -65,7 +66,9 @@ impl Loaded {
         }
         // Little-endian words: the low bytes of an argument come first.
         // SAFETY: the word has `size` bytes, as the kernel declares the argument.
-        let set = unsafe { opencl3::kernel::set_kernel_arg(self.kernel.get(), position as u32, size, std::ptr::from_ref(&word).cast()) };
+        let set = unsafe {
+            opencl3::kernel::set_kernel_arg(self.kernel.get(), position as u32, size, std::ptr::from_ref(&word).cast())
+        };
         set.map_err(|code| format!("an argument of the kernel {} was refused: {}", self.name, ClError(code)))?;
         self.arguments[position] = Some(word);
         Ok(())
@@ -87,16 +90,25 @@ impl Device {
         let (name, rest) = description.split_once(':').unwrap_or((description, ""));
         let (kinds, group) = rest.split_once('/').unwrap_or((rest, ""));
         let faults = kinds.ends_with('f');
-        let sizes: Vec<usize> = kinds.trim_end_matches('f').bytes().map(|kind| if kind == b'b' { 8 } else { usize::from(kind - b'0') }).collect();
-        let group: Vec<usize> = group.split('/').filter(|size| !size.is_empty()).map(|size| size.parse().unwrap_or(1)).collect();
+        let sizes: Vec<usize> = kinds
+            .trim_end_matches('f')
+            .bytes()
+            .map(|kind| if kind == b'b' { 8 } else { usize::from(kind - b'0') })
+            .collect();
+        let group: Vec<usize> =
+            group.split('/').filter(|size| !size.is_empty()).map(|size| size.parse().unwrap_or(1)).collect();
         self.build(source)?;
         let program = &self.programs.built[&(source as usize)];
-        let kernel = Kernel::create(program, name).map_err(|e| errors::failed(&self.context.device.name, &format!("the kernel {name} could not be made"), e))?;
+        let kernel = Kernel::create(program, name).map_err(|e| {
+            errors::failed(&self.context.device.name, &format!("the kernel {name} could not be made"), e)
+        })?;
         self.counters.kernels += 1;
         let most = kernel.get_work_group_size(self.context.id()).unwrap_or(GROUPS.0);
         let arguments = vec![None; sizes.len() + rank + 1];
         let row = self.profile.row(name);
-        self.programs.kernels.insert(key, Loaded { kernel, name: name.to_string(), sizes, faults, group, most, arguments, row });
+        self.programs
+            .kernels
+            .insert(key, Loaded { kernel, name: name.to_string(), sizes, faults, group, most, arguments, row });
         Ok(())
     }
 
@@ -104,7 +116,13 @@ impl Device {
     ///
     /// # Safety
     /// See [`super::ravel_device_launch`].
-    pub(super) unsafe fn launch(&mut self, source: *const c_char, description: *const c_char, grid: &[i64], arguments: *const u64) -> Result<(), String> {
+    pub(super) unsafe fn launch(
+        &mut self,
+        source: *const c_char,
+        description: *const c_char,
+        grid: &[i64],
+        arguments: *const u64,
+    ) -> Result<(), String> {
         if grid.iter().any(|&n| n <= 0) {
             return Ok(());
         }
@@ -135,14 +153,20 @@ impl Device {
         let context = &self.context;
         // SAFETY: all arguments are set, and buffers stay alive until the queue is through with them: they go back to the pool of
         // this queue at most.
-        let start = |global: [usize; 3], local: [usize; 3]| unsafe { context.start(&loaded.kernel, grid.len(), &global, &local, self.profile.on()) };
+        let start = |global: [usize; 3], local: [usize; 3]| unsafe {
+            context.start(&loaded.kernel, grid.len(), &global, &local, self.profile.on())
+        };
         if open && !self.tuner.is_idle() {
             let (class, items) = (class_of(grid), grid.iter().product::<i64>() as f64);
             // SAFETY: the source is a static text of the compiler.
-            let text = || kernel_text(unsafe { CStr::from_ptr(source) }.to_str().unwrap_or_default(), &loaded.name).to_string();
+            let text = || {
+                kernel_text(unsafe { CStr::from_ptr(source) }.to_str().unwrap_or_default(), &loaded.name).to_string()
+            };
             if let Some((measured, way)) = self.tuner.next(key, &loaded.name, class, text, || ways(grid, loaded.most)) {
                 // SAFETY: as above.
-                let timed = |global: [usize; 3], local: [usize; 3]| unsafe { context.start(&loaded.kernel, grid.len(), &global, &local, true) };
+                let timed = |global: [usize; 3], local: [usize; 3]| unsafe {
+                    context.start(&loaded.kernel, grid.len(), &global, &local, true)
+                };
                 let took = start_in(grid, &way, &timed).and_then(|event| profile::time_of(event.as_ref()));
                 self.tuner.took(&measured, took.as_ref().ok().map(|nanoseconds| *nanoseconds as f64 / items));
                 if took.is_ok() {
@@ -158,7 +182,9 @@ impl Device {
             }
             // A way that this device refuses after all: the usual one does.
         }
-        let event = start(global, local).map_err(|e| errors::failed(&context.device.name, &format!("the kernel {} could not be started", loaded.name), e))?;
+        let event = start(global, local).map_err(|e| {
+            errors::failed(&context.device.name, &format!("the kernel {} could not be started", loaded.name), e)
+        })?;
         self.counters.launches += 1;
         self.profile.started(loaded.row, event);
         Ok(())
@@ -166,7 +192,11 @@ impl Device {
 }
 
 /// Starts a kernel in groups of some size.
-fn start_in(grid: &[i64], way: &[usize], start: &impl Fn([usize; 3], [usize; 3]) -> Result<Option<Event>, ClError>) -> Result<Option<Event>, ClError> {
+fn start_in(
+    grid: &[i64],
+    way: &[usize],
+    start: &impl Fn([usize; 3], [usize; 3]) -> Result<Option<Event>, ClError>,
+) -> Result<Option<Event>, ClError> {
     let (mut global, mut local) = ([1; 3], [1; 3]);
     for (axis, (&extent, &size)) in grid.iter().rev().zip(way).enumerate() {
         local[axis] = size;
@@ -181,7 +211,8 @@ fn ways(grid: &[i64], most: usize) -> Vec<Vec<usize>> {
     let mut ways = vec![shape_of_groups(grid, most).1[..grid.len()].to_vec()];
     for sizes in SIZES {
         let axes = grid.iter().rev().map(|&extent| (extent as usize).next_power_of_two());
-        let fits = sizes.iter().product::<usize>() <= most && axes.clone().zip(sizes).all(|(extent, size)| size <= extent);
+        let fits =
+            sizes.iter().product::<usize>() <= most && axes.clone().zip(sizes).all(|(extent, size)| size <= extent);
         let way = sizes[..grid.len().min(2)].iter().copied().chain(std::iter::repeat(1)).take(grid.len()).collect();
         let lost = grid.len() < 2 && sizes[1] > 1;
         if fits && !lost && !ways.contains(&way) {
@@ -225,7 +256,10 @@ mod tests {
     fn groups_to_try_fit_the_grid_and_the_device() {
         assert_eq!(ways(&[1000], 256), [vec![64], vec![32], vec![128], vec![256]]);
         assert_eq!(ways(&[20, 16], 1024), [vec![16, 4], vec![16, 16], vec![8, 8]]);
-        assert_eq!(ways(&[5, 100, 100], 128), [vec![64, 1, 1], vec![32, 1, 1], vec![128, 1, 1], vec![32, 4, 1], vec![8, 8, 1]]);
+        assert_eq!(
+            ways(&[5, 100, 100], 128),
+            [vec![64, 1, 1], vec![32, 1, 1], vec![128, 1, 1], vec![32, 4, 1], vec![8, 8, 1]]
+        );
         assert_eq!(ways(&[3], 1024), [vec![4]]);
     }
 

@@ -68,13 +68,29 @@ impl Record {
     pub fn summary(&self) -> String {
         if let Some(purpose) = self.name.strip_prefix(VARIANTS) {
             let Some((usual, best)) = self.trials.first().zip(self.best()) else { return purpose.to_string() };
-            let words = if best.way == usual.way { "the usual one".to_string() } else { format!("{:.2} times as fast as the usual one", usual.time / best.time) };
-            return format!("tiles, {}: number {} of {}, {words}", purpose.replace('_', " "), text_of(&best.way), self.trials.len());
+            let words = if best.way == usual.way {
+                "the usual one".to_string()
+            } else {
+                format!("{:.2} times as fast as the usual one", usual.time / best.time)
+            };
+            return format!(
+                "tiles, {}: number {} of {}, {words}",
+                purpose.replace('_', " "),
+                text_of(&best.way),
+                self.trials.len()
+            );
         }
-        let extents: Vec<String> = self.class.iter().rev().skip_while(|bits| **bits == 0).map(|bits| (1u64 << bits).to_string()).collect();
+        let extents: Vec<String> =
+            self.class.iter().rev().skip_while(|bits| **bits == 0).map(|bits| (1u64 << bits).to_string()).collect();
         let grid = if extents.is_empty() { "1".to_string() } else { extents.join(" x ") };
-        let Some((usual, best)) = self.trials.first().zip(self.best()) else { return format!("{}, grids up to {grid}: not measured", self.name) };
-        let words = if best.way == usual.way { "the usual one".to_string() } else { format!("{:.2} times as fast as {}", usual.time / best.time, text_of(&usual.way)) };
+        let Some((usual, best)) = self.trials.first().zip(self.best()) else {
+            return format!("{}, grids up to {grid}: not measured", self.name);
+        };
+        let words = if best.way == usual.way {
+            "the usual one".to_string()
+        } else {
+            format!("{:.2} times as fast as {}", usual.time / best.time, text_of(&usual.way))
+        };
         format!("{}, grids up to {grid}: {}, {words}", self.name, text_of(&best.way))
     }
 }
@@ -124,7 +140,8 @@ fn parse_line(line: &str) -> Option<(String, Record)> {
     let class = [bits.next()??, bits.next()??, bits.next()??];
     let mut trials = Vec::new();
     while let Some(way) = words.next() {
-        let way = way.split(',').map(|size| size.parse().ok().filter(|size| *size > 0)).collect::<Option<Vec<usize>>>()?;
+        let way =
+            way.split(',').map(|size| size.parse().ok().filter(|size| *size > 0)).collect::<Option<Vec<usize>>>()?;
         trials.push(Trial { way, runs: words.next()?.parse().ok()?, time: words.next()?.parse().ok()? });
     }
     (!trials.is_empty()).then(|| (key_of(digest, class), Record { name: name.to_string(), class, trials }))
@@ -170,7 +187,13 @@ impl Tuner {
     }
 
     /// The best way known for a kernel, found by the address of its description, and a class; counts the first time in `tuned`.
-    pub fn way(&mut self, kernel: usize, class: Class, text: impl FnOnce() -> String, tuned: &mut u64) -> Option<&[usize]> {
+    pub fn way(
+        &mut self,
+        kernel: usize,
+        class: Class,
+        text: impl FnOnce() -> String,
+        tuned: &mut u64,
+    ) -> Option<&[usize]> {
         let (digests, records) = (&mut self.digests, &self.records);
         let decide = || {
             let digest = digests.entry(kernel).or_insert_with(|| cache::name_of(&[text().as_bytes()]));
@@ -182,13 +205,24 @@ impl Tuner {
     }
 
     /// The way that was measured least, if it was not measured often enough; `ways` starts with the usual one.
-    pub fn next(&mut self, kernel: usize, name: &str, class: Class, text: impl FnOnce() -> String, ways: impl FnOnce() -> Vec<Vec<usize>>) -> Option<(Measured, Vec<usize>)> {
+    pub fn next(
+        &mut self,
+        kernel: usize,
+        name: &str,
+        class: Class,
+        text: impl FnOnce() -> String,
+        ways: impl FnOnce() -> Vec<Vec<usize>>,
+    ) -> Option<(Measured, Vec<usize>)> {
         if !self.measures {
             return None;
         }
         let digest = self.digests.entry(kernel).or_insert_with(|| cache::name_of(&[text().as_bytes()]));
         let key = key_of(digest, class);
-        let new = || Record { name: name.to_string(), class, trials: ways().into_iter().map(|way| Trial { way, runs: 0, time: f64::INFINITY }).collect() };
+        let new = || Record {
+            name: name.to_string(),
+            class,
+            trials: ways().into_iter().map(|way| Trial { way, runs: 0, time: f64::INFINITY }).collect(),
+        };
         let record = self.records.entry(key.clone()).or_insert_with(new);
         let (trial, least) = record.trials.iter().enumerate().min_by_key(|(_, trial)| trial.runs)?;
         (least.runs < RUNS).then(|| (Measured { key, trial }, least.way.clone()))
@@ -197,9 +231,11 @@ impl Tuner {
     /// The variant that was measured least, if one was not measured often enough. Ways count variants from 1.
     pub fn next_variant(&mut self, address: usize, key: &str, count: i64, usual: i64) -> Option<(Measured, i64)> {
         let usual = usual as usize + 1;
-        let ways = || [usual].into_iter().chain((1..=count as usize).filter(|n| *n != usual)).map(|n| vec![n]).collect();
+        let ways =
+            || [usual].into_iter().chain((1..=count as usize).filter(|n| *n != usual)).map(|n| vec![n]).collect();
         let name = format!("{VARIANTS}{}", key.replace(' ', "_"));
-        self.next(address, &name, [0; AXES], || key.to_string(), ways).map(|(measured, way)| (measured, way[0] as i64 - 1))
+        self.next(address, &name, [0; AXES], || key.to_string(), ways)
+            .map(|(measured, way)| (measured, way[0] as i64 - 1))
     }
 
     /// The best variant known, counted from 0.
@@ -209,7 +245,9 @@ impl Tuner {
 
     /// What a launch took; nothing if the device refused it, which it will do again.
     pub fn took(&mut self, measured: &Measured, time: Option<f64>) {
-        if let Some(trial) = self.records.get_mut(&measured.key).and_then(|record| record.trials.get_mut(measured.trial)) {
+        if let Some(trial) =
+            self.records.get_mut(&measured.key).and_then(|record| record.trials.get_mut(measured.trial))
+        {
             match time {
                 Some(time) => {
                     trial.runs += 1;
@@ -238,7 +276,8 @@ pub fn variant(records: &Records, key: &str) -> Option<usize> {
 
 /// Whether anything was measured on this machine, on any device.
 pub fn is_known() -> bool {
-    cache::folder().is_some_and(|folder| std::fs::read_dir(folder.join("tuned")).is_ok_and(|mut files| files.next().is_some()))
+    cache::folder()
+        .is_some_and(|folder| std::fs::read_dir(folder.join("tuned")).is_ok_and(|mut files| files.next().is_some()))
 }
 
 /// Whether this run measures.
@@ -322,7 +361,10 @@ mod tests {
     fn records_survive_being_written() {
         let records = settled().records;
         assert_eq!(parse(&print(&records)), records);
-        assert_eq!(parse("no record\nabc 1,2 f 64 1 1\nabc 1,2,3 f 64 1\nabc 1,2,3 f\nabc 1,2,3 f 0 1 1\n"), Records::new());
+        assert_eq!(
+            parse("no record\nabc 1,2 f 64 1 1\nabc 1,2,3 f 64 1\nabc 1,2,3 f\nabc 1,2,3 f 0 1 1\n"),
+            Records::new()
+        );
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub fn set_wish(text: &str) {
 pub fn wish() -> Result<String, String> {
     for n in 1..start::argument_count() {
         if start::argument(n).is_some_and(|argument| argument == b"-device") {
-            let value = start::argument(n + 1).ok_or("-device must be followed by the number of a device or a part of its name")?;
+            let value = start::argument(n + 1)
+                .ok_or("-device must be followed by the number of a device or a part of its name")?;
             return Ok(String::from_utf8_lossy(&value).into_owned());
         }
     }
@@ -47,5 +48,7 @@ pub(super) fn suits(device: &Listed) -> Result<(), String> {
 
 /// Kernels with 64-bit floats cannot run.
 pub(super) fn no_doubles(device: &str) -> String {
-    format!("the device {device} has no double precision, which this program computes with; use `float` instead of `double`, another device (`ravel devices` lists them), or another backend")
+    format!(
+        "the device {device} has no double precision, which this program computes with; use `float` instead of `double`, another device (`ravel devices` lists them), or another backend"
+    )
 }

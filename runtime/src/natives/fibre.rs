@@ -40,7 +40,8 @@ impl Fibre for u64 {
 /// Text of a real number whose exponent may be written with `d`.
 fn real_text(stream: &mut Stream) -> Option<Vec<u8>> {
     let mut text = scan::real(stream)?;
-    if !text.iter().any(|byte| matches!(byte, b'e' | b'E' | b'x' | b'X')) && matches!(stream.peek(), Some(b'd' | b'D')) {
+    if !text.iter().any(|byte| matches!(byte, b'e' | b'E' | b'x' | b'X')) && matches!(stream.peek(), Some(b'd' | b'D'))
+    {
         stream.get();
         text.push(b'e');
         while let Some(byte) = stream.peek().filter(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-')) {
@@ -90,7 +91,12 @@ fn expect(stream: &mut Stream, byte: u8) -> Result<(), Fault> {
 }
 
 /// Reads one part at depth `axis`; the first part of each depth sets the extent of that axis.
-fn part<T: Fibre>(stream: &mut Stream, axis: usize, shape: &mut Vec<Option<i64>>, out: &mut Vec<T>) -> Result<(), Fault> {
+fn part<T: Fibre>(
+    stream: &mut Stream,
+    axis: usize,
+    shape: &mut Vec<Option<i64>>,
+    out: &mut Vec<T>,
+) -> Result<(), Fault> {
     skip(stream);
     let leaf_depth = shape.iter().position(Option::is_none);
     if stream.peek() != Some(b'[') {
@@ -291,7 +297,9 @@ mod tests {
 
     #[test]
     fn malformed_input_is_a_fault() {
-        for text in ["", "[0,1: 1]", "[0,1: 1 2", "[0,1: 1 [0,0: 2]]", "[0,1: [0,0: 1] 2]", "[0,1: [0,0: 1] [0,1: 1 2]]", "[x"] {
+        for text in
+            ["", "[0,1: 1]", "[0,1: 1 2", "[0,1: 1 [0,0: 2]]", "[0,1: [0,0: 1] 2]", "[0,1: [0,0: 1] [0,1: 1 2]]", "[x"]
+        {
             assert!(read::<i32>(text).is_err(), "{text} was accepted");
         }
         assert!(read::<i32>(&"[0,0:".repeat(10_000)).is_err());

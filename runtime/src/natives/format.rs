@@ -436,16 +436,49 @@ mod tests {
     #[test]
     fn reals_match_the_c_library() {
         let values = [
-            0.0, -0.0, 1.0, -1.5, 0.1, 2.5, 0.5, 1.5, 1e10, 123456.0, 1234567.0, 999999.5, 0.0001, 0.00001, 1e100, 1e-100,
-            5e-324, 1.7976931348623157e308, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3.141592653589793, 0.3,
-            0.000123456789, 65504.0, 2.2250738585072014e-308, 1e15, 1e16, 0.15, 0.25, 0.35, 9.5, 99.5,
+            0.0,
+            -0.0,
+            1.0,
+            -1.5,
+            0.1,
+            2.5,
+            0.5,
+            1.5,
+            1e10,
+            123456.0,
+            1234567.0,
+            999999.5,
+            0.0001,
+            0.00001,
+            1e100,
+            1e-100,
+            5e-324,
+            1.7976931348623157e308,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            3.141592653589793,
+            0.3,
+            0.000123456789,
+            65504.0,
+            2.2250738585072014e-308,
+            1e15,
+            1e16,
+            0.15,
+            0.25,
+            0.35,
+            9.5,
+            99.5,
         ];
         for conversion in ["f", "e", "g", "a", "F", "E", "G", "A"] {
             for flags in ["", "-", "+", " ", "#", "0", "+0", "-#", "# 0"] {
                 for size in ["", "4", "12", "20", ".0", ".1", ".3", ".17", "10.2", "30.20", "."] {
                     let text = format!("[%{flags}{size}{conversion}]");
                     for value in values {
-                        if [9.5, 99.5, 999999.5].contains(&value) && flags.contains('#') && conversion.eq_ignore_ascii_case("g") {
+                        if [9.5, 99.5, 999999.5].contains(&value)
+                            && flags.contains('#')
+                            && conversion.eq_ignore_ascii_case("g")
+                        {
                             continue; // glibc drops zeros that the standard keeps when rounding changes the exponent
                         }
                         assert_eq!(ours(&text, FormatArg::Real(value)), c_double(&text, value), "{text} of {value:?}");
@@ -477,7 +510,14 @@ mod tests {
     #[test]
     fn widths_may_be_arguments() {
         let integer = |value| FormatArg::Integer { value, bits: 32 };
-        assert_eq!(format(b"%*d|%-*d|%.*f", &[integer(5), integer(1), integer(3), integer(2), integer(1), FormatArg::Real(0.25)]).expect("valid"), b"    1|2  |0.2");
+        assert_eq!(
+            format(
+                b"%*d|%-*d|%.*f",
+                &[integer(5), integer(1), integer(3), integer(2), integer(1), FormatArg::Real(0.25)]
+            )
+            .expect("valid"),
+            b"    1|2  |0.2"
+        );
         assert_eq!(format(b"%*d", &[integer(-3), integer(7)]).expect("valid"), b"7  ");
         assert!(format(b"%*d", &[integer(1 << 30), integer(7)]).is_err());
     }
@@ -498,6 +538,9 @@ mod tests {
     fn strings_are_cut_and_padded() {
         let string = crate::array::Array::string(b"hello").expect("small");
         let argument = FormatArg::Object(string.view());
-        assert_eq!(format(b"[%s|%8s|%-8.3s]", &[argument, argument, argument]).expect("valid"), b"[hello|   hello|hel     ]");
+        assert_eq!(
+            format(b"[%s|%8s|%-8.3s]", &[argument, argument, argument]).expect("valid"),
+            b"[hello|   hello|hel     ]"
+        );
     }
 }

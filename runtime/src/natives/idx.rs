@@ -5,12 +5,12 @@ use std::io::{BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::streams::error_text;
 use super::{Of, Text, natives};
 use crate::array::Array;
 use crate::buffer::count_of;
 use crate::fault::{Fault, shape_text};
 use crate::stream::{errno_of, path_of};
-use super::streams::error_text;
 
 /// Type code of unsigned bytes.
 const UNSIGNED_BYTES: u8 = 8;
@@ -20,8 +20,7 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Reads a whole IDX file of unsigned bytes.
 fn read(name: &[u8]) -> Result<Array, Fault> {
     let shown = String::from_utf8_lossy(name).into_owned();
-    let unreadable =
-        |error: std::io::Error| Fault::new(format!("cannot read '{shown}': {}", read_error(&error)));
+    let unreadable = |error: std::io::Error| Fault::new(format!("cannot read '{shown}': {}", read_error(&error)));
     let bytes = {
         let file = File::open(path_of(name)).map_err(unreadable)?;
         let mut source = BufReader::new(file);

@@ -38,8 +38,8 @@ use convert::{AnyArray, Arg, ArgType, ArrayArg, Char, Chars, FileRef, Handle, Ob
 use define::{has_effect, native_symbol, natives};
 
 pub(crate) use files::flush_open_files;
-pub(crate) use streams::checked;
 pub use print::array_text;
+pub(crate) use streams::checked;
 
 /// Type of a native's argument or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

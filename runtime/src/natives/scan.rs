@@ -367,7 +367,10 @@ mod tests {
 
     #[test]
     fn conversions_are_counted() {
-        assert_eq!(run("12 -7", "%d%d"), Outcome { count: 2, values: vec![Scanned::Integer(12), Scanned::Integer(-7)] });
+        assert_eq!(
+            run("12 -7", "%d%d"),
+            Outcome { count: 2, values: vec![Scanned::Integer(12), Scanned::Integer(-7)] }
+        );
         assert_eq!(run("12 x", "%d %d").count, 1);
         assert_eq!(run("x", "%d").count, 0);
         assert_eq!(run("", "%d").count, -1);
@@ -380,8 +383,14 @@ mod tests {
         assert_eq!(run("12345", "%2d%3d").values, [Scanned::Integer(12), Scanned::Integer(345)]);
         assert_eq!(run("abc123", "%[a-z]%n").values, [Scanned::Text(b"abc".to_vec()), Scanned::Integer(3)]);
         assert_eq!(run("1 2", "%*d %d").values, [Scanned::Integer(2)]);
-        assert_eq!(run("ab cd", "%s%c%c").values, [Scanned::Text(b"ab".to_vec()), Scanned::Char(b' '), Scanned::Char(b'c')]);
-        assert_eq!(run("0x1f 017 9", "%i %i %x").values, [Scanned::Integer(31), Scanned::Integer(15), Scanned::Integer(9)]);
+        assert_eq!(
+            run("ab cd", "%s%c%c").values,
+            [Scanned::Text(b"ab".to_vec()), Scanned::Char(b' '), Scanned::Char(b'c')]
+        );
+        assert_eq!(
+            run("0x1f 017 9", "%i %i %x").values,
+            [Scanned::Integer(31), Scanned::Integer(15), Scanned::Integer(9)]
+        );
         assert_eq!(run("50%", "%d%%").count, 1);
     }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::{
-    Native, Ty, Variadic, bench, binary, chars, clock, command_line, fibre, hide, idx, list, math, print, random, streams,
-    strings, system, variadic,
+    Native, Ty, Variadic, bench, binary, chars, clock, command_line, fibre, hide, idx, list, math, print, random,
+    streams, strings, system, variadic,
 };
 
 /// Titles for the documentation, and the natives of every area.

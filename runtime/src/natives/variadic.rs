@@ -98,8 +98,9 @@ pub unsafe extern "C" fn ravel_printf(format: *mut ArrayHeader, args: *const Var
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_fprintf(file: *mut ArrayHeader, format: *mut ArrayHeader, args: *const VarArg, n: i64) {
     // SAFETY: compiled code passes valid objects and arguments.
-    let result =
-        unsafe { FileRef::from_abi(file).and_then(|file| fprintf(file, Text::from_abi(format)?, &arguments(args, n)?)) };
+    let result = unsafe {
+        FileRef::from_abi(file).and_then(|file| fprintf(file, Text::from_abi(format)?, &arguments(args, n)?))
+    };
     result.unwrap_or_else(|fault| fault::raise(fault))
 }
 
@@ -174,7 +175,9 @@ fn value_bits(value: Value) -> u64 {
 fn results(outcome: &Outcome, tags: &[ElemTag]) -> Result<Vec<Value>, Fault> {
     if outcome.values.len() > tags.len() {
         let (found, wanted) = (outcome.values.len(), tags.len());
-        return Err(Fault::new(format!("the format converts at least {found} values, but only {wanted} variables are given")));
+        return Err(Fault::new(format!(
+            "the format converts at least {found} values, but only {wanted} variables are given"
+        )));
     }
     let values = tags.iter().enumerate().map(|(position, &tag)| result_value(outcome.values.get(position), tag));
     std::iter::once(Ok(Value::I32(outcome.count))).chain(values).collect()
@@ -184,12 +187,7 @@ fn results(outcome: &Outcome, tags: &[ElemTag]) -> Result<Vec<Value>, Fault> {
 ///
 /// # Safety
 /// `tags` and `out` point to `n` entries.
-unsafe fn deliver(
-    outcome: Result<Outcome, Fault>,
-    tags: *const u64,
-    out: *mut u64,
-    n: i64,
-) -> i32 {
+unsafe fn deliver(outcome: Result<Outcome, Fault>, tags: *const u64, out: *mut u64, n: i64) -> i32 {
     let count = usize::try_from(n).unwrap_or(0);
     let wanted: Vec<ElemTag> = (0..count)
         // SAFETY: by contract.
@@ -265,7 +263,9 @@ pub unsafe extern "C" fn ravel_sscanf(
 
 /// Fixed arguments of a dynamic call, and the rest.
 fn split<'v>(name: &str, values: &'v [Value], fixed: usize) -> Result<(&'v [Value], &'v [Value]), Fault> {
-    values.split_at_checked(fixed).map_or_else(|| check_arity(name, fixed, values.len()).map(|()| (values, &[][..])), Ok)
+    values
+        .split_at_checked(fixed)
+        .map_or_else(|| check_arity(name, fixed, values.len()).map(|()| (values, &[][..])), Ok)
 }
 
 fn call_printf(values: &[Value], _tags: &[ElemTag]) -> Result<Vec<Value>, Fault> {

@@ -43,7 +43,18 @@ impl Arguments {
 
 fn arguments() -> Result<Arguments, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut found = Arguments { seed: 0, count: 1000, jobs: cores, failures: 5, show: None, file: None, shrink: false, child: false, sac: false, device: false };
+    let mut found = Arguments {
+        seed: 0,
+        count: 1000,
+        jobs: cores,
+        failures: 5,
+        show: None,
+        file: None,
+        shrink: false,
+        child: false,
+        sac: false,
+        device: false,
+    };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut next = || args.next().ok_or_else(|| format!("{arg} needs a value"));
@@ -261,7 +272,11 @@ fn batch(start: u64, count: u64, arguments: &Arguments) -> Vec<(u64, String)> {
 fn outcome_of(module: &Module, on_device: bool) -> Option<String> {
     let path = std::env::temp_dir().join(format!("ravel-fuzz-{}.wir", std::process::id()));
     std::fs::write(&path, print_module(module)).ok()?;
-    let output = Command::new(std::env::current_exe().ok()?).arg("--file").arg(&path).args(on_device.then_some("--device")).output();
+    let output = Command::new(std::env::current_exe().ok()?)
+        .arg("--file")
+        .arg(&path)
+        .args(on_device.then_some("--device"))
+        .output();
     // A file that stays behind does no harm.
     let _ = std::fs::remove_file(&path);
     let output = output.ok()?;

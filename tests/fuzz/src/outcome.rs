@@ -31,9 +31,11 @@ impl Outcome {
 pub fn difference(expected: &Outcome, found: &Outcome) -> Option<String> {
     match (expected, found) {
         (Outcome::Fault(_), Outcome::Fault(_)) => None,
-        (Outcome::Values(a), Outcome::Values(b)) if a.len() == b.len() => {
-            a.iter().zip(b).enumerate().find_map(|(k, (a, b))| value_difference(a, b).map(|d| format!("result {k}: {d}")))
-        }
+        (Outcome::Values(a), Outcome::Values(b)) if a.len() == b.len() => a
+            .iter()
+            .zip(b)
+            .enumerate()
+            .find_map(|(k, (a, b))| value_difference(a, b).map(|d| format!("result {k}: {d}"))),
         (a, b) => Some(format!("expected {}, found {}", brief(a), brief(b))),
     }
 }

@@ -59,7 +59,8 @@ impl Way {
 
 /// The ways of every case: the usual one on several threads and on one, and unusual ones in turn.
 pub fn ways(seed: u64) -> Vec<Way> {
-    let usual = Way { optimized: true, eager: false, vectors: true, parallel: true, threads: 2, llvm: false, device: false };
+    let usual =
+        Way { optimized: true, eager: false, vectors: true, parallel: true, threads: 2, llvm: false, device: false };
     let other = match seed % 3 {
         0 => Way { optimized: false, threads: 3, ..usual },
         1 => Way { optimized: false, vectors: false, parallel: false, threads: 1, ..usual },
@@ -80,7 +81,8 @@ pub fn ways(seed: u64) -> Vec<Way> {
 }
 
 /// Kernels and the code around them.
-pub const ON_DEVICE: Way = Way { optimized: true, eager: false, vectors: true, parallel: true, threads: 2, llvm: false, device: true };
+pub const ON_DEVICE: Way =
+    Way { optimized: true, eager: false, vectors: true, parallel: true, threads: 2, llvm: false, device: true };
 
 /// Text of a caught panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -199,7 +201,11 @@ fn optimize_otherwise(module: &Module, expected: &Outcome, way: Way) -> Result<M
 fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, String> {
     let host = Jits::capabilities(way.llvm)?;
     let target = match way.vectors {
-        true => Capabilities { vector_bytes: host.vector_bytes, vector_registers: host.vector_registers, has_fma: host.has_fma },
+        true => Capabilities {
+            vector_bytes: host.vector_bytes,
+            vector_registers: host.vector_registers,
+            has_fma: host.has_fma,
+        },
         false => Capabilities::SCALAR,
     };
     let options = Options {

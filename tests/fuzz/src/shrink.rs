@@ -159,9 +159,10 @@ fn apply(module: &mut Module, edit: &Edit) {
                 let Some(zero) = Scalar::from_i64(ty.elem, *n) else { return };
                 let op = match ty.shape.count() {
                     Some(_) if ty.is_scalar() => Op::Const(zero),
-                    Some(n) if n <= 200 => {
-                        Op::ConstArray(std::sync::Arc::new(ravel_wir::ConstData { elem: ty.elem, values: vec![zero; n] }))
-                    }
+                    Some(n) if n <= 200 => Op::ConstArray(std::sync::Arc::new(ravel_wir::ConstData {
+                        elem: ty.elem,
+                        values: vec![zero; n],
+                    })),
                     _ => return,
                 };
                 let new = func.make_inst(op, vec![ty], span);
@@ -236,7 +237,8 @@ fn clean(mut module: Module) -> Module {
         loop {
             let all = places(func);
             let mut used: HashSet<Value> = HashSet::new();
-            let regions: Vec<Region> = all.iter().flat_map(|(_, i)| func.insts[*i].op.regions()).chain([func.body]).collect();
+            let regions: Vec<Region> =
+                all.iter().flat_map(|(_, i)| func.insts[*i].op.regions()).chain([func.body]).collect();
             regions.iter().for_each(|r| used.extend(func.regions[*r].yields.iter().copied()));
             all.iter().for_each(|(_, i)| func.insts[*i].op.for_each_operand(|v| used.extend([v])));
             let dead: HashSet<Inst> = all

@@ -39,7 +39,8 @@ pub fn show_type(ty: &Ty) -> String {
         Shape::Unknown => format!("{name}[*]"),
         Shape::Known(extents) if extents.is_empty() => name.to_string(),
         Shape::Known(extents) => {
-            let extents: Vec<String> = extents.iter().map(|e| e.as_const().map_or(".".to_string(), |n| n.to_string())).collect();
+            let extents: Vec<String> =
+                extents.iter().map(|e| e.as_const().map_or(".".to_string(), |n| n.to_string())).collect();
             format!("{name}[{}]", extents.join(","))
         }
     }
@@ -56,7 +57,8 @@ pub fn with_loop(func: &Func, inst: Inst, with: &With) -> String {
             None => operators.push((kind, vec![ty])),
         }
     }
-    let operators: Vec<String> = operators.into_iter().map(|(kind, types)| format!("{kind} {}", types.join(", "))).collect();
+    let operators: Vec<String> =
+        operators.into_iter().map(|(kind, types)| format!("{kind} {}", types.join(", "))).collect();
     let operators = if operators.is_empty() { "checks only".to_string() } else { operators.join(" and ") };
     let constants = constants(func);
     let covers = matches!((&with.parts[..], &with.ops[..]), ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }, ..])
@@ -101,7 +103,8 @@ fn covers(part: &Part, frame: &[Value], constants: &HashMap<Value, i32>) -> bool
 /// An index set; what is not constant is a dot.
 fn index_set(part: &Part, constants: &HashMap<Value, i32>) -> String {
     let vector = |values: &[Value]| {
-        let values: Vec<String> = values.iter().map(|v| constants.get(v).map_or(".".to_string(), i32::to_string)).collect();
+        let values: Vec<String> =
+            values.iter().map(|v| constants.get(v).map_or(".".to_string(), i32::to_string)).collect();
         format!("[{}]", values.join(","))
     };
     match &part.generator {

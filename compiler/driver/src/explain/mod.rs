@@ -121,7 +121,13 @@ impl Explanation {
         }
     }
 
-    fn keep_region(&mut self, func: &Func, region: Region, inside: Option<Span>, schedule: &dyn Fn(Inst) -> Vec<String>) {
+    fn keep_region(
+        &mut self,
+        func: &Func,
+        region: Region,
+        inside: Option<Span>,
+        schedule: &dyn Fn(Inst) -> Vec<String>,
+    ) {
         for &inst in &func.regions[region].insts {
             let data = &func.insts[inst];
             let mut around = inside;

@@ -12,7 +12,9 @@ pub fn placement(launch_work: f64) -> String {
          take less time than the host's work and the arrays that must be fetched; no device is opened for less than {launch_work} cycles of work"
     );
     let here = match device::find() {
-        Ok(found) if found.gpu => format!("device here: {}, with memory of its own: large arrays pay when kernels use them again", found.name),
+        Ok(found) if found.gpu => {
+            format!("device here: {}, with memory of its own: large arrays pay when kernels use them again", found.name)
+        }
         Ok(found) => format!(
             "device here: {}, a {}: it has the host's processor and memory but neither its vectors nor its tiles, so that a with-loop runs \
              there only to spare the host a fetch",

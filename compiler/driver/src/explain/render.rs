@@ -43,7 +43,8 @@ impl Explanation {
     fn function_header(&self, out: &mut String, map: &SourceMap, functions: &Functions, span: Span) {
         let head = functions.head(span);
         let around = |other: &&Span| other.file == span.file && functions.head(**other) == head;
-        let mut holders: Vec<&String> = self.places.keys().filter(around).flat_map(|s| &self.places[s].holders).collect();
+        let mut holders: Vec<&String> =
+            self.places.keys().filter(around).flat_map(|s| &self.places[s].holders).collect();
         holders.sort();
         holders.dedup();
         let name = match (head, map.get(span.file)) {

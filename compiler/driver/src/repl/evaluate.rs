@@ -52,10 +52,7 @@ impl Session {
         match self.wrap(name, text, Form::Value, semicolon) {
             Ok(wrapped) => self.run(name, wrapped),
             Err(compilation) => {
-                let miscounted = compilation
-                    .diagnostics
-                    .iter()
-                    .any(|d| d.code == COUNT_MISMATCH);
+                let miscounted = compilation.diagnostics.iter().any(|d| d.code == COUNT_MISMATCH);
                 if is_call
                     && miscounted
                     && let Ok(wrapped) = self.wrap(name, text, Form::Call, semicolon)
@@ -68,12 +65,7 @@ impl Session {
     }
 
     /// Runs statements.
-    pub(super) fn execute(
-        &mut self,
-        name: &str,
-        text: &str,
-        semicolon: bool,
-    ) -> Outcome<(String, String)> {
+    pub(super) fn execute(&mut self, name: &str, text: &str, semicolon: bool) -> Outcome<(String, String)> {
         match self.wrap(name, text, Form::Statements, semicolon) {
             Ok(wrapped) => self.run(name, wrapped),
             Err(compilation) => Err(self.failure(&compilation, &Failure::Source)),
@@ -82,22 +74,15 @@ impl Session {
 
     /// The type of an expression.
     pub(super) fn expression_type(&mut self, text: &str, tokens: &Tokens) -> Outcome<String> {
-        let mut wrapped =
-            match self.wrap(super::INPUT, text, Form::Value, tokens.last() != Some(";")) {
-                Ok(wrapped) => wrapped,
-                Err(compilation) => return Err(self.failure(&compilation, &Failure::Source)),
-            };
-        let entry = Entry::Function {
-            fun: wrapped.fun,
-            args: wrapped.args,
-            init_globals: false,
+        let mut wrapped = match self.wrap(super::INPUT, text, Form::Value, tokens.last() != Some(";")) {
+            Ok(wrapped) => wrapped,
+            Err(compilation) => return Err(self.failure(&compilation, &Failure::Source)),
         };
+        let entry = Entry::Function { fun: wrapped.fun, args: wrapped.args, init_globals: false };
         match wrapped.compilation.specialize(&wrapped.program, entry) {
             Ok(specialized) => {
                 let position = wrapped.results.iter().position(|name| name == VALUE);
-                let kind = position
-                    .and_then(|at| specialized.results.get(at))
-                    .unwrap_or(&Kind::Bottom);
+                let kind = position.and_then(|at| specialized.results.get(at)).unwrap_or(&Kind::Bottom);
                 Ok(value::kind_text(kind, &wrapped.program))
             }
             Err(failure) => Err(self.failure(&wrapped.compilation, &failure)),
@@ -105,31 +90,13 @@ impl Session {
     }
 
     /// Lowers the input as a function to core, or gives the reports why that failed. The last statement may lack a `;`.
-    fn wrap(
-        &mut self,
-        name: &str,
-        text: &str,
-        form: Form,
-        semicolon: bool,
-    ) -> Result<Wrapped, Box<Compilation>> {
-        let mentioned: BTreeSet<&str> = self
-            .chunks
-            .iter()
-            .filter_map(|chunk| chunk.macro_text())
-            .chain([text])
-            .flat_map(words)
-            .collect();
-        let used = self
-            .variables
-            .iter()
-            .filter(|(name, _)| mentioned.contains(name.as_str()));
-        let (params, values): (Vec<String>, Vec<Value>) =
-            used.map(|(n, v)| (n.clone(), v.clone())).unzip();
-        let head: Vec<String> = params
-            .iter()
-            .zip(&values)
-            .map(|(name, value)| format!("{} {name}", value.parameter_type(ROOT)))
-            .collect();
+    fn wrap(&mut self, name: &str, text: &str, form: Form, semicolon: bool) -> Result<Wrapped, Box<Compilation>> {
+        let mentioned: BTreeSet<&str> =
+            self.chunks.iter().filter_map(|chunk| chunk.macro_text()).chain([text]).flat_map(words).collect();
+        let used = self.variables.iter().filter(|(name, _)| mentioned.contains(name.as_str()));
+        let (params, values): (Vec<String>, Vec<Value>) = used.map(|(n, v)| (n.clone(), v.clone())).unzip();
+        let head: Vec<String> =
+            params.iter().zip(&values).map(|(name, value)| format!("{} {name}", value.parameter_type(ROOT))).collect();
         let mut loader = self.loader();
         let before = match form {
             Form::Value => format!("{VALUE} ="),
@@ -138,19 +105,12 @@ impl Session {
         let after = if semicolon { ";" } else { "" };
         let body = loader.function(&head.join(", "), &before, name, text, after);
         let text = loader.program(USED, &self.chunks, &body);
-        let root = RootSource {
-            name: ROOT.to_string(),
-            text: text.into(),
-        };
+        let root = RootSource { name: ROOT.to_string(), text: text.into() };
         let mut compilation = Compilation::new(self.options.clone());
         let Ok(mut program) = compilation.core_from(root, &mut loader) else {
             return Err(Box::new(compilation));
         };
-        let fun = program
-            .funs
-            .iter()
-            .position(|fun| fun.name == FUNCTION)
-            .map(|at| FunId(at as u32));
+        let fun = program.funs.iter().position(|fun| fun.name == FUNCTION).map(|at| FunId(at as u32));
         let args: Option<Vec<Kind>> = values.iter().map(|value| value.kind(&program)).collect();
         // The program holds the function with its parameter types: it was lowered without errors.
         let (Some(fun), Some(args)) = (fun, args) else {
@@ -161,33 +121,15 @@ impl Session {
             keep_results(function);
         }
         let results = return_variables(&compilation, function);
-        Ok(Wrapped {
-            compilation,
-            program,
-            fun,
-            params,
-            args,
-            results,
-        })
+        Ok(Wrapped { compilation, program, fun, params, args, results })
     }
 
     /// Compiles the function, calls it, and keeps what it returns.
     fn run(&mut self, name: &str, wrapped: Wrapped) -> Outcome<(String, String)> {
-        let Wrapped {
-            mut compilation,
-            mut program,
-            fun,
-            params,
-            args,
-            results,
-        } = wrapped;
+        let Wrapped { mut compilation, mut program, fun, params, args, results } = wrapped;
         let mut init_globals = false;
         let mut objects = Vec::new();
-        for global in program
-            .globals
-            .iter_mut()
-            .filter(|global| global.init.is_some())
-        {
+        for global in program.globals.iter_mut().filter(|global| global.init.is_some()) {
             let object = format!("{}::{}", global.module, global.name);
             if self.initialised.contains(&object) {
                 global.init = None;
@@ -196,24 +138,14 @@ impl Session {
                 objects.push(object);
             }
         }
-        let entry = Entry::Function {
-            fun,
-            args,
-            init_globals,
-        };
+        let entry = Entry::Function { fun, args, init_globals };
         let kinds = match self.compile(&mut compilation, &program, entry) {
             Ok(kinds) => kinds,
             Err(failure) => return Err(self.failure(&compilation, &failure)),
         };
-        let entry = self
-            .jit
-            .entry(ENTRY)
-            .map_err(|e| Refusal(format!("{e}\n")))?;
+        let entry = self.jit.entry(ENTRY).map_err(|e| Refusal(format!("{e}\n")))?;
         let mut given = Vec::new();
-        params
-            .iter()
-            .filter_map(|name| self.variables.get(name))
-            .for_each(|value| value.words(&mut given));
+        params.iter().filter_map(|name| self.variables.get(name)).for_each(|value| value.words(&mut given));
         let is_object = value::objects(&kinds);
         let outcome = run_session(move || entry.call_owned(given, &is_object));
         ravel_runtime::stream::flush_all();
@@ -221,9 +153,7 @@ impl Session {
             Ok(returned) => returned,
             Err(mut report) => {
                 // The function around the input is not the user's.
-                report.function = report
-                    .function
-                    .filter(|function| ![FUNCTION, "entry"].contains(&function.as_str()));
+                report.function = report.function.filter(|function| ![FUNCTION, "entry"].contains(&function.as_str()));
                 return Err(Refusal(report.to_string()));
             }
         };
@@ -253,10 +183,7 @@ impl Session {
         let specialized = compilation.specialize(program, entry)?;
         let module = compilation.optimize(specialized.module)?;
         let nest = compilation.nest(&module, true)?;
-        self.jit.add(&nest).map_err(|e| Failure::Internal {
-            stage: "code generation",
-            what: e.to_string(),
-        })?;
+        self.jit.add(&nest).map_err(|e| Failure::Internal { stage: "code generation", what: e.to_string() })?;
         Ok(specialized.results)
     }
 }
@@ -270,16 +197,9 @@ fn keep_results(fun: &mut ir::Fun) {
         let ir::Stmt::Assign { targets, span, .. } = stmt else {
             continue;
         };
-        for target in targets
-            .iter_mut()
-            .filter(|target| **target == Target::Discard)
-        {
+        for target in targets.iter_mut().filter(|target| **target == Target::Discard) {
             *target = Target::Local(LocalId(fun.locals.len() as u32));
-            fun.locals.push(ir::Local {
-                name: VALUE.to_string(),
-                declared: None,
-                span: *span,
-            });
+            fun.locals.push(ir::Local { name: VALUE.to_string(), declared: None, span: *span });
         }
     }
 }
@@ -297,53 +217,32 @@ fn return_variables(compilation: &Compilation, fun: &mut ir::Fun) -> Vec<String>
         let local = &fun.locals[slot.index()];
         local.name == VALUE || compilation.map.snippet(local.span) == local.name
     };
-    let new: Vec<LocalId> = assigned
-        .into_iter()
-        .filter(|slot| !slots.contains(slot) && is_variable(slot))
-        .collect();
+    let new: Vec<LocalId> = assigned.into_iter().filter(|slot| !slots.contains(slot) && is_variable(slot)).collect();
     slots.extend(new);
-    let expr = |kind| ir::Expr {
-        kind,
-        span: Span::NONE,
-    };
-    *returns = slots
-        .iter()
-        .map(|slot| expr(ExprKind::Local(*slot)))
-        .collect();
+    let expr = |kind| ir::Expr { kind, span: Span::NONE };
+    *returns = slots.iter().map(|slot| expr(ExprKind::Local(*slot))).collect();
     if returns.len() == 1 {
         // One expression could be a call with several results; two are two values.
-        returns.push(expr(ExprKind::Const {
-            ty: Basic::Int,
-            value: Scalar::I32(0),
-        }));
+        returns.push(expr(ExprKind::Const { ty: Basic::Int, value: Scalar::I32(0) }));
     }
-    slots
-        .iter()
-        .map(|slot| fun.locals[slot.index()].name.clone())
-        .collect()
+    slots.iter().map(|slot| fun.locals[slot.index()].name.clone()).collect()
 }
 
 /// The slots that every run of the statements assigns.
 fn assigned_slots(block: &[ir::Stmt], out: &mut BTreeSet<LocalId>) {
     for stmt in block {
         match stmt {
-            ir::Stmt::Assign { targets, .. } => {
-                out.extend(targets.iter().filter_map(|target| match target {
-                    Target::Local(slot) => Some(*slot),
-                    Target::Global(_) | Target::Discard => None,
-                }))
-            }
+            ir::Stmt::Assign { targets, .. } => out.extend(targets.iter().filter_map(|target| match target {
+                Target::Local(slot) => Some(*slot),
+                Target::Global(_) | Target::Discard => None,
+            })),
             ir::Stmt::If { then, els, .. } => {
                 let (mut in_then, mut in_else) = (BTreeSet::new(), BTreeSet::new());
                 assigned_slots(then, &mut in_then);
                 assigned_slots(els, &mut in_else);
                 out.extend(in_then.intersection(&in_else));
             }
-            ir::Stmt::While {
-                body,
-                do_first: true,
-                ..
-            } => assigned_slots(body, out),
+            ir::Stmt::While { body, do_first: true, .. } => assigned_slots(body, out),
             ir::Stmt::While { .. } => {}
         }
     }

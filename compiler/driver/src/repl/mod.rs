@@ -74,10 +74,8 @@ impl Session {
     /// # Errors
     /// [`Failure::Internal`] on a machine that the code generator does not know.
     pub fn new(options: Options, color: bool) -> Result<Session, Failure> {
-        let jit = ravel_codegen_cranelift::Jit::with_runtime().map_err(|e| Failure::Internal {
-            stage: "code generation",
-            what: e.to_string(),
-        })?;
+        let jit = ravel_codegen_cranelift::Jit::with_runtime()
+            .map_err(|e| Failure::Internal { stage: "code generation", what: e.to_string() })?;
         Ok(Session {
             options,
             color,
@@ -118,9 +116,7 @@ impl Session {
         let is_value = matches!(input, ReplInput::Expression(_)) || single_call(&input);
         let result = if scanned.has_errors() || !is_value {
             Err(match self.refusal(&scanned, &reports) {
-                Refusal(text) if text.is_empty() => {
-                    Refusal("this is not an expression\n".to_string())
-                }
+                Refusal(text) if text.is_empty() => Refusal("this is not an expression\n".to_string()),
                 other => other,
             })
         } else {
@@ -131,9 +127,7 @@ impl Session {
 
     /// Variables by name.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.variables
-            .iter()
-            .map(|(name, value)| (name.as_str(), value))
+        self.variables.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// Forgets variables, definitions and modules.
@@ -169,35 +163,22 @@ impl Session {
         let outcome = match &input {
             ReplInput::Invalid => Err(self.refusal(&scanned, &reports)),
             ReplInput::Incomplete => Err(self.unfinished(&scanned, text)),
-            ReplInput::Empty if source::has_directives(text) => {
-                self.define(name, text, &[], scanned.file)
-            }
+            ReplInput::Empty if source::has_directives(text) => self.define(name, text, &[], scanned.file),
             ReplInput::Empty => Ok((String::new(), String::new())),
-            ReplInput::Definitions(definitions) => {
-                self.define(name, text, definitions, scanned.file)
-            }
+            ReplInput::Definitions(definitions) => self.define(name, text, definitions, scanned.file),
             ReplInput::Expression(expr) => {
                 let call = matches!(expr.kind, ExprKind::Call(_));
                 self.evaluate(name, text, &scanned.tokens, call)
             }
-            ReplInput::Statements(_) if single_call(&input) => {
-                self.evaluate(name, text, &scanned.tokens, true)
-            }
-            ReplInput::Statements(stmts) => {
-                self.execute(name, text, needs_semicolon(stmts, &scanned.tokens))
-            }
+            ReplInput::Statements(_) if single_call(&input) => self.evaluate(name, text, &scanned.tokens, true),
+            ReplInput::Statements(stmts) => self.execute(name, text, needs_semicolon(stmts, &scanned.tokens)),
         };
         reply(outcome)
     }
 
     /// Statements with an expression behind them, as two inputs in which everything stands at its place; and whether the
     /// expression is complete.
-    fn halves(
-        &mut self,
-        scanned: &Scanned,
-        name: &str,
-        text: &str,
-    ) -> Option<(String, String, bool)> {
+    fn halves(&mut self, scanned: &Scanned, name: &str, text: &str) -> Option<(String, String, bool)> {
         let at = scanned.tokens.last_separator()?;
         if at.file != scanned.file {
             return None;
@@ -225,22 +206,10 @@ impl Session {
         let mut loader = self.loader();
         let root = loader.alone(&self.chunks, name, text);
         let id = map.add(ROOT, root);
-        let options = PreprocessOptions {
-            macros: self.options.macros.clone(),
-        };
-        let (tokens, reports) =
-            ravel_syntax::lex_and_preprocess(id, &mut map, &options, &mut loader);
-        let file = map
-            .files()
-            .filter(|(_, file)| file.name == name)
-            .last()
-            .map_or(id, |(id, _)| id);
-        Scanned {
-            map,
-            tokens,
-            reports,
-            file,
-        }
+        let options = PreprocessOptions { macros: self.options.macros.clone() };
+        let (tokens, reports) = ravel_syntax::lex_and_preprocess(id, &mut map, &options, &mut loader);
+        let file = map.files().filter(|(_, file)| file.name == name).last().map_or(id, |(id, _)| id);
+        Scanned { map, tokens, reports, file }
     }
 
     fn parse(&mut self, scanned: &Scanned, text: &str) -> (ReplInput, Vec<Diagnostic>) {
@@ -251,11 +220,7 @@ impl Session {
     /// The type names that an input sees.
     fn type_names(&mut self, tokens: &Tokens, text: &str) -> TypeNames {
         let interface = ravel_syntax::prescan(tokens);
-        let mut key: Vec<&str> = interface
-            .modules()
-            .iter()
-            .map(|module| &*module.name)
-            .collect();
+        let mut key: Vec<&str> = interface.modules().iter().map(|module| &*module.name).collect();
         key.sort_unstable();
         let key = format!("{} {}", self.accepted, key.join(" "));
         if let Some((known, names)) = &self.names
@@ -266,13 +231,8 @@ impl Session {
         let mut map = SourceMap::default();
         let mut loader = self.loader();
         let text = loader.program(USED, &self.chunks, text);
-        let root = RootSource {
-            name: ROOT.to_string(),
-            text: text.into(),
-        };
-        let options = ravel_core::Options {
-            macros: self.options.macros.clone(),
-        };
+        let root = RootSource { name: ROOT.to_string(), text: text.into() };
+        let options = ravel_core::Options { macros: self.options.macros.clone() };
         let names = ravel_core::visible_types(&root, &mut loader, &options, &mut map);
         self.names = Some((key, names.clone()));
         names
@@ -299,37 +259,24 @@ impl Session {
             gone.extend(chunk.replace_by(&new));
         }
         chunks.retain(|chunk| !chunk.is_empty());
-        let reloaded = self
-            .chunks
-            .iter()
-            .filter(|chunk| name != INPUT && chunk.name == name);
+        let reloaded = self.chunks.iter().filter(|chunk| name != INPUT && chunk.name == name);
         gone.extend(reloaded.flat_map(|chunk| chunk.keys().cloned()));
         chunks.push(new);
         let remarks = self.check(name, &chunks)?;
         self.accepted += 1;
         if let Some(new) = chunks.last_mut().filter(|_| name == INPUT) {
             let taken = |name: &String| self.chunks.iter().any(|chunk| chunk.name == *name);
-            let subject = new
-                .keys()
-                .find_map(Key::name)
-                .unwrap_or("directives")
-                .to_string();
+            let subject = new.keys().find_map(Key::name).unwrap_or("directives").to_string();
             let numbered = (2..).map(|n| format!("<input {subject} {n}>"));
             let first = std::iter::once(format!("<input {subject}>"));
-            new.name = first
-                .chain(numbered)
-                .find(|name| !taken(name))
-                .unwrap_or(subject);
+            new.name = first.chain(numbered).find(|name| !taken(name)).unwrap_or(subject);
         }
         self.chunks = chunks;
         let dropped = self.forget(&gone);
         let shown = match dropped.as_slice() {
             [] => String::new(),
             [one] => format!("{one} is gone: its type was defined again"),
-            several => format!(
-                "{} are gone: their types were defined again",
-                several.join(", ")
-            ),
+            several => format!("{} are gone: their types were defined again", several.join(", ")),
         };
         Ok((shown, remarks))
     }
@@ -339,24 +286,12 @@ impl Session {
         let mut compilation = Compilation::new(self.options.clone());
         let mut loader = self.loader();
         let text: Arc<str> = loader.program(USED, chunks, "").into();
-        let root = RootSource {
-            name: ROOT.to_string(),
-            text,
-        };
-        let checked = compilation
-            .core_from(root, &mut loader)
-            .and_then(|mut program| {
-                let is_new = |span: Span| {
-                    compilation
-                        .map
-                        .get(span.file)
-                        .is_some_and(|file| file.name == name)
-                };
-                program
-                    .roots
-                    .retain(|root| is_new(program.funs[root.index()].span));
-                compilation.specialize(&program, ravel_specialize::Entry::Roots)
-            });
+        let root = RootSource { name: ROOT.to_string(), text };
+        let checked = compilation.core_from(root, &mut loader).and_then(|mut program| {
+            let is_new = |span: Span| compilation.map.get(span.file).is_some_and(|file| file.name == name);
+            program.roots.retain(|root| is_new(program.funs[root.index()].span));
+            compilation.specialize(&program, ravel_specialize::Entry::Roots)
+        });
         match checked {
             Ok(_) => Ok(self.remarks(&compilation, name)),
             Err(failure) => Err(self.failure(&compilation, &failure)),
@@ -369,18 +304,10 @@ impl Session {
         for key in gone {
             match key {
                 Key::Type(name) => {
-                    let ty = TypeName {
-                        module: ROOT.to_string(),
-                        name: name.clone(),
-                    };
-                    let names: Vec<String> = self
-                        .variables()
-                        .filter(|(_, v)| v.mentions(&ty))
-                        .map(|(n, _)| n.to_string())
-                        .collect();
-                    names
-                        .iter()
-                        .for_each(|name| drop(self.variables.remove(name)));
+                    let ty = TypeName { module: ROOT.to_string(), name: name.clone() };
+                    let names: Vec<String> =
+                        self.variables().filter(|(_, v)| v.mentions(&ty)).map(|(n, _)| n.to_string()).collect();
+                    names.iter().for_each(|name| drop(self.variables.remove(name)));
                     dropped.extend(names);
                 }
                 Key::Object(name) => drop(self.initialised.remove(&format!("{ROOT}::{name}"))),
@@ -403,8 +330,7 @@ impl Session {
     fn unfinished(&self, scanned: &Scanned, text: &str) -> Refusal {
         let end = text.trim_end().len();
         let at = Span::new(scanned.file, end.saturating_sub(1), end);
-        let report =
-            Diagnostic::error("E0190", "the input ends too early").at(at, "something must follow");
+        let report = Diagnostic::error("E0190", "the input ends too early").at(at, "something must follow");
         Refusal(self.render(&[report], &scanned.map))
     }
 
@@ -412,12 +338,8 @@ impl Session {
     fn failure(&self, compilation: &Compilation, failure: &Failure) -> Refusal {
         match failure {
             Failure::Source => {
-                let errors: Vec<Diagnostic> = compilation
-                    .diagnostics
-                    .iter()
-                    .filter(|d| d.is_error())
-                    .cloned()
-                    .collect();
+                let errors: Vec<Diagnostic> =
+                    compilation.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
                 Refusal(self.render(&errors, &compilation.map))
             }
             other => Refusal(format!("{other}\n")),
@@ -426,18 +348,8 @@ impl Session {
 
     /// Warnings about the input itself.
     fn remarks(&self, compilation: &Compilation, name: &str) -> String {
-        let about_input = |d: &&Diagnostic| {
-            compilation
-                .map
-                .get(d.span().file)
-                .is_some_and(|file| file.name == name)
-        };
-        let warnings: Vec<Diagnostic> = compilation
-            .diagnostics
-            .iter()
-            .filter(about_input)
-            .cloned()
-            .collect();
+        let about_input = |d: &&Diagnostic| compilation.map.get(d.span().file).is_some_and(|file| file.name == name);
+        let warnings: Vec<Diagnostic> = compilation.diagnostics.iter().filter(about_input).cloned().collect();
         self.render(&warnings, &compilation.map)
     }
 }

@@ -25,17 +25,11 @@ pub fn value(value: &Value) -> String {
 pub fn type_name(value: &Value) -> String {
     let name = match value {
         Value::Scalar(basic, _) | Value::Array(basic, _) => basic.to_string(),
-        Value::Object(ty, _) | Value::Typedef { ty, .. } | Value::Class { ty, .. } => {
-            ty.name.clone()
-        }
+        Value::Object(ty, _) | Value::Typedef { ty, .. } | Value::Class { ty, .. } => ty.name.clone(),
         Value::Record { ty, .. } => format!("struct {}", ty.name),
     };
     let shape: Vec<String> = value.shape().iter().map(i64::to_string).collect();
-    if shape.is_empty() {
-        name
-    } else {
-        format!("{name}[{}]", shape.join(","))
-    }
+    if shape.is_empty() { name } else { format!("{name}[{}]", shape.join(",")) }
 }
 
 /// The value without its type; on one line unless `tall`.
@@ -51,10 +45,7 @@ pub fn body(value: &Value, tall: bool) -> String {
         Value::Typedef { rep, .. } | Value::Class { rep, .. } => body(rep, tall),
         Value::Record { fields, .. } if fields.is_empty() => "{ }".to_string(),
         Value::Record { fields, .. } => {
-            let fields: Vec<String> = fields
-                .iter()
-                .map(|f| format!("{}: {}", f.name, body(&f.value, false)))
-                .collect();
+            let fields: Vec<String> = fields.iter().map(|f| format!("{}: {}", f.name, body(&f.value, false))).collect();
             let line = format!("{{ {} }}", fields.join(", "));
             match tall && line.chars().count() > WIDTH {
                 true => format!("{{ {} }}", fields.join(",\n  ")),
@@ -99,9 +90,7 @@ fn escaped(text: &[u8], quote: char) -> String {
                 c => out.push(c),
             }
         }
-        part.invalid()
-            .iter()
-            .for_each(|byte| out.push_str(&format!("\\{byte:o}")));
+        part.invalid().iter().for_each(|byte| out.push_str(&format!("\\{byte:o}")));
     }
     out
 }
@@ -122,14 +111,7 @@ fn array_text(elem: Elem, array: &Array, tall: bool) -> String {
     let rows_are_text = elem == Elem::Char;
     let shape = &shape[..shape.len() - usize::from(rows_are_text && !shape.is_empty())];
     let count: i64 = shape.iter().product();
-    let mut layout = Layout {
-        array,
-        elem,
-        shape,
-        shortened: count as usize > MOST_ELEMENTS,
-        tall,
-        column: 0,
-    };
+    let mut layout = Layout { array, elem, shape, shortened: count as usize > MOST_ELEMENTS, tall, column: 0 };
     if tall && shape.len() > 1 && !rows_are_text {
         layout.column = layout.widest(0, 0);
     }
@@ -158,13 +140,8 @@ impl Layout<'_> {
     fn element(&self, at: usize) -> String {
         let view = self.array.view();
         if self.elem == Elem::Char {
-            let length = view
-                .shape()
-                .last()
-                .map_or(1, |n| usize::try_from(*n).unwrap_or(0));
-            let text = view
-                .as_slice::<u8>()
-                .and_then(|all| all.get(at * length..(at + 1) * length));
+            let length = view.shape().last().map_or(1, |n| usize::try_from(*n).unwrap_or(0));
+            let text = view.as_slice::<u8>().and_then(|all| all.get(at * length..(at + 1) * length));
             return quoted(text.unwrap_or_default());
         }
         element(self.elem, self.array, at).map_or_else(|| "?".to_string(), scalar_text)
@@ -176,10 +153,7 @@ impl Layout<'_> {
         }
         let extent = self.extent(axis);
         let shown = self.positions(extent).into_iter().flatten();
-        shown
-            .map(|i| self.widest(axis + 1, at * extent + i))
-            .max()
-            .unwrap_or(0)
+        shown.map(|i| self.widest(axis + 1, at * extent + i)).max().unwrap_or(0)
     }
 
     fn put(&self, axis: usize, at: usize, out: &mut String) {
@@ -206,11 +180,7 @@ impl Layout<'_> {
                 let next = item.chars().count() + 2;
                 if self.tall && (!is_row || line + next > WIDTH) {
                     // One empty line between matrices, two between what holds matrices.
-                    let breaks = if is_row {
-                        1
-                    } else {
-                        self.shape.len() - 1 - axis
-                    };
+                    let breaks = if is_row { 1 } else { self.shape.len() - 1 - axis };
                     out.push_str(&"\n".repeat(breaks));
                     out.push_str(&indent);
                     line = axis + 1;
@@ -236,75 +206,40 @@ mod tests {
     fn ints(shape: &[i64]) -> Value {
         let count: i64 = shape.iter().product();
         let elements: Vec<i32> = (0..count as i32).collect();
-        Value::Array(
-            Basic::Int,
-            Array::from_slice(shape, &elements).expect("small"),
-        )
+        Value::Array(Basic::Int, Array::from_slice(shape, &elements).expect("small"))
     }
 
     #[test]
     fn arrays_nest_and_align() {
         assert_eq!(value(&ints(&[3])), "int[3]: [0, 1, 2]");
-        assert_eq!(
-            value(&ints(&[2, 6])),
-            "int[2,6]:\n[[ 0,  1,  2,  3,  4,  5],\n [ 6,  7,  8,  9, 10, 11]]"
-        );
-        assert_eq!(
-            value(&ints(&[2, 1, 2])),
-            "int[2,1,2]:\n[[[0, 1]],\n\n [[2, 3]]]"
-        );
+        assert_eq!(value(&ints(&[2, 6])), "int[2,6]:\n[[ 0,  1,  2,  3,  4,  5],\n [ 6,  7,  8,  9, 10, 11]]");
+        assert_eq!(value(&ints(&[2, 1, 2])), "int[2,1,2]:\n[[[0, 1]],\n\n [[2, 3]]]");
         assert_eq!(value(&ints(&[0, 3])), "int[0,3]: []");
         assert_eq!(value(&ints(&[1, 2])), "int[1,2]: [[0, 1]]");
     }
 
     #[test]
     fn long_arrays_show_their_edges() {
-        assert_eq!(
-            value(&ints(&[2000])),
-            "int[2000]: [0, 1, 2, ..., 1997, 1998, 1999]"
-        );
+        assert_eq!(value(&ints(&[2000])), "int[2000]: [0, 1, 2, ..., 1997, 1998, 1999]");
         let wide = value(&ints(&[100]));
-        assert!(
-            wide.lines().count() > 2 && wide.lines().all(|line| line.len() <= WIDTH + 1),
-            "{wide}"
-        );
+        assert!(wide.lines().count() > 2 && wide.lines().all(|line| line.len() <= WIDTH + 1), "{wide}");
     }
 
     #[test]
     fn text_is_quoted() {
         let text = Array::string(b"a\"b\n\xff").expect("small");
-        let ty = TypeName {
-            module: "String".into(),
-            name: "string".into(),
-        };
+        let ty = TypeName { module: "String".into(), name: "string".into() };
         assert_eq!(value(&Value::Object(ty, text)), r#"string: "a\"b\n\377""#);
-        let rows = Array::from_slice_as(ravel_runtime::abi::ElemTag::Char, &[2, 2], b"abcd")
-            .expect("small");
-        assert_eq!(
-            value(&Value::Array(Basic::Char, rows)),
-            "char[2,2]: [\"ab\", \"cd\"]"
-        );
-        assert_eq!(
-            value(&Value::Scalar(Basic::Char, Scalar::Char(b'\''))),
-            r"char: '\''"
-        );
+        let rows = Array::from_slice_as(ravel_runtime::abi::ElemTag::Char, &[2, 2], b"abcd").expect("small");
+        assert_eq!(value(&Value::Array(Basic::Char, rows)), "char[2,2]: [\"ab\", \"cd\"]");
+        assert_eq!(value(&Value::Scalar(Basic::Char, Scalar::Char(b'\''))), r"char: '\''");
     }
 
     #[test]
     fn records_show_their_fields() {
-        let field = |name: &str, inner, value| Field {
-            name: name.to_string(),
-            inner,
-            value,
-        };
-        let ty = TypeName {
-            module: "m".into(),
-            name: "P".into(),
-        };
+        let field = |name: &str, inner, value| Field { name: name.to_string(), inner, value };
+        let ty = TypeName { module: "m".into(), name: "P".into() };
         let fields = vec![field("v", 1, ints(&[2, 2])), field("n", 0, ints(&[2]))];
-        assert_eq!(
-            value(&Value::Record { ty, fields }),
-            "struct P[2]: { v: [[0, 1], [2, 3]], n: [0, 1] }"
-        );
+        assert_eq!(value(&Value::Record { ty, fields }), "struct P[2]: { v: [[0, 1], [2, 3]], n: [0, 1] }");
     }
 }

@@ -54,10 +54,7 @@ impl Key {
 
     fn function(def: &Function) -> Key {
         let params = def.params.iter().map(|p| dispatch_type(&p.ty)).collect();
-        Key::Function {
-            name: def.name.name.to_string(),
-            params,
-        }
+        Key::Function { name: def.name.name.to_string(), params }
     }
 
     /// The name that is defined.
@@ -75,10 +72,7 @@ impl Key {
 
 /// The type without the names that its pattern binds: what overloads are told apart by.
 fn dispatch_type(ty: &Type) -> String {
-    let element = print_type(&Type {
-        dims: None,
-        ..ty.clone()
-    });
+    let element = print_type(&Type { dims: None, ..ty.clone() });
     let mut dims = Vec::new();
     for dim in ty.dims.iter().flatten() {
         match &dim.kind {
@@ -86,32 +80,14 @@ fn dispatch_type(ty: &Type) -> String {
             DimKind::Dot | DimKind::Name(_) => dims.push(".".to_string()),
             DimKind::Plus => dims.push("+".to_string()),
             DimKind::Star => dims.push("*".to_string()),
-            DimKind::Axes {
-                count: AxisCount::Num(n),
-                ..
-            } => {
+            DimKind::Axes { count: AxisCount::Num(n), .. } => {
                 dims.extend((0..*n).take(64).map(|_| ".".to_string()));
             }
-            DimKind::Axes {
-                count:
-                    AxisCount::Name {
-                        more_than: Some(_), ..
-                    },
-                ..
-            } => dims.push("+".to_string()),
-            DimKind::Axes {
-                count: AxisCount::Name {
-                    more_than: None, ..
-                },
-                ..
-            } => dims.push("*".to_string()),
+            DimKind::Axes { count: AxisCount::Name { more_than: Some(_), .. }, .. } => dims.push("+".to_string()),
+            DimKind::Axes { count: AxisCount::Name { more_than: None, .. }, .. } => dims.push("*".to_string()),
         }
     }
-    if dims.is_empty() {
-        element
-    } else {
-        format!("{element}[{}]", dims.join(","))
-    }
+    if dims.is_empty() { element } else { format!("{element}[{}]", dims.join(",")) }
 }
 
 #[derive(Clone, Debug)]
@@ -139,10 +115,7 @@ impl Chunk {
         let items = definitions.iter().filter_map(|definition| {
             let span = span_of(definition);
             let range = span.start as usize..span.end as usize;
-            (span.file == file && range.end <= text.len()).then(|| Item {
-                key: Key::of(definition),
-                range,
-            })
+            (span.file == file && range.end <= text.len()).then(|| Item { key: Key::of(definition), range })
         });
         Chunk {
             name: name.to_string(),
@@ -194,11 +167,7 @@ impl Chunk {
             return None;
         }
         let mut text = self.text.to_string();
-        let loads = self
-            .items
-            .iter()
-            .filter(|item| item.key == Key::Load)
-            .map(|item| &item.range);
+        let loads = self.items.iter().filter(|item| item.key == Key::Load).map(|item| &item.range);
         for range in loads.chain(&self.replaced) {
             text.replace_range(range.clone(), &blank(&self.text[range.clone()]));
         }
@@ -232,9 +201,7 @@ fn span_of(definition: &Definition) -> ravel_source::Span {
 
 /// The text with everything but its line breaks replaced by blanks, one per byte.
 pub fn blank(text: &str) -> String {
-    text.bytes()
-        .map(|b| if b == b'\n' { '\n' } else { ' ' })
-        .collect()
+    text.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect()
 }
 
 /// Whether a line is a preprocessor directive other than a pragma.
@@ -243,9 +210,7 @@ pub fn has_directives(text: &str) -> bool {
 }
 
 fn is_directive(line: &str) -> bool {
-    line.trim_start()
-        .strip_prefix('#')
-        .is_some_and(|rest| !rest.trim_start().starts_with("pragma"))
+    line.trim_start().strip_prefix('#').is_some_and(|rest| !rest.trim_start().starts_with("pragma"))
 }
 
 /// The lines of directives, includes left out.
@@ -253,11 +218,7 @@ fn macros(text: &str) -> String {
     let mut continued = false;
     let mut out = String::new();
     for line in text.lines() {
-        let is_include = line
-            .trim_start()
-            .trim_start_matches('#')
-            .trim_start()
-            .starts_with("include");
+        let is_include = line.trim_start().trim_start_matches('#').trim_start().starts_with("include");
         if continued || is_directive(line) && !is_include {
             out.push_str(line);
             continued = line.trim_end().ends_with('\\');
@@ -281,10 +242,7 @@ pub struct InputLoader {
 
 impl InputLoader {
     pub fn new(files: FileLoader) -> InputLoader {
-        InputLoader {
-            files,
-            texts: HashMap::new(),
-        }
+        InputLoader { files, texts: HashMap::new() }
     }
 
     /// The line that includes a text which reports call `name`.
@@ -304,11 +262,7 @@ impl InputLoader {
         for chunk in chunks {
             if let Some(text) = chunk.loads() {
                 // Files are told apart by their names: if there is more in this chunk, a blank makes it two.
-                let name = if chunk.rest().is_some() {
-                    format!("{} ", chunk.name)
-                } else {
-                    chunk.name.clone()
-                };
+                let name = if chunk.rest().is_some() { format!("{} ", chunk.name) } else { chunk.name.clone() };
                 out.push_str(&self.line(name, &text));
             }
         }
@@ -334,14 +288,7 @@ impl InputLoader {
     }
 
     /// An input inside its function.
-    pub fn function(
-        &mut self,
-        params: &str,
-        before: &str,
-        name: &str,
-        text: &str,
-        after: &str,
-    ) -> String {
+    pub fn function(&mut self, params: &str, before: &str, name: &str, text: &str, after: &str) -> String {
         let line = self.line(name.to_string(), text);
         format!("void {FUNCTION}({params})\n{{\n{before}\n{line}\n{after}\n}}\n")
     }
@@ -373,21 +320,10 @@ impl Loader for InputLoader {
 
 /// Lets the parser alone include the same texts.
 impl ravel_syntax::Loader for InputLoader {
-    fn include(
-        &mut self,
-        name: &str,
-        _: bool,
-        from: FileId,
-        sources: &mut SourceMap,
-    ) -> Option<FileId> {
-        let from = sources
-            .get(from)
-            .map_or(String::new(), |file| file.name.clone());
+    fn include(&mut self, name: &str, _: bool, from: FileId, sources: &mut SourceMap) -> Option<FileId> {
+        let from = sources.get(from).map_or(String::new(), |file| file.name.clone());
         let found = self.find_include(name, &from)?;
-        let known = sources
-            .files()
-            .find(|(_, file)| file.name == found)
-            .map(|(id, _)| id);
+        let known = sources.files().find(|(_, file)| file.name == found).map(|(id, _)| id);
         match known {
             Some(id) => Some(id),
             None => Some(sources.add(found.clone(), self.read(&found).ok()?)),

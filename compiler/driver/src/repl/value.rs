@@ -58,9 +58,7 @@ impl Value {
             Value::Scalar(..) | Value::Object(..) | Value::Class { .. } => Vec::new(),
             Value::Array(_, array) => array.view().shape().to_vec(),
             Value::Typedef { inner, rep, .. } => outer(rep, *inner),
-            Value::Record { fields, .. } => fields
-                .first()
-                .map_or(Vec::new(), |f| outer(&f.value, f.inner)),
+            Value::Record { fields, .. } => fields.first().map_or(Vec::new(), |f| outer(&f.value, f.inner)),
         }
     }
 
@@ -69,12 +67,8 @@ impl Value {
         match self {
             Value::Scalar(..) | Value::Array(..) => false,
             Value::Object(own, _) => own == ty,
-            Value::Typedef { ty: own, rep, .. } | Value::Class { ty: own, rep } => {
-                own == ty || rep.mentions(ty)
-            }
-            Value::Record { ty: own, fields } => {
-                own == ty || fields.iter().any(|f| f.value.mentions(ty))
-            }
+            Value::Typedef { ty: own, rep, .. } | Value::Class { ty: own, rep } => own == ty || rep.mentions(ty),
+            Value::Record { ty: own, fields } => own == ty || fields.iter().any(|f| f.value.mentions(ty)),
         }
     }
 
@@ -96,34 +90,22 @@ impl Value {
     /// its type.
     pub fn kind(&self, program: &Program) -> Option<Kind> {
         let user = |ty: &TypeName| {
-            let found = program
-                .user_types
-                .iter()
-                .position(|u| u.name == ty.name && u.module == ty.module);
+            let found = program.user_types.iter().position(|u| u.name == ty.name && u.module == ty.module);
             found.map(|index| UserTypeId(index as u32))
         };
         Some(match self {
             Value::Scalar(basic, _) => Kind::Sc(*basic, ScKind::Any),
             Value::Array(basic, array) => {
                 let extent = |n: &i64| i32::try_from(*n).ok().map(Affine::constant);
-                Kind::Arr(
-                    *basic,
-                    ShapeKind::Known(array.view().shape().iter().map(extent).collect()),
-                )
+                Kind::Arr(*basic, ShapeKind::Known(array.view().shape().iter().map(extent).collect()))
             }
             Value::Object(ty, _) => Kind::Handle(user(ty)?),
             Value::Typedef { ty, rep, .. } | Value::Class { ty, rep } => {
                 Kind::Wrapped(user(ty)?, Box::new(rep.kind(program)?))
             }
             Value::Record { ty, fields } => {
-                let found = program
-                    .structs
-                    .iter()
-                    .position(|s| s.name == ty.name && s.module == ty.module)?;
-                let fields = fields
-                    .iter()
-                    .map(|f| f.value.kind(program))
-                    .collect::<Option<_>>()?;
+                let found = program.structs.iter().position(|s| s.name == ty.name && s.module == ty.module)?;
+                let fields = fields.iter().map(|f| f.value.kind(program)).collect::<Option<_>>()?;
                 Kind::Struct(StructId(found as u32), fields)
             }
         })
@@ -133,9 +115,7 @@ impl Value {
     pub fn words(&self, out: &mut Vec<Word>) {
         match self {
             Value::Scalar(_, scalar) => out.push(Word::Bits(scalar.bits())),
-            Value::Array(_, array) | Value::Object(_, array) => {
-                out.push(Word::Object(array.clone()))
-            }
+            Value::Array(_, array) | Value::Object(_, array) => out.push(Word::Object(array.clone())),
             Value::Typedef { rep, .. } | Value::Class { rep, .. } => rep.words(out),
             Value::Record { fields, .. } => fields.iter().for_each(|f| f.value.words(out)),
         }
@@ -146,26 +126,16 @@ impl Value {
 pub fn objects(kinds: &[Kind]) -> Vec<bool> {
     let mut leaves = Vec::new();
     kinds.iter().for_each(|kind| kind.leaves(&mut leaves));
-    leaves
-        .iter()
-        .map(|(elem, shape)| *elem == Elem::Handle || matches!(shape, LeafShape::Array(_)))
-        .collect()
+    leaves.iter().map(|(elem, shape)| *elem == Elem::Handle || matches!(shape, LeafShape::Array(_))).collect()
 }
 
 /// Puts a result together from words; nothing if no value arrives (after an error, or where a function never returns).
-pub fn read(
-    kind: &Kind,
-    program: &Program,
-    words: &mut dyn Iterator<Item = Word>,
-) -> Option<Value> {
+pub fn read(kind: &Kind, program: &Program, words: &mut dyn Iterator<Item = Word>) -> Option<Value> {
     Some(match kind {
         Kind::Bottom => return None,
         Kind::Sc(basic, known) => Value::Scalar(*basic, scalar(*basic, known, words)?),
         Kind::Tup(basic, elements) => {
-            let elements = elements
-                .iter()
-                .map(|known| scalar(*basic, known, words))
-                .collect::<Option<Vec<_>>>()?;
+            let elements = elements.iter().map(|known| scalar(*basic, known, words)).collect::<Option<Vec<_>>>()?;
             Value::Array(*basic, vector(*basic, &elements)?)
         }
         Kind::Arr(basic, _) => match words.next()? {
@@ -183,11 +153,7 @@ pub fn read(
             let rep = Box::new(read(rep, program, words)?);
             let ty = user_name(program, *id);
             match &program.user_types[id.index()].kind {
-                UserTypeKind::Typedef { shape, .. } => Value::Typedef {
-                    ty,
-                    inner: shape.len(),
-                    rep,
-                },
+                UserTypeKind::Typedef { shape, .. } => Value::Typedef { ty, inner: shape.len(), rep },
                 UserTypeKind::Class { .. } | UserTypeKind::External => Value::Class { ty, rep },
             }
         }
@@ -196,16 +162,9 @@ pub fn read(
             let mut fields = Vec::new();
             for (field, kind) in record.fields.iter().zip(kinds) {
                 let value = read(kind, program, words)?;
-                fields.push(Field {
-                    name: field.name.clone(),
-                    inner: field.shape.len(),
-                    value,
-                });
+                fields.push(Field { name: field.name.clone(), inner: field.shape.len(), value });
             }
-            Value::Record {
-                ty: struct_name(program, *id),
-                fields,
-            }
+            Value::Record { ty: struct_name(program, *id), fields }
         }
     })
 }
@@ -222,11 +181,7 @@ fn scalar(basic: Basic, known: &ScKind, words: &mut dyn Iterator<Item = Word>) -
 
 /// The value of an array that turned out to have no axes.
 fn first_of_rank_0(basic: Basic, array: &Array) -> Option<Scalar> {
-    if array.view().rank() == 0 {
-        element(basic.elem(), array, 0)
-    } else {
-        None
-    }
+    if array.view().rank() == 0 { element(basic.elem(), array, 0) } else { None }
 }
 
 /// One element of an array.
@@ -257,10 +212,7 @@ fn vector(basic: Basic, elements: &[Scalar]) -> Option<Array> {
     let bytes = || bits.iter().map(|b| *b as u8).collect::<Vec<u8>>();
     macro_rules! array {
         ($ty:ty) => {
-            Array::from_slice(
-                &shape,
-                &bits.iter().map(|b| *b as $ty).collect::<Vec<$ty>>(),
-            )
+            Array::from_slice(&shape, &bits.iter().map(|b| *b as $ty).collect::<Vec<$ty>>())
         };
     }
     let made = match basic.elem() {
@@ -274,17 +226,8 @@ fn vector(basic: Basic, elements: &[Scalar]) -> Option<Array> {
         Elem::U16 => array!(u16),
         Elem::U32 => array!(u32),
         Elem::U64 => array!(u64),
-        Elem::F32 => Array::from_slice(
-            &shape,
-            &bits
-                .iter()
-                .map(|b| f32::from_bits(*b as u32))
-                .collect::<Vec<_>>(),
-        ),
-        Elem::F64 => Array::from_slice(
-            &shape,
-            &bits.iter().map(|b| f64::from_bits(*b)).collect::<Vec<_>>(),
-        ),
+        Elem::F32 => Array::from_slice(&shape, &bits.iter().map(|b| f32::from_bits(*b as u32)).collect::<Vec<_>>()),
+        Elem::F64 => Array::from_slice(&shape, &bits.iter().map(|b| f64::from_bits(*b)).collect::<Vec<_>>()),
         Elem::Handle => return None,
     };
     made.ok()
@@ -292,18 +235,12 @@ fn vector(basic: Basic, elements: &[Scalar]) -> Option<Array> {
 
 fn user_name(program: &Program, id: UserTypeId) -> TypeName {
     let user = &program.user_types[id.index()];
-    TypeName {
-        module: user.module.clone(),
-        name: user.name.clone(),
-    }
+    TypeName { module: user.module.clone(), name: user.name.clone() }
 }
 
 fn struct_name(program: &Program, id: StructId) -> TypeName {
     let record = &program.structs[id.index()];
-    TypeName {
-        module: record.module.clone(),
-        name: record.name.clone(),
-    }
+    TypeName { module: record.module.clone(), name: record.name.clone() }
 }
 
 /// What a kind says of a type, as in `int[3,.]`.
@@ -313,10 +250,7 @@ pub fn kind_text(kind: &Kind, program: &Program) -> String {
         None => format!("{name}[*]"),
         Some(extents) if extents.is_empty() => name,
         Some(extents) => {
-            let extents: Vec<String> = extents
-                .iter()
-                .map(|e| e.map_or(".".to_string(), |n| n.to_string()))
-                .collect();
+            let extents: Vec<String> = extents.iter().map(|e| e.map_or(".".to_string(), |n| n.to_string())).collect();
             format!("{name}[{}]", extents.join(","))
         }
     }
@@ -325,12 +259,9 @@ pub fn kind_text(kind: &Kind, program: &Program) -> String {
 /// Element type and outer shape; no shape if the rank is unknown.
 fn named_shape(kind: &Kind, program: &Program) -> (String, Option<Vec<Option<i32>>>) {
     let constants = |shape: ShapeKind| match shape {
-        ShapeKind::Known(extents) => Some(
-            extents
-                .iter()
-                .map(|e| e.as_ref().and_then(Affine::as_const))
-                .collect::<Vec<_>>(),
-        ),
+        ShapeKind::Known(extents) => {
+            Some(extents.iter().map(|e| e.as_ref().and_then(Affine::as_const)).collect::<Vec<_>>())
+        }
         ShapeKind::Unknown => None,
     };
     let outer = |shape: Option<Vec<Option<i32>>>, inner: usize| {
@@ -347,9 +278,7 @@ fn named_shape(kind: &Kind, program: &Program) -> (String, Option<Vec<Option<i32
         Kind::Handle(id) => (user_name(program, *id).name, Some(Vec::new())),
         Kind::Wrapped(id, rep) => {
             let shape = match &program.user_types[id.index()].kind {
-                UserTypeKind::Typedef { shape, .. } => {
-                    outer(named_shape(rep, program).1, shape.len())
-                }
+                UserTypeKind::Typedef { shape, .. } => outer(named_shape(rep, program).1, shape.len()),
                 UserTypeKind::Class { .. } | UserTypeKind::External => Some(Vec::new()),
             };
             (user_name(program, *id).name, shape)
@@ -357,9 +286,7 @@ fn named_shape(kind: &Kind, program: &Program) -> (String, Option<Vec<Option<i32
         Kind::Struct(id, kinds) => {
             let record = &program.structs[id.index()];
             let first = record.fields.first().zip(kinds.first());
-            let shape = first.map_or(Some(Vec::new()), |(f, k)| {
-                outer(named_shape(k, program).1, f.shape.len())
-            });
+            let shape = first.map_or(Some(Vec::new()), |(f, k)| outer(named_shape(k, program).1, f.shape.len()));
             (format!("struct {}", record.name), shape)
         }
     }

@@ -88,7 +88,9 @@ fn identity(op: BinOp, ty: Ty, a: Value, y: Option<u64>) -> Folded {
     let Some(y) = y else { return Folded::Same };
     let all_ones = mask(ty.prim);
     match op {
-        BinOp::IAdd | BinOp::ISub | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::SShr | BinOp::UShr if y == 0 => Folded::Value(a),
+        BinOp::IAdd | BinOp::ISub | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::SShr | BinOp::UShr if y == 0 => {
+            Folded::Value(a)
+        }
         BinOp::IMul | BinOp::SDiv | BinOp::UDiv if y == 1 => Folded::Value(a),
         BinOp::And if y == all_ones => Folded::Value(a),
         BinOp::IMul | BinOp::And if y == 0 => Folded::Op(Op::Const { ty, bits: 0 }),

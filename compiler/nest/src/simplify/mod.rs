@@ -250,7 +250,8 @@ impl Simplify {
         if let Op::Const { bits, .. } = op {
             self.known[result] = Some(bits);
         }
-        let target = if vector || matches!(op, Op::Const { .. }) || !is_cheap(&op) { here } else { self.hoisted(&op, here) };
+        let target =
+            if vector || matches!(op, Op::Const { .. }) || !is_cheap(&op) { here } else { self.hoisted(&op, here) };
         self.depth[result] = target;
         let frame = &mut self.frames[target as usize];
         // A vector of an outer region stays the one that is available: it is again when this region has ended.
@@ -369,7 +370,6 @@ fn is_cheap(op: &Op) -> bool {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -380,7 +380,9 @@ mod tests {
     fn check(input: &str, expected: &str) {
         let parse = |body: &str| {
             let externs = "extern ext0 \"stop\"(i64) extern ext1 \"use\"(i64)";
-            let text = format!("{externs} func fn0 \"f\"(v0: i64, v1: ptr, v2: i8, v3: f32) -> (i64) private keep {{ {body} }}");
+            let text = format!(
+                "{externs} func fn0 \"f\"(v0: i64, v1: ptr, v2: i8, v3: f32) -> (i64) private keep {{ {body} }}"
+            );
             parse_module(&text).unwrap_or_else(|error| panic!("{error} in {body}"))
         };
         let mut module = parse(input);
@@ -396,7 +398,10 @@ mod tests {
             "v4: i64 = const 5 v5: i64 = const 8 v6: i64 = iadd v4, v5 v7: i64 = sdiv v6, v4 v8: i64 = imul v0, v7 return v7",
             "v7: i64 = const 2 return v7",
         );
-        check("v4: i64 = const -1 v5: i32 = narrow v4 v6: i64 = zext v5 return v6", "v6: i64 = const 4294967295 return v6");
+        check(
+            "v4: i64 = const -1 v5: i32 = narrow v4 v6: i64 = zext v5 return v6",
+            "v6: i64 = const 4294967295 return v6",
+        );
         check("v4: i64 = const 0 v5: i64 = sdiv v0, v4 return v5", "v4: i64 = const 0 v5: i64 = sdiv v0, v4 return v5");
     }
 
@@ -406,10 +411,7 @@ mod tests {
             "v4: i64 = const 1 v5: i64 = imul v4, v0 v6: i64 = xor v5, v0 v7: i64 = xor v0, v0 v8: i64 = iadd v6, v7 return v8",
             "v6: i64 = xor v0, v0 v8: i64 = iadd v6, v6 return v8",
         );
-        check(
-            "v4: i64 = const 8 v5: i64 = imul v4, v0 return v5",
-            "v6: i64 = const 3 v5: i64 = shl v0, v6 return v5",
-        );
+        check("v4: i64 = const 8 v5: i64 = imul v4, v0 return v5", "v6: i64 = const 3 v5: i64 = shl v0, v6 return v5");
     }
 
     #[test]

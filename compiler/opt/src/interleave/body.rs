@@ -35,12 +35,13 @@ impl Block<'_> {
         for inst in insts {
             self.at = inst;
             if let Some(ops) = self.only_yielded(body, inst, &yields)
-                && let Some(made) = self.direct_cells(inst, &ops, goals)? {
-                    for (op, cell) in ops.into_iter().zip(made) {
-                        cells[op] = Some(cell);
-                    }
-                    continue;
+                && let Some(made) = self.direct_cells(inst, &ops, goals)?
+            {
+                for (op, cell) in ops.into_iter().zip(made) {
+                    cells[op] = Some(cell);
                 }
+                continue;
+            }
             self.instruction(inst)?;
         }
         let mut done = Vec::new();
@@ -80,11 +81,12 @@ impl Block<'_> {
             return Ok(());
         }
         if let Op::With(with) = &data.op
-            && with.ops.iter().any(|op| !matches!(op, WithOp::Fold { .. })) {
-                let arrays = self.interleaved_with(with, &data.results)?;
-                self.forms.extend(data.results.into_iter().zip(arrays).map(|(v, a)| (v, Form::Lanes(a))));
-                return Ok(());
-            }
+            && with.ops.iter().any(|op| !matches!(op, WithOp::Fold { .. }))
+        {
+            let arrays = self.interleaved_with(with, &data.results)?;
+            self.forms.extend(data.results.into_iter().zip(arrays).map(|(v, a)| (v, Form::Lanes(a))));
+            return Ok(());
+        }
         match &data.op {
             Op::Check { .. } => {
                 for l in 0..LANES {
@@ -104,7 +106,9 @@ impl Block<'_> {
                 self.forms.insert(data.results[0], form);
             }
             Op::Reshape { array, .. } => {
-                let Some(Form::Lanes(new)) = self.forms.get(array).copied() else { return Err("an extent in its body depends on the index") };
+                let Some(Form::Lanes(new)) = self.forms.get(array).copied() else {
+                    return Err("an extent in its body depends on the index");
+                };
                 let extents = self.extents(data.results[0])?;
                 let elem = self.func.ty(*array).elem;
                 let mut list = Vec::new();
@@ -126,10 +130,11 @@ impl Block<'_> {
     fn scalars(&mut self, inst: Inst) -> Res<()> {
         let results = self.func.insts[inst].results.clone();
         if let Some(cost) = self.cost_of_again(inst).filter(|c| *c <= MAX_AGAIN)
-            && let [result] = results[..] {
-                self.forms.insert(result, Form::Again(inst, cost));
-                return Ok(());
-            }
+            && let [result] = results[..]
+        {
+            self.forms.insert(result, Form::Again(inst, cost));
+            return Ok(());
+        }
         if results.iter().any(|v| Scalar::zero(self.func.ty(*v).elem).is_none()) {
             return Err("a handle in its body depends on the index");
         }
@@ -161,7 +166,9 @@ impl Block<'_> {
             Op::Sel { .. } | Op::Convert(_) | Op::Select { .. } => 1,
             Op::Un(UnOp::Neg | UnOp::Abs | UnOp::Not, _) => 1,
             Op::Bin(op, a, _) if op.needs_nonzero() && !self.func.ty(*a).elem.is_float() => return None,
-            Op::Bin(BinOp::Div | BinOp::Mod | BinOp::AplMod | BinOp::Pow | BinOp::Atan2 | BinOp::Hypot, ..) => return None,
+            Op::Bin(BinOp::Div | BinOp::Mod | BinOp::AplMod | BinOp::Pow | BinOp::Atan2 | BinOp::Hypot, ..) => {
+                return None;
+            }
             Op::Bin(..) => 1,
             _ => return None,
         };
@@ -293,7 +300,8 @@ impl Block<'_> {
             (Some(width), _) => Some(widen(width)?),
             // Without widths each step has one index.
             (None, Some(step)) => {
-                let ones: Vec<Value> = step.iter().enumerate().map(|(k, _)| self.int(list, if k == axis { LANES } else { 1 })).collect();
+                let ones: Vec<Value> =
+                    step.iter().enumerate().map(|(k, _)| self.int(list, if k == axis { LANES } else { 1 })).collect();
                 Some(ones)
             }
             (None, None) => None,
@@ -364,7 +372,15 @@ impl Block<'_> {
     }
 
     /// A fold over the lanes: `insts` compute `cell` of lane `l`.
-    fn fold_lanes(&mut self, l: Value, insts: Vec<Inst>, cell: Value, op: BinOp, elem: Elem, list: &mut Vec<Inst>) -> Res<Value> {
+    fn fold_lanes(
+        &mut self,
+        l: Value,
+        insts: Vec<Inst>,
+        cell: Value,
+        op: BinOp,
+        elem: Elem,
+        list: &mut Vec<Inst>,
+    ) -> Res<Value> {
         let body = self.region_of(vec![l], insts, vec![cell]);
         let part = self.box_part(list, body, &[LANES]);
         self.fold(vec![part], op, elem, list)
@@ -388,7 +404,11 @@ impl Block<'_> {
         let extents = self.extents(data.results[0])?;
         let covers = lower.iter().all(|v| self.defs.int(self.func, *v) == Some(0))
             && upper.iter().map(|v| self.defs.int(self.func, *v)).eq(extents.iter().map(|n| Some(*n)));
-        if !covers || lower.len() != extents.len() || !with.ops.iter().all(is_plain) || ops.iter().any(|k| goals[*k] != goals[ops[0]]) {
+        if !covers
+            || lower.len() != extents.len()
+            || !with.ops.iter().all(is_plain)
+            || ops.iter().any(|k| goals[*k] != goals[ops[0]])
+        {
             return Ok(None);
         }
         match goals[ops[0]] {
@@ -461,13 +481,22 @@ impl Block<'_> {
     }
 
     /// If the cell is itself a fold with the same operation: that fold, over its own indices and the lanes.
-    fn merged_fold(&mut self, cell: Value, varying: &[Inst], op: BinOp, elem: Elem, list: &mut Vec<Inst>) -> Res<Option<Value>> {
+    fn merged_fold(
+        &mut self,
+        cell: Value,
+        varying: &[Inst],
+        op: BinOp,
+        elem: Elem,
+        list: &mut Vec<Inst>,
+    ) -> Res<Option<Value>> {
         let Def::Inst(inst, _) = self.defs.get(cell) else { return Ok(None) };
         if !varying.contains(&inst) {
             return Ok(None);
         }
         let Op::With(with) = self.func.insts[inst].op.clone() else { return Ok(None) };
-        let [WithOp::Fold { neutral, combine: Combine::Op(inner), stop: None }] = &with.ops[..] else { return Ok(None) };
+        let [WithOp::Fold { neutral, combine: Combine::Op(inner), stop: None }] = &with.ops[..] else {
+            return Ok(None);
+        };
         let is_unit = self.defs.constant(self.func, *neutral).is_some_and(|n| identity(op, elem) == Some(n));
         let others = self.needed(cell, varying).into_iter().filter(|i| *i != inst);
         // Whatever else varies would be computed for every index of the fold.
@@ -484,7 +513,8 @@ impl Block<'_> {
                 return Ok(None);
             }
             let bound = |v: &Value| self.defs.int(self.func, *v);
-            let lengths: Vec<i32> = lower.iter().zip(upper).map(|(l, u)| bound(u).zip(bound(l)).map_or(2, |(u, l)| u - l)).collect();
+            let lengths: Vec<i32> =
+                lower.iter().zip(upper).map(|(l, u)| bound(u).zip(bound(l)).map_or(2, |(u, l)| u - l)).collect();
             let axis = lane_axis(&lengths);
             let (generator, bounds) = self.widened_generator(&part.generator, axis, list)?;
             let body = self.func.regions[part.body].clone();
@@ -536,4 +566,3 @@ impl Block<'_> {
         self.func.insts[inst].results.clone()
     }
 }
-

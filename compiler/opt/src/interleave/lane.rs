@@ -151,7 +151,11 @@ impl Block<'_> {
         let op = &self.func.insts[inst].op;
         let is_varying = |v: Value| self.forms.get(&v).is_some_and(|f| f.varies());
         op.for_each_operand(|v| varies |= is_varying(v));
-        varies || op.regions().into_iter().any(|r| ravel_wir::traverse::free_values(self.func, r).into_iter().any(is_varying))
+        varies
+            || op
+                .regions()
+                .into_iter()
+                .any(|r| ravel_wir::traverse::free_values(self.func, r).into_iter().any(is_varying))
     }
 
     /// A copy of a value that is the same for all lanes.
@@ -287,7 +291,9 @@ impl Block<'_> {
             }
             return self.interleaved_selection(lane, new, &extents, index, list);
         }
-        if !lane.map.contains_key(&array) && let Some((lead, pack)) = self.packed(lane, array, index)? {
+        if !lane.map.contains_key(&array)
+            && let Some((lead, pack)) = self.packed(lane, array, index)?
+        {
             let extents = self.trailing(array, lead)?;
             return self.interleaved_selection(lane, pack, &extents, &index[lead..], list);
         }
@@ -346,7 +352,8 @@ impl Block<'_> {
             let factor = k.wrapping_mul(LANES);
             match self.quotient(&split, v) {
                 Some((offset, by)) => {
-                    let shifted = if offset == 0 { split.q } else { self.bin_int(list, BinOp::Add, split.q, offset * LANES) };
+                    let shifted =
+                        if offset == 0 { split.q } else { self.bin_int(list, BinOp::Add, split.q, offset * LANES) };
                     let quotient = self.bin_int(list, BinOp::Div, shifted, by * LANES);
                     let term = self.bin_int(list, BinOp::Mul, quotient, factor);
                     total = sum(self, total, term, list);
@@ -389,10 +396,13 @@ impl Block<'_> {
 
     /// The interleaved slice that a selection with lane-varying leading indices reads, and how many indices lead to it.
     fn packed(&mut self, lane: &Lane, array: Value, index: &[Value]) -> Res<Option<(usize, Value)>> {
-        let Some(last) = index.iter().rposition(|v| self.forms.get(v).is_some_and(|f| f.varies())) else { return Ok(None) };
+        let Some(last) = index.iter().rposition(|v| self.forms.get(v).is_some_and(|f| f.varies())) else {
+            return Ok(None);
+        };
         let lead = last + 1;
-        let is_outside =
-            |v: &Value| self.forms.contains_key(v) || !lane.map.contains_key(v) || self.defs.int(self.func, *v).is_some();
+        let is_outside = |v: &Value| {
+            self.forms.contains_key(v) || !lane.map.contains_key(v) || self.defs.int(self.func, *v).is_some()
+        };
         if lead == index.len()
             || !index[..lead].iter().all(is_outside)
             || self.func.ty(array).rank() != Some(index.len())

@@ -29,9 +29,10 @@ pub fn interleave_with(
     }
     let bounds = (defs.int(func, lo), defs.int(func, hi));
     if let (Some(lo), Some(hi)) = bounds
-        && i64::from(hi) - i64::from(lo) < i64::from(LANES) {
-            return Err(None);
-        }
+        && i64::from(hi) - i64::from(lo) < i64::from(LANES)
+    {
+        return Err(None);
+    }
     assess(func, defs, places, with, part, eager)?;
     let goals = goals(func, inst, with).map_err(|why| Some(why.to_string()))?;
 
@@ -97,7 +98,9 @@ fn goals(func: &Func, inst: Inst, with: &With) -> Result<Vec<Goal>, &'static str
     for (op, result) in with.ops.iter().zip(&func.insts[inst].results) {
         let ty = func.ty(*result);
         goals.push(match op {
-            WithOp::Fold { combine: Combine::Op(op), stop: None, .. } if op.regroups() && identity(*op, ty.elem).is_some() => {
+            WithOp::Fold { combine: Combine::Op(op), stop: None, .. }
+                if op.regroups() && identity(*op, ty.elem).is_some() =>
+            {
                 if ty.shape.constants().is_none() {
                     return Err("an accumulator has no constant shape");
                 }
@@ -106,7 +109,9 @@ fn goals(func: &Func, inst: Inst, with: &With) -> Result<Vec<Goal>, &'static str
             WithOp::Fold { .. } => return Err("its fold must keep its order"),
             WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } => {
                 let extents = ty.shape.extents().unwrap_or_default();
-                if extents.len() != frame.len() + cell.len() || extents[frame.len()..].iter().any(|e| e.as_const().is_none()) {
+                if extents.len() != frame.len() + cell.len()
+                    || extents[frame.len()..].iter().any(|e| e.as_const().is_none())
+                {
                     return Err("its cells have no constant shape");
                 }
                 Goal::Stack
@@ -151,11 +156,12 @@ impl Before<'_> {
 
     fn blocks(&mut self, bounds: (Option<i32>, Option<i32>), lo: Value, hi: Value) -> Blocks {
         if let (Some(low), Some(high)) = bounds
-            && let Some(n) = high.checked_sub(low) {
-                let number = n.max(0) / LANES;
-                let (count, rest) = (self.int(number), self.int(low + number * LANES));
-                return Blocks { count, number: Some(number), rest, no_rest: n % LANES == 0, lo };
-            }
+            && let Some(n) = high.checked_sub(low)
+        {
+            let number = n.max(0) / LANES;
+            let (count, rest) = (self.int(number), self.int(low + number * LANES));
+            return Blocks { count, number: Some(number), rest, no_rest: n % LANES == 0, lo };
+        }
         // Where the difference wraps it is negative, and everything is left to the rest.
         let (zero, lanes) = (self.int(0), self.int(LANES));
         let high = self.bin(BinOp::Max, hi, lo);
@@ -175,7 +181,15 @@ fn push(func: &mut Func, list: &mut Vec<Inst>, op: Op, ty: Ty, span: Span) -> Va
 }
 
 /// The with-loop over blocks whose results have an axis of lanes behind that of blocks, and its results with these axes joined.
-fn stacks(func: &mut Func, before: &mut Vec<Inst>, inst: Inst, with: &With, part: Part, blocks: &Blocks, span: Span) -> Vec<Value> {
+fn stacks(
+    func: &mut Func,
+    before: &mut Vec<Inst>,
+    inst: Inst,
+    with: &With,
+    part: Part,
+    blocks: &Blocks,
+    span: Span,
+) -> Vec<Value> {
     let lanes = push(func, before, Op::Const(Scalar::I32(LANES)), Ty::scalar(Elem::I32), span);
     let joined = push(func, before, Op::Bin(BinOp::Mul, blocks.count, lanes), Ty::scalar(Elem::I32), span);
     let count = match blocks.number {
@@ -248,7 +262,8 @@ fn finish(
         }
         let params: Vec<Value> = (0..rank).map(|_| func.new_value(Ty::scalar(Elem::I32))).collect();
         let mut insts = Vec::new();
-        let from = push(func, &mut insts, Op::Bin(BinOp::Sub, params[rank - 1], blocks.lo), Ty::scalar(Elem::I32), span);
+        let from =
+            push(func, &mut insts, Op::Bin(BinOp::Sub, params[rank - 1], blocks.lo), Ty::scalar(Elem::I32), span);
         let mut cells = Vec::new();
         for array in &made {
             let index = [&params[..rank - 1], &[from]].concat();

@@ -28,7 +28,14 @@ const MIN_WORK: f64 = 500.0;
 const LOOP_ROUNDS: f64 = 10.0;
 
 /// Judges an outer with-loop; with `eager` only what it must be, not what it gains. `Err(None)` if its body is not of the kind that this is about.
-pub fn assess(func: &Func, defs: &Defs, places: &Places, with: &With, part: &Part, eager: bool) -> Result<(), Option<String>> {
+pub fn assess(
+    func: &Func,
+    defs: &Defs,
+    places: &Places,
+    with: &With,
+    part: &Part,
+    eager: bool,
+) -> Result<(), Option<String>> {
     let body = part.body;
     let Some(&index) = func.regions[body].params.last() else { return Err(None) };
     let varying = varying_values(func, body, index);
@@ -128,11 +135,13 @@ fn is_interleaved(func: &Func, defs: &Defs, body: Region) -> bool {
     let mut taken: HashMap<Value, (bool, bool)> = HashMap::new();
     walk(func, body, &mut |_, inst| {
         if let Op::Bin(op @ (BinOp::Div | BinOp::Mod), a, b) = &func.insts[inst].op
-            && defs.int(func, *b) == Some(LANES) && matches!(defs.get(*a), Def::Param(..)) {
-                let seen = taken.entry(*a).or_default();
-                seen.0 |= *op == BinOp::Div;
-                seen.1 |= *op == BinOp::Mod;
-            }
+            && defs.int(func, *b) == Some(LANES)
+            && matches!(defs.get(*a), Def::Param(..))
+        {
+            let seen = taken.entry(*a).or_default();
+            seen.0 |= *op == BinOp::Div;
+            seen.1 |= *op == BinOp::Mod;
+        }
     });
     taken.values().any(|seen| *seen == (true, true))
 }

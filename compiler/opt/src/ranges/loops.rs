@@ -88,9 +88,7 @@ impl Ranges {
 /// Whether a value is defined outside the body of a loop (a constant counts).
 fn is_outside(func: &Func, defs: &Defs, body: Region, value: Value) -> bool {
     match defs.get(value) {
-        Def::Inst(inst, _) => {
-            matches!(func.insts[inst].op, Op::Const(_)) || !func.regions[body].insts.contains(&inst)
-        }
+        Def::Inst(inst, _) => matches!(func.insts[inst].op, Op::Const(_)) || !func.regions[body].insts.contains(&inst),
         Def::Param(region, _) => region != body,
         Def::None => false,
     }

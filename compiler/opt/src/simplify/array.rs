@@ -2,7 +2,7 @@
 
 use super::{Simplifier, Step};
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
-use ravel_wir::{ConstData, Combine, Frame, Inst, Op, Value, WithOp, cell_type};
+use ravel_wir::{Combine, ConstData, Frame, Inst, Op, Value, WithOp, cell_type};
 use std::sync::Arc;
 
 /// Arrays up to this many elements are followed through updates; larger ones are left to memory.
@@ -111,9 +111,10 @@ impl Simplifier<'_> {
                 let ty = self.func.ty(array).clone();
                 let extents = ty.shape.extents().unwrap_or_default();
                 if let Some(first) = data.values.first().filter(|_| index.len() == extents.len())
-                    && data.values.iter().all(|v| v == first) {
-                        return self.constant(*first);
-                    }
+                    && data.values.iter().all(|v| v == first)
+                {
+                    return self.constant(*first);
+                }
                 let Some(at) = self.flat(index, extents) else { return Step::Keep };
                 let cell = cell_type(&ty, index.len());
                 let Some(count) = cell.shape.count() else { return Step::Keep };
@@ -197,13 +198,17 @@ impl Simplifier<'_> {
             }
             // All elements of another vector, in order.
             let source = |k: usize| match self.op_of(cells[k]) {
-                Some(Op::Sel { array, index }) if index.len() == 1 && self.int_of(index[0]) == Some(k as i32) => Some(*array),
+                Some(Op::Sel { array, index }) if index.len() == 1 && self.int_of(index[0]) == Some(k as i32) => {
+                    Some(*array)
+                }
                 _ => None,
             };
             if let Some(array) = source(0)
-                && self.func.ty(array).shape == ty.shape && (1..cells.len()).all(|k| source(k) == Some(array)) {
-                    return Step::Is(vec![array]);
-                }
+                && self.func.ty(array).shape == ty.shape
+                && (1..cells.len()).all(|k| source(k) == Some(array))
+            {
+                return Step::Is(vec![array]);
+            }
         }
         Step::Keep
     }
@@ -216,9 +221,15 @@ impl Simplifier<'_> {
         }
         let count = ty.shape.count();
         match self.op_of(array) {
-            Some(Op::Reshape { array: inner, .. }) => Step::Becomes(Op::Reshape { array: *inner, shape: shape.to_vec() }),
-            Some(Op::ConstArray(data)) if count == Some(data.values.len()) => Step::Becomes(Op::ConstArray(data.clone())),
-            Some(Op::Array(cells)) if count == Some(cells.len()) && cells.iter().all(|c| self.func.ty(*c).is_scalar()) => {
+            Some(Op::Reshape { array: inner, .. }) => {
+                Step::Becomes(Op::Reshape { array: *inner, shape: shape.to_vec() })
+            }
+            Some(Op::ConstArray(data)) if count == Some(data.values.len()) => {
+                Step::Becomes(Op::ConstArray(data.clone()))
+            }
+            Some(Op::Array(cells))
+                if count == Some(cells.len()) && cells.iter().all(|c| self.func.ty(*c).is_scalar()) =>
+            {
                 Step::Becomes(Op::Array(cells.clone()))
             }
             _ => Step::Keep,
@@ -260,7 +271,8 @@ impl Simplifier<'_> {
 
     /// Where an element of a reshaped array is in its source, if all of that is constant.
     fn constant_place(&mut self, source: Value, shape: &[Value], index: &[Value]) -> Option<Vec<Value>> {
-        let extents: Vec<Affine> = shape.iter().map(|v| self.int_of(*v).map(Affine::constant)).collect::<Option<_>>()?;
+        let extents: Vec<Affine> =
+            shape.iter().map(|v| self.int_of(*v).map(Affine::constant)).collect::<Option<_>>()?;
         let mut at = self.flat(index, &extents)?;
         let mut places = Vec::new();
         for extent in self.func.ty(source).shape.constants()?.iter().rev() {
@@ -286,7 +298,9 @@ impl Simplifier<'_> {
         }
         let Some(at) = self.flat(index, extents) else { return Step::Keep };
         let mut cells = match self.op_of(array).cloned() {
-            Some(Op::Array(cells)) if cells.len() == count && cells.iter().all(|c| self.func.ty(*c).is_scalar()) => cells,
+            Some(Op::Array(cells)) if cells.len() == count && cells.iter().all(|c| self.func.ty(*c).is_scalar()) => {
+                cells
+            }
             Some(Op::ConstArray(data)) if data.values.len() == count => {
                 data.values.iter().map(|s| self.emit(Op::Const(*s), Ty::scalar(s.elem()))).collect()
             }

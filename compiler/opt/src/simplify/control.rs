@@ -108,7 +108,9 @@ impl Simplifier<'_> {
                 changed |= self.drop_single_axes(part);
             }
         }
-        if with.parts.is_empty() && with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. } | WithOp::Modarray { .. })) {
+        if with.parts.is_empty()
+            && with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. } | WithOp::Modarray { .. }))
+        {
             return Step::Is(
                 with.ops
                     .iter()
@@ -140,7 +142,10 @@ impl Simplifier<'_> {
                 (&[cell], &[inst]) => match &self.func.insts[inst].op {
                     Op::Sel { array: from, index } => {
                         let from = self.renames.get(*from);
-                        self.func.insts[inst].results[0] == cell && from == array && !index.is_empty() && *index == body.params
+                        self.func.insts[inst].results[0] == cell
+                            && from == array
+                            && !index.is_empty()
+                            && *index == body.params
                     }
                     _ => false,
                 },
@@ -180,10 +185,12 @@ impl Simplifier<'_> {
 
     fn is_empty(&self, generator: &Generator) -> bool {
         match generator {
-            Generator::Known { lower, upper, .. } => lower.iter().zip(upper).any(|(l, u)| match (self.int_of(*l), self.int_of(*u)) {
-                (Some(l), Some(u)) => l >= u,
-                _ => l == u,
-            }),
+            Generator::Known { lower, upper, .. } => {
+                lower.iter().zip(upper).any(|(l, u)| match (self.int_of(*l), self.int_of(*u)) {
+                    (Some(l), Some(u)) => l >= u,
+                    _ => l == u,
+                })
+            }
             Generator::Dyn { .. } => false,
         }
     }
@@ -196,10 +203,11 @@ impl Simplifier<'_> {
         };
         let dense = match width.as_ref() {
             None => steps.iter().all(|s| self.int_of(*s) == Some(1)),
-            Some(widths) => steps
-                .iter()
-                .zip(widths)
-                .all(|(s, w)| s == w || self.int_of(*s) == Some(1) || (self.int_of(*s).is_some() && self.int_of(*s) == self.int_of(*w))),
+            Some(widths) => steps.iter().zip(widths).all(|(s, w)| {
+                s == w
+                    || self.int_of(*s) == Some(1)
+                    || (self.int_of(*s).is_some() && self.int_of(*s) == self.int_of(*w))
+            }),
         };
         if dense {
             *step = None;
@@ -248,7 +256,8 @@ impl Simplifier<'_> {
         for (k, op) in with.ops.iter().enumerate() {
             let WithOp::Genarray { frame: Frame::Known(frame), cell, .. } = op else { continue };
             let result = self.func.insts[inst].results[k];
-            let extents: Vec<Option<i32>> = frame.iter().chain(cell.iter().flatten()).map(|v| self.int_of(*v)).collect();
+            let extents: Vec<Option<i32>> =
+                frame.iter().chain(cell.iter().flatten()).map(|v| self.int_of(*v)).collect();
             if let Shape::Known(forms) = &mut self.func.values[result].ty.shape {
                 for (form, extent) in forms.iter_mut().zip(extents) {
                     if let (Some(n), None) = (extent, form.as_const()) {

@@ -107,7 +107,9 @@ impl Simplifier<'_> {
         match op {
             Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } => self.scalar(inst),
             Op::If { .. } | Op::Loop { .. } | Op::With(_) | Op::Check { .. } => self.control(inst),
-            Op::SelDyn { .. } | Op::ReshapeDyn { .. } | Op::UpdateDyn { .. } | Op::Widen(_) | Op::Narrow(_) => self.dynamic(inst),
+            Op::SelDyn { .. } | Op::ReshapeDyn { .. } | Op::UpdateDyn { .. } | Op::Widen(_) | Op::Narrow(_) => {
+                self.dynamic(inst)
+            }
             Op::Extent { .. } | Op::Rank(_) | Op::ShapeVec(_) | Op::Sel { .. } | Op::Array(_) => self.array(inst),
             Op::Reshape { .. } | Op::Update { .. } => self.array(inst),
             _ => Step::Keep,

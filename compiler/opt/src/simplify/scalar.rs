@@ -77,9 +77,10 @@ impl Simplifier<'_> {
             };
         }
         match (op, cb.and_then(Scalar::as_bool)) {
-            (And | Min | Mul, Some(true)) | (Or | Max | Add, Some(false)) | (Xor | Ne, Some(false)) | (Eq, Some(true)) => {
-                Step::Is(vec![a])
-            }
+            (And | Min | Mul, Some(true))
+            | (Or | Max | Add, Some(false))
+            | (Xor | Ne, Some(false))
+            | (Eq, Some(true)) => Step::Is(vec![a]),
             (And | Min | Mul, Some(false)) | (Or | Max | Add, Some(true)) => Step::Is(vec![b]),
             (Xor | Ne, Some(true)) | (Eq, Some(false)) => Step::Becomes(Op::Un(UnOp::Not, a)),
             _ => Step::Keep,
@@ -131,14 +132,15 @@ impl Simplifier<'_> {
                 _ => {}
             }
             if let Some(Op::Bin(inner, x, y)) = self.op_of(a).cloned()
-                && let Some(d) = self.const_of(y).and_then(Scalar::as_i64) {
-                    match (op, inner) {
-                        (Add, Add) => return self.with_constant(Add, x, elem, c.wrapping_add(d)),
-                        (Mul, Mul) => return self.with_constant(Mul, x, elem, c.wrapping_mul(d)),
-                        (Eq | Ne, Add) => return self.with_constant(op, x, elem, c.wrapping_sub(d)),
-                        _ => {}
-                    }
+                && let Some(d) = self.const_of(y).and_then(Scalar::as_i64)
+            {
+                match (op, inner) {
+                    (Add, Add) => return self.with_constant(Add, x, elem, c.wrapping_add(d)),
+                    (Mul, Mul) => return self.with_constant(Mul, x, elem, c.wrapping_mul(d)),
+                    (Eq | Ne, Add) => return self.with_constant(op, x, elem, c.wrapping_sub(d)),
+                    _ => {}
                 }
+            }
             return Step::Keep;
         }
         self.cancel(op, a, b)

@@ -180,7 +180,9 @@ fn check_f32(op: MathOp, x: f32, y: f32, found: f32, worst: &mut Worst) {
     let expected = reference(op, f64::from(x), f64::from(y));
     let rounded = expected as f32;
     // A value that rounds to infinity, or is infinite or NaN itself.
-    if let Some(right) = special(f64::from(found), if rounded.is_finite() && expected != 0.0 { expected } else { f64::from(rounded) }) {
+    if let Some(right) =
+        special(f64::from(found), if rounded.is_finite() && expected != 0.0 { expected } else { f64::from(rounded) })
+    {
         let near = rounded.is_infinite() && expected.is_finite() && found == f32::MAX.copysign(rounded);
         assert!(right || near, "{} of {x:e} {y:e}: {found:e}, not {expected:e}", op.name());
         return;
@@ -203,7 +205,11 @@ fn sweep(op: MathOp, lanes: u8, fma: bool) -> Worst {
         let mut worst = Worst::default();
         loop {
             let first = next.fetch_add(PORTION * stride() as u64, Ordering::Relaxed);
-            let mut x: Vec<f32> = (first..1 << 32).step_by(stride()).take(PORTION as usize).map(|bits| f32::from_bits(bits as u32)).collect();
+            let mut x: Vec<f32> = (first..1 << 32)
+                .step_by(stride())
+                .take(PORTION as usize)
+                .map(|bits| f32::from_bits(bits as u32))
+                .collect();
             if x.is_empty() {
                 return worst;
             }
@@ -216,7 +222,8 @@ fn sweep(op: MathOp, lanes: u8, fma: bool) -> Worst {
     std::thread::scope(|scope| {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(sweep_portions)).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let joined =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         joined.fold(Worst::default(), Worst::or)
     })
 }
@@ -226,7 +233,9 @@ fn f32_functions_of_one_argument() {
     for op in UNARY.into_iter().filter(|op| wanted(*op)) {
         for (lanes, fma) in variants() {
             let worst = sweep(op, lanes, fma);
-            show(|| format!("f32 {:6} fma {fma:5} {:.3} ulp at {:e} of {}", op.name(), worst.error, worst.at.0, worst.n));
+            show(|| {
+                format!("f32 {:6} fma {fma:5} {:.3} ulp at {:e} of {}", op.name(), worst.error, worst.at.0, worst.n)
+            });
         }
     }
 }
@@ -372,7 +381,11 @@ fn precise(op: MathOp, x: f64, y: f64, cc: &mut Consts) -> BigFloat {
         MathOp::Atan2 if y == 0.0 => cc.pi(BITS, MODE).mul(&big(0.5f64.copysign(x)), BITS, MODE),
         MathOp::Atan2 => {
             let angle = a.div(&b, BITS, MODE).atan(BITS, MODE, cc);
-            if y > 0.0 { angle } else { angle.add(&cc.pi(BITS, MODE).mul(&big(1f64.copysign(x)), BITS, MODE), BITS, MODE) }
+            if y > 0.0 {
+                angle
+            } else {
+                angle.add(&cc.pi(BITS, MODE).mul(&big(1f64.copysign(x)), BITS, MODE), BITS, MODE)
+            }
         }
         _ => unreachable!("not under test"),
     }
@@ -397,7 +410,11 @@ fn check_f64(op: MathOp, x: f64, y: f64, found: f64, cc: &mut Consts, worst: &mu
     }
     assert!(!found.is_nan(), "{} of {x:e} {y:e}: NaN, not {expected:e}", op.name());
     if x.is_nan() || y.is_nan() || x.is_infinite() || y.is_infinite() {
-        assert!((found - expected).abs() <= f64::EPSILON * expected.abs(), "{} of {x:e} {y:e}: {found:e}, not {expected:e}", op.name());
+        assert!(
+            (found - expected).abs() <= f64::EPSILON * expected.abs(),
+            "{} of {x:e} {y:e}: {found:e}, not {expected:e}",
+            op.name()
+        );
         return;
     }
     if op == MathOp::Pow && (y == 0.0 || x.abs() == 1.0) {
@@ -407,8 +424,16 @@ fn check_f64(op: MathOp, x: f64, y: f64, found: f64, cc: &mut Consts, worst: &mu
     let value = precise(op, x, y, cc);
     let exponent = value.exponent().map_or(-3000, i64::from) - 1;
     let place = exponent.clamp(-1022, 1023) - 52;
-    let found = if found.is_infinite() { big(1.0).mul(&big(power(1023)), BITS, MODE).mul(&big(2f64.copysign(found)), BITS, MODE) } else { big(found) };
-    let difference = to_f64(&found.sub(&value, BITS, MODE).mul(&big(power(-place / 2)), BITS, MODE).mul(&big(power(-place + place / 2)), BITS, MODE));
+    let found = if found.is_infinite() {
+        big(1.0).mul(&big(power(1023)), BITS, MODE).mul(&big(2f64.copysign(found)), BITS, MODE)
+    } else {
+        big(found)
+    };
+    let difference = to_f64(&found.sub(&value, BITS, MODE).mul(&big(power(-place / 2)), BITS, MODE).mul(
+        &big(power(-place + place / 2)),
+        BITS,
+        MODE,
+    ));
     worst.add(difference.abs(), (x, y), || format!("{} of f64", op.name()));
 }
 
@@ -423,7 +448,8 @@ fn arguments(op: MathOp, random: &mut Random) -> (f64, f64) {
         _ => (-6, 6),
     };
     let x = random.spread(range.0, range.1);
-    let x = if matches!(op, MathOp::Log | MathOp::Log2 | MathOp::Log10 | MathOp::Pow) && kind > 0 { x.abs() } else { x };
+    let x =
+        if matches!(op, MathOp::Log | MathOp::Log2 | MathOp::Log10 | MathOp::Pow) && kind > 0 { x.abs() } else { x };
     let x = match (op, kind) {
         // Results next to the least normal number and below.
         (MathOp::Exp, 3) => -700.0 - (random.bits() % (50 << 32)) as f64 * power(-32),

@@ -154,7 +154,10 @@ pub(super) fn atan2<'a>(y: Real<'a>, x: Real<'a>) -> Real<'a> {
         let small = infinite.pick(small.eq(f64::INFINITY).pick_constant(x, 1.0, 0.0), small);
         let great = infinite.pick(1.0, great);
         // Sums stay finite and remainders of quotients normal.
-        let scale = great.gt(1e280).pick(1.0 / 1_180_591_620_717_411_303_424.0, great.lt(1e-200).pick_constant(x, 1.606_938_044_258_990_3e60, 1.0));
+        let scale = great.gt(1e280).pick(
+            1.0 / 1_180_591_620_717_411_303_424.0,
+            great.lt(1e-200).pick_constant(x, 1.606_938_044_258_990_3e60, 1.0),
+        );
         (small * scale, great * scale)
     };
     let great = great.eq(0.0).pick(1.0, great);

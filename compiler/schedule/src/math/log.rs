@@ -29,9 +29,7 @@ const LOG10_2: (f64, f64) = (0.301_029_995_549_470_2, 1.145_110_089_802_183_8e-1
 pub(super) fn split(x: Real<'_>) -> (Real<'_>, Real<'_>) {
     let (least, scale, one, root_half, fraction, bits) = match x.is_f32() {
         true => (1.175_494_350_822_287_5e-38, 25u64, 0x3f80_0000, 0x3f35_04f3, 0x007f_ffff, 23),
-        false => {
-            (f64::MIN_POSITIVE, 54, 0x3ff0_0000_0000_0000, 0x3fe6_a09e_667f_3bcd, 0x000f_ffff_ffff_ffff, 52)
-        }
+        false => (f64::MIN_POSITIVE, 54, 0x3ff0_0000_0000_0000, 0x3fe6_a09e_667f_3bcd, 0x000f_ffff_ffff_ffff, 52),
     };
     let bias = if bits == 23 { 127.0 } else { 1023.0 };
     let tiny = x.lt(least);

@@ -209,7 +209,8 @@ impl<'a> Real<'a> {
     /// Two to the power of an integer that a normal number has as exponent: bits of the sum with 1.5 times the weight of
     /// the last place are the integer.
     pub fn power_of_two(self) -> Real<'a> {
-        let (magic, bias, fraction) = if self.is_f32() { (12_582_912.0, 127.0, 23) } else { (6_755_399_441_055_744.0, 1023.0, 52) };
+        let (magic, bias, fraction) =
+            if self.is_f32() { (12_582_912.0, 127.0, 23) } else { (6_755_399_441_055_744.0, 1023.0, 52) };
         ((self + (magic + bias)).bits() << fraction).real()
     }
 

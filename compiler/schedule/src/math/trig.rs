@@ -30,7 +30,8 @@ const COS_DOUBLE: &[f64] = &[
 const COS_SINGLE: &[f64] = &[2.444929407807369e-05, -0.001388747611088543, 0.041666649482861584];
 
 /// pi/2 in parts of 33 bits, whose products with integers below 2^20 are exact, and a last one.
-const HALF_PI: [f64; 4] = [1.570_796_326_734_125_6, 6.077_100_506_303_966e-11, 2.022_266_248_711_166_5e-21, 8.478_427_660_368_9e-32];
+const HALF_PI: [f64; 4] =
+    [1.570_796_326_734_125_6, 6.077_100_506_303_966e-11, 2.022_266_248_711_166_5e-21, 8.478_427_660_368_9e-32];
 /// What follows the first part, rounded.
 const HALF_PI_REST: f64 = 6.077_100_506_506_192e-11;
 /// 2/pi in parts of 28 bits, whose products with `f32` are exact in `f64`, up to 2^-196.

@@ -28,8 +28,12 @@ fn scalar(elem: Elem, bits: u64) -> Scalar {
 
 fn close(expected: Scalar, found: Scalar) -> bool {
     match (expected, found) {
-        (Scalar::F64(x), Scalar::F64(y)) => x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-11 * x.abs().max(1e-3),
-        (Scalar::F32(x), Scalar::F32(y)) => x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-4 * x.abs().max(1e-2),
+        (Scalar::F64(x), Scalar::F64(y)) => {
+            x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-11 * x.abs().max(1e-3)
+        }
+        (Scalar::F32(x), Scalar::F32(y)) => {
+            x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-4 * x.abs().max(1e-2)
+        }
         (x, y) => x == y,
     }
 }
@@ -49,8 +53,11 @@ pub fn same(text: &str) -> Run {
         })
         .collect();
     let host = capabilities().expect("the host is supported");
-    let vectors =
-        Capabilities { vector_bytes: host.vector_bytes, vector_registers: host.vector_registers, has_fma: host.has_fma };
+    let vectors = Capabilities {
+        vector_bytes: host.vector_bytes,
+        vector_registers: host.vector_registers,
+        has_fma: host.has_fma,
+    };
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     stats::enable();
     let mut last = None;
@@ -83,7 +90,10 @@ pub fn same(text: &str) -> Run {
         let counts = stats::snapshot();
         for (k, (&expected, (&word, &elem))) in expected.iter().zip(words.iter().zip(&elems)).enumerate() {
             let found = scalar(elem, word);
-            assert!(close(expected, found), "result {k}: {found:?}, the interpreter says {expected:?} ({target:?})\n{nest}");
+            assert!(
+                close(expected, found),
+                "result {k}: {found:?}, the interpreter says {expected:?} ({target:?})\n{nest}"
+            );
         }
         assert_eq!(counts.live, 0, "arrays left ({target:?})\n{nest}");
         last = Some(Run { copies: counts.copies, allocations: counts.allocations, remarks });

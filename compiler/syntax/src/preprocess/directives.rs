@@ -61,11 +61,8 @@ impl Preprocessor<'_> {
             "error" | "warning" => {
                 let text = self.spelling(rest);
                 let whole = rest.last().map_or(span, |last| span.to(last.span));
-                let error = if &*name == "error" {
-                    SyntaxError::UserError { text }
-                } else {
-                    SyntaxError::UserWarning { text }
-                };
+                let error =
+                    if &*name == "error" { SyntaxError::UserError { text } } else { SyntaxError::UserWarning { text } };
                 self.report(error, whole);
             }
             "pragma" => line.iter().for_each(|token| self.emit(*token)),

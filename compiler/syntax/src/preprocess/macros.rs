@@ -27,9 +27,15 @@ pub(super) struct Macro {
 enum Piece {
     Token(Token),
     /// An argument; `space_before` of the place where it stands.
-    Parameter { index: usize, space_before: bool },
+    Parameter {
+        index: usize,
+        space_before: bool,
+    },
     /// `#parameter`
-    Stringified { index: usize, space_before: bool },
+    Stringified {
+        index: usize,
+        space_before: bool,
+    },
     /// `##`
     Paste,
 }

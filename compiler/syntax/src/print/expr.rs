@@ -77,8 +77,7 @@ fn level(expr: &Expr) -> Level {
 
 /// Whether the operator's name in front of `(` reads as a prefix operator.
 fn is_prefix_symbol(name: &str) -> bool {
-    matches!(name, "+" | "-" | "!" | "~" | "++" | "--")
-        || is_symbol(name) && Level::of_operator(name) == Level::User
+    matches!(name, "+" | "-" | "!" | "~" | "++" | "--") || is_symbol(name) && Level::of_operator(name) == Level::User
 }
 
 fn is_symbol(name: &str) -> bool {
@@ -255,8 +254,7 @@ impl Printer {
             TensorIndexKind::List(items) => items,
         };
         self.put("[");
-        let shown: Vec<&IndexItem> =
-            items.iter().filter(|item| dots || matches!(item, IndexItem::Name(_))).collect();
+        let shown: Vec<&IndexItem> = items.iter().filter(|item| dots || matches!(item, IndexItem::Name(_))).collect();
         self.list(&shown, |printer, item| match item {
             IndexItem::Name(name) => printer.ident(name),
             IndexItem::Dot(_) => printer.put("."),

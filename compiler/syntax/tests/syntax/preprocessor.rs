@@ -57,7 +57,10 @@ fn function_like_macros() {
 
 #[test]
 fn arguments_nest_and_span_lines() {
-    assert_eq!(value("#define MAX(a, b) ((a) > (b) ? (a) : (b))", "MAX(f(1, 2),\n g(3))"), "f(1, 2) > g(3) ? f(1, 2) : g(3)");
+    assert_eq!(
+        value("#define MAX(a, b) ((a) > (b) ? (a) : (b))", "MAX(f(1, 2),\n g(3))"),
+        "f(1, 2) > g(3) ? f(1, 2) : g(3)"
+    );
     assert_eq!(value("#define ID(x) x", "ID(ID(ID(1)))"), "1");
     assert_eq!(value("#define F() 7", "F() + F( )"), "7 + 7");
     assert_eq!(value("#define F(x) x", "F + F (2)"), "F + 2");
@@ -95,10 +98,12 @@ fn conditions() {
         ("SQ(3) == 9", true),
         ("EXT_STDLIB && FULLTYPES", true),
     ] {
-        let lines = format!("#define N 5\n#define SQ(x) x * x\n#if {condition}\n#define R 1\n#else\n#define R 0\n#endif");
+        let lines =
+            format!("#define N 5\n#define SQ(x) x * x\n#if {condition}\n#define R 1\n#else\n#define R 0\n#endif");
         assert_eq!(value(&lines, "R"), if holds { "1" } else { "0" }, "{condition}");
     }
-    let chain = "#ifdef A\n#define R 1\n#elif defined B\n#define R 2\n#elif UNKNOWN\n#define R 3\n#else\n#define R 4\n#endif";
+    let chain =
+        "#ifdef A\n#define R 1\n#elif defined B\n#define R 2\n#elif UNKNOWN\n#define R 3\n#else\n#define R 4\n#endif";
     assert_eq!(value(chain, "R"), "4");
     assert_eq!(value(&format!("#define B\n{chain}"), "R"), "2");
     assert_eq!(value("#if 0\nwhat's (this\n#if 1\n#else\n#endif\n\"\n#elif 1\n#define R 9\n#endif", "R"), "9");
@@ -110,7 +115,8 @@ fn conditions() {
 fn options_define_and_undefine() {
     let text = "int main() { return F(SIZE) + FLAG; }";
     let define = |text: &str| MacroOption::Define(text.to_string());
-    let options = [define("SIZE=3 * 2"), define("FLAG"), define("F(x)=(x)"), define("X"), MacroOption::Undefine("X".into())];
+    let options =
+        [define("SIZE=3 * 2"), define("FLAG"), define("F(x)=(x)"), define("X"), MacroOption::Undefine("X".into())];
     let (printed, reports) = run(text, &options, &mut Files::default());
     assert_eq!(reports, []);
     assert!(printed.contains("return 3 * 2 + 1;"), "{printed}");

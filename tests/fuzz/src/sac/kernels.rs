@@ -124,7 +124,8 @@ impl Gen {
         let (name, elem) = (self.fresh("escape"), self.rng.pick(&[Elem::Double, Elem::Float]));
         let (ty, f) = (elem.name(), if elem == Elem::Float { "f" } else { "d" });
         let condition = self.rng.pick(&["n < most && z * z <= 4", "z < 2", "n < most", "n < most && z != 1"]);
-        let condition = if condition.ends_with("most") { condition.to_string() } else { format!("n < most && {condition}{f}") };
+        let condition =
+            if condition.ends_with("most") { condition.to_string() } else { format!("n < most && {condition}{f}") };
         let condition = condition.replace("n < most && n < most", "n < most");
         self.function(&format!(
             "int {name}({ty} x, int most)\n{{\n    z = 0{f};\n    n = 0;\n    while ({condition}) {{\n        z = z + x;\n        n++;\n    }}\n    return n;\n}}"
@@ -133,7 +134,9 @@ impl Gen {
         let shape: Vec<usize> = (0..rank).map(|_| self.length()).collect();
         let points = self.numbers(elem, &shape);
         let all = self.fresh("escapes");
-        self.function(&format!("int[d:s] {all}({ty}[d:s] a, int most)\n{{\n    return {{ iv -> {name}(a[iv], most) | iv < s }};\n}}"));
+        self.function(&format!(
+            "int[d:s] {all}({ty}[d:s] a, int most)\n{{\n    return {{ iv -> {name}(a[iv], most) | iv < s }};\n}}"
+        ));
         let most = self.rng.range(0, 12);
         self.result(Elem::Int, &shape, &format!("{all}({points}, {most})"))
     }
@@ -148,7 +151,9 @@ impl Gen {
             _ => format!("{{ [k] -> sum({{ [l] -> a[l] | [l] < [k + 1] }}) + {} | [k] < shape(a) }}", elem.zero()),
         };
         self.function(&format!("{ty}[.] {row}({ty}[.] a)\n{{\n    return {body};\n}}"));
-        self.function(&format!("{ty}[m,n] {name}({ty}[m,n] a)\n{{\n    return {{ [i] -> {row}(a[i]) | [i] < [m] }};\n}}"));
+        self.function(&format!(
+            "{ty}[m,n] {name}({ty}[m,n] a)\n{{\n    return {{ [i] -> {row}(a[i]) | [i] < [m] }};\n}}"
+        ));
         let a = self.numbers(elem, &[m, n]);
         self.result(elem, &[m, n], &format!("{name}({a})"))
     }
@@ -206,7 +211,8 @@ impl Gen {
     fn triangle(&mut self, elem: Elem) -> String {
         let (name, ty) = (self.fresh("triangle"), elem.name());
         let (m, n) = (self.length(), self.length());
-        let (lower, upper) = self.rng.pick(&[("0", "min(i + 1, n)"), ("min(i, n)", "n"), ("min(max(i - 2, 0), n)", "min(i + 3, n)")]);
+        let (lower, upper) =
+            self.rng.pick(&[("0", "min(i + 1, n)"), ("min(i, n)", "n"), ("min(max(i - 2, 0), n)", "min(i + 3, n)")]);
         let step = self.rng.pick(&["", "", " step [2]", " step [3] width [2]"]);
         let fold = self.rng.pick(&["+", "max", "min"]);
         self.function(&format!(

@@ -61,7 +61,8 @@ struct Gen {
 
 /// The program of a seed; its function `entry` gives several arrays.
 pub fn program(seed: u64) -> String {
-    let mut g = Gen { rng: Rng::new(seed ^ 0x5ac), vars: Vec::new(), indices: Vec::new(), functions: String::new(), names: 0 };
+    let mut g =
+        Gen { rng: Rng::new(seed ^ 0x5ac), vars: Vec::new(), indices: Vec::new(), functions: String::new(), names: 0 };
     let mut body = String::new();
     let kernels = g.rng.below(3);
     for _ in 0..kernels {
@@ -73,7 +74,8 @@ pub fn program(seed: u64) -> String {
     }
     // What the kernels gave, and the last few of the rest.
     let count = 1 + g.rng.below(3).min(g.vars.len() - 1);
-    let results: Vec<Var> = g.vars.iter().skip(made).rev().take(count).chain(g.vars.iter().take(made)).cloned().collect();
+    let results: Vec<Var> =
+        g.vars.iter().skip(made).rev().take(count).chain(g.vars.iter().take(made)).cloned().collect();
     let types: Vec<String> = results.iter().map(|v| format!("{}[*]", v.elem.name())).collect();
     let values: Vec<&str> = results.iter().map(|v| v.name.as_str()).collect();
     format!(
@@ -160,7 +162,10 @@ impl Gen {
         let i = self.fresh("i");
         self.indices.push(Index { name: i.clone(), extent: shape[0] });
         let cell = self.array(elem, &shape[1..], 2);
-        text.push_str(&format!("    for ({i} = 0; {i} < {}; {i}++) {{\n        {array}[{i}] = {cell};\n    }}\n", shape[0]));
+        text.push_str(&format!(
+            "    for ({i} = 0; {i} < {}; {i}++) {{\n        {array}[{i}] = {cell};\n    }}\n",
+            shape[0]
+        ));
         self.indices.pop();
         text
     }
@@ -170,7 +175,9 @@ impl Gen {
         let (then, other) = (self.array(elem, shape, 2), self.array(elem, shape, 2));
         let name = self.fresh("v");
         self.vars.push(Var { name: name.clone(), elem, shape: shape.to_vec() });
-        format!("    if ({condition}) {{\n        {name} = {then};\n    }} else {{\n        {name} = {other};\n    }}\n")
+        format!(
+            "    if ({condition}) {{\n        {name} = {then};\n    }} else {{\n        {name} = {other};\n    }}\n"
+        )
     }
 
     /// A call of a new function, overloaded by rank or element type.
@@ -240,7 +247,12 @@ impl Gen {
         let depth = depth - 1;
         match (self.rng.below(8), elem) {
             (0..=2, _) => {
-                let arrays: Vec<Var> = self.vars.iter().filter(|v| v.elem == elem && !v.shape.is_empty() && !v.shape.contains(&0)).cloned().collect();
+                let arrays: Vec<Var> = self
+                    .vars
+                    .iter()
+                    .filter(|v| v.elem == elem && !v.shape.is_empty() && !v.shape.contains(&0))
+                    .cloned()
+                    .collect();
                 if arrays.is_empty() {
                     return self.literal(elem);
                 }
@@ -259,7 +271,12 @@ impl Gen {
                 let c = self.scalar(Elem::Bool, depth);
                 format!("({c} ? {} : {})", self.scalar(elem, depth), self.scalar(elem, depth))
             }
-            (6, Elem::Int | Elem::Double | Elem::Float) => format!("{}({}, {})", self.rng.pick(&["min", "max"]), self.scalar(elem, depth), self.scalar(elem, depth)),
+            (6, Elem::Int | Elem::Double | Elem::Float) => format!(
+                "{}({}, {})",
+                self.rng.pick(&["min", "max"]),
+                self.scalar(elem, depth),
+                self.scalar(elem, depth)
+            ),
             (_, Elem::Int | Elem::Double | Elem::Float) => {
                 let op = self.rng.pick(&["+", "-", "*"]);
                 // A product of literals and products would leave the exact doubles.
@@ -271,7 +288,9 @@ impl Gen {
                 format!("{op}({})", self.array(elem, &shape, depth))
             }
             (4, Elem::Bool) => format!("!{}", self.scalar(elem, depth)),
-            (6, Elem::Bool) => format!("({} {} {})", self.scalar(elem, depth), self.rng.pick(&["&&", "||"]), self.scalar(elem, depth)),
+            (6, Elem::Bool) => {
+                format!("({} {} {})", self.scalar(elem, depth), self.rng.pick(&["&&", "||"]), self.scalar(elem, depth))
+            }
             (_, Elem::Bool) => {
                 let of = self.rng.pick(&[Elem::Int, Elem::Double]);
                 let op = self.rng.pick(&["<", "<=", "==", "!=", ">", ">="]);
@@ -392,7 +411,8 @@ impl Gen {
         let lower: Vec<usize> = shape.iter().map(|n| self.rng.below(*n)).collect();
         let upper: Vec<usize> = shape.iter().zip(&lower).map(|(n, l)| l + self.rng.below(n - l + 1)).collect();
         let cell = self.in_scope(&names, shape, |g| g.scalar(elem, depth));
-        let step = if self.rng.chance(1, 3) { format!(" step {}", vector(shape.iter().map(|_| 2))) } else { String::new() };
+        let step =
+            if self.rng.chance(1, 3) { format!(" step {}", vector(shape.iter().map(|_| 2))) } else { String::new() };
         let generator = format!("({} <= {} < {}{step}) : {cell};", vector(&lower), vector(&names), vector(&upper));
         if self.rng.chance(1, 2) {
             let array = self.array(elem, shape, depth);

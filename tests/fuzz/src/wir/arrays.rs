@@ -13,8 +13,10 @@ impl FnGen<'_> {
         let rank = if self.chance(1, 40) { 4 } else { 1 + self.below(most).min(self.below(most)) };
         let mut dims = Vec::new();
         for _ in 0..rank {
-            let alive: Vec<usize> = (0..self.dims.len()).filter(|i| self.dims[*i].alive && self.dims[*i].value.is_some()).collect();
-            let dim = if !alive.is_empty() && self.chance(1, 3) { Dim(self.shared.rng.pick(&alive)) } else { self.new_dim() };
+            let alive: Vec<usize> =
+                (0..self.dims.len()).filter(|i| self.dims[*i].alive && self.dims[*i].value.is_some()).collect();
+            let dim =
+                if !alive.is_empty() && self.chance(1, 3) { Dim(self.shared.rng.pick(&alive)) } else { self.new_dim() };
             dims.push(dim);
             if self.weight.saturating_mul(self.most(&dims)) > self.most_work() {
                 dims.pop();
@@ -60,7 +62,8 @@ impl FnGen<'_> {
     }
 
     fn known_array(&mut self, elem: Elem, dims: &[Dim]) -> Option<Var> {
-        let found: Vec<usize> = (0..self.vars.len()).filter(|i| self.vars[*i].elem == elem && self.vars[*i].dims == dims).collect();
+        let found: Vec<usize> =
+            (0..self.vars.len()).filter(|i| self.vars[*i].elem == elem && self.vars[*i].dims == dims).collect();
         if found.is_empty() {
             return None;
         }
@@ -276,7 +279,9 @@ impl FnGen<'_> {
 
     /// An extent that only run time knows comes into scope.
     pub(super) fn hidden_extent(&mut self) {
-        let small = |v: &Var| v.elem == Elem::I32 && v.dims.is_empty() && v.ghost.interval().is_some_and(|(l, h)| l >= 0 && h <= 9);
+        let small = |v: &Var| {
+            v.elem == Elem::I32 && v.dims.is_empty() && v.ghost.interval().is_some_and(|(l, h)| l >= 0 && h <= 9)
+        };
         let found: Vec<Var> = self.vars.iter().filter(|v| small(v)).cloned().collect();
         if !found.is_empty() && self.chance(1, 2) {
             let var = found[self.shared.rng.below(found.len())].clone();

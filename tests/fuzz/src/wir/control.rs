@@ -100,7 +100,11 @@ impl FnGen<'_> {
                 };
                 next.push(this.clamped_array(var, CARRIED_MAG).value);
             }
-            if params.len() == 2 && params[0].elem == params[1].elem && params[0].dims == params[1].dims && this.chance(1, 3) {
+            if params.len() == 2
+                && params[0].elem == params[1].elem
+                && params[0].dims == params[1].dims
+                && this.chance(1, 3)
+            {
                 next.swap(0, 1);
             }
             let one = this.int(1);
@@ -228,7 +232,8 @@ impl FnGen<'_> {
         let dims = array.dims.clone();
         let zero = self.int(0);
         let upper = self.extents(&dims);
-        let generator = Generator::Known { lower: vec![zero; dims.len()], upper: upper.clone(), step: None, width: None };
+        let generator =
+            Generator::Known { lower: vec![zero; dims.len()], upper: upper.clone(), step: None, width: None };
         let body = self.func.new_region();
         let ghost = self.in_region(body, 1, |this| {
             let index: Vec<Value> = dims.iter().map(|_| this.func.add_param(body, Ty::scalar(Elem::I32))).collect();
@@ -240,7 +245,8 @@ impl FnGen<'_> {
         });
         let op = WithOp::Genarray { frame: Frame::Known(upper), cell: Some(Vec::new()), default: None };
         let ty = self.ty(array.elem, &dims);
-        let value = self.emit(Op::With(With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false }), ty);
+        let value =
+            self.emit(Op::With(With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false }), ty);
         self.var(value, array.elem, &dims, ghost)
     }
 
@@ -249,7 +255,11 @@ impl FnGen<'_> {
         let known: Vec<Callee> = self
             .callees
             .iter()
-            .filter(|c| c.results[0].0 == elem && c.results[0].1 == dims && (!c.effects || (self.depth == 0 && self.func.effects)))
+            .filter(|c| {
+                c.results[0].0 == elem
+                    && c.results[0].1 == dims
+                    && (!c.effects || (self.depth == 0 && self.func.effects))
+            })
             .cloned()
             .collect();
         if !known.is_empty() && self.chance(2, 3) {

@@ -78,7 +78,10 @@ impl FnGen<'_> {
         self.func.regions[body].yields = vec![zero];
         let generator = Generator::Known { lower: vec![zero], upper: vec![rank], step: None, width: None };
         let op = WithOp::Genarray { frame: Frame::Known(vec![rank]), cell: Some(Vec::new()), default: None };
-        let lower = self.emit(Op::With(With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false }), vector.clone());
+        let lower = self.emit(
+            Op::With(With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false }),
+            vector.clone(),
+        );
         let body = self.func.new_region();
         let cells = self.in_region(body, runs, |this| {
             let index = this.func.add_param(body, vector);

@@ -173,7 +173,11 @@ impl Ghost {
         match (self, int_range(to)) {
             (_, Some(_)) if to == Elem::Bool => Ghost::int(0, 1),
             (Ghost::Int { lo, hi, .. }, Some((l, h))) => {
-                if *lo >= l && *hi <= h { Ghost::int(*lo, *hi) } else { Ghost::any(to) }
+                if *lo >= l && *hi <= h {
+                    Ghost::int(*lo, *hi)
+                } else {
+                    Ghost::any(to)
+                }
             }
             (Ghost::Real { mag, .. }, Some((l, h))) => {
                 let most = 1i128 << (*mag).min(100);

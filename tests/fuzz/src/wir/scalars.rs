@@ -104,8 +104,13 @@ impl FnGen<'_> {
         let op = match elem {
             Elem::Bool => self.shared.rng.pick(&[And, Or, Xor, Min, Max, Add, Mul]),
             Elem::Char => self.shared.rng.pick(&[Min, Max]),
-            Elem::F32 | Elem::F64 => self.shared.rng.pick(&[Add, Add, Sub, Sub, Mul, Mul, Min, Max, Div, Mod, Pow, Hypot]),
-            _ => self.shared.rng.pick(&[Add, Add, Sub, Sub, Mul, Mul, Min, Max, And, Or, Xor, Shl, Shr, Div, Mod, AplMod]),
+            Elem::F32 | Elem::F64 => {
+                self.shared.rng.pick(&[Add, Add, Sub, Sub, Mul, Mul, Min, Max, Div, Mod, Pow, Hypot])
+            }
+            _ => self
+                .shared
+                .rng
+                .pick(&[Add, Add, Sub, Sub, Mul, Mul, Min, Max, And, Or, Xor, Shl, Shr, Div, Mod, AplMod]),
         };
         let (a, mut b) = (self.scalar(elem, depth), self.scalar(elem, depth));
         let real = matches!(elem, Elem::F32 | Elem::F64);
@@ -228,7 +233,10 @@ impl FnGen<'_> {
                 self.var(v, elem, &[], ghost)
             }
             (_, Ghost::Real { .. }) => {
-                let op = self.shared.rng.pick(&[Neg, Abs, Neg, Abs, Sin, Cos, Tanh, Atan, Sqrt, Log, Log1p, Cbrt, Reciproc, Exp]);
+                let op = self
+                    .shared
+                    .rng
+                    .pick(&[Neg, Abs, Neg, Abs, Sin, Cos, Tanh, Atan, Sqrt, Log, Log1p, Cbrt, Reciproc, Exp]);
                 let wild = Ghost::Real { mag: MOST_MAG, scale: 0, exact: false };
                 let (operand, ghost) = match op {
                     Neg | Abs => (a.clone(), a.ghost.clone()),
@@ -267,7 +275,12 @@ impl FnGen<'_> {
                 return self.var(v, elem, &[], array.ghost.unrelated());
             }
         }
-        let dims: Vec<Dim> = (0..1 + self.below(2)).map(|_| { let n = self.range(1, 4); self.const_dim(n) }).collect();
+        let dims: Vec<Dim> = (0..1 + self.below(2))
+            .map(|_| {
+                let n = self.range(1, 4);
+                self.const_dim(n)
+            })
+            .collect();
         let array = self.array(elem, &dims, depth);
         match self.indices(&dims) {
             Some(index) => {
@@ -332,7 +345,8 @@ impl FnGen<'_> {
 
     fn index_in_range(&mut self, dim: Dim) -> Option<Value> {
         let (least, ty) = (i128::from(self.dim(dim).lo), Ty::scalar(Elem::I32));
-        let ints: Vec<Var> = self.vars.iter().rev().filter(|v| v.elem == Elem::I32 && v.dims.is_empty()).take(8).cloned().collect();
+        let ints: Vec<Var> =
+            self.vars.iter().rev().filter(|v| v.elem == Elem::I32 && v.dims.is_empty()).take(8).cloned().collect();
         let related: Vec<Var> = ints
             .iter()
             .filter(|v| matches!(v.ghost, Ghost::Int { lo, below: Some(d), .. } if d == dim && lo >= 0))
@@ -399,7 +413,13 @@ impl FnGen<'_> {
                 Some(self.emit(Op::Bin(BinOp::Min, low, last), ty))
             }
             _ => {
-                let mask = self.int(if least >= 4 { 3 } else if least >= 2 { 1 } else { 0 });
+                let mask = self.int(if least >= 4 {
+                    3
+                } else if least >= 2 {
+                    1
+                } else {
+                    0
+                });
                 Some(self.emit(Op::Bin(BinOp::And, v.value, mask), ty))
             }
         }

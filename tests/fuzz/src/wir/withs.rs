@@ -7,10 +7,16 @@ use ravel_wir::{Combine, Frame, Generator, Op, Part, Value, With, WithOp};
 
 /// An operator before its cells exist.
 pub(super) enum Spec {
-    Genarray { elem: Elem, cell: Vec<Dim> },
+    Genarray {
+        elem: Elem,
+        cell: Vec<Dim>,
+    },
     /// The array; the frame is made of its leading axes.
     Modarray(Var),
-    Fold { neutral: Var, combine: FoldBy },
+    Fold {
+        neutral: Var,
+        combine: FoldBy,
+    },
 }
 
 pub(super) enum FoldBy {
@@ -73,7 +79,9 @@ impl FnGen<'_> {
             return None;
         }
         let fits = |v: &Var| match v.ghost {
-            Ghost::Int { lo, hi, .. } => v.elem == Elem::I32 && v.dims.is_empty() && lo >= least.into() && hi <= most.into(),
+            Ghost::Int { lo, hi, .. } => {
+                v.elem == Elem::I32 && v.dims.is_empty() && lo >= least.into() && hi <= most.into()
+            }
             Ghost::Real { .. } => false,
         };
         let scalars: Vec<Var> = self.vars.iter().filter(|v| fits(v)).cloned().collect();
@@ -340,7 +348,8 @@ impl FnGen<'_> {
         let frame = Frame::Known(self.extents(&dims));
         let op = WithOp::Genarray { frame, cell: Some(Vec::new()), default: None };
         let ty = self.ty(elem, &dims);
-        let value = self.emit(Op::With(With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false }), ty);
+        let value =
+            self.emit(Op::With(With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false }), ty);
         self.var(value, elem, &dims, ghost)
     }
 

@@ -152,7 +152,8 @@ impl FnGen<'_> {
         types.push(self.ty(elem, &dims));
         self.fuel -= 1;
         let span = self.next_span();
-        let inst = self.func.push(self.region, Op::With(With { parts: vec![part], ops: all, ordered: false }), types, span);
+        let inst =
+            self.func.push(self.region, Op::With(With { parts: vec![part], ops: all, ordered: false }), types, span);
         let results = self.func.insts[inst].results.clone();
         let shapes: [&[Dim]; 4] = [&[], &[], &[], &dims];
         results.into_iter().zip(shapes).map(|(v, dims)| self.var(v, elem, dims, Self::wild(elem))).collect()

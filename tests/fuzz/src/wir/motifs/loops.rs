@@ -188,7 +188,8 @@ impl FnGen<'_> {
         let op = Op::Loop { init: vec![start, first.value, other], body };
         let inst = self.func.push(self.region, op, vec![Ty::scalar(Elem::I32), ty.clone(), ty], span);
         let results = self.func.insts[inst].results.clone();
-        let mut made: Vec<Var> = results[1..].iter().map(|v| self.var(*v, elem, &[carried], Self::wild(elem))).collect();
+        let mut made: Vec<Var> =
+            results[1..].iter().map(|v| self.var(*v, elem, &[carried], Self::wild(elem))).collect();
         if self.chance(1, 2) {
             // The array from before the loop is still there.
             made.push(first);

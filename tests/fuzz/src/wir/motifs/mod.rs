@@ -132,7 +132,13 @@ impl FnGen<'_> {
     }
 
     /// A partition without steps.
-    fn part(&mut self, lower: Vec<Value>, upper: Vec<Value>, runs: i64, cell: impl FnOnce(&mut Self, &[Value]) -> Value) -> Part {
+    fn part(
+        &mut self,
+        lower: Vec<Value>,
+        upper: Vec<Value>,
+        runs: i64,
+        cell: impl FnOnce(&mut Self, &[Value]) -> Value,
+    ) -> Part {
         let body = self.func.new_region();
         self.in_region(body, runs, |this| {
             let index: Vec<Value> = lower.iter().map(|_| this.func.add_param(body, Ty::scalar(Elem::I32))).collect();
