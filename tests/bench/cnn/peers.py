@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-DATA = Path(__file__).parents[3] / "examples" / "mnist" / "data"
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+DATA = ROOT / "examples" / "mnist" / "data"
 RATE = 0.05
 SHAPES = [((6, 1, 5, 5), 25), ((6,), 6), ((12, 6, 5, 5), 150), ((12,), 12), ((10, 192), 192), ((10,), 10)]
 
