@@ -12,7 +12,8 @@
 //! Leaves alone: loops that do not load the places of their updates, or that compute them from what they carry, loops with effects, with loops or calls inside, or with long bodies;
 //! loops in which an update may fault, for a later round would report its fault first.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, collect_values, size_of};
+use crate::counted::{Counted, counted};
+use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
@@ -68,18 +69,7 @@ fn examine(func: &Func, defs: &Defs, cx: &Context, region: Region, inst: Inst) -
     if size_of(func, *body) > MAX_CODE || !is_plain(func, *body) {
         return None;
     }
-    let Some(Op::Bin(BinOp::Lt, next, end)) = defs.op(func, *data.yields.first()?) else { return None };
-    let counter = data.yields[1..].iter().position(|v| v == next)?;
-    let Some(Op::Bin(BinOp::Add, a, b)) = defs.op(func, *next) else { return None };
-    let is_step = |a: &Value, b: &Value| *a == data.params[counter] && defs.int(func, *b) == Some(1);
-    if !is_step(a, b) && !is_step(b, a) {
-        return None;
-    }
-    let mut own = HashSet::new();
-    collect_values(func, *body, &mut own);
-    if own.contains(end) && defs.int(func, *end).is_none() {
-        return None;
-    }
+    let Counted { counter, end } = counted(func, defs, inst)?;
     // Every round must have values of the types that the results have.
     let results = &func.insts[inst].results;
     if !(0..init.len())
@@ -87,7 +77,7 @@ fn examine(func: &Func, defs: &Defs, cx: &Context, region: Region, inst: Inst) -
     {
         return None;
     }
-    if let (Some(low), Some(high)) = (defs.int(func, init[counter]), defs.int(func, *end))
+    if let (Some(low), Some(high)) = (defs.int(func, init[counter]), defs.int(func, end))
         && i64::from(high) - i64::from(low) < if cx.eager { 2 } else { MIN_ROUNDS }
     {
         return None;
@@ -116,7 +106,7 @@ fn examine(func: &Func, defs: &Defs, cx: &Context, region: Region, inst: Inst) -
         scatters |= any(func, inst, &|op| matches!(op, Op::Update { index, .. } if is_loaded(index)));
         carried.extend(&func.insts[inst].results);
     }
-    scatters.then_some(Found { region, inst, body: *body, counter, end: *end, ahead })
+    scatters.then_some(Found { region, inst, body: *body, counter, end, ahead })
 }
 
 /// Has the region neither effects nor loops or calls inside?

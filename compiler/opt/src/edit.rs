@@ -354,3 +354,14 @@ pub fn push_check(func: &mut Func, out: &mut Vec<Inst>, cond: Value, fault: Faul
     let inst = func.insts.push(InstData { op: Op::Check { cond, fault }, results: Vec::new(), span });
     out.push(inst);
 }
+
+/// The comparison with its operands exchanged.
+pub fn mirrored(op: BinOp) -> BinOp {
+    match op {
+        BinOp::Lt => BinOp::Gt,
+        BinOp::Le => BinOp::Ge,
+        BinOp::Gt => BinOp::Lt,
+        BinOp::Ge => BinOp::Le,
+        other => other,
+    }
+}

@@ -69,18 +69,6 @@ pub fn join_steps(func: &mut Func, cx: &mut Context) -> bool {
     changed
 }
 
-/// Is an instruction part of a with-loop's body, at any depth?
-fn is_inside_another(func: &Func, places: &Places, inst: Inst) -> bool {
-    let mut at = places.region_of[inst].expand();
-    while let Some(owner) = at.and_then(|region| places.owner[region].expand()) {
-        if matches!(func.insts[owner].op, Op::With(_)) {
-            return true;
-        }
-        at = places.region_of[owner].expand();
-    }
-    false
-}
-
 fn plan(
     func: &Func,
     places: &Places,
@@ -94,7 +82,7 @@ fn plan(
     let extents = ty.shape.extents().ok_or(None)?;
     let last = extents.len().checked_sub(1).ok_or(None)?;
     let step = with.parts.iter().find_map(|part| last_step(func, defs, part, last)).ok_or(None)?;
-    if with.ordered || is_inside_another(func, places, inst) || ty.elem == Elem::Bool || ty.elem == Elem::Handle {
+    if with.ordered || places.is_inside_with(func, inst) || ty.elem == Elem::Bool || ty.elem == Elem::Handle {
         return Err(None);
     }
     if !(2..=MOST).contains(&step) {

@@ -6,6 +6,7 @@
 
 mod batch_rounds;
 mod cost;
+mod counted;
 mod cse;
 mod dce;
 mod distribute;

@@ -137,6 +137,18 @@ impl Places {
         Some(path)
     }
 
+    /// Is an instruction part of a with-loop's body, at any depth?
+    pub fn is_inside_with(&self, func: &Func, inst: Inst) -> bool {
+        let mut at = self.region_of[inst].expand();
+        while let Some(owner) = at.and_then(|region| self.owner[region].expand()) {
+            if matches!(func.insts[owner].op, Op::With(_)) {
+                return true;
+            }
+            at = self.region_of[owner].expand();
+        }
+        false
+    }
+
     pub fn parent(&self, region: Region) -> Option<Region> {
         self.region_of[self.owner[region].expand()?].expand()
     }

@@ -13,7 +13,8 @@
 //! Leaves alone: floating-point elements, whose sums depend on the order; loops that read what they gather; loops with effects; arrays that
 //! have not far fewer elements than the loop has rounds; loops inside with-loops.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, collect_values, size_of};
+use crate::counted::{Counted, counted};
+use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
 use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, same_int};
@@ -94,18 +95,9 @@ fn outer_loops(func: &Func, region: Region, found: &mut Vec<(Region, Inst)>) {
 fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Region, inst: Inst) -> Option<Found> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
     let data = &func.regions[*body];
-    let Some(Op::Bin(BinOp::Lt, next, end)) = defs.op(func, *data.yields.first()?) else { return None };
-    let counter = data.yields[1..].iter().position(|v| v == next)?;
-    let Some(Op::Bin(BinOp::Add, a, b)) = defs.op(func, *next) else { return None };
-    let is_step = |a: &Value, b: &Value| *a == data.params[counter] && defs.int(func, *b) == Some(1);
-    if !is_step(a, b) && !is_step(b, a) {
-        return None;
-    }
+    let Counted { counter, end } = counted(func, defs, inst)?;
     let low = defs.int(func, init[counter]).filter(|low| *low >= 0)?;
-    let mut own = HashSet::new();
-    collect_values(func, *body, &mut own);
-    // Constants may stand anywhere.
-    if own.contains(end) && defs.int(func, *end).is_none() || has_effects(func, cx, *body) {
+    if has_effects(func, cx, *body) {
         return None;
     }
     let search = Search { func, defs, places };
@@ -136,13 +128,13 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
         true => 2,
         false => MIN_ROUNDS.max(MIN_WORK / code).max(elements * ROUNDS_PER_ELEMENT),
     };
-    let rounds = defs.int(func, *end).map(|end| i64::from(end) - i64::from(low));
+    let rounds = defs.int(func, end).map(|end| i64::from(end) - i64::from(low));
     let least = if rounds.is_none() { least.max(LEAST_UNKNOWN) } else { least };
     let most = i64::from(MOST_ROUNDS) - i64::from(low);
     if rounds.is_some_and(|n| n < least || n > most) || least > most {
         return None;
     }
-    Some(Found { inst, region, counter, low, end: *end, arrays, least })
+    Some(Found { inst, region, counter, low, end, arrays, least })
 }
 
 /// Whether running the region can be observed other than by faults and by what it yields.

@@ -91,18 +91,6 @@ pub fn row_folds(func: &mut Func, cx: &mut Context) -> bool {
     changed
 }
 
-/// Is an instruction part of a with-loop's body, at any depth?
-fn is_inside_another(func: &Func, places: &Places, inst: Inst) -> bool {
-    let mut at = places.region_of[inst].expand();
-    while let Some(owner) = at.and_then(|region| places.owner[region].expand()) {
-        if matches!(func.insts[owner].op, Op::With(_)) {
-            return true;
-        }
-        at = places.region_of[owner].expand();
-    }
-    false
-}
-
 /// The fold as one over rows; `Err(None)` if it is not of the kind that this is about.
 fn sweep(
     func: &Func,
@@ -116,7 +104,7 @@ fn sweep(
     let ([part], [rows]) = (&outer.parts[..], &inner.parts[..]) else { return Err(None) };
     let Generator::Known { lower: first, upper: end, step: None, .. } = &part.generator else { return Err(None) };
     let Generator::Known { lower, upper, step: None, .. } = &rows.generator else { return Err(None) };
-    if outer.ordered || inner.ordered || first.is_empty() || lower.is_empty() || is_inside_another(func, places, with) {
+    if outer.ordered || inner.ordered || first.is_empty() || lower.is_empty() || places.is_inside_with(func, with) {
         return Err(None);
     }
     let frame = frame_of(func, outer).ok_or(None)?;

@@ -16,7 +16,7 @@
 //! Leaves alone: folds, which would lose their threads; steps; cuts whose place is not known before the with-loop or not to lie
 //! within it; single equalities far from the border; and with-loops too small or too large to gain from it.
 
-use crate::edit::{Def, Defs, Emitter, size_of};
+use crate::edit::{Def, Defs, Emitter, mirrored, size_of};
 use crate::linear::{Atom, Lin};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, total_trips};
@@ -364,16 +364,6 @@ fn window_end(func: &Func, defs: &Defs, body: Region, index: Value, end: End) ->
     });
     let (low, high) = found.filter(|(low, high)| low < high)?;
     Some(if end == End::First { low } else { high - 1 })
-}
-
-fn mirrored(op: BinOp) -> BinOp {
-    match op {
-        BinOp::Lt => BinOp::Gt,
-        BinOp::Le => BinOp::Ge,
-        BinOp::Gt => BinOp::Lt,
-        BinOp::Ge => BinOp::Le,
-        other => other,
-    }
 }
 
 fn is_invariant(func: &Func, defs: &Defs, body: Region, value: Value) -> bool {

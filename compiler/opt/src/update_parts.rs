@@ -13,7 +13,7 @@
 //! whole frame of scalar cells that are, outside of boxes known before it, those of an array of the same shape.
 //! Leaves alone: conditions that are no comparison of an index with something invariant, and several results at once.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, region_has_effect};
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, mirrored, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, covers_frame};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
@@ -251,16 +251,6 @@ fn regions_below(func: &Func, body: Region) -> Vec<Region> {
     let mut found = vec![body];
     walk(func, body, &mut |_, inst| found.extend(func.insts[inst].op.regions()));
     found
-}
-
-fn mirrored(op: BinOp) -> BinOp {
-    match op {
-        BinOp::Lt => BinOp::Gt,
-        BinOp::Le => BinOp::Ge,
-        BinOp::Gt => BinOp::Lt,
-        BinOp::Ge => BinOp::Le,
-        other => other,
-    }
 }
 
 fn negated(op: BinOp) -> BinOp {

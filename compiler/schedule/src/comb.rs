@@ -15,7 +15,7 @@ use ravel_wir::{Generator, Op, Part, Region, Value};
 use crate::grid::Grid;
 use crate::kernel::Chunk;
 use crate::lower::{Lower, Val};
-use crate::stretches::{ALL, Stretch};
+use crate::stretches::Stretch;
 use crate::walk::Walk;
 use crate::withloop::Sink;
 
@@ -188,34 +188,14 @@ impl Lower<'_, '_> {
             let step = wide * vectors;
             let before = self.b.i64(step - 1);
             let bound = self.b.sub(end, before);
-            stretches.push(Stretch {
-                low: start,
-                high: bound,
-                lanes,
-                u: vectors as usize,
-                walk: Walk::ANY,
-                latest: None,
-                last: None,
-                streamed: ALL,
-                phase: 0,
-            });
+            stretches.push(Stretch::new((start, bound), lanes, vectors as usize, Walk::ANY));
             let left = self.b.sub(end, start);
             let step = self.b.i64(step);
             let whole = self.b.binary(NestBin::SDiv, left, step);
             let whole = self.b.mul(whole, step);
             start = self.b.add(start, whole);
         }
-        stretches.push(Stretch {
-            low: start,
-            high: end,
-            lanes: 1,
-            u: 1,
-            walk: Walk::ANY,
-            latest: None,
-            last: None,
-            streamed: ALL,
-            phase: 0,
-        });
+        stretches.push(Stretch::singles(start, end));
         stretches
     }
 
@@ -244,17 +224,7 @@ impl Lower<'_, '_> {
             }
         } else if start < end {
             let (low, high): (Val, Val) = (self.b.i64(start), self.b.i64(end));
-            stretches.push(Stretch {
-                low,
-                high,
-                lanes: 1,
-                u: 1,
-                walk: Walk::ANY,
-                latest: None,
-                last: None,
-                streamed: ALL,
-                phase: 0,
-            });
+            stretches.push(Stretch::singles(low, high));
         }
         stretches
     }

@@ -170,9 +170,8 @@ impl Lower<'_, '_> {
         grid
     }
 
-    /// One launch: the buffers of what the body reads and of the results, then tiles, or a work-item or a group per index.
-    fn launch_part(&mut self, with: &With, part: &Part, sinks: &[Sink], rows: bool) -> Result<()> {
-        self.device_reads(part.body);
+    /// The results of a with-loop in buffers of the device.
+    pub fn device_targets(&mut self, with: &With, sinks: &[Sink]) -> Vec<Sink> {
         let mut targets = Vec::new();
         for (sink, op) in sinks.iter().zip(&with.ops) {
             let Sink::Slice { elem, object: Some(object), strides, cell, .. } = sink else { continue };
@@ -188,6 +187,13 @@ impl Lower<'_, '_> {
                 reused: None,
             });
         }
+        targets
+    }
+
+    /// One launch: the buffers of what the body reads and of the results, then tiles, or a work-item or a group per index.
+    fn launch_part(&mut self, with: &With, part: &Part, sinks: &[Sink], rows: bool) -> Result<()> {
+        self.device_reads(part.body);
+        let targets = self.device_targets(with, sinks);
         if !rows
             && (self.launch_tiles(with, part, &targets)?
                 || self.launch_lanes(with, part, &targets)?

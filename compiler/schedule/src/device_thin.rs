@@ -11,7 +11,7 @@
 
 use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_types::BinOp;
-use ravel_wir::{Frame, Generator, Op, Part, Value, With, WithOp};
+use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
 use crate::lower::{Lower, Val};
@@ -79,24 +79,10 @@ impl Lower<'_, '_> {
     pub fn launch_thin(&mut self, with: &With, thin: &[usize], sinks: &[Sink]) -> Result<()> {
         let func = self.func;
         let parts: Vec<&Part> = thin.iter().map(|n| &with.parts[*n]).collect();
-        let mut targets = Vec::new();
         for part in &parts {
             self.device_reads(part.body);
         }
-        for (sink, op) in sinks.iter().zip(&with.ops) {
-            let Sink::Slice { elem, object: Some(object), strides, cell, .. } = sink else { continue };
-            let whole = matches!(op, WithOp::Genarray { frame: Frame::Known(frame), .. } if self.covers(with, frame));
-            let call = if whole { "ravel_device_write" } else { "ravel_device_update" };
-            let data = self.helper_ptr(call, &[*object]);
-            targets.push(Sink::Slice {
-                elem: *elem,
-                data,
-                object: None,
-                strides: strides.clone(),
-                cell: *cell,
-                reused: None,
-            });
-        }
+        let targets = self.device_targets(with, sinks);
         let one = self.b.i64(1);
         let mut grids = Vec::new();
         let mut ends: Vec<Val> = Vec::new();

@@ -17,8 +17,7 @@ use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
 use crate::reduce::folds_along;
 use crate::scalars;
-use crate::stretches::{ALL, Stretch};
-use crate::walk::Walk;
+use crate::stretches::Stretch;
 use crate::withloop::{Accumulate, Sink};
 
 /// Copies whose cells are computed side by side.
@@ -225,17 +224,7 @@ impl Lower<'_, '_> {
             _ if !comb.is_dense() => {
                 let (low, high) = chunk_here
                     .map_or_else(|| (self.wide(lower[axis]), self.wide(upper[axis])), |chunk| (chunk.low, chunk.high));
-                vec![Stretch {
-                    low,
-                    high,
-                    lanes: 1,
-                    u: 1,
-                    walk: Walk::ANY,
-                    latest: None,
-                    last: None,
-                    streamed: ALL,
-                    phase: 0,
-                }]
+                vec![Stretch::singles(low, high)]
             }
             (VecChoice::Axis { u, .. }, Some(even), _) if is_vec => {
                 let (low, high) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]));

@@ -12,7 +12,7 @@ use crate::lower::{Lower, Val};
 use crate::walk::Walk;
 
 /// Nothing keeps the vectors of a step from being stored past the caches.
-pub(crate) const ALL: usize = usize::MAX;
+const ALL: usize = usize::MAX;
 
 /// A stretch of a vector axis that is walked in equal steps.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,16 @@ pub(crate) struct Stretch {
 }
 
 impl Stretch {
+    /// Steps of `u` vectors from `low` to `high`, none of which overlap.
+    pub fn new((low, high): (Val, Val), lanes: u8, u: usize, walk: Walk) -> Stretch {
+        Stretch { low, high, lanes, u, walk, latest: None, last: None, streamed: ALL, phase: 0 }
+    }
+
+    /// Single indices.
+    pub fn singles(low: Val, high: Val) -> Stretch {
+        Stretch::new((low, high), 1, 1, Walk::ANY)
+    }
+
     /// Is there exactly one step?
     pub fn is_single(&self) -> bool {
         self.walk.trips == Some(1)
@@ -80,17 +90,7 @@ impl Lower<'_, '_> {
             let distance = self.b.i64(peel);
             let end = self.b.add(low, distance);
             let end = self.b.binary(NestBin::SMin, end, high);
-            stretches.push(Stretch {
-                low,
-                high: end,
-                lanes: 1,
-                u: 1,
-                walk: Walk::ANY,
-                latest: None,
-                last: None,
-                streamed: ALL,
-                phase: 0,
-            });
+            stretches.push(Stretch::singles(low, end));
             start = end;
         }
         for (lanes, u) in sizes {
@@ -102,17 +102,7 @@ impl Lower<'_, '_> {
                 if overlap && stretches.last().is_some_and(|s: &Stretch| s.latest.is_none()) {
                     start = self.overlapping_stretch(&mut stretches, (low, start, high), wide);
                 }
-                stretches.push(Stretch {
-                    low: start,
-                    high,
-                    lanes,
-                    u,
-                    walk,
-                    latest: None,
-                    last: None,
-                    streamed: ALL,
-                    phase: 0,
-                });
+                stretches.push(Stretch::new((start, high), lanes, u, walk));
                 continue;
             }
             if overlap && u == 1 && stretches.len() > usize::from(peel > 0) {
@@ -123,17 +113,7 @@ impl Lower<'_, '_> {
             // The last start of a whole step is at most `high - step`.
             let last = self.b.i64(step - 1);
             let end = self.b.sub(high, last);
-            stretches.push(Stretch {
-                low: start,
-                high: end,
-                lanes,
-                u,
-                walk,
-                latest: None,
-                last: None,
-                streamed: ALL,
-                phase: 0,
-            });
+            stretches.push(Stretch::new((start, end), lanes, u, walk));
             let length = self.b.sub(high, start);
             let zero = self.b.i64(0);
             let length = self.b.binary(NestBin::SMax, length, zero);
@@ -162,17 +142,7 @@ impl Lower<'_, '_> {
         let latest = self.b.sub(high, wide);
         let fits = self.b.icmp(IntCmp::Sle, low, latest);
         let end = self.b.select(fits, high, start);
-        stretches.push(Stretch {
-            low: start,
-            high: end,
-            lanes,
-            u: 1,
-            walk: Walk::ANY,
-            latest: Some(latest),
-            last: None,
-            streamed: ALL,
-            phase: 0,
-        });
+        stretches.push(Stretch { latest: Some(latest), ..Stretch::new((start, end), lanes, 1, Walk::ANY) });
         end
     }
 
@@ -268,17 +238,7 @@ impl Lower<'_, '_> {
     pub fn const_stretch(&mut self, start: i64, trips: i64, lanes: u8, u: usize) -> Stretch {
         let step = i64::from(lanes) * u as i64;
         let (low, high) = (self.b.i64(start), self.b.i64(start + trips * step));
-        Stretch {
-            low,
-            high,
-            lanes,
-            u,
-            walk: Walk { start: Some(start), grain: step, trips: Some(trips) },
-            latest: None,
-            last: None,
-            streamed: ALL,
-            phase: 0,
-        }
+        Stretch::new((low, high), lanes, u, Walk { start: Some(start), grain: step, trips: Some(trips) })
     }
 
     /// Cuts a vector axis of at least one vector where the bounds of folds are the same for `even` only: single steps, a loop of equal

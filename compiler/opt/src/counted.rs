@@ -1,0 +1,32 @@
+//! Loops that count their rounds.
+
+use crate::edit::{Defs, collect_values};
+use ravel_types::BinOp;
+use ravel_wir::{Func, Inst, Op, Value};
+use std::collections::HashSet;
+
+/// What counts the rounds of a loop: it goes on while its counter, one greater in each round, is less than the end.
+pub struct Counted {
+    /// Position among the carried values.
+    pub counter: usize,
+    /// No round changes it.
+    pub end: Value,
+}
+
+/// How a loop counts; `None` if it goes on for another reason.
+pub fn counted(func: &Func, defs: &Defs, inst: Inst) -> Option<Counted> {
+    let Op::Loop { body, .. } = &func.insts[inst].op else { return None };
+    let data = &func.regions[*body];
+    let Some(Op::Bin(BinOp::Lt, next, end)) = defs.op(func, *data.yields.first()?) else { return None };
+    let counter = data.yields[1..].iter().position(|v| v == next)?;
+    let Some(Op::Bin(BinOp::Add, a, b)) = defs.op(func, *next) else { return None };
+    let is_step = |a: &Value, b: &Value| *a == data.params[counter] && defs.int(func, *b) == Some(1);
+    if !is_step(a, b) && !is_step(b, a) {
+        return None;
+    }
+    let mut own = HashSet::new();
+    collect_values(func, *body, &mut own);
+    // Constants may stand anywhere.
+    let is_invariant = !own.contains(end) || defs.int(func, *end).is_some();
+    is_invariant.then_some(Counted { counter, end: *end })
+}
