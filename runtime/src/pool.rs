@@ -10,6 +10,8 @@
 //! closed or the caller see the flag. Nobody writes a cache line that all others write, and workers that slept through a job
 //! cost nothing.
 
+mod share;
+
 use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -18,6 +20,8 @@ use std::time::{Duration, Instant};
 
 use crate::abi::ParallelFn;
 use crate::{fault, stack};
+pub use share::ravel_has_idle_threads;
+use share::{Inside, Offer, within};
 
 /// How long an idle worker spins before it sleeps: longer than the gap between two with-loops of one computation and than one
 /// chunk of another thread, shorter than a time slice. Waking all workers of a large machine takes as long as many a with-loop.
@@ -57,12 +61,17 @@ struct Pool {
     stretches: Box<[Apart<Stretch>]>,
     /// Which workers may be reading the job. That of the caller, whose slot is 0, stays down.
     present: Box<[Apart<AtomicBool>]>,
+    /// Has a thread of the current job found no chunk left?
+    hungry: Apart<AtomicBool>,
+    /// The threads, by slot, that offer a loop inside their chunk.
+    offering: Apart<AtomicU64>,
+    offers: Box<[Apart<Offer>]>,
     busy: AtomicBool,
     quit: AtomicBool,
     sleepers: AtomicUsize,
     bed: Mutex<()>,
     alarm: Condvar,
-    spin: Duration,
+    spin_time: Duration,
 }
 
 // SAFETY: `job` is written only by the thread that holds `busy`, while no worker is present; workers read it only after joining,
@@ -137,13 +146,16 @@ fn current() -> &'static Pool {
         job: UnsafeCell::new(None),
         stretches: (0..threads).map(|_| Apart(Stretch { next: AtomicI64::new(0), end: AtomicI64::new(0) })).collect(),
         present: (0..threads).map(|_| Apart(AtomicBool::new(false))).collect(),
+        hungry: Apart(AtomicBool::new(false)),
+        offering: Apart(AtomicU64::new(0)),
+        offers: (0..threads).map(|_| Apart(Offer::new())).collect(),
         busy: AtomicBool::new(false),
         quit: AtomicBool::new(false),
         sleepers: AtomicUsize::new(0),
         bed: Mutex::new(()),
         alarm: Condvar::new(),
         // With more threads than cores a spinning worker only takes the core from a working one.
-        spin: if threads <= cores() { SPIN_TIME } else { Duration::ZERO },
+        spin_time: if threads <= cores() { SPIN_TIME } else { Duration::ZERO },
     }));
     for slot in 1..threads {
         // A worker that cannot be started is missing, not fatal: the others take its chunks.
@@ -164,47 +176,73 @@ impl Pool {
             // SAFETY: this worker is present, so the caller neither writes the job nor returns until it leaves.
             if let Some(job) = unsafe { *self.job.get() } {
                 fault::enter_session(job.session);
-                self.work(&job, slot);
+                within(Inside::Chunk(self), || self.work(&job, slot));
+                self.is_idle();
             }
             self.present[slot].0.store(false, Ordering::Release);
         }
     }
 
-    /// Joins the next open job after `seen` and returns its epoch; `None` when the pool ends.
+    /// Joins the next open job after `seen` and returns its epoch; `None` when the pool ends. Helps others meanwhile.
     fn await_job(&self, seen: u64, slot: usize) -> Option<u64> {
-        let started = Instant::now();
+        loop {
+            if let Some(epoch) = self.spin(seen, slot) {
+                return Some(epoch);
+            }
+            let Ok(mut bed) = self.bed.lock() else { return None };
+            // The caller stores the state and then reads `sleepers`; this thread does the reverse. Sequential consistency makes
+            // one of the two see the other, and the lock keeps the alarm from ringing between the check and the wait.
+            self.sleepers.fetch_add(1, Ordering::SeqCst);
+            let woken = loop {
+                if self.quit.load(Ordering::SeqCst) {
+                    break None;
+                }
+                if let Some(epoch) = self.try_join(seen, slot) {
+                    break Some(Some(epoch));
+                }
+                if self.is_offering() {
+                    break Some(None);
+                }
+                match self.alarm.wait(bed) {
+                    Ok(guard) => bed = guard,
+                    Err(_) => break None,
+                }
+            };
+            self.sleepers.fetch_sub(1, Ordering::SeqCst);
+            match woken {
+                None => return None,
+                Some(Some(epoch)) => return Some(epoch),
+                Some(None) => {}
+            }
+        }
+    }
+
+    /// Joins the next open job if it comes before it is time to sleep.
+    fn spin(&self, seen: u64, slot: usize) -> Option<u64> {
+        let mut started = Instant::now();
         loop {
             for _ in 0..SPINS_PER_LOOK {
                 if let Some(epoch) = self.try_join(seen, slot) {
                     return Some(epoch);
                 }
+                if self.help(slot) {
+                    started = Instant::now();
+                }
                 spin_loop();
             }
-            if self.quit.load(Ordering::Relaxed) {
+            if self.quit.load(Ordering::Relaxed) || started.elapsed() >= self.spin_time {
                 return None;
             }
-            if started.elapsed() >= self.spin {
-                break;
-            }
         }
-        let Ok(mut bed) = self.bed.lock() else { return None };
-        // The caller stores the state and then reads `sleepers`; this thread does the reverse. Sequential consistency makes
-        // one of the two see the other, and the lock keeps the alarm from ringing between the check and the wait.
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let epoch = loop {
-            if self.quit.load(Ordering::SeqCst) {
-                break None;
-            }
-            if let Some(epoch) = self.try_join(seen, slot) {
-                break Some(epoch);
-            }
-            match self.alarm.wait(bed) {
-                Ok(guard) => bed = guard,
-                Err(_) => break None,
-            }
-        };
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
-        epoch
+    }
+
+    /// Wakes the workers that sleep.
+    fn wake(&self) {
+        if self.sleepers.load(Ordering::SeqCst) > 0
+            && let Ok(_bed) = self.bed.lock()
+        {
+            self.alarm.notify_all();
+        }
     }
 
     fn try_join(&self, seen: u64, slot: usize) -> Option<u64> {
@@ -249,20 +287,21 @@ impl Pool {
             stretch.end.store(end, Ordering::Relaxed);
             start = end;
         }
+        self.hungry.0.store(false, Ordering::Relaxed);
         // SAFETY: the caller holds `busy` and the last job ended with no worker present; who comes now finds it closed.
         unsafe { *self.job.get() = Some(job) };
         let epoch = (self.state.0.load(Ordering::Relaxed) / EPOCH + 1) * EPOCH;
         self.state.0.store(epoch | OPEN, Ordering::SeqCst);
-        if self.sleepers.load(Ordering::SeqCst) > 0
-            && let Ok(_bed) = self.bed.lock()
-        {
-            self.alarm.notify_all();
-        }
-        self.work(&job, 0);
+        self.wake();
+        within(Inside::Chunk(self), || self.work(&job, 0));
+        self.is_idle();
         self.state.0.store(epoch, Ordering::SeqCst);
         let mut spins = 0;
         for Apart(present) in &self.present {
             while present.load(Ordering::SeqCst) {
+                if self.help(0) {
+                    continue;
+                }
                 spins += 1;
                 if spins < SPINS_BEFORE_YIELD {
                     spin_loop();
@@ -285,7 +324,8 @@ impl Job {
 
 /// Runs `work(ctx, lo, hi, slot)` for the chunks `[0,chunk) [chunk,2*chunk) ...` of `0..n`, on all threads, and returns when all
 /// are done. The last chunk may be shorter. `slot` is in `0..ravel_threads()`; no two chunks run with the same slot of one call
-/// at a time. A call from inside a parallel section runs its chunks in order on the calling thread.
+/// at a time. A call from inside a chunk runs its chunks in order on the calling thread, unless other threads are idle and help; one from deeper
+/// inside always does.
 ///
 /// # Safety
 /// `work` may be called from any thread with `ctx`, concurrently for different chunks.
@@ -297,15 +337,23 @@ pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, 
     let chunk = chunk.clamp(1, n);
     let chunks = (n - 1) / chunk + 1;
     let job = Job { work, ctx, n, chunk, session: fault::session() };
-    if chunks > 1 && threads() > 1 {
-        let pool = current();
-        if !pool.busy.swap(true, Ordering::Acquire) {
-            pool.run(job, chunks);
-            pool.busy.store(false, Ordering::Release);
+    let slot = usize::try_from(SLOT.get()).unwrap_or(0);
+    match share::inside() {
+        Inside::Nothing if chunks > 1 && threads() > 1 => {
+            let pool = current();
+            if !pool.busy.swap(true, Ordering::Acquire) {
+                pool.run(job, chunks);
+                pool.busy.store(false, Ordering::Release);
+                return;
+            }
+        }
+        Inside::Chunk(pool) if chunks > 1 => {
+            // SAFETY: pools are leaked on creation.
+            unsafe { &*pool }.run_inner(job, chunks, slot);
             return;
         }
+        _ => {}
     }
-    let slot = usize::try_from(SLOT.get()).unwrap_or(0);
     for number in 0..chunks {
         job.run_chunk(number, slot);
     }

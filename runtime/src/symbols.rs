@@ -47,6 +47,7 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         device::ravel_device_variant_done,
         pool::ravel_parallel,
         pool::ravel_threads,
+        pool::ravel_has_idle_threads,
         stats::ravel_stats,
         fault::ravel_set_position,
         fault::ravel_fault_index,

@@ -90,7 +90,12 @@ impl FuncBuilder {
 
     /// Is the code under construction inside a `parfor` body (where reference counts must be atomic)?
     pub fn in_parfor(&self) -> bool {
-        self.stack.iter().any(|(open, _)| matches!(open, Open::ParFor { .. }))
+        self.parfors() > 0
+    }
+
+    /// How many `parfor` bodies is the code under construction inside of?
+    pub fn parfors(&self) -> usize {
+        self.stack.iter().filter(|(open, _)| matches!(open, Open::ParFor { .. })).count()
     }
 
     /// Has the region under construction already faulted?

@@ -63,30 +63,17 @@ impl Lower<'_, '_> {
             }
         };
         self.cx.remark(span, plan.describe());
-        let mut g = Grid::scalar(plan.bytes);
-        if let VecChoice::Fold { u } = plan.vec {
-            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
-        }
-        g.shift = plan.shift.clone();
-        let short_rows = match plan.vec {
-            VecChoice::Axis { axis, .. } if chunk.is_none() || axis > 0 => self.has_short_rows(part, sinks, axis),
-            _ => false,
-        };
-        // What lies between steps is read.
-        let gaps = self
-            .combs(part)
-            .is_none_or(|combs| matches!(plan.vec, VecChoice::Axis { axis, .. } if !combs[axis].is_dense()));
-        g.streams = !short_rows && !gaps && self.streams(inst, sinks);
-        if g.streams {
+        let streams = self.streams_with(inst, part, sinks, &plan, chunk);
+        if streams {
             self.cx.remark(span, "stores past the caches");
         }
         if !plan.guards.is_empty() {
             let holds = self.guard_condition(&plan.guards);
             self.b.begin_if(holds);
         }
-        self.open(part.body);
-        self.kernel_axis(&mut g, &plan, with, part, sinks, 0, chunk)?;
-        self.close();
+        if !self.try_shared(inst, with, part, sinks, &plan, (chunk, streams))? {
+            self.kernel_loops(with, part, sinks, &plan, (chunk, streams))?;
+        }
         if !plan.guards.is_empty() {
             self.b.begin_else(&[]);
             self.cx.silent += 1;
@@ -97,6 +84,40 @@ impl Lower<'_, '_> {
             self.b.end_if(&[]);
         }
         Ok(true)
+    }
+
+    /// The loops of a partition as planned.
+    pub fn kernel_loops(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        plan: &KernelPlan,
+        (chunk, streams): (Option<Chunk>, bool),
+    ) -> Result<()> {
+        let mut g = Grid::scalar(plan.bytes);
+        if let VecChoice::Fold { u } = plan.vec {
+            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
+        }
+        g.shift = plan.shift.clone();
+        g.streams = streams;
+        self.open(part.body);
+        self.kernel_axis(&mut g, plan, with, part, sinks, 0, chunk)?;
+        self.close();
+        Ok(())
+    }
+
+    /// Does a kernel store past the caches?
+    fn streams_with(&mut self, inst: Inst, part: &Part, sinks: &[Sink], plan: &KernelPlan, chunk: Option<Chunk>) -> bool {
+        let short_rows = match plan.vec {
+            VecChoice::Axis { axis, .. } if chunk.is_none() || axis > 0 => self.has_short_rows(part, sinks, axis),
+            _ => false,
+        };
+        // What lies between steps is read.
+        let gaps = self
+            .combs(part)
+            .is_none_or(|combs| matches!(plan.vec, VecChoice::Axis { axis, .. } if !combs[axis].is_dense()));
+        !short_rows && !gaps && self.streams(inst, sinks)
     }
 
     /// Lowers a with-loop of scalar folds with lanes along its last axis; the results, or nothing if it was refused.

@@ -96,6 +96,7 @@ mod plan;
 mod reduce;
 mod reuse;
 mod scalars;
+mod shared;
 mod shifted;
 mod slices;
 mod spares;

@@ -17,12 +17,19 @@ use crate::reduce::folds_along;
 use crate::scalars;
 use crate::withloop::Sink;
 
-/// Estimated cycles that make waking other threads worth while, and least cycles per chunk.
-const CHUNK_WORK: f64 = 20_000.0;
-/// A loop is cut into at most this many chunks.
-const MOST_CHUNKS: i64 = 128;
+/// How finely a loop is cut.
+#[derive(Clone, Copy)]
+pub(crate) struct Fineness {
+    /// Chunks at most.
+    pub most: i64,
+    /// Estimated cycles of a chunk at least; of two they make waking other threads worth while.
+    pub work: f64,
+}
+
 /// A fold is cut into at most this many chunks, for each has partial results.
 pub(crate) const MOST_FOLD_CHUNKS: i64 = 32;
+const CELLS: Fineness = Fineness { most: 128, work: 20_000.0 };
+const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 20_000.0 };
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
 
@@ -34,16 +41,16 @@ const MOST_PARTIAL_BYTES: i64 = 2 << 20;
 
 /// How many indices of the outermost axis a kernel computes in one step.
 #[derive(Clone, Copy)]
-struct Grain {
-    step: i64,
+pub(crate) struct Grain {
+    pub step: i64,
     /// In a shorter step that wastes nothing.
-    least: i64,
+    pub least: i64,
 }
 
 impl Grain {
     const ONE: Grain = Grain { step: 1, least: 1 };
 
-    fn of(plan: &KernelPlan) -> Grain {
+    pub fn of(plan: &KernelPlan) -> Grain {
         if let VecChoice::Axis { axis: 0, u } = plan.vec {
             let lanes = i64::from(plan.lanes);
             return Grain { step: lanes * u as i64, least: lanes };
@@ -54,13 +61,13 @@ impl Grain {
 }
 
 /// How an axis is cut.
-struct Chunks {
+pub(crate) struct Chunks {
     /// Indices.
-    n: Val,
+    pub n: Val,
     /// Indices per chunk.
-    chunk: Val,
+    pub chunk: Val,
     /// The same if it is constant, or else 1.
-    grain: i64,
+    pub grain: i64,
 }
 
 /// The partial results of one chunk.
@@ -87,11 +94,15 @@ impl PartialSlot {
 impl Lower<'_, '_> {
     /// May this with-loop run on threads at all?
     pub fn may_run_on_threads(&self, with: &With, part: &Part) -> bool {
+        !self.b.in_parfor() && self.may_share(with, part)
+    }
+
+    /// May threads share this with-loop, in a chunk of another one or not?
+    pub fn may_share(&self, with: &With, part: &Part) -> bool {
         let Generator::Known { lower, .. } = &part.generator else { return false };
         self.cx.options.parallel
             && !with.ordered
             && self.sequential == 0
-            && !self.b.in_parfor()
             && !lower.is_empty()
             && self.outermost_step(part).is_some()
     }
@@ -107,7 +118,7 @@ impl Lower<'_, '_> {
 
     /// Number of outermost indices, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
     /// the indices that the kernel computes in one step, or in a vector of it.
-    fn chunks(&mut self, part: &Part, most: i64, grain: Grain) -> Option<Chunks> {
+    pub fn chunks(&mut self, part: &Part, Fineness { most, work: least }: Fineness, grain: Grain) -> Option<Chunks> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let work = self.work(part.body).max(1.0);
         // Chunks begin at whole steps.
@@ -120,13 +131,13 @@ impl Lower<'_, '_> {
             .collect();
         let known = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
         let rows = extents[0];
-        if known.is_some_and(|n| n as f64 * work < 2.0 * CHUNK_WORK) || rows.is_some_and(|n| n < 2) {
+        if known.is_some_and(|n| n as f64 * work < 2.0 * least) || rows.is_some_and(|n| n < 2) {
             return None;
         }
         let least_known: i64 = if extents.len() == 1 { VECTOR_CHUNK } else { 1 };
         if let (Some(known), Some(rows)) = (known, rows) {
             let per_row = work * known as f64 / rows.max(1) as f64;
-            let by_work = (CHUNK_WORK / per_row).ceil() as i64;
+            let by_work = (least / per_row).ceil() as i64;
             let chunk = by_work.max((rows + most - 1) / most).max(1);
             let chunk = if work < 100.0 { (chunk + least_known - 1) / least_known * least_known } else { chunk };
             let together = if rows < grain.step * LEAST_CHUNKS { grain.least } else { grain.step };
@@ -152,7 +163,7 @@ impl Lower<'_, '_> {
         // chunk = max(work of a chunk / work of a row, rows / most chunks), rounded up, and 1 for no rows.
         let one = self.b.i64(1);
         let inner = self.b.binary(NestBin::SMax, inner, one);
-        let row_budget = self.b.i64((CHUNK_WORK / work).ceil() as i64);
+        let row_budget = self.b.i64((least / work).ceil() as i64);
         let by_work = self.quotient_up(row_budget, inner);
         let most = self.b.i64(most);
         let by_count = self.quotient_up(rows, most);
@@ -186,7 +197,7 @@ impl Lower<'_, '_> {
     }
 
     /// Opens the parallel loop over a partition's outermost axis; returns the bounds of the chunk and its number.
-    fn begin_chunks(&mut self, part: &Part, chunks: &Chunks) -> Result<(Chunk, Val)> {
+    pub fn begin_chunks(&mut self, part: &Part, chunks: &Chunks) -> Result<(Chunk, Val)> {
         let Generator::Known { lower, .. } = &part.generator else {
             return self.unsupported(ravel_source::Span::NONE, "threads over an unknown rank");
         };
@@ -207,7 +218,7 @@ impl Lower<'_, '_> {
             return Ok(false);
         }
         let grain = self.plan_kernel(with, part, sinks, true).map_or(Grain::ONE, |plan| Grain::of(&plan));
-        let Some(chunks) = self.chunks(part, MOST_CHUNKS, grain) else { return Ok(false) };
+        let Some(chunks) = self.chunks(part, CELLS, grain) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, "threads over axis 0");
         let (chunk, _) = self.begin_chunks(part, &chunks)?;
         if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
@@ -238,7 +249,7 @@ impl Lower<'_, '_> {
             folds.push((binop, *neutral));
         }
         self.preload(part.body);
-        let Some(cut) = self.chunks(part, MOST_FOLD_CHUNKS, Grain::ONE) else { return Ok(false) };
+        let Some(cut) = self.chunks(part, FOLDS, Grain::ONE) else { return Ok(false) };
         let neutrals: Vec<Val> =
             folds
                 .iter()

@@ -260,7 +260,7 @@ impl Lower<'_, '_> {
     }
 
     /// Cells of a partition with constant bounds.
-    fn constant_cells(&self, part: &Part) -> Option<i64> {
+    pub fn constant_cells(&self, part: &Part) -> Option<i64> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         lower
             .iter()

@@ -1,0 +1,112 @@
+//! Kernels inside a chunk that idle threads help with.
+//!
+//! ```text
+//!    parfor ... {                     parfor ... {
+//!      kernel                   =>      if idle threads { parfor pieces { kernel of a piece } } else { kernel }
+//!    }                                }
+//! ```
+//!
+//! Chunks are few where the outermost axis is short, and the last ones leave threads without work. A thread runs the pieces itself as
+//! long as nobody is idle. Long kernels are always in pieces; of shorter ones there is the plain kernel, too, which blocks suit better and
+//! which costs nothing but the question. Both compute every cell in the same way: lanes and the order of folds are those of one
+//! plan, and pieces take whole blocks of it or smaller ones, so results do not depend on who is idle.
+//!
+//! Leaves alone: kernels with less work than handing it over costs, element-wise ones whose extents only the run knows, and those whose
+//! lanes along the outermost axis depend on where it begins.
+
+use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
+use ravel_wir::{Generator, Inst, Part, With};
+
+use crate::Result;
+use crate::kernel::Chunk;
+use crate::lower::{Lower, Val};
+use crate::parallel::{Chunks, Fineness, Grain};
+use crate::plan::{KernelPlan, VecChoice};
+use crate::withloop::Sink;
+
+/// A piece must be worth some microseconds in lanes: another thread has to see it and to fetch its operands.
+const PIECE_WORK: f64 = 100_000.0;
+const SHORT: Fineness = Fineness { most: 4, work: PIECE_WORK };
+/// The runtime wakes threads for loops with more pieces than short ones have (`pool/share.rs`).
+const LONG: Fineness = Fineness { most: 16, work: PIECE_WORK };
+/// Work that makes a kernel long.
+const LONG_WORK: f64 = 32.0 * PIECE_WORK;
+/// Work per cell that makes kernels of unknown extents worth two forms.
+const HEAVY_CELL: f64 = 10.0;
+
+impl Lower<'_, '_> {
+    /// Lowers a planned kernel in both forms; false if nothing was emitted.
+    pub fn try_shared(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        plan: &KernelPlan,
+        (chunk, streams): (Option<Chunk>, bool),
+    ) -> Result<bool> {
+        if chunk.is_some() || self.b.parfors() != 1 || !self.may_share(with, part) {
+            return Ok(false);
+        }
+        let Some(plan_of_pieces) = self.plan_of_pieces(part, plan) else { return Ok(false) };
+        let work = self.work(part.body).max(1.0);
+        let known = self.constant_cells(part).map(|cells| cells as f64 * work);
+        if known.is_none() && work < HEAVY_CELL {
+            return Ok(false);
+        }
+        let fineness = if known.is_some_and(|total| total < LONG_WORK) { SHORT } else { LONG };
+        let Some(pieces) = self.chunks(part, fineness, Grain::of(&plan_of_pieces)) else { return Ok(false) };
+        self.cx.remark(self.func.insts[inst].span, "shared with threads that are idle");
+        let long = known.is_some_and(|total| total >= LONG_WORK);
+        if !long {
+            let wanted = self.wants_pieces(&pieces);
+            self.b.begin_if(wanted);
+        }
+        let (piece, _) = self.begin_chunks(part, &pieces)?;
+        self.kernel_loops(with, part, sinks, &plan_of_pieces, (Some(piece), streams))?;
+        self.close();
+        self.b.end_parfor();
+        if !long {
+            self.b.begin_else(&[]);
+            self.cx.silent += 1;
+            self.kernel_loops(with, part, sinks, plan, (None, streams))?;
+            self.cx.silent -= 1;
+            self.b.end_if(&[]);
+        }
+        Ok(true)
+    }
+
+    /// Are there several pieces, and idle threads or pieces enough that some will be idle before the last one?
+    fn wants_pieces(&mut self, pieces: &Chunks) -> Val {
+        let several = self.b.icmp(IntCmp::Sgt, pieces.n, pieces.chunk);
+        self.b.begin_if(several);
+        let idle = self.helper("ravel_has_idle_threads", &[], Some(Ty::I8)).expect("called with a result type");
+        let few = self.times(pieces.chunk, LONG.most / 2);
+        let long = self.b.icmp(IntCmp::Sgt, pieces.n, few);
+        let wanted = self.b.binary(NestBin::Or, idle, long);
+        self.b.begin_else(&[wanted]);
+        let zero = self.b.iconst(Ty::I8, 0);
+        let wanted = self.b.end_if(&[zero])[0];
+        let zero = self.b.iconst(Ty::I8, 0);
+        self.b.icmp(IntCmp::Ne, wanted, zero)
+    }
+
+    /// The plan with blocks that fit half of the outermost axis; nothing if its lanes need to know where that axis begins.
+    fn plan_of_pieces(&self, part: &Part, plan: &KernelPlan) -> Option<KernelPlan> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        if let VecChoice::Axis { axis: 0, .. } = plan.vec
+            && (plan.separate || plan.even.is_some() || plan.shift.is_some())
+        {
+            return None;
+        }
+        let rows = self.const_i32(upper[0]).zip(self.const_i32(lower[0])).map(|(u, l)| u - l);
+        let mut pieces = plan.clone();
+        if let Some(rows) = rows {
+            let half = ((rows + 1) / 2).max(1) as usize;
+            for jam in pieces.jams.iter_mut().filter(|jam| jam.0 == 0) {
+                jam.1 = jam.1.min(half);
+            }
+        }
+        Some(pieces)
+    }
+}
