@@ -286,7 +286,7 @@ impl Lower<'_, '_> {
         if split.stretch() * split.stretches > split.first.1 - split.first.0 {
             high = self.b.binary(NestBin::SMin, high, end);
         }
-        Chunk { low, high, grain: 1 }
+        Chunk { axis: 0, low, high, grain: 1 }
     }
 
     /// After a barrier: the cells of all partitions whose folds were split.

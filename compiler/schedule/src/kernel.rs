@@ -25,9 +25,10 @@ const TOGETHER: usize = 4;
 /// Cycles of a body without its folds from which on copies are computed side by side.
 pub(crate) const LONG_CHAIN: f64 = 12.0;
 
-/// Bounds of the outermost axis that replace those of the generator: a chunk of a parallel loop.
+/// Bounds of an axis that replace those of the generator: a chunk of a parallel loop.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunk {
+    pub axis: usize,
     pub low: Val,
     pub high: Val,
     /// A number that the distances between the lower bounds of chunks are multiples of.
@@ -52,10 +53,10 @@ impl Lower<'_, '_> {
         if !sinks.iter().zip(yields).all(|(sink, cell)| self.is_kernel_cell(part.body, sink, *cell)) {
             return Ok(false);
         }
-        if chunk.is_some() && self.try_tiles(inst, with, part, sinks, chunk)? {
+        if chunk.is_some_and(|chunk| chunk.axis == 0) && self.try_tiles(inst, with, part, sinks, chunk)? {
             return Ok(true);
         }
-        let plan = match self.plan_kernel(with, part, sinks, chunk.is_some()) {
+        let plan = match self.plan_kernel(with, part, sinks, chunk.map(|chunk| chunk.axis)) {
             Ok(plan) => plan,
             Err(reason) => {
                 self.cx.remark(span, format!("scalar loops: {reason}"));
@@ -110,7 +111,7 @@ impl Lower<'_, '_> {
     /// Does a kernel store past the caches?
     fn streams_with(&mut self, inst: Inst, part: &Part, sinks: &[Sink], plan: &KernelPlan, chunk: Option<Chunk>) -> bool {
         let short_rows = match plan.vec {
-            VecChoice::Axis { axis, .. } if chunk.is_none() || axis > 0 => self.has_short_rows(part, sinks, axis),
+            VecChoice::Axis { axis, .. } if chunk.is_none_or(|chunk| chunk.axis != axis) => self.has_short_rows(part, sinks, axis),
             _ => false,
         };
         // What lies between steps is read.
@@ -232,7 +233,7 @@ impl Lower<'_, '_> {
             );
         };
         let range = self.axis_range(with, lower[axis], upper[axis]);
-        let chunk_here = chunk.filter(|_| axis == 0);
+        let chunk_here = chunk.filter(|chunk| chunk.axis == axis);
         let is_vec = matches!(plan.vec, VecChoice::Axis { axis: k, .. } if k == axis);
         let jam = plan.jams.iter().find(|jam| jam.0 == axis).map(|jam| jam.1);
         // A cell that is built in an operand must not be computed twice.

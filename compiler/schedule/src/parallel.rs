@@ -1,4 +1,4 @@
-//! Threads: the outermost axis of a with-loop in chunks.
+//! Threads: an axis of a with-loop in chunks, the outermost one unless that is short.
 //!
 //! The size of a chunk depends on shapes alone, so that results do not depend on the number of threads. Partial results of
 //! folds are combined in the order of their chunks.
@@ -28,6 +28,8 @@ pub(crate) struct Fineness {
 
 /// A fold is cut into at most this many chunks, for each has partial results.
 pub(crate) const MOST_FOLD_CHUNKS: i64 = 32;
+/// An outermost axis with fewer indices leaves threads without work, if a longer axis does not.
+const MANY_ROWS: i64 = 32;
 const CELLS: Fineness = Fineness { most: 128, work: 20_000.0 };
 const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 20_000.0 };
 /// Chunks of vectors are whole numbers of cache lines.
@@ -39,7 +41,7 @@ const LEAST_CHUNKS: i64 = 48;
 /// Partial results up to this many bytes are a part of the memory of the function.
 const MOST_PARTIAL_BYTES: i64 = 2 << 20;
 
-/// How many indices of the outermost axis a kernel computes in one step.
+/// How many indices of an axis a kernel computes in one step.
 #[derive(Clone, Copy)]
 pub(crate) struct Grain {
     pub step: i64,
@@ -50,18 +52,21 @@ pub(crate) struct Grain {
 impl Grain {
     const ONE: Grain = Grain { step: 1, least: 1 };
 
-    pub fn of(plan: &KernelPlan) -> Grain {
-        if let VecChoice::Axis { axis: 0, u } = plan.vec {
+    pub fn of(plan: &KernelPlan, axis: usize) -> Grain {
+        if let VecChoice::Axis { axis: lanes, u } = plan.vec
+            && lanes == axis
+        {
             let lanes = i64::from(plan.lanes);
             return Grain { step: lanes * u as i64, least: lanes };
         }
-        let copies = plan.jams.iter().find(|jam| jam.0 == 0).map_or(1, |jam| jam.1 as i64);
+        let copies = plan.jams.iter().find(|jam| jam.0 == axis).map_or(1, |jam| jam.1 as i64);
         Grain { step: copies, least: copies }
     }
 }
 
 /// How an axis is cut.
 pub(crate) struct Chunks {
+    axis: usize,
     /// Indices.
     pub n: Val,
     /// Indices per chunk.
@@ -104,25 +109,42 @@ impl Lower<'_, '_> {
             && !with.ordered
             && self.sequential == 0
             && !lower.is_empty()
-            && self.outermost_step(part).is_some()
+            && self.step_along(part, 0).is_some()
     }
 
-    /// The step of a partition along its outermost axis, if constant.
-    fn outermost_step(&self, part: &Part) -> Option<i64> {
+    /// The step of a partition along an axis, if constant.
+    fn step_along(&self, part: &Part, axis: usize) -> Option<i64> {
         match &part.generator {
             Generator::Known { step: None, .. } => Some(1),
-            Generator::Known { step: Some(step), .. } => self.const_i32(*step.first()?).filter(|k| *k > 0),
+            Generator::Known { step: Some(step), .. } => self.const_i32(*step.get(axis)?).filter(|k| *k > 0),
             Generator::Dyn { .. } => None,
         }
     }
 
-    /// Number of outermost indices, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
+    /// The axis that threads share: the outermost one, or a longer one if that has few indices.
+    fn thread_axis(&self, part: &Part) -> usize {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return 0 };
+        let extent = |axis: usize| Some(self.const_i32(upper[axis])? - self.const_i32(lower[axis])?);
+        let Some(rows) = extent(0).filter(|rows| *rows < MANY_ROWS) else { return 0 };
+        let longer = |axis: &usize| {
+            extent(*axis).is_none_or(|n| n >= MANY_ROWS.max(2 * rows)) && self.step_along(part, *axis).is_some()
+        };
+        (1..lower.len()).find(longer).unwrap_or(0)
+    }
+
+    /// Number of indices of an axis, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
     /// the indices that the kernel computes in one step, or in a vector of it.
-    pub fn chunks(&mut self, part: &Part, Fineness { most, work: least }: Fineness, grain: Grain) -> Option<Chunks> {
+    pub fn chunks(
+        &mut self,
+        part: &Part,
+        axis: usize,
+        Fineness { most, work: least }: Fineness,
+        grain: Grain,
+    ) -> Option<Chunks> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let work = self.work(part.body).max(1.0);
         // Chunks begin at whole steps.
-        let distance = self.outermost_step(part)?;
+        let distance = self.step_along(part, axis)?;
         let grain = Grain { step: grain.step * distance, least: grain.least * distance };
         let extents: Vec<Option<i64>> = lower
             .iter()
@@ -130,11 +152,11 @@ impl Lower<'_, '_> {
             .map(|(l, u)| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0)))
             .collect();
         let known = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
-        let rows = extents[0];
+        let rows = extents[axis];
         if known.is_some_and(|n| n as f64 * work < 2.0 * least) || rows.is_some_and(|n| n < 2) {
             return None;
         }
-        let least_known: i64 = if extents.len() == 1 { VECTOR_CHUNK } else { 1 };
+        let least_known: i64 = if extents.len() == axis + 1 { VECTOR_CHUNK } else { 1 };
         if let (Some(known), Some(rows)) = (known, rows) {
             let per_row = work * known as f64 / rows.max(1) as f64;
             let by_work = (least / per_row).ceil() as i64;
@@ -145,16 +167,16 @@ impl Lower<'_, '_> {
             if chunk >= rows {
                 return None;
             }
-            return Some(Chunks { n: self.b.i64(rows), chunk: self.b.i64(chunk), grain: chunk });
+            return Some(Chunks { axis, n: self.b.i64(rows), chunk: self.b.i64(chunk), grain: chunk });
         }
         let mut inner = self.b.i64(1);
         let mut rows = inner;
-        for (axis, (l, u)) in lower.iter().zip(upper).enumerate() {
+        for (k, (l, u)) in lower.iter().zip(upper).enumerate() {
             let (low, high) = (self.wide(*l), self.wide(*u));
             let length = self.b.sub(high, low);
             let zero = self.b.i64(0);
             let length = self.b.binary(NestBin::SMax, length, zero);
-            if axis == 0 {
+            if k == axis {
                 rows = length;
             } else {
                 inner = self.b.mul(inner, length);
@@ -185,7 +207,7 @@ impl Lower<'_, '_> {
             chunk = self.b.binary(NestBin::SDiv, chunk, together);
             chunk = self.b.mul(chunk, together);
         }
-        Some(Chunks { n: rows, chunk, grain: 1 })
+        Some(Chunks { axis, n: rows, chunk, grain: 1 })
     }
 
     /// `n / by`, rounded up; `by` is positive.
@@ -196,17 +218,17 @@ impl Lower<'_, '_> {
         self.b.binary(NestBin::SDiv, up, by)
     }
 
-    /// Opens the parallel loop over a partition's outermost axis; returns the bounds of the chunk and its number.
+    /// Opens the parallel loop over an axis of a partition; returns the bounds of the chunk and its number.
     pub fn begin_chunks(&mut self, part: &Part, chunks: &Chunks) -> Result<(Chunk, Val)> {
         let Generator::Known { lower, .. } = &part.generator else {
             return self.unsupported(ravel_source::Span::NONE, "threads over an unknown rank");
         };
-        let first = self.wide(lower[0]);
+        let first = self.wide(lower[chunks.axis]);
         let (low, high, _) = self.b.begin_parfor(chunks.n, chunks.chunk);
         self.open(part.body);
         let number = self.b.binary(NestBin::SDiv, low, chunks.chunk);
         let (low, high) = (self.b.add(low, first), self.b.add(high, first));
-        Ok((Chunk { low, high, grain: chunks.grain }, number))
+        Ok((Chunk { axis: chunks.axis, low, high, grain: chunks.grain }, number))
     }
 
     /// Runs a partition of genarray and modarray cells on threads; false if nothing was emitted.
@@ -217,9 +239,11 @@ impl Lower<'_, '_> {
         {
             return Ok(false);
         }
-        let grain = self.plan_kernel(with, part, sinks, true).map_or(Grain::ONE, |plan| Grain::of(&plan));
-        let Some(chunks) = self.chunks(part, CELLS, grain) else { return Ok(false) };
-        self.cx.remark(self.func.insts[inst].span, "threads over axis 0");
+        let axis = self.thread_axis(part);
+        let plan = self.plan_kernel(with, part, sinks, Some(axis));
+        let grain = plan.map_or(Grain::ONE, |plan| Grain::of(&plan, axis));
+        let Some(chunks) = self.chunks(part, axis, CELLS, grain) else { return Ok(false) };
+        self.cx.remark(self.func.insts[inst].span, format!("threads over axis {axis}"));
         let (chunk, _) = self.begin_chunks(part, &chunks)?;
         if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
             let spares = self.open_spares(part.body);
@@ -249,7 +273,8 @@ impl Lower<'_, '_> {
             folds.push((binop, *neutral));
         }
         self.preload(part.body);
-        let Some(cut) = self.chunks(part, FOLDS, Grain::ONE) else { return Ok(false) };
+        let axis = self.thread_axis(part);
+        let Some(cut) = self.chunks(part, axis, FOLDS, Grain::ONE) else { return Ok(false) };
         let neutrals: Vec<Val> =
             folds
                 .iter()
@@ -259,7 +284,7 @@ impl Lower<'_, '_> {
                 .collect();
         let layout = self.partial_layout(&folds);
         let by = if self.is_shared(&folds, &layout) { "by all threads, " } else { "" };
-        self.cx.remark(func.insts[inst].span, format!("threads over axis 0, partial results combined {by}in order"));
+        self.cx.remark(func.insts[inst].span, format!("threads over axis {axis}, partial results combined {by}in order"));
         let chunks = self.quotient_up(cut.n, cut.chunk);
         // With a bound on the chunks the partial results are a part of the function's memory.
         let bounded = layout.bytes * MOST_FOLD_CHUNKS;

@@ -85,13 +85,13 @@ impl KernelPlan {
 }
 
 impl Lower<'_, '_> {
-    /// Plans a partition of scalar cells.
+    /// Plans a partition of scalar cells, in chunks along an axis or whole.
     pub fn plan_kernel(
         &mut self,
         with: &With,
         part: &Part,
         sinks: &[Sink],
-        chunked: bool,
+        chunked: Option<usize>,
     ) -> Result<KernelPlan, Refusal> {
         let func = self.func;
         let Generator::Known { lower, upper, .. } = &part.generator else {
@@ -119,7 +119,7 @@ impl Lower<'_, '_> {
         }
         let extents: Vec<Option<i64>> = (0..params.len())
             .map(|k| match (self.const_i32(lower[k]), self.const_i32(upper[k])) {
-                (Some(l), Some(u)) if !(chunked && k == 0) => Some(match combs[k] {
+                (Some(l), Some(u)) if chunked != Some(k) => Some(match combs[k] {
                     comb if comb.is_dense() || comb.width > 1 => (u - l).max(0),
                     comb => ((u - l).max(0) + comb.step - 1) / comb.step,
                 }),
@@ -161,7 +161,7 @@ impl Lower<'_, '_> {
             }
             g.set_vec(Some(param), lanes, 1);
             if !comb.is_dense() {
-                let simple = overlap && extents[axis].is_some() && !(chunked && axis == 0);
+                let simple = overlap && extents[axis].is_some() && chunked != Some(axis);
                 if separate
                     || grain as i64 != comb.vectors(i64::from(lanes))
                     || !self.can_comb(&mut g, part, axis, comb, simple)
@@ -170,7 +170,7 @@ impl Lower<'_, '_> {
                     continue;
                 }
             }
-            let start = self.const_i32(lower[axis]).filter(|_| !(chunked && axis == 0));
+            let start = self.const_i32(lower[axis]).filter(|_| chunked != Some(axis));
             if separate && (start.is_none() || extents[axis].is_none_or(|n| n > SEPARATE || n % i64::from(lanes) != 0))
             {
                 continue;
@@ -197,7 +197,9 @@ impl Lower<'_, '_> {
             let spanned = spanned.unwrap_or(UNKNOWN_EXTENT * comb.step);
             let steps = (spanned + i64::from(lanes) - 1) / i64::from(lanes);
             let mut per_cell = cost * steps as f64 / n as f64;
-            if let (true, 0, Some(l), Some(u)) = (chunked, axis, self.const_i32(lower[0]), self.const_i32(upper[0])) {
+            if let (true, Some(l), Some(u)) =
+                (chunked == Some(axis), self.const_i32(lower[axis]), self.const_i32(upper[axis]))
+            {
                 // What the last chunk has beyond whole vectors is computed one by one.
                 let rest = (u - l).max(0) % i64::from(lanes);
                 per_cell += scalar * rest as f64 / (u - l).max(1) as f64;
@@ -235,7 +237,7 @@ impl Lower<'_, '_> {
             if self.bounds_dep(&mut g, part.body).vec {
                 plan.even = self.uneven_plan(&mut g, part, axis, extents[axis]);
             }
-            let start = self.const_i32(lower[axis]).filter(|_| !(chunked && axis == 0));
+            let start = self.const_i32(lower[axis]).filter(|_| chunked != Some(axis));
             g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: separate.then_some(1) };
         }
         let mut spanned = extents;

@@ -224,7 +224,7 @@ impl Lower<'_, '_> {
         }
         let range = self.axis_range(with, lower[axis], upper[axis]);
         let copies = accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64;
-        let cut = accs.chunk.is_some() && (axis == 0 || !self.b.in_launch());
+        let cut = accs.chunk.is_some_and(|chunk| chunk.axis == axis || !self.b.in_launch());
         let inner = if accs.along || cut { None } else { self.const_trips(part, axis) };
         let whole = self.const_i32(lower[axis]).zip(self.const_i32(upper[axis]));
         if let (Some(trips), Some((low, high))) = (inner, whole)
@@ -251,7 +251,7 @@ impl Lower<'_, '_> {
         if let Some(clip) = self.clip_of(g, part, axis, accs) {
             return self.fold_clipped(g, with, part, (axis, clip), accs);
         }
-        let (low, high) = match accs.chunk.filter(|_| axis == 0) {
+        let (low, high) = match accs.chunk.filter(|chunk| chunk.axis == axis) {
             Some(chunk) => (chunk.low, chunk.high),
             None => (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?),
         };
@@ -291,10 +291,10 @@ impl Lower<'_, '_> {
             return self.unsupported(ravel_source::Span::NONE, "a fold of unknown rank in a kernel");
         };
         let range = self.axis_range(with, lower[axis], upper[axis]);
-        let mut chunk = accs.chunk.filter(|_| axis == 0);
+        let mut chunk = accs.chunk.filter(|chunk| chunk.axis == axis);
         if chunk.is_none() && (self.const_i32(lower[axis]).is_none() || self.const_i32(upper[axis]).is_none()) {
             let (low, high) = (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?);
-            chunk = Some(Chunk { low, high, grain: 1 });
+            chunk = Some(Chunk { axis, low, high, grain: 1 });
         }
         let stretches = self.stretches((lower[axis], upper[axis]), chunk, g.fold_lanes, g.fold_u, false, None);
         let copies = accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64;

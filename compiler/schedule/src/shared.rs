@@ -55,7 +55,7 @@ impl Lower<'_, '_> {
             return Ok(false);
         }
         let fineness = if known.is_some_and(|total| total < LONG_WORK) { SHORT } else { LONG };
-        let Some(pieces) = self.chunks(part, fineness, Grain::of(&plan_of_pieces)) else { return Ok(false) };
+        let Some(pieces) = self.chunks(part, 0, fineness, Grain::of(&plan_of_pieces, 0)) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, "shared with threads that are idle");
         let long = known.is_some_and(|total| total >= LONG_WORK);
         if !long {

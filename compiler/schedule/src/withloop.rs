@@ -323,7 +323,7 @@ impl Lower<'_, '_> {
         (low, high.max(low))
     }
 
-    /// The loops from an axis inwards; a chunk replaces the bounds of this axis.
+    /// The loops from an axis inwards; a chunk replaces the bounds of its axis.
     #[expect(clippy::too_many_arguments, reason = "the state of one loop nest")]
     pub fn axis(
         &mut self,
@@ -345,18 +345,18 @@ impl Lower<'_, '_> {
         };
         let range = self.axis_range(with, lower[axis], upper[axis]);
         if step.is_none()
-            && chunk.is_none()
+            && chunk.is_none_or(|chunk| chunk.axis != axis)
             && let (Some(low), Some(high)) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]))
             && high == low + 1
         {
             self.open(part.body);
             let low = self.b.i64(low);
             self.bind_wide(param, low, range);
-            let carried = self.axis(inst, with, part, sinks, axis + 1, carried, None)?;
+            let carried = self.axis(inst, with, part, sinks, axis + 1, carried, chunk)?;
             self.close();
             return Ok(carried);
         }
-        let (low, high) = match chunk {
+        let (low, high) = match chunk.filter(|chunk| chunk.axis == axis) {
             Some(chunk) => (chunk.low, chunk.high),
             None => (self.wide(lower[axis]), self.wide(upper[axis])),
         };
@@ -373,7 +373,7 @@ impl Lower<'_, '_> {
             None => {
                 self.bind_wide(param, block, range);
                 self.prepare_inner(part, sinks);
-                self.axis(inst, with, part, sinks, axis + 1, outer, None)?
+                self.axis(inst, with, part, sinks, axis + 1, outer, chunk)?
             }
             Some(width) => {
                 let end = self.b.add(block, width);
@@ -382,7 +382,7 @@ impl Lower<'_, '_> {
                 self.open(part.body);
                 self.bind_wide(param, i, range);
                 self.prepare_inner(part, sinks);
-                let next = self.axis(inst, with, part, sinks, axis + 1, inner, None)?;
+                let next = self.axis(inst, with, part, sinks, axis + 1, inner, chunk)?;
                 self.close();
                 self.b.end_for(&next)
             }
