@@ -30,6 +30,7 @@ pub(crate) struct Fineness {
 pub(crate) const MOST_FOLD_CHUNKS: i64 = 32;
 /// An outermost axis with fewer indices leaves threads without work, if a longer axis does not.
 const MANY_ROWS: i64 = 32;
+const MANY_COLUMNS: i64 = 1024;
 const CELLS: Fineness = Fineness { most: 128, work: 20_000.0 };
 const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 20_000.0 };
 /// Chunks of vectors are whole numbers of cache lines.
@@ -126,10 +127,13 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return 0 };
         let extent = |axis: usize| Some(self.const_i32(upper[axis])? - self.const_i32(lower[axis])?);
         let Some(rows) = extent(0).filter(|rows| *rows < MANY_ROWS) else { return 0 };
+        let last = lower.len() - 1;
         let longer = |axis: &usize| {
-            extent(*axis).is_none_or(|n| n >= MANY_ROWS.max(2 * rows)) && self.step_along(part, *axis).is_some()
+            // Chunks of the last axis are rows, for lanes.
+            let many = if *axis == last { MANY_COLUMNS } else { MANY_ROWS };
+            extent(*axis).is_none_or(|n| n >= many.max(2 * rows)) && self.step_along(part, *axis).is_some()
         };
-        (1..lower.len()).find(longer).unwrap_or(0)
+        (1..=last).find(longer).unwrap_or(0)
     }
 
     /// Number of indices of an axis, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
@@ -239,7 +243,11 @@ impl Lower<'_, '_> {
         {
             return Ok(false);
         }
-        let axis = self.thread_axis(part);
+        let mut axis = self.thread_axis(part);
+        // Masks and shifted sums need to know where their axis begins.
+        if axis > 0 && self.plan_kernel(with, part, sinks, None).is_ok_and(|plan| plan.is_fixed_along(axis)) {
+            axis = 0;
+        }
         let plan = self.plan_kernel(with, part, sinks, Some(axis));
         let grain = plan.map_or(Grain::ONE, |plan| Grain::of(&plan, axis));
         let Some(chunks) = self.chunks(part, axis, CELLS, grain) else { return Ok(false) };

@@ -82,6 +82,12 @@ impl KernelPlan {
         }
         text
     }
+
+    /// Do the steps along an axis depend on where it begins?
+    pub fn is_fixed_along(&self, axis: usize) -> bool {
+        let lanes = matches!(self.vec, VecChoice::Axis { axis: k, .. } if k == axis);
+        lanes && (self.separate || self.even.is_some() || self.shift.is_some())
+    }
 }
 
 impl Lower<'_, '_> {

@@ -21,7 +21,7 @@ use crate::Result;
 use crate::kernel::Chunk;
 use crate::lower::{Lower, Val};
 use crate::parallel::{Chunks, Fineness, Grain};
-use crate::plan::{KernelPlan, VecChoice};
+use crate::plan::KernelPlan;
 use crate::withloop::Sink;
 
 /// A piece must be worth some microseconds in lanes: another thread has to see it and to fetch its operands.
@@ -94,9 +94,7 @@ impl Lower<'_, '_> {
     /// The plan with blocks that fit half of the outermost axis; nothing if its lanes need to know where that axis begins.
     fn plan_of_pieces(&self, part: &Part, plan: &KernelPlan) -> Option<KernelPlan> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        if let VecChoice::Axis { axis: 0, .. } = plan.vec
-            && (plan.separate || plan.even.is_some() || plan.shift.is_some())
-        {
+        if plan.is_fixed_along(0) {
             return None;
         }
         let rows = self.const_i32(upper[0]).zip(self.const_i32(lower[0])).map(|(u, l)| u - l);
