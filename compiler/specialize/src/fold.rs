@@ -3,7 +3,7 @@
 use crate::assemble::cell_kind;
 use crate::generator::IndexSet;
 use crate::spec::{Frame, Spec};
-use crate::value::{Kind, LeafShape, Sc, Val};
+use crate::value::{Kind, LeafShape, Sc, ScKind, ShapeKind, Val};
 use crate::withloop::Body;
 use ravel_core::ir::{self, FoldFun};
 use ravel_types::{Basic, BinOp, Elem, Scalar};
@@ -70,6 +70,8 @@ impl<'p> Spec<'p> {
         let leaves = Self::leaves_of(&acc);
         if leaves.len() == 1 && Self::leaves_of(&cell).len() > 1 {
             cell = cell_kind(&cell);
+        } else {
+            cell = with_scalars_of(cell, &acc);
         }
         if leaves.len() == 1 && Self::leaves_of(&cell).len() == 1 {
             let (region, out, _) = self.combine(fun, args, &acc, &cell);
@@ -362,6 +364,22 @@ impl<'p> Spec<'p> {
         leaves.extend(Self::leaves_of(&kind));
         let results = self.em.inst_leaves(Op::Loop { init: start, body: region }, &leaves);
         self.em.instantiate(&kind, &mut results.into_iter().skip(1))
+    }
+}
+
+/// The kind of a cell, with short vectors held as scalars where the accumulator's are, so that each element has a fold of its own.
+fn with_scalars_of(cell: Kind, acc: &Kind) -> Kind {
+    match (cell, acc) {
+        (Kind::Arr(b, ShapeKind::Known(shape)), Kind::Tup(_, scalars))
+            if matches!(shape.as_slice(), [Some(n)] if n.as_const() == i32::try_from(scalars.len()).ok()) =>
+        {
+            Kind::Tup(b, vec![ScKind::Any; scalars.len()])
+        }
+        (Kind::Wrapped(u, k), Kind::Wrapped(_, a)) => Kind::Wrapped(u, Box::new(with_scalars_of(*k, a))),
+        (Kind::Struct(s, ks), Kind::Struct(_, accs)) => {
+            Kind::Struct(s, ks.into_iter().zip(accs).map(|(k, a)| with_scalars_of(k, a)).collect())
+        }
+        (cell, _) => cell,
     }
 }
 
