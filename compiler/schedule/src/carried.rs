@@ -59,7 +59,8 @@ fn follow(
             }
             Some((Op::Loop { init, body }, results)) => {
                 let j = init.iter().position(|v| *v == current)?;
-                if !is_updated_in_place(func, live, *body, j) {
+                // What the loop reads is the old array, which its second round would not find.
+                if element_reads(func, *body, current) > 0 || !is_updated_in_place(func, live, *body, j) {
                     return None;
                 }
                 *is_written = true;
@@ -145,6 +146,10 @@ mod tests {
         // The old array is read after the update.
         let late = "%b: i32[9] = update %a, [%i], 7 %s: i32 = sel %a, [0] %c: i32[9] = update %b, [0], %s";
         assert_eq!(found(late, "%c"), [false, false]);
+        // The old array is read in a loop that makes the new one.
+        let both = "%b: i32[9], %m: i32 = loop (%c: i32[9] = %a, %j: i32 = 0) { %s: i32 = sel %a, [%j]
+            %d: i32[9] = update %c, [%j], %s %j1: i32 = add %j, 1 %more: bool = lt %j1, 9 yield %more, %d, %j1 }";
+        assert_eq!(found(both, "%b"), [false, false]);
         // Another array comes back.
         assert_eq!(found("%b: i32[9] = update %a, [%i], 7", "%a"), [false, false]);
         // Somebody else may come to hold a reference.
