@@ -32,6 +32,7 @@ mod prove_checks;
 mod ranges;
 mod recognize_elementwise;
 mod reread;
+mod roll_cells;
 mod row_folds;
 mod scalarize;
 mod simplify;

@@ -4,7 +4,7 @@ use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, inline, interleave, join_steps,
     keep_on_device, licm, merge_folds, narrow_integers, privatize_updates, prove_checks, recognize_elementwise, reread,
-    row_folds, scalarize, simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts,
+    roll_cells, row_folds, scalarize, simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts,
     version_extents,
 };
 use ravel_wir::compact::compact;
@@ -35,6 +35,7 @@ pub const PASSES: &[&Pass] = &[
     &licm::PASS,
     &interleave::PASS,
     &join_steps::PASS,
+    &roll_cells::PASS,
     &row_folds::PASS,
     &narrow_integers::PASS,
     &keep_on_device::PASS,
@@ -120,6 +121,7 @@ const LAST: &[&Pass] = &[
 const LANES: &[&Pass] = &[
     &interleave::PASS,
     &join_steps::PASS,
+    &roll_cells::PASS,
     &row_folds::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,

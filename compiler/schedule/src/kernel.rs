@@ -12,12 +12,14 @@ use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
 use crate::comb::Comb;
+use crate::flat::FlatBounds;
 use crate::grid::{Grid, Jam};
 use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
 use crate::reduce::folds_along;
 use crate::scalars;
 use crate::stretches::Stretch;
+use crate::walk::Walk;
 use crate::withloop::{Accumulate, Sink};
 
 /// Copies whose cells are computed side by side.
@@ -232,14 +234,32 @@ impl Lower<'_, '_> {
                 "a kernel of unknown rank",
             );
         };
-        let range = self.axis_range(with, lower[axis], upper[axis]);
+        let mut range = self.axis_range(with, lower[axis], upper[axis]);
         let chunk_here = chunk.filter(|chunk| chunk.axis == axis);
         let is_vec = matches!(plan.vec, VecChoice::Axis { axis: k, .. } if k == axis);
         let jam = plan.jams.iter().find(|jam| jam.0 == axis).map(|jam| jam.1);
         // A cell that is built in an operand must not be computed twice.
         let overlap = !sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
         let comb = self.combs(part).map_or(Comb::DENSE, |combs| combs[axis]);
+        let last = func.regions[part.body].params.len() - 1;
+        let flat = plan.flat.filter(|flat| axis >= flat.rows);
+        if let Some(flat) = flat.filter(|_| axis == last) {
+            let rows = self.axis_range(with, lower[flat.rows], upper[flat.rows]);
+            range = (0, (rows.1 - rows.0 + 1).saturating_mul(flat.length) - 1);
+        }
         let stretches = match (plan.vec, plan.even, jam) {
+            _ if flat.is_some_and(|flat| axis == flat.rows || flat.is_within(axis, last)) => {
+                let low = chunk_here.map_or_else(|| self.wide(lower[axis]), |chunk| chunk.low);
+                vec![Stretch::new((low, low), 1, 1, Walk { trips: Some(1), ..Walk::ANY })]
+            }
+            _ if flat.is_some() => {
+                let (lanes, u) = match plan.vec {
+                    VecChoice::Axis { u, .. } if is_vec => (plan.lanes, u),
+                    _ => (1, jam.unwrap_or(1)),
+                };
+                let bounds = flat.map_or(FlatBounds::Const(0), |flat| self.flat_bounds(flat, part, chunk));
+                self.flat_stretches((lower[axis], upper[axis]), bounds, lanes, u, is_vec && overlap)
+            }
             (VecChoice::Axis { u, .. }, ..) if is_vec && !comb.is_dense() => {
                 self.comb_stretches((lower[axis], upper[axis]), chunk_here, (plan.lanes, u), comb, overlap)
             }

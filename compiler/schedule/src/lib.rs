@@ -66,6 +66,7 @@ mod divergent;
 mod division;
 mod dynamic;
 mod faults;
+mod flat;
 mod fold;
 mod grid;
 mod group;

@@ -3,6 +3,7 @@
 use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::cost::UNKNOWN_EXTENT;
+use crate::flat::Flat;
 use crate::grid::{Dep, Grid};
 use crate::guards::Guard;
 use crate::lower::Lower;
@@ -56,6 +57,8 @@ pub(crate) struct KernelPlan {
     pub even: Option<(i64, i64)>,
     /// Accumulators at shifted places instead of masks.
     pub shift: Option<Shift>,
+    /// Rows that are walked as one axis.
+    pub flat: Option<Flat>,
     /// What must hold before the kernel runs.
     pub guards: Vec<Guard>,
 }
@@ -64,7 +67,10 @@ impl KernelPlan {
     /// For `--explain`.
     pub fn describe(&self) -> String {
         let (place, u) = match self.vec {
-            VecChoice::Axis { axis, u } => (format!("axis {axis}"), u),
+            VecChoice::Axis { axis, u } => match self.flat {
+                Some(flat) if axis > flat.rows => (format!("axes {} to {axis} as one", flat.rows), u),
+                _ => (format!("axis {axis}"), u),
+            },
             VecChoice::Fold { u } => ("the last axis of the fold".to_string(), u),
         };
         let vectors = if u == 1 { "vector" } else { "vectors" };
@@ -133,6 +139,15 @@ impl Lower<'_, '_> {
                 _ => None,
             })
             .collect();
+        let last = params.len() - 1;
+        let flat = self.flat_rows(part, sinks, usize::from(sizes[0]), chunked);
+        let mut extents = extents;
+        if let Some(flat) = flat {
+            let rows = extents[flat.rows];
+            extents[flat.rows..last].fill(Some(1));
+            extents[last] = rows.map(|n| n * flat.length);
+        }
+        let extents = extents;
         let cells = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
         let mut g = Grid::scalar(bytes);
         let scalar = self.region_cost(&mut g, part.body) + 1.0;
@@ -177,7 +192,10 @@ impl Lower<'_, '_> {
                 }
             }
             let start = self.const_i32(lower[axis]).filter(|_| chunked != Some(axis));
-            if separate && (start.is_none() || extents[axis].is_none_or(|n| n > SEPARATE || n % i64::from(lanes) != 0))
+            if separate
+                && (flat.is_some()
+                    || start.is_none()
+                    || extents[axis].is_none_or(|n| n > SEPARATE || n % i64::from(lanes) != 0))
             {
                 continue;
             }
@@ -237,7 +255,7 @@ impl Lower<'_, '_> {
             }
             .to_string());
         };
-        let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), separate, even: None, shift: None, guards };
+        let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), separate, even: None, shift: None, flat, guards };
         if let VecChoice::Axis { axis, u: grain } = vec {
             g.set_vec(Some(params[axis]), lanes, 1);
             if self.bounds_dep(&mut g, part.body).vec {
@@ -383,6 +401,7 @@ impl Lower<'_, '_> {
                 separate: false,
                 even: None,
                 shift: None,
+                flat: None,
                 guards: Vec::new(),
             },
         ))

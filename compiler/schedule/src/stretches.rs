@@ -7,6 +7,7 @@
 use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::Value;
 
+use crate::flat::FlatBounds;
 use crate::kernel::Chunk;
 use crate::lower::{Lower, Val};
 use crate::walk::Walk;
@@ -128,6 +129,25 @@ impl Lower<'_, '_> {
             start = self.b.add(start, whole);
         }
         stretches
+    }
+
+    /// The same for rows that are walked as one.
+    pub fn flat_stretches(
+        &mut self,
+        axis: (Value, Value),
+        bounds: FlatBounds,
+        lanes: u8,
+        u: usize,
+        overlap: bool,
+    ) -> Vec<Stretch> {
+        match bounds {
+            FlatBounds::Const(elements) => self.const_stretches(0, elements, lanes, u, overlap, None),
+            // All chunks begin at zero.
+            FlatBounds::Run { zero, elements } => {
+                let all = Chunk { low: zero, high: elements, grain: 0 };
+                self.stretches(axis, Some(all), lanes, u, overlap, None)
+            }
+        }
     }
 
     /// Single vectors from `start` to the end of an axis, the last of which ends there, if the axis from `low` on has a vector at all; returns where scalars
