@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod batch_rounds;
+mod carry_elements;
 mod cost;
 mod counted;
 mod cse;
@@ -24,6 +25,7 @@ mod linear;
 mod merge_folds;
 mod narrow_integers;
 mod nests;
+mod parallel_loops;
 mod pass;
 mod pipeline;
 mod places;
@@ -33,6 +35,7 @@ mod ranges;
 mod recognize_elementwise;
 mod reread;
 mod roll_cells;
+mod rounds;
 mod row_folds;
 mod scalarize;
 mod simplify;

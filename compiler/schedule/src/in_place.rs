@@ -18,6 +18,8 @@ use crate::lower::{Lower, Val};
 
 /// Partitions up to this many are compared with each other.
 const MOST_PARTS: usize = 16;
+/// Constants by which indices differ are less than this.
+const MOST_APART: i64 = 1 << 31;
 
 impl Lower<'_, '_> {
     /// The order in which the partitions of a modarray can change its array in place; nothing if they cannot.
@@ -74,7 +76,7 @@ impl Lower<'_, '_> {
         ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| match &self.func.insts[inst].op {
             Op::Sel { array: from, index } if *from == array => match &mut reads {
                 _ if index.len() != params.len() => reads = None,
-                Some(reads) if !self.is_own(params, index) && !reads.contains(index) => reads.push(index.clone()),
+                Some(reads) if !self.is_own(part, index) && !reads.contains(index) => reads.push(index.clone()),
                 _ => {}
             },
             Op::Extent { .. } => {}
@@ -93,19 +95,32 @@ impl Lower<'_, '_> {
     }
 
     /// Is an index that of the cell itself?
-    fn is_own(&self, params: &[Value], index: &[Value]) -> bool {
-        let same = |(i, param): (&Value, &Value)| {
-            let distance = self.form(*i).plus(&self.form(*param), -1);
-            distance.is_some_and(|d| known_range(&d) == (0, 0))
+    fn is_own(&self, part: &Part, index: &[Value]) -> bool {
+        let params = &self.func.regions[part.body].params;
+        let same = |axis: usize| {
+            let distance = self.form(index[axis]).plus(&self.form(params[axis]), -1);
+            distance.is_some_and(|d| known_range(&d) == (0, 0)) || self.is_only_index(part, axis, index[axis])
         };
-        index.iter().zip(params).all(same)
+        (0..params.len()).all(same)
+    }
+
+    /// Has a partition one index along an axis, this one? Where there is a cell at all, what follows its lower bound has not wrapped.
+    fn is_only_index(&self, part: &Part, axis: usize, index: Value) -> bool {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return false };
+        self.ahead_of(lower[axis], upper[axis]) == Some(1) && self.ahead_of(lower[axis], index) == Some(0)
     }
 
     /// Does an index, of a cell of `part`, provably lie where a partition does not write?
     fn is_outside(&self, part: &Part, index: &[Value], written: &Part) -> bool {
         let Generator::Known { lower, upper, step, width } = &written.generator else { return false };
         (0..index.len()).any(|axis| {
-            let apart = |bound: Value| self.form(index[axis]).plus(&self.form(bound), -1).map(|d| known_range(&d));
+            // Both are indices, or one behind the last: where they differ by a constant modulo 2^32, they do so without.
+            let exact =
+                |bound: Value| self.ahead_of(bound, index[axis]).filter(|d| (-MOST_APART..MOST_APART).contains(d));
+            let apart = |bound: Value| match exact(bound) {
+                Some(d) => Some((d, d)),
+                None => self.form(index[axis]).plus(&self.form(bound), -1).map(|d| known_range(&d)),
+            };
             if apart(lower[axis]).is_some_and(|d| d.1 < 0) || apart(upper[axis]).is_some_and(|d| d.0 >= 0) {
                 return true;
             }

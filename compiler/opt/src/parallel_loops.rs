@@ -1,0 +1,392 @@
+//! Loops whose rounds do not depend on each other become with-loops.
+//!
+//! ```text
+//!    loop (%a = %x, %j = 0) { %l = %a[%i - 1, %j]  %v = %l + %a[%i, %j]  %b = %a with [%i, %j] = %v  yield %j + 1 < n, %b, %j + 1 }
+//! => modarray(%x) { [%i, 0] <= [%k, %j] < [%i + 1, n] -> %x[%i - 1, %j] + %x[%i, %j] }
+//! ```
+//!
+//! Programs written as in C: `for` loops that fill or change an array element by element. As with-loops they run in lanes and on threads; where a
+//! loop around carries values from row to row, its rows do. A loop around a with-loop of this kind joins it if its rounds are independent, too.
+//!
+//! Every round must write one element, at an index that moves with the counter along one axis, and may read the array there, or where no round
+//! writes: where indices differ by a constant from a fixed one, or lie before the first or behind the last.
+//! Those are the conditions under which such an update happens in place, as it did in the loop.
+//!
+//! Before: simplified, checks proven. After: no such loop of more than a few rounds.
+//! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops that carry anything else.
+
+use crate::counted::{Counted, counted};
+use crate::edit::{Def, Defs, Emitter, Renames};
+use crate::pass::{Context, Pass, Run};
+use crate::places::Places;
+use crate::rounds::{Rounds, Sum, emit_sum};
+use ravel_types::{BinOp, Elem, Ty};
+use ravel_wir::traverse::walk;
+use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+
+pub const PASS: Pass = Pass {
+    name: "parallel-loops",
+    summary: "make with-loops of loops whose rounds are independent",
+    run: Run::Func(parallel_loops),
+};
+
+/// Fewer rounds stay as they are.
+const MIN_ROUNDS: i64 = 4;
+/// Instructions of a row, other than those of integers, that may be repeated for each of its elements.
+const MAX_REPEATED: usize = 3;
+
+/// What the rounds write along an axis.
+enum Axis {
+    /// One index each, which moves with the counter.
+    Moving(Sum),
+    /// The same index.
+    Fixed(Sum),
+    /// A range of indices.
+    Range { lower: Sum, upper: Sum, index: Value },
+}
+
+/// A loop whose rounds are independent.
+struct Found {
+    inst: Inst,
+    body: Region,
+    /// Positions among the carried values.
+    array: usize,
+    counter: usize,
+    end: Value,
+    /// It is certain that the counter begins before the end.
+    is_ordered: bool,
+    /// What makes the new array in each round.
+    write: Inst,
+    axes: Vec<Axis>,
+}
+
+pub fn parallel_loops(func: &mut Func, cx: &mut Context) -> bool {
+    let mut loops = Vec::new();
+    walk(func, func.body, &mut |region, inst| {
+        if matches!(func.insts[inst].op, Op::Loop { .. }) {
+            loops.push((region, inst));
+        }
+    });
+    let mut facts = None;
+    let mut changed = false;
+    // Inner ones first.
+    for (region, inst) in loops.into_iter().rev() {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        let becomes = match examine(func, defs, places, inst, Proof::Constants, cx.eager) {
+            Some(found) => {
+                rewrite(func, defs, region, found);
+                true
+            }
+            None => with_outer(func, defs, places, inst, cx.eager),
+        };
+        if becomes {
+            cx.applied(func.insts[inst].span, "the loop is a with-loop, for its rounds do not depend on each other");
+            (facts, changed) = (None, true);
+        }
+    }
+    changed
+}
+
+/// Two loops that are a with-loop only together: the inner one reads what the outer one does not write, such as the row above its first one.
+fn with_outer(func: &mut Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -> bool {
+    let Some(region) = places.region_of[inst].expand() else { return false };
+    let Some(outer) = places.owner[region].expand().filter(|o| matches!(func.insts[*o].op, Op::Loop { .. })) else {
+        return false;
+    };
+    let (Some(found), Some(around)) =
+        (examine(func, defs, places, inst, Proof::Ranges, eager), places.region_of[outer].expand())
+    else {
+        return false;
+    };
+    let mut trial = func.clone();
+    rewrite(&mut trial, &mut Defs::new(func), region, found);
+    let mut defs = Defs::new(&trial);
+    let Some(found) = examine(&trial, &defs, &Places::new(&trial), outer, Proof::Constants, eager) else {
+        return false;
+    };
+    rewrite(&mut trial, &mut defs, around, found);
+    *func = trial;
+    true
+}
+
+/// How it is shown that a round does not read what another one writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    /// Indices differ by constants: the update happens in place then.
+    Constants,
+    /// Or what is known of them says so.
+    Ranges,
+}
+
+fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, eager: bool) -> Option<Found> {
+    let Op::Loop { init, body } = &func.insts[inst].op else { return None };
+    let data = &func.regions[*body];
+    let Counted { counter, end } = counted(func, defs, inst)?;
+    if data.params.len() != 2 || !is_pure(func, *body) {
+        return None;
+    }
+    let array = 1 - counter;
+    let (param, next) = (data.params[array], data.yields[array + 1]);
+    let ty = func.ty(param);
+    let rank = ty.rank().filter(|rank| *rank > 0)? as usize;
+    let same_type = [init[array], next, func.insts[inst].results[array]].iter().all(|v| func.ty(*v) == ty);
+    let Def::Inst(write, _) = defs.get(next) else { return None };
+    if ty.elem == Elem::Handle || !same_type || !data.insts.contains(&write) || places.uses(next).len() != 1 {
+        return None;
+    }
+    let mut rounds = Rounds::of(func, defs, inst)?;
+    let axes = match &func.insts[write].op {
+        Op::Update { array, index, value } => {
+            let (low, high) = (defs.int(func, init[counter]), defs.int(func, end));
+            let count = low.zip(high).map(|(low, high)| i64::from(high) - i64::from(low));
+            if *array != param
+                || index.len() != rank
+                || *value == param
+                || !func.ty(*value).is_scalar()
+                || count.is_some_and(|count| count < if eager { 2 } else { MIN_ROUNDS })
+            {
+                return None;
+            }
+            let axis = |v: &Value| {
+                let sum = rounds.sum(*v)?;
+                Some(if rounds.step(&sum) == 0 { Axis::Fixed(sum) } else { Axis::Moving(sum) })
+            };
+            index.iter().map(axis).collect::<Option<Vec<_>>>()?
+        }
+        Op::With(With { parts, ops, ordered: false }) => {
+            let ([part], [WithOp::Modarray { array }]) = (&parts[..], &ops[..]) else { return None };
+            let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
+            let is_scalar = func.regions[part.body].yields.iter().all(|v| func.ty(*v).is_scalar());
+            if *array != param || lower.len() != rank || !is_scalar || !is_cheap(func, *body, write) {
+                return None;
+            }
+            let params = &func.regions[part.body].params;
+            rounds.inside.retain(|v| !params.contains(v));
+            let axis = |k: usize| {
+                let (lower, upper) = (rounds.sum(lower[k])?, rounds.sum(upper[k])?);
+                let one = Sum { constant: 1, ..Sum::default() };
+                Some(match (rounds.step(&lower), upper == lower.clone().add(&one, 1)) {
+                    (0, true) => Axis::Fixed(lower),
+                    (_, true) => Axis::Moving(lower),
+                    (0, false) if rounds.step(&upper) == 0 => Axis::Range { lower, upper, index: params[k] },
+                    _ => return None,
+                })
+            };
+            (0..rank).map(axis).collect::<Option<Vec<_>>>()?
+        }
+        _ => return None,
+    };
+    // One axis moves, as the counter does.
+    let count = data.params[counter];
+    let mut moving = axes.iter().filter_map(|axis| match axis {
+        Axis::Moving(sum) => Some(sum),
+        _ => None,
+    });
+    let is_moving = |sum: &Sum| sum.terms.get(&count) == Some(&1);
+    if !moving.next().is_some_and(is_moving) || moving.next().is_some() {
+        return None;
+    }
+    let mut ranges = places.ranges_at(func, defs, inst);
+    let (first, last) = (ranges.form(func, defs, init[counter]), ranges.form(func, defs, end));
+    let is_ordered = ranges.compare(BinOp::Lt, &first, &last) == Some(true);
+    let found = Found { inst, body: *body, array, counter, end, is_ordered, write, axes };
+    let Op::Update { index: written, .. } = &func.insts[write].op else {
+        return found.is_independent(&rounds, param, &mut |_| false).then_some(found);
+    };
+    // Indices that no round changes, and that are known to differ.
+    let mut apart = |read: &[Value]| {
+        let fixed = |v: &Value| !rounds.inside.contains(v);
+        proof == Proof::Ranges
+            && read.iter().zip(written).any(|(read, written)| {
+                let (r, w) = (ranges.form(func, defs, *read), ranges.form(func, defs, *written));
+                fixed(read) && fixed(written) && ranges.compare(BinOp::Ne, &r, &w) == Some(true)
+            })
+    };
+    found.is_independent(&rounds, param, &mut apart).then_some(found)
+}
+
+/// Does nothing in a region have effects or fault?
+fn is_pure(func: &Func, region: Region) -> bool {
+    let mut pure = true;
+    walk(func, region, &mut |_, inst| {
+        let op = &func.insts[inst].op;
+        pure &= !op.is_anchored() && !matches!(op, Op::Call { .. } | Op::Native { .. });
+        pure &= !matches!(op, Op::With(With { ordered: true, .. }));
+    });
+    pure
+}
+
+/// Is what a round does beside its with-loop so little that each element may do it?
+fn is_cheap(func: &Func, body: Region, write: Inst) -> bool {
+    let mut repeated = 0;
+    let plain = func.regions[body].insts.iter().filter(|inst| **inst != write).all(|inst| {
+        let data = &func.insts[*inst];
+        let is_int = |v: &Value| func.ty(*v).is_scalar() && !func.ty(*v).elem.is_float();
+        match &data.op {
+            Op::Const(_) => true,
+            Op::Bin(BinOp::Div | BinOp::Mod | BinOp::AplMod, ..) => false,
+            Op::Bin(..) | Op::Un(..) | Op::Select { .. } | Op::Extent { .. } if data.results.iter().all(is_int) => true,
+            Op::Bin(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Min | BinOp::Max, ..) | Op::Sel { .. } => {
+                repeated += 1;
+                data.results.iter().all(|v| func.ty(*v).is_scalar())
+            }
+            _ => false,
+        }
+    });
+    plain && repeated <= MAX_REPEATED
+}
+
+impl Found {
+    /// Does every round read the array only where it writes itself, or no round does? `apart` knows more indices of no round.
+    fn is_independent(&self, rounds: &Rounds, param: Value, apart: &mut dyn FnMut(&[Value]) -> bool) -> bool {
+        let func = rounds.func;
+        let (mut independent, mut reads, mut with_loops) = (true, false, false);
+        walk(func, self.body, &mut |_, inst| {
+            let op = &func.insts[inst].op;
+            with_loops |= matches!(op, Op::With(_)) && inst != self.write;
+            for nested in op.regions() {
+                independent &= !func.regions[nested].yields.contains(&param);
+            }
+            match op {
+                Op::Sel { array, index } if *array == param => {
+                    reads = true;
+                    independent &= self.may_read(rounds, index) || (index.len() == self.axes.len() && apart(index));
+                }
+                Op::Extent { .. } => {}
+                op => op.for_each_operand(|v| independent &= v != param || inst == self.write),
+            }
+        });
+        // What with-loops inside store might go through the memory that is read.
+        independent && !(reads && with_loops)
+    }
+
+    fn may_read(&self, rounds: &Rounds, index: &[Value]) -> bool {
+        if index.len() != self.axes.len() {
+            return false;
+        }
+        let sums: Vec<Option<Sum>> = index.iter().map(|v| Some(self.of_cell(rounds, rounds.sum(*v)?))).collect();
+        let is_own = |(sum, axis): (&Option<Sum>, &Axis)| match (sum, axis) {
+            (Some(sum), Axis::Moving(own) | Axis::Fixed(own)) => sum == own,
+            (Some(sum), Axis::Range { index, .. }) => *sum == Sum::of(*index),
+            (None, _) => false,
+        };
+        let differ = |a: &Sum, b: &Sum| {
+            let d = a.clone().add(b, -1);
+            d.terms.is_empty().then_some(d.constant)
+        };
+        let is_outside = |(sum, axis): (&Option<Sum>, &Axis)| {
+            let Some(sum) = sum else { return false };
+            let before = |lower: &Sum| differ(sum, lower).is_some_and(|d| d < 0);
+            let behind = |upper: &Sum| differ(sum, upper).is_some_and(|d| d >= 0);
+            match axis {
+                Axis::Fixed(own) => differ(sum, own).is_some_and(|d| d != 0),
+                Axis::Moving(own) => {
+                    let (lower, upper) = (rounds.at_start(own, 0), self.at_end(rounds, own));
+                    before(&lower) || (self.is_ordered && upper.is_some_and(|upper| behind(&upper)))
+                }
+                Axis::Range { lower, upper, .. } => before(lower) || behind(upper),
+            }
+        };
+        sums.iter().zip(&self.axes).all(is_own) || sums.iter().zip(&self.axes).any(is_outside)
+    }
+
+    /// An index of the cell, with the names that the loop has for what the cell's own index is.
+    fn of_cell(&self, rounds: &Rounds, sum: Sum) -> Sum {
+        let Op::With(with) = &rounds.func.insts[self.write].op else { return sum };
+        let params = &rounds.func.regions[with.parts[0].body].params;
+        params.iter().zip(&self.axes).fold(sum, |sum, (param, axis)| match axis {
+            Axis::Moving(own) | Axis::Fixed(own) => sum.substitute(*param, own),
+            Axis::Range { .. } => sum,
+        })
+    }
+
+    /// What an index that moves would be when the counter is at its end.
+    fn at_end(&self, rounds: &Rounds, sum: &Sum) -> Option<Sum> {
+        let counter = rounds.func.regions[self.body].params[self.counter];
+        Some(sum.clone().substitute(counter, &rounds.sum(self.end)?))
+    }
+}
+
+fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
+    let span = func.insts[found.inst].span;
+    let Op::Loop { init, body } = func.insts[found.inst].op.clone() else { return };
+    let counter = func.regions[body].params[found.counter];
+    let first: Vec<Sum> = {
+        let Some(rounds) = Rounds::of(func, defs, found.inst) else { return };
+        let start = |axis: &Axis| match axis {
+            Axis::Moving(sum) => rounds.at_start(sum, 0),
+            Axis::Fixed(sum) | Axis::Range { lower: sum, .. } => sum.clone(),
+        };
+        found.axes.iter().map(start).collect()
+    };
+    let mut out = Vec::new();
+    let mut e = Emitter { func, defs, out: &mut out, span };
+    let one = e.int(1);
+    let mut end = match e.defs.int(e.func, found.end) {
+        Some(end) => e.int(end),
+        None => found.end,
+    };
+    if !found.is_ordered {
+        // The first round runs whatever the end is.
+        let second = e.int_op(BinOp::Add, init[found.counter], one);
+        end = e.int_op(BinOp::Max, end, second);
+    }
+    let (mut lower, mut upper) = (Vec::new(), Vec::new());
+    for (axis, first) in found.axes.iter().zip(&first) {
+        lower.push(emit_sum(&mut e, first));
+        upper.push(match axis {
+            Axis::Moving(sum) => {
+                let constant = e.defs.int(e.func, end);
+                let end = constant.map_or_else(|| Sum::of(end), Sum::constant);
+                emit_sum(&mut e, &sum.clone().substitute(counter, &end))
+            }
+            Axis::Fixed(_) => {
+                let lower = lower[lower.len() - 1];
+                e.int_op(BinOp::Add, lower, one)
+            }
+            Axis::Range { upper, .. } => emit_sum(&mut e, upper),
+        });
+    }
+    // The body of the with-loop: what a round does, for an index.
+    let (cell, inner) = match &func.insts[found.write].op {
+        Op::Update { value, .. } => (*value, None),
+        Op::With(with) => (func.regions[with.parts[0].body].yields[0], Some(with.parts[0].body)),
+        _ => return,
+    };
+    let params = match inner {
+        Some(inner) => func.regions[inner].params.clone(),
+        None => found.axes.iter().map(|_| func.new_value(Ty::scalar(Elem::I32))).collect(),
+    };
+    let mut insts = Vec::new();
+    let mut renames = Renames::default();
+    renames.set(func.regions[body].params[found.array], init[found.array]);
+    for (param, axis) in params.iter().zip(&found.axes) {
+        if let Axis::Moving(sum) = axis {
+            // The counter is the index less what the sum adds to it.
+            let less = sum.clone().add(&Sum::of(counter), -1);
+            let mut e = Emitter { func, defs, out: &mut insts, span };
+            let count = emit_sum(&mut e, &Sum::of(*param).add(&less, -1));
+            renames.set(counter, count);
+        }
+    }
+    insts.extend(func.regions[body].insts.iter().copied().filter(|inst| *inst != found.write));
+    if let Some(inner) = inner {
+        insts.append(&mut func.regions[inner].insts);
+    }
+    let data = &mut func.regions[body];
+    (data.params, data.insts, data.yields) = (params, insts, vec![cell]);
+    renames.apply_region(func, body);
+    // The loop's parameters count no more; its last count is known.
+    let generator = Generator::Known { lower, upper, step: None, width: None };
+    let ops = vec![WithOp::Modarray { array: init[found.array] }];
+    func.insts[found.inst].op = Op::With(With { parts: vec![Part { generator, body }], ops, ordered: false });
+    let results = &mut func.insts[found.inst].results;
+    let last = results.remove(found.counter);
+    let insts = &mut func.regions[region].insts;
+    if let Some(at) = insts.iter().position(|i| *i == found.inst) {
+        insts.splice(at..at, out);
+    }
+    let mut renames = Renames::default();
+    renames.set(last, end);
+    renames.apply(func);
+}
