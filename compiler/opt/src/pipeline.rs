@@ -2,10 +2,10 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, carry_elements, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, inline, interleave,
-    join_steps, keep_on_device, licm, merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks,
-    recognize_elementwise, reread, roll_cells, row_folds, scalarize, simplify, split_arrays, split_borders,
-    unroll_loops, unroll_small, update_parts, version_extents,
+    batch_rounds, carry_elements, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, hoist_columns, inline,
+    interleave, join_steps, keep_on_device, licm, lift_folds, merge_folds, narrow_integers, parallel_loops,
+    privatize_updates, prove_checks, recognize_elementwise, reread, roll_cells, row_folds, scalarize, simplify,
+    split_arrays, split_borders, unroll_loops, unroll_small, update_parts, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -33,10 +33,12 @@ pub const PASSES: &[&Pass] = &[
     &fuse::PASS,
     &fuse_nested::PASS,
     &licm::PASS,
+    &lift_folds::PASS,
     &interleave::PASS,
     &join_steps::PASS,
     &roll_cells::PASS,
     &row_folds::PASS,
+    &hoist_columns::PASS,
     &narrow_integers::PASS,
     &keep_on_device::PASS,
     &privatize_updates::PASS,
@@ -125,10 +127,12 @@ const LANES: &[&Pass] = &[
     &parallel_loops::PASS,
     &simplify::PASS,
     &dce::PASS,
+    &lift_folds::PASS,
     &interleave::PASS,
     &join_steps::PASS,
     &roll_cells::PASS,
     &row_folds::PASS,
+    &hoist_columns::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,
     &simplify::PASS,

@@ -4,6 +4,7 @@
 //!    genarray { [i] -> genarray { [j] -> f(i, j) } }   =>   genarray { [i, j] -> f(i, j) }
 //!    genarray { [i] -> a[g(i)] }  with rows for cells   =>   genarray { [i, j] -> a[g(i), j] }
 //!    fold add { [i] -> genarray { [j] -> f(i, j) } }    =>   genarray { [j] -> fold add { [i] -> f(i, j) } }
+//!    modarray(a) { [i] -> modarray(a[i]) { [j] -> f(i, j) } }   =>   modarray(a) { [i, j] -> f(i, j) }
 //! ```
 //!
 //! Before: simplified. After: cells are scalars wherever the cell is made by a with-loop, a selection, or stands outside.
@@ -50,6 +51,8 @@ impl Refusal {
 enum Cell {
     /// A with-loop in the body.
     With(Inst),
+    /// A with-loop in the body that changes the sub-array of `array` at the index of the partition.
+    Changed { inst: Inst, array: Value },
     /// An array whose sub-array the cell is; the index is empty if it is the whole array.
     Of { array: Value, index: Vec<Value> },
 }
@@ -113,7 +116,21 @@ impl Planner<'_> {
         let result = self.joiner.func.ty(self.joiner.func.insts[self.inst].results[0]).clone();
         let rank = result.rank().ok_or(Refusal::DependentExtents)?;
         match op {
+            WithOp::Genarray { frame: Frame::Known(frame), .. }
+                if matches!(cells[..], [Cell::Changed { .. }])
+                    && covers_frame(self.joiner.func, self.joiner.defs, &with.parts[0], frame) =>
+            {
+                let Cell::Changed { array, .. } = cells[0] else { return Err(Refusal::CellOrigin) };
+                if self.joiner.func.ty(array) != &result {
+                    return Err(Refusal::DependentExtents);
+                }
+                let parts = self.parts(&with.parts, &cells, &[])?;
+                Ok(With { parts, ops: vec![WithOp::Modarray { array }], ordered: false })
+            }
             WithOp::Genarray { frame: Frame::Known(frame), cell, default } => {
+                if cells.iter().any(|c| matches!(c, Cell::Changed { .. })) {
+                    return Err(Refusal::CellOrigin);
+                }
                 let arity = self.arity(&cells, rank - frame.len())?;
                 let extents = self.cell_extents(&with, frame.len(), cell.as_deref(), &cells, &result)?;
                 let default = self.default(&with, frame, *default, &cells, &extents, &result)?;
@@ -127,7 +144,8 @@ impl Planner<'_> {
                 Ok(With { parts, ops: vec![op], ordered: false })
             }
             WithOp::Modarray { array } => {
-                if !cells.iter().all(|c| self.covers(c)) {
+                let stays = |c: &Cell| matches!(c, Cell::Changed { array: of, .. } if of == array) || self.covers(c);
+                if !cells.iter().all(stays) {
                     return Err(Refusal::Defaults);
                 }
                 let Generator::Known { lower, .. } = &with.parts[0].generator else {
@@ -165,16 +183,23 @@ impl Planner<'_> {
         }
         match &func.insts[inst].op {
             Op::With(inner) => {
-                let [WithOp::Genarray { frame: Frame::Known(frame), .. }] = &inner.ops[..] else {
-                    return Err(Refusal::CellOrigin);
+                let changed = match &inner.ops[..] {
+                    [WithOp::Genarray { frame: Frame::Known(frame), .. }] if !frame.is_empty() => None,
+                    [WithOp::Modarray { array: cell }] => {
+                        Some(self.changed_array(part, *cell).ok_or(Refusal::CellOrigin)?)
+                    }
+                    _ => return Err(Refusal::CellOrigin),
                 };
-                if inner.ordered || frame.is_empty() || inner.parts.is_empty() {
+                if inner.ordered || inner.parts.is_empty() {
                     return Err(Refusal::CellOrigin);
                 }
                 let work = work_between(func, defs, part.body, inst, inner);
                 let times = inner.parts.iter().map(|p| trips(func, defs, p)).try_fold(0, |n, t| Some(n + t?));
                 if work > MAX_REPEATED && times != Some(1) {
                     return Err(Refusal::WorkPerCell(work));
+                }
+                if let Some(array) = changed {
+                    return Ok(Cell::Changed { inst, array });
                 }
                 Ok(Cell::With(inst))
             }
@@ -190,17 +215,31 @@ impl Planner<'_> {
         }
     }
 
+    /// The array whose sub-array at the index of the partition this cell is, if it is made outside.
+    fn changed_array(&self, part: &Part, cell: Value) -> Option<Value> {
+        let (func, defs) = (&*self.joiner.func, self.joiner.defs);
+        let body = &func.regions[part.body];
+        let Op::Sel { array, index } = defs.op(func, cell)? else { return None };
+        let is_outside = !matches!(defs.get(*array), Def::Inst(inst, _) if body.insts.contains(&inst));
+        (is_outside && *index == body.params).then_some(*array)
+    }
+
     /// The number of axes that move from the cells to the frame.
     fn arity(&self, cells: &[Cell], rank: usize) -> Plan<usize> {
         let mut arity = None;
         for cell in cells {
-            if let Cell::With(inst) = cell {
-                let n = self.inner(*inst).0.len();
-                if arity.is_some_and(|a| a != n) {
-                    return Err(Refusal::CellOrigin);
-                }
-                arity = Some(n);
+            let n = match cell {
+                Cell::With(inst) => self.inner(*inst).0.len(),
+                Cell::Changed { inst, .. } => match self.changes(*inst).first().map(|part| &part.generator) {
+                    Some(Generator::Known { lower, .. }) => lower.len(),
+                    _ => return Err(Refusal::DependentExtents),
+                },
+                Cell::Of { .. } => continue,
+            };
+            if arity.is_some_and(|a| a != n) {
+                return Err(Refusal::CellOrigin);
             }
+            arity = Some(n);
         }
         let arity = arity.unwrap_or(rank);
         if arity == 0 || arity > rank { Err(Refusal::CellOrigin) } else { Ok(arity) }
@@ -219,9 +258,18 @@ impl Planner<'_> {
         }
     }
 
+    /// Partitions of an inner with-loop that changes its cell.
+    fn changes(&self, inst: Inst) -> Vec<Part> {
+        match &self.joiner.func.insts[inst].op {
+            Op::With(with) => with.parts.clone(),
+            _ => unreachable!("cell() found a with-loop"),
+        }
+    }
+
     fn covers(&self, cell: &Cell) -> bool {
         match cell {
             Cell::Of { .. } => true,
+            Cell::Changed { .. } => false,
             Cell::With(inst) => {
                 let (frame, parts, _) = self.inner(*inst);
                 matches!(&parts[..], [part] if covers_frame(self.joiner.func, self.joiner.defs, part, &frame))
@@ -252,6 +300,7 @@ impl Planner<'_> {
                 let frame: Option<Vec<Value>> = frame.into_iter().map(|v| self.joiner.outside(body, v)).collect();
                 frame.filter(|f| f.len() == rank).ok_or(Refusal::DependentExtents)
             }
+            Cell::Changed { .. } => Err(Refusal::CellOrigin),
             Cell::Of { array, index } => {
                 let array = self.joiner.outside(body, *array).ok_or(Refusal::DependentExtents)?;
                 Ok((0..rank).map(|k| self.joiner.extent(array, index.len() + k)).collect())
@@ -309,8 +358,8 @@ impl Planner<'_> {
         let mut new = Vec::new();
         for (part, cell) in parts.iter().zip(cells) {
             match cell {
-                Cell::With(inst) => {
-                    for inner in self.inner(*inst).1 {
+                Cell::With(inst) | Cell::Changed { inst, .. } => {
+                    for inner in self.changes(*inst) {
                         new.push(self.joiner.join(part, *inst, &inner).ok_or(Refusal::DependentExtents)?);
                     }
                 }
@@ -358,6 +407,7 @@ impl Planner<'_> {
                     copier.values.extend(inner_params.into_iter().zip(index.iter().copied()));
                     copier.splice(self.joiner.func, inner, &mut insts)[0]
                 }
+                Cell::Changed { .. } => return Err(Refusal::CellOrigin),
                 Cell::Of { array, index: first } => {
                     selected(&mut self.joiner, &mut copier, part, *array, first, &index, &mut insts)
                 }

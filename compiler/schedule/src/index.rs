@@ -157,6 +157,33 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// The same of what a loop counts downwards: `i` from `init` on, as long as `i - 1 >= n`.
+    pub fn note_countdowns(&mut self, init: &[Value], body: Region) {
+        let data = &self.func.regions[body];
+        let cond = data.yields[0];
+        for ((&param, &init), &next) in data.params.iter().zip(init).zip(&data.yields[1..]) {
+            let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
+            let counts = match op(next) {
+                Some(Op::Bin(BinOp::Sub, a, b)) => *a == param && self.const_i32(*b) == Some(1),
+                Some(Op::Bin(BinOp::Add, a, b)) => {
+                    (*a == param && self.const_i32(*b) == Some(-1)) || (*b == param && self.const_i32(*a) == Some(-1))
+                }
+                _ => false,
+            };
+            let first = match op(cond) {
+                Some(Op::Bin(BinOp::Ge, a, b)) if *a == next => self.bounds(*b).0,
+                Some(Op::Bin(BinOp::Le, a, b)) if *b == next => self.bounds(*a).0,
+                Some(Op::Bin(BinOp::Gt, a, b)) if *a == next => self.bounds(*b).0 + 1,
+                Some(Op::Bin(BinOp::Lt, a, b)) if *b == next => self.bounds(*a).0 + 1,
+                _ => continue,
+            };
+            let start = self.bounds(init);
+            if counts && first > i64::from(i32::MIN) && self.range[param].is_none() {
+                self.range[param] = Some((start.0.min(first), start.1.max(first)));
+            }
+        }
+    }
+
     /// Is `upper` one more than `lower`, whatever they are?
     pub fn is_successor(&self, lower: Value, upper: Value) -> bool {
         let difference =

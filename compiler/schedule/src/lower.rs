@@ -513,6 +513,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             self.preload_elements(body);
         }
         self.note_counters(init, body);
+        self.note_countdowns(init, body);
         let spares = self.open_spares(body);
         self.handing.insert(body);
         let others = func.regions[body].params.iter().zip(&in_place).filter(|(_, in_place)| !**in_place);

@@ -1,7 +1,9 @@
 //! Kernels as functions of their own.
 //!
 //! The outermost loop of a kernel becomes a function compiled in program order ([`Order::Keep`]): the scheduler has ordered
-//! its instructions so that few values are alive at a time, and a backend that moves them would spill registers.
+//! its instructions so that few values are alive at a time, and a backend that moves them would spill registers. Loops that hand
+//! accumulators on to each other (whole steps, single vectors, single indices of a sum) are one function together, with the
+//! arithmetic between them and the sum of their lanes behind them: a call would pass a dozen vectors through memory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,39 +11,156 @@ use cranelift_entity::PrimaryMap;
 use ravel_nest::captures::captures;
 use ravel_nest::ir::{Exit, Func, FuncId, Inst, IntCmp, Module, Op, Order, Region, Ty, Value, Visibility};
 
+/// The instructions after which constants are known in a kernel, too.
+type Constants = HashMap<Value, Op>;
+
 /// Moves the loops whose index is in `loops` out of `func`, into new functions of `module`.
 pub(crate) fn outline(module: &mut Module, func: &mut Func, loops: &HashSet<Value>) {
     if loops.is_empty() {
         return;
     }
     let mut body = std::mem::take(&mut func.body);
-    visit(module, func, &mut body, loops, false);
+    Outliner { module, func, loops, vectors: Constants::new() }.visit(&mut body, false);
     func.body = body;
 }
 
-fn visit(module: &mut Module, func: &mut Func, region: &mut Region, loops: &HashSet<Value>, repeated: bool) {
-    for mut inst in std::mem::take(&mut region.insts) {
-        if let Op::For { lo, hi, body, .. } = &inst.op
-            && body.params.first().is_some_and(|index| loops.contains(index))
-        {
-            let (low, high) = (*lo, *hi);
-            extract(module, &func.name, &func.values, &mut inst);
-            if repeated && inst.results.is_empty() {
-                inst = unless_empty(func, region, inst, low, high);
+struct Outliner<'a> {
+    module: &'a mut Module,
+    func: &'a mut Func,
+    loops: &'a HashSet<Value>,
+    /// Vectors that are the same in all lanes, which kernels make themselves.
+    vectors: Constants,
+}
+
+impl Outliner<'_> {
+    fn visit(&mut self, region: &mut Region, repeated: bool) {
+        let mut insts = std::mem::take(&mut region.insts).into_iter();
+        while let Some(mut inst) = insts.next() {
+            if self.is_kernel(&inst) {
+                let more = self.rest_of_chain(&inst, insts.as_slice());
+                let mut live = inst.results.to_vec();
+                let mut kernel = vec![inst];
+                kernel.extend(insts.by_ref().take(more));
+                if more > 0 {
+                    live = live_after(&kernel, insts.as_slice(), &region.exit);
+                }
+                let bounds = match &kernel[0].op {
+                    Op::For { lo, hi, .. } if repeated && live.is_empty() => Some((*lo, *hi)),
+                    _ => None,
+                };
+                let mut call = self.extract(kernel, live);
+                if let Some((low, high)) = bounds {
+                    call = unless_empty(self.func, region, call, low, high);
+                }
+                region.insts.push(call);
+                continue;
+            }
+            match &mut inst.op {
+                Op::If { then_region, else_region, .. } => {
+                    self.visit(then_region, repeated);
+                    self.visit(else_region, repeated);
+                }
+                Op::For { body, .. } | Op::Loop { body, .. } => self.visit(body, true),
+                Op::ParFor { body, .. } | Op::Launch { body, .. } => self.visit(body, repeated),
+                Op::Const { ty, .. } if ty.is_vector() => {
+                    self.vectors.insert(inst.results[0], inst.op.clone());
+                }
+                _ => {}
             }
             region.insts.push(inst);
-            continue;
         }
-        match &mut inst.op {
-            Op::If { then_region, else_region, .. } => {
-                visit(module, func, then_region, loops, repeated);
-                visit(module, func, else_region, loops, repeated);
+    }
+
+    fn is_kernel(&self, inst: &Inst) -> bool {
+        matches!(&inst.op, Op::For { body, .. } if body.params.first().is_some_and(|index| self.loops.contains(index)))
+    }
+
+    /// How many instructions after a loop belong to its chain: loops that carry what earlier ones end with, arithmetic between them,
+    /// and arithmetic with their results.
+    fn rest_of_chain(&self, first: &Inst, rest: &[Inst]) -> usize {
+        let mut carried: HashSet<Value> = first.results.iter().copied().collect();
+        let (mut length, mut is_chain) = (0, false);
+        for (k, inst) in rest.iter().enumerate() {
+            let mut depends = false;
+            inst.op.for_each_operand(|v| depends |= carried.contains(&v));
+            if depends && self.is_kernel(inst) {
+                is_chain = true;
+            } else if !is_arithmetic(&inst.op) {
+                break;
             }
-            Op::For { body, .. } | Op::Loop { body, .. } => visit(module, func, body, loops, true),
-            Op::ParFor { body, .. } | Op::Launch { body, .. } => visit(module, func, body, loops, repeated),
-            _ => {}
+            if depends {
+                length = k + 1;
+                carried.extend(inst.results.iter().copied());
+            }
         }
-        region.insts.push(inst);
+        if is_chain { length } else { 0 }
+    }
+
+    /// A call of a new function that consists of these instructions and returns `live`.
+    fn extract(&mut self, insts: Vec<Inst>, live: Vec<Value>) -> Inst {
+        let whole = Region { params: Vec::new(), insts, exit: Exit::Return(live.clone()) };
+        let (made, captured): (Vec<Value>, Vec<Value>) =
+            captures(&whole).into_iter().partition(|v| self.vectors.contains_key(v));
+        let types = &self.func.values;
+        let mut copy = Copy { types, values: PrimaryMap::new(), map: HashMap::new() };
+        let params: Vec<Value> = captured.iter().map(|&v| copy.define(v)).collect();
+        let constants: Vec<Inst> = made
+            .iter()
+            .map(|v| Inst { op: self.vectors[v].clone(), results: [copy.define(*v)].into_iter().collect() })
+            .collect();
+        let mut body = whole;
+        copy.region(&mut body);
+        body.params = params;
+        body.insts.splice(0..0, constants);
+        let kernel = Func {
+            name: format!("{}_kernel_{}", self.func.name, self.module.funcs.len()),
+            results: live.iter().map(|&v| types[v]).collect(),
+            order: Order::Keep,
+            visibility: Visibility::Private,
+            values: copy.values,
+            body,
+        };
+        let id: FuncId = self.module.add(kernel);
+        Inst { op: Op::Call(id, captured), results: live.into_iter().collect() }
+    }
+}
+
+/// Whether an instruction computes scalars and vectors from others, and does nothing else.
+fn is_arithmetic(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Const { .. }
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Fma(..)
+            | Op::IntCmp(..)
+            | Op::FloatCmp(..)
+            | Op::Select { .. }
+            | Op::Convert(..)
+            | Op::Splat(..)
+            | Op::Extract(..)
+            | Op::Insert { .. }
+            | Op::Shuffle(..)
+            | Op::Reduce(..)
+            | Op::Any(_)
+            | Op::PtrAdd(..)
+    )
+}
+
+/// What `insts` define and the rest of their region uses.
+fn live_after(insts: &[Inst], rest: &[Inst], exit: &Exit) -> Vec<Value> {
+    let mut used: HashSet<Value> = exit.operands().iter().copied().collect();
+    rest.iter().for_each(|inst| note_uses(inst, &mut used));
+    insts.iter().flat_map(|inst| inst.results.iter().copied()).filter(|v| used.contains(v)).collect()
+}
+
+fn note_uses(inst: &Inst, used: &mut HashSet<Value>) {
+    inst.op.for_each_operand(|v| {
+        used.insert(v);
+    });
+    for region in inst.op.regions() {
+        region.insts.iter().for_each(|inst| note_uses(inst, used));
+        used.extend(region.exit.operands().iter().copied());
     }
 }
 
@@ -52,27 +171,6 @@ fn unless_empty(func: &mut Func, region: &mut Region, call: Inst, low: Value, hi
     let nothing = Region { params: Vec::new(), insts: Vec::new(), exit: Exit::Yield(Vec::new()) };
     let run = Region { params: Vec::new(), insts: vec![call], exit: Exit::Yield(Vec::new()) };
     Inst { op: Op::If { cond: some, then_region: run, else_region: nothing }, results: Default::default() }
-}
-
-/// Replaces a loop by a call of a new function that consists of it.
-fn extract(module: &mut Module, name: &str, types: &PrimaryMap<Value, Ty>, inst: &mut Inst) {
-    let whole = Region { params: Vec::new(), insts: vec![inst.clone()], exit: Exit::Return(inst.results.to_vec()) };
-    let captured = captures(&whole);
-    let mut copy = Copy { types, values: PrimaryMap::new(), map: HashMap::new() };
-    let params: Vec<Value> = captured.iter().map(|&v| copy.define(v)).collect();
-    let mut body = whole;
-    copy.region(&mut body);
-    body.params = params;
-    let kernel = Func {
-        name: format!("{name}_kernel_{}", module.funcs.len()),
-        results: inst.results.iter().map(|&v| types[v]).collect(),
-        order: Order::Keep,
-        visibility: Visibility::Private,
-        values: copy.values,
-        body,
-    };
-    let id: FuncId = module.add(kernel);
-    inst.op = Op::Call(id, captured);
 }
 
 /// Renumbers the values of a region for another function.

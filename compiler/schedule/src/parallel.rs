@@ -157,7 +157,10 @@ impl Lower<'_, '_> {
             .collect();
         let known = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
         let rows = extents[axis];
-        if known.is_some_and(|n| n as f64 * work < 2.0 * least) || rows.is_some_and(|n| n < 2) {
+        // Bounds that count up or down with a loop around are known well enough to exclude work for threads.
+        let most_known =
+            lower.iter().zip(upper).fold(1.0, |n, (l, u)| n * (self.bounds(*u).1 - self.bounds(*l).0).max(0) as f64);
+        if most_known * work < 2.0 * least || rows.is_some_and(|n| n < 2) {
             return None;
         }
         let least_known: i64 = if extents.len() == axis + 1 { VECTOR_CHUNK } else { 1 };
