@@ -82,7 +82,8 @@ impl Finder<'_> {
     fn columns(&self) -> Vec<Column> {
         let body = &self.func.regions[self.part.body];
         let scalars = body.yields.iter().all(|v| self.func.ty(*v).is_scalar());
-        let (Generator::Known { lower, upper, step: None, .. }, Some(&first)) = (&self.part.generator, body.insts.first())
+        let (Generator::Known { lower, upper, step: None, .. }, Some(&first)) =
+            (&self.part.generator, body.insts.first())
         else {
             return Vec::new();
         };

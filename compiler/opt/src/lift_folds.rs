@@ -161,16 +161,14 @@ impl Lifter<'_> {
 
     /// Is an instruction part of the body?
     fn is_inside(&self, inst: Inst) -> bool {
-        self.places.region_of[inst].expand().is_some_and(|region| {
-            region == self.part.body || self.places.path(region, self.part.body).is_some()
-        })
+        self.places.region_of[inst]
+            .expand()
+            .is_some_and(|region| region == self.part.body || self.places.path(region, self.part.body).is_some())
     }
 
     /// Whether a fold is better computed for all indices.
     fn pays(&self, with: &With, share: f64) -> bool {
-        let is_fold = |op: &WithOp| {
-            matches!(op, WithOp::Fold { combine: Combine::Op(_), neutral, .. } if self.func.ty(*neutral).is_scalar())
-        };
+        let is_fold = |op: &WithOp| matches!(op, WithOp::Fold { combine: Combine::Op(_), neutral, .. } if self.func.ty(*neutral).is_scalar());
         if with.ordered || with.ops.is_empty() || !with.ops.iter().all(is_fold) {
             return false;
         }
@@ -208,8 +206,7 @@ impl Lifter<'_> {
                 for i in index {
                     let mut mentioned = HashSet::new();
                     self.mentioned(*i, &mut mentioned);
-                    let of_part: HashSet<usize> =
-                        (0..axes.len()).filter(|k| mentioned.contains(&axes[*k])).collect();
+                    let of_part: HashSet<usize> = (0..axes.len()).filter(|k| mentioned.contains(&axes[*k])).collect();
                     window |= !of_part.is_empty() && own.iter().any(|v| mentioned.contains(v));
                     seen.extend(of_part);
                 }

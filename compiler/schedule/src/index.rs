@@ -178,7 +178,8 @@ impl Lower<'_, '_> {
                 _ => continue,
             };
             let start = self.bounds(init);
-            if counts && first > i64::from(i32::MIN) && self.range[param].is_none() {
+            // The least number minus one would be the greatest.
+            if counts && first.min(start.0) > I32_MIN && self.range[param].is_none() {
                 self.range[param] = Some((start.0.min(first), start.1.max(first)));
             }
         }

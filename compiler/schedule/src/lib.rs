@@ -107,6 +107,7 @@ mod support;
 mod tile;
 mod tile_kernel;
 mod tile_nest;
+mod tile_skip;
 mod transfers;
 mod tuples;
 mod uneven;

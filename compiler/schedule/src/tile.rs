@@ -26,6 +26,7 @@ use crate::kernel::Chunk;
 use crate::lower::Lower;
 use crate::support::Refusal;
 use crate::tile_nest::BLOCK_UNIT;
+use crate::tile_skip::Comparison;
 use crate::withloop::Sink;
 
 /// Least product of the extents that tiles pay for: below, the operands fit the caches as they are.
@@ -99,6 +100,8 @@ pub(crate) struct TilePlan {
     /// Least product of the extents of columns and fold, for operands that vectors can load as they are.
     pub least_columns: i64,
     pub guards: Vec<Guard>,
+    /// What some cell of a tile must meet for its fold to be needed.
+    pub needed: Vec<Comparison>,
 }
 
 impl TilePlan {
@@ -106,7 +109,9 @@ impl TilePlan {
         let Side { axis, width, .. } = self.rows;
         let last = self.columns.axis;
         let (u, lanes) = (self.u, self.lanes);
-        format!("packed tiles of {width} along axis {axis} by {u} vectors of {lanes} along axis {last}")
+        let skipped =
+            if self.needed.is_empty() { "" } else { "; those without a cell that needs the fold are skipped" };
+        format!("packed tiles of {width} along axis {axis} by {u} vectors of {lanes} along axis {last}{skipped}")
     }
 }
 
@@ -258,7 +263,8 @@ impl Lower<'_, '_> {
         let columns = Side::new(last, params[last], u * lanes, &split.columns);
         let block =
             (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT;
-        Ok(TilePlan { fold, rows, columns, lanes: lanes as u8, u, bytes, block, home, least_columns, guards })
+        let needed = self.tile_conditions(part.body, result, &[params[axis], params[last]]);
+        Ok(TilePlan { fold, rows, columns, lanes: lanes as u8, u, bytes, block, home, least_columns, guards, needed })
     }
 
     /// The only fold of a body, with its partition.

@@ -118,19 +118,23 @@ impl Lower<'_, '_> {
         }
         let accs = self.b.end_if(&starts);
 
-        // The block.
+        // The block: none of it where no cell needs the fold.
+        let mut count = block.count;
+        if let Some(needed) = self.tile_is_needed(plan, i, j) {
+            count = self.b.select(needed, count, zero);
+        }
         let mut carried = vec![row_panel, column_panel];
         carried.extend(accs);
         let unroll = self.b.i64(UNROLL);
         let most = self.b.i64(UNROLL - 1);
-        let end = self.b.sub(block.count, most);
+        let end = self.b.sub(count, most);
         let (_, inside) = self.b.begin_for(zero, end, unroll, &carried);
         let next = self.fold_steps(nest, &mut g, inside, UNROLL, *op)?;
         let carried = self.b.end_for(&next);
         let mask = self.b.i64(-UNROLL);
-        let done = self.b.binary(NestBin::And, block.count, mask);
+        let done = self.b.binary(NestBin::And, count, mask);
         let step = self.b.i64(1);
-        let (_, inside) = self.b.begin_for(done, block.count, step, &carried);
+        let (_, inside) = self.b.begin_for(done, count, step, &carried);
         let next = self.fold_steps(nest, &mut g, inside, 1, *op)?;
         let accs = self.b.end_for(&next).split_off(2);
 

@@ -115,6 +115,44 @@ fn several_blocks_of_the_fold_with_an_epilogue() {
 }
 
 #[test]
+fn tiles_beyond_a_diagonal_are_skipped() {
+    let skips = |run: &Run| run.remarks.iter().any(|r| r.text.contains("are skipped"));
+    let body = "%x1: f64 = sel %a, [%i, %k] %y1: f64 = sel %b, [%j, %k] %z: f64 = mul %x1, %y1";
+    let under = |rest: &str, k: usize| {
+        let [m, n] = [55, 61];
+        same(&program("f64", [m, k], [n, k], [m, n], &product("f64", [m, n, k], "add", "2.0", body, rest)))
+    };
+    // The first with more than one block of the fold.
+    for (rest, k) in [
+        ("%on: bool = le %j, %i %r1: f64 = select %on, %f, 1.0 yield %r1", 1100),
+        (
+            "%h1: f64 = mul %f, 2.0 %j3: i32 = add %j, 3 %i2: i32 = mul %i, 2 %on: bool = lt %i2, %j3 \
+             %r1: f64 = select %on, 1.0, %h1 yield %r1",
+            200,
+        ),
+        (
+            "%on: bool = gt %j, %i %c2: bool = gt %i, 40 %both: bool = and %on, %c2 \
+             %r1: f64 = if %both { %g1: f64 = sel %a, [%i, %j] %s1: f64 = add %f, %g1 yield %s1 } else { yield 0.5 } yield %r1",
+            200,
+        ),
+    ] {
+        let run = under(rest, k);
+        assert!(tiled(&run) && skips(&run), "{rest}: {:?}", run.remarks);
+    }
+    for rest in [
+        "yield %f",
+        "%on: bool = eq %j, %i %r1: f64 = select %on, 1.0, %f yield %r1",
+        "%on: bool = le %j, %i %r1: f64 = select %on, %f, 1.0 %s1: f64 = add %r1, %f yield %s1",
+        "%on: bool = le %j, %i %c2: bool = lt %j, %i %r1: f64 = select %on, %f, 1.0 %s1: f64 = select %c2, %f, 1.0 \
+         %t1: f64 = add %r1, %s1 yield %t1",
+        "%x2: f64 = sel %a, [%i, 0] %on: bool = le %x2, 0.0 %r1: f64 = select %on, %f, 1.0 yield %r1",
+    ] {
+        let run = under(rest, 200);
+        assert!(tiled(&run) && !skips(&run), "{rest}: {:?}", run.remarks);
+    }
+}
+
+#[test]
 fn distances_and_longest_paths() {
     let [m, n, k] = [65, 70, 131];
     let body = "%x1: f64 = sel %a, [%i, %k] %y1: f64 = sel %b, [%j, %k] %d: f64 = sub %x1, %y1 %z: f64 = mul %d, %d";
