@@ -8,15 +8,24 @@
 //! Lanes run along the last axis. A load that they make far apart takes an instruction and a line of the cache for each lane, again in every
 //! row; from a vector it is one load, and the vector stays in the cache.
 //!
+//! ```text
+//!    genarray { [i, j] -> min(d[i, j], d[i, k] + d[k, j]) }                  where d is not used again
+//! => c = genarray { [i] -> d[i, k] }   r = genarray { [j] -> d[k, j] }   genarray { [i, j] -> min(d[i, j], c[i] + r[j]) }
+//! ```
+//!
+//! With such lines of an array copied, its elements are read where they are replaced only, and the result is built in their place.
+//!
 //! Before: folding has ended, or it would undo this; invariant motion follows. After: no selection in a dense partition of scalar cells, outside
-//! of the with-loops and loops in its body, that varies along the last axis alone and is not along the last axis of its array.
+//! of the with-loops and loops in its body, that varies along the last axis alone and is not along the last axis of its array; no array that dies
+//! in a with-loop of its shape and is read at the index in hand and along lines.
 //! Leaves alone: selections that may be out of range, rows that lie close together, and with-loops of few or short rows.
 
-use crate::edit::{Copier, Def, Defs};
+use crate::edit::{Copier, Def, Defs, Renames};
 use crate::pass::{Context, Pass, Run};
-use crate::places::Places;
+use crate::places::{Places, Use, covers_frame};
 use crate::safety::Safety;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
+use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {
@@ -38,6 +47,10 @@ const MOST_COLUMNS: usize = 4;
 struct Column {
     select: Inst,
     index: Vec<Inst>,
+    /// The axis of the with-loop that it varies along, if it does.
+    axis: Option<usize>,
+    /// Elements of its array from one index of that axis to the next.
+    stride: i64,
 }
 
 pub fn hoist_columns(func: &mut Func, cx: &mut Context) -> bool {
@@ -52,18 +65,25 @@ pub fn hoist_columns(func: &mut Func, cx: &mut Context) -> bool {
         for part in parts.clone() {
             let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
             let Some(home) = places.region_of[inst].expand() else { continue };
-            let columns = Finder { func, defs, places, part: &part, eager: cx.eager }.columns();
+            let finder = Finder { func, defs, places, inst, home, part: &part, eager: cx.eager };
+            let (mut columns, mut what) =
+                (finder.lines(), "lines of an array that is replaced here are copied before it");
+            if columns.is_empty() {
+                (columns, what) = (finder.columns(), "columns that all its rows read are put side by side before it");
+            }
             if columns.is_empty() {
                 continue;
             }
+            let mut renames = Renames::default();
             for column in columns {
-                let before = make(func, defs, &part, &column);
+                let before = make(func, defs, &part, &column, &mut renames);
                 let insts = &mut func.regions[home].insts;
                 if let Some(at) = insts.iter().position(|i| *i == inst) {
                     insts.splice(at..at, before);
                 }
             }
-            cx.applied(func.insts[inst].span, "columns that all its rows read are put side by side before it");
+            renames.apply_region(func, part.body);
+            cx.applied(func.insts[inst].span, what);
             (facts, changed) = (None, true);
         }
     }
@@ -74,23 +94,109 @@ struct Finder<'a> {
     func: &'a Func,
     defs: &'a Defs,
     places: &'a Places,
+    inst: Inst,
+    /// The region of the with-loop.
+    home: Region,
     part: &'a Part,
     eager: bool,
 }
 
 impl Finder<'_> {
-    fn columns(&self) -> Vec<Column> {
+    /// What holds at the start of the body, and the bounds; nothing if the partition is not one of scalar cells over several axes.
+    fn start(&self) -> Option<(Safety<'_>, &[Value], &[Value])> {
         let body = &self.func.regions[self.part.body];
+        let Generator::Known { lower, upper, step: None, .. } = &self.part.generator else { return None };
         let scalars = body.yields.iter().all(|v| self.func.ty(*v).is_scalar());
-        let (Generator::Known { lower, upper, step: None, .. }, Some(&first)) =
-            (&self.part.generator, body.insts.first())
-        else {
+        let safety = Safety::before(self.func, self.defs, self.places, *body.insts.first()?);
+        (lower.len() > 1 && scalars).then_some((safety, lower, upper))
+    }
+
+    /// The lines of an array that the with-loop replaces if they are copied.
+    fn lines(&self) -> Vec<Column> {
+        let Op::With(With { parts, ops, .. }) = &self.func.insts[self.inst].op else { return Vec::new() };
+        let ([_], [WithOp::Genarray { frame: Frame::Known(frame), .. }]) = (&parts[..], &ops[..]) else {
             return Vec::new();
         };
-        if lower.len() < 2 || !scalars {
+        let Some((mut safety, lower, upper)) = self.start() else { return Vec::new() };
+        let short = |(low, high): (&Value, &Value)| safety.distance(*low, *high).is_some_and(|n| n < LEAST_LENGTH);
+        if !covers_frame(self.func, self.defs, self.part, frame) || (lower.iter().zip(upper).any(short) && !self.eager)
+        {
             return Vec::new();
         }
-        let mut safety = Safety::before(self.func, self.defs, self.places, first);
+        let result = self.func.ty(self.func.insts[self.inst].results[0]);
+        let params = &self.func.regions[self.part.body].params;
+        let mut own = Vec::new();
+        walk(self.func, self.part.body, &mut |_, inst| {
+            if let Op::Sel { array, index } = &self.func.insts[inst].op
+                && index == params
+                && self.func.ty(*array) == result
+                && !own.contains(array)
+            {
+                own.push(*array);
+            }
+        });
+        let lines = own.into_iter().filter(|array| self.dies(*array)).find_map(|array| self.lines_of(array));
+        lines
+            .filter(|lines| lines.len() <= MOST_COLUMNS)
+            .filter(|lines| lines.iter().all(|l| l.index.iter().chain([&l.select]).all(|inst| safety.is_safe(*inst))))
+            .unwrap_or_default()
+    }
+
+    /// The selections from an array at other places than the index in hand, if all of them are along lines and there are some.
+    fn lines_of(&self, array: Value) -> Option<Vec<Column>> {
+        let params = &self.func.regions[self.part.body].params;
+        let (mut lines, mut fits) = (Vec::new(), true);
+        walk(self.func, self.part.body, &mut |region, inst| {
+            let mut reads = false;
+            self.func.insts[inst].op.for_each_operand(|v| reads |= v == array);
+            match &self.func.insts[inst].op {
+                _ if !reads => {}
+                Op::Sel { index, .. } if index == params => {}
+                Op::Sel { index, .. } if self.is_in_branches(region) => match self.column(inst, array, index) {
+                    Some(line) => lines.push(line),
+                    None => fits = false,
+                },
+                _ => fits = false,
+            }
+        });
+        (fits && !lines.is_empty()).then_some(lines)
+    }
+
+    /// Whether only branches stand around a region of the body.
+    fn is_in_branches(&self, region: Region) -> bool {
+        self.places.path(region, self.part.body).is_some_and(|path| {
+            let owner = |region: &Region| self.places.owner[*region].expand().map(|inst| &self.func.insts[inst].op);
+            path.iter().all(|region| matches!(owner(region), Some(Op::If { .. })))
+        })
+    }
+
+    /// Whether nobody needs an array after the with-loop.
+    fn dies(&self, array: Value) -> bool {
+        let is_local = match self.defs.get(array) {
+            Def::Param(region, _) => region == self.home,
+            Def::Inst(inst, _) => self.places.region_of[inst].expand() == Some(self.home),
+            Def::None => false,
+        };
+        let insts = &self.func.regions[self.home].insts;
+        let place = |inst: Inst| insts.iter().position(|i| *i == inst);
+        let Some(end) = place(self.inst) else { return false };
+        is_local
+            && self.places.uses(array).iter().all(|used| {
+                let Use::Operand(mut at) = *used else { return false };
+                // The instruction of the with-loop's own region that the use is part of.
+                while self.places.region_of[at].expand() != Some(self.home) {
+                    let owner =
+                        self.places.region_of[at].expand().and_then(|region| self.places.owner[region].expand());
+                    let Some(owner) = owner else { return false };
+                    at = owner;
+                }
+                place(at).is_some_and(|n| n <= end)
+            })
+    }
+
+    /// Columns that all rows read.
+    fn columns(&self) -> Vec<Column> {
+        let Some((mut safety, lower, upper)) = self.start() else { return Vec::new() };
         let mut extents: Vec<Option<i64>> =
             lower.iter().zip(upper).map(|(low, high)| safety.distance(*low, *high)).collect();
         let length = extents.pop().flatten();
@@ -103,7 +209,10 @@ impl Finder<'_> {
         }
         let mut found = Vec::new();
         self.search(self.part.body, &mut found);
-        found.retain(|column: &Column| column.index.iter().chain([&column.select]).all(|inst| safety.is_safe(*inst)));
+        let last = lower.len() - 1;
+        let least = if self.eager { 2 } else { LEAST_STRIDE };
+        found.retain(|column: &Column| column.axis == Some(last) && column.stride >= least);
+        found.retain(|column| column.index.iter().chain([&column.select]).all(|inst| safety.is_safe(*inst)));
         found.truncate(MOST_COLUMNS);
         found
     }
@@ -128,26 +237,23 @@ impl Finder<'_> {
             return None;
         }
         let forms = self.func.ty(array).shape.extents()?;
-        let mut column = Column { select, index: Vec::new() };
-        let mut stride = None;
+        let mut column = Column { select, index: Vec::new(), axis: None, stride: 0 };
         for (axis, i) in index.iter().enumerate() {
-            let mut varies = false;
-            self.index(*i, &mut column.index, &mut varies)?;
-            if varies && stride.is_none() {
-                // Elements from one index of this axis to the next.
+            let varied = column.axis.is_some();
+            self.index(*i, &mut column)?;
+            if column.axis.is_some() && !varied {
                 let inner = forms[axis + 1..].iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(e.as_const()?)));
-                stride = Some(if axis + 1 == index.len() { 1 } else { inner.unwrap_or(i64::MAX) });
+                column.stride = inner.unwrap_or(i64::MAX);
             }
         }
-        stride.is_some_and(|stride| stride >= if self.eager { 2 } else { LEAST_STRIDE }).then_some(column)
+        Some(column)
     }
 
-    /// Notes the arithmetic of an index that depends on the last axis alone.
-    fn index(&self, v: Value, insts: &mut Vec<Inst>, varies: &mut bool) -> Option<()> {
+    /// Notes the arithmetic of an index that depends on at most one axis.
+    fn index(&self, v: Value, column: &mut Column) -> Option<()> {
         match self.defs.get(v) {
-            Def::Param(region, _) if region == self.part.body => {
-                *varies = true;
-                (self.func.regions[region].params.last() == Some(&v)).then_some(())
+            Def::Param(region, axis) if region == self.part.body => {
+                (*column.axis.get_or_insert(axis as usize) == axis as usize).then_some(())
             }
             Def::Inst(inst, _) if self.is_inside(v) => {
                 let op = &self.func.insts[inst].op;
@@ -157,10 +263,10 @@ impl Finder<'_> {
                 let mut operands = Vec::new();
                 op.for_each_operand(|v| operands.push(v));
                 for v in operands {
-                    self.index(v, insts, varies)?;
+                    self.index(v, column)?;
                 }
-                if !insts.contains(&inst) {
-                    insts.push(inst);
+                if !column.index.contains(&inst) {
+                    column.index.push(inst);
                 }
                 Some(())
             }
@@ -183,11 +289,18 @@ impl Finder<'_> {
     }
 }
 
-/// Lets the selection read a vector, and gives what makes that.
-fn make(func: &mut Func, defs: &Defs, part: &Part, column: &Column) -> Vec<Inst> {
+/// Lets the selection read a vector, or stand in front if it does not vary; gives what makes that.
+fn make(func: &mut Func, defs: &Defs, part: &Part, column: &Column, renames: &mut Renames) -> Vec<Inst> {
     let Generator::Known { lower, upper, .. } = &part.generator else { return Vec::new() };
-    let (Some(&lower), Some(&upper)) = (lower.last(), upper.last()) else { return Vec::new() };
-    let Some(&index) = func.regions[part.body].params.last() else { return Vec::new() };
+    let mut copier = Copier { source: None, values: Default::default(), syms: Default::default() };
+    let Some(axis) = column.axis else {
+        let all = column.index.iter().chain([&column.select]);
+        let insts: Vec<Inst> = all.map(|inst| copier.inst(func, *inst)).collect();
+        let old = func.insts[column.select].results[0];
+        renames.set(old, copier.value(old));
+        return insts;
+    };
+    let (lower, upper, index) = (lower[axis], upper[axis], func.regions[part.body].params[axis]);
     let span = func.insts[column.select].span;
     let elem = func.ty(func.insts[column.select].results[0]).elem;
     let mut before = Vec::new();
@@ -210,7 +323,7 @@ fn make(func: &mut Func, defs: &Defs, part: &Part, column: &Column) -> Vec<Inst>
     let form = known.map_or_else(|| Affine::sym(func.fresh_sym()), Affine::constant);
 
     let param = func.new_value(Ty::scalar(Elem::I32));
-    let mut copier = Copier { source: None, values: [(index, param)].into_iter().collect(), syms: Default::default() };
+    copier.values.insert(index, param);
     let insts: Vec<Inst> = column.index.iter().chain([&column.select]).map(|inst| copier.inst(func, *inst)).collect();
     let cell = copier.value(func.insts[column.select].results[0]);
     let body = func.regions.push(RegionData { params: vec![param], insts, yields: vec![cell] });

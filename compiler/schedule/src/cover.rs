@@ -1,6 +1,6 @@
 //! What partitions leave uncovered: whether they leave anything, and how it is filled.
 
-use ravel_nest::ir::{BinOp as NestBin, IntCmp};
+use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Generator, Op, Part, Value, With};
@@ -8,6 +8,10 @@ use ravel_wir::{Generator, Op, Part, Value, With};
 use crate::Result;
 use crate::index::Ext;
 use crate::lower::{Lower, Val};
+use crate::scalars::prim_of;
+
+/// Elements that are copied one by one at most.
+const FEW: i64 = 8;
 
 /// What happens to the elements outside of a box.
 enum Rest {
@@ -88,7 +92,12 @@ impl Lower<'_, '_> {
         let high = self.wide(last);
         let high = self.within(last, high, extent);
         let high = self.b.binary(NestBin::SMax, low, high);
-        for (from, to) in [(zero, low), (high, extent)] {
+        let known = self.lengths_outside(first, last, extents[0]);
+        for (side, (from, to)) in [(zero, low), (high, extent)].into_iter().enumerate() {
+            let known = known.map(|lengths| lengths[side]);
+            if known == Some(0) {
+                continue;
+            }
             let length = self.b.sub(to, from);
             let some = self.b.icmp(IntCmp::Sgt, length, zero);
             self.b.begin_if(some);
@@ -100,8 +109,8 @@ impl Lower<'_, '_> {
             match *what {
                 Rest::Copy { to, from } => {
                     let (to, from) = (self.b.ptr_add(to, offset), self.b.ptr_add(from, offset));
-                    let bytes = self.times(count, elem.bytes() as i64);
-                    self.helper("ravel_copy_bytes", &[to, from, bytes], None);
+                    let known = known.zip(strides[0].as_const()).map(|(length, stride)| length * stride);
+                    self.copy_some(elem, to, from, (count, known), strides[0] == Ext::Const(1));
                 }
                 Rest::Fill { to, value } => {
                     let to = self.b.ptr_add(to, offset);
@@ -117,6 +126,45 @@ impl Lower<'_, '_> {
             let inner = self.b.add(start, skipped);
             self.outside_of_box(elem, what, inner, &lower[1..], &upper[1..], &extents[1..], &strides[1..]);
             self.b.end_for(&[]);
+        }
+    }
+
+    /// How many indices of an axis lie below and above a box, if constant.
+    fn lengths_outside(&self, lower: Value, upper: Value, extent: Ext) -> Option<[i64; 2]> {
+        let (low, high, extent) = (self.const_i32(lower)?, self.const_i32(upper)?, extent.as_const()?);
+        let low = low.clamp(0, extent);
+        Some([low, extent - high.min(extent).max(low)])
+    }
+
+    /// Copies neighbouring elements, `count` of them. A few are copied one by one: a call for the ends of every row would take longer than the
+    /// row. `may_be_few` says whether to ask for that at run time where the number is not known.
+    fn copy_some(&mut self, elem: Elem, to: Val, from: Val, (count, known): (Val, Option<i64>), may_be_few: bool) {
+        let ty = Ty::scalar(prim_of(elem));
+        let size = elem.bytes() as i64;
+        if let Some(n) = known.filter(|n| *n <= FEW) {
+            for k in 0..n {
+                let value = self.b.load(ty, from, (k * size) as i32, Access::ALIGNED);
+                self.b.store(value, to, (k * size) as i32, Access::ALIGNED);
+            }
+            return;
+        }
+        let ask = may_be_few && known.is_none();
+        if ask {
+            let (zero, one, few) = (self.b.i64(0), self.b.i64(1), self.b.i64(FEW));
+            let is_few = self.b.icmp(IntCmp::Sle, count, few);
+            self.b.begin_if(is_few);
+            let (k, _) = self.b.begin_for(zero, count, one, &[]);
+            let skipped = self.times(k, size);
+            let (to, from) = (self.b.ptr_add(to, skipped), self.b.ptr_add(from, skipped));
+            let value = self.b.load(ty, from, 0, Access::ALIGNED);
+            self.b.store(value, to, 0, Access::ALIGNED);
+            self.b.end_for(&[]);
+            self.b.begin_else(&[]);
+        }
+        let bytes = self.times(count, size);
+        self.helper("ravel_copy_bytes", &[to, from, bytes], None);
+        if ask {
+            self.b.end_if(&[]);
         }
     }
 

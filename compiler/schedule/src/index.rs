@@ -15,6 +15,16 @@ pub(crate) enum Ext {
     Val(Val),
 }
 
+impl Ext {
+    /// Its value, if known now.
+    pub fn as_const(self) -> Option<i64> {
+        match self {
+            Ext::Const(n) => Some(n),
+            Ext::Val(_) => None,
+        }
+    }
+}
+
 /// An integer as `constant + sum of value * factor`, exact in 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Form {

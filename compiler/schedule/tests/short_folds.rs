@@ -1,0 +1,82 @@
+//! Folds whose length a loop counts: one kernel, and no threads where their bounds exclude that there is work for them.
+
+mod common;
+
+use common::same;
+use ravel_codegen_cranelift::capabilities;
+use ravel_schedule::{Capabilities, Options, schedule};
+use ravel_source::FileId;
+
+/// The sums of the squares of the first `k` of `n` elements, for each `k` that a loop counts: from `start`, by `step`, while `cond`.
+fn program(n: usize, start: i32, step: &str, cond: &str) -> String {
+    format!(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64) {{
+  %x: f64[{n}] = with {{
+    part [0] <= [%i] < [{n}] {{ %m: i32 = mod %i, 7 %c: f64 = convert %m yield %c }}
+  }} genarray [{n}] cell []
+  %last: i32, %s: f64 = loop (%k: i32 = {start}, %t: f64 = 0.0) {{
+    %f: f64 = with {{
+      part [0] <= [%j] < [%k] {{ %a: f64 = sel %x, [%j] %b: f64 = mul %a, %a yield %b }}
+    }} fold add neutral 0.0
+    %u: f64 = add %t, %f
+    %l: i32 = {step}
+    %more: bool = {cond}
+    yield %more, %l, %u
+  }}
+  yield %s
+}}
+"#
+    )
+}
+
+/// The round of the loop as it was scheduled for vectors and threads.
+fn round(text: &str) -> String {
+    let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
+    let host = capabilities().expect("the host is supported");
+    let target = Capabilities { vector_bytes: 64, vector_registers: host.vector_registers, has_fma: host.has_fma };
+    let options = Options {
+        unchecked: false,
+        parallel: true,
+        large_result: ravel_schedule::LARGE_RESULT,
+        entry_name: "entry".to_string(),
+        device: None,
+        release_globals: true,
+        position: &|span, name| format!("test:{} in {name}", span.start),
+    };
+    let (nest, _) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
+    let nest = nest.to_string();
+    let main = nest.split("\nfunc ").find(|func| func.contains("= loop (")).expect("main has the loop").to_string();
+    main[main.find("= loop (").expect("just found")..].to_string()
+}
+
+#[test]
+fn counted_folds_are_one_kernel() {
+    for n in [1, 2, 9, 63, 64, 65, 300] {
+        for (start, step, cond) in [
+            (0, "add %k, 1", format!("lt %l, {n}")),
+            (n, "sub %k, 1", "ge %l, 0".to_string()),
+            (n, "add %k, -1", "gt %l, 2".to_string()),
+        ] {
+            let text = program(n as usize, start, step, &cond);
+            same(&text);
+            if n < 63 {
+                continue;
+            }
+            let round = round(&text);
+            assert_eq!(round.matches("call fn").count(), 1, "{round}");
+            assert!(!round.contains("parfor") && !round.contains("reduce"), "{round}");
+        }
+    }
+}
+
+#[test]
+fn long_and_unbounded_folds_keep_their_threads() {
+    // Strides are no counters: nothing is known of where they end.
+    for (n, start, step, cond) in [(60_000, 59_990, "add %k, 1", "lt %l, 60000"), (300, 1, "mul %k, 2", "lt %l, 300")] {
+        let text = program(n, start, step, cond);
+        same(&text);
+        assert!(round(&text).contains("parfor"), "{}", round(&text));
+    }
+}
