@@ -40,6 +40,8 @@ const LEAST_ROWS: i64 = 4;
 const LEAST_LENGTH: i64 = 16;
 /// Elements between neighbours of a column, if known: what lies closer comes with one or two lines.
 const LEAST_STRIDE: i64 = 8;
+/// Least bytes of an element of an array that is replaced: of narrower ones more indices are left where vectors may not overlap.
+const LEAST_BYTES: usize = 4;
 /// Most columns for one partition: each takes a stream of loads.
 const MOST_COLUMNS: usize = 4;
 
@@ -124,6 +126,9 @@ impl Finder<'_> {
             return Vec::new();
         }
         let result = self.func.ty(self.func.insts[self.inst].results[0]);
+        if result.elem.bytes() < LEAST_BYTES {
+            return Vec::new();
+        }
         let params = &self.func.regions[self.part.body].params;
         let mut own = Vec::new();
         walk(self.func, self.part.body, &mut |_, inst| {
