@@ -1,7 +1,7 @@
 //! Golden programs: every `golden/<topic>/<name>.out` is the standard output of `<name>.sac` beside it.
 //!
 //! Optional companions: `.in` (standard input), `.args` (program arguments, separated by blanks), `.defs`
-//! (preprocessor definitions, one a line) and `.status` (exit status, 0 without it). Every program runs on the
+//! (preprocessor definitions, one a line), `.status` (exit status, 0 without it) and `.fault` (part of what the error output says). Every program runs on the
 //! reference interpreter, through the JIT on one and on two threads, and as a built executable, and must do the
 //! same each time; through LLVM too if `ravel` was built with it, and with every with-loop that can run there on an OpenCL device if
 //! there is one. The expected outputs are derived from the language reference, never recorded from a run.
@@ -51,6 +51,7 @@ struct Program {
     input: String,
     arguments: Vec<String>,
     definitions: Vec<String>,
+    fault: String,
     status: i32,
 }
 
@@ -63,6 +64,7 @@ impl Program {
             input: companion("in"),
             arguments: companion("args").split_whitespace().map(String::from).collect(),
             definitions: companion("defs").lines().map(String::from).collect(),
+            fault: companion("fault").trim().to_string(),
             status: companion("status").trim().parse().unwrap_or(0),
         }
     }
@@ -113,6 +115,9 @@ impl Program {
     fn compare(&self, run: &Finished) -> Result<(), Failed> {
         if run.stdout != self.output {
             return Err(format!("the output differs from\n{}--- but is\n{}", self.output, run.describe()).into());
+        }
+        if !run.stderr.contains(&self.fault) {
+            return Err(format!("expected the fault {}, got {}", self.fault, run.describe()).into());
         }
         if run.status != self.status {
             return Err(format!("expected exit status {}, got {}", self.status, run.describe()).into());

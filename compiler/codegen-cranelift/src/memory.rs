@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AtomicRmwOp, InstBuilder, MemFlagsData, types};
-use ravel_nest::ir::{Access, Op, Sharing, Ty, Value};
+use ravel_nest::ir::{Access, Op, Prim, Sharing, Ty, Value};
 use ravel_runtime::abi::OFFSET_RC;
 
 use crate::plan::Runtime;
@@ -50,6 +50,22 @@ impl Translator<'_, '_> {
         }
         let wide = self.b.ins().scalar_to_vector(register, low);
         Pieces::from_slice(&[self.bitcast(piece, wide)])
+    }
+
+    /// Loads lanes from anywhere, one by one.
+    pub fn gather_from(&mut self, ty: Ty, ptr: Value, offset: i32, index: Value, scale: u8) -> Pieces {
+        let (from, base, indices) = (self.ty(index), self.scalar(ptr), self.pieces(index));
+        let mut lanes = Vec::new();
+        for lane in 0..ty.lanes {
+            let mut at = self.lane(from, &indices, lane);
+            if from.prim != Prim::I64 {
+                at = self.b.ins().sextend(types::I64, at);
+            }
+            let bytes = self.b.ins().ishl_imm_u(at, i64::from(scale.trailing_zeros()));
+            let place = self.b.ins().iadd(base, bytes);
+            lanes.push(self.b.ins().load(piece_type(ty.lane()), flags(Access::ALIGNED), place, offset));
+        }
+        self.build(ty, &lanes)
     }
 
     /// Stores a scalar or the pieces of a vector.

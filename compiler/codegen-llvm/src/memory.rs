@@ -2,12 +2,15 @@
 
 use inkwell::basic_block::BasicBlock;
 use inkwell::context::Context;
-use inkwell::values::{BasicValue, InstructionValue, IntValue, PointerValue};
+use inkwell::llvm_sys::core::LLVMBuildGEP2;
+use inkwell::types::{AsTypeRef, VectorType};
+use inkwell::values::{AsValueRef, BasicValue, InstructionValue, IntValue, PointerValue, VectorValue};
 use inkwell::{AtomicOrdering, AtomicRMWBinOp, IntPredicate};
-use ravel_nest::ir::{Access, Sharing, Ty, Value};
+use ravel_nest::ir::{Access, Prim, Sharing, Ty, Value};
 use ravel_runtime::abi::OFFSET_RC;
 
 use crate::translate::{Built, Problem, Translator, Values};
+use crate::types::scalar_type;
 
 /// A constant address plus constant bytes.
 #[expect(unsafe_code, reason = "inkwell cannot know that the types of the operands fit")]
@@ -51,6 +54,44 @@ impl<'c> Translator<'_, 'c> {
             }
         }
         Ok(value)
+    }
+
+    /// Loads lanes from anywhere. Where the processor is slow at that, LLVM takes them one by one.
+    #[expect(unsafe_code, reason = "inkwell has no address computations on vectors")]
+    pub fn gather(&self, ty: Ty, ptr: Value, offset: i32, index: Value, scale: u8) -> Built<'c> {
+        let base = self.displaced(self.pointer(ptr), i64::from(offset))?;
+        let unit = scalar_type(
+            self.m.context,
+            match scale {
+                1 => Prim::I8,
+                2 => Prim::I16,
+                4 => Prim::I32,
+                _ => Prim::I64,
+            },
+        );
+        let mut index = self.value(index).as_value_ref();
+        // SAFETY: one integer index per lane into integers of `scale` bytes is well typed, and gives a vector of addresses.
+        let places = unsafe {
+            let places = LLVMBuildGEP2(
+                self.b.as_mut_ptr(),
+                unit.as_type_ref(),
+                base.as_value_ref(),
+                &raw mut index,
+                1,
+                c"".as_ptr(),
+            );
+            VectorValue::new(places)
+        };
+        let (result, aligned) =
+            (self.llvm_type(ty), self.m.context.i32_type().const_int(u64::from(ty.lane().bytes()), false));
+        let all =
+            VectorType::const_vector(&vec![self.m.context.bool_type().const_int(1, false); usize::from(ty.lanes)]);
+        let none = result.into_vector_type().get_poison();
+        self.intrinsic(
+            "llvm.masked.gather",
+            &[result, places.get_type().into()],
+            &[places.into(), aligned.into(), all.into(), none.into()],
+        )
     }
 
     /// Stores a scalar or a vector.

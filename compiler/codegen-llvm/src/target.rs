@@ -78,7 +78,7 @@ impl Target {
 fn from_features(features: &str) -> Capabilities {
     let has = |name: &str| features.split(',').any(|feature| feature.strip_prefix('+') == Some(name));
     if !cfg!(target_arch = "x86_64") {
-        return Capabilities { has_fma: true, vector_bytes: 16, vector_registers: 32 };
+        return Capabilities { has_fma: true, has_gather: false, vector_bytes: 16, vector_registers: 32 };
     }
     // All four parts are needed for every integer and float operation on 512 bits.
     let wide = ["avx512f", "avx512bw", "avx512dq", "avx512vl"].into_iter().all(has);
@@ -87,7 +87,7 @@ fn from_features(features: &str) -> Capabilities {
         (false, true) => (32, 16),
         (false, false) => (16, 16),
     };
-    Capabilities { has_fma: has("fma"), vector_bytes, vector_registers }
+    Capabilities { has_fma: has("fma"), has_gather: has("avx2"), vector_bytes, vector_registers }
 }
 
 /// What LLVM does on this host.

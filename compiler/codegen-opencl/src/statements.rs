@@ -317,7 +317,9 @@ fn name(op: &Op) -> &'static str {
         Op::ParFor { .. } => "threads",
         Op::Launch { .. } => "a launch in a launch",
         Op::GlobalAddr(_) => "a global variable",
-        Op::Extract(..) | Op::Insert { .. } | Op::Shuffle(..) | Op::Reduce(..) => "lanes of vectors",
+        Op::Extract(..) | Op::Insert { .. } | Op::Shuffle(..) | Op::Gather { .. } | Op::Reduce(..) => {
+            "lanes of vectors"
+        }
         _ => "an address of a function",
     }
 }

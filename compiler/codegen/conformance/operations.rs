@@ -510,6 +510,37 @@ fn lanes_and_constants() {
 }
 
 #[test]
+fn lanes_from_anywhere() {
+    let mut suite = Suite::new();
+    for prim in ALL {
+        for lanes in LANES.into_iter().skip(1) {
+            for index in [Prim::I32, Prim::I64] {
+                let (ty, at) = (Ty::vector(prim, lanes), Ty::vector(index, lanes));
+                let memory = Ty::vector(prim, 16);
+                let a = samples(prim, 2);
+                // Around the fourth element: negative indices too.
+                let places: Vec<i64> = (0..16).map(|k| (k * 7 + 5) % 16 - 4).collect();
+                let expected: Vec<u64> = places.iter().map(|&at| a[(at + 4) as usize]).collect();
+                let indices: Vec<u64> = places.iter().map(|&at| at as u64 & mask(index)).collect();
+                let size = prim.bytes() as i32;
+                suite.case(
+                    format!("gather {ty} at {at}"),
+                    &[(memory, a), (at, indices)],
+                    ty,
+                    |f, v| {
+                        let slot = f.stack_slot(128, 64);
+                        f.store(v[0], slot, 0, Access::ALIGNED);
+                        f.gather(ty, slot, 4 * size, v[1], size as u8)
+                    },
+                    expected,
+                );
+            }
+        }
+    }
+    suite.run();
+}
+
+#[test]
 fn fused_and_library_functions() {
     let mut suite = Suite::new();
     for prim in FLOATS {

@@ -7,6 +7,8 @@ use ravel_nest::ir::Prim;
 pub struct Capabilities {
     /// Is `fma` one instruction (otherwise write multiply and add)?
     pub has_fma: bool,
+    /// Are lanes of 4 and 8 bytes at any places loaded by one instruction?
+    pub has_gather: bool,
     /// Width of a vector register in bytes. Wider nest vectors work and take several registers.
     pub vector_bytes: u32,
     /// Number of vector registers.

@@ -294,6 +294,7 @@ impl Compilation {
             vector_bytes: target.vector_bytes,
             vector_registers: target.vector_registers,
             has_fma: target.has_fma,
+            has_gather: target.has_gather,
         };
         let scheduled = self.timed("schedule", |this| {
             let map = &this.map;

@@ -293,6 +293,11 @@ impl FuncBuilder {
         self.push_one(Op::Load { ty, ptr, offset, access }, ty)
     }
 
+    /// Loads lane `k` of a `ty` from `ptr + offset + index[k] * scale` bytes.
+    pub fn gather(&mut self, ty: Ty, ptr: Value, offset: i32, index: Value, scale: u8) -> Value {
+        self.push_one(Op::Gather { ty, ptr, offset, index, scale }, ty)
+    }
+
     /// Stores `value` at `ptr + offset` bytes.
     pub fn store(&mut self, value: Value, ptr: Value, offset: i32, access: Access) {
         self.push(Op::Store { value, ptr, offset, access }, &[]);

@@ -339,6 +339,19 @@ pub enum Op {
         /// Promises.
         access: Access,
     },
+    /// Loads lane `k` of a `ty` from `ptr + offset + index[k] * scale`; indices are signed.
+    Gather {
+        /// A vector type.
+        ty: Ty,
+        /// Base address.
+        ptr: Value,
+        /// Bytes.
+        offset: i32,
+        /// As many lanes of `i32` or `i64`.
+        index: Value,
+        /// 1, 2, 4 or 8 bytes.
+        scale: u8,
+    },
     /// Stores a value at `ptr + offset`. No result.
     Store {
         /// What to store.
@@ -546,6 +559,7 @@ impl Op {
             Op::Insert { vector, scalar, .. } => [vector, scalar].into_iter().for_each(visit),
             Op::Math(_, args) => args.iter().for_each(visit),
             Op::Load { ptr, .. } => visit(ptr),
+            Op::Gather { ptr, index, .. } => [ptr, index].into_iter().for_each(visit),
             Op::Store { value, ptr, .. } => [value, ptr].into_iter().for_each(visit),
             Op::Call(_, args) | Op::CallExtern(_, args) => args.iter().for_each(visit),
             Op::CallIndirect { callee, args, .. } => [callee].into_iter().chain(args).for_each(visit),
@@ -586,6 +600,7 @@ impl Op {
             Op::Insert { vector, scalar, .. } => [vector, scalar].into_iter().for_each(visit),
             Op::Math(_, args) => args.iter_mut().for_each(visit),
             Op::Load { ptr, .. } => visit(ptr),
+            Op::Gather { ptr, index, .. } => [ptr, index].into_iter().for_each(visit),
             Op::Store { value, ptr, .. } => [value, ptr].into_iter().for_each(visit),
             Op::Call(_, args) | Op::CallExtern(_, args) => args.iter_mut().for_each(visit),
             Op::CallIndirect { callee, args, .. } => [callee].into_iter().chain(args).for_each(visit),

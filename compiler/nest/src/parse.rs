@@ -425,6 +425,17 @@ impl<'a> Parser<'a> {
                 let (ptr, offset, access) = self.place()?;
                 Op::Load { ty: result?, ptr, offset, access }
             }
+            "gather" => {
+                let ptr = self.value()?;
+                self.expect("+")?;
+                let offset = self.int()?;
+                self.expect("[")?;
+                let index = self.value()?;
+                self.expect("*")?;
+                let scale = self.int()?;
+                self.expect("]")?;
+                Op::Gather { ty: result?, ptr, offset, index, scale }
+            }
             "store" => {
                 let value = self.value()?;
                 self.expect(",")?;

@@ -193,6 +193,9 @@ impl Printer<'_> {
             Op::Reduce(op, a) => write!(f, "reduce.{} {a}", op.name()),
             Op::Math(op, args) => write!(f, "math.{} {}", op.name(), List(args)),
             Op::Load { ty: _, ptr, offset, access } => write!(f, "load {ptr} + {offset}{access}"),
+            Op::Gather { ty: _, ptr, offset, index, scale } => {
+                write!(f, "gather {ptr} + {offset} [{index} * {scale}]")
+            }
             Op::Store { value, ptr, offset, access } => write!(f, "store {value}, {ptr} + {offset}{access}"),
             Op::PtrAdd(ptr, bytes) => write!(f, "ptr_add {ptr}, {bytes}"),
             Op::StackSlot { size, align } => write!(f, "stack_slot {size} align {align}"),

@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         vector_bytes: host.vector_bytes,
         vector_registers: host.vector_registers,
         has_fma: host.has_fma,
+        has_gather: host.has_gather,
     };
     let options = Options {
         unchecked: false,

@@ -45,6 +45,9 @@ impl Lower<'_, '_> {
                 return Ok(Cell::Packed(self.load_lanes(g, elem, (ptr, bytes), &lanes, &cover)));
             }
         }
+        if self.gathers(elem) {
+            return Ok(Cell::Packed(self.gather(g, array, index, data, &offset, j, u)?));
+        }
         let mut lanes: Vec<Val> = Vec::new();
         let mut places = Vec::new();
         for lane in 0..usize::from(g.lanes) {
@@ -201,22 +204,32 @@ impl Lower<'_, '_> {
             match term.atom {
                 Some(v) if distance.is_some() => address = self.uniform_address(g, address, term, v)?,
                 Some(v) => {
-                    let index = if self.is_vector(g, v) {
-                        self.lanes_of(g, v, j, u)?[lane]
-                    } else {
-                        self.scalar_of(g, v, j, u)?
-                    };
-                    let wide = self.b.convert(ConvOp::SExt, index, Prim::I64);
-                    let mut bytes = self.times(wide, term.bytes);
-                    if let Some(stride) = term.stride {
-                        bytes = self.b.mul(bytes, stride);
-                    }
-                    address = self.b.ptr_add(address, bytes);
+                    let wide = self.wide_lane(g, v, j, u, lane)?;
+                    let bytes = self.scaled(wide, term.bytes, term.stride);
+                    address = self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes));
                 }
                 None => address = self.step_address(address, term),
             }
         }
         Ok(self.displaced(address, constant))
+    }
+
+    /// One lane of an index in 64 bits, computed once for all loads that it is part of.
+    fn wide_lane(&mut self, g: &mut Grid, v: Value, j: usize, u: usize, lane: usize) -> Result<Val> {
+        let dep = self.dep(g, v);
+        let (j, u) = g.shared(dep, j, u);
+        let key = (v, j, u, if self.is_vector(g, v) { lane } else { 0 });
+        if let Some(&wide) = g.wide_lanes.get(&key) {
+            return Ok(wide);
+        }
+        let index = match self.cell_of(g, v, j, u)? {
+            Cell::One(val) => val,
+            Cell::Split(lanes) => lanes[lane],
+            Cell::Packed(vector) => self.b.extract(vector, lane as u8),
+        };
+        let wide = self.b.convert(ConvOp::SExt, index, Prim::I64);
+        g.wide_lanes.insert(key, wide);
+        Ok(wide)
     }
 
     fn displaced(&mut self, address: Val, constant: i64) -> (Val, i32) {

@@ -418,6 +418,11 @@ impl<'f> Flow<'f> {
                         self.sites[site].field(*ty, *offset).is_none() && *offset != layout::OFFSET_DATA;
                 }
             }
+            Op::Gather { ptr, .. } => {
+                if let To::Object(site) = self.to[*ptr] {
+                    self.sites[site].header = true;
+                }
+            }
             Op::Store { value, ptr, .. } => {
                 escape(self, *value);
                 if matches!(self.to[*ptr], To::Object(_)) {

@@ -24,6 +24,11 @@ pub(crate) const LOAD: f64 = 0.6;
 const SHUFFLE: f64 = 1.0;
 /// Cycles per lane of a vector that is put together from scalars.
 const GATHERED_LANE: f64 = 1.8;
+/// Cycles per lane of a vector that one instruction gathers.
+const GATHER_LANE: f64 = 1.4;
+/// Cycles per lane of reals that become integers one by one, and of a vector of them.
+const WHOLE_LANE: f64 = 4.0;
+const WHOLE_VECTOR: f64 = 3.0;
 /// Cycles of a function of the C library.
 const LIBRARY_CALL: f64 = 30.0;
 
@@ -104,6 +109,9 @@ impl Lower<'_, '_> {
                         }
                     }
                 }
+                Op::Convert(a) if vector && self.elem(*a).is_float() && !elem.is_float() && elem != Elem::Bool => {
+                    self.whole_cycles(self.elem(*a), elem, lanes)
+                }
                 Op::Convert(a) => widths(g.packs(elem) && g.packs(self.elem(*a)), 1.0),
                 Op::Select { .. } => widths(g.packs(elem), 1.0),
                 Op::If { then, els, .. } => 1.0 + self.region_cost(g, *then) + self.region_cost(g, *els),
@@ -120,6 +128,13 @@ impl Lower<'_, '_> {
             };
         }
         total
+    }
+
+    /// Cycles of a vector of reals that become integers, which saturate: some comparisons and selections if the result is as wide as words
+    /// are; lane by lane otherwise, and for vectors of 16 bytes unless both have 32 bits.
+    fn whole_cycles(&self, from: Elem, to: Elem, lanes: f64) -> f64 {
+        let short = self.cx.target.vector_bytes <= 16 && (from, to) != (Elem::F32, Elem::I32);
+        if short || to.bytes() < 4 || !to.is_signed_int() { WHOLE_LANE * lanes } else { WHOLE_VECTOR }
     }
 
     /// Values of a region that a kernel computes: not those that only checks or affine addresses use.
@@ -180,7 +195,7 @@ impl Lower<'_, '_> {
     /// Cycles of a vector whose lanes are loaded from an array.
     pub fn load_cycles(&self, g: &mut Grid, array: Value, index: &[Value]) -> f64 {
         let elem = self.elem(array);
-        let gathered = GATHERED_LANE * f64::from(g.lanes);
+        let gathered = f64::from(g.lanes) * if self.gathers(elem) { GATHER_LANE } else { GATHERED_LANE };
         if !g.packs(elem) {
             return gathered;
         }

@@ -55,7 +55,7 @@ impl Lower<'_, '_> {
     }
 
     /// The parts of `index >= 0 && index < extent`, where the extent is not negative: one comparison without signs decides that.
-    fn in_extent(&self, cond: Value) -> Option<(Value, Value)> {
+    pub fn in_extent(&self, cond: Value) -> Option<(Value, Value)> {
         let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
         let Op::Bin(BinOp::And, first, second) = op(cond)? else { return None };
         let (Op::Bin(BinOp::Ge, index, zero), Op::Bin(BinOp::Lt, other, extent)) = (op(*first)?, op(*second)?) else {

@@ -111,6 +111,8 @@ pub(crate) struct Grid {
     pub uniforms: HashMap<Value, Val>,
     /// Vectors loaded from a number of elements with these offsets from an address.
     pub loads: HashMap<(Val, i32, Vec<i64>), Val>,
+    /// Lanes of indices in 64 bits.
+    pub wide_lanes: HashMap<(Value, usize, usize, usize), Val>,
     pub deps: HashMap<Value, Dep>,
     /// The lanes that take part in the code at hand, inside divergent loops and branches; nothing if all do.
     pub active: Option<crate::divergent::Active>,
@@ -122,6 +124,7 @@ pub(crate) struct Mark {
     splats: HashMap<(Value, usize, usize), Val>,
     uniforms: HashMap<Value, Val>,
     loads: HashMap<(Val, i32, Vec<i64>), Val>,
+    wide_lanes: HashMap<(Value, usize, usize, usize), Val>,
 }
 
 impl Grid {
@@ -165,6 +168,7 @@ impl Grid {
             splats: self.splats.clone(),
             uniforms: self.uniforms.clone(),
             loads: self.loads.clone(),
+            wide_lanes: self.wide_lanes.clone(),
         }
     }
 
@@ -173,6 +177,7 @@ impl Grid {
         self.splats = mark.splats;
         self.uniforms = mark.uniforms;
         self.loads = mark.loads;
+        self.wide_lanes = mark.wide_lanes;
     }
 
     /// Changes the vector axis.

@@ -70,6 +70,8 @@ impl Lower<'_, '_> {
         if streams {
             self.cx.remark(span, "stores past the caches");
         }
+        let in_operand = sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
+        let outer = self.enter_lane_checks(&plan.checks, in_operand);
         if !plan.guards.is_empty() {
             let holds = self.guard_condition(&plan.guards);
             self.b.begin_if(holds);
@@ -79,11 +81,14 @@ impl Lower<'_, '_> {
         }
         if !plan.guards.is_empty() {
             self.b.begin_else(&[]);
-            self.cx.silent += 1;
-            self.open(part.body);
-            self.axis(inst, with, part, sinks, 0, Vec::new(), chunk)?;
-            self.close();
-            self.cx.silent -= 1;
+            if !self.note_failure() {
+                self.scalar_cells(inst, with, part, sinks, chunk)?;
+            }
+            self.b.end_if(&[]);
+        }
+        if let Some(failed) = self.leave_lane_checks(outer) {
+            self.b.begin_if(failed);
+            self.scalar_cells(inst, with, part, sinks, chunk)?;
             self.b.end_if(&[]);
         }
         Ok(true)
@@ -123,6 +128,23 @@ impl Lower<'_, '_> {
         !short_rows && !gaps && self.streams(inst, sinks)
     }
 
+    /// Scalar loops in place of a kernel, where its conditions do not hold.
+    fn scalar_cells(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        chunk: Option<Chunk>,
+    ) -> Result<()> {
+        self.cx.silent += 1;
+        self.open(part.body);
+        self.axis(inst, with, part, sinks, 0, Vec::new(), chunk)?;
+        self.close();
+        self.cx.silent -= 1;
+        Ok(())
+    }
+
     /// Lowers a with-loop of scalar folds with lanes along its last axis; the results, or nothing if it was refused.
     pub fn try_fold_kernel(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Option<Vec<Val>>> {
         let func = self.func;
@@ -150,27 +172,42 @@ impl Lower<'_, '_> {
             (g.fold_u, g.fold_lanes) = (u, plan.lanes);
         }
         let results = func.insts[inst].results.clone();
-        if plan.guards.is_empty() {
-            self.fold_cells(&mut g, inst, chunk)?;
-            return results
-                .into_iter()
-                .map(|v| self.scalar_of(&mut g, v, 0, 0))
-                .collect::<Result<Vec<Val>>>()
-                .map(Some);
-        }
-        let holds = self.guard_condition(&plan.guards);
+        let outer = self.enter_lane_checks(&plan.checks, false);
         let cache = self.cache.clone();
-        self.b.begin_if(holds);
+        if !plan.guards.is_empty() {
+            let holds = self.guard_condition(&plan.guards);
+            self.b.begin_if(holds);
+        }
         self.fold_cells(&mut g, inst, chunk)?;
-        let values = results.iter().map(|v| self.scalar_of(&mut g, *v, 0, 0)).collect::<Result<Vec<Val>>>()?;
-        self.cache = cache.clone();
-        self.b.begin_else(&values);
-        let starts = self.fold_starts(with, &results, chunk.is_some());
+        let mut values = results.iter().map(|v| self.scalar_of(&mut g, *v, 0, 0)).collect::<Result<Vec<Val>>>()?;
+        if !plan.guards.is_empty() {
+            self.cache = cache.clone();
+            self.b.begin_else(&values);
+            let instead = match self.note_failure() {
+                true => self.fold_starts(with, &results, chunk.is_some()),
+                false => self.folds_instead(inst, with, chunk)?,
+            };
+            self.cache = cache.clone();
+            values = self.b.end_if(&instead);
+        }
+        if let Some(failed) = self.leave_lane_checks(outer) {
+            let cache = self.cache.clone();
+            self.b.begin_if(failed);
+            let instead = self.folds_instead(inst, with, chunk)?;
+            self.cache = cache;
+            self.b.begin_else(&instead);
+            values = self.b.end_if(&values);
+        }
+        Ok(Some(values))
+    }
+
+    /// Scalar folds in place of a kernel, where its conditions do not hold.
+    fn folds_instead(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Vec<Val>> {
+        let starts = self.fold_starts(with, &self.func.insts[inst].results, chunk.is_some());
         self.cx.silent += 1;
         let values = self.scalar_folds(inst, with, starts, chunk)?;
         self.cx.silent -= 1;
-        self.cache = cache;
-        Ok(Some(self.b.end_if(&values)))
+        Ok(values)
     }
 
     /// What scalar accumulators start from: the neutral elements, or the identities in a chunk of a parallel loop.
@@ -226,7 +263,7 @@ impl Lower<'_, '_> {
     ) -> Result<()> {
         let func = self.func;
         let Some(&param) = func.regions[part.body].params.get(axis) else {
-            return self.kernel_cells(g, part, sinks);
+            return self.kernel_step(g, with, part, sinks);
         };
         let Generator::Known { lower, upper, .. } = &part.generator else {
             return self.unsupported(

@@ -68,6 +68,7 @@ mod dynamic;
 mod faults;
 mod flat;
 mod fold;
+mod gathers;
 mod grid;
 mod group;
 mod group_blocks;
@@ -80,6 +81,7 @@ mod guards;
 mod in_place;
 mod index;
 mod kernel;
+mod lane_checks;
 mod late;
 mod layout;
 mod liveness;
@@ -130,11 +132,14 @@ pub struct Capabilities {
     pub vector_registers: u32,
     /// Whether fused multiply-add is one instruction. Sums of products in folds are then fused, which rounds once instead of twice.
     pub has_fma: bool,
+    /// Whether lanes of 4 and 8 bytes can be loaded from anywhere by one instruction.
+    pub has_gather: bool,
 }
 
 impl Capabilities {
     /// Scalars only.
-    pub const SCALAR: Capabilities = Capabilities { vector_bytes: 0, vector_registers: 0, has_fma: false };
+    pub const SCALAR: Capabilities =
+        Capabilities { vector_bytes: 0, vector_registers: 0, has_fma: false, has_gather: false };
 }
 
 /// Estimated cycles of one processor core below which a launch does not pay: some 10 microseconds.

@@ -11,6 +11,7 @@ use ravel_wir::{Func, Inst, Op, Region, Value};
 
 use crate::group_pad::Padded;
 use crate::index::Ext;
+use crate::lane_checks::LaneChecks;
 use crate::liveness::Liveness;
 use crate::memory::Scope;
 use crate::module::{ModuleCx, machine_type};
@@ -98,6 +99,10 @@ pub(crate) struct Lower<'m, 'a> {
     pub launch_checks: u32,
     /// Inside a launch whose checks were all made before.
     pub checked_before: bool,
+    /// What the kernel at work checks by lanes.
+    pub lane_checks: Option<LaneChecks>,
+    /// Checks that the plan at work leaves to lanes.
+    pub by_lanes: HashSet<Inst>,
     /// Arrays that launches of groups made.
     pub on_device: HashSet<Value>,
     /// Objects that the host was told it changes, for as long as a loop updates them in place.
@@ -147,6 +152,8 @@ impl<'m, 'a> Lower<'m, 'a> {
             carriers: crate::divergent::carriers(func),
             launch_checks: 0,
             checked_before: false,
+            lane_checks: None,
+            by_lanes: HashSet::new(),
             on_device: HashSet::new(),
             host_writable: HashSet::new(),
             launched: HashSet::new(),

@@ -61,6 +61,8 @@ pub(crate) struct KernelPlan {
     pub flat: Option<Flat>,
     /// What must hold before the kernel runs.
     pub guards: Vec<Guard>,
+    /// What lanes check in every step.
+    pub checks: Vec<Inst>,
 }
 
 impl KernelPlan {
@@ -85,6 +87,9 @@ impl KernelPlan {
         }
         if !self.guards.is_empty() {
             text.push_str(", checks made before");
+        }
+        if !self.checks.is_empty() {
+            text.push_str(", checks made by lanes");
         }
         text
     }
@@ -123,7 +128,11 @@ impl Lower<'_, '_> {
         }
         self.set_ranges(with);
         let mut guards = Vec::new();
-        self.supported_cells(part.body, &mut guards)?;
+        let checks = self.undecided_checks(part.body);
+        self.by_lanes = checks.iter().copied().collect();
+        let supported = self.supported_cells(part.body, &mut guards);
+        self.by_lanes.clear();
+        supported?;
         let bytes = self.kernel_width(part.body);
         let sizes = self.lane_sizes(bytes);
         if sizes.is_empty() {
@@ -150,7 +159,7 @@ impl Lower<'_, '_> {
         let extents = extents;
         let cells = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
         let mut g = Grid::scalar(bytes);
-        let scalar = self.region_cost(&mut g, part.body) + 1.0;
+        let scalar = self.region_cost(&mut g, part.body) + 1.0 + self.checks_cost(&checks, false);
         if cells.is_some_and(|n| n as f64 * scalar < LEAST_WORK) {
             return Err("there is too little work".to_string());
         }
@@ -160,6 +169,8 @@ impl Lower<'_, '_> {
             sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
         // Cells that are built in an operand are computed once.
         let overlap = !sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
+        // Steps whose checks fail must not have changed what they read.
+        let in_order = !overlap && !checks.is_empty();
         let teeth = |axis: usize, lanes: u8| {
             Some(combs[axis])
                 .filter(|comb| !comb.is_dense())
@@ -177,6 +188,9 @@ impl Lower<'_, '_> {
         for (lanes, axis, param, (grain, separate)) in choices {
             let comb = combs[axis];
             let spanned = extents[axis].map(|n| if comb.width > 1 { comb.span(n) } else { n * comb.step });
+            if in_order && axis + 1 < params.len() {
+                continue;
+            }
             if spanned.is_some_and(|n| n < i64::from(lanes) * grain as i64) || wide.iter().any(|other| *other != axis) {
                 continue;
             }
@@ -184,6 +198,7 @@ impl Lower<'_, '_> {
             if !comb.is_dense() {
                 let simple = overlap && extents[axis].is_some() && chunked != Some(axis);
                 if separate
+                    || !checks.is_empty()
                     || grain as i64 != comb.vectors(i64::from(lanes))
                     || !self.can_comb(&mut g, part, axis, comb, simple)
                     || self.waits_for_stores(part, axis, sinks)
@@ -200,10 +215,12 @@ impl Lower<'_, '_> {
                 continue;
             }
             g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: separate.then_some(1) };
-            if self.bounds_dep(&mut g, part.body).vec && self.uneven_plan(&mut g, part, axis, extents[axis]).is_none() {
+            if self.bounds_dep(&mut g, part.body).vec
+                && (!checks.is_empty() || self.uneven_plan(&mut g, part, axis, extents[axis]).is_none())
+            {
                 continue;
             }
-            let mut cost = self.region_cost(&mut g, part.body);
+            let mut cost = self.region_cost(&mut g, part.body) + self.checks_cost(&checks, true);
             for (sink, cell) in sinks.iter().zip(&func.regions[part.body].yields) {
                 if let Sink::Slice { elem, strides, .. } = sink {
                     let offset = self.slice_offset(part, *elem, strides);
@@ -240,7 +257,7 @@ impl Lower<'_, '_> {
             g.fold_u = 1;
             for &lanes in &sizes {
                 g.fold_lanes = lanes;
-                let cost = self.region_cost(&mut g, part.body) + 1.0;
+                let cost = self.region_cost(&mut g, part.body) + 1.0 + self.checks_cost(&checks, true);
                 if cost < best.0 * 0.95 {
                     best = (cost, Some(VecChoice::Fold { u: 1 }), lanes, false);
                 }
@@ -255,7 +272,8 @@ impl Lower<'_, '_> {
             }
             .to_string());
         };
-        let mut plan = KernelPlan { vec, lanes, bytes, jams: Vec::new(), separate, even: None, shift: None, flat, guards };
+        let mut plan =
+            KernelPlan { vec, lanes, bytes, jams: Vec::new(), separate, even: None, shift: None, flat, guards, checks };
         if let VecChoice::Axis { axis, u: grain } = vec {
             g.set_vec(Some(params[axis]), lanes, 1);
             if self.bounds_dep(&mut g, part.body).vec {
@@ -273,7 +291,10 @@ impl Lower<'_, '_> {
         if !is_border {
             self.size_blocks(&mut g, part, &spanned, &mut plan);
         }
-        if !is_border && combs.iter().all(|comb| comb.is_dense()) {
+        if in_order {
+            plan.jams.clear();
+        }
+        if !is_border && plan.checks.is_empty() && combs.iter().all(|comb| comb.is_dense()) {
             self.plan_shift(&mut g, part, &spanned, &mut plan);
         }
         Ok(plan)
@@ -323,12 +344,16 @@ impl Lower<'_, '_> {
             return Err("the accumulator is an array".to_string());
         }
         let mut guards = Vec::new();
-        self.supported_fold(with, &mut guards)?;
+        let checks: Vec<Inst> = with.parts.iter().flat_map(|part| self.undecided_checks(part.body)).collect();
+        self.by_lanes = checks.iter().copied().collect();
+        let supported = self.supported_fold(with, &mut guards);
+        self.by_lanes.clear();
+        supported?;
         let bytes = with.parts.iter().map(|p| self.kernel_width(p.body)).max().unwrap_or(4);
         let mut refusal = "the target has no vectors".to_string();
         let mut best: Option<(f64, KernelPlan)> = None;
         for lanes in self.lane_sizes(bytes) {
-            match self.plan_fold_lanes(inst, with, bytes, lanes) {
+            match self.plan_fold_lanes(inst, with, &checks, (bytes, lanes)) {
                 Ok((cost, plan)) if best.as_ref().is_none_or(|(least, _)| cost < least * 0.95) => {
                     best = Some((cost, plan))
                 }
@@ -337,7 +362,7 @@ impl Lower<'_, '_> {
             }
         }
         match best {
-            Some((_, plan)) => Ok(KernelPlan { guards, ..plan }),
+            Some((_, plan)) => Ok(KernelPlan { guards, checks, ..plan }),
             None => Err(refusal),
         }
     }
@@ -354,8 +379,8 @@ impl Lower<'_, '_> {
         &mut self,
         inst: Inst,
         with: &With,
-        bytes: usize,
-        lanes: u8,
+        checks: &[Inst],
+        (bytes, lanes): (usize, u8),
     ) -> Result<(f64, KernelPlan), Refusal> {
         let func = self.func;
         let (mut scalar, mut vector, mut steps) = (0.0, 0.0, 0i64);
@@ -373,10 +398,10 @@ impl Lower<'_, '_> {
             }
             let (outer, n) = self.trips(part);
             g.set_vec(None, 1, 1);
-            let one = self.region_cost(&mut g, part.body) + 1.0;
+            let one = self.region_cost(&mut g, part.body) + 1.0 + self.checks_cost(checks, false);
             scalar += outer as f64 * n as f64 * one;
             g.set_vec(Some(param), lanes, 1);
-            let cost = self.region_cost(&mut g, part.body) + 1.0;
+            let cost = self.region_cost(&mut g, part.body) + 1.0 + self.checks_cost(checks, true);
             let whole = n / i64::from(lanes);
             vector += outer as f64 * (whole as f64 * cost + (n % i64::from(lanes)) as f64 * one);
             steps = steps.saturating_add(whole);
@@ -403,6 +428,7 @@ impl Lower<'_, '_> {
                 shift: None,
                 flat: None,
                 guards: Vec::new(),
+                checks: Vec::new(),
             },
         ))
     }

@@ -345,8 +345,21 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// Adds the cells of all copies at the index at hand.
+    /// Adds the cells of all copies at the index at hand, if what lanes check there holds.
     fn add_cells(&mut self, g: &mut Grid, part: &Part, accs: &mut Accs) -> Result<()> {
+        let before = self.lane_checks.is_some().then(|| (g.mark(), accs.vals.clone()));
+        let open = self.open_checks(g, part.body)?;
+        self.add_checked_cells(g, part, accs)?;
+        if let Some((mark, before)) = before {
+            if let Some(open) = open {
+                accs.vals = self.close_checks(open, &accs.vals, &before);
+            }
+            g.release(mark);
+        }
+        Ok(())
+    }
+
+    fn add_checked_cells(&mut self, g: &mut Grid, part: &Part, accs: &mut Accs) -> Result<()> {
         let yields = &self.func.regions[part.body].yields;
         let arith = self.arith();
         let along = accs.along;

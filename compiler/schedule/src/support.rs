@@ -79,7 +79,7 @@ impl Lower<'_, '_> {
                 }
                 Op::Loop { init, body } => self.supported_inside(*body, guards, self.runs_alike(init, *body))?,
                 Op::With(with) => self.supported_fold(with, guards)?,
-                Op::Check { .. } if self.checked_before => {}
+                Op::Check { .. } if self.checked_before || self.by_lanes.contains(&inst) => {}
                 Op::Check { .. }
                     if self.cx.options.unchecked
                         && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}

@@ -409,7 +409,15 @@ impl Lower<'_, '_> {
         self.offset(&forms, strides, elem.bytes() as i64)
     }
 
-    fn cell(&mut self, with: &With, part: &Part, sinks: &[Sink], index: &Index, carried: Vec<Val>) -> Result<Vec<Val>> {
+    /// Runs the body at an index and hands its cells to the sinks.
+    pub fn cell(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        index: &Index,
+        carried: Vec<Val>,
+    ) -> Result<Vec<Val>> {
         self.open(part.body);
         let next = self.cell_in_scope(with, part, sinks, index, carried)?;
         self.close();

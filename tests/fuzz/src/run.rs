@@ -205,6 +205,7 @@ fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, Strin
             vector_bytes: host.vector_bytes,
             vector_registers: host.vector_registers,
             has_fma: host.has_fma,
+            has_gather: host.has_gather,
         },
         false => Capabilities::SCALAR,
     };

@@ -43,7 +43,7 @@ fn has_effect(op: &Op) -> bool {
         Op::If { then_region, else_region, .. } => region_has_effect(then_region) || region_has_effect(else_region),
         Op::For { body, .. } | Op::ParFor { body, .. } | Op::Launch { body, .. } => region_has_effect(body),
         // Reading memory and reserving stack do nothing else; a do-while loop may not end.
-        Op::Load { .. } | Op::StackSlot { .. } | Op::LocalSlot { .. } => false,
+        Op::Load { .. } | Op::Gather { .. } | Op::StackSlot { .. } | Op::LocalSlot { .. } => false,
         other => !is_pure(other),
     }
 }

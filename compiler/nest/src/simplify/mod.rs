@@ -295,7 +295,7 @@ impl Simplify {
     /// Moves constants of addresses outwards: into the offset of an access, or to the end of a sum.
     fn fold_offsets(&mut self, op: &mut Op) {
         match op {
-            Op::Load { ptr, offset, .. } | Op::Store { ptr, offset, .. } => {
+            Op::Load { ptr, offset, .. } | Op::Gather { ptr, offset, .. } | Op::Store { ptr, offset, .. } => {
                 if let Some((base, constant)) = self.sums[*ptr]
                     && let Some(sum) = i32::try_from(constant).ok().and_then(|constant| offset.checked_add(constant))
                 {
@@ -340,6 +340,7 @@ fn is_pure(op: &Op) -> bool {
     match op {
         Op::Load { access, .. } => access.readonly && access.movable,
         Op::Store { .. }
+        | Op::Gather { .. }
         | Op::StackSlot { .. }
         | Op::LocalSlot { .. }
         | Op::Barrier

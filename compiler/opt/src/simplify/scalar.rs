@@ -14,6 +14,9 @@ impl Simplifier<'_> {
                 if self.func.ty(a).elem == to {
                     return Step::Is(vec![a]);
                 }
+                if let Some(whole) = self.whole_number_behind(a).filter(|_| to == Elem::F32) {
+                    return Step::Becomes(Op::Convert(whole));
+                }
                 match self.const_of(a).and_then(|v| eval_convert(v, to)) {
                     Some(v) => self.constant(v),
                     None => Step::Keep,
@@ -22,6 +25,14 @@ impl Simplifier<'_> {
             Op::Select { cond, then, els } => self.select(cond, then, els),
             _ => Step::Keep,
         }
+    }
+
+    /// The integer that an `f64` was made of without rounding: going on to another type by way of it rounds once too.
+    fn whole_number_behind(&self, a: Value) -> Option<Value> {
+        let Some(Op::Convert(from)) = self.op_of(a) else { return None };
+        let elem = self.func.ty(*from).elem;
+        let exact = matches!(elem, Elem::I8 | Elem::I16 | Elem::I32 | Elem::U8 | Elem::U16 | Elem::U32);
+        (exact && self.func.ty(a).elem == Elem::F64).then_some(*from)
     }
 
     fn unary(&mut self, op: UnOp, a: Value) -> Step {
