@@ -157,10 +157,7 @@ impl Lower<'_, '_> {
             .collect();
         let known = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
         let rows = extents[axis];
-        // Bounds that count up or down with a loop around are known well enough to exclude work for threads.
-        let most_known =
-            lower.iter().zip(upper).fold(1.0, |n, (l, u)| n * (self.bounds(*u).1 - self.bounds(*l).0).max(0) as f64);
-        if most_known * work < 2.0 * least || rows.is_some_and(|n| n < 2) {
+        if self.most_cells(part) * work < 2.0 * least || rows.is_some_and(|n| n < 2) {
             return None;
         }
         let least_known: i64 = if extents.len() == axis + 1 { VECTOR_CHUNK } else { 1 };
@@ -176,19 +173,7 @@ impl Lower<'_, '_> {
             }
             return Some(Chunks { axis, n: self.b.i64(rows), chunk: self.b.i64(chunk), grain: chunk });
         }
-        let mut inner = self.b.i64(1);
-        let mut rows = inner;
-        for (k, (l, u)) in lower.iter().zip(upper).enumerate() {
-            let (low, high) = (self.wide(*l), self.wide(*u));
-            let length = self.b.sub(high, low);
-            let zero = self.b.i64(0);
-            let length = self.b.binary(NestBin::SMax, length, zero);
-            if k == axis {
-                rows = length;
-            } else {
-                inner = self.b.mul(inner, length);
-            }
-        }
+        let (rows, inner) = self.lengths(lower, upper, axis);
         // chunk = max(work of a chunk / work of a row, rows / most chunks), rounded up, and 1 for no rows.
         let one = self.b.i64(1);
         let inner = self.b.binary(NestBin::SMax, inner, one);
@@ -215,6 +200,32 @@ impl Lower<'_, '_> {
             chunk = self.b.mul(chunk, together);
         }
         Some(Chunks { axis, n: rows, chunk, grain: 1 })
+    }
+
+    /// As many indices as a partition may have: bounds that count up or down with a loop around are known well enough to exclude work
+    /// for threads.
+    pub fn most_cells(&self, part: &Part) -> f64 {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return f64::INFINITY };
+        let extents = lower.iter().zip(upper).map(|(l, u)| (self.bounds(*u).1 - self.bounds(*l).0).max(0) as f64);
+        extents.product()
+    }
+
+    /// How many indices an axis has, and how many the others together.
+    pub fn lengths(&mut self, lower: &[Value], upper: &[Value], axis: usize) -> (Val, Val) {
+        let mut inner = self.b.i64(1);
+        let mut rows = inner;
+        for (k, (l, u)) in lower.iter().zip(upper).enumerate() {
+            let (low, high) = (self.wide(*l), self.wide(*u));
+            let length = self.b.sub(high, low);
+            let zero = self.b.i64(0);
+            let length = self.b.binary(NestBin::SMax, length, zero);
+            if k == axis {
+                rows = length;
+            } else {
+                inner = self.b.mul(inner, length);
+            }
+        }
+        (rows, inner)
     }
 
     /// `n / by`, rounded up; `by` is positive.

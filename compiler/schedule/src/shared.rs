@@ -20,7 +20,7 @@ use ravel_wir::{Generator, Inst, Part, With};
 use crate::Result;
 use crate::kernel::Chunk;
 use crate::lower::{Lower, Val};
-use crate::parallel::{Chunks, Fineness, Grain};
+use crate::parallel::{Fineness, Grain};
 use crate::plan::KernelPlan;
 use crate::withloop::Sink;
 
@@ -54,18 +54,36 @@ impl Lower<'_, '_> {
         if known.is_none() && work < HEAVY_CELL {
             return Ok(false);
         }
-        let fineness = if known.is_some_and(|total| total < LONG_WORK) { SHORT } else { LONG };
-        let Some(pieces) = self.chunks(part, 0, fineness, Grain::of(&plan_of_pieces, 0)) else { return Ok(false) };
-        self.cx.remark(self.func.insts[inst].span, "shared with threads that are idle");
+        if self.most_cells(part) * work < 2.0 * PIECE_WORK {
+            return Ok(false);
+        }
         let long = known.is_some_and(|total| total >= LONG_WORK);
+        let fineness = if known.is_some() && !long { SHORT } else { LONG };
+        let grain = Grain::of(&plan_of_pieces, 0);
+        let mut pieces = None;
+        if known.is_some() {
+            pieces = self.chunks(part, 0, fineness, grain);
+            if pieces.is_none() {
+                return Ok(false);
+            }
+        }
+        self.cx.remark(self.func.insts[inst].span, "shared with threads that are idle");
         if !long {
-            let wanted = self.wants_pieces(&pieces);
+            let wanted = self.wants_pieces(part, known.is_some(), work);
             self.b.begin_if(wanted);
         }
-        let (piece, _) = self.begin_chunks(part, &pieces)?;
-        self.kernel_loops(with, part, sinks, &plan_of_pieces, (Some(piece), streams))?;
-        self.close();
-        self.b.end_parfor();
+        if pieces.is_none() {
+            pieces = self.chunks(part, 0, fineness, grain);
+        }
+        match pieces {
+            Some(pieces) => {
+                let (piece, _) = self.begin_chunks(part, &pieces)?;
+                self.kernel_loops(with, part, sinks, &plan_of_pieces, (Some(piece), streams))?;
+                self.close();
+                self.b.end_parfor();
+            }
+            None => self.kernel_loops(with, part, sinks, plan, (None, streams))?,
+        }
         if !long {
             self.b.begin_else(&[]);
             self.cx.silent += 1;
@@ -76,17 +94,30 @@ impl Lower<'_, '_> {
         Ok(true)
     }
 
-    /// Are there several pieces, and idle threads or pieces enough that some will be idle before the last one?
-    fn wants_pieces(&mut self, pieces: &Chunks) -> Val {
-        let several = self.b.icmp(IntCmp::Sgt, pieces.n, pieces.chunk);
-        self.b.begin_if(several);
-        let idle = self.helper("ravel_has_idle_threads", &[], Some(Ty::I8)).expect("called with a result type");
-        let few = self.times(pieces.chunk, LONG.most / 2);
-        let long = self.b.icmp(IntCmp::Sgt, pieces.n, few);
-        let wanted = self.b.binary(NestBin::Or, idle, long);
-        self.b.begin_else(&[wanted]);
-        let zero = self.b.iconst(Ty::I8, 0);
-        let wanted = self.b.end_if(&[zero])[0];
+    /// Are there idle threads? Where only the run knows the extents: is it work for two pieces, and are there idle threads or pieces enough that
+    /// some will be idle before the last one?
+    fn wants_pieces(&mut self, part: &Part, known: bool, work: f64) -> Val {
+        let cells = match &part.generator {
+            Generator::Known { lower, upper, .. } if !known => {
+                let (rows, inner) = self.lengths(lower, upper, 0);
+                Some(self.b.mul(rows, inner))
+            }
+            _ => None,
+        };
+        if let Some(cells) = cells {
+            let enough = self.b.i64((2.0 * PIECE_WORK / work).ceil() as i64);
+            let several = self.b.icmp(IntCmp::Sge, cells, enough);
+            self.b.begin_if(several);
+        }
+        let mut wanted = self.helper("ravel_has_idle_threads", &[], Some(Ty::I8)).expect("called with a result type");
+        if let Some(cells) = cells {
+            let many = self.b.i64((LONG.most as f64 / 2.0 * PIECE_WORK / work).ceil() as i64);
+            let long = self.b.icmp(IntCmp::Sge, cells, many);
+            wanted = self.b.binary(NestBin::Or, wanted, long);
+            self.b.begin_else(&[wanted]);
+            let zero = self.b.iconst(Ty::I8, 0);
+            wanted = self.b.end_if(&[zero])[0];
+        }
         let zero = self.b.iconst(Ty::I8, 0);
         self.b.icmp(IntCmp::Ne, wanted, zero)
     }
