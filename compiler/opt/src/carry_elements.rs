@@ -171,26 +171,29 @@ impl Rounds<'_> {
     /// Does the first round load the earliest element that is carried before anything that may fault? Those stored later lie between it
     /// and the first one that is stored.
     fn is_loaded_first(&self, reads: &[(i32, Value)], lag: i32) -> bool {
-        let func = self.func;
-        for &inst in &func.regions[self.body].insts {
-            let results = &func.insts[inst].results;
-            if results.first().is_some_and(|v| reads.contains(&(lag, *v))) {
-                return true;
-            }
-            let mut may_stop = false;
-            let mut see = |op: &Op| {
-                may_stop |= op.is_anchored() || matches!(op, Op::Call { .. } | Op::Loop { .. } | Op::Native { .. })
-            };
-            see(&func.insts[inst].op);
-            for nested in func.insts[inst].op.regions() {
-                walk(func, nested, &mut |_, inner| see(&func.insts[inner].op));
-            }
-            if may_stop {
-                return false;
-            }
-        }
-        false
+        loads_first(self.func, self.body, |v| reads.contains(&(lag, v)))
     }
+}
+
+/// Does a body compute one of these values before anything that may fault?
+pub fn loads_first(func: &Func, body: Region, is_one: impl Fn(Value) -> bool) -> bool {
+    for &inst in &func.regions[body].insts {
+        if func.insts[inst].results.first().is_some_and(|v| is_one(*v)) {
+            return true;
+        }
+        let mut may_stop = false;
+        let mut see = |op: &Op| {
+            may_stop |= op.is_anchored() || matches!(op, Op::Call { .. } | Op::Loop { .. } | Op::Native { .. })
+        };
+        see(&func.insts[inst].op);
+        for nested in func.insts[inst].op.regions() {
+            walk(func, nested, &mut |_, inner| see(&func.insts[inner].op));
+        }
+        if may_stop {
+            return false;
+        }
+    }
+    false
 }
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: Vec<Found>) {
@@ -260,7 +263,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: 
 }
 
 /// Takes the instructions away that compute certain values.
-fn remove(func: &mut Func, region: Region, values: &HashSet<Value>) {
+pub fn remove(func: &mut Func, region: Region, values: &HashSet<Value>) {
     let insts = std::mem::take(&mut func.regions[region].insts);
     let kept: Vec<Inst> =
         insts.into_iter().filter(|i| !func.insts[*i].results.iter().any(|v| values.contains(v))).collect();
@@ -273,7 +276,7 @@ fn remove(func: &mut Func, region: Region, values: &HashSet<Value>) {
 }
 
 /// An element, or zero where there might be none.
-fn load(
+pub fn load(
     func: &mut Func,
     defs: &mut Defs,
     out: &mut Vec<Inst>,

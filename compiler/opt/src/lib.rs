@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod batch_rounds;
+mod carry_chosen;
 mod carry_elements;
 mod cost;
 mod counted;

@@ -2,10 +2,10 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, carry_elements, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, hoist_columns, inline,
-    interleave, join_steps, keep_on_device, licm, lift_folds, merge_folds, narrow_integers, parallel_loops,
-    privatize_updates, prove_checks, recognize_elementwise, reread, roll_cells, row_folds, scalarize, simplify,
-    split_arrays, split_borders, unroll_loops, unroll_small, update_parts, version_extents,
+    batch_rounds, carry_chosen, carry_elements, cse, dce, distribute, fold_with_loops, fuse, fuse_nested,
+    hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds, merge_folds, narrow_integers,
+    parallel_loops, privatize_updates, prove_checks, recognize_elementwise, reread, roll_cells, row_folds, scalarize,
+    simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -43,6 +43,7 @@ pub const PASSES: &[&Pass] = &[
     &keep_on_device::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,
+    &carry_chosen::PASS,
     &carry_elements::PASS,
     &parallel_loops::PASS,
     &dce::PASS,
@@ -104,6 +105,7 @@ const CYCLE: &[&Pass] = &[
 /// Runs once when the cycle has ended: with-loops of several operators are not folded or scalarised, and folding would copy
 /// back what invariant motion moves out.
 const LAST: &[&Pass] = &[
+    &carry_chosen::PASS,
     &carry_elements::PASS,
     &fuse::PASS,
     &fuse_nested::PASS,
