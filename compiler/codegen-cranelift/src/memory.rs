@@ -53,8 +53,21 @@ impl Translator<'_, '_> {
     }
 
     /// Loads lanes from anywhere, one by one.
-    pub fn gather_from(&mut self, ty: Ty, ptr: Value, offset: i32, index: Value, scale: u8) -> Pieces {
+    pub fn gather_from(
+        &mut self,
+        ty: Ty,
+        (ptr, offset): (Value, i32),
+        (index, scale): (Value, u8),
+        mask: Option<Value>,
+    ) -> Pieces {
         let (from, base, indices) = (self.ty(index), self.scalar(ptr), self.pieces(index));
+        // Lanes that are left out load a zero.
+        let mask = mask.map(|mask| {
+            let zeros = self.stack_slot(16, 16)[0];
+            let zero = self.b.ins().iconst(types::I64, 0);
+            self.b.ins().store(flags(Access::ALIGNED), zero, zeros, 0);
+            (self.ty(mask), self.pieces(mask), zeros)
+        });
         let mut lanes = Vec::new();
         for lane in 0..ty.lanes {
             let mut at = self.lane(from, &indices, lane);
@@ -62,7 +75,14 @@ impl Translator<'_, '_> {
                 at = self.b.ins().sextend(types::I64, at);
             }
             let bytes = self.b.ins().ishl_imm_u(at, i64::from(scale.trailing_zeros()));
-            let place = self.b.ins().iadd(base, bytes);
+            let mut place = self.b.ins().iadd(base, bytes);
+            let mut offset = offset;
+            if let Some((masks, pieces, zeros)) = &mask {
+                let there = self.b.ins().iadd_imm_s(place, i64::from(offset));
+                let taken = self.lane(*masks, pieces, lane);
+                place = self.b.ins().select(taken, there, *zeros);
+                offset = 0;
+            }
             lanes.push(self.b.ins().load(piece_type(ty.lane()), flags(Access::ALIGNED), place, offset));
         }
         self.build(ty, &lanes)

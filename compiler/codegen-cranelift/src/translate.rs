@@ -169,7 +169,9 @@ impl<'a, 'b> Translator<'a, 'b> {
             Op::Any(a) => self.any(*a),
             Op::Math(op, args) => self.math(*op, args),
             Op::Load { ty, ptr, offset, access } => self.load(*ty, *ptr, *offset, *access),
-            Op::Gather { ty, ptr, offset, index, scale } => self.gather_from(*ty, *ptr, *offset, *index, *scale),
+            Op::Gather { ty, ptr, offset, index, scale, mask } => {
+                self.gather_from(*ty, (*ptr, *offset), (*index, *scale), *mask)
+            }
             Op::Store { value, ptr, offset, access } => self.store(*value, *ptr, *offset, *access),
             Op::PtrAdd(ptr, bytes) => {
                 let (ptr, bytes) = (self.scalar(*ptr), self.scalar(*bytes));

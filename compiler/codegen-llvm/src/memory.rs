@@ -58,7 +58,13 @@ impl<'c> Translator<'_, 'c> {
 
     /// Loads lanes from anywhere. Where the processor is slow at that, LLVM takes them one by one.
     #[expect(unsafe_code, reason = "inkwell has no address computations on vectors")]
-    pub fn gather(&self, ty: Ty, ptr: Value, offset: i32, index: Value, scale: u8) -> Built<'c> {
+    pub fn gather(
+        &self,
+        ty: Ty,
+        (ptr, offset): (Value, i32),
+        (index, scale): (Value, u8),
+        mask: Option<Value>,
+    ) -> Built<'c> {
         let base = self.displaced(self.pointer(ptr), i64::from(offset))?;
         let unit = scalar_type(
             self.m.context,
@@ -84,13 +90,18 @@ impl<'c> Translator<'_, 'c> {
         };
         let (result, aligned) =
             (self.llvm_type(ty), self.m.context.i32_type().const_int(u64::from(ty.lane().bytes()), false));
-        let all =
-            VectorType::const_vector(&vec![self.m.context.bool_type().const_int(1, false); usize::from(ty.lanes)]);
-        let none = result.into_vector_type().get_poison();
+        let truth = self.m.context.bool_type().const_int(1, false);
+        let (taken, none) = match mask {
+            Some(mask) => (self.bits(self.value(mask))?, result.into_vector_type().const_zero()),
+            None => (
+                VectorType::const_vector(&vec![truth; usize::from(ty.lanes)]).into(),
+                result.into_vector_type().get_poison(),
+            ),
+        };
         self.intrinsic(
             "llvm.masked.gather",
             &[result, places.get_type().into()],
-            &[places.into(), aligned.into(), all.into(), none.into()],
+            &[places.into(), aligned.into(), taken, none.into()],
         )
     }
 

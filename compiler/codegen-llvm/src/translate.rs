@@ -194,8 +194,8 @@ impl<'m, 'c> Translator<'m, 'c> {
             Op::Any(a) => smallvec![self.any(*a)?],
             Op::Math(op, args) => smallvec![self.math(*op, args)?],
             Op::Load { ty, ptr, offset, access } => smallvec![self.load(*ty, *ptr, *offset, *access)?],
-            Op::Gather { ty, ptr, offset, index, scale } => {
-                smallvec![self.gather(*ty, *ptr, *offset, *index, *scale)?]
+            Op::Gather { ty, ptr, offset, index, scale, mask } => {
+                smallvec![self.gather(*ty, (*ptr, *offset), (*index, *scale), *mask)?]
             }
             Op::Store { value, ptr, offset, access } => self.store(*value, *ptr, *offset, *access)?,
             Op::PtrAdd(ptr, bytes) => {

@@ -523,16 +523,33 @@ fn lanes_from_anywhere() {
                 let expected: Vec<u64> = places.iter().map(|&at| a[(at + 4) as usize]).collect();
                 let indices: Vec<u64> = places.iter().map(|&at| at as u64 & mask(index)).collect();
                 let size = prim.bytes() as i32;
+                let args = [(memory, a.clone()), (at, indices.clone())];
                 suite.case(
                     format!("gather {ty} at {at}"),
-                    &[(memory, a), (at, indices)],
+                    &args,
                     ty,
                     |f, v| {
                         let slot = f.stack_slot(128, 64);
                         f.store(v[0], slot, 0, Access::ALIGNED);
                         f.gather(ty, slot, 4 * size, v[1], size as u8)
                     },
-                    expected,
+                    expected.clone(),
+                );
+                // Lanes that are left out have places that nobody may read.
+                let taken = |k: usize| k % 3 != 1;
+                let truths = (0..16).map(|k| if taken(k) { mask(ty.truth().prim) } else { 0 }).collect();
+                let wild = (0..16).map(|k| if taken(k) { indices[k] } else { mask(index) >> 2 }).collect();
+                let some = (0..16).map(|k| if taken(k) { expected[k] } else { 0 }).collect();
+                suite.case(
+                    format!("gather some of {ty} at {at}"),
+                    &[(memory, a), (at, wild), (ty.truth(), truths)],
+                    ty,
+                    |f, v| {
+                        let slot = f.stack_slot(128, 64);
+                        f.store(v[0], slot, 0, Access::ALIGNED);
+                        f.gather_if(v[2], ty, slot, 4 * size, v[1], size as u8)
+                    },
+                    some,
                 );
             }
         }

@@ -295,7 +295,12 @@ impl FuncBuilder {
 
     /// Loads lane `k` of a `ty` from `ptr + offset + index[k] * scale` bytes.
     pub fn gather(&mut self, ty: Ty, ptr: Value, offset: i32, index: Value, scale: u8) -> Value {
-        self.push_one(Op::Gather { ty, ptr, offset, index, scale }, ty)
+        self.push_one(Op::Gather { ty, ptr, offset, index, scale, mask: None }, ty)
+    }
+
+    /// The same for lanes for which a mask holds; the others are zero.
+    pub fn gather_if(&mut self, mask: Value, ty: Ty, ptr: Value, offset: i32, index: Value, scale: u8) -> Value {
+        self.push_one(Op::Gather { ty, ptr, offset, index, scale, mask: Some(mask) }, ty)
     }
 
     /// Stores `value` at `ptr + offset` bytes.

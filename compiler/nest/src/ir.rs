@@ -339,7 +339,8 @@ pub enum Op {
         /// Promises.
         access: Access,
     },
-    /// Loads lane `k` of a `ty` from `ptr + offset + index[k] * scale`; indices are signed.
+    /// Loads lane `k` of a `ty` from `ptr + offset + index[k] * scale`; indices are signed. Lanes for which a mask does not hold are zero, and
+    /// nothing is loaded for them.
     Gather {
         /// A vector type.
         ty: Ty,
@@ -351,6 +352,8 @@ pub enum Op {
         index: Value,
         /// 1, 2, 4 or 8 bytes.
         scale: u8,
+        /// Of type [`Ty::truth`].
+        mask: Option<Value>,
     },
     /// Stores a value at `ptr + offset`. No result.
     Store {
@@ -559,7 +562,7 @@ impl Op {
             Op::Insert { vector, scalar, .. } => [vector, scalar].into_iter().for_each(visit),
             Op::Math(_, args) => args.iter().for_each(visit),
             Op::Load { ptr, .. } => visit(ptr),
-            Op::Gather { ptr, index, .. } => [ptr, index].into_iter().for_each(visit),
+            Op::Gather { ptr, index, mask, .. } => [ptr, index].into_iter().chain(mask).for_each(visit),
             Op::Store { value, ptr, .. } => [value, ptr].into_iter().for_each(visit),
             Op::Call(_, args) | Op::CallExtern(_, args) => args.iter().for_each(visit),
             Op::CallIndirect { callee, args, .. } => [callee].into_iter().chain(args).for_each(visit),
@@ -600,7 +603,7 @@ impl Op {
             Op::Insert { vector, scalar, .. } => [vector, scalar].into_iter().for_each(visit),
             Op::Math(_, args) => args.iter_mut().for_each(visit),
             Op::Load { ptr, .. } => visit(ptr),
-            Op::Gather { ptr, index, .. } => [ptr, index].into_iter().for_each(visit),
+            Op::Gather { ptr, index, mask, .. } => [ptr, index].into_iter().chain(mask).for_each(visit),
             Op::Store { value, ptr, .. } => [value, ptr].into_iter().for_each(visit),
             Op::Call(_, args) | Op::CallExtern(_, args) => args.iter_mut().for_each(visit),
             Op::CallIndirect { callee, args, .. } => [callee].into_iter().chain(args).for_each(visit),

@@ -434,7 +434,8 @@ impl<'a> Parser<'a> {
                 self.expect("*")?;
                 let scale = self.int()?;
                 self.expect("]")?;
-                Op::Gather { ty: result?, ptr, offset, index, scale }
+                let mask = if self.eat("if") { Some(self.value()?) } else { None };
+                Op::Gather { ty: result?, ptr, offset, index, scale, mask }
             }
             "store" => {
                 let value = self.value()?;

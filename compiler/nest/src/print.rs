@@ -193,8 +193,9 @@ impl Printer<'_> {
             Op::Reduce(op, a) => write!(f, "reduce.{} {a}", op.name()),
             Op::Math(op, args) => write!(f, "math.{} {}", op.name(), List(args)),
             Op::Load { ty: _, ptr, offset, access } => write!(f, "load {ptr} + {offset}{access}"),
-            Op::Gather { ty: _, ptr, offset, index, scale } => {
-                write!(f, "gather {ptr} + {offset} [{index} * {scale}]")
+            Op::Gather { ty: _, ptr, offset, index, scale, mask } => {
+                write!(f, "gather {ptr} + {offset} [{index} * {scale}]")?;
+                mask.map_or(Ok(()), |mask| write!(f, " if {mask}"))
             }
             Op::Store { value, ptr, offset, access } => write!(f, "store {value}, {ptr} + {offset}{access}"),
             Op::PtrAdd(ptr, bytes) => write!(f, "ptr_add {ptr}, {bytes}"),

@@ -321,11 +321,15 @@ impl Checker<'_> {
                 ensure(ty.is_well_formed() && self.ty(*ptr) == Ty::PTR, wrong)?;
                 one(*ty)
             }
-            Op::Gather { ty, ptr, index, scale, .. } => {
+            Op::Gather { ty, ptr, index, scale, mask, .. } => {
                 let lanes = self.ty(*index);
                 let indexed = lanes.lanes == ty.lanes && matches!(lanes.prim, Prim::I32 | Prim::I64);
                 let loads = ty.is_well_formed() && ty.is_vector() && ty.prim != Prim::Ptr;
-                ensure(indexed && loads && matches!(scale, 1 | 2 | 4 | 8) && self.ty(*ptr) == Ty::PTR, wrong)?;
+                let masked = mask.is_none_or(|mask| self.ty(mask) == ty.truth());
+                ensure(
+                    indexed && loads && masked && matches!(scale, 1 | 2 | 4 | 8) && self.ty(*ptr) == Ty::PTR,
+                    wrong,
+                )?;
                 one(*ty)
             }
             Op::Store { ptr, .. } => {

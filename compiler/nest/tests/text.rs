@@ -64,6 +64,7 @@ fn everything() -> Module {
     b.store(x, slot, 16, Access::ALIGNED);
     b.load(Ty::I8.with_lanes(16), p, -4, Access::INVARIANT);
     b.gather(Ty::F32.with_lanes(4), p, -8, ints, 4);
+    b.gather_if(ints, Ty::I32.with_lanes(4), p, 0, ints, 1);
     b.data_addr(object);
     b.global_addr(global);
     let (tag, rank) = (b.bool(true), b.i32(2));

@@ -28,11 +28,17 @@ impl Lower<'_, '_> {
             if let Some(&same) = g.loads.get(&key).filter(|_| self.b.in_launch()) {
                 return Ok(Cell::One(same));
             }
-            let value = self.b.load(ty, ptr, bytes, Access::ALIGNED);
+            let value = match self.masked_by(g, v, j, u).filter(|_| g.u > 1 && self.dep(g, v).vec) {
+                Some(taking_part) => self.load_if(taking_part, ty, ptr, bytes),
+                None => self.b.load(ty, ptr, bytes, Access::ALIGNED),
+            };
             if self.b.in_launch() {
                 g.loads.insert(key, value);
             }
             return Ok(Cell::One(value));
+        }
+        if let Some(taking_part) = self.masked_by(g, v, j, u) {
+            return self.load_masked(g, (array, index, data), &offset, (j, u), taking_part);
         }
         if elem == Elem::Bool && self.is_contiguous(g, &offset, elem, j, u) {
             let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
@@ -46,7 +52,7 @@ impl Lower<'_, '_> {
             }
         }
         if self.gathers(elem) {
-            return Ok(Cell::Packed(self.gather(g, array, index, data, &offset, j, u)?));
+            return Ok(Cell::Packed(self.gather(g, (array, index, data), &offset, (j, u), None)?));
         }
         let mut lanes: Vec<Val> = Vec::new();
         let mut places = Vec::new();
@@ -71,7 +77,7 @@ impl Lower<'_, '_> {
             return Ok(None);
         }
         let offset = self.element_offset(*array, index);
-        if !self.is_contiguous(g, &offset, Elem::Bool, j, u) {
+        if self.masked_by(g, v, j, u).is_some() || !self.is_contiguous(g, &offset, Elem::Bool, j, u) {
             return Ok(None);
         }
         let object = self.val(*array);
@@ -215,7 +221,7 @@ impl Lower<'_, '_> {
     }
 
     /// One lane of an index in 64 bits, computed once for all loads that it is part of.
-    fn wide_lane(&mut self, g: &mut Grid, v: Value, j: usize, u: usize, lane: usize) -> Result<Val> {
+    pub fn wide_lane(&mut self, g: &mut Grid, v: Value, j: usize, u: usize, lane: usize) -> Result<Val> {
         let dep = self.dep(g, v);
         let (j, u) = g.shared(dep, j, u);
         let key = (v, j, u, if self.is_vector(g, v) { lane } else { 0 });

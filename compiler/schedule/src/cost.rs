@@ -24,6 +24,8 @@ pub(crate) const LOAD: f64 = 0.6;
 const SHUFFLE: f64 = 1.0;
 /// Cycles per lane of a vector that is put together from scalars.
 const GATHERED_LANE: f64 = 1.8;
+/// Cycles per lane more where some lanes must not load, and no instruction gathers.
+const MASKED_LANE: f64 = 1.2;
 /// Cycles per lane of a vector that one instruction gathers.
 const GATHER_LANE: f64 = 1.4;
 /// Cycles per lane of reals that become integers one by one, and of a vector of them.
@@ -116,7 +118,9 @@ impl Lower<'_, '_> {
                 Op::Select { .. } => widths(g.packs(elem), 1.0),
                 Op::If { then, els, .. } => 1.0 + self.region_cost(g, *then) + self.region_cost(g, *els),
                 Op::Sel { array, index } => {
-                    if vector {
+                    if vector && self.masked_loads.contains(&inst) {
+                        self.gathered_cycles(g, elem, true)
+                    } else if vector {
                         self.load_cycles(g, *array, index)
                     } else {
                         LOAD
@@ -192,10 +196,20 @@ impl Lower<'_, '_> {
         total
     }
 
+    /// Cycles of a vector whose lanes are loaded from anywhere, under a mask or not.
+    fn gathered_cycles(&self, g: &Grid, elem: Elem, masked: bool) -> f64 {
+        let lane = match (self.gathers(elem), masked) {
+            (true, _) => GATHER_LANE,
+            (false, false) => GATHERED_LANE,
+            (false, true) => GATHERED_LANE + MASKED_LANE,
+        };
+        lane * f64::from(g.lanes)
+    }
+
     /// Cycles of a vector whose lanes are loaded from an array.
     pub fn load_cycles(&self, g: &mut Grid, array: Value, index: &[Value]) -> f64 {
         let elem = self.elem(array);
-        let gathered = f64::from(g.lanes) * if self.gathers(elem) { GATHER_LANE } else { GATHERED_LANE };
+        let gathered = self.gathered_cycles(g, elem, false);
         if !g.packs(elem) {
             return gathered;
         }

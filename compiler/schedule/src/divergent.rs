@@ -9,6 +9,7 @@
 //! - Of a condition `a && b` the part that is the same for all lanes ends the machine loop, the rest updates the mask.
 //! - A loop that runs equally often for all indices has no inactive lanes. It may load: what it loads, every index would.
 //! - A branch may load what every index could load; where that is not certain it is asked before the kernel (`guards`).
+//! - Where that cannot be asked, as of indices from data, only the lanes that take the branch load (`gathers`).
 //! - A branch whose condition varies is entered if any lane takes it, and evaluated under the mask of those. Cheap
 //!   branches without loops are evaluated on both sides and selected from (`grid`).
 
@@ -112,6 +113,7 @@ impl Lower<'_, '_> {
                 Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
                 Op::Sel { array, index }
                     if self.is_element(*array, index) && self.readable_everywhere(*array, index, guards) => {}
+                Op::Sel { .. } if self.masked_loads.contains(&inst) => {}
                 Op::Sel { .. } => {
                     return Err(
                         "a loop or branch of the body has loads at indices that may be wrong where it is not entered"
@@ -153,7 +155,7 @@ impl Lower<'_, '_> {
     fn plain_loads(&self, region: Region, loads: &mut usize) -> bool {
         self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
             Op::If { then, els, .. } => self.plain_loads(*then, loads) && self.plain_loads(*els, loads),
-            Op::Sel { .. } if !self.b.in_launch() => {
+            Op::Sel { .. } if !self.b.in_launch() && !self.masked_loads.contains(inst) => {
                 *loads += 1;
                 true
             }
@@ -262,6 +264,12 @@ impl Lower<'_, '_> {
         } else {
             varying.push(cond);
         }
+    }
+
+    /// The lanes of one copy that take part, if some may not.
+    pub fn taking_part(&mut self, g: &mut Grid, j: usize, u: usize) -> Option<Val> {
+        let active = g.active.clone()?;
+        Some(self.active_copy(g, &active, j, u))
     }
 
     /// A mask or truth value of one copy.

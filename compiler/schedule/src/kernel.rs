@@ -72,6 +72,7 @@ impl Lower<'_, '_> {
         }
         let in_operand = sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
         let outer = self.enter_lane_checks(&plan.checks, in_operand);
+        self.masked_loads.clone_from(&plan.masked);
         if !plan.guards.is_empty() {
             let holds = self.guard_condition(&plan.guards);
             self.b.begin_if(holds);
@@ -79,6 +80,7 @@ impl Lower<'_, '_> {
         if !self.try_shared(inst, with, part, sinks, &plan, (chunk, streams))? {
             self.kernel_loops(with, part, sinks, &plan, (chunk, streams))?;
         }
+        self.masked_loads.clear();
         if !plan.guards.is_empty() {
             self.b.begin_else(&[]);
             if !self.note_failure() {
@@ -116,9 +118,18 @@ impl Lower<'_, '_> {
     }
 
     /// Does a kernel store past the caches?
-    fn streams_with(&mut self, inst: Inst, part: &Part, sinks: &[Sink], plan: &KernelPlan, chunk: Option<Chunk>) -> bool {
+    fn streams_with(
+        &mut self,
+        inst: Inst,
+        part: &Part,
+        sinks: &[Sink],
+        plan: &KernelPlan,
+        chunk: Option<Chunk>,
+    ) -> bool {
         let short_rows = match plan.vec {
-            VecChoice::Axis { axis, .. } if chunk.is_none_or(|chunk| chunk.axis != axis) => self.has_short_rows(part, sinks, axis),
+            VecChoice::Axis { axis, .. } if chunk.is_none_or(|chunk| chunk.axis != axis) => {
+                self.has_short_rows(part, sinks, axis)
+            }
             _ => false,
         };
         // What lies between steps is read.
@@ -173,6 +184,7 @@ impl Lower<'_, '_> {
         }
         let results = func.insts[inst].results.clone();
         let outer = self.enter_lane_checks(&plan.checks, false);
+        self.masked_loads.clone_from(&plan.masked);
         let cache = self.cache.clone();
         if !plan.guards.is_empty() {
             let holds = self.guard_condition(&plan.guards);
@@ -180,6 +192,7 @@ impl Lower<'_, '_> {
         }
         self.fold_cells(&mut g, inst, chunk)?;
         let mut values = results.iter().map(|v| self.scalar_of(&mut g, *v, 0, 0)).collect::<Result<Vec<Val>>>()?;
+        self.masked_loads.clear();
         if !plan.guards.is_empty() {
             self.cache = cache.clone();
             self.b.begin_else(&values);

@@ -103,6 +103,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub lane_checks: Option<LaneChecks>,
     /// Checks that the plan at work leaves to lanes.
     pub by_lanes: HashSet<Inst>,
+    /// Selections of the kernel at work, in branches, that lanes which do not take part must not make.
+    pub masked_loads: HashSet<Inst>,
     /// Arrays that launches of groups made.
     pub on_device: HashSet<Value>,
     /// Objects that the host was told it changes, for as long as a loop updates them in place.
@@ -154,6 +156,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             checked_before: false,
             lane_checks: None,
             by_lanes: HashSet::new(),
+            masked_loads: HashSet::new(),
             on_device: HashSet::new(),
             host_writable: HashSet::new(),
             launched: HashSet::new(),

@@ -1,5 +1,7 @@
 //! Choosing a schedule for a kernel: the axis for lanes by estimated cycles per cell, then the size of register blocks.
 
+use std::collections::HashSet;
+
 use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::cost::UNKNOWN_EXTENT;
@@ -63,6 +65,8 @@ pub(crate) struct KernelPlan {
     pub guards: Vec<Guard>,
     /// What lanes check in every step.
     pub checks: Vec<Inst>,
+    /// Selections that lanes make under masks.
+    pub masked: HashSet<Inst>,
 }
 
 impl KernelPlan {
@@ -91,6 +95,9 @@ impl KernelPlan {
         if !self.checks.is_empty() {
             text.push_str(", checks made by lanes");
         }
+        if !self.masked.is_empty() {
+            text.push_str(", loads under masks");
+        }
         text
     }
 
@@ -104,6 +111,18 @@ impl KernelPlan {
 impl Lower<'_, '_> {
     /// Plans a partition of scalar cells, in chunks along an axis or whole.
     pub fn plan_kernel(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        chunked: Option<usize>,
+    ) -> Result<KernelPlan, Refusal> {
+        let plan = self.plan_cells(with, part, sinks, chunked);
+        self.masked_loads.clear();
+        plan
+    }
+
+    fn plan_cells(
         &mut self,
         with: &With,
         part: &Part,
@@ -129,7 +148,9 @@ impl Lower<'_, '_> {
         self.set_ranges(with);
         let mut guards = Vec::new();
         let checks = self.undecided_checks(part.body);
+        let masked = self.loads_under_masks(part.body);
         self.by_lanes = checks.iter().copied().collect();
+        self.masked_loads.clone_from(&masked);
         let supported = self.supported_cells(part.body, &mut guards);
         self.by_lanes.clear();
         supported?;
@@ -199,6 +220,7 @@ impl Lower<'_, '_> {
                 let simple = overlap && extents[axis].is_some() && chunked != Some(axis);
                 if separate
                     || !checks.is_empty()
+                    || !masked.is_empty()
                     || grain as i64 != comb.vectors(i64::from(lanes))
                     || !self.can_comb(&mut g, part, axis, comb, simple)
                     || self.waits_for_stores(part, axis, sinks)
@@ -272,8 +294,19 @@ impl Lower<'_, '_> {
             }
             .to_string());
         };
-        let mut plan =
-            KernelPlan { vec, lanes, bytes, jams: Vec::new(), separate, even: None, shift: None, flat, guards, checks };
+        let mut plan = KernelPlan {
+            vec,
+            lanes,
+            bytes,
+            jams: Vec::new(),
+            separate,
+            even: None,
+            shift: None,
+            flat,
+            guards,
+            checks,
+            masked,
+        };
         if let VecChoice::Axis { axis, u: grain } = vec {
             g.set_vec(Some(params[axis]), lanes, 1);
             if self.bounds_dep(&mut g, part.body).vec {
@@ -291,7 +324,8 @@ impl Lower<'_, '_> {
         if !is_border {
             self.size_blocks(&mut g, part, &spanned, &mut plan);
         }
-        if in_order {
+        // Loads under masks are shared by copies that take the same branches only.
+        if in_order || !plan.masked.is_empty() {
             plan.jams.clear();
         }
         if !is_border && plan.checks.is_empty() && combs.iter().all(|comb| comb.is_dense()) {
@@ -332,6 +366,12 @@ impl Lower<'_, '_> {
 
     /// Plans a with-loop of scalar folds.
     pub fn plan_fold(&mut self, inst: Inst, with: &With) -> Result<KernelPlan, Refusal> {
+        let plan = self.plan_scalar_folds(inst, with);
+        self.masked_loads.clear();
+        plan
+    }
+
+    fn plan_scalar_folds(&mut self, inst: Inst, with: &With) -> Result<KernelPlan, Refusal> {
         let func = self.func;
         if with.ops.is_empty() {
             return Err("it only checks".to_string());
@@ -345,7 +385,9 @@ impl Lower<'_, '_> {
         }
         let mut guards = Vec::new();
         let checks: Vec<Inst> = with.parts.iter().flat_map(|part| self.undecided_checks(part.body)).collect();
+        let masked: HashSet<Inst> = with.parts.iter().flat_map(|part| self.loads_under_masks(part.body)).collect();
         self.by_lanes = checks.iter().copied().collect();
+        self.masked_loads.clone_from(&masked);
         let supported = self.supported_fold(with, &mut guards);
         self.by_lanes.clear();
         supported?;
@@ -362,7 +404,7 @@ impl Lower<'_, '_> {
             }
         }
         match best {
-            Some((_, plan)) => Ok(KernelPlan { guards, checks, ..plan }),
+            Some((_, plan)) => Ok(KernelPlan { guards, checks, masked, ..plan }),
             None => Err(refusal),
         }
     }
@@ -429,6 +471,7 @@ impl Lower<'_, '_> {
                 flat: None,
                 guards: Vec::new(),
                 checks: Vec::new(),
+                masked: HashSet::new(),
             },
         ))
     }

@@ -237,3 +237,71 @@ func @f0 "main" () -> (f64, f64) {
     );
     assert!(says(&run.wide_remarks, "checks made by lanes"), "{:?}", run.wide_remarks);
 }
+
+/// Of the places in branches some are far away: only lanes that take a branch load there.
+fn in_branches(elem: &str, extent: u32) -> Run {
+    same(&format!(
+        r#"
+entry @f0
+func @f0 "main" () -> ({elem}, {elem}) {{
+  %a: {elem}[{extent}] = with {{
+    part [0] <= [%i] < [{extent}] {{
+      %x: {elem} = convert %i
+      yield %x
+    }}
+  }} genarray [{extent}] cell []
+  %at: i32[157] = with {{
+    part [0] <= [%i_2] < [157] {{
+      %p: i32 = mul %i_2, %i_2
+      %q: i32 = mod %p, 67
+      %far: i32 = mul %q, 30000001
+      %o: i32 = mod %i_2, 3
+      %third: bool = eq %o, 1
+      %k: i32 = select %third, %far, %q
+      yield %k
+    }}
+  }} genarray [157] cell []
+  %b: i32[157] = opaque %at
+  %r: {elem}[157] = with {{
+    part [0] <= [%i_3] < [157] {{
+      %k_2: i32 = sel %b, [%i_3]
+      %low: bool = ge %k_2, 0
+      %high: bool = lt %k_2, {extent}
+      %in: bool = and %low, %high
+      %y: {elem} = if %in {{
+        %x_2: {elem} = sel %a, [%k_2]
+        yield %x_2
+      }} else {{
+        %none: {elem} = convert -3
+        yield %none
+      }}
+      %w: {elem} = convert %i_3
+      %v: {elem} = sqrt %w
+      %u: {elem} = mul %v, %w
+      %t: {elem} = sqrt %u
+      %s: {elem} = add %t, %y
+      yield %s
+    }}
+  }} genarray [157] cell []
+  %sum: {elem} = with {{
+    part [0] <= [%i_4] < [157] {{ %x_4: {elem} = sel %r, [%i_4] yield %x_4 }}
+  }} fold add neutral {zero}
+  %last: {elem} = sel %r, [156]
+  yield %sum, %last
+}}
+"#,
+        zero = if elem == "f64" { "0.0" } else { "0.0:f32" }
+    ))
+}
+
+#[test]
+fn lanes_that_leave_a_branch_out_load_nothing() {
+    for (elem, extent) in [("f32", 67), ("f64", 40), ("f32", 1), ("f64", 0)] {
+        let run = in_branches(elem, extent);
+        assert!(
+            extent == 0 || says(&run.wide_remarks, "loads under masks"),
+            "{elem}[{extent}]: {:?}",
+            run.wide_remarks
+        );
+    }
+}
