@@ -72,25 +72,36 @@ fn operation(func: &Func, defs: &Defs, region: Region) -> Option<BinOp> {
                 return None;
             };
             let body = &func.regions[part.body];
-            let Op::Bin(op, a, b) = defs.op(func, body.yields[0])? else { return None };
             // Along an axis of extent 1 the index has become a zero.
             let is_unit = |axis: usize| func.ty(acc).shape.extents().and_then(|e| e.get(axis)?.as_const()) == Some(1);
             let is_index =
                 |axis: usize, v: Value| v == body.params[axis] || (is_unit(axis) && defs.int(func, v) == Some(0));
-            let source = |v: Value| match defs.op(func, v) {
-                Some(Op::Sel { array, index }) if index.len() == body.params.len() => {
-                    index.iter().enumerate().all(|(axis, i)| is_index(axis, *i)).then_some(*array)
+            let axes = body.params.len();
+            // Elements of a cell that is written out have a place in it.
+            let source = |v: Value, place: Option<i32>| match defs.op(func, v) {
+                Some(Op::Sel { array, index }) if index.len() == axes + usize::from(place.is_some()) => {
+                    let is_there = place.is_none() || defs.int(func, index[axes]) == place;
+                    let along = index[..axes].iter().enumerate().all(|(axis, i)| is_index(axis, *i));
+                    (is_there && along).then_some(*array)
                 }
                 _ => None,
             };
-            let is_whole = func.ty(acc).shape == func.ty(result).shape && func.ty(acc).rank() == Some(frame.len());
-            let only =
-                body.insts.iter().all(|i| matches!(func.insts[*i].op, Op::Bin(..) | Op::Sel { .. } | Op::Const(_)));
-            if is_whole && only && covers_frame(func, defs, part, frame) {
-                on_operands(*op, source(*a)?, source(*b)?, acc, cell)
-            } else {
-                None
-            }
+            let element = |v: Value, place: Option<i32>| match defs.op(func, v)? {
+                Op::Bin(op, a, b) => on_operands(*op, source(*a, place)?, source(*b, place)?, acc, cell),
+                _ => None,
+            };
+            let (op, rank) = match defs.op(func, body.yields[0])? {
+                Op::Array(elements) => {
+                    let ops: Option<Vec<BinOp>> = (0..).zip(elements).map(|(k, v)| element(*v, Some(k))).collect();
+                    let ops = ops?;
+                    (*ops.first().filter(|op| ops.iter().all(|other| other == *op))?, frame.len() + 1)
+                }
+                _ => (element(body.yields[0], None)?, frame.len()),
+            };
+            let is_whole = func.ty(acc).shape == func.ty(result).shape && func.ty(acc).rank() == Some(rank);
+            let is_simple = |op: &Op| matches!(op, Op::Bin(..) | Op::Sel { .. } | Op::Const(_) | Op::Array(_));
+            let only = body.insts.iter().all(|i| is_simple(&func.insts[*i].op));
+            (is_whole && only && covers_frame(func, defs, part, frame)).then_some(op)
         }
         _ => None,
     }

@@ -38,7 +38,10 @@ pub fn roll_cells(func: &mut Func, cx: &mut Context) -> bool {
         let span = func.insts[inst].span;
         let bodies: Option<Vec<Region>> = with.parts.iter().map(|part| rolled(func, part, count, cx)).collect();
         let Some(bodies) = bodies else {
-            cx.refused(span, "the elements of its cells are computed in different ways, or an index does more than select them");
+            cx.refused(
+                span,
+                "the elements of its cells are computed in different ways, or an index does more than select them",
+            );
             continue;
         };
         apply(func, inst, &with, &bodies, count);
@@ -66,8 +69,10 @@ fn cell_length(func: &Func, inst: Inst, with: &With) -> Option<i32> {
         let Generator::Known { lower, .. } = &part.generator else { return false };
         let made = body.insts.iter().find(|i| func.insts[**i].results.contains(&body.yields[0]));
         lower.len() + 1 == extents.len()
-            && made.is_some_and(|i| matches!(&func.insts[*i].op, Op::Array(elements)
-                if elements.len() == count as usize && elements.iter().all(|v| func.ty(*v).is_scalar())))
+            && made.is_some_and(|i| {
+                matches!(&func.insts[*i].op, Op::Array(elements)
+                if elements.len() == count as usize && elements.iter().all(|v| func.ty(*v).is_scalar()))
+            })
     };
     (fits && !with.ordered && ty.elem != Elem::Handle && !with.parts.is_empty() && with.parts.iter().all(written))
         .then_some(count)
@@ -127,7 +132,9 @@ impl Roller<'_> {
     fn roll(&mut self, values: &[Value]) -> Option<Value> {
         let first = *values.first()?;
         let constant = |v: &Value| self.defs.constant(self.func, *v);
-        if values.iter().all(|v| *v == first) || constant(&first).is_some_and(|c| values.iter().all(|v| constant(v) == Some(c))) {
+        if values.iter().all(|v| *v == first)
+            || constant(&first).is_some_and(|c| values.iter().all(|v| constant(v) == Some(c)))
+        {
             return Some(first);
         }
         if let Some(known) = self.around.iter().find_map(|(_, known)| known.get(values)) {
@@ -161,11 +168,7 @@ impl Roller<'_> {
                 let cond = operands(&|o| if let Op::Select { cond, .. } = o { Some(*cond) } else { None })?;
                 let then = operands(&|o| if let Op::Select { then, .. } = o { Some(*then) } else { None })?;
                 let els = operands(&|o| if let Op::Select { els, .. } = o { Some(*els) } else { None })?;
-                Op::Select {
-                    cond: self.roll(&cond)?,
-                    then: self.roll(&then)?,
-                    els: self.roll(&els)?,
-                }
+                Op::Select { cond: self.roll(&cond)?, then: self.roll(&then)?, els: self.roll(&els)? }
             }
             Op::With(with) if insts.iter().all(|i| *i == insts[0]) => self.folds(insts[0], with, values)?,
             _ => return None,
@@ -205,8 +208,7 @@ impl Roller<'_> {
     /// The folds of one with-loop, an element each.
     fn folds(&mut self, inst: Inst, with: &With, values: &[Value]) -> Option<Op> {
         let results = self.func.insts[inst].results.clone();
-        let places: Vec<usize> =
-            values.iter().map(|v| results.iter().position(|r| r == v)).collect::<Option<_>>()?;
+        let places: Vec<usize> = values.iter().map(|v| results.iter().position(|r| r == v)).collect::<Option<_>>()?;
         let mut neutrals = Vec::new();
         let mut operation = None;
         for place in &places {

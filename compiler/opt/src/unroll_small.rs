@@ -24,6 +24,8 @@ pub const PASS: Pass = Pass {
 
 /// Most elements of an array that is held in scalars.
 const MAX_ELEMENTS: u64 = 16;
+/// The same of cells that are written out, complex numbers say.
+const MAX_CELL_ELEMENTS: u64 = 32;
 /// Most instructions that an unrolled array may become.
 const MAX_ARRAY_CODE: u64 = 128;
 /// Most instructions that an unrolled fold may become: a 2x2 average, not a 5x5 window.
@@ -80,15 +82,18 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
         return Err(Some("it has few indices, but loops or calls in its body"));
     }
     let body = with.parts.iter().map(|p| remaining_size(func, p) + 1).max().unwrap_or(0);
-    let refusals = with.ops.iter().zip(&func.insts[inst].results).map(|(op, result)| match op {
-        WithOp::Genarray { frame: Frame::Known(_), .. } => {
+    let refusals = with.ops.iter().zip(&func.insts[inst].results).enumerate().map(|(k, (op, result))| match op {
+        WithOp::Genarray { frame: Frame::Known(_), default, .. } => {
             let ty = func.ty(*result);
-            let is_tiny =
-                ty.shape.count().is_some_and(|n| n as u64 <= MAX_ELEMENTS && n as u64 * body <= MAX_ARRAY_CODE);
-            let scalar_cells = with
-                .parts
-                .iter()
-                .all(|p| matches!(&p.generator, Generator::Known { lower, .. } if Some(lower.len()) == ty.rank()));
+            let written = default.is_none() && with.parts.iter().all(|p| writes_cells(func, defs, p, k, ty));
+            let most = if written { MAX_CELL_ELEMENTS } else { MAX_ELEMENTS };
+            let count = if written { trips } else { ty.shape.count().unwrap_or(0) as u64 };
+            let is_tiny = ty.shape.count().is_some_and(|n| n as u64 <= most && count * body <= MAX_ARRAY_CODE);
+            let scalar_cells = written
+                || with
+                    .parts
+                    .iter()
+                    .all(|p| matches!(&p.generator, Generator::Known { lower, .. } if Some(lower.len()) == ty.rank()));
             let by_element = |u: &Use| match u {
                 Use::Operand(user) => match &func.insts[*user].op {
                     Op::Sel { array, index } => *array == *result && index.iter().all(|i| defs.int(func, *i).is_some()),
@@ -126,6 +131,17 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
     }
 }
 
+/// Does a body write out the elements of its cells for one of the operators?
+fn writes_cells(func: &Func, defs: &Defs, part: &Part, k: usize, ty: &Ty) -> bool {
+    let Generator::Known { lower, .. } = &part.generator else { return false };
+    let cell = func.regions[part.body].yields[k];
+    let is_local = func.regions[part.body].insts.iter().any(|i| func.insts[*i].results.contains(&cell));
+    let scalars = |elements: &Vec<Value>| elements.iter().all(|v| func.ty(*v).is_scalar());
+    ty.rank() == Some(lower.len() + 1)
+        && is_local
+        && matches!(defs.op(func, cell), Some(Op::Array(elements)) if scalars(elements) && !elements.is_empty())
+}
+
 /// Whether a loop stands between an instruction and the with-loop around it.
 fn is_in_loop_of_body(func: &Func, places: &Places, inst: Inst) -> bool {
     let (mut at, mut in_loop) = (inst, false);
@@ -156,6 +172,15 @@ fn remaining_size(func: &Func, part: &Part) -> u64 {
         }
     }
     size
+}
+
+/// The elements of a cell that was just written out.
+fn made_of(func: &Func, insts: &[Inst], cell: Value) -> Vec<Value> {
+    let made = insts.iter().rev().find(|inst| func.insts[**inst].results.contains(&cell));
+    match made.map(|inst| &func.insts[*inst].op) {
+        Some(Op::Array(elements)) => elements.clone(),
+        _ => Vec::new(),
+    }
 }
 
 /// The indices of a generator with constant bounds, in row-major order.
@@ -215,8 +240,16 @@ fn unrolled(func: &mut Func, defs: &Defs, inst: Inst, with: &With, out: &mut Vec
                     }
                     _ => {
                         let extents = types[k].shape.constants().unwrap_or_default();
+                        let written = extents.len() > index.len();
                         let at = index.iter().zip(extents).fold(0, |at, (i, n)| at * n as usize + *i as usize);
-                        elements[k][at] = Some(cell);
+                        let cells = match written.then(|| made_of(func, out, cell)) {
+                            Some(cells) => cells,
+                            None => vec![cell],
+                        };
+                        let first = at * cells.len();
+                        for (place, cell) in elements[k][first..].iter_mut().zip(cells) {
+                            *place = Some(cell);
+                        }
                     }
                 }
             }

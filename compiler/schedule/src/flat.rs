@@ -141,8 +141,7 @@ impl Lower<'_, '_> {
         if let (None, Some(low), Some(high)) = (chunk, self.const_i32(lower), self.const_i32(upper)) {
             return FlatBounds::Const((high - low).max(0) * flat.length);
         }
-        let (low, high) =
-            chunk.map_or_else(|| (self.wide(lower), self.wide(upper)), |chunk| (chunk.low, chunk.high));
+        let (low, high) = chunk.map_or_else(|| (self.wide(lower), self.wide(upper)), |chunk| (chunk.low, chunk.high));
         let rows = self.b.sub(high, low);
         let length = self.b.i64(flat.length);
         let zero = self.b.i64(0);

@@ -3,12 +3,15 @@
 use ravel_nest::ir::{Access, Ty};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem};
-use ravel_wir::{Combine, Op, Value};
+use ravel_wir::{Combine, Op, Value, With};
 
 use crate::Result;
 use crate::lower::{Lower, Val};
 use crate::scalars::{self, prim_of};
 use crate::withloop::Accumulate;
+
+/// Accumulators of at most this many elements are combined without a loop.
+const WRITTEN_ELEMENTS: i64 = 64;
 
 impl Lower<'_, '_> {
     /// The next accumulator. Accumulators are owned; arrays combined by a scalar operation are the only reference.
@@ -45,10 +48,65 @@ impl Lower<'_, '_> {
                 let (cell, arith) = (self.val(cell), self.arith());
                 Ok(scalars::binary(&mut self.b, arith, *op, elem, acc, cell))
             }
+            Accumulate::Elements { op, rows, row } => {
+                let object = self.val(cell);
+                self.combine_elements(*op, elem, acc, object, (*rows, *row));
+                Ok(acc)
+            }
             Accumulate::Fold(Combine::Op(op)) => {
                 let object = self.val(cell);
                 self.combine_arrays(*op, elem, acc, object);
                 Ok(acc)
+            }
+        }
+    }
+
+    /// How operator `k` of a with-loop, a fold, takes its cells: without a question about their number where types say it.
+    pub fn accumulation(
+        &mut self,
+        with: &With,
+        (k, result): (usize, Value),
+        combine: &Combine,
+        span: Span,
+    ) -> Accumulate {
+        let func = self.func;
+        let shape = &func.ty(result).shape;
+        let same = with.parts.iter().all(|part| func.ty(func.regions[part.body].yields[k]).shape == *shape);
+        match (combine, shape.constants().as_deref()) {
+            (Combine::Op(op), Some([outer @ .., row])) if same => {
+                let [row, rows] = [&[*row][..], outer].map(|extents| extents.iter().map(|n| i64::from(*n)).product());
+                if rows * row > WRITTEN_ELEMENTS {
+                    return Accumulate::Fold(combine.clone());
+                }
+                self.cx.remark(span, format!("cells of {} elements are combined without a loop", rows * row));
+                Accumulate::Elements { op: *op, rows, row }
+            }
+            _ => Accumulate::Fold(combine.clone()),
+        }
+    }
+
+    /// [`Lower::combine_arrays`] for a few rows, in the longest vectors that these fill: cells were just stored row by row, and longer loads
+    /// would wait for the stores to reach the cache.
+    fn combine_elements(&mut self, op: BinOp, elem: Elem, acc: Val, cell: Val, (rows, row): (i64, i64)) {
+        self.host_writes(acc);
+        self.host_reads(cell);
+        let to = self.b.load(Ty::PTR, acc, crate::layout::OFFSET_DATA, Access::ALIGNED);
+        let from = self.b.load(Ty::PTR, cell, crate::layout::OFFSET_DATA, Access::ALIGNED);
+        let (prim, arith) = (prim_of(elem), self.arith());
+        let bytes = i64::from(prim.bytes());
+        for first in (0..rows).map(|k| k * row) {
+            let (mut lanes, mut at) = (self.lanes(elem), 0);
+            while at < row {
+                while i64::from(lanes) > row - at {
+                    lanes /= 2;
+                }
+                let ty = Ty::vector(prim, lanes);
+                let place = ((first + at) * bytes) as i32;
+                let x = self.b.load(ty, to, place, Access::ANY);
+                let y = self.b.load(ty, from, place, Access::ANY);
+                let sum = scalars::binary(&mut self.b, arith, op, elem, x, y);
+                self.b.store(sum, to, place, Access::ANY);
+                at += i64::from(lanes);
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use ravel_nest::ir::{Access, Ty};
 use ravel_source::Span;
-use ravel_types::Elem;
+use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
@@ -33,6 +33,8 @@ pub(crate) enum Sink {
 pub(crate) enum Accumulate {
     /// By the function of a fold.
     Fold(Combine),
+    /// By an operation, element by element: accumulator and cells are arrays of so many rows, of so many elements each.
+    Elements { op: BinOp, rows: i64, row: i64 },
     /// It becomes the cell: an array without axes.
     Replace,
 }
@@ -150,7 +152,7 @@ impl Lower<'_, '_> {
         let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
         let mut carried = Vec::new();
         let mut sinks = Vec::new();
-        for (op, &result) in with.ops.iter().zip(results) {
+        for (k, (op, &result)) in with.ops.iter().zip(results).enumerate() {
             let elem = self.elem(result);
             let scalar = self.func.ty(result).is_scalar();
             let sink = match op {
@@ -219,7 +221,8 @@ impl Lower<'_, '_> {
                     let array = matches!(combine, Combine::Op(_)) && !self.func.ty(*neutral).is_scalar();
                     let initial = if array { self.take_unique_for_host(*neutral) } else { self.take(*neutral) };
                     carried.push(initial);
-                    Sink::Carried { position: carried.len() - 1, elem, combine: Accumulate::Fold(combine.clone()) }
+                    let combine = self.accumulation(with, (k, result), combine, span);
+                    Sink::Carried { position: carried.len() - 1, elem, combine }
                 }
             };
             sinks.push(sink);

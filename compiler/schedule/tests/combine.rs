@@ -59,3 +59,30 @@ fn small_arrays_are_combined_by_one() {
     assert!(run.remarks.iter().any(|r| r.text.contains("combined in order")), "{:?}", run.remarks);
     assert!(!shares(&run));
 }
+
+#[test]
+fn a_few_elements_are_combined_without_a_loop() {
+    let text = r#"
+entry @f0
+func @f0 "main" () -> (f64) {
+  %n: f64[R,C] = with { part [0, 0] <= [%i, %j] < [R, C] { %p: f64 = convert %j yield %p } } genarray [R, C] cell []
+  %t: f64[R,C] = with {
+    part [0] <= [%m] < [5] {
+      %c: f64[R,C] = with {
+        part [0, 0] <= [%k, %l] < [R, C] { %a: i32 = mul %m, %k %b: i32 = add %a, %l %x: f64 = convert %b yield %x }
+      } genarray [R, C] cell []
+      yield %c
+    }
+  } fold add neutral %n
+  %s: f64 = with { part [0, 0] <= [%o, %q] < [R, C] { %y: f64 = sel %t, [%o, %q] yield %y } } fold add neutral 0.0
+  yield %s
+}
+"#;
+    let run = |rows: i32, columns: i32| same(&text.replace('R', &rows.to_string()).replace('C', &columns.to_string()));
+    let written = |run: &Run| run.remarks.iter().any(|r| r.text.contains("combined without a loop"));
+    for (rows, columns) in [(4, 4), (3, 3), (7, 9), (1, 1)] {
+        let run = run(rows, columns);
+        assert!(written(&run), "{rows} x {columns}: {:?}", run.remarks);
+    }
+    assert!(!written(&run(9, 11)));
+}

@@ -34,7 +34,8 @@ func @f0 "main" () -> (f32) {{
     run.remarks.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-const NEXT: &str = "%k: i32 = add %i, 1 %x: f32 = sel %a, [%h, %k, %c] %y: f32 = sel %a, [%h, %i, %c] %z: f32 = sub %x, %y yield %z";
+const NEXT: &str =
+    "%k: i32 = add %i, 1 %x: f32 = sel %a, [%h, %k, %c] %y: f32 = sel %a, [%h, %i, %c] %z: f32 = sub %x, %y yield %z";
 
 #[test]
 fn rows_of_colours_are_one_axis() {
