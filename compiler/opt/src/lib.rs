@@ -50,6 +50,7 @@ mod stats;
 mod unroll_loops;
 mod unroll_small;
 mod update_parts;
+mod update_rows;
 mod version_extents;
 
 pub use pass::{Context, Outcome, Pass, Remark, Run};

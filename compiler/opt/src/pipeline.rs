@@ -5,7 +5,7 @@ use crate::{
     batch_rounds, carry_chosen, carry_elements, cse, dce, distribute, fold_with_loops, fuse, fuse_nested,
     hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds, merge_folds, narrow_integers,
     parallel_loops, privatize_updates, prove_checks, recognize_elementwise, reread, roll_cells, row_folds, scalarize,
-    simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts, version_extents,
+    simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -28,6 +28,7 @@ pub const PASSES: &[&Pass] = &[
     &unroll_loops::PASS,
     &split_arrays::PASS,
     &update_parts::PASS,
+    &update_rows::PASS,
     &version_extents::PASS,
     &split_borders::PASS,
     &fuse::PASS,
@@ -135,6 +136,7 @@ const LANES: &[&Pass] = &[
     &roll_cells::PASS,
     &row_folds::PASS,
     &hoist_columns::PASS,
+    &update_rows::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,
     &simplify::PASS,

@@ -7,7 +7,8 @@
 //!
 //! Every cell may read the element that it replaces, and elements outside of what a partition writes. Where one partition reads
 //! what another one writes, it runs first; in a circle none can. An index lies outside of a partition if it is provably below its lower bound
-//! or not below its upper bound along some axis, or between the steps of it. The bodies have no with-loops, whose pieces might go
+//! or not below its upper bound along some axis, or between the steps of it. In a partition of a single row, other rows are read at the column in
+//! hand: were it the same row, that would be the cell's own element. The bodies have no with-loops, whose pieces might go
 //! through the memory of the result.
 
 use ravel_types::Elem;
@@ -46,7 +47,8 @@ impl Lower<'_, '_> {
         for (p, part) in with.parts.iter().enumerate() {
             for index in self.other_reads(part, array)? {
                 for (q, written) in with.parts.iter().enumerate() {
-                    before[p][q] |= !self.is_outside(part, &index, written);
+                    let is_own = p == q && self.is_own_if_inside(part, &index);
+                    before[p][q] |= !is_own && !self.is_outside(part, &index, written);
                 }
             }
         }
@@ -96,18 +98,29 @@ impl Lower<'_, '_> {
 
     /// Is an index that of the cell itself?
     fn is_own(&self, part: &Part, index: &[Value]) -> bool {
-        let params = &self.func.regions[part.body].params;
-        let same = |axis: usize| {
-            let distance = self.form(index[axis]).plus(&self.form(params[axis]), -1);
-            distance.is_some_and(|d| known_range(&d) == (0, 0)) || self.is_only_index(part, axis, index[axis])
-        };
-        (0..params.len()).all(same)
+        (0..index.len()).all(|axis| self.is_own_along(part, axis, index[axis]))
+    }
+
+    /// The same along one axis.
+    fn is_own_along(&self, part: &Part, axis: usize, index: Value) -> bool {
+        let param = self.func.regions[part.body].params[axis];
+        let distance = self.form(index).plus(&self.form(param), -1);
+        distance.is_some_and(|d| known_range(&d) == (0, 0)) || self.is_only_index(part, axis, index)
     }
 
     /// Has a partition one index along an axis, this one? Where there is a cell at all, what follows its lower bound has not wrapped.
     fn is_only_index(&self, part: &Part, axis: usize, index: Value) -> bool {
         let Generator::Known { lower, upper, .. } = &part.generator else { return false };
         self.ahead_of(lower[axis], upper[axis]) == Some(1) && self.ahead_of(lower[axis], index) == Some(0)
+    }
+
+    /// If an index lies in the partition at all, is it that of the cell itself?
+    fn is_own_if_inside(&self, part: &Part, index: &[Value]) -> bool {
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
+        (0..index.len()).all(|axis| {
+            // Where the sum would wrap the partition is empty.
+            self.is_own_along(part, axis, index[axis]) || self.ahead_of(lower[axis], upper[axis]) == Some(1)
+        })
     }
 
     /// Does an index, of a cell of `part`, provably lie where a partition does not write?

@@ -8,6 +8,7 @@
 //! Kernels become functions of their own, compiled in the order written here: see [`crate::outline`].
 
 use ravel_nest::ir::BinOp as NestBin;
+use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
@@ -325,7 +326,11 @@ impl Lower<'_, '_> {
             (VecChoice::Axis { u, .. }, None, _) if is_vec => {
                 let first = self.const_i32(lower[axis]);
                 let peel = first.and_then(|low| self.indices_to_alignment(g, part, sinks, axis, plan.lanes, low));
-                let stretches = self.stretches((lower[axis], upper[axis]), chunk_here, plan.lanes, u, overlap, peel);
+                let mut stretches =
+                    self.stretches((lower[axis], upper[axis]), chunk_here, plan.lanes, u, overlap, peel);
+                if !overlap && self.has_one_width(part, plan.bytes) {
+                    self.narrow_rest(&mut stretches, plan.lanes, plan.bytes);
+                }
                 if plan.separate { self.separated(stretches) } else { stretches }
             }
             (.., copies) => self.stretches((lower[axis], upper[axis]), chunk_here, 1, copies.unwrap_or(1), false, None),
@@ -375,6 +380,21 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether all elements that a body reads and makes fill a lane of this many bytes.
+    fn has_one_width(&self, part: &Part, bytes: usize) -> bool {
+        let mut fits = self.func.regions[part.body].yields.iter().all(|v| self.elem(*v).bytes() == bytes);
+        ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| {
+            let data = &self.func.insts[inst];
+            let whole = |v: &Value| matches!(self.elem(*v), Elem::I32 | Elem::Bool) || self.elem(*v).bytes() == bytes;
+            fits &= match data.op {
+                Op::Sel { .. } => data.results.iter().all(|v| self.elem(*v).bytes() == bytes),
+                Op::With(_) | Op::Loop { .. } => false,
+                _ => data.results.iter().all(whole),
+            };
+        });
+        fits
     }
 
     /// Computes and stores the cells of all copies.

@@ -12,6 +12,9 @@ use crate::kernel::Chunk;
 use crate::lower::{Lower, Val};
 use crate::walk::Walk;
 
+/// Bytes of the shortest vectors, and of an index in a lane.
+const LEAST_VECTOR: usize = 16;
+const INDEX_BYTES: usize = 4;
 /// Nothing keeps the vectors of a step from being stored past the caches.
 const ALL: usize = usize::MAX;
 
@@ -147,6 +150,39 @@ impl Lower<'_, '_> {
                 let all = Chunk { axis: 0, low: zero, high: elements, grain: 0 };
                 self.stretches(axis, Some(all), lanes, u, overlap, None)
             }
+        }
+    }
+
+    /// Puts shorter vectors in front of the single indices at the end, where vectors must not overlap.
+    pub fn narrow_rest(&mut self, stretches: &mut Vec<Stretch>, lanes: u8, bytes: usize) {
+        let Some(singles) = stretches.pop_if(|last| last.lanes == 1 && last.u == 1) else { return };
+        let mut rest = singles;
+        let mut wide = lanes / 2;
+        while usize::from(wide) * bytes.min(INDEX_BYTES) >= LEAST_VECTOR {
+            let width = i64::from(wide);
+            match (rest.walk.start, rest.walk.trips) {
+                (Some(start), Some(trips)) => {
+                    if trips >= width {
+                        stretches.push(self.const_stretch(start, trips / width, wide, 1));
+                        rest = self.const_stretch(start + trips / width * width, trips % width, 1, 1);
+                    }
+                }
+                _ => {
+                    // What is left is less than two of them.
+                    let last = self.b.i64(width - 1);
+                    let end = self.b.sub(rest.high, last);
+                    stretches.push(Stretch::new((rest.low, end), wide, 1, Walk::ANY));
+                    let (length, mask, zero) = (self.b.sub(rest.high, rest.low), self.b.i64(-width), self.b.i64(0));
+                    let length = self.b.binary(NestBin::SMax, length, zero);
+                    let done = self.b.binary(NestBin::And, length, mask);
+                    let start = self.b.add(rest.low, done);
+                    rest = Stretch::singles(start, rest.high);
+                }
+            }
+            wide /= 2;
+        }
+        if rest.walk.trips != Some(0) {
+            stretches.push(rest);
         }
     }
 

@@ -49,6 +49,24 @@ fn cells_that_read_what_nobody_writes() {
 }
 
 #[test]
+fn a_row_that_reads_others_at_its_own_columns() {
+    // In round 3 the other row is the row itself. The columns are no whole number of vectors.
+    let row = |column: &str| {
+        format!(
+            "%k1: i32 = add %k, 1
+             %b: f64[9,20] = with {{
+               part [%k, 0] <= [%i, %j] < [%k1, 19] {{ %l: i32 = add %j, {column} %x: f64 = sel %a, [%i, %j] %y: f64 = sel %a, [3, %l]
+                 %w: f64 = sub %x, %y yield %w }}
+             }} modarray %a"
+        )
+    };
+    assert!(in_place(&row("0")));
+    assert!(!in_place(&row("1")));
+    // Two rows: the second reads what the first wrote.
+    assert!(!in_place(&row("0").replace("add %k, 1", "add %k, 2")));
+}
+
+#[test]
 fn partitions_run_in_the_order_that_their_reads_ask_for() {
     assert!(in_place(
         "%b: f64[9,20] = with {
