@@ -40,6 +40,7 @@ mod reread;
 mod roll_cells;
 mod rounds;
 mod row_folds;
+mod row_loops;
 mod safety;
 mod scalarize;
 mod simplify;

@@ -206,7 +206,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, 
 }
 
 /// Does nothing in a region have effects or fault?
-fn is_pure(func: &Func, region: Region) -> bool {
+pub fn is_pure(func: &Func, region: Region) -> bool {
     let mut pure = true;
     walk(func, region, &mut |_, inst| {
         let op = &func.insts[inst].op;

@@ -4,8 +4,9 @@ use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, carry_chosen, carry_elements, cse, dce, distribute, fold_with_loops, fuse, fuse_nested,
     hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds, merge_folds, narrow_integers,
-    parallel_loops, privatize_updates, prove_checks, recognize_elementwise, reread, roll_cells, row_folds, scalarize,
-    simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
+    parallel_loops, privatize_updates, prove_checks, recognize_elementwise, reread, roll_cells, row_folds, row_loops,
+    scalarize, simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts, update_rows,
+    version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -47,6 +48,7 @@ pub const PASSES: &[&Pass] = &[
     &carry_chosen::PASS,
     &carry_elements::PASS,
     &parallel_loops::PASS,
+    &row_loops::PASS,
     &dce::PASS,
     &reread::PASS,
 ];
@@ -128,6 +130,7 @@ const LAST: &[&Pass] = &[
 /// Runs once more behind it: lanes need the final with-loops, and folding would undo the packing of inputs.
 const LANES: &[&Pass] = &[
     &parallel_loops::PASS,
+    &row_loops::PASS,
     &simplify::PASS,
     &dce::PASS,
     &lift_folds::PASS,
