@@ -15,7 +15,7 @@ use crate::EmitError;
 
 /// Cleaning up only. Nothing here vectorises, unrolls or inlines: nest has decided that, and its kernels are ordered by hand.
 const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
-    loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+    jump-threading,loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// Code generation in the order of the program, where the machine scheduler would move loads up and spill accumulators.
 const ORDER: [&CStr; 3] = [c"ravel", c"-enable-misched=false", c"-pre-RA-sched=source"];

@@ -17,6 +17,7 @@ mod fold_checked;
 mod fold_with_loops;
 mod fuse;
 mod fuse_nested;
+mod hoist_checks;
 mod hoist_columns;
 mod inline;
 mod interleave;

@@ -2,7 +2,7 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, carry_chosen, carry_elements, cse, dce, distribute, fold_with_loops, fuse, fuse_nested,
+    batch_rounds, carry_chosen, carry_elements, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, hoist_checks,
     hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds, merge_folds, narrow_integers,
     parallel_loops, privatize_updates, prove_checks, recognize_elementwise, reread, roll_cells, row_folds, row_loops,
     scalarize, simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts, update_rows,
@@ -47,6 +47,7 @@ pub const PASSES: &[&Pass] = &[
     &batch_rounds::PASS,
     &carry_chosen::PASS,
     &carry_elements::PASS,
+    &hoist_checks::PASS,
     &parallel_loops::PASS,
     &row_loops::PASS,
     &dce::PASS,
@@ -129,6 +130,7 @@ const LAST: &[&Pass] = &[
 
 /// Runs once more behind it: lanes need the final with-loops, and folding would undo the packing of inputs.
 const LANES: &[&Pass] = &[
+    &hoist_checks::PASS,
     &parallel_loops::PASS,
     &row_loops::PASS,
     &simplify::PASS,
