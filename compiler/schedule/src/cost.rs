@@ -25,7 +25,7 @@ const SHUFFLE: f64 = 1.0;
 /// Cycles per lane of a vector that is put together from scalars.
 const GATHERED_LANE: f64 = 1.8;
 /// Cycles per lane more where some lanes must not load, and no instruction gathers.
-const MASKED_LANE: f64 = 1.2;
+const MASKED_LANE: f64 = 3.0;
 /// Cycles per lane of a vector that one instruction gathers.
 const GATHER_LANE: f64 = 1.4;
 /// Cycles per lane of reals that become integers one by one, and of a vector of them.
