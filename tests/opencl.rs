@@ -341,7 +341,8 @@ fn main() -> ExitCode {
         let recorded = source.with_extension("cl");
         trials.push(Trial::test(format!("kernels/{}", test_name(&folder, source)), move || kernel_text(&recorded)));
     }
-    let on_devices: [(&str, fn() -> Tested); 10] = [
+    type OnDevice = (&'static str, fn() -> Tested);
+    let on_devices: [OnDevice; 10] = [
         ("devices are listed", devices_are_listed),
         ("devices are chosen", devices_are_chosen),
         ("stats are shown", stats_are_shown),

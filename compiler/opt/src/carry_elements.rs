@@ -105,7 +105,7 @@ impl Rounds<'_> {
     fn stored_in(&self, position: usize) -> Option<Found> {
         let (func, data) = (self.func, &self.func.regions[self.body]);
         let (param, next) = (data.params[position], data.yields[position + 1]);
-        let rank = func.ty(param).rank().filter(|rank| *rank > 0)? as usize;
+        let rank = func.ty(param).rank().filter(|rank| *rank > 0)?;
         let first = func.ty(self.init[position]);
         let zero = Scalar::zero(func.ty(param).elem)?;
         if first.rank() != func.ty(param).rank() {

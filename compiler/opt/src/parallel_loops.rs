@@ -128,7 +128,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, 
     let array = 1 - counter;
     let (param, next) = (data.params[array], data.yields[array + 1]);
     let ty = func.ty(param);
-    let rank = ty.rank().filter(|rank| *rank > 0)? as usize;
+    let rank = ty.rank().filter(|rank| *rank > 0)?;
     let same_type = [init[array], next, func.insts[inst].results[array]].iter().all(|v| func.ty(*v) == ty);
     let Def::Inst(write, _) = defs.get(next) else { return None };
     if ty.elem == Elem::Handle || !same_type || !data.insts.contains(&write) || places.uses(next).len() != 1 {

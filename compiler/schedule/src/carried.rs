@@ -124,7 +124,7 @@ mod tests {
             Op::Loop { body, .. } => Some(*body),
             _ => None,
         });
-        let body = bodies.last().expect("the text has a loop");
+        let body = bodies.next_back().expect("the text has a loop");
         updated_in_place(func, &Liveness::of(func), body)
     }
 

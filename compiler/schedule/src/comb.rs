@@ -123,11 +123,7 @@ impl Lower<'_, '_> {
                 {
                     return false;
                 }
-                Op::Sel { index, .. } => {
-                    if !index.iter().all(|i| self.is_monotone(g, *i, param)) {
-                        return false;
-                    }
-                }
+                Op::Sel { index, .. } if !index.iter().all(|i| self.is_monotone(g, *i, param)) => return false,
                 _ => {}
             }
             op.regions().into_iter().all(|nested| self.may_be_between(g, nested, param))

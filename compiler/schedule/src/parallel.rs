@@ -306,7 +306,8 @@ impl Lower<'_, '_> {
                 .collect();
         let layout = self.partial_layout(&folds);
         let by = if self.is_shared(&folds, &layout) { "by all threads, " } else { "" };
-        self.cx.remark(func.insts[inst].span, format!("threads over axis {axis}, partial results combined {by}in order"));
+        self.cx
+            .remark(func.insts[inst].span, format!("threads over axis {axis}, partial results combined {by}in order"));
         let chunks = self.quotient_up(cut.n, cut.chunk);
         // With a bound on the chunks the partial results are a part of the function's memory.
         let bounded = layout.bytes * MOST_FOLD_CHUNKS;

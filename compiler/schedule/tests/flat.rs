@@ -1,6 +1,5 @@
 //! Short rows that lie end to end are walked as one axis; indices with another use keep their axes.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::same;

@@ -84,10 +84,7 @@ impl Program {
                 self.define("i32", format!("add {}, {shift}", var.name))
             }
             _ if var.extent == n => var.name,
-            _ => {
-                let bounded = self.define("i32", format!("mod {}, {n}", var.name));
-                bounded
-            }
+            _ => self.define("i32", format!("mod {}, {n}", var.name)),
         }
     }
 

@@ -1,6 +1,5 @@
 //! Cells that are written out, in lanes; longer ones stay scalar.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
 mod common;
 
 use common::same;

@@ -370,9 +370,7 @@ impl<'p> Spec<'p> {
 /// The kind of a cell, with short vectors held as scalars where the accumulator's are, so that each element has a fold of its own.
 fn with_scalars_of(cell: Kind, acc: &Kind) -> Kind {
     match (cell, acc) {
-        (Kind::Arr(b, ShapeKind::Known(shape)), Kind::Tup(_, scalars))
-            if matches!(shape.as_slice(), [Some(n)] if n.as_const() == i32::try_from(scalars.len()).ok()) =>
-        {
+        (Kind::Arr(b, ShapeKind::Known(shape)), Kind::Tup(_, scalars)) if matches!(shape.as_slice(), [Some(n)] if n.as_const() == i32::try_from(scalars.len()).ok()) => {
             Kind::Tup(b, vec![ScKind::Any; scalars.len()])
         }
         (Kind::Wrapped(u, k), Kind::Wrapped(_, a)) => Kind::Wrapped(u, Box::new(with_scalars_of(*k, a))),

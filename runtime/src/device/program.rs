@@ -158,9 +158,10 @@ impl Device {
         };
         if open && !self.tuner.is_idle() {
             let (class, items) = (class_of(grid), grid.iter().product::<i64>() as f64);
-            // SAFETY: the source is a static text of the compiler.
             let text = || {
-                kernel_text(unsafe { CStr::from_ptr(source) }.to_str().unwrap_or_default(), &loaded.name).to_string()
+                // SAFETY: the source is a static text of the compiler.
+                let source = unsafe { CStr::from_ptr(source) };
+                kernel_text(source.to_str().unwrap_or_default(), &loaded.name).to_string()
             };
             if let Some((measured, way)) = self.tuner.next(key, &loaded.name, class, text, || ways(grid, loaded.most)) {
                 // SAFETY: as above.

@@ -304,7 +304,7 @@ fn f32_functions_of_two_arguments() {
             let mut worst = Worst::default();
             let (mut x, mut y) = (Vec::new(), Vec::new());
             for _ in 0..(1usize << 32) / stride() {
-                let moderate = random.bits() % 4 > 0;
+                let moderate = !random.bits().is_multiple_of(4);
                 let range = if moderate { (-8, 8) } else { (-149, 127) };
                 x.push(random.spread(range.0, range.1) as f32);
                 y.push(random.spread(range.0.max(-40), range.1.min(40)) as f32);
