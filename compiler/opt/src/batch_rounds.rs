@@ -13,7 +13,7 @@
 //! loops in which an update may fault, for a later round would report its fault first.
 
 use crate::counted::{Counted, counted};
-use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
+use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, size_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
@@ -47,12 +47,7 @@ struct Found {
 }
 
 pub fn batch_rounds(func: &mut Func, cx: &mut Context) -> bool {
-    let mut loops = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. }) {
-            loops.push((region, inst));
-        }
-    });
+    let loops = loops_of(func);
     let mut defs = Defs::new(func);
     let found: Vec<Found> =
         loops.into_iter().filter_map(|(region, inst)| examine(func, &defs, cx, region, inst)).collect();

@@ -15,10 +15,9 @@
 //! selections in branches.
 
 use crate::carry_elements::{load, loads_first, remove};
-use crate::edit::{Defs, Emitter, Renames, collect_values};
+use crate::edit::{Defs, Emitter, Renames, collect_values, loops_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Elem, Scalar, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 use std::collections::HashSet;
 
@@ -77,12 +76,7 @@ struct Search<'a> {
 }
 
 pub fn carry_chosen(func: &mut Func, cx: &mut Context) -> bool {
-    let mut loops = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. }) {
-            loops.push((region, inst));
-        }
-    });
+    let loops = loops_of(func);
     let mut defs = Defs::new(func);
     let mut changed = false;
     for (region, inst) in loops {

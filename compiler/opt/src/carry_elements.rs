@@ -16,7 +16,7 @@
 //! Leaves alone: arrays that a round updates in branches, several times, or not at a scalar; indices that are not sums of counters and
 //! what no round changes.
 
-use crate::edit::{Def, Defs, Emitter, Renames};
+use crate::edit::{Def, Defs, Emitter, Renames, loops_of};
 use crate::pass::{Context, Pass, Run};
 use crate::rounds::{Rounds, Sum, emit_sum};
 use ravel_source::Span;
@@ -58,12 +58,7 @@ struct Found {
 }
 
 pub fn carry_elements(func: &mut Func, cx: &mut Context) -> bool {
-    let mut loops = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. }) {
-            loops.push((region, inst));
-        }
-    });
+    let loops = loops_of(func);
     let mut defs = Defs::new(func);
     let mut changed = false;
     // Inner ones first: what they store once, their outer loops may carry.

@@ -349,6 +349,17 @@ impl Emitter<'_> {
     }
 }
 
+/// All loops of a function with the regions they stand in, outer ones first.
+pub fn loops_of(func: &Func) -> Vec<(Region, Inst)> {
+    let mut loops = Vec::new();
+    walk(func, func.body, &mut |region, inst| {
+        if matches!(func.insts[inst].op, Op::Loop { .. }) {
+            loops.push((region, inst));
+        }
+    });
+    loops
+}
+
 /// Adds a check to the end of a list.
 pub fn push_check(func: &mut Func, out: &mut Vec<Inst>, cond: Value, fault: Fault, span: Span) {
     let inst = func.insts.push(InstData { op: Op::Check { cond, fault }, results: Vec::new(), span });

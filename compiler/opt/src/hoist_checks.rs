@@ -12,7 +12,7 @@
 //! Before: checks proven as far as possible. After: innermost loops of moderate size come in two versions.
 //! Leaves alone: loops of few rounds, indices other than the counter plus a constant and what no round changes.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
+use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, size_of};
 use crate::pass::{Context, Pass, Run};
 use crate::rounds::{Rounds, Sum, emit_sum};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
@@ -55,12 +55,7 @@ struct Found {
 }
 
 pub fn hoist_checks(func: &mut Func, cx: &mut Context) -> bool {
-    let mut loops = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. }) {
-            loops.push((region, inst));
-        }
-    });
+    let loops = loops_of(func);
     let mut defs = Defs::new(func);
     let mut changed = false;
     for (region, inst) in loops {

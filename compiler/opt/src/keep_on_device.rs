@@ -14,11 +14,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::edit::loops_of;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Shape, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, InstData, Op, Part, Region, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {
@@ -52,12 +52,7 @@ pub fn keep_on_device(func: &mut Func, cx: &mut Context) -> bool {
 
 fn find(func: &Func) -> Option<Gathered> {
     let places = Places::new(func);
-    let mut loops = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. }) {
-            loops.push((region, inst));
-        }
-    });
+    let loops = loops_of(func);
     for (region, the_loop) in loops {
         let Op::Loop { body, .. } = func.insts[the_loop].op else { continue };
         for &with in &func.regions[body].insts {

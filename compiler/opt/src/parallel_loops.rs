@@ -16,7 +16,7 @@
 //! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops that carry anything else.
 
 use crate::counted::{Counted, counted};
-use crate::edit::{Def, Defs, Emitter, Renames};
+use crate::edit::{Def, Defs, Emitter, Renames, loops_of};
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
 use crate::rounds::{Rounds, Sum, emit_sum};
@@ -61,12 +61,7 @@ struct Found {
 }
 
 pub fn parallel_loops(func: &mut Func, cx: &mut Context) -> bool {
-    let mut loops = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. }) {
-            loops.push((region, inst));
-        }
-    });
+    let loops = loops_of(func);
     let mut facts = None;
     let mut changed = false;
     // Inner ones first.

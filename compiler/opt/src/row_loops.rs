@@ -12,7 +12,7 @@
 //! anything but selections, updates, loops and branches takes.
 
 use crate::counted::{Counted, counted};
-use crate::edit::{Defs, Emitter, Renames};
+use crate::edit::{Defs, Emitter, Renames, loops_of};
 use crate::parallel_loops::is_pure;
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
@@ -44,12 +44,7 @@ struct Found {
 }
 
 pub fn row_loops(func: &mut Func, cx: &mut Context) -> bool {
-    let mut loops = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. }) {
-            loops.push((region, inst));
-        }
-    });
+    let loops = loops_of(func);
     let mut changed = false;
     let mut facts = None;
     for (region, inst) in loops {

@@ -120,7 +120,7 @@ mod tests {
         );
         let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
         let func = module.funcs.values().next().expect("the text has a function");
-        let bodies = func.regions[func.body].insts.iter().filter_map(|inst| match &func.insts[*inst].op {
+        let mut bodies = func.regions[func.body].insts.iter().filter_map(|inst| match &func.insts[*inst].op {
             Op::Loop { body, .. } => Some(*body),
             _ => None,
         });

@@ -311,11 +311,13 @@ fn f32_functions_of_two_arguments() {
             }
             for a in EDGES {
                 for b in EDGES {
-                    (x.push(a as f32), y.push(b as f32));
+                    x.push(a as f32);
+                    y.push(b as f32);
                 }
             }
             let n = x.len().next_multiple_of(16);
-            (x.resize(n, 1.0), y.resize(n, 1.0));
+            x.resize(n, 1.0);
+            y.resize(n, 1.0);
             for ((&x, &y), found) in x.iter().zip(&y).zip(map.run(&x, &y)) {
                 check_f32(op, x, y, found, &mut worst);
             }
@@ -483,11 +485,13 @@ fn f64_functions() {
             let (mut x, mut y): (Vec<f64>, Vec<f64>) = (0..n).map(|_| arguments(op, &mut random)).unzip();
             for a in EDGES {
                 for b in EDGES.into_iter().take(if op.arity() == 2 { EDGES.len() } else { 1 }) {
-                    (x.push(a), y.push(b));
+                    x.push(a);
+                    y.push(b);
                 }
             }
             let n = x.len().next_multiple_of(16);
-            (x.resize(n, 1.0), y.resize(n, 1.0));
+            x.resize(n, 1.0);
+            y.resize(n, 1.0);
             let mut worst = Worst::default();
             for ((&x, &y), found) in x.iter().zip(&y).zip(map.run(&x, &y)) {
                 check_f64(op, x, y, found, &mut cc, &mut worst);

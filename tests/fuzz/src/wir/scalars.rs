@@ -51,7 +51,7 @@ impl FnGen<'_> {
             Elem::Bool => self.range(0, 1),
             Elem::Char => self.range(32, 126),
             _ if self.chance(1, 12) => {
-                let bits = self.shared.rng.next() >> self.below(64);
+                let bits = self.shared.rng.bits() >> self.below(64);
                 bits as i64
             }
             _ => small,
