@@ -50,6 +50,7 @@ mod comb;
 mod combine;
 mod cost;
 mod cover;
+mod crossing;
 mod device;
 mod device_chain;
 mod device_columns;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::cost::UNKNOWN_EXTENT;
+use crate::crossing::crossing_cycles;
 use crate::flat::Flat;
 use crate::grid::{Dep, Grid};
 use crate::guards::Guard;
@@ -180,7 +181,9 @@ impl Lower<'_, '_> {
         let extents = extents;
         let cells = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
         let mut g = Grid::scalar(bytes);
+        let crossing = self.crossing_loads(part, &extents);
         let scalar = self.region_cost(&mut g, part.body) + 1.0 + self.checks_cost(&checks, false);
+        let scalar = scalar + crossing_cycles(&crossing, None);
         if cells.is_some_and(|n| n as f64 * scalar < LEAST_WORK) {
             return Err("there is too little work".to_string());
         }
@@ -243,6 +246,7 @@ impl Lower<'_, '_> {
                 continue;
             }
             let mut cost = self.region_cost(&mut g, part.body) + self.checks_cost(&checks, true);
+            cost += crossing_cycles(&crossing, Some((axis, lanes)));
             for (sink, cell) in sinks.iter().zip(&func.regions[part.body].yields) {
                 if let Sink::Slice { elem, strides, .. } = sink {
                     let offset = self.slice_offset(part, *elem, strides);
