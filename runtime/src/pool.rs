@@ -40,10 +40,36 @@ const EPOCH: u64 = 2;
 #[repr(align(128))]
 struct Apart<T>(T);
 
-/// The chunks that a thread starts with.
+/// Chunks in a row, of which every thread may take the next.
 struct Stretch {
     next: AtomicI64,
     end: AtomicI64,
+}
+
+impl Stretch {
+    const fn new() -> Self {
+        Stretch { next: AtomicI64::new(0), end: AtomicI64::new(0) }
+    }
+
+    fn set(&self, first: i64, end: i64) {
+        self.next.store(first, Ordering::Relaxed);
+        self.end.store(end, Ordering::Relaxed);
+    }
+
+    fn has_chunks(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.end.load(Ordering::Relaxed)
+    }
+
+    /// Takes chunks until none is left.
+    fn work(&self, job: &Job, slot: usize) {
+        while self.has_chunks() {
+            let chunk = self.next.fetch_add(1, Ordering::Relaxed);
+            if chunk >= self.end.load(Ordering::Relaxed) {
+                break;
+            }
+            job.run_chunk(chunk, slot);
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -58,6 +84,7 @@ struct Job {
 struct Pool {
     state: Apart<AtomicU64>,
     job: UnsafeCell<Option<Job>>,
+    /// The chunks that each thread starts with.
     stretches: Box<[Apart<Stretch>]>,
     /// Which workers may be reading the job. That of the caller, whose slot is 0, stays down.
     present: Box<[Apart<AtomicBool>]>,
@@ -144,7 +171,7 @@ fn current() -> &'static Pool {
     let pool: &'static Pool = Box::leak(Box::new(Pool {
         state: Apart(AtomicU64::new(0)),
         job: UnsafeCell::new(None),
-        stretches: (0..threads).map(|_| Apart(Stretch { next: AtomicI64::new(0), end: AtomicI64::new(0) })).collect(),
+        stretches: (0..threads).map(|_| Apart(Stretch::new())).collect(),
         present: (0..threads).map(|_| Apart(AtomicBool::new(false))).collect(),
         hungry: Apart(AtomicBool::new(false)),
         offering: Apart(AtomicU64::new(0)),
@@ -264,15 +291,7 @@ impl Pool {
     fn work(&self, job: &Job, slot: usize) {
         let count = self.stretches.len();
         for victim in (0..count).map(|step| (slot + step) % count) {
-            let stretch = &self.stretches[victim].0;
-            let end = stretch.end.load(Ordering::Relaxed);
-            while stretch.next.load(Ordering::Relaxed) < end {
-                let chunk = stretch.next.fetch_add(1, Ordering::Relaxed);
-                if chunk >= end {
-                    break;
-                }
-                job.run_chunk(chunk, slot);
-            }
+            self.stretches[victim].0.work(job, slot);
         }
     }
 
@@ -283,8 +302,7 @@ impl Pool {
         let mut start = 0;
         for (slot, Apart(stretch)) in (0i64..).zip(&self.stretches) {
             let end = start + share + i64::from(slot < extra);
-            stretch.next.store(start, Ordering::Relaxed);
-            stretch.end.store(end, Ordering::Relaxed);
+            stretch.set(start, end);
             start = end;
         }
         self.hungry.0.store(false, Ordering::Relaxed);

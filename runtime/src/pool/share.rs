@@ -11,9 +11,9 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{Apart, Job, Pool, SPINS_BEFORE_YIELD};
+use super::{Apart, Job, Pool, SPINS_BEFORE_YIELD, Stretch};
 use crate::fault;
 
 /// Slots that can offer: one bit each.
@@ -24,8 +24,7 @@ const LONG: i64 = 6;
 /// A parallel loop of one thread's chunk.
 pub(super) struct Offer {
     job: UnsafeCell<Option<Job>>,
-    next: AtomicI64,
-    end: AtomicI64,
+    chunks: Stretch,
     open: AtomicBool,
     helpers: AtomicUsize,
 }
@@ -34,27 +33,14 @@ impl Offer {
     pub(super) const fn new() -> Self {
         Offer {
             job: UnsafeCell::new(None),
-            next: AtomicI64::new(0),
-            end: AtomicI64::new(0),
+            chunks: Stretch::new(),
             open: AtomicBool::new(false),
             helpers: AtomicUsize::new(0),
         }
     }
 
     fn has_chunks(&self) -> bool {
-        self.open.load(Ordering::SeqCst) && self.next.load(Ordering::Relaxed) < self.end.load(Ordering::Relaxed)
-    }
-
-    /// Takes chunks until none is left.
-    fn work(&self, job: &Job, slot: usize) {
-        let end = self.end.load(Ordering::Relaxed);
-        while self.next.load(Ordering::Relaxed) < end {
-            let chunk = self.next.fetch_add(1, Ordering::Relaxed);
-            if chunk >= end {
-                break;
-            }
-            job.run_chunk(chunk, slot);
-        }
+        self.open.load(Ordering::SeqCst) && self.chunks.has_chunks()
     }
 }
 
@@ -114,14 +100,13 @@ impl Pool {
         let offer = &self.offers[slot].0;
         // SAFETY: the offer is closed and its last helper has left; who comes now finds it closed.
         unsafe { *offer.job.get() = Some(job) };
-        offer.next.store(first, Ordering::Relaxed);
-        offer.end.store(end, Ordering::Relaxed);
+        offer.chunks.set(first, end);
         offer.open.store(true, Ordering::SeqCst);
         self.offering.0.fetch_or(1 << slot, Ordering::SeqCst);
         if end - first >= LONG {
             self.wake();
         }
-        offer.work(&job, slot);
+        offer.chunks.work(&job, slot);
         self.offering.0.fetch_and(!(1 << slot), Ordering::SeqCst);
         offer.open.store(false, Ordering::SeqCst);
         let mut spins = 0;
@@ -162,7 +147,7 @@ impl Pool {
         // SAFETY: the owner writes the job of a closed offer only, and does not return before this thread has left.
         if open && let Some(job) = unsafe { *offer.job.get() } {
             fault::enter_session(job.session);
-            within(Inside::InnerChunk, || offer.work(&job, slot));
+            within(Inside::InnerChunk, || offer.chunks.work(&job, slot));
         }
         offer.helpers.fetch_sub(1, Ordering::SeqCst);
         open
