@@ -83,6 +83,7 @@ mod in_place;
 mod index;
 mod kernel;
 mod lane_checks;
+mod lanes;
 mod late;
 mod layout;
 mod liveness;

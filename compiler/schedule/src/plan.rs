@@ -1,40 +1,26 @@
-//! Choosing a schedule for a kernel: the axis for lanes by estimated cycles per cell, then the size of register blocks.
+//! Choosing a schedule for a kernel: lanes first ([`crate::lanes`]), then the register block, then how folds that differ by lanes are done.
 
 use std::collections::HashSet;
 
 use ravel_wir::{Generator, Inst, Part, With};
 
-use crate::cost::UNKNOWN_EXTENT;
-use crate::crossing::crossing_cycles;
 use crate::flat::Flat;
-use crate::grid::{Dep, Grid};
+use crate::grid::Grid;
 use crate::guards::Guard;
+use crate::lanes::{CLEARLY_LESS, Cells, Lanes};
 use crate::lower::Lower;
 use crate::reduce::folds_along;
 use crate::shifted::Shift;
 use crate::support::Refusal;
-use crate::walk::Walk;
 use crate::withloop::Sink;
 
 /// Vectors along an axis for which the bounds of folds differ: each is treated by itself.
 const UNEVEN_VECTORS: i64 = 12;
-/// Vectors per step, or multiples of them, that may be needed for steps to begin where an index expression repeats its pattern.
-const GRAINS: [usize; 3] = [1, 2, 4];
-/// Indices of an axis at most whose steps may be written one by one.
-const SEPARATE: i64 = 128;
-/// Cycles of a store that leaves some lanes as they are, more than of another.
-const BLEND: f64 = 1.5;
-/// Lanes of the longest vector that the nest has.
-const MOST_LANES: usize = 16;
-/// Bytes of the narrowest vector that is used.
-const LEAST_VECTOR: usize = 16;
 /// Cells times cycles below which a kernel is not worth its set-up.
-const LEAST_WORK: f64 = 24.0;
+pub(crate) const LEAST_WORK: f64 = 24.0;
 
 /// How many times as large another partition is beside which one is a border.
 const BORDER_CELLS: i64 = 8;
-/// What lanes may take of the cycles of scalar code there: a kernel is much code for few cells.
-const BORDER_SHARE: f64 = 0.5;
 
 /// Where lanes run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,216 +116,54 @@ impl Lower<'_, '_> {
         sinks: &[Sink],
         chunked: Option<usize>,
     ) -> Result<KernelPlan, Refusal> {
-        let func = self.func;
-        let Generator::Known { lower, upper, .. } = &part.generator else {
-            return Err("the rank is not known".to_string());
-        };
-        let params = &func.regions[part.body].params;
-        if params.is_empty() {
-            return Err("there is a single cell".to_string());
-        }
-        let Some(combs) = self.combs(part) else {
-            return Err("the generator has steps that are not constant".to_string());
-        };
-        // Wider teeth suit lanes alone.
-        let wide: Vec<usize> = (0..combs.len()).filter(|axis| combs[*axis].width > 1).collect();
-        if wide.len() > 1 {
-            return Err("the generator has widths along several axes".to_string());
-        }
-        self.set_ranges(with);
-        let mut guards = Vec::new();
-        let checks = self.undecided_checks(part.body);
-        let masked = self.loads_under_masks(part.body);
-        self.by_lanes = checks.iter().copied().collect();
-        self.masked_loads.clone_from(&masked);
-        let supported = self.supported_cells(part.body, &mut guards);
-        self.by_lanes.clear();
-        supported?;
-        let bytes = self.kernel_width(part.body);
-        let sizes = self.lane_sizes(bytes);
-        if sizes.is_empty() {
-            return Err("the target has no vectors".to_string());
-        }
-        let extents: Vec<Option<i64>> = (0..params.len())
-            .map(|k| match (self.const_i32(lower[k]), self.const_i32(upper[k])) {
-                (Some(l), Some(u)) if chunked != Some(k) => Some(match combs[k] {
-                    comb if comb.is_dense() || comb.width > 1 => (u - l).max(0),
-                    comb => ((u - l).max(0) + comb.step - 1) / comb.step,
-                }),
-                _ if self.alias[params[k]].is_some() => Some(1),
-                _ => None,
-            })
-            .collect();
-        let last = params.len() - 1;
-        let flat = self.flat_rows(part, sinks, usize::from(sizes[0]), chunked);
-        let mut extents = extents;
-        if let Some(flat) = flat {
-            let rows = extents[flat.rows];
-            extents[flat.rows..last].fill(Some(1));
-            extents[last] = rows.map(|n| n * flat.length);
-        }
-        let extents = extents;
-        let cells = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
-        let mut g = Grid::scalar(bytes);
-        let crossing = self.crossing_loads(part, &extents);
-        let scalar = self.region_cost(&mut g, part.body) + 1.0 + self.checks_cost(&checks, false);
-        let scalar = scalar + crossing_cycles(&crossing, None);
-        if cells.is_some_and(|n| n as f64 * scalar < LEAST_WORK) {
-            return Err("there is too little work".to_string());
-        }
-        let is_border = self.is_border(with, part);
-        let mut best = (if is_border { scalar * BORDER_SHARE } else { scalar }, None, 1, false);
-        let choices =
-            sizes.iter().flat_map(|lanes| params.iter().enumerate().map(|(axis, param)| (*lanes, axis, *param)));
-        // Cells that are built in an operand are computed once.
-        let overlap = !sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
-        // Steps whose checks fail must not have changed what they read.
-        let in_order = !overlap && !checks.is_empty();
-        let teeth = |axis: usize, lanes: u8| {
-            Some(combs[axis])
-                .filter(|comb| !comb.is_dense())
-                .map(|comb| (comb.vectors(i64::from(lanes)) as usize, false))
-        };
-        let grains = |axis: usize, lanes: u8| {
-            GRAINS
-                .iter()
-                .map(|grain| (*grain, false))
-                .chain([(1, true)])
-                .chain(teeth(axis, lanes).filter(|t| !GRAINS.contains(&t.0)))
-        };
-        let choices =
-            choices.flat_map(|(lanes, axis, param)| grains(axis, lanes).map(move |grain| (lanes, axis, param, grain)));
-        for (lanes, axis, param, (grain, separate)) in choices {
-            let comb = combs[axis];
-            let spanned = extents[axis].map(|n| if comb.width > 1 { comb.span(n) } else { n * comb.step });
-            if in_order && axis + 1 < params.len() {
-                continue;
-            }
-            if spanned.is_some_and(|n| n < i64::from(lanes) * grain as i64) || wide.iter().any(|other| *other != axis) {
-                continue;
-            }
-            g.set_vec(Some(param), lanes, 1);
-            if !comb.is_dense() {
-                let simple = overlap && extents[axis].is_some() && chunked != Some(axis);
-                if separate
-                    || !checks.is_empty()
-                    || !masked.is_empty()
-                    || grain as i64 != comb.vectors(i64::from(lanes))
-                    || !self.can_comb(&mut g, part, axis, comb, simple)
-                    || self.waits_for_stores(part, axis, sinks)
-                {
-                    continue;
-                }
-            }
-            let start = self.const_i32(lower[axis]).filter(|_| chunked != Some(axis));
-            if separate
-                && (flat.is_some()
-                    || start.is_none()
-                    || extents[axis].is_none_or(|n| n > SEPARATE || n % i64::from(lanes) != 0))
-            {
-                continue;
-            }
-            g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: separate.then_some(1) };
-            if self.bounds_dep(&mut g, part.body).vec
-                && (!checks.is_empty() || self.uneven_plan(&mut g, part, axis, extents[axis]).is_none())
-            {
-                continue;
-            }
-            let mut cost = self.region_cost(&mut g, part.body) + self.checks_cost(&checks, true);
-            cost += crossing_cycles(&crossing, Some((axis, lanes)));
-            for (sink, cell) in sinks.iter().zip(&func.regions[part.body].yields) {
-                if let Sink::Slice { elem, strides, .. } = sink {
-                    let offset = self.slice_offset(part, *elem, strides);
-                    if let Some(count) = self.tuple_of(part.body, *cell).map(|tuple| tuple.1.len()) {
-                        let woven = self.weaves(&mut g, *elem, &offset, count, 0, 0);
-                        cost += count as f64 * if woven { count as f64 } else { 2.0 * f64::from(lanes) };
-                        continue;
-                    }
-                    let unit = g.packs(*elem) && self.is_contiguous(&mut g, &offset, *elem, 0, 0);
-                    let blended = if comb.is_dense() { 0.0 } else { BLEND };
-                    cost += if unit { 1.0 + blended } else { 2.0 * f64::from(lanes) };
-                }
-            }
-            let n = extents[axis].unwrap_or(UNKNOWN_EXTENT);
-            let spanned = spanned.unwrap_or(UNKNOWN_EXTENT * comb.step);
-            let steps = (spanned + i64::from(lanes) - 1) / i64::from(lanes);
-            let mut per_cell = cost * steps as f64 / n as f64;
-            if let (true, Some(l), Some(u)) =
-                (chunked == Some(axis), self.const_i32(lower[axis]), self.const_i32(upper[axis]))
-            {
-                // What the last chunk has beyond whole vectors is computed one by one.
-                let rest = (u - l).max(0) % i64::from(lanes);
-                per_cell += scalar * rest as f64 / (u - l).max(1) as f64;
-            }
-            if per_cell < best.0 * 0.95 {
-                best = (per_cell, Some(VecChoice::Axis { axis, u: grain }), lanes, separate);
-            }
-        }
-        g.set_vec(None, 1, 1);
-        if wide.is_empty()
-            && self.folds_can_run_along(&mut g, part.body)
-            && self.bounds_dep(&mut g, part.body) == Dep::default()
-        {
-            g.fold_u = 1;
-            for &lanes in &sizes {
-                g.fold_lanes = lanes;
-                let cost = self.region_cost(&mut g, part.body) + 1.0 + self.checks_cost(&checks, true);
-                if cost < best.0 * 0.95 {
-                    best = (cost, Some(VecChoice::Fold { u: 1 }), lanes, false);
-                }
-            }
-            (g.fold_lanes, g.fold_u) = (0, 0);
-        }
-        let (_, Some(vec), lanes, separate) = best else {
-            return Err(if is_border {
-                "it is a border, and no axis suits vector lanes well"
-            } else {
-                "no axis suits vector lanes"
-            }
-            .to_string());
-        };
+        let (cells, guards) = self.examine_cells(with, part, sinks, chunked)?;
+        let mut g = Grid::scalar(cells.bytes);
+        let Lanes { vec, lanes, separate, .. } = self.choose_lanes(&mut g, &cells)?;
         let mut plan = KernelPlan {
             vec,
             lanes,
-            bytes,
+            bytes: cells.bytes,
             jams: Vec::new(),
             separate,
             even: None,
             shift: None,
-            flat,
+            flat: cells.flat,
             guards,
-            checks,
-            masked,
+            checks: cells.checks.clone(),
+            masked: cells.masked.clone(),
         };
-        if let VecChoice::Axis { axis, u: grain } = vec {
-            g.set_vec(Some(params[axis]), lanes, 1);
-            if self.bounds_dep(&mut g, part.body).vec {
-                plan.even = self.uneven_plan(&mut g, part, axis, extents[axis]);
-            }
-            let start = self.const_i32(lower[axis]).filter(|_| chunked != Some(axis));
-            g.walk = Walk { start, grain: i64::from(lanes) * grain as i64, trips: separate.then_some(1) };
-        }
-        let mut spanned = extents;
-        if let VecChoice::Axis { axis, .. } = vec
-            && combs[axis].width == 1
-        {
-            spanned[axis] = spanned[axis].map(|n| n * combs[axis].step);
-        }
-        if !is_border {
-            self.size_blocks(&mut g, part, &spanned, &mut plan);
-        }
-        // Loads under masks are shared by copies that take the same branches only.
-        if in_order || !plan.masked.is_empty() {
-            plan.jams.clear();
-        }
-        if !is_border && plan.checks.is_empty() && combs.iter().all(|comb| comb.is_dense()) {
-            self.plan_shift(&mut g, part, &spanned, &mut plan);
-        }
+        self.choose_block(&mut g, &cells, &mut plan);
         Ok(plan)
     }
 
+    /// The register block of a step with given lanes, and how it treats folds whose bounds vary over them.
+    fn choose_block(&mut self, g: &mut Grid, cells: &Cells, plan: &mut KernelPlan) {
+        let part = cells.part;
+        let mut spanned = cells.extents.clone();
+        if let VecChoice::Axis { axis, u: grain } = plan.vec {
+            g.set_vec(Some(cells.params[axis]), plan.lanes, 1);
+            if self.bounds_dep(g, part.body).vec {
+                plan.even = self.uneven_plan(g, part, axis, cells.extents[axis]);
+            }
+            g.walk = cells.walk(axis, plan.lanes, grain, plan.separate);
+            if cells.combs[axis].width == 1 {
+                spanned[axis] = spanned[axis].map(|n| n * cells.combs[axis].step);
+            }
+        }
+        if !cells.is_border {
+            self.size_blocks(g, part, &spanned, plan);
+        }
+        // Loads under masks are shared by copies that take the same branches only.
+        if cells.is_in_order() || !plan.masked.is_empty() {
+            plan.jams.clear();
+        }
+        if !cells.is_border && plan.checks.is_empty() && cells.combs.iter().all(|comb| comb.is_dense()) {
+            self.plan_shift(g, part, &spanned, plan);
+        }
+    }
+
     /// Whether a partition is small beside another one of the with-loop.
-    fn is_border(&self, with: &With, part: &Part) -> bool {
+    pub fn is_border(&self, with: &With, part: &Part) -> bool {
         let most = with.parts.iter().map(|part| self.constant_cells(part)).max().flatten();
         self.constant_cells(part).zip(most).is_some_and(|(cells, most)| cells.saturating_mul(BORDER_CELLS) <= most)
     }
@@ -354,7 +178,7 @@ impl Lower<'_, '_> {
     }
 
     /// The stretch of the vector axis where folds need no masks, if masks are possible elsewhere and the rest is short.
-    fn uneven_plan(&self, g: &mut Grid, part: &Part, axis: usize, extent: Option<i64>) -> Option<(i64, i64)> {
+    pub fn uneven_plan(&self, g: &mut Grid, part: &Part, axis: usize, extent: Option<i64>) -> Option<(i64, i64)> {
         let Generator::Known { lower, .. } = &part.generator else { return None };
         let param = self.func.regions[part.body].params[axis];
         let (low, lanes) = (self.const_i32(lower[axis])?, i64::from(g.lanes));
@@ -400,7 +224,7 @@ impl Lower<'_, '_> {
         let mut best: Option<(f64, KernelPlan)> = None;
         for lanes in self.lane_sizes(bytes) {
             match self.plan_fold_lanes(inst, with, &checks, (bytes, lanes)) {
-                Ok((cost, plan)) if best.as_ref().is_none_or(|(least, _)| cost < least * 0.95) => {
+                Ok((cost, plan)) if best.as_ref().is_none_or(|(least, _)| cost < least * CLEARLY_LESS) => {
                     best = Some((cost, plan))
                 }
                 Ok(_) => {}
@@ -411,13 +235,6 @@ impl Lower<'_, '_> {
             Some((_, plan)) => Ok(KernelPlan { guards, checks, masked, ..plan }),
             None => Err(refusal),
         }
-    }
-
-    /// Numbers of lanes worth considering for elements of this width, the largest first.
-    fn lane_sizes(&self, bytes: usize) -> Vec<u8> {
-        let most = (self.cx.target.vector_bytes as usize / bytes).min(MOST_LANES);
-        let least = LEAST_VECTOR / bytes.max(4);
-        std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n >= least).map(|n| n as u8).collect()
     }
 
     /// Plans lanes along the last axis of folds, with a given number of them; also the estimated cycles.
