@@ -4,6 +4,7 @@
 //! verified WIR behind, which debug builds check after each of them.
 #![forbid(unsafe_code)]
 
+mod array_loops;
 mod batch_rounds;
 mod carry_chosen;
 mod carry_elements;

@@ -15,14 +15,14 @@
 //! Before: simplified, checks proven. After: no such loop of more than a few rounds.
 //! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops that carry anything else.
 
-use crate::counted::{Counted, counted};
+use crate::array_loops::{ArrayLoop, array_loop};
 use crate::edit::{Def, Defs, Emitter, Renames, loops_of};
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
 use crate::rounds::{Rounds, Sum, emit_sum};
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+use ravel_wir::{Func, Generator, Inst, Op, Region, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {
     name: "parallel-loops",
@@ -47,12 +47,7 @@ enum Axis {
 
 /// A loop whose rounds are independent.
 struct Found {
-    inst: Inst,
-    body: Region,
-    /// Positions among the carried values.
-    array: usize,
-    counter: usize,
-    end: Value,
+    whole: ArrayLoop,
     /// It is certain that the counter begins before the end.
     is_ordered: bool,
     /// What makes the new array in each round.
@@ -114,31 +109,21 @@ enum Proof {
 }
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, eager: bool) -> Option<Found> {
-    let Op::Loop { init, body } = &func.insts[inst].op else { return None };
-    let data = &func.regions[*body];
-    let Counted { counter, end } = counted(func, defs, inst)?;
-    if data.params.len() != 2 || !is_pure(func, *body) {
-        return None;
-    }
-    let array = 1 - counter;
-    let (param, next) = (data.params[array], data.yields[array + 1]);
-    let ty = func.ty(param);
-    let rank = ty.rank().filter(|rank| *rank > 0)?;
-    let same_type = [init[array], next, func.insts[inst].results[array]].iter().all(|v| func.ty(*v) == ty);
+    let whole = array_loop(func, defs, inst)?;
+    let (param, next) = (whole.param(func), whole.next(func));
+    let rank = func.ty(param).rank().filter(|rank| *rank > 0)?;
     let Def::Inst(write, _) = defs.get(next) else { return None };
-    if ty.elem == Elem::Handle || !same_type || !data.insts.contains(&write) || places.uses(next).len() != 1 {
+    if !func.regions[whole.body].insts.contains(&write) || places.uses(next).len() != 1 {
         return None;
     }
     let mut rounds = Rounds::of(func, defs, inst)?;
     let axes = match &func.insts[write].op {
         Op::Update { array, index, value } => {
-            let (low, high) = (defs.int(func, init[counter]), defs.int(func, end));
-            let count = low.zip(high).map(|(low, high)| i64::from(high) - i64::from(low));
             if *array != param
                 || index.len() != rank
                 || *value == param
                 || !func.ty(*value).is_scalar()
-                || count.is_some_and(|count| count < if eager { 2 } else { MIN_ROUNDS })
+                || whole.rounds(func, defs).is_some_and(|n| n < if eager { 2 } else { MIN_ROUNDS })
             {
                 return None;
             }
@@ -152,7 +137,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, 
             let ([part], [WithOp::Modarray { array }]) = (&parts[..], &ops[..]) else { return None };
             let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
             let is_scalar = func.regions[part.body].yields.iter().all(|v| func.ty(*v).is_scalar());
-            if *array != param || lower.len() != rank || !is_scalar || !is_cheap(func, *body, write) {
+            if *array != param || lower.len() != rank || !is_scalar || !is_cheap(func, whole.body, write) {
                 return None;
             }
             let params = &func.regions[part.body].params;
@@ -172,7 +157,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, 
         _ => return None,
     };
     // One axis moves, as the counter does.
-    let count = data.params[counter];
+    let count = whole.count(func);
     let mut moving = axes.iter().filter_map(|axis| match axis {
         Axis::Moving(sum) => Some(sum),
         _ => None,
@@ -182,9 +167,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, 
         return None;
     }
     let mut ranges = places.ranges_at(func, defs, inst);
-    let (first, last) = (ranges.form(func, defs, init[counter]), ranges.form(func, defs, end));
-    let is_ordered = ranges.compare(BinOp::Lt, &first, &last) == Some(true);
-    let found = Found { inst, body: *body, array, counter, end, is_ordered, write, axes };
+    let is_ordered = whole.is_ordered(func, defs, &mut ranges);
+    let found = Found { whole, is_ordered, write, axes };
     let Op::Update { index: written, .. } = &func.insts[write].op else {
         return found.is_independent(&rounds, param, &mut |_| false).then_some(found);
     };
@@ -198,17 +182,6 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, 
             })
     };
     found.is_independent(&rounds, param, &mut apart).then_some(found)
-}
-
-/// Does nothing in a region have effects or fault?
-pub fn is_pure(func: &Func, region: Region) -> bool {
-    let mut pure = true;
-    walk(func, region, &mut |_, inst| {
-        let op = &func.insts[inst].op;
-        pure &= !op.is_anchored() && !matches!(op, Op::Call { .. } | Op::Native { .. });
-        pure &= !matches!(op, Op::With(With { ordered: true, .. }));
-    });
-    pure
 }
 
 /// Is what a round does beside its with-loop so little that each element may do it?
@@ -236,7 +209,7 @@ impl Found {
     fn is_independent(&self, rounds: &Rounds, param: Value, apart: &mut dyn FnMut(&[Value]) -> bool) -> bool {
         let func = rounds.func;
         let (mut independent, mut reads, mut with_loops) = (true, false, false);
-        walk(func, self.body, &mut |_, inst| {
+        walk(func, self.whole.body, &mut |_, inst| {
             let op = &func.insts[inst].op;
             with_loops |= matches!(op, Op::With(_)) && inst != self.write;
             for nested in op.regions() {
@@ -297,37 +270,28 @@ impl Found {
 
     /// What an index that moves would be when the counter is at its end.
     fn at_end(&self, rounds: &Rounds, sum: &Sum) -> Option<Sum> {
-        let counter = rounds.func.regions[self.body].params[self.counter];
-        Some(sum.clone().substitute(counter, &rounds.sum(self.end)?))
+        Some(sum.clone().substitute(self.whole.count(rounds.func), &rounds.sum(self.whole.end)?))
     }
 }
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
-    let span = func.insts[found.inst].span;
-    let Op::Loop { init, body } = func.insts[found.inst].op.clone() else { return };
-    let counter = func.regions[body].params[found.counter];
+    let Found { whole, is_ordered, write, axes } = found;
+    let span = func.insts[whole.inst].span;
+    let (body, counter) = (whole.body, whole.count(func));
     let first: Vec<Sum> = {
-        let Some(rounds) = Rounds::of(func, defs, found.inst) else { return };
+        let Some(rounds) = Rounds::of(func, defs, whole.inst) else { return };
         let start = |axis: &Axis| match axis {
             Axis::Moving(sum) => rounds.at_start(sum, 0),
             Axis::Fixed(sum) | Axis::Range { lower: sum, .. } => sum.clone(),
         };
-        found.axes.iter().map(start).collect()
+        axes.iter().map(start).collect()
     };
     let mut out = Vec::new();
     let mut e = Emitter { func, defs, out: &mut out, span };
     let one = e.int(1);
-    let mut end = match e.defs.int(e.func, found.end) {
-        Some(end) => e.int(end),
-        None => found.end,
-    };
-    if !found.is_ordered {
-        // The first round runs whatever the end is.
-        let second = e.int_op(BinOp::Add, init[found.counter], one);
-        end = e.int_op(BinOp::Max, end, second);
-    }
+    let end = whole.emit_last(&mut e, is_ordered);
     let (mut lower, mut upper) = (Vec::new(), Vec::new());
-    for (axis, first) in found.axes.iter().zip(&first) {
+    for (axis, first) in axes.iter().zip(&first) {
         lower.push(emit_sum(&mut e, first));
         upper.push(match axis {
             Axis::Moving(sum) => {
@@ -343,19 +307,19 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
         });
     }
     // The body of the with-loop: what a round does, for an index.
-    let (cell, inner) = match &func.insts[found.write].op {
+    let (cell, inner) = match &func.insts[write].op {
         Op::Update { value, .. } => (*value, None),
         Op::With(with) => (func.regions[with.parts[0].body].yields[0], Some(with.parts[0].body)),
         _ => return,
     };
     let params = match inner {
         Some(inner) => func.regions[inner].params.clone(),
-        None => found.axes.iter().map(|_| func.new_value(Ty::scalar(Elem::I32))).collect(),
+        None => axes.iter().map(|_| func.new_value(Ty::scalar(Elem::I32))).collect(),
     };
     let mut insts = Vec::new();
     let mut renames = Renames::default();
-    renames.set(func.regions[body].params[found.array], init[found.array]);
-    for (param, axis) in params.iter().zip(&found.axes) {
+    renames.set(whole.param(func), whole.first);
+    for (param, axis) in params.iter().zip(&axes) {
         if let Axis::Moving(sum) = axis {
             // The counter is the index less what the sum adds to it.
             let less = sum.clone().add(&Sum::of(counter), -1);
@@ -364,24 +328,13 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
             renames.set(counter, count);
         }
     }
-    insts.extend(func.regions[body].insts.iter().copied().filter(|inst| *inst != found.write));
+    insts.extend(func.regions[body].insts.iter().copied().filter(|inst| *inst != write));
     if let Some(inner) = inner {
         insts.append(&mut func.regions[inner].insts);
     }
     let data = &mut func.regions[body];
     (data.params, data.insts, data.yields) = (params, insts, vec![cell]);
     renames.apply_region(func, body);
-    // The loop's parameters count no more; its last count is known.
     let generator = Generator::Known { lower, upper, step: None, width: None };
-    let ops = vec![WithOp::Modarray { array: init[found.array] }];
-    func.insts[found.inst].op = Op::With(With { parts: vec![Part { generator, body }], ops, ordered: false });
-    let results = &mut func.insts[found.inst].results;
-    let last = results.remove(found.counter);
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == found.inst) {
-        insts.splice(at..at, out);
-    }
-    let mut renames = Renames::default();
-    renames.set(last, end);
-    renames.apply(func);
+    whole.becomes_with(func, region, generator, out, end);
 }

@@ -11,12 +11,11 @@
 //! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops that carry anything else; arrays that
 //! anything but selections, updates, loops and branches takes.
 
-use crate::counted::{Counted, counted};
+use crate::array_loops::{ArrayLoop, array_loop};
 use crate::edit::{Defs, Emitter, Renames, loops_of};
-use crate::parallel_loops::is_pure;
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
-use ravel_types::{BinOp, Elem, Shape, Ty};
+use ravel_types::{BinOp, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use std::collections::HashSet;
@@ -32,11 +31,7 @@ const MIN_ROWS: i64 = 8;
 const MIN_ELEMENTS: i64 = 16;
 
 struct Found {
-    inst: Inst,
-    /// Positions among the carried values.
-    array: usize,
-    counter: usize,
-    end: Value,
+    whole: ArrayLoop,
     /// It is certain that the counter begins before the end.
     is_ordered: bool,
     /// What the array is called as it changes in a round.
@@ -58,33 +53,24 @@ pub fn row_loops(func: &mut Func, cx: &mut Context) -> bool {
 }
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -> Option<Found> {
-    let Op::Loop { init, body } = &func.insts[inst].op else { return None };
-    let data = &func.regions[*body];
-    if data.params.len() != 2 || places.is_inside_with(func, inst) || !is_pure(func, *body) {
+    if places.is_inside_with(func, inst) {
         return None;
     }
-    let Counted { counter, end } = counted(func, defs, inst)?;
-    let array = 1 - counter;
-    let (param, next) = (data.params[array], data.yields[array + 1]);
-    let ty = func.ty(param);
-    let extents = ty.shape.extents().filter(|extents| extents.len() >= 2)?;
-    let same_type = [init[array], next, func.insts[inst].results[array]].iter().all(|v| func.ty(*v) == ty);
-    if ty.elem == Elem::Handle || !same_type {
-        return None;
-    }
-    let rounds = defs.int(func, end).zip(defs.int(func, init[counter])).map(|(e, s)| i64::from(e) - i64::from(s));
+    let whole = array_loop(func, defs, inst)?;
+    let param = whole.param(func);
+    let extents = func.ty(param).shape.extents().filter(|extents| extents.len() >= 2)?;
     let elements = extents[1..].iter().map(|n| n.as_const().map(i64::from)).try_fold(1i64, |p, n| p.checked_mul(n?));
-    if !eager && (rounds.is_some_and(|n| n < MIN_ROWS) || elements.is_some_and(|n| n < MIN_ELEMENTS)) {
+    if !eager && (whole.rounds(func, defs).is_some_and(|n| n < MIN_ROWS) || elements.is_some_and(|n| n < MIN_ELEMENTS))
+    {
         return None;
     }
-    let mut ranges = places.ranges_at(func, defs, inst);
-    let (first, last) = (ranges.form(func, defs, init[counter]), ranges.form(func, defs, end));
-    let is_ordered = ranges.compare(BinOp::Lt, &first, &last) == Some(true);
-    let names = names_of(func, *body, param);
-    let found = Found { inst, array, counter, end, is_ordered, names };
-    let mut row = Row { func, defs, names: &found.names, counter: data.params[counter], indices: HashSet::new() };
+    let is_ordered = whole.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst));
+    let names = names_of(func, whole.body, param);
+    let found = Found { whole, is_ordered, names };
+    let whole = &found.whole;
+    let mut row = Row { func, defs, names: &found.names, counter: whole.count(func), indices: HashSet::new() };
     let (mut loops, mut indices) = (false, HashSet::from([row.counter]));
-    walk(func, *body, &mut |_, inner| match &func.insts[inner].op {
+    walk(func, whole.body, &mut |_, inner| match &func.insts[inner].op {
         Op::Loop { .. } => loops = true,
         Op::With(with) => {
             let rows = with.parts.iter().filter(|part| row.is_row(part));
@@ -93,7 +79,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
         _ => {}
     });
     row.indices = indices;
-    (loops && found.names.contains(&next) && row.is_alone(*body, Some(array))).then_some(found)
+    (loops && found.names.contains(&whole.next(func)) && row.is_alone(whole.body, Some(whole.array))).then_some(found)
 }
 
 /// What an array is called as loops and branches of a region update it.
@@ -207,24 +193,13 @@ impl Row<'_> {
 }
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found) {
-    let span = func.insts[found.inst].span;
-    let Op::Loop { init, body } = func.insts[found.inst].op.clone() else { return };
+    let whole = &found.whole;
+    let (span, body, array, start) = (func.insts[whole.inst].span, whole.body, whole.first, whole.start);
     let mut out = Vec::new();
-    let mut e = Emitter { func, defs, out: &mut out, span };
-    let mut end = match e.defs.int(e.func, found.end) {
-        Some(end) => e.int(end),
-        None => found.end,
-    };
-    if !found.is_ordered {
-        // The first round runs whatever the end is.
-        let one = e.int(1);
-        let second = e.int_op(BinOp::Add, init[found.counter], one);
-        end = e.int_op(BinOp::Max, end, second);
-    }
-    let (array, start) = (init[found.array], init[found.counter]);
-    let (param, counter) = (func.regions[body].params[found.array], func.regions[body].params[found.counter]);
-    let whole = func.ty(param).clone();
-    let row = Ty::new(whole.elem, Shape::Known(whole.shape.extents().unwrap_or_default()[1..].to_vec()));
+    let end = whole.emit_last(&mut Emitter { func, defs, out: &mut out, span }, found.is_ordered);
+    let (param, next, counter) = (whole.param(func), whole.next(func), whole.count(func));
+    let ty = func.ty(param).clone();
+    let row = Ty::new(ty.elem, Shape::Known(ty.shape.extents().unwrap_or_default()[1..].to_vec()));
     for v in &found.names {
         func.values[*v].ty = row.clone();
     }
@@ -235,19 +210,10 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found) {
     let data = &mut func.regions[body];
     data.params = vec![counter];
     data.insts.insert(0, select);
-    data.yields = vec![data.yields[found.array + 1]];
+    data.yields = vec![next];
     renames.apply_region(func, body);
     let generator = Generator::Known { lower: vec![start], upper: vec![end], step: None, width: None };
-    let with = With { parts: vec![Part { generator, body }], ops: vec![WithOp::Modarray { array }], ordered: false };
-    func.insts[found.inst].op = Op::With(with);
-    let last = func.insts[found.inst].results.remove(found.counter);
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == found.inst) {
-        insts.splice(at..at, out);
-    }
-    let mut renames = Renames::default();
-    renames.set(last, end);
-    renames.apply(func);
+    whole.becomes_with(func, region, generator, out, end);
 }
 
 /// Takes the first axis away from what a region does with the array.
