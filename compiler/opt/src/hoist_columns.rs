@@ -22,7 +22,7 @@
 
 use crate::edit::{Copier, Def, Defs, Renames};
 use crate::pass::{Context, Pass, Run};
-use crate::places::{Places, Use, covers_frame};
+use crate::places::{Places, Use, covers_frame, visit_partitions};
 use crate::safety::Safety;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
@@ -56,40 +56,28 @@ struct Column {
 }
 
 pub fn hoist_columns(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let Op::With(With { parts, ops, ordered: false }) = &func.insts[inst].op else { continue };
-        if ops.iter().any(|op| matches!(op, WithOp::Fold { .. })) {
-            continue;
+    visit_partitions(func, |func, defs, places, inst, part| {
+        let Some(home) = places.region_of[inst].expand() else { return false };
+        let finder = Finder { func, defs, places, inst, home, part, eager: cx.eager };
+        let (mut columns, mut what) = (finder.lines(), "lines of an array that is replaced here are copied before it");
+        if columns.is_empty() {
+            (columns, what) = (finder.columns(), "columns that all its rows read are put side by side before it");
         }
-        for part in parts.clone() {
-            let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-            let Some(home) = places.region_of[inst].expand() else { continue };
-            let finder = Finder { func, defs, places, inst, home, part: &part, eager: cx.eager };
-            let (mut columns, mut what) =
-                (finder.lines(), "lines of an array that is replaced here are copied before it");
-            if columns.is_empty() {
-                (columns, what) = (finder.columns(), "columns that all its rows read are put side by side before it");
-            }
-            if columns.is_empty() {
-                continue;
-            }
-            let mut renames = Renames::default();
-            for column in columns {
-                let before = make(func, defs, &part, &column, &mut renames);
-                let insts = &mut func.regions[home].insts;
-                if let Some(at) = insts.iter().position(|i| *i == inst) {
-                    insts.splice(at..at, before);
-                }
-            }
-            renames.apply_region(func, part.body);
-            cx.applied(func.insts[inst].span, what);
-            (facts, changed) = (None, true);
+        if columns.is_empty() {
+            return false;
         }
-    }
-    changed
+        let mut renames = Renames::default();
+        for column in columns {
+            let before = make(func, defs, part, &column, &mut renames);
+            let insts = &mut func.regions[home].insts;
+            if let Some(at) = insts.iter().position(|i| *i == inst) {
+                insts.splice(at..at, before);
+            }
+        }
+        renames.apply_region(func, part.body);
+        cx.applied(func.insts[inst].span, what);
+        true
+    })
 }
 
 struct Finder<'a> {

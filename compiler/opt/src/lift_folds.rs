@@ -14,7 +14,7 @@
 
 use crate::edit::{Def, Defs};
 use crate::pass::{Context, Pass, Run};
-use crate::places::{Places, trips};
+use crate::places::{Places, trips, visit_partitions};
 use crate::safety::Safety;
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::traverse::{free_values, walk};
@@ -36,41 +36,28 @@ const EQUAL: f64 = 0.05;
 const LEAST_TRIPS: u64 = 8;
 
 pub fn lift_folds(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let Op::With(With { parts, ops, ordered: false }) = &func.insts[inst].op else { continue };
-        if ops.iter().any(|op| matches!(op, WithOp::Fold { .. })) {
-            continue;
+    visit_partitions(func, |func, defs, places, _, part| {
+        let branches: Vec<Inst> = func.regions[part.body].insts.clone();
+        let mut moves = Vec::new();
+        for branch in branches {
+            let mut lifter = Lifter { func, defs, places, part, branch, eager: cx.eager, moves: Vec::new() };
+            lifter.visit(branch, 1.0);
+            moves.extend(lifter.moves.into_iter().map(|fold| (branch, fold)));
         }
-        for part in parts.clone() {
-            let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-            let branches: Vec<Inst> = func.regions[part.body].insts.clone();
-            let mut moves = Vec::new();
-            for branch in branches {
-                let mut lifter = Lifter { func, defs, places, part: &part, branch, eager: cx.eager, moves: Vec::new() };
-                lifter.visit(branch, 1.0);
-                moves.extend(lifter.moves.into_iter().map(|fold| (branch, fold)));
-            }
-            let mut moved = HashSet::new();
-            for (branch, Lifted { fold, insts }) in moves {
-                for inst in insts.into_iter().filter(|inst| moved.insert(*inst)) {
-                    let Some(from) = places.region_of[inst].expand() else { continue };
-                    func.regions[from].insts.retain(|i| *i != inst);
-                    let body = &mut func.regions[part.body].insts;
-                    if let Some(at) = body.iter().position(|i| *i == branch) {
-                        body.insert(at, inst);
-                    }
+        let mut moved = HashSet::new();
+        for (branch, Lifted { fold, insts }) in moves {
+            for inst in insts.into_iter().filter(|inst| moved.insert(*inst)) {
+                let Some(from) = places.region_of[inst].expand() else { continue };
+                func.regions[from].insts.retain(|i| *i != inst);
+                let body = &mut func.regions[part.body].insts;
+                if let Some(at) = body.iter().position(|i| *i == branch) {
+                    body.insert(at, inst);
                 }
-                cx.applied(func.insts[fold].span, "computed for all indices, since most need it");
             }
-            if !moved.is_empty() {
-                (facts, changed) = (None, true);
-            }
+            cx.applied(func.insts[fold].span, "computed for all indices, since most need it");
         }
-    }
-    changed
+        !moved.is_empty()
+    })
 }
 
 /// A fold, and what moves with it in the order of execution, the fold last.

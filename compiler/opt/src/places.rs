@@ -4,7 +4,7 @@ use crate::edit::Defs;
 use crate::ranges::Ranges;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With};
+use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 /// One use of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +185,33 @@ impl Places {
         }
         ranges
     }
+}
+
+/// Offers each partition of the unordered with-loops without folds to `visit`, with facts that hold then; `visit` says whether it has changed the
+/// function. Those inside others come first. Has it changed anything?
+pub fn visit_partitions(
+    func: &mut Func,
+    mut visit: impl FnMut(&mut Func, &Defs, &Places, Inst, &Part) -> bool,
+) -> bool {
+    let places = Places::new(func);
+    let withs = places.withs.clone();
+    if withs.is_empty() {
+        return false;
+    }
+    let (mut facts, mut changed) = (Some((Defs::new(func), places)), false);
+    for inst in withs {
+        let Op::With(With { parts, ops, ordered: false }) = &func.insts[inst].op else { continue };
+        if ops.iter().any(|op| matches!(op, WithOp::Fold { .. })) {
+            continue;
+        }
+        for part in parts.clone() {
+            let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+            if visit(func, defs, places, inst, &part) {
+                (facts, changed) = (None, true);
+            }
+        }
+    }
+    changed
 }
 
 /// Number of indices of a partition, if its bounds are constants.
