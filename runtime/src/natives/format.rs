@@ -457,7 +457,7 @@ mod tests {
             f64::INFINITY,
             f64::NEG_INFINITY,
             f64::NAN,
-            3.141592653589793,
+            std::f64::consts::PI,
             0.3,
             0.000123456789,
             65504.0,
