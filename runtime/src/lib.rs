@@ -14,6 +14,7 @@ pub mod device;
 pub mod dynamic;
 pub mod fault;
 pub mod natives;
+pub mod odometer;
 pub mod pool;
 pub mod spare;
 pub mod stack;

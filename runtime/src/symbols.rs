@@ -1,7 +1,7 @@
 //! Addresses of everything compiled code may call, for JIT symbol tables.
 
 use crate::natives::table;
-use crate::{arena, buffer, device, dynamic, fault, pool, spare, stats};
+use crate::{arena, buffer, device, dynamic, fault, odometer, pool, spare, stats};
 
 macro_rules! symbols {
     ($name:expr; $($module:ident :: $function:ident,)*) => {
@@ -75,11 +75,11 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         dynamic::ravel_fill_cells,
         dynamic::ravel_cell_offset,
         dynamic::ravel_put_cell,
-        dynamic::ravel_odometer_start,
-        dynamic::ravel_odometer_axes,
-        dynamic::ravel_odometer_position,
-        dynamic::ravel_odometer_index,
-        dynamic::ravel_odometer_next,
+        odometer::ravel_odometer_start,
+        odometer::ravel_odometer_axes,
+        odometer::ravel_odometer_position,
+        odometer::ravel_odometer_index,
+        odometer::ravel_odometer_next,
     }
 }
 
