@@ -1,11 +1,11 @@
 //! Compiles modules into this process and calls them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::FuncId as LinkerFuncId;
-use ravel_codegen::{Entry, SymbolLookup, find_symbol};
+use ravel_codegen::{Entries, Entry, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module};
 
 use crate::compile::define_functions;
@@ -25,7 +25,7 @@ pub struct Jit {
     module: JITModule,
     lookup: Arc<SymbolLookup>,
     globals: HashSet<String>,
-    entries: HashMap<String, Entry>,
+    entries: Entries,
     n_modules: usize,
 }
 
@@ -52,7 +52,7 @@ impl Jit {
         let runtime = Arc::clone(&lookup);
         builder.symbol_lookup_fn(Box::new(move |name| find_symbol(&*runtime, name)));
         let module = JITModule::new(builder);
-        Ok(Jit { target, module, lookup, globals: HashSet::new(), entries: HashMap::new(), n_modules: 0 })
+        Ok(Jit { target, module, lookup, globals: HashSet::new(), entries: Entries::default(), n_modules: 0 })
     }
 
     /// Compiles a module. Its entry functions can then be called; a later module's entry replaces an earlier one of the same name.
@@ -76,25 +76,17 @@ impl Jit {
             let (trampoline, function) = (address(trampoline), address(plan.funcs[func]));
             let func = &module.funcs[func];
             let entry = entry(trampoline, function, func);
-            self.entries.insert(func.name.clone(), entry);
+            self.entries.insert(&func.name, entry);
         }
         Ok(())
     }
 
-    /// Calls an entry function. Each argument and result is one word: integers and floats in its low bits.
+    /// Calls an entry function: [`Entries::call`].
     ///
     /// # Errors
     /// There is no such entry, or it takes another number of arguments.
     pub fn call(&self, name: &str, args: &[u64]) -> Result<Vec<u64>, EmitError> {
-        let entry = self.entry(name)?;
-        if entry.n_params() != args.len() {
-            return Err(EmitError::ArgumentCount {
-                func: name.to_string(),
-                wanted: entry.n_params(),
-                given: args.len(),
-            });
-        }
-        Ok(entry.call(args))
+        self.entries.call(name, args)
     }
 
     /// The entry `name`, for calls that outlive this borrow or happen on another thread.
@@ -102,16 +94,15 @@ impl Jit {
     /// # Errors
     /// There is no such entry.
     pub fn entry(&self, name: &str) -> Result<Entry, EmitError> {
-        self.entries.get(name).copied().ok_or_else(|| EmitError::NoEntry { name: name.to_string() })
+        self.entries.entry(name)
     }
 
-    /// Runs the entry `name`, of type `() -> i32`, as the whole program; see [`Entry::run_program`].
+    /// Runs an entry as the whole program: [`Entries::run_program`].
     ///
     /// # Errors
-    /// There is no such entry, or it has another type.
+    /// There is no such entry, or it is none of a program.
     pub fn run_program(&self, name: &str) -> Result<i32, EmitError> {
-        let no_entry = || EmitError::NoEntry { name: name.to_string() };
-        self.entry(name)?.run_program().ok_or_else(no_entry)
+        self.entries.run_program(name)
     }
 }
 

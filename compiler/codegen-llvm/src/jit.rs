@@ -1,11 +1,11 @@
 //! Compiles modules into this process and calls them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use inkwell::context::Context;
 use inkwell::targets::FileType;
-use ravel_codegen::{Entry, SymbolLookup, find_symbol};
+use ravel_codegen::{Entries, Entry, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module, Visibility};
 
 use crate::linker::Linker;
@@ -20,7 +20,7 @@ pub struct Jit {
     linker: Linker,
     lookup: Arc<SymbolLookup>,
     globals: HashSet<String>,
-    entries: HashMap<String, Entry>,
+    entries: Entries,
     n_modules: usize,
 }
 
@@ -41,7 +41,7 @@ impl Jit {
         // ORC needs a target to be registered.
         Target::host()?;
         let lookup: Arc<SymbolLookup> = Arc::new(lookup);
-        Ok(Jit { linker: Linker::new()?, lookup, globals: HashSet::new(), entries: HashMap::new(), n_modules: 0 })
+        Ok(Jit { linker: Linker::new()?, lookup, globals: HashSet::new(), entries: Entries::default(), n_modules: 0 })
     }
 
     /// Compiles a module. Its entry functions can then be called; a later module's entry replaces an earlier one of the same name.
@@ -67,25 +67,17 @@ impl Jit {
             let symbol = format!("{prefix}{}", func.name);
             let trampoline = self.linker.lookup(&trampoline_symbol(&symbol))?;
             let function = self.linker.lookup(&symbol)?;
-            self.entries.insert(func.name.clone(), entry(trampoline, function, func));
+            self.entries.insert(&func.name, entry(trampoline, function, func));
         }
         Ok(())
     }
 
-    /// Calls an entry function. Each argument and result is one word: integers and floats in its low bits.
+    /// Calls an entry function: [`Entries::call`].
     ///
     /// # Errors
     /// There is no such entry, or it takes another number of arguments.
     pub fn call(&self, name: &str, args: &[u64]) -> Result<Vec<u64>, EmitError> {
-        let entry = self.entry(name)?;
-        if entry.n_params() != args.len() {
-            return Err(EmitError::ArgumentCount {
-                func: name.to_string(),
-                wanted: entry.n_params(),
-                given: args.len(),
-            });
-        }
-        Ok(entry.call(args))
+        self.entries.call(name, args)
     }
 
     /// The entry `name`, for calls that outlive this borrow or happen on another thread.
@@ -93,16 +85,15 @@ impl Jit {
     /// # Errors
     /// There is no such entry.
     pub fn entry(&self, name: &str) -> Result<Entry, EmitError> {
-        self.entries.get(name).copied().ok_or_else(|| EmitError::NoEntry { name: name.to_string() })
+        self.entries.entry(name)
     }
 
-    /// Runs the entry `name`, of type `() -> i32`, as the whole program; see [`Entry::run_program`].
+    /// Runs an entry as the whole program: [`Entries::run_program`].
     ///
     /// # Errors
-    /// There is no such entry, or it has another type.
+    /// There is no such entry, or it is none of a program.
     pub fn run_program(&self, name: &str) -> Result<i32, EmitError> {
-        let no_entry = || EmitError::NoEntry { name: name.to_string() };
-        self.entry(name)?.run_program().ok_or_else(no_entry)
+        self.entries.run_program(name)
     }
 }
 

@@ -5,11 +5,13 @@
 #![deny(unsafe_code)]
 
 mod capabilities;
+mod entries;
 mod error;
 mod externs;
 mod host;
 
 pub use capabilities::Capabilities;
+pub use entries::Entries;
 pub use error::EmitError;
 pub use externs::{Mismatch, check_externs, native_signature};
 pub use host::{Entry, SymbolLookup, Word, find_symbol, is_program};
