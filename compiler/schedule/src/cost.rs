@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::{Generator, InstData, Op, Part, Region, Value, With};
 
-use crate::grid::{Grid, has_vector_form};
+use crate::grid::Grid;
 use crate::index::{Ext, Offset};
 use crate::lower::Lower;
 use crate::math;
 use crate::pattern::{Place, cover, is_contiguous};
+use crate::vector_forms::has_vector_form;
 use crate::walk::Walk;
 
 /// Extent assumed where none is known.

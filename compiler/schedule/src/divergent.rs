@@ -20,10 +20,11 @@ use ravel_types::{BinOp, Elem, Scalar};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 use crate::Result;
-use crate::grid::{Cell, Dep, Grid, is_speculable};
+use crate::grid::{Cell, Dep, Grid};
 use crate::guards::Guard;
 use crate::lower::{Lower, Val};
 use crate::support::Refusal;
+use crate::vector_forms::is_speculable;
 
 /// Iterations assumed of a loop inside a body.
 const LOOP_TRIPS: f64 = 20.0;

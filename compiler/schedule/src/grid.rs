@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use ravel_nest::ir::{Access, ConvOp, IntCmp, Prim, Ty};
-use ravel_types::{BinOp, Elem, UnOp};
+use ravel_types::Elem;
 use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
@@ -549,69 +549,4 @@ impl Lower<'_, '_> {
             other => scalars::constant(&mut self.b, other, g.lanes),
         }
     }
-}
-
-/// May the operation be evaluated where its value turns out not to be needed?
-pub(crate) fn is_speculable(op: &Op) -> bool {
-    match op {
-        Op::Bin(op, ..) => !op.needs_nonzero(),
-        Op::Const(_) | Op::Un(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } => true,
-        _ => false,
-    }
-}
-
-/// The machine's own reduction over lanes, if the operation has one.
-pub(crate) fn reduce_op(op: BinOp, elem: Elem) -> Option<ravel_nest::ir::ReduceOp> {
-    use ravel_nest::ir::ReduceOp as R;
-    let signed = elem.is_signed_int();
-    Some(match (op, elem.is_float()) {
-        (BinOp::Add, true) => R::FAdd,
-        (BinOp::Mul, true) => R::FMul,
-        (BinOp::Min, true) => R::FMin,
-        (BinOp::Max, true) => R::FMax,
-        (BinOp::Add | BinOp::Max | BinOp::Or, false) if elem == Elem::Bool => R::Or,
-        (BinOp::Mul | BinOp::Min | BinOp::And, false) if elem == Elem::Bool => R::And,
-        (BinOp::Add, false) => R::IAdd,
-        (BinOp::Mul, false) => R::IMul,
-        (BinOp::Min, false) => {
-            if signed {
-                R::SMin
-            } else {
-                R::UMin
-            }
-        }
-        (BinOp::Max, false) => {
-            if signed {
-                R::SMax
-            } else {
-                R::UMax
-            }
-        }
-        (BinOp::And, false) => R::And,
-        (BinOp::Or, false) => R::Or,
-        (BinOp::Xor, false) => R::Xor,
-        _ => return None,
-    })
-}
-
-/// Does a unary operation have vector instructions or an expansion (and is not a call per lane)?
-pub(crate) fn has_vector_form(op: UnOp) -> bool {
-    if let Some(function) = crate::math::of_unary(op) {
-        return crate::math::is_expanded(function);
-    }
-    matches!(
-        op,
-        UnOp::Neg
-            | UnOp::Not
-            | UnOp::Abs
-            | UnOp::Reciproc
-            | UnOp::Sqrt
-            | UnOp::Floor
-            | UnOp::Ceil
-            | UnOp::Rint
-            | UnOp::Trunc
-            | UnOp::IsNan
-            | UnOp::IsInf
-            | UnOp::Finite
-    )
 }

@@ -15,8 +15,9 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty, UnOp as NestUn};
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::Result;
-use crate::grid::{Grid, is_speculable};
+use crate::grid::Grid;
 use crate::lower::{Cache, Lower, Val};
+use crate::vector_forms::is_speculable;
 use crate::withloop::{Index, Sink};
 
 /// Cycles of a check of one index in scalar code: a comparison and a branch.

@@ -10,12 +10,13 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::grid::{Cell, Dep, Grid, reduce_op};
+use crate::grid::{Cell, Dep, Grid};
 use crate::kernel::{Chunk, LONG_CHAIN};
 use crate::lower::{Lower, Val};
 use crate::scalars;
 use crate::shifted::Shift;
 use crate::stretches::Stretch;
+use crate::vector_forms::reduce_op;
 use crate::walk::Walk;
 
 /// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.

@@ -1,0 +1,72 @@
+//! Which operations lanes may do, and which the machine has for vectors.
+
+use ravel_nest::ir::ReduceOp;
+use ravel_types::{BinOp, Elem, UnOp};
+use ravel_wir::Op;
+
+use crate::math;
+
+/// May the operation be evaluated where its value turns out not to be needed?
+pub(crate) fn is_speculable(op: &Op) -> bool {
+    match op {
+        Op::Bin(op, ..) => !op.needs_nonzero(),
+        Op::Const(_) | Op::Un(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } => true,
+        _ => false,
+    }
+}
+
+/// The machine's own reduction over lanes, if the operation has one.
+pub(crate) fn reduce_op(op: BinOp, elem: Elem) -> Option<ReduceOp> {
+    use ReduceOp as R;
+    let signed = elem.is_signed_int();
+    Some(match (op, elem.is_float()) {
+        (BinOp::Add, true) => R::FAdd,
+        (BinOp::Mul, true) => R::FMul,
+        (BinOp::Min, true) => R::FMin,
+        (BinOp::Max, true) => R::FMax,
+        (BinOp::Add | BinOp::Max | BinOp::Or, false) if elem == Elem::Bool => R::Or,
+        (BinOp::Mul | BinOp::Min | BinOp::And, false) if elem == Elem::Bool => R::And,
+        (BinOp::Add, false) => R::IAdd,
+        (BinOp::Mul, false) => R::IMul,
+        (BinOp::Min, false) => {
+            if signed {
+                R::SMin
+            } else {
+                R::UMin
+            }
+        }
+        (BinOp::Max, false) => {
+            if signed {
+                R::SMax
+            } else {
+                R::UMax
+            }
+        }
+        (BinOp::And, false) => R::And,
+        (BinOp::Or, false) => R::Or,
+        (BinOp::Xor, false) => R::Xor,
+        _ => return None,
+    })
+}
+
+/// Does a unary operation have vector instructions or an expansion (and is not a call per lane)?
+pub(crate) fn has_vector_form(op: UnOp) -> bool {
+    if let Some(function) = math::of_unary(op) {
+        return math::is_expanded(function);
+    }
+    matches!(
+        op,
+        UnOp::Neg
+            | UnOp::Not
+            | UnOp::Abs
+            | UnOp::Reciproc
+            | UnOp::Sqrt
+            | UnOp::Floor
+            | UnOp::Ceil
+            | UnOp::Rint
+            | UnOp::Trunc
+            | UnOp::IsNan
+            | UnOp::IsInf
+            | UnOp::Finite
+    )
+}
