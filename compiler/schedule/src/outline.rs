@@ -4,6 +4,7 @@
 //! its instructions so that few values are alive at a time, and a backend that moves them would spill registers. Loops that hand
 //! accumulators on to each other (whole steps, single vectors, single indices of a sum) are one function together, with the
 //! arithmetic between them and the sum of their lanes behind them: a call would pass a dozen vectors through memory.
+//! Kernels with the same code are one function.
 
 use std::collections::{HashMap, HashSet};
 
@@ -120,9 +121,23 @@ impl Outliner<'_> {
             values: copy.values,
             body,
         };
-        let id: FuncId = self.module.add(kernel);
+        let id = match find_alike(self.module, &kernel) {
+            Some(id) => id,
+            None => self.module.add(kernel),
+        };
         Inst { op: Op::Call(id, captured), results: live.into_iter().collect() }
     }
+}
+
+/// The kernel of a module that has the code of `kernel`, if there is one.
+fn find_alike(module: &Module, kernel: &Func) -> Option<FuncId> {
+    let has_its_code = |func: &Func| {
+        func.values == kernel.values
+            && func.results == kernel.results
+            && (func.order, func.visibility) == (kernel.order, kernel.visibility)
+            && func.body == kernel.body
+    };
+    module.funcs.iter().find(|(_, func)| has_its_code(func)).map(|(id, _)| id)
 }
 
 /// Whether an instruction computes scalars and vectors from others, and does nothing else.

@@ -21,7 +21,7 @@ use crate::Result;
 use crate::kernel::Chunk;
 use crate::lower::{Lower, Val};
 use crate::parallel::{Fineness, Grain};
-use crate::plan::KernelPlan;
+use crate::plan::{KernelPlan, VecChoice};
 use crate::withloop::Sink;
 
 /// A piece must be worth some ten microseconds in lanes: another thread has to see it, to fetch its operands, and the one that shares its
@@ -76,6 +76,7 @@ impl Lower<'_, '_> {
         if pieces.is_none() {
             pieces = self.chunks(part, 0, fineness, grain);
         }
+        let distance = pieces.as_ref().map_or(1, |pieces| pieces.grain);
         match pieces {
             Some(pieces) => {
                 let (piece, _) = self.begin_chunks(part, &pieces)?;
@@ -88,7 +89,12 @@ impl Lower<'_, '_> {
         if !long {
             self.b.begin_else(&[]);
             self.cx.silent += 1;
-            self.kernel_loops(with, part, sinks, plan, (None, streams))?;
+            // In the same blocks it is one piece, and one function for both.
+            let whole = match has_same_steps(plan, &plan_of_pieces) {
+                true => self.whole_axis(part, 0, distance),
+                false => None,
+            };
+            self.kernel_loops(with, part, sinks, plan, (whole, streams))?;
             self.cx.silent -= 1;
             self.b.end_if(&[]);
         }
@@ -123,6 +129,13 @@ impl Lower<'_, '_> {
         self.b.icmp(IntCmp::Ne, wanted, zero)
     }
 
+    /// All of an axis as one chunk, to which any `grain` applies.
+    fn whole_axis(&mut self, part: &Part, axis: usize, grain: i64) -> Option<Chunk> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        let (low, high) = (self.wide(lower[axis]), self.wide(upper[axis]));
+        Some(Chunk { axis, low, high, grain })
+    }
+
     /// The plan with blocks that fit half of the outermost axis; nothing if its lanes need to know where that axis begins.
     fn plan_of_pieces(&self, part: &Part, plan: &KernelPlan) -> Option<KernelPlan> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
@@ -139,4 +152,9 @@ impl Lower<'_, '_> {
         }
         Some(pieces)
     }
+}
+
+/// Does a kernel do pieces of its outermost axis in the steps in which it does all of it? Lanes along that axis end differently.
+fn has_same_steps(plan: &KernelPlan, pieces: &KernelPlan) -> bool {
+    plan.jams == pieces.jams && !matches!(plan.vec, VecChoice::Axis { axis: 0, .. })
 }
