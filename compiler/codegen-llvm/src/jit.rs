@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use ravel_codegen::{Entries, Entry, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module, Visibility};
 
 use crate::linker::Linker;
 use crate::module::{Exports, import_names, trampoline_symbol, translate};
+use crate::parts::Parts;
 use crate::target::Target;
 use crate::{EmitError, check};
 
@@ -49,19 +51,29 @@ impl Jit {
     /// # Errors
     /// The module is not well formed, names an unknown symbol, or LLVM refuses it.
     pub fn add(&mut self, module: &Module) -> Result<(), EmitError> {
+        self.add_parts(module, &Parts::for_this_machine(module))
+    }
+
+    pub(crate) fn add_parts(&mut self, module: &Module, parts: &Parts) -> Result<(), EmitError> {
         check(module)?;
-        let target = Target::host()?;
         let prefix = format!("ravel.{}.", self.n_modules);
         self.n_modules += 1;
-        let context = Context::create();
         let defined_before = |name: &str| self.globals.contains(name);
-        let llvm = translate(module, &context, &target, &prefix, Exports::Session(&defined_before))?;
-        for name in import_names(&llvm) {
-            let address =
-                find_symbol(&*self.lookup, &name).ok_or_else(|| EmitError::UnknownSymbol { name: name.clone() })?;
-            self.linker.define(&name, address)?;
+        let objects = parts.each(|part| {
+            let target = Target::host()?;
+            let context = Context::create();
+            let llvm = translate(module, &context, &target, &prefix, Exports::Session(&defined_before), part)?;
+            let imports = import_names(&llvm, &prefix);
+            Ok((imports, target.compile(&llvm, FileType::Object)?.as_slice().to_vec()))
+        })?;
+        for (imports, object) in objects {
+            for name in imports {
+                let address =
+                    find_symbol(&*self.lookup, &name).ok_or_else(|| EmitError::UnknownSymbol { name: name.clone() })?;
+                self.linker.define(&name, address)?;
+            }
+            self.linker.add(MemoryBuffer::create_from_memory_range_copy(&object, "ravel"))?;
         }
-        self.linker.add(target.compile(&llvm, FileType::Object)?)?;
         self.globals.extend(module.globals.values().map(|global| global.name.clone()));
         for func in module.funcs.values().filter(|func| func.visibility == Visibility::Entry) {
             let symbol = format!("{prefix}{}", func.name);

@@ -17,6 +17,7 @@ mod memory;
 mod module;
 mod object;
 mod parallel;
+mod parts;
 mod target;
 mod translate;
 mod types;
@@ -30,7 +31,8 @@ pub use ravel_codegen::{Capabilities, EmitError, Entry, SymbolLookup, Word};
 
 pub use crate::jit::Jit;
 use crate::module::{Exports, translate};
-pub use crate::object::emit_object;
+pub use crate::object::{emit_object, emit_objects};
+use crate::parts::Parts;
 use crate::target::Target;
 pub use crate::target::capabilities;
 
@@ -44,12 +46,10 @@ fn check(module: &Module) -> Result<(), EmitError> {
 /// # Errors
 /// The module is not well formed, or the host not supported.
 pub fn emit_llvm(module: &Module) -> Result<String, EmitError> {
-    check(module)?;
-    let target = Target::host()?;
-    let context = Context::create();
-    let translated = translate(module, &context, &target, "ravel.", Exports::None)?;
-    target.optimize(&translated)?;
-    Ok(translated.print_to_string().to_string())
+    listing(module, |target, translated| {
+        target.optimize(translated)?;
+        Ok(translated.print_to_string().to_string())
+    })
 }
 
 /// The machine instructions of a module, as text.
@@ -57,10 +57,22 @@ pub fn emit_llvm(module: &Module) -> Result<String, EmitError> {
 /// # Errors
 /// The module is not well formed, or the host not supported.
 pub fn emit_asm(module: &Module) -> Result<String, EmitError> {
+    listing(module, |target, translated| {
+        let text = target.compile(translated, FileType::Assembly)?;
+        Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
+    })
+}
+
+/// Text about a whole module.
+fn listing(
+    module: &Module,
+    text: impl Fn(&Target, &inkwell::module::Module<'_>) -> Result<String, EmitError> + Sync,
+) -> Result<String, EmitError> {
     check(module)?;
-    let target = Target::host()?;
-    let context = Context::create();
-    let translated = translate(module, &context, &target, "ravel.", Exports::None)?;
-    let text = target.compile(&translated, FileType::Assembly)?;
-    Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
+    let texts = Parts::one().each(|part| {
+        let target = Target::host()?;
+        let context = Context::create();
+        text(&target, &translate(module, &context, &target, "ravel.", Exports::None, part)?)
+    })?;
+    Ok(texts.concat())
 }

@@ -1,12 +1,12 @@
 //! A module of nest as a module of LLVM: declarations, static data, and the functions one by one.
 
 use cranelift_entity::{EntityRef, PrimaryMap};
-use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module as LlvmModule};
 use inkwell::types::{BasicTypeEnum, FunctionType, StructType};
 use inkwell::values::{BasicValueEnum, FunctionValue, GlobalValue, PointerValue, StructValue};
+use inkwell::{AddressSpace, GlobalVisibility};
 use ravel_nest::ir::{
     Data, DataId, ExternId, FuncId, GlobalId, MathOp, Module, Param, Prim, Reloc, Signature, Ty, Visibility,
 };
@@ -14,6 +14,7 @@ use ravel_runtime::abi::symbols;
 
 use crate::EmitError;
 use crate::memory::constant_offset;
+use crate::parts::Part;
 use crate::target::Target;
 use crate::translate::{Problem, Translator};
 use crate::types::{c_type, func_type, llvm_type};
@@ -21,14 +22,14 @@ use crate::types::{c_type, func_type, llvm_type};
 /// Size of an address in static data.
 const ADDRESS_BYTES: usize = 8;
 
-/// What of a module is visible outside its object.
+/// What of a module is visible outside its object, or outside the objects of its parts.
 #[derive(Clone, Copy)]
 pub(crate) enum Exports<'a> {
     /// Nothing: a listing, or an object with a `main`.
     None,
     /// Entries, their trampolines and globals: one of several modules in this process. The function says whether an earlier one
     /// defines the global of this name.
-    Session(&'a dyn Fn(&str) -> bool),
+    Session(&'a (dyn Fn(&str) -> bool + Sync)),
 }
 
 /// Everything that function bodies refer to.
@@ -61,27 +62,31 @@ pub(crate) fn trampoline_symbol(name: &str) -> String {
     format!("{name}.host")
 }
 
-/// Names of the imports of a translated module: declarations that are neither intrinsics nor globals.
-pub(crate) fn import_names(module: &LlvmModule<'_>) -> Vec<String> {
+/// Names of the imports of a translated module: declarations that are neither intrinsics nor globals, nor functions of other parts.
+pub(crate) fn import_names(module: &LlvmModule<'_>, prefix: &str) -> Vec<String> {
     let declared = module
         .get_functions()
         .filter(|function| function.count_basic_blocks() == 0 && function.get_intrinsic_id() == 0);
-    declared.map(|function| function.get_name().to_string_lossy().into_owned()).collect()
+    let names = declared.map(|function| function.get_name().to_string_lossy().into_owned());
+    names.filter(|name| !name.starts_with(prefix)).collect()
 }
 
-/// Translates a verified module. `prefix` keeps the names of one module apart from those of others.
+/// Translates a part of a verified module. `prefix` keeps the names of one module apart from those of others.
 pub(crate) fn translate<'c>(
     module: &Module,
     context: &'c Context,
     target: &Target,
     prefix: &str,
     exports: Exports<'_>,
+    part: Part<'_>,
 ) -> Result<LlvmModule<'c>, EmitError> {
-    let declared = declare(module, context, target, prefix, exports);
-    for (id, data) in &module.data {
-        declared.data[id].set_initializer(&data_contents(&declared, data));
+    let declared = declare(module, context, target, prefix, exports, part);
+    if part.has_data() {
+        for (id, data) in &module.data {
+            declared.data[id].set_initializer(&data_contents(&declared, data));
+        }
     }
-    for (id, func) in &module.funcs {
+    for (id, func) in module.funcs.iter().filter(|(id, _)| part.defines(*id)) {
         let problem = |problem: Problem| EmitError::Codegen { func: func.name.clone(), message: problem.to_string() };
         let mut bodies = Translator::new(&declared, func, declared.funcs[id]).function().map_err(problem)?;
         while let Some(body) = bodies.pop() {
@@ -114,6 +119,7 @@ fn declare<'a, 'c>(
     target: &Target,
     prefix: &str,
     exports: Exports<'_>,
+    part: Part<'_>,
 ) -> Declared<'a, 'c> {
     let llvm = context.create_module("ravel");
     llvm.set_triple(&target.machine.get_triple());
@@ -133,8 +139,9 @@ fn declare<'a, 'c>(
         declared.externs.push(function);
     }
     for (id, data) in &module.data {
-        let global = declared.llvm.add_global(data_type(context, data), None, &format!("data.{}", id.index()));
-        global.set_linkage(Linkage::Internal);
+        let name = if part.is_whole() { String::new() } else { prefix.to_string() };
+        let global = declared.llvm.add_global(data_type(context, data), None, &format!("{name}data.{}", id.index()));
+        keep_inside(global, exports, part);
         global.set_constant(!data.writable);
         global.set_alignment(data.align);
         declared.data.push(global);
@@ -145,25 +152,35 @@ fn declare<'a, 'c>(
         variable.set_alignment(16);
         let defined_before = match exports {
             Exports::None => {
-                variable.set_linkage(Linkage::Internal);
+                keep_inside(variable, exports, part);
                 false
             }
             Exports::Session(defined) => defined(&global.name),
         };
-        if !defined_before {
+        if !defined_before && part.has_data() {
             variable.set_initializer(&ty.const_zero());
         }
         declared.globals.push(variable.as_pointer_value());
     }
     for func in module.funcs.values() {
-        let linkage = match exports {
-            Exports::Session(_) if func.visibility == Visibility::Entry => Linkage::External,
-            _ => Linkage::Internal,
-        };
-        let function = declared.function(&format!("{prefix}{}", func.name), func_type(context, func), linkage);
+        let name = format!("{prefix}{}", func.name);
+        let function = declared.function(&name, func_type(context, func), Linkage::External);
+        if !matches!(exports, Exports::Session(_)) || func.visibility != Visibility::Entry {
+            keep_inside(function.as_global_value(), exports, part);
+        }
         declared.funcs.push(function);
     }
     declared
+}
+
+/// Hides what other modules do not name, from other objects or at least from all but those of the other parts.
+fn keep_inside(value: GlobalValue<'_>, exports: Exports<'_>, part: Part<'_>) {
+    match exports {
+        _ if part.is_whole() => value.set_linkage(Linkage::Internal),
+        Exports::None => value.set_visibility(GlobalVisibility::Hidden),
+        // In one process objects may be far from each other, and what is hidden is expected to be near.
+        Exports::Session(_) => {}
+    }
 }
 
 /// The bytes of static data, cut where addresses are: before the first, between them, and after the last.

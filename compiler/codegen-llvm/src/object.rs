@@ -1,4 +1,4 @@
-//! Writes a relocatable object file for the system linker.
+//! Writes relocatable object files for the system linker.
 
 use inkwell::context::Context;
 use inkwell::module::Linkage;
@@ -9,6 +9,7 @@ use ravel_nest::ir::{Module, Param, Signature, Ty};
 use ravel_runtime::abi::symbols;
 
 use crate::module::{Exports, translate};
+use crate::parts::Parts;
 use crate::target::Target;
 use crate::translate::Problem;
 use crate::types::c_type;
@@ -23,19 +24,33 @@ const PREFIX: &str = "ravel.";
 /// # Errors
 /// The module is not well formed, has no such entry, or LLVM refuses it.
 pub fn emit_object(module: &Module, entry: Option<&str>) -> Result<Vec<u8>, EmitError> {
+    Ok(emit_parts(module, entry, &Parts::one())?.concat())
+}
+
+/// As [`emit_object`], to several object files where that is faster; they belong together.
+///
+/// # Errors
+/// As [`emit_object`].
+pub fn emit_objects(module: &Module, entry: Option<&str>) -> Result<Vec<Vec<u8>>, EmitError> {
+    emit_parts(module, entry, &Parts::for_this_machine(module))
+}
+
+fn emit_parts(module: &Module, entry: Option<&str>, parts: &Parts) -> Result<Vec<Vec<u8>>, EmitError> {
     check(module)?;
-    let target = Target::host()?;
-    let context = Context::create();
-    let llvm = translate(module, &context, &target, PREFIX, Exports::None)?;
-    if let Some(entry) = entry {
-        let no_entry = || EmitError::NoEntry { name: entry.to_string() };
-        let func = module.find(entry).filter(|&func| is_program(&module.funcs[func])).ok_or_else(no_entry)?;
-        let name = format!("{PREFIX}{}", module.funcs[func].name);
-        let function = llvm.get_function(&name).ok_or_else(no_entry)?;
-        define_main(&context, &llvm, function.as_global_value().as_pointer_value())
-            .map_err(|problem| EmitError::Codegen { func: "main".to_string(), message: problem.to_string() })?;
-    }
-    Ok(target.compile(&llvm, FileType::Object)?.as_slice().to_vec())
+    parts.each(|part| {
+        let target = Target::host()?;
+        let context = Context::create();
+        let llvm = translate(module, &context, &target, PREFIX, Exports::None, part)?;
+        if let Some(entry) = entry.filter(|_| part.has_data()) {
+            let no_entry = || EmitError::NoEntry { name: entry.to_string() };
+            let func = module.find(entry).filter(|&func| is_program(&module.funcs[func])).ok_or_else(no_entry)?;
+            let name = format!("{PREFIX}{}", module.funcs[func].name);
+            let function = llvm.get_function(&name).ok_or_else(no_entry)?;
+            define_main(&context, &llvm, function.as_global_value().as_pointer_value())
+                .map_err(|problem| EmitError::Codegen { func: "main".to_string(), message: problem.to_string() })?;
+        }
+        Ok(target.compile(&llvm, FileType::Object)?.as_slice().to_vec())
+    })
 }
 
 /// The C entry point.

@@ -54,14 +54,14 @@ impl Backend {
         }
     }
 
-    /// Compiles to an object file whose C `main` runs the function `entry`.
-    pub(crate) fn object(self, module: &Module, entry: &str) -> Result<Vec<u8>, EmitError> {
+    /// Compiles to object files, whose C `main` runs the function `entry`.
+    pub(crate) fn objects(self, module: &Module, entry: &str) -> Result<Vec<Vec<u8>>, EmitError> {
         match self {
             Backend::Interp | Backend::Cranelift | Backend::Opencl => {
-                ravel_codegen_cranelift::emit_object(module, Some(entry))
+                Ok(vec![ravel_codegen_cranelift::emit_object(module, Some(entry))?])
             }
             #[cfg(feature = "llvm")]
-            Backend::Llvm => ravel_codegen_llvm::emit_object(module, Some(entry)),
+            Backend::Llvm => ravel_codegen_llvm::emit_objects(module, Some(entry)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Linking an object file with the runtime into an executable.
+//! Linking object files with the runtime into an executable.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -106,11 +106,11 @@ pub fn check_output(source: &Path, output: &Path) -> Result<(), LinkError> {
     }
 }
 
-/// Links `object` into the executable `output`, which appears only when it is complete.
+/// Links `objects` into the executable `output`, which appears only when it is complete.
 ///
 /// # Errors
 /// See [`LinkError`].
-pub fn link(object: &[u8], output: &Path) -> Result<(), LinkError> {
+pub fn link(objects: &[Vec<u8>], output: &Path) -> Result<(), LinkError> {
     let runtime = runtime_library()?;
     let file_name = output.file_name().unwrap_or_default();
     let beside = |suffix: &str| {
@@ -119,21 +119,26 @@ pub fn link(object: &[u8], output: &Path) -> Result<(), LinkError> {
         name.push(format!(".{}{suffix}", std::process::id()));
         output.with_file_name(name)
     };
-    let (object_path, partial) = (beside(".o"), beside(".partial"));
-    let write = std::fs::write(&object_path, object).map_err(|why| LinkError::Write { path: object_path.clone(), why });
-    let linked = write.and_then(|()| run_linker(&object_path, &runtime, &partial)).and_then(|()| {
+    let partial = beside(".partial");
+    let paths: Vec<PathBuf> = (0..objects.len()).map(|n| beside(&format!(".{n}.o"))).collect();
+    let write = paths.iter().zip(objects).try_for_each(|(path, object)| {
+        std::fs::write(path, object).map_err(|why| LinkError::Write { path: path.clone(), why })
+    });
+    let linked = write.and_then(|()| run_linker(&paths, &runtime, &partial)).and_then(|()| {
         std::fs::rename(&partial, output).map_err(|why| LinkError::Write { path: output.to_path_buf(), why })
     });
     // Left-overs of a failure are of no use; that they cannot be removed is no further error.
-    let _ = std::fs::remove_file(&object_path);
+    for path in &paths {
+        let _ = std::fs::remove_file(path);
+    }
     let _ = std::fs::remove_file(&partial);
     linked
 }
 
-fn run_linker(object: &Path, runtime: &Path, output: &Path) -> Result<(), LinkError> {
+fn run_linker(objects: &[PathBuf], runtime: &Path, output: &Path) -> Result<(), LinkError> {
     let command = std::env::var_os("CC").filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into());
     let result = Command::new(&command)
-        .arg(object)
+        .args(objects)
         .arg(runtime)
         .args(["-lpthread", "-lm", "-ldl"])
         .arg("-o")

@@ -369,14 +369,14 @@ impl Compilation {
         self.timed("generate code", |_| backend.jit(module, ENTRY)).map_err(code_failure)
     }
 
-    /// Compiles to an object file with a C `main`.
+    /// Compiles to object files with a C `main`.
     ///
     /// # Errors
     /// [`Failure::Internal`].
-    pub fn object(&mut self, module: &nest::Module) -> Result<Vec<u8>, Failure> {
+    pub fn objects(&mut self, module: &nest::Module) -> Result<Vec<Vec<u8>>, Failure> {
         let backend = self.options.backend;
         let (module, _) = &self.cut_kernels(module)?;
-        self.timed("generate code", |_| backend.object(module, ENTRY)).map_err(code_failure)
+        self.timed("generate code", |_| backend.objects(module, ENTRY)).map_err(code_failure)
     }
 }
 

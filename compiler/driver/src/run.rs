@@ -129,9 +129,9 @@ impl Compilation {
         let module = self.wir(path)?;
         let module = self.optimize(module)?;
         let nest = self.nest(&module, false)?;
-        let object = self.object(&nest)?;
+        let objects = self.objects(&nest)?;
         let start = std::time::Instant::now();
-        let linked = crate::link::link(&object, output);
+        let linked = crate::link::link(&objects, output);
         self.times.push(("link", start.elapsed()));
         Ok(linked)
     }
