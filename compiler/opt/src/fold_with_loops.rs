@@ -72,11 +72,13 @@ impl Refusal {
                     .to_string()
             }
             Refusal::TooCostly(reads, cost) if reads.is_finite() => {
-                format!("each element is read {reads:.1} times and costs {cost:.0} operations: storing it is cheaper")
+                format!(
+                    "what uses it would compute each cell {reads:.1} times, at {cost:.0} operations: storing it is cheaper"
+                )
             }
             Refusal::TooCostly(_, cost) => {
                 format!(
-                    "each element is read an unknown number of times and costs {cost:.0} operations: storing it is cheaper"
+                    "what uses it would compute each cell an unknown number of times, at {cost:.0} operations: storing it is cheaper"
                 )
             }
         }

@@ -2,11 +2,11 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, carry_chosen, carry_elements, cse, dce, distribute, fold_with_loops, fuse, fuse_nested, hoist_checks,
-    hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds, merge_folds, narrow_integers,
-    parallel_loops, privatize_updates, prove_checks, recognize_elementwise, reread, roll_cells, row_folds, row_loops,
-    scalarize, simplify, split_arrays, split_borders, unroll_loops, unroll_small, update_parts, update_rows,
-    version_extents,
+    batch_rounds, carry_chosen, carry_elements, compose_updates, cse, dce, distribute, fold_with_loops, fuse,
+    fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds,
+    merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks, recognize_elementwise, reread,
+    roll_cells, row_folds, row_loops, scalarize, simplify, split_arrays, split_axes, split_borders, split_folds,
+    unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -27,7 +27,10 @@ pub const PASSES: &[&Pass] = &[
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &unroll_loops::PASS,
+    &compose_updates::PASS,
     &split_arrays::PASS,
+    &split_axes::PASS,
+    &split_folds::PASS,
     &update_parts::PASS,
     &update_rows::PASS,
     &version_extents::PASS,
@@ -102,6 +105,7 @@ const CYCLE: &[&Pass] = &[
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &unroll_loops::PASS,
+    &compose_updates::PASS,
     &split_arrays::PASS,
     &dce::PASS,
 ];
@@ -109,6 +113,7 @@ const CYCLE: &[&Pass] = &[
 /// Runs once when the cycle has ended: with-loops of several operators are not folded or scalarised, and folding would copy
 /// back what invariant motion moves out.
 const LAST: &[&Pass] = &[
+    &split_folds::PASS,
     &carry_chosen::PASS,
     &carry_elements::PASS,
     &fuse::PASS,
@@ -117,6 +122,7 @@ const LAST: &[&Pass] = &[
     &simplify::PASS,
     &dce::PASS,
     &update_parts::PASS,
+    &split_axes::PASS,
     &version_extents::PASS,
     &split_borders::PASS,
     &prove_checks::PASS,

@@ -99,7 +99,7 @@ fn emit(func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty, span: Span) -> Val
 }
 
 /// The elements of an array, in row-major order.
-fn elements(func: &mut Func, out: &mut Vec<Inst>, array: Value, span: Span) -> Vec<Value> {
+pub fn elements(func: &mut Func, out: &mut Vec<Inst>, array: Value, span: Span) -> Vec<Value> {
     let ty = func.ty(array).clone();
     let extents = ty.shape.constants().unwrap_or_default();
     let count = ty.shape.count().unwrap_or(0);

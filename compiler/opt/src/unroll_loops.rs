@@ -27,6 +27,8 @@ pub const PASS: Pass =
 const MAX_TRIPS: usize = 16;
 /// Most instructions that all rounds have together, without those that the counters decide.
 const MAX_CODE: usize = 160;
+/// The same where all that is carried is scalars then: arrays in memory are what keeps the with-loop around it from lanes.
+const MAX_SCALAR_CODE: usize = 512;
 /// Largest array whose elements are scalars once all indices are constants.
 const MAX_ELEMENTS: usize = 16;
 /// Most instructions that a loop is played through for.
@@ -104,7 +106,11 @@ fn short_trips(func: &Func, defs: &Defs, inst: Inst) -> Result<usize, Option<&'s
     if !fixed {
         return Err(None);
     }
-    let mut play = Play { func, defs, known: HashMap::new(), code: 0, steps: 0 };
+    let mut play = Play { func, defs, known: HashMap::new(), code: 0, most: MAX_SCALAR_CODE, steps: 0 };
+    let is_array = |v: &Value| !func.ty(*v).is_scalar();
+    if !func.insts[inst].results.iter().any(is_array) {
+        play.most = MAX_CODE;
+    }
     match play.rounds(inst) {
         Ok(trips) => Ok(trips),
         Err(Stop::Long) => Err(Some(TOO_LONG)),
@@ -125,6 +131,8 @@ struct Play<'a> {
     defs: &'a Defs,
     known: HashMap<Value, Scalar>,
     code: usize,
+    /// Instructions that are too many.
+    most: usize,
     steps: usize,
 }
 
@@ -208,7 +216,12 @@ impl Play<'_> {
             // Elements of small arrays at known places are scalars.
             Op::Sel { array, index } | Op::Update { array, index, .. } => {
                 let is_small = self.func.ty(*array).shape.count().is_some_and(|n| n <= MAX_ELEMENTS);
-                is_free = is_small && index.iter().all(|i| self.value(*i).is_some());
+                let is_known = index.iter().all(|i| self.value(*i).is_some());
+                is_free = is_small && is_known;
+                // Carried arrays that do not become scalars.
+                if !is_free && (is_small || matches!(data.op, Op::Update { .. })) {
+                    self.most = MAX_CODE;
+                }
                 None
             }
             Op::Check { cond, .. } => {
@@ -221,7 +234,7 @@ impl Play<'_> {
         for result in &data.results {
             self.set(*result, value);
         }
-        if self.code > MAX_CODE {
+        if self.code > self.most {
             return Err(Stop::Long);
         }
         Ok(())

@@ -28,6 +28,8 @@ const MAX_ELEMENTS: u64 = 16;
 const MAX_CELL_ELEMENTS: u64 = 32;
 /// Most instructions that an unrolled array may become.
 const MAX_ARRAY_CODE: u64 = 128;
+/// Most instructions of an array that is the cell of a fold: a product or an inverse of small matrices.
+const MAX_FOLDED_CODE: u64 = 640;
 /// Most instructions that an unrolled fold may become: a 2x2 average, not a 5x5 window.
 const MAX_FOLD_CODE: u64 = 40;
 /// The same in a loop of a with-loop's body, which has no lanes otherwise: a distance of two points.
@@ -88,7 +90,9 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
             let written = default.is_none() && with.parts.iter().all(|p| writes_cells(func, defs, p, k, ty));
             let most = if written { MAX_CELL_ELEMENTS } else { MAX_ELEMENTS };
             let count = if written { trips } else { ty.shape.count().unwrap_or(0) as u64 };
-            let is_tiny = ty.shape.count().is_some_and(|n| n as u64 <= most && count * body <= MAX_ARRAY_CODE);
+            let folded = places.uses(*result).iter().any(|u| is_cell_of_fold(func, places, inst, u));
+            let code = if folded { MAX_FOLDED_CODE } else { MAX_ARRAY_CODE };
+            let is_tiny = ty.shape.count().is_some_and(|n| n as u64 <= most && count * body <= code);
             let scalar_cells = written
                 || with
                     .parts
@@ -97,16 +101,20 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
             let by_element = |u: &Use| match u {
                 Use::Operand(user) => match &func.insts[*user].op {
                     Op::Sel { array, index } => *array == *result && index.iter().all(|i| defs.int(func, *i).is_some()),
+                    Op::Update { array, index, .. } => {
+                        let is_constant = index.iter().all(|i| defs.int(func, *i).is_some());
+                        *array == *result && is_constant && places.is_inside_with(func, inst)
+                    }
                     Op::Extent { .. } => true,
                     _ => false,
                 },
-                Use::Yield(_) => false,
+                Use::Yield(_) => is_cell_of_fold(func, places, inst, u),
             };
             // There is no constant for a missing object.
             if ty.elem == Elem::Handle || !scalar_cells {
-                Some("it has few indices, but its cells are no scalars")
+                Some("it has few indices, but its cells are arrays that are not written out element by element")
             } else if !places.uses(*result).iter().all(by_element) {
-                Some("it has few indices, but is used as an array")
+                Some("it has few indices, but its result is used as a whole, or at places that are no constants")
             } else {
                 (!is_tiny).then_some(TOO_LONG)
             }
@@ -129,6 +137,16 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
         Some(why) => Err(Some(why)),
         None => Ok(()),
     }
+}
+
+/// Whether an array is used as the cell of a fold that `split_folds` makes folds of scalars of.
+fn is_cell_of_fold(func: &Func, places: &Places, inst: Inst, used: &Use) -> bool {
+    let Use::Yield(region) = used else { return false };
+    let Some(owner) = places.owner[*region].expand() else { return false };
+    let Op::With(fold) = &func.insts[owner].op else { return false };
+    let by_operation = matches!(&fold.ops[..], [WithOp::Fold { combine: Combine::Op(_), stop: None, .. }]);
+    let is_body = fold.parts.iter().any(|p| p.body == *region);
+    by_operation && is_body && !fold.ordered && places.region_of[inst].expand() == Some(*region)
 }
 
 /// Does a body write out the elements of its cells for one of the operators?

@@ -58,7 +58,7 @@ pub fn with_loop(func: &Func, inst: Inst, with: &With) -> String {
         }
     }
     let operators: Vec<String> =
-        operators.into_iter().map(|(kind, types)| format!("{kind} {}", types.join(", "))).collect();
+        operators.into_iter().map(|(kind, types)| format!("{kind} {}", counted(types))).collect();
     let operators = if operators.is_empty() { "checks only".to_string() } else { operators.join(" and ") };
     let constants = constants(func);
     let covers = matches!((&with.parts[..], &with.ops[..]), ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }, ..])
@@ -71,6 +71,22 @@ pub fn with_loop(func: &Func, inst: Inst, with: &With) -> String {
         n if n <= MOST_SETS => format!("{operators} over {}{order}", sets.join(" and ")),
         n => format!("{operators} over {n} partitions{order}"),
     }
+}
+
+/// Types, runs of equal ones by their number.
+fn counted(types: Vec<String>) -> String {
+    let mut runs: Vec<(String, usize)> = Vec::new();
+    for ty in types {
+        match runs.last_mut() {
+            Some((last, n)) if *last == ty => *n += 1,
+            _ => runs.push((ty, 1)),
+        }
+    }
+    let text = |(ty, n): (String, usize)| match n {
+        1..=3 => vec![ty; n].join(", "),
+        _ => format!("{n} x {ty}"),
+    };
+    runs.into_iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 fn operator(op: &WithOp) -> String {
