@@ -14,8 +14,25 @@ use crate::index::{Ext, Offset};
 use crate::lower::{Lower, Val};
 use crate::withloop::Sink;
 
-/// Elements of a cell up to which vectors are woven together; every further one takes shuffles of all others.
-const MOST_ELEMENTS: usize = 4;
+/// Elements of a cell up to which lanes are used: a 4x4 matrix of complex numbers. Their vectors wait for each other to be woven together.
+const MOST_ELEMENTS: usize = 32;
+
+/// The stages in which streams are woven together: how many of them become one in each. Their product is `count`.
+fn stages(count: usize) -> Vec<usize> {
+    let (mut rest, mut stages) = (count, Vec::new());
+    for by in 2..=count {
+        while rest % by == 0 {
+            stages.push(by);
+            rest /= by;
+        }
+    }
+    stages
+}
+
+/// Shuffles per vector that is stored.
+pub fn weaving_cost(count: usize) -> f64 {
+    stages(count).into_iter().map(|by| by as f64 - 1.0).sum::<f64>().max(1.0)
+}
 
 impl Lower<'_, '_> {
     /// The elements of a cell that is written out in the body.
@@ -64,21 +81,54 @@ impl Lower<'_, '_> {
         let vectors = elements.iter().map(|v| self.packed_of(g, *v, j, u)).collect::<Result<Vec<Val>>>()?;
         let lanes = usize::from(g.lanes);
         let (ptr, bytes) = self.copy_address(g, base, offset, j, u, 0)?;
-        for part in 0..count {
-            let place = |lane: usize| part * lanes + lane;
-            let from = |k: usize, lane: usize| (place(lane) % count == k).then_some((place(lane) / count) as u8);
-            // The first two elements, and then each further one where it belongs.
-            let picks: Vec<u8> =
-                (0..lanes).map(|lane| from(0, lane).or(from(1, lane).map(|l| l + g.lanes)).unwrap_or(0)).collect();
-            let mut woven = self.b.shuffle(vectors[0], vectors[1], &picks);
-            for (k, &vector) in vectors.iter().enumerate().skip(2) {
-                let picks: Vec<u8> = (0..lanes).map(|lane| from(k, lane).map_or(lane as u8, |l| l + g.lanes)).collect();
-                woven = self.b.shuffle(woven, vector, &picks);
-            }
+        // In each stage streams that are `count / by` apart become one, so that the last one has the elements in order.
+        let mut streams: Vec<Vec<Val>> = vectors.into_iter().map(|v| vec![v]).collect();
+        for by in stages(count) {
+            let apart = streams.len() / by;
+            streams = (0..apart)
+                .map(|k| {
+                    let woven: Vec<&[Val]> = (0..by).map(|n| &streams[k + n * apart][..]).collect();
+                    self.weave(&woven, lanes)
+                })
+                .collect();
+        }
+        for (part, woven) in streams.concat().into_iter().enumerate() {
             let at = bytes + (part * lanes) as i32 * size as i32;
             self.b.store(woven, ptr, at, Access::ANY);
         }
         Ok(())
+    }
+
+    /// One stream of vectors with an element of each of the given streams in turn.
+    fn weave(&mut self, streams: &[&[Val]], lanes: usize) -> Vec<Val> {
+        let (count, length) = (streams.len(), streams[0].len());
+        let mut out = Vec::new();
+        for part in 0..count * length {
+            // Where lane `lane` of the vector comes from: a stream and a place in it.
+            let source = |lane: usize| ((part * lanes + lane) % count, (part * lanes + lane) / count);
+            let from = |k: usize, vector: usize, lane: usize| {
+                let (stream, at) = source(lane);
+                (stream == k && at / lanes == vector).then_some((at % lanes) as u8)
+            };
+            let mut sources: Vec<(usize, usize)> =
+                (0..lanes).map(|lane| (source(lane).0, source(lane).1 / lanes)).collect();
+            sources.sort_unstable();
+            sources.dedup();
+            // The first two vectors, and then each further one where it belongs.
+            let (k, n) = sources[0];
+            let (k1, n1) = *sources.get(1).unwrap_or(&sources[0]);
+            let picks: Vec<u8> = (0..lanes)
+                .map(|lane| from(k, n, lane).or(from(k1, n1, lane).map(|l| l + lanes as u8)).unwrap_or(0))
+                .collect();
+            let mut woven = self.b.shuffle(streams[k][n], streams[k1][n1], &picks);
+            for &(k, n) in sources.iter().skip(2) {
+                let picks: Vec<u8> =
+                    (0..lanes).map(|lane| from(k, n, lane).map_or(lane as u8, |l| l + lanes as u8)).collect();
+                woven = self.b.shuffle(woven, streams[k][n], &picks);
+            }
+            out.push(woven);
+        }
+        out
     }
 
     /// Are the cells of a copy neighbours in memory, so that its vectors can be woven together?

@@ -1,4 +1,4 @@
-//! Cells that are written out, in lanes; longer ones stay scalar.
+//! Cells that are written out, in lanes; long ones with little work stay scalar.
 
 mod common;
 
@@ -33,12 +33,21 @@ func @f0 "main" () -> (f32) {{
 }
 
 #[test]
-fn short_cells_are_woven_together() {
-    for (elements, list) in [(2, "%x, %z"), (3, "%z, %y, %x"), (4, "%x, %y, %z, %x")] {
+fn cells_are_woven_together() {
+    let nine = "%x, %y, %z, %x, %u, %w, %v, %z, %y";
+    let lists = [
+        (2, "%x, %z"),
+        (3, "%z, %y, %x"),
+        (4, "%x, %y, %z, %x"),
+        (5, "%x, %y, %z, %u, %v"),
+        (6, "%x, %y, %z, %v, %u, %w"),
+        (9, nine),
+    ];
+    for (elements, list) in lists {
         let text = remarks(
             elements,
             &format!(
-                "%u: f32 = sqrt %x %w: f32 = div %u, 3.0:f32 %v: f32 = sqrt %w %z: f32 = div %v, 7.0:f32 %cell: f32[{elements}] = array [{list}] yield %cell"
+                "%u: f32 = sqrt %x %w: f32 = div %u, 3.0:f32 %v: f32 = sqrt %w %z0: f32 = div %v, 7.0:f32 %z: f32 = sqrt %z0 %cell: f32[{elements}] = array [{list}] yield %cell"
             ),
         );
         // The array, its cells, and the sum.
@@ -47,7 +56,7 @@ fn short_cells_are_woven_together() {
 }
 
 #[test]
-fn long_cells_and_those_made_elsewhere_stay_scalar() {
+fn long_cells_with_little_work_and_those_made_elsewhere_stay_scalar() {
     let long = remarks(5, "%z: f32 = sub %x, %y %cell: f32[5] = array [%x, %y, %z, %y, %x] yield %cell");
     let shared = remarks(
         2,
