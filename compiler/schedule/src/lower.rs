@@ -11,6 +11,7 @@ use ravel_wir::{Func, Inst, Op, Region, Value};
 
 use crate::group_pad::Padded;
 use crate::index::Ext;
+use crate::jam::{Rows, jam_rows};
 use crate::lane_checks::LaneChecks;
 use crate::liveness::Liveness;
 use crate::memory::Scope;
@@ -77,6 +78,8 @@ pub(crate) struct Lower<'m, 'a> {
     fixed: SecondaryMap<Value, Option<i64>>,
     /// Indices of loops that become functions of their own.
     pub kernel_loops: HashSet<Val>,
+    /// Loops over indices that may run several at a time.
+    pub rows: Vec<Rows>,
     pub in_kernel_loop: bool,
     pub dests: HashMap<Value, Dest>,
     /// Cells that are built where the array that is written out of them will have them.
@@ -142,6 +145,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             alias: SecondaryMap::new(),
             fixed: SecondaryMap::new(),
             kernel_loops: HashSet::new(),
+            rows: Vec::new(),
             in_kernel_loop: false,
             dests: HashMap::new(),
             placed: HashSet::new(),
@@ -175,6 +179,7 @@ impl<'m, 'a> Lower<'m, 'a> {
         lower.b.ret(&results);
         lower.explain_transfers();
         let mut finished = lower.b.finish();
+        jam_rows(lower.cx, &mut finished, &lower.rows, &mut lower.kernel_loops);
         if let Err(rule) = crate::arena::place(&mut lower.cx.nest, &mut finished) {
             debug_assert!(false, "the memory plan of {} is wrong: {rule}", func.name);
             lower.cx.remark(func.span, format!("{REFUSED_PLAN}: {rule}"));

@@ -36,7 +36,7 @@ const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 20_000.0 };
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
 
-/// Chunks are whole steps of a kernel if there are then at least this many, and whole vectors otherwise.
+/// Chunks are whole steps of a kernel if there are then at least this many.
 const LEAST_CHUNKS: i64 = 48;
 
 /// Partial results up to this many bytes are a part of the memory of the function.
@@ -48,20 +48,24 @@ pub(crate) struct Grain {
     pub step: i64,
     /// In a shorter step that wastes nothing.
     pub least: i64,
+    /// Chunks are whole steps if there are then at least this many, and whole shorter steps otherwise.
+    pub many: i64,
 }
 
 impl Grain {
-    const ONE: Grain = Grain { step: 1, least: 1 };
+    const ONE: Grain = Grain { step: 1, least: 1, many: 1 };
+    /// Of loops that may run for several indices at once.
+    const ABREAST: Grain = Grain { step: crate::jam_cost::MOST as i64, least: 1, many: 2 };
 
     pub fn of(plan: &KernelPlan, axis: usize) -> Grain {
         if let VecChoice::Axis { axis: lanes, u } = plan.vec
             && lanes == axis
         {
             let lanes = i64::from(plan.lanes);
-            return Grain { step: lanes * u as i64, least: lanes };
+            return Grain { step: lanes * u as i64, least: lanes, many: LEAST_CHUNKS };
         }
         let copies = plan.jams.iter().find(|jam| jam.0 == axis).map_or(1, |jam| jam.1 as i64);
-        Grain { step: copies, least: copies }
+        Grain { step: copies, least: copies, many: LEAST_CHUNKS }
     }
 }
 
@@ -149,7 +153,7 @@ impl Lower<'_, '_> {
         let work = self.work(part.body).max(1.0);
         // Chunks begin at whole steps.
         let distance = self.step_along(part, axis)?;
-        let grain = Grain { step: grain.step * distance, least: grain.least * distance };
+        let grain = Grain { step: grain.step * distance, least: grain.least * distance, ..grain };
         let extents: Vec<Option<i64>> = lower
             .iter()
             .zip(upper)
@@ -166,7 +170,7 @@ impl Lower<'_, '_> {
             let by_work = (least / per_row).ceil() as i64;
             let chunk = by_work.max((rows + most - 1) / most).max(1);
             let chunk = if work < 100.0 { (chunk + least_known - 1) / least_known * least_known } else { chunk };
-            let together = if rows < grain.step * LEAST_CHUNKS { grain.least } else { grain.step };
+            let together = if rows < grain.step * grain.many { grain.least } else { grain.step };
             let chunk = (chunk + together - 1) / together * together;
             if chunk >= rows {
                 return None;
@@ -190,7 +194,7 @@ impl Lower<'_, '_> {
         if grain.step > 1 {
             let (mut together, one) = (self.b.i64(grain.step), self.b.i64(1));
             if grain.least < grain.step {
-                let (least, enough) = (self.b.i64(grain.least), self.b.i64(grain.step * LEAST_CHUNKS));
+                let (least, enough) = (self.b.i64(grain.least), self.b.i64(grain.step * grain.many));
                 let few = self.b.icmp(IntCmp::Slt, rows, enough);
                 together = self.b.select(few, least, together);
             }
@@ -263,7 +267,11 @@ impl Lower<'_, '_> {
             axis = 0;
         }
         let plan = self.plan_kernel(with, part, sinks, Some(axis));
-        let grain = plan.map_or(Grain::ONE, |plan| Grain::of(&plan, axis));
+        let grain = match plan {
+            Ok(plan) => Grain::of(&plan, axis),
+            Err(_) if self.may_run_abreast(part.body) => Grain::ABREAST,
+            Err(_) => Grain::ONE,
+        };
         let Some(chunks) = self.chunks(part, axis, CELLS, grain) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, format!("threads over axis {axis}"));
         let (chunk, _) = self.begin_chunks(part, &chunks)?;

@@ -371,6 +371,9 @@ impl Lower<'_, '_> {
         let width = width.as_ref().filter(|w| self.const_i32(w[axis]) != Some(1)).map(|w| w[axis]);
         let width = width.map(|width| self.wide(width));
         let (block, outer) = self.b.begin_for(low, high, step, &carried);
+        if !with.ordered {
+            self.note_rows(block, func.insts[inst].span);
+        }
         self.open(part.body);
         let next = match width {
             None => {
