@@ -3,9 +3,14 @@
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicValue, BasicValueEnum, PhiValue};
-use ravel_nest::ir::{Region, Value};
+use ravel_nest::ir::{BinOp, Inst, Op, Region, Value};
 
 use crate::translate::{Problem, Translator, Values};
+
+/// Is a quotient of floats all that the region computes?
+fn only_divides(region: &Region) -> bool {
+    matches!(&region.insts[..], [Inst { op: Op::Binary(BinOp::FDiv, ..), .. }])
+}
 
 impl<'m, 'c> Translator<'m, 'c> {
     /// Empty phis for values of the types of `values`, at the end of the current block.
@@ -23,7 +28,15 @@ impl<'m, 'c> Translator<'m, 'c> {
     ) -> Result<Values<'c>, Problem> {
         let cond = self.bits(self.value(cond))?.into_int_value();
         let (on_true, on_false) = (self.new_block(), self.new_block());
-        self.b.build_conditional_branch(cond, on_true, on_false)?;
+        let branch = self.b.build_conditional_branch(cond, on_true, on_false)?;
+        if only_divides(then_region) {
+            // LLVM would divide in any case and choose afterwards; the condition is there to avoid that, and rarely holds.
+            let count = |n: u64| self.m.context.i32_type().const_int(n, false).into();
+            let name = self.m.context.metadata_string("branch_weights").into();
+            let kind = self.m.context.get_kind_id("prof");
+            // Only refused for values that are no nodes.
+            let _ = branch.set_metadata(self.m.context.metadata_node(&[name, count(1), count(2000)]), kind);
+        }
         let mut arms: Vec<(Vec<BasicValueEnum<'c>>, BasicBlock<'c>)> = Vec::with_capacity(2);
         for (block, region) in [(on_true, then_region), (on_false, else_region)] {
             self.b.position_at_end(block);

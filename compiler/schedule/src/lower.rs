@@ -17,6 +17,7 @@ use crate::liveness::Liveness;
 use crate::memory::Scope;
 use crate::module::{ModuleCx, machine_type};
 use crate::outline::outline;
+use crate::quotients::multiply_instead;
 use crate::scalars::{self, Arith};
 use crate::spares::Spares;
 use crate::{Result, Unsupported};
@@ -180,6 +181,9 @@ impl<'m, 'a> Lower<'m, 'a> {
         lower.explain_transfers();
         let mut finished = lower.b.finish();
         jam_rows(lower.cx, &mut finished, &lower.rows, &mut lower.kernel_loops);
+        if lower.cx.target.has_fma {
+            multiply_instead(&mut finished);
+        }
         if let Err(rule) = crate::arena::place(&mut lower.cx.nest, &mut finished) {
             debug_assert!(false, "the memory plan of {} is wrong: {rule}", func.name);
             lower.cx.remark(func.span, format!("{REFUSED_PLAN}: {rule}"));
