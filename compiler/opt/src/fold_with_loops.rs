@@ -23,6 +23,7 @@ use crate::places::{Places, Use, covers_frame, total_trips};
 use crate::ranges::Ranges;
 use crate::split_partitions;
 use ravel_types::{BinOp, Scalar, Ty};
+use ravel_wir::traverse::free_values;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use std::collections::{BTreeMap, HashSet};
 
@@ -34,6 +35,11 @@ pub const PASS: Pass = Pass {
 
 /// How much arithmetic may be done again per element to save storing and loading it.
 const MAX_EXTRA_WORK: f64 = 6.0;
+
+/// Work per element that a loop may take over, which runs without lanes unless what is around it has some.
+const MOST_WORK_IN_LOOPS: f64 = 3.0;
+/// Loads of the same.
+const MOST_LOADS_IN_LOOPS: f64 = 3.0;
 
 /// Most cuts of consumers for one producer.
 const MAX_CUTS: usize = 32;
@@ -53,6 +59,10 @@ enum Refusal {
     InPlace,
     /// Reads per element, and the cost of one.
     TooCostly(f64, f64),
+    /// A loop reads its elements one after the other.
+    InLoop,
+    /// A loop reads its elements, which need arrays that may be replaced meanwhile.
+    Replaced,
 }
 
 impl Refusal {
@@ -60,6 +70,10 @@ impl Refusal {
         match self {
             Refusal::Effects => "its cells have effects, or checks that could not be proven".to_string(),
             Refusal::ArrayCells => "its cells are arrays that something else makes".to_string(),
+            Refusal::InLoop => "a loop reads its elements one by one: computing them before it, in lanes, is cheaper".to_string(),
+            Refusal::Replaced => {
+                "a loop reads its elements, and an array that they need might be changed in place meanwhile".to_string()
+            }
             Refusal::PartialSelections => "it is only used in pieces larger than its cells".to_string(),
             Refusal::DynamicFrame => "it has no frame of known rank".to_string(),
             Refusal::UndecidedPartition(_) => "a consumer's index may fall in several partitions of it".to_string(),
@@ -222,7 +236,7 @@ fn check(
     }
     let (mut sites, mut undecided) = (Vec::new(), Vec::new());
     let mut by_consumer: BTreeMap<Inst, BTreeMap<Option<Region>, f64>> = BTreeMap::new();
-    let (mut reads, mut is_kept) = (0.0, false);
+    let (mut reads, mut is_kept, mut in_loops) = (0.0, false, false);
     let mut worst = Cost::default();
     let mut used = HashSet::new();
     // Components of one cell, selected in one body, share its copy.
@@ -245,6 +259,7 @@ fn check(
                     }
                 }
                 let times = reads_per_element(func, places, defs, producer, home, region, &index[..frame_rank]);
+                in_loops |= is_in_loop(func, places, region, home);
                 // Partitions of one consumer share the elements out among them.
                 let outermost = places.path(region, home).and_then(|path| path.last().copied());
                 let consumer = outermost.and_then(|r| places.owner[r].expand()).unwrap_or(*inst);
@@ -280,6 +295,12 @@ fn check(
     let cheap = worst.is_copy() || reads <= 1.0 || (reads - 1.0) * worst.arithmetic.max(1.0) <= MAX_EXTRA_WORK;
     if !cheap {
         return Err(Refusal::TooCostly(reads, worst.arithmetic));
+    }
+    if in_loops && (is_kept || worst.arithmetic > MOST_WORK_IN_LOOPS || worst.loads > MOST_LOADS_IN_LOOPS) {
+        return Err(Refusal::InLoop);
+    }
+    if in_loops && !reads_only_what_stays(func, places, producer) {
+        return Err(Refusal::Replaced);
     }
     if is_kept && changes_part_in_place(func, places, defs, producer, k) {
         return Err(Refusal::InPlace);
@@ -415,6 +436,8 @@ fn reads_per_element(
     let mut evaluations = Some(1u64);
     let mut indices: Vec<Value> = Vec::new();
     let mut repeats = false;
+    // For every loop on the way, what has another value in each of its rounds.
+    let mut counters: Vec<Vec<Value>> = Vec::new();
     for at in path {
         let Some(owner) = places.owner[at].expand() else { return f64::INFINITY };
         match &func.insts[owner].op {
@@ -431,9 +454,15 @@ fn reads_per_element(
                     None => repeats = true,
                 }
             }
+            Op::Loop { .. } => {
+                evaluations = None;
+                counters.push(counters_of(func, defs, at));
+            }
             _ => return f64::INFINITY,
         }
     }
+    let counted = |own: &Vec<Value>| index.iter().any(|i| shifted_index(func, defs, *i, own).is_some());
+    repeats |= !counters.iter().all(counted);
     // Different evaluations read different elements if every enclosing index is one of the components, shifted at most.
     let components: Vec<Option<Value>> = index.iter().map(|i| shifted_index(func, defs, *i, &indices)).collect();
     if !repeats && indices.iter().all(|i| components.contains(&Some(*i))) {
@@ -444,6 +473,35 @@ fn reads_per_element(
         (Some(n), Some(count)) if count > 0 => n as f64 / count as f64,
         _ => f64::INFINITY,
     }
+}
+
+/// What a loop adds a constant to in every round.
+fn counters_of(func: &Func, defs: &Defs, body: Region) -> Vec<Value> {
+    let data = &func.regions[body];
+    let is_counter = |(param, next): &(&Value, &Value)| match defs.op(func, **next) {
+        Some(Op::Bin(BinOp::Add, a, b)) => [(a, b), (b, a)]
+            .into_iter()
+            .any(|(base, step)| base == *param && defs.int(func, *step).is_some_and(|step| step != 0)),
+        _ => false,
+    };
+    data.params.iter().zip(&data.yields[1..]).filter(is_counter).map(|(param, _)| *param).collect()
+}
+
+/// Is a region inside a loop that `home` is not in?
+fn is_in_loop(func: &Func, places: &Places, region: Region, home: Region) -> bool {
+    let owner = |at: Region| places.owner[at].expand();
+    let is_loop = |at: &Region| owner(*at).is_some_and(|o| matches!(func.insts[o].op, Op::Loop { .. }));
+    places.path(region, home).is_some_and(|path| path.iter().any(is_loop))
+}
+
+/// Whether nobody may change the arrays that the producer reads: all that happens to them are selections.
+fn reads_only_what_stays(func: &Func, places: &Places, producer: Inst) -> bool {
+    let selects = |u: &Use| match u {
+        Use::Operand(inst) => matches!(func.insts[*inst].op, Op::Sel { .. } | Op::Extent { .. }),
+        Use::Yield(_) => false,
+    };
+    let bodies = with_of(func, producer).parts.iter().map(|p| p.body);
+    bodies.flat_map(|body| free_values(func, body)).all(|v| func.ty(v).is_scalar() || places.uses(v).iter().all(selects))
 }
 
 /// The one index of `indices` that `value` is, up to the addition or subtraction of something that none of them enters.

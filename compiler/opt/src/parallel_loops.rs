@@ -9,7 +9,8 @@
 //! loop around carries values from row to row, its rows do. A loop around a with-loop of this kind joins it if its rounds are independent, too.
 //!
 //! Every round must write one element, at an index that moves with the counter along one axis, and may read the array there, or where no round
-//! writes: where indices differ by a constant from a fixed one, or lie before the first or behind the last.
+//! writes: where indices differ by a constant from a fixed one, or lie before the first or behind the last; in any other row at the column in hand, for
+//! were that the row that is written, it would be the round's own element.
 //! Those are the conditions under which such an update happens in place, as it did in the loop.
 //!
 //! Before: simplified, checks proven. After: no such loop of more than a few rounds.
@@ -255,7 +256,12 @@ impl Found {
                 Axis::Range { lower, upper, .. } => before(lower) || behind(upper),
             }
         };
-        sums.iter().zip(&self.axes).all(is_own) || sums.iter().zip(&self.axes).any(is_outside)
+        // Along an axis that no round moves on, any index will do: there it is the round's own cell, or one that no round writes.
+        let is_own_if_written = |(sum, axis): (&Option<Sum>, &Axis)| match axis {
+            Axis::Fixed(_) => true,
+            _ => is_own((sum, axis)),
+        };
+        sums.iter().zip(&self.axes).all(is_own_if_written) || sums.iter().zip(&self.axes).any(is_outside)
     }
 
     /// An index of the cell, with the names that the loop has for what the cell's own index is.

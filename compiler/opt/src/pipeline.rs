@@ -102,6 +102,7 @@ const CYCLE: &[&Pass] = &[
     &distribute::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
+    &carry_chosen::PASS,
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &unroll_loops::PASS,
@@ -114,7 +115,6 @@ const CYCLE: &[&Pass] = &[
 /// back what invariant motion moves out.
 const LAST: &[&Pass] = &[
     &split_folds::PASS,
-    &carry_chosen::PASS,
     &carry_elements::PASS,
     &fuse::PASS,
     &fuse_nested::PASS,

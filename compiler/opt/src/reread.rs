@@ -36,7 +36,7 @@ pub fn reread(func: &mut Func, cx: &mut Context) -> bool {
         return false;
     }
     let defs = Defs::new(func);
-    let uses = use_counts(func);
+    let mut uses = use_counts(func);
     let mut changed = false;
     for (region, update) in updates {
         let Op::Update { array, index, .. } = func.insts[update].op.clone() else { continue };
@@ -48,7 +48,11 @@ pub fn reread(func: &mut Func, cx: &mut Context) -> bool {
         for (inst, from) in &later {
             if let Op::Sel { array, index } = &mut func.insts[*inst].op {
                 match *from {
-                    From::Updated => *array = new,
+                    From::Updated => {
+                        *array = new;
+                        // The next update looks at it again.
+                        uses[new] += 1;
+                    }
                     From::Row(row, lead) => {
                         *array = row;
                         index.drain(..lead);

@@ -12,7 +12,10 @@
 //! elements is a few comparisons.
 //!
 //! Before: simplified, so that the counter's start, step and end are constants. After: no such loop whose code is short.
-//! Leaves alone: loops outside of with-loops, which gain nothing, and those with with-loops or calls inside.
+//! In the body of another loop only what is very short is written out, for the sake of what its rounds have in common: sums over a few
+//! elements, and loops of up to three rounds; longer ones that update an array may become with-loops (`parallel-loops`).
+//!
+//! Leaves alone: loops outside of with-loops and loops, which gain nothing, and those with with-loops or calls inside.
 
 use crate::edit::{Copier, Defs, Renames};
 use crate::pass::{Context, Pass, Run};
@@ -29,6 +32,10 @@ const MAX_TRIPS: usize = 16;
 const MAX_CODE: usize = 160;
 /// The same where all that is carried is scalars then: arrays in memory are what keeps the with-loop around it from lanes.
 const MAX_SCALAR_CODE: usize = 512;
+/// The same of a loop in another one: rounds, rounds of one that updates an array, and instructions.
+const MAX_TRIPS_IN_LOOPS: usize = 8;
+const MAX_UPDATES_IN_LOOPS: usize = 3;
+const MAX_CODE_IN_LOOPS: usize = 120;
 /// Largest array whose elements are scalars once all indices are constants.
 const MAX_ELEMENTS: usize = 16;
 /// Most instructions that a loop is played through for.
@@ -40,7 +47,7 @@ const TOO_LONG: &str = "a loop in its body runs a known number of times, but wri
 pub fn unroll_loops(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);
     let mut found = Vec::new();
-    find(func, &defs, func.body, None, &mut found, cx);
+    find(func, &defs, func.body, Inside::Nothing, &mut found, cx);
     let changed = !found.is_empty();
     let mut renames = Renames::default();
     for Found { region, inst, trips } in found {
@@ -74,12 +81,20 @@ struct Found {
     trips: usize,
 }
 
-/// The outermost loops inside with-loops that are short. `inside` is the with-loop around.
-fn find(func: &Func, defs: &Defs, region: Region, inside: Option<Inst>, found: &mut Vec<Found>, cx: &mut Context) {
+/// What a loop stands in.
+#[derive(Clone, Copy)]
+enum Inside {
+    Nothing,
+    Loop,
+    With(Inst),
+}
+
+/// The outermost loops inside with-loops that are short, and the short ones inside loops.
+fn find(func: &Func, defs: &Defs, region: Region, inside: Inside, found: &mut Vec<Found>, cx: &mut Context) {
     for &inst in &func.regions[region].insts {
         let op = &func.insts[inst].op;
-        if let (Op::Loop { .. }, Some(with)) = (op, inside) {
-            match short_trips(func, defs, inst) {
+        match (op, inside) {
+            (Op::Loop { .. }, Inside::With(with)) => match short_trips(func, defs, inst, most_code(func, inst)) {
                 Ok(trips) => {
                     found.push(Found { region, inst, trips });
                     cx.applied(func.insts[with].span, "a loop in its body is written out");
@@ -87,15 +102,37 @@ fn find(func: &Func, defs: &Defs, region: Region, inside: Option<Inst>, found: &
                 }
                 Err(Some(why)) => cx.refused(func.insts[with].span, why),
                 Err(None) => {}
+            },
+            (Op::Loop { .. }, Inside::Loop) => {
+                let updates = func.insts[inst].results.iter().any(|v| !func.ty(*v).is_scalar());
+                let most = if updates { MAX_UPDATES_IN_LOOPS } else { MAX_TRIPS_IN_LOOPS };
+                if let Ok(trips) = short_trips(func, defs, inst, MAX_CODE_IN_LOOPS)
+                    && trips <= most
+                {
+                    found.push(Found { region, inst, trips });
+                    cx.applied(func.insts[inst].span, "the loop is written out");
+                    continue;
+                }
             }
+            _ => {}
         }
-        let inside = if matches!(op, Op::With(_)) { Some(inst) } else { inside };
+        let inside = match (op, inside) {
+            (Op::With(_), _) => Inside::With(inst),
+            (Op::Loop { .. }, Inside::Nothing) => Inside::Loop,
+            (_, inside) => inside,
+        };
         op.regions().into_iter().for_each(|nested| find(func, defs, nested, inside, found, cx));
     }
 }
 
+/// The most code that a loop of a with-loop is written out to.
+fn most_code(func: &Func, inst: Inst) -> usize {
+    let carries_arrays = func.insts[inst].results.iter().any(|v| !func.ty(*v).is_scalar());
+    if carries_arrays { MAX_SCALAR_CODE } else { MAX_CODE }
+}
+
 /// How often a loop runs, if that is known and its code may be written out; why not, if it is known.
-fn short_trips(func: &Func, defs: &Defs, inst: Inst) -> Result<usize, Option<&'static str>> {
+fn short_trips(func: &Func, defs: &Defs, inst: Inst, most: usize) -> Result<usize, Option<&'static str>> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return Err(None) };
     let data = &func.regions[*body];
     // Every round must have values of the types that the results have.
@@ -106,11 +143,7 @@ fn short_trips(func: &Func, defs: &Defs, inst: Inst) -> Result<usize, Option<&'s
     if !fixed {
         return Err(None);
     }
-    let mut play = Play { func, defs, known: HashMap::new(), code: 0, most: MAX_SCALAR_CODE, steps: 0 };
-    let is_array = |v: &Value| !func.ty(*v).is_scalar();
-    if !func.insts[inst].results.iter().any(is_array) {
-        play.most = MAX_CODE;
-    }
+    let mut play = Play { func, defs, known: HashMap::new(), code: 0, most, steps: 0 };
     match play.rounds(inst) {
         Ok(trips) => Ok(trips),
         Err(Stop::Long) => Err(Some(TOO_LONG)),
