@@ -25,6 +25,8 @@ pub struct Ranges {
     interned: HashMap<Affine, u32>,
     log: Vec<Undo>,
     next_stamp: u32,
+    /// Loops and branches whose results are being looked at, one in the other.
+    depth: u32,
 }
 
 /// Bounds of an atom; they mention only atoms with smaller stamps.
@@ -243,9 +245,15 @@ impl Ranges {
 
     /// The exact form, if the value has one; it may not fit. Other values get what bounds their operation gives them.
     fn compute(&mut self, func: &Func, defs: &Defs, value: Value) -> Option<Lin> {
-        let Def::Inst(inst, _) = defs.get(value) else { return None };
+        let Def::Inst(inst, position) = defs.get(value) else { return None };
         let atom = Atom::Value(value);
         match &func.insts[inst].op {
+            Op::Loop { .. } | Op::If { .. } => {
+                if let Some((low, high)) = self.outcome(func, defs, inst, position as usize) {
+                    self.bound(atom, Some(Lin::constant(low.max(MIN))), Some(Lin::constant(high.min(MAX))));
+                }
+                None
+            }
             Op::Const(v) => v.as_i64().map(Lin::constant),
             Op::Un(UnOp::Neg, a) => self.form(func, defs, *a).scale(-1),
             Op::Un(UnOp::Abs, a) => {

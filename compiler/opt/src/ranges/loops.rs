@@ -4,8 +4,10 @@ use super::{MAX, MIN, Ranges};
 use crate::edit::{Def, Defs};
 use crate::linear::{Atom, Lin};
 use ravel_types::{BinOp, Elem, Scalar};
-use ravel_wir::{Func, Op, Region, Value};
+use ravel_wir::{Func, Inst, Op, Region, Value};
 
+/// Loops and branches in each other that are looked into for the bounds of one result.
+const MAX_DEPTH: u32 = 3;
 /// Rounds in which the bounds of a carried value may grow before nothing is said of it.
 const MAX_WIDENINGS: usize = 3;
 
@@ -62,6 +64,37 @@ impl Ranges {
         for (param, first, next) in others {
             self.induction(func, defs, param, &first, next);
         }
+    }
+
+    /// Constant bounds of a result of a loop or a branch: those of what is yielded, where it is yielded.
+    pub(super) fn outcome(&mut self, func: &Func, defs: &Defs, inst: Inst, k: usize) -> Option<(i64, i64)> {
+        if self.depth == MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let mut bounds_of = |enter: &dyn Fn(&mut Self), yielded: Value| {
+            let mark = self.mark();
+            enter(self);
+            let form = self.form(func, defs, yielded);
+            let bounds = (self.lower(&form), self.upper(&form));
+            self.undo(mark);
+            bounds
+        };
+        let bounds = match &func.insts[inst].op {
+            Op::Loop { init, body } => Some(bounds_of(
+                &|ranges| ranges.enter_loop(func, defs, init, *body),
+                func.regions[*body].yields[k + 1],
+            )),
+            Op::If { cond, then, els } => {
+                let [a, b] = [(*then, true), (*els, false)].map(|(region, truth)| {
+                    bounds_of(&|ranges| ranges.assume(func, defs, *cond, truth), func.regions[region].yields[k])
+                });
+                Some((a.0.min(b.0), a.1.max(b.1)))
+            }
+            _ => None,
+        };
+        self.depth -= 1;
+        bounds
     }
 
     /// Constant bounds of a parameter that hold for its first value, and for each next one if they hold for the last.
