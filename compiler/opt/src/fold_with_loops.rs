@@ -70,7 +70,9 @@ impl Refusal {
         match self {
             Refusal::Effects => "its cells have effects, or checks that could not be proven".to_string(),
             Refusal::ArrayCells => "its cells are arrays that something else makes".to_string(),
-            Refusal::InLoop => "a loop reads its elements one by one: computing them before it, in lanes, is cheaper".to_string(),
+            Refusal::InLoop => {
+                "a loop reads its elements one by one: computing them before it, in lanes, is cheaper".to_string()
+            }
             Refusal::Replaced => {
                 "a loop reads its elements, and an array that they need might be changed in place meanwhile".to_string()
             }
@@ -501,7 +503,9 @@ fn reads_only_what_stays(func: &Func, places: &Places, producer: Inst) -> bool {
         Use::Yield(_) => false,
     };
     let bodies = with_of(func, producer).parts.iter().map(|p| p.body);
-    bodies.flat_map(|body| free_values(func, body)).all(|v| func.ty(v).is_scalar() || places.uses(v).iter().all(selects))
+    bodies
+        .flat_map(|body| free_values(func, body))
+        .all(|v| func.ty(v).is_scalar() || places.uses(v).iter().all(selects))
 }
 
 /// The one index of `indices` that `value` is, up to the addition or subtraction of something that none of them enters.

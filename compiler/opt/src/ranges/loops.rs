@@ -81,10 +81,9 @@ impl Ranges {
             bounds
         };
         let bounds = match &func.insts[inst].op {
-            Op::Loop { init, body } => Some(bounds_of(
-                &|ranges| ranges.enter_loop(func, defs, init, *body),
-                func.regions[*body].yields[k + 1],
-            )),
+            Op::Loop { init, body } => {
+                Some(bounds_of(&|ranges| ranges.enter_loop(func, defs, init, *body), func.regions[*body].yields[k + 1]))
+            }
             Op::If { cond, then, els } => {
                 let [a, b] = [(*then, true), (*els, false)].map(|(region, truth)| {
                     bounds_of(&|ranges| ranges.assume(func, defs, *cond, truth), func.regions[region].yields[k])
