@@ -6,6 +6,7 @@
 
 mod array_loops;
 mod batch_rounds;
+mod branch_cells;
 mod carry_chosen;
 mod carry_elements;
 mod compose_updates;

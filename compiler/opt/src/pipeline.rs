@@ -2,8 +2,8 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, carry_chosen, carry_elements, compose_updates, cse, dce, distribute, fold_with_loops, fuse,
-    fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds,
+    batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, distribute, fold_with_loops,
+    fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds,
     merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks, recognize_elementwise, reread,
     roll_cells, row_folds, row_loops, scalarize, simplify, split_arrays, split_axes, split_borders, split_folds,
     unroll_loops, unroll_small, update_parts, update_rows, version_extents,
@@ -22,6 +22,7 @@ pub const PASSES: &[&Pass] = &[
     &prove_checks::PASS,
     &recognize_elementwise::PASS,
     &distribute::PASS,
+    &branch_cells::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
     &fold_with_loops::PASS,
@@ -100,6 +101,7 @@ const CYCLE: &[&Pass] = &[
     &dce::PASS,
     &recognize_elementwise::PASS,
     &distribute::PASS,
+    &branch_cells::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
     &carry_chosen::PASS,
