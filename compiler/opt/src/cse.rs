@@ -8,14 +8,14 @@ use crate::edit::{Renames, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 pub const PASS: Pass =
     Pass { name: "cse", summary: "compute equal things once", run: Run::Func(eliminate_common_subexpressions) };
 
 /// Walks forward with a table of what is available, scoped by regions.
 pub fn eliminate_common_subexpressions(func: &mut Func, cx: &mut Context) -> bool {
-    let mut c = Cse { func, cx, renames: Renames::default(), available: HashMap::new(), changed: false };
+    let mut c = Cse { func, cx, renames: Renames::default(), available: FxHashMap::default(), changed: false };
     let body = c.func.body;
     c.region(body);
     c.changed
@@ -28,7 +28,7 @@ struct Cse<'a> {
     func: &'a mut Func,
     cx: &'a Context,
     renames: Renames,
-    available: HashMap<Key, Vec<Value>>,
+    available: FxHashMap<Key, Vec<Value>>,
     changed: bool,
 }
 
@@ -76,7 +76,7 @@ impl Cse<'_> {
         if op.regions().iter().any(|r| region_has_effect(self.func, *r, self.cx)) {
             return None;
         }
-        let mut writer = KeyWriter { func: self.func, cx: self.cx, key: Vec::new(), local: HashMap::new() };
+        let mut writer = KeyWriter { func: self.func, cx: self.cx, key: Vec::new(), local: FxHashMap::default() };
         writer.inst(inst).then_some(writer.key)
     }
 }
@@ -91,7 +91,7 @@ struct KeyWriter<'a> {
     cx: &'a Context,
     key: Key,
     /// Values defined inside the instruction, by order of definition.
-    local: HashMap<Value, u64>,
+    local: FxHashMap<Value, u64>,
 }
 
 /// Marks a local number, so that it differs from any value.

@@ -10,19 +10,19 @@ use crate::edit::{Def, Defs};
 use crate::linear::{Atom, Lin};
 use ravel_types::{Affine, BinOp, Elem, Scalar, UnOp};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Value, WithOp};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Facts that hold at the place a walk has reached.
 #[derive(Default)]
 pub struct Ranges {
-    forms: HashMap<Value, Lin>,
-    bounds: HashMap<Atom, Bounds>,
+    forms: FxHashMap<Value, Lin>,
+    bounds: FxHashMap<Atom, Bounds>,
     /// Atoms that are known to equal a form.
-    equal: HashMap<Atom, Lin>,
+    equal: FxHashMap<Atom, Lin>,
     /// Each is `<= 0`.
     facts: Vec<Lin>,
-    truths: HashMap<Value, bool>,
-    interned: HashMap<Affine, u32>,
+    truths: FxHashMap<Value, bool>,
+    interned: FxHashMap<Affine, u32>,
     log: Vec<Undo>,
     next_stamp: u32,
     /// Loops and branches whose results are being looked at, one in the other.

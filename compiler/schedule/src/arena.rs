@@ -10,6 +10,7 @@
 use ravel_nest::ir::{Func, Module, Value};
 
 use crate::arena_flow::{Content, Flow, Kind, Site};
+use crate::arena_rewrite::Pointers;
 use crate::layout;
 
 /// Arrays up to this many bytes always go to an arena, larger ones if they are allocated repeatedly: a program that holds
@@ -158,10 +159,12 @@ fn rounded(bytes: i64) -> i64 {
 /// # Errors
 /// What the certifier found wrong with the plan; the function is as it was, only slower.
 pub(crate) fn place(module: &mut Module, func: &mut Func) -> Result<(), String> {
-    let plan = plan(&Flow::of(module, func));
+    let flow = Flow::of(module, func);
+    let plan = plan(&flow);
     if !plan.buffers.is_empty() {
+        let pointers = Pointers::of(&flow, func, &plan);
         crate::certify::certify(module, func, &plan)?;
-        crate::arena_rewrite::rewrite(module, func, &plan);
+        crate::arena_rewrite::rewrite(module, func, &plan, pointers);
     }
     Ok(())
 }

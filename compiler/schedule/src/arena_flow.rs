@@ -5,10 +5,9 @@
 //! that may keep it, or yielded out of the region of its allocation *escapes*. Everything is decided without regard to the order of
 //! execution, except that the use of an array from outside a loop lasts until the end of the loop.
 
-use std::collections::HashMap;
-
 use cranelift_entity::SecondaryMap;
 use ravel_nest::ir::{DataId, Exit, Func, Inst, Module, Op, Prim, Region, Ty, Value};
+use rustc_hash::FxHashMap;
 
 use crate::layout;
 
@@ -112,8 +111,8 @@ pub(crate) struct Flow<'f> {
     pub sites: Vec<Site>,
     lines: Vec<Line<'f>>,
     to: SecondaryMap<Value, To>,
-    constants: HashMap<Value, u64>,
-    data: HashMap<Value, DataId>,
+    constants: FxHashMap<Value, u64>,
+    data: FxHashMap<Value, DataId>,
 }
 
 impl<'f> Flow<'f> {
@@ -123,8 +122,8 @@ impl<'f> Flow<'f> {
             sites: Vec::new(),
             lines: Vec::new(),
             to: SecondaryMap::new(),
-            constants: HashMap::new(),
-            data: HashMap::new(),
+            constants: FxHashMap::default(),
+            data: FxHashMap::default(),
         };
         flow.read(&func.body, Kind::Body, None);
         flow.find_sites(module, func);

@@ -1,8 +1,7 @@
 //! Carries out a memory plan: allocations become addresses in arenas, header fields constants; counting disappears.
 
-use std::collections::HashMap;
-
 use ravel_nest::ir::{Access, Exit, ExternId, Func, Inst, Module, Op, Param, Prim, Region, Ty, Value};
+use rustc_hash::FxHashMap;
 
 use crate::arena::{Buffer, Plan};
 use crate::arena_flow::{Content, Flow, Site};
@@ -17,51 +16,59 @@ struct Rewrite<'p> {
     plan: &'p Plan,
     /// The address of each arena.
     bases: Vec<Value>,
-    buffer_of: HashMap<Value, usize>,
+    buffer_of: FxHashMap<Value, usize>,
     /// Sites of the buffers, by number of the buffer; the plan's order is not that of the sites.
     sites: Vec<Site>,
     /// For values that point to a buffer: which, and whether to its header.
-    target: HashMap<Value, (usize, bool)>,
+    target: FxHashMap<Value, (usize, bool)>,
     /// Elements of each buffer.
     data: Vec<Option<Value>>,
-    replaced: HashMap<Value, Value>,
+    replaced: FxHashMap<Value, Value>,
     enter: ExternId,
     leave: ExternId,
     /// Number of the next region.
     next: usize,
 }
 
-pub(crate) fn rewrite(module: &mut Module, func: &mut Func, plan: &Plan) {
+/// What the plan's function says of its buffers.
+pub(crate) struct Pointers {
+    /// Sites of the buffers, by number of the buffer; the plan's order is not that of the sites.
+    sites: Vec<Site>,
+    /// For values that point to a buffer: which, and whether to its header.
+    target: FxHashMap<Value, (usize, bool)>,
+}
+
+impl Pointers {
+    pub fn of(flow: &Flow<'_>, func: &Func, plan: &Plan) -> Pointers {
+        let buffer_of: FxHashMap<Value, usize> = plan.buffers.iter().enumerate().map(|(k, b)| (b.value, k)).collect();
+        let numbers: Vec<Option<usize>> = flow.sites.iter().map(|site| buffer_of.get(&site.value).copied()).collect();
+        let mut sites: Vec<(usize, Site)> =
+            numbers.iter().zip(&flow.sites).filter_map(|(buffer, site)| Some(((*buffer)?, site.clone()))).collect();
+        sites.sort_by_key(|(buffer, _)| *buffer);
+        let target = |v| {
+            let (site, object) = flow.target(v)?;
+            Some((v, (numbers[site]?, object)))
+        };
+        Pointers {
+            sites: sites.into_iter().map(|(_, site)| site).collect(),
+            target: func.values.keys().filter_map(target).collect(),
+        }
+    }
+}
+
+pub(crate) fn rewrite(module: &mut Module, func: &mut Func, plan: &Plan, Pointers { sites, target }: Pointers) {
     let param = |ty: Ty| Param { ty, signed: false };
     let enter = module.extern_func("ravel_arena_enter", &[param(Ty::I64)], Some(Ty::PTR));
     let leave = module.extern_func("ravel_arena_leave", &[param(Ty::I64)], None);
-    let buffer_of: HashMap<Value, usize> = plan.buffers.iter().enumerate().map(|(k, b)| (b.value, k)).collect();
-    let (sites, target) = {
-        let flow = Flow::of(module, func);
-        let numbers: HashMap<usize, usize> =
-            flow.sites.iter().enumerate().filter_map(|(k, site)| Some((k, *buffer_of.get(&site.value)?))).collect();
-        let mut sites: Vec<(usize, Site)> =
-            numbers.iter().map(|(site, buffer)| (*buffer, flow.sites[*site].clone())).collect();
-        sites.sort_by_key(|(buffer, _)| *buffer);
-        let target: HashMap<Value, (usize, bool)> = func
-            .values
-            .keys()
-            .filter_map(|v| {
-                let (site, object) = flow.target(v)?;
-                Some((v, (*numbers.get(&site)?, object)))
-            })
-            .collect();
-        (sites.into_iter().map(|(_, site)| site).collect(), target)
-    };
     let bases = plan.arenas.iter().map(|_| func.values.push(Ty::PTR)).collect();
     let mut pass = Rewrite {
         plan,
         bases,
-        buffer_of,
+        buffer_of: plan.buffers.iter().enumerate().map(|(k, b)| (b.value, k)).collect(),
         sites,
         target,
         data: vec![None; plan.buffers.len()],
-        replaced: HashMap::new(),
+        replaced: FxHashMap::default(),
         enter,
         leave,
         next: 0,

@@ -9,9 +9,10 @@
 //! - what is counted, or whose header is read, is certainly the buffer and not sometimes something else;
 //! - a buffer without header is never looked at as an object.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ravel_nest::ir::{Exit, Func, Inst, Module, Op, Prim, Region, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{Buffer, Plan};
 use crate::arena_flow::Content;
@@ -55,21 +56,21 @@ struct Certifier<'a> {
     module: &'a Module,
     func: &'a Func,
     plan: &'a Plan,
-    begins: HashMap<Value, usize>,
-    spots: HashMap<Value, Spots>,
-    defs: HashMap<Value, &'a Op>,
+    begins: FxHashMap<Value, usize>,
+    spots: FxHashMap<Value, Spots>,
+    defs: FxHashMap<Value, &'a Op>,
     /// Slots whose address went somewhere: they keep their memory for good.
-    loose: HashSet<usize>,
+    loose: FxHashSet<usize>,
     /// Values that lead to a buffer.
-    leads: HashSet<Value>,
-    free: HashMap<*const Region, Free>,
-    counted: HashSet<usize>,
-    asked: HashSet<usize>,
+    leads: FxHashSet<Value>,
+    free: FxHashMap<*const Region, Free>,
+    counted: FxHashSet<usize>,
+    asked: FxHashSet<usize>,
     /// For each buffer, the regions around its beginning: numbers in the order of the text, and whether they repeat or are chunks.
     around: BTreeMap<usize, Vec<Around>>,
     next_region: usize,
     /// Pointers alive at the start of the bodies of loops.
-    entries: HashMap<*const Region, Live>,
+    entries: FxHashMap<*const Region, Live>,
     changed: bool,
     check: bool,
 }
@@ -97,16 +98,16 @@ pub(crate) fn certify(module: &Module, func: &Func, plan: &Plan) -> Verdict {
         func,
         plan,
         begins: plan.buffers.iter().enumerate().map(|(k, b)| (b.value, k)).collect(),
-        spots: HashMap::new(),
-        defs: HashMap::new(),
-        loose: HashSet::new(),
-        leads: HashSet::new(),
-        free: HashMap::new(),
-        counted: HashSet::new(),
-        asked: HashSet::new(),
+        spots: FxHashMap::default(),
+        defs: FxHashMap::default(),
+        loose: FxHashSet::default(),
+        leads: FxHashSet::default(),
+        free: FxHashMap::default(),
+        counted: FxHashSet::default(),
+        asked: FxHashSet::default(),
         around: BTreeMap::new(),
         next_region: 0,
-        entries: HashMap::new(),
+        entries: FxHashMap::default(),
         changed: false,
         check: false,
     };
@@ -481,8 +482,8 @@ impl<'a> Certifier<'a> {
     // Lives.
 
     /// What each region needs from outside, for regions below which no buffer begins.
-    fn find_free(&mut self, region: &'a Region) -> (HashSet<Value>, bool) {
-        let mut used: HashSet<Value> =
+    fn find_free(&mut self, region: &'a Region) -> (FxHashSet<Value>, bool) {
+        let mut used: FxHashSet<Value> =
             region.exit.operands().iter().copied().filter(|v| self.leads.contains(v)).collect();
         let mut begins = false;
         for inst in region.insts.iter().rev() {

@@ -8,11 +8,10 @@
 //!
 //! Elements of all widths are packed, a narrow one in a part of a register, a wide one in several (`widths`).
 
-use std::collections::HashMap;
-
 use ravel_nest::ir::{Access, ConvOp, IntCmp, Prim, Ty};
 use ravel_types::Elem;
 use ravel_wir::{Op, Region, Value};
+use rustc_hash::FxHashMap;
 
 use crate::Result;
 use crate::comb::Comb;
@@ -104,27 +103,27 @@ pub(crate) struct Grid {
     /// For each vector, the lanes that take part; empty if all do.
     pub masks: Vec<Vec<bool>>,
     /// Values that are packed in memory.
-    pub panels: HashMap<Value, Panel>,
-    memo: HashMap<(Value, usize, usize), Cell>,
-    splats: HashMap<(Value, usize, usize), Val>,
+    pub panels: FxHashMap<Value, Panel>,
+    memo: FxHashMap<(Value, usize, usize), Cell>,
+    splats: FxHashMap<(Value, usize, usize), Val>,
     /// Values at the first lane of the first copy, in 64 bits.
-    pub uniforms: HashMap<Value, Val>,
+    pub uniforms: FxHashMap<Value, Val>,
     /// Vectors loaded from a number of elements with these offsets from an address.
-    pub loads: HashMap<(Val, i32, Vec<i64>), Val>,
+    pub loads: FxHashMap<(Val, i32, Vec<i64>), Val>,
     /// Lanes of indices in 64 bits.
-    pub wide_lanes: HashMap<(Value, usize, usize, usize), Val>,
-    pub deps: HashMap<Value, Dep>,
+    pub wide_lanes: FxHashMap<(Value, usize, usize, usize), Val>,
+    pub deps: FxHashMap<Value, Dep>,
     /// The lanes that take part in the code at hand, inside divergent loops and branches; nothing if all do.
     pub active: Option<crate::divergent::Active>,
 }
 
 /// Computed copies to go back to when a loop ends.
 pub(crate) struct Mark {
-    memo: HashMap<(Value, usize, usize), Cell>,
-    splats: HashMap<(Value, usize, usize), Val>,
-    uniforms: HashMap<Value, Val>,
-    loads: HashMap<(Val, i32, Vec<i64>), Val>,
-    wide_lanes: HashMap<(Value, usize, usize, usize), Val>,
+    memo: FxHashMap<(Value, usize, usize), Cell>,
+    splats: FxHashMap<(Value, usize, usize), Val>,
+    uniforms: FxHashMap<Value, Val>,
+    loads: FxHashMap<(Val, i32, Vec<i64>), Val>,
+    wide_lanes: FxHashMap<(Value, usize, usize, usize), Val>,
 }
 
 impl Grid {

@@ -8,6 +8,7 @@ use ravel_nest::ir::{self as nest, ConvOp, Prim, Ty};
 use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Func, Inst, Op, Region, Value};
+use rustc_hash::FxHashMap;
 
 use crate::group_pad::Padded;
 use crate::index::Ext;
@@ -41,7 +42,7 @@ pub(crate) enum Key {
     Address(Val, Val),
 }
 
-pub(crate) type Cache = HashMap<Key, Val>;
+pub(crate) type Cache = FxHashMap<Key, Val>;
 
 /// Start of the remark on a memory plan that is a mistake of the planner: it costs speed, not results.
 const REFUSED_PLAN: &str = "memory plan refused";
@@ -136,7 +137,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             views: HashMap::new(),
             b,
             scopes: Vec::new(),
-            cache: Cache::new(),
+            cache: Cache::default(),
             vals: SecondaryMap::new(),
             wide: SecondaryMap::new(),
             level: SecondaryMap::new(),

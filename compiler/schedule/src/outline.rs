@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use cranelift_entity::PrimaryMap;
 use ravel_nest::captures::captures;
 use ravel_nest::ir::{Exit, Func, FuncId, Inst, IntCmp, Module, Op, Order, Region, Ty, Value, Visibility};
+use rustc_hash::FxHashMap;
 
 /// The instructions after which constants are known in a kernel, too.
 type Constants = HashMap<Value, Op>;
@@ -103,7 +104,7 @@ impl Outliner<'_> {
         let (made, captured): (Vec<Value>, Vec<Value>) =
             captures(&whole).into_iter().partition(|v| self.vectors.contains_key(v));
         let types = &self.func.values;
-        let mut copy = Copy { types, values: PrimaryMap::new(), map: HashMap::new() };
+        let mut copy = Copy { types, values: PrimaryMap::new(), map: FxHashMap::default() };
         let params: Vec<Value> = captured.iter().map(|&v| copy.define(v)).collect();
         let constants: Vec<Inst> = made
             .iter()
@@ -192,7 +193,7 @@ fn unless_empty(func: &mut Func, region: &mut Region, call: Inst, low: Value, hi
 struct Copy<'a> {
     types: &'a PrimaryMap<Value, Ty>,
     values: PrimaryMap<Value, Ty>,
-    map: HashMap<Value, Value>,
+    map: FxHashMap<Value, Value>,
 }
 
 impl Copy<'_> {

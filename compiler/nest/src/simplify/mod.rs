@@ -13,9 +13,8 @@
 mod dead;
 mod fold;
 
-use std::collections::HashMap;
-
 use cranelift_entity::{PrimaryMap, SecondaryMap};
+use rustc_hash::FxHashMap;
 
 use crate::ir::{BinOp, Exit, Func, Inst, Module, Op, Prim, Region, Ty, Value};
 
@@ -47,7 +46,7 @@ pub fn simplify(func: Func) -> Func {
         known: SecondaryMap::new(),
         sums: SecondaryMap::new(),
         depth: SecondaryMap::new(),
-        available: HashMap::new(),
+        available: FxHashMap::default(),
         frames: Vec::new(),
     };
     let mut body = pass.region(body, Kind::Body);
@@ -87,7 +86,7 @@ struct Simplify {
     /// Number of frames around the definition, that of the body being 0.
     depth: SecondaryMap<Value, u32>,
     /// Pure operations computed in the frames under construction.
-    available: HashMap<Op, Value>,
+    available: FxHashMap<Op, Value>,
     frames: Vec<Frame>,
 }
 
