@@ -82,6 +82,11 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
             let Some(operators) = same_indices(func, defs, first, second) else { continue };
             if inputs[k].is_disjoint(&inputs[n]) {
                 refusals.entry(second).or_insert("another one over the same index set reads other arrays");
+            } else if [(first, second), (second, first)]
+                .iter()
+                .any(|(a, b)| is_written_out(func, *a) && makes_arrays(func, *b))
+            {
+                refusals.entry(second).or_insert("another one over the same index set writes out its cells, for lanes");
             } else if operators > MAX_OPERATORS {
                 refusals
                     .entry(second)
@@ -133,6 +138,26 @@ fn same_generator(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> boo
         ) => same(l, l2) && same(u, u2) && same_option(s, s2) && same_option(w, w2),
         _ => false,
     }
+}
+
+/// Whether cells are arrays whose elements the bodies compute as scalars.
+fn is_written_out(func: &Func, inst: Inst) -> bool {
+    let Some(with) = with_of(func, inst) else { return false };
+    let is_array = |v: &Value| !func.ty(*v).is_scalar();
+    with.parts.iter().any(|p| func.regions[p.body].yields.iter().any(is_array)) && !makes_arrays(func, inst)
+}
+
+/// Whether with-loops in the bodies make arrays.
+fn makes_arrays(func: &Func, inst: Inst) -> bool {
+    let mut found = false;
+    for region in func.insts[inst].op.regions() {
+        walk(func, region, &mut |_, inner| {
+            found |= with_of(func, inner).is_some_and(|with| {
+                with.ops.iter().any(|op| matches!(op, WithOp::Genarray { .. } | WithOp::Modarray { .. }))
+            });
+        });
+    }
+    found
 }
 
 /// Arrays that the bodies select from.

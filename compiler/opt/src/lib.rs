@@ -48,6 +48,7 @@ mod row_loops;
 mod safety;
 mod scalarize;
 mod simplify;
+mod small_bodies;
 mod split_arrays;
 mod split_axes;
 mod split_borders;

@@ -21,7 +21,7 @@ pub const PASS: Pass =
     Pass { name: "split-arrays", summary: "hand small arrays on as scalars", run: Run::Func(split_arrays) };
 
 /// Largest array that is held in scalars.
-const MAX_ELEMENTS: usize = 8;
+const MAX_ELEMENTS: usize = 16;
 
 pub fn split_arrays(func: &mut Func, _: &mut Context) -> bool {
     let mut owners = Vec::new();
@@ -81,7 +81,11 @@ fn is_split(func: &Func, defs: &Defs, places: &Places, inst: Inst, k: usize) -> 
                     }
                     _ => false,
                 },
-                Use::Yield(_) => false,
+                // The cell of a with-loop is stored element by element in any case.
+                Use::Yield(region) => {
+                    let owner = places.owner[*region].expand().map(|owner| &func.insts[owner].op);
+                    matches!(owner, Some(Op::With(with)) if with.parts.iter().any(|p| p.body == *region))
+                }
             };
             let used_by_element = places.uses(func.insts[inst].results[k]).iter().all(by_element);
             let (a_made, b_made) = (is_composed(a) || is_constant(a), is_composed(b) || is_constant(b));

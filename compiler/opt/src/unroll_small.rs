@@ -11,6 +11,7 @@
 use crate::edit::{Copier, Defs, Renames, is_speculatable, size_of};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, total_trips};
+use crate::small_bodies::{MAX_SCALAR_CODE, becomes_scalars, stands_in_small_body};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
@@ -28,8 +29,6 @@ const MAX_ELEMENTS: u64 = 16;
 const MAX_CELL_ELEMENTS: u64 = 32;
 /// Most instructions that an unrolled array may become.
 const MAX_ARRAY_CODE: u64 = 128;
-/// Most instructions of an array that is the cell of a fold: a product or an inverse of small matrices.
-const MAX_FOLDED_CODE: u64 = 640;
 /// Most instructions that an unrolled fold may become: a 2x2 average, not a 5x5 window.
 const MAX_FOLD_CODE: u64 = 40;
 /// The same in a loop of a with-loop's body, which has no lanes otherwise: a distance of two points.
@@ -90,9 +89,15 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
             let written = default.is_none() && with.parts.iter().all(|p| writes_cells(func, defs, p, k, ty));
             let most = if written { MAX_CELL_ELEMENTS } else { MAX_ELEMENTS };
             let count = if written { trips } else { ty.shape.count().unwrap_or(0) as u64 };
-            let folded = places.uses(*result).iter().any(|u| is_cell_of_fold(func, places, inst, u));
-            let code = if folded { MAX_FOLDED_CODE } else { MAX_ARRAY_CODE };
-            let is_tiny = ty.shape.count().is_some_and(|n| n as u64 <= most && count * body <= code);
+            let is_handed_on = |u: &Use| becomes_scalars(func, defs, places, inst, u);
+            let most_code = if count * body > MAX_ARRAY_CODE
+                && (places.uses(*result).iter().any(is_handed_on) || stands_in_small_body(func, defs, places, inst))
+            {
+                MAX_SCALAR_CODE
+            } else {
+                MAX_ARRAY_CODE
+            };
+            let is_tiny = ty.shape.count().is_some_and(|n| n as u64 <= most && count * body <= most_code);
             let scalar_cells = written
                 || with
                     .parts
@@ -108,7 +113,7 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
                     Op::Extent { .. } => true,
                     _ => false,
                 },
-                Use::Yield(_) => is_cell_of_fold(func, places, inst, u),
+                Use::Yield(_) => becomes_scalars(func, defs, places, inst, u),
             };
             // There is no constant for a missing object.
             if ty.elem == Elem::Handle || !scalar_cells {
@@ -137,16 +142,6 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
         Some(why) => Err(Some(why)),
         None => Ok(()),
     }
-}
-
-/// Whether an array is used as the cell of a fold that `split_folds` makes folds of scalars of.
-fn is_cell_of_fold(func: &Func, places: &Places, inst: Inst, used: &Use) -> bool {
-    let Use::Yield(region) = used else { return false };
-    let Some(owner) = places.owner[*region].expand() else { return false };
-    let Op::With(fold) = &func.insts[owner].op else { return false };
-    let by_operation = matches!(&fold.ops[..], [WithOp::Fold { combine: Combine::Op(_), stop: None, .. }]);
-    let is_body = fold.parts.iter().any(|p| p.body == *region);
-    by_operation && is_body && !fold.ordered && places.region_of[inst].expand() == Some(*region)
 }
 
 /// Does a body write out the elements of its cells for one of the operators?
