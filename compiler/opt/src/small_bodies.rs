@@ -4,6 +4,7 @@
 use crate::cost::cost_of_region;
 use crate::edit::{Def, Defs};
 use crate::places::{Places, Use, total_trips, trips};
+use crate::split_folds::MAX_FOLDED;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Func, Inst, Op, Region, Value, With, WithOp};
 use std::collections::HashMap;
@@ -32,8 +33,9 @@ pub fn becomes_scalars(func: &Func, defs: &Defs, places: &Places, inst: Inst, us
     match &func.insts[owner].op {
         Op::With(with) if !with.parts.iter().any(|p| p.body == *region) => false,
         Op::With(with) => match &with.ops[..] {
-            [WithOp::Fold { combine: Combine::Op(_), stop: None, .. }] => !with.ordered,
-            [WithOp::Genarray { .. }] => is_small(func, defs, owner),
+            [WithOp::Fold { combine: Combine::Op(_), stop: None, .. } | WithOp::Genarray { .. }] => {
+                is_small(func, defs, places, owner)
+            }
             _ => false,
         },
         Op::Loop { .. } => stands_in_small_body(func, defs, places, owner),
@@ -46,7 +48,7 @@ pub fn stands_in_small_body(func: &Func, defs: &Defs, places: &Places, inst: Ins
     let mut at = inst;
     while let Some(outer) = places.region_of[at].expand().and_then(|r| places.owner[r].expand()) {
         if matches!(func.insts[outer].op, Op::With(_)) {
-            return is_small(func, defs, outer);
+            return is_small(func, defs, places, outer);
         }
         at = outer;
     }
@@ -54,23 +56,31 @@ pub fn stands_in_small_body(func: &Func, defs: &Defs, places: &Places, inst: Ins
 }
 
 /// Whether all arrays that the body of a with-loop makes are small, and enough is computed with them.
-fn is_small(func: &Func, defs: &Defs, inst: Inst) -> bool {
+fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst) -> bool {
     let Op::With(with) = &func.insts[inst].op else { return false };
     let [part] = &with.parts[..] else { return false };
-    if with.ordered || total_trips(func, defs, with).is_some_and(|n| n < LEAST_INDICES) {
+    if with.ordered || !has_many_indices(func, defs, places, inst) {
         return false;
     }
-    let is_held = |v: &Value| func.ty(*v).shape.count().is_some_and(|n| n <= MAX_ELEMENTS);
-    let (mut fits, mut code) = (func.regions[part.body].yields.iter().all(is_held), 0);
+    let holds = |v: &Value, most: usize| func.ty(*v).shape.count().is_some_and(|n| n <= most);
+    let is_held = |v: &Value| holds(v, MAX_ELEMENTS);
+    let is_fold = matches!(with.ops[..], [WithOp::Fold { .. }]);
+    let most = if is_fold { MAX_FOLDED } else { MAX_ELEMENTS };
+    let (mut fits, mut code) = (func.regions[part.body].yields.iter().all(|v| holds(v, most)), 0);
     walk(func, part.body, &mut |_, inst| {
         let data = &func.insts[inst];
         fits &= match &data.op {
             Op::With(inner) => {
                 let own = code_of(func, defs, inner);
                 code += own;
-                own <= MAX_SCALAR_CODE && data.results.iter().all(is_held)
+                let has_cells =
+                    inner.parts.iter().any(|p| func.regions[p.body].yields.iter().any(|v| !func.ty(*v).is_scalar()));
+                let most = if has_cells || is_fold { MAX_FOLDED } else { MAX_ELEMENTS };
+                own <= MAX_SCALAR_CODE && data.results.iter().all(|v| holds(v, most))
             }
             Op::Loop { .. } | Op::Update { .. } => data.results.iter().all(is_held),
+            // Lanes might not do without them.
+            Op::Check { .. } => false,
             Op::Call { .. } | Op::Native { .. } | Op::UpdateDyn { .. } | Op::ReshapeDyn { .. } | Op::SelDyn { .. } => {
                 false
             }
@@ -78,6 +88,21 @@ fn is_small(func: &Func, defs: &Defs, inst: Inst) -> bool {
         };
     });
     fits && code <= MAX_CODE && is_worth_moving(func, defs, part.body)
+}
+
+/// Whether a with-loop and those around it have indices for lanes.
+fn has_many_indices(func: &Func, defs: &Defs, places: &Places, inst: Inst) -> bool {
+    let (mut at, mut indices) = (Some(inst), 1u64);
+    while let Some(inst) = at {
+        if let Op::With(with) = &func.insts[inst].op {
+            match total_trips(func, defs, with) {
+                Some(n) => indices = indices.saturating_mul(n),
+                None => return true,
+            }
+        }
+        at = places.region_of[inst].expand().and_then(|region| places.owner[region].expand());
+    }
+    indices >= LEAST_INDICES
 }
 
 /// Instructions of a with-loop that is written out with all that it contains; folds of unknown length stay.
