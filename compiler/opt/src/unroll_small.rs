@@ -37,6 +37,10 @@ const MAX_INNER_CODE: u64 = 120;
 /// See [`MAX_ARRAY_CODE`] and [`MAX_FOLD_CODE`].
 const TOO_LONG: &str = "it has few indices, but written out it would be too much code";
 
+/// See [`becomes_scalars`].
+const HANDED_ON: &str = "it has few indices, but its result is the cell of another one, whose body has checks, long arrays or \
+    too little work for its elements to be scalars";
+
 pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
     let (defs, mut places) = (Defs::new(func), Places::new(func));
     let mut renames = Renames::default();
@@ -119,7 +123,12 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
             if ty.elem == Elem::Handle || !scalar_cells {
                 Some("it has few indices, but its cells are arrays that are not written out element by element")
             } else if !places.uses(*result).iter().all(by_element) {
-                Some("it has few indices, but its result is used as a whole, or at places that are no constants")
+                Some(match places.uses(*result).iter().any(|u| matches!(u, Use::Yield(_))) {
+                    true => HANDED_ON,
+                    false => {
+                        "it has few indices, but its result is used as a whole, or at places that are no constants"
+                    }
+                })
             } else {
                 (!is_tiny).then_some(TOO_LONG)
             }

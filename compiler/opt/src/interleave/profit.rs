@@ -45,6 +45,8 @@ pub fn assess(
     // Cycles before and after, in vector operations of full vectors.
     let (mut work, mut before, mut after) = (0.0, 0.0, 0.0);
     let (mut bytes, mut has_temporaries) = (0, false);
+    // The part of the work that loops do, with arrays of their own if there are any.
+    let (mut in_loops, mut loops_have_arrays) = (0.0, false);
     for &inst in &func.regions[body].insts {
         let data = &func.insts[inst];
         if !data.results.iter().any(|v| varying.contains(v)) {
@@ -53,6 +55,10 @@ pub fn assess(
         let cost = work_of(func, defs, inst);
         work += cost;
         let Op::With(inner) = &data.op else {
+            if matches!(data.op, Op::Loop { .. }) {
+                in_loops += cost;
+                loops_have_arrays |= data.results.iter().any(|v| !func.ty(*v).is_scalar());
+            }
             // Scalar code is no faster than before.
             before += cost * WIDE;
             after += cost * WIDE;
@@ -73,8 +79,19 @@ pub fn assess(
             }
         }
     }
-    if !has_temporaries || !eager && work < MIN_WORK {
+    if loops_have_arrays && in_loops > work / 2.0 && !eager {
+        return Err(Some(
+            "most of its work is loops that change arrays: with-loops in their place could be done in lanes"
+                .to_string(),
+        ));
+    }
+    if !has_temporaries {
         return Err(None);
+    }
+    if !eager && work < MIN_WORK {
+        return Err(Some(format!(
+            "its body has arrays of its own, but {work:.0} operations are too few for {LANES} iterations at once"
+        )));
     }
     if eager {
         return Ok(());
