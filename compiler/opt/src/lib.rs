@@ -40,6 +40,7 @@ mod privatize_updates;
 mod prove_checks;
 mod ranges;
 mod recognize_elementwise;
+mod refill;
 mod reread;
 mod roll_cells;
 mod rounds;

@@ -4,9 +4,9 @@ use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, distribute, fold_with_loops,
     fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds,
-    merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks, recognize_elementwise, reread,
-    roll_cells, row_folds, row_loops, scalarize, simplify, split_arrays, split_axes, split_borders, split_folds,
-    unroll_loops, unroll_small, update_parts, update_rows, version_extents,
+    merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill,
+    reread, roll_cells, row_folds, row_loops, scalarize, simplify, split_arrays, split_axes, split_borders,
+    split_folds, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -56,6 +56,7 @@ pub const PASSES: &[&Pass] = &[
     &row_loops::PASS,
     &dce::PASS,
     &reread::PASS,
+    &refill::PASS,
 ];
 
 /// How much to optimise.
@@ -168,7 +169,7 @@ const DEVICE: &[&Pass] = &[&keep_on_device::PASS, &fuse::PASS, &cse::PASS, &simp
 const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
 
 /// What simplification would undo.
-const END: &[&Pass] = &[&reread::PASS];
+const END: &[&Pass] = &[&reread::PASS, &refill::PASS];
 
 /// The cycle ends after this many rounds even if something still changes: every round leaves valid IR, so stopping early
 /// costs speed only.

@@ -121,7 +121,13 @@ impl Lower<'_, '_> {
                             .to_string(),
                     );
                 }
-                Op::With(_) => return Err("a loop or branch of the body has with-loops".to_string()),
+                Op::With(_) => {
+                    let place = (self.cx.options.position)(func.insts[inst].span, &func.name);
+                    return Err(format!(
+                        "a loop or branch of the body has a with-loop of its own, at {place}: lanes take it if it stands outside, or is \
+                         written out, being short and of known size"
+                    ));
+                }
                 _ => {
                     return Err("a loop or branch of the body has checks, builds arrays or calls functions".to_string());
                 }
