@@ -189,6 +189,11 @@ pub fn is_speculatable(func: &Func, inst: Inst) -> bool {
     }
 }
 
+/// A quotient or remainder by a constant other than zero.
+pub fn divides_by_constant(func: &Func, defs: &Defs, inst: Inst) -> bool {
+    matches!(&func.insts[inst].op, Op::Bin(op, _, b) if op.needs_nonzero() && defs.int(func, *b).is_some_and(|k| k != 0))
+}
+
 /// A copy of regions, in one function or from another one.
 pub struct Copier<'s> {
     /// Where the copied entities live; none if they live in the function that is edited.

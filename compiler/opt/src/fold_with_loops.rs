@@ -41,6 +41,9 @@ const MOST_WORK_IN_LOOPS: f64 = 3.0;
 /// Loads of the same.
 const MOST_LOADS_IN_LOOPS: f64 = 3.0;
 
+/// Operations in each other that a distance from an index may consist of.
+const MAX_FREE_DEPTH: u32 = 4;
+
 /// Most cuts of consumers for one producer.
 const MAX_CUTS: usize = 32;
 
@@ -526,11 +529,20 @@ fn shifted_index(func: &Func, defs: &Defs, value: Value, indices: &[Value]) -> O
     }
 }
 
-/// Whether the value is a constant or a parameter other than the indices.
+/// Whether the value is a constant, a parameter other than the indices, or a sum or quotient of such.
 fn is_free_of(func: &Func, defs: &Defs, value: Value, indices: &[Value]) -> bool {
+    is_free(func, defs, value, indices, MAX_FREE_DEPTH)
+}
+
+fn is_free(func: &Func, defs: &Defs, value: Value, indices: &[Value], depth: u32) -> bool {
     match defs.get(value) {
         Def::Param(..) => !indices.contains(&value),
-        Def::Inst(inst, _) => matches!(func.insts[inst].op, Op::Const(_) | Op::Extent { .. }),
+        Def::Inst(inst, _) => match &func.insts[inst].op {
+            Op::Const(_) | Op::Extent { .. } => true,
+            Op::Bin(_, a, b) if depth > 0 => [a, b].into_iter().all(|v| is_free(func, defs, *v, indices, depth - 1)),
+            Op::Un(_, a) if depth > 0 => is_free(func, defs, *a, indices, depth - 1),
+            _ => false,
+        },
         Def::None => false,
     }
 }

@@ -27,6 +27,7 @@ mod interleave;
 mod join_steps;
 mod keep_on_device;
 mod licm;
+mod lift_checks;
 mod lift_folds;
 mod linear;
 mod merge_folds;

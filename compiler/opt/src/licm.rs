@@ -1,14 +1,18 @@
 //! Invariant motion: what a body computes alike for every index, or in every round, is computed once before.
 //!
+//! With-loops, loops and calls move as a whole: the norm in `{ [i] -> a[i] / norm(b) }` is computed once.
+//!
 //! Before: the cycle of folding has ended, for it would copy the results back in. After: no pure instruction stands in a
 //! body that could stand before it.
-//! Leaves alone: anything that may fault; selections whose index cannot be proven to be in range where they would go.
+//! Leaves alone: anything that may fault; selections whose index cannot be proven to be in range where they would go; loops and calls, which might
+//! not end, of with-loops that may have no index; arrays that more than selections use, for they may be changed in place.
 
-use crate::edit::{Defs, is_speculatable};
+use crate::edit::{Defs, divides_by_constant, is_speculatable};
 use crate::pass::{Context, Pass, Run};
-use crate::places::Places;
+use crate::places::{Places, Use, trips};
 use ravel_types::BinOp;
-use ravel_wir::{Func, Inst, Op, Region, Value};
+use ravel_wir::traverse::{free_values, has_effect, walk};
+use ravel_wir::{Func, Generator, Inst, Op, Region, Value};
 use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
@@ -20,7 +24,7 @@ pub const PASS: Pass = Pass {
 pub fn move_invariants(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);
     let places = Places::new(func);
-    let mut m = Mover { func, defs: &defs, places: &places, changed: false, moved: Vec::new(), kept: Vec::new() };
+    let mut m = Mover { func, cx, defs: &defs, places: &places, changed: false, moved: Vec::new(), kept: Vec::new() };
     let body = m.func.body;
     m.region(body);
     let (moved, kept, changed) = (m.moved, m.kept, m.changed);
@@ -38,6 +42,7 @@ pub fn move_invariants(func: &mut Func, cx: &mut Context) -> bool {
 
 struct Mover<'a> {
     func: &'a mut Func,
+    cx: &'a Context,
     defs: &'a Defs,
     /// As they were at the start; what has moved only moved outward, where less is known.
     places: &'a Places,
@@ -73,19 +78,28 @@ impl Mover<'_> {
         let insts = std::mem::take(&mut self.func.regions[body].insts);
         let mut kept = Vec::with_capacity(insts.len());
         let mut constants = Vec::new();
+        // Whether what stays can be observed.
+        let mut observed = false;
         for inst in insts {
             let mut is_invariant = true;
             self.func.insts[inst].op.for_each_operand(|v| is_invariant &= !inside.contains(&v));
             let op = &self.func.insts[inst].op;
-            is_invariant &= op.regions().is_empty();
+            let captured: Vec<Value> =
+                op.regions().into_iter().flat_map(|nested| free_values(self.func, nested)).collect();
+            is_invariant &= !captured.iter().any(|v| inside.contains(v));
             if matches!(op, Op::Const(_)) {
                 // Constants cost nothing where they are, but go along with what uses them.
                 constants.push(inst);
                 kept.push(inst);
                 continue;
             }
-            if is_invariant && (is_speculatable(self.func, inst) || self.is_safe_selection(owner, inst)) {
-                let mut operands = HashSet::new();
+            let is_safe = is_invariant
+                && (is_speculatable(self.func, inst)
+                    || divides_by_constant(self.func, self.defs, inst)
+                    || self.is_safe_selection(owner, inst)
+                    || self.moves_whole(owner, body, inst, observed));
+            if is_safe {
+                let mut operands: HashSet<Value> = captured.into_iter().collect();
                 self.func.insts[inst].op.for_each_operand(|v| {
                     operands.insert(v);
                 });
@@ -105,11 +119,63 @@ impl Mover<'_> {
                 if is_invariant && may_fault && matches!(self.func.insts[owner].op, Op::With(_)) {
                     self.kept.push(owner);
                 }
+                observed |= has_effect(&|f| self.cx.has_effects(f), self.func, inst);
                 inside.extend(self.func.insts[inst].results.iter().copied());
                 kept.push(inst);
             }
         }
         self.func.regions[body].insts = kept;
+    }
+
+    /// Whether a with-loop, loop or call of a body can stand before `owner`, once.
+    fn moves_whole(&self, owner: Inst, body: Region, inst: Inst, observed: bool) -> bool {
+        let data = &self.func.insts[inst];
+        let mut may_hang = match &data.op {
+            Op::With(with) if !with.ordered => false,
+            Op::Loop { .. } | Op::Call { .. } => true,
+            _ => return false,
+        };
+        for nested in data.op.regions() {
+            walk(self.func, nested, &mut |_, inner| {
+                may_hang |= matches!(self.func.insts[inner].op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
+            });
+        }
+        let selects = |u: &Use| match u {
+            Use::Operand(user) => matches!(self.func.insts[*user].op, Op::Sel { .. } | Op::Extent { .. }),
+            Use::Yield(_) => false,
+        };
+        let stays = |v: &Value| self.func.ty(*v).is_scalar() || self.places.uses(*v).iter().all(selects);
+        // Of a single index nothing is gained.
+        let is_single = match &self.func.insts[owner].op {
+            Op::With(with) => {
+                let part = with.parts.iter().find(|part| part.body == body);
+                part.is_none_or(|part| trips(self.func, self.defs, part) == Some(1))
+            }
+            _ => false,
+        };
+        !is_single
+            && !has_effect(&|f| self.cx.has_effects(f), self.func, inst)
+            && data.results.iter().all(stays)
+            && (!may_hang || (!observed && self.certainly_runs(owner, body)))
+    }
+
+    /// Whether a body runs at least once.
+    fn certainly_runs(&self, owner: Inst, body: Region) -> bool {
+        let with = match &self.func.insts[owner].op {
+            Op::With(with) => with,
+            op => return matches!(op, Op::Loop { .. }),
+        };
+        let Some(Generator::Known { lower, upper, .. }) =
+            with.parts.iter().find(|part| part.body == body).map(|part| &part.generator)
+        else {
+            return false;
+        };
+        let mut ranges = self.places.ranges_at(self.func, self.defs, owner);
+        lower.iter().zip(upper).all(|(low, high)| {
+            let low = ranges.form(self.func, self.defs, *low);
+            let high = ranges.form(self.func, self.defs, *high);
+            ranges.compare(BinOp::Lt, &low, &high) == Some(true)
+        })
     }
 
     /// Whether a selection is in range already before `owner`.

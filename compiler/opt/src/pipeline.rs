@@ -3,9 +3,9 @@
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, distribute, fold_with_loops,
-    fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_folds,
-    merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill,
-    reread, roll_cells, row_folds, row_loops, scalarize, simplify, split_arrays, split_axes, split_borders,
+    fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_checks,
+    lift_folds, merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks, recognize_elementwise,
+    refill, reread, roll_cells, row_folds, row_loops, scalarize, simplify, split_arrays, split_axes, split_borders,
     split_folds, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
@@ -39,6 +39,7 @@ pub const PASSES: &[&Pass] = &[
     &fuse::PASS,
     &fuse_nested::PASS,
     &licm::PASS,
+    &lift_checks::PASS,
     &lift_folds::PASS,
     &interleave::PASS,
     &join_steps::PASS,
@@ -99,6 +100,7 @@ const CYCLE: &[&Pass] = &[
     &simplify::PASS,
     &cse::PASS,
     &prove_checks::PASS,
+    &lift_checks::PASS,
     &dce::PASS,
     &recognize_elementwise::PASS,
     &distribute::PASS,

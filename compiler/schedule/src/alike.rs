@@ -1,8 +1,8 @@
-//! Loops inside kernels that run equally often for all indices.
+//! Loops inside kernels that run equally often for all indices, and what they count.
 
 use std::collections::HashSet;
 
-use ravel_types::Elem;
+use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Region, Value};
 
 use crate::lower::Lower;
@@ -33,6 +33,52 @@ impl Lower<'_, '_> {
             }
         }
         true
+    }
+
+    /// Ranges of what loops in a body count by constants, from a constant up to one: where any lane is in a round, all lanes' counters,
+    /// which are one, are in the range.
+    pub fn set_counters(&mut self, body: Region) {
+        let func = self.func;
+        let mut loops = Vec::new();
+        ravel_wir::traverse::walk(func, body, &mut |_, inst| {
+            if let Op::Loop { init, body } = &func.insts[inst].op {
+                loops.push((init, *body));
+            }
+        });
+        for (init, body) in loops {
+            let data = &func.regions[body];
+            for (k, &param) in data.params.iter().enumerate() {
+                let (Some(first), Some(end)) = (self.const_i32(init[k]), self.end_of(body, k)) else { continue };
+                // The first round runs whatever the end is.
+                self.range[param] = Some((first, first.max(end - 1)));
+            }
+        }
+    }
+
+    /// What a counter that grows by a constant must be less than for the loop to go on, if that is a constant.
+    fn end_of(&self, body: Region, k: usize) -> Option<i64> {
+        let data = &self.func.regions[body];
+        let next = data.yields[k + 1];
+        let bin = |v: Value| match self.live.def(v).map(|inst| &self.func.insts[inst].op) {
+            Some(Op::Bin(op, a, b)) => Some((*op, *a, *b)),
+            _ => None,
+        };
+        let (BinOp::Add, counter, step) = bin(next)? else { return None };
+        let step = self.const_i32(step).filter(|step| *step > 0)?;
+        if counter != data.params[k] {
+            return None;
+        }
+        // The step behind the last round must not wrap.
+        let end = |v: Value| self.const_i32(v).filter(|end| end + step <= i64::from(i32::MAX));
+        let mut tests = vec![data.yields[0]];
+        while let Some(test) = tests.pop() {
+            match bin(test) {
+                Some((BinOp::And, a, b)) => tests.extend([a, b]),
+                Some((BinOp::Lt, a, b)) if a == next => return end(b),
+                _ => {}
+            }
+        }
+        None
     }
 
     /// Is this one element of an array that is there before the kernel?

@@ -28,6 +28,7 @@ impl Lower<'_, '_> {
                     }
                 }
             }
+            self.set_counters(part.body);
             for &inst in &self.func.regions[part.body].insts {
                 if let Op::With(inner) = &self.func.insts[inst].op {
                     self.set_ranges(inner);

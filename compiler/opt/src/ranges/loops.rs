@@ -62,7 +62,42 @@ impl Ranges {
             }
         }
         for (param, first, next) in others {
+            self.tested(func, defs, (param, &first, next), *go_on, body);
             self.induction(func, defs, param, &first, next);
+        }
+    }
+
+    /// A parameter whose next value is compared with a constant before each further round: so is the parameter then, unless it has its first value.
+    fn tested(
+        &mut self,
+        func: &Func,
+        defs: &Defs,
+        (param, first, next): (Value, &Lin, Value),
+        go_on: Value,
+        body: Region,
+    ) {
+        let mut tests = vec![go_on];
+        while let Some(test) = tests.pop() {
+            match defs.op(func, test) {
+                Some(Op::Bin(BinOp::And, a, b)) => tests.extend([*a, *b]),
+                Some(Op::If { cond, els, .. }) if is_false_at(func, defs, *els, test) => tests.push(*cond),
+                Some(Op::Bin(op, a, b)) if *a == next && is_outside(func, defs, body, *b) => {
+                    let limit = self.form(func, defs, *b);
+                    let (low, high) = (self.lower(&limit), self.upper(&limit));
+                    let (least, most) = match op {
+                        BinOp::Gt => (Some(low.saturating_add(1)), None),
+                        BinOp::Ge => (Some(low), None),
+                        BinOp::Lt => (None, Some(high.saturating_sub(1))),
+                        BinOp::Le => (None, Some(high)),
+                        _ => continue,
+                    };
+                    let (start, end) = (self.lower(first), self.upper(first));
+                    let constant = |k: i64| Lin::constant(k.clamp(MIN, MAX));
+                    let (least, most) = (least.map(|k| constant(k.min(start))), most.map(|k| constant(k.max(end))));
+                    self.bound(Atom::Value(param), least, most);
+                }
+                _ => {}
+            }
         }
     }
 

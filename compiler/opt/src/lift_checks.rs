@@ -1,0 +1,162 @@
+//! Checks that come out alike for every index of a with-loop, or in every round of a loop, are made once in front of it.
+//!
+//! ```text
+//!    with { [0] <= [%i] < [%n] { %v = with { ... }  %m = %h + %h  check %n == %m  yield %v } }
+//! => %m = %h + %h  check %n <= 0 || %n == %m   with { [0] <= [%i] < [%n] { %v = with { ... }  yield %v } }
+//! ```
+//!
+//! Such as that the halves of a row make up a row again. Without them cells can be folded, scalarised and run in lanes. A loop runs at least once; for
+//! a with-loop the check is made if there is an index.
+//!
+//! Before: what can be proven is. After: no such check is the first thing that can be observed of a body.
+//! Leaves alone: checks behind other checks or effects of the body, whose faults would come first, and behind loops, which might not end.
+
+use crate::edit::{Def, Defs, Emitter, divides_by_constant, is_speculatable, region_has_effect};
+use crate::pass::{Context, Pass, Run};
+use crate::places::Places;
+use ravel_types::{BinOp, Elem, Ty};
+use ravel_wir::traverse::{has_effect, walk};
+use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
+use std::collections::HashSet;
+
+pub const PASS: Pass = Pass {
+    name: "lift-checks",
+    summary: "make checks that are the same for every index once, in front of the with-loop",
+    run: Run::Func(lift_checks),
+};
+
+/// A check of a body, and what it needs of that.
+struct Found {
+    body: Region,
+    check: Inst,
+    needs: HashSet<Inst>,
+    /// Bounds of which it is not known that there is an index between them.
+    maybe_empty: Vec<(Value, Value)>,
+}
+
+pub fn lift_checks(func: &mut Func, cx: &mut Context) -> bool {
+    let mut owners: Vec<Inst> = Vec::new();
+    walk(func, func.body, &mut |_, inst| {
+        if matches!(func.insts[inst].op, Op::With(_) | Op::Loop { .. }) {
+            owners.push(inst);
+        }
+    });
+    let mut changed = false;
+    let mut facts: Option<(Defs, Places)> = None;
+    // Inner ones first, so that a check may leave several.
+    for owner in owners.into_iter().rev() {
+        loop {
+            let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+            let Some(home) = places.region_of[owner].expand() else { break };
+            let Some(found) = find(func, defs, places, owner, cx) else { break };
+            lift(func, defs, home, owner, found);
+            cx.applied(func.insts[owner].span, "a check that is the same for every index is made before it");
+            (facts, changed) = (None, true);
+        }
+    }
+    changed
+}
+
+fn find(func: &Func, defs: &Defs, places: &Places, owner: Inst, cx: &Context) -> Option<Found> {
+    let (body, generator) = match &func.insts[owner].op {
+        Op::Loop { body, .. } => (*body, None),
+        Op::With(with) => {
+            let stops = |op: &WithOp| matches!(op, WithOp::Fold { stop: Some(_), .. });
+            let has_effects = |region: Region| region_has_effect(func, region, cx);
+            if with.ordered || with.ops.iter().any(|op| stops(op) || op.region().is_some_and(has_effects)) {
+                return None;
+            }
+            // The others do nothing that could come first.
+            let mut parts = with.parts.iter().filter(|part| has_effects(part.body));
+            let part = parts.next()?;
+            if parts.next().is_some() {
+                return None;
+            }
+            (part.body, Some(&part.generator))
+        }
+        _ => return None,
+    };
+    let check = first_check(func, body, cx)?;
+    let needs = needs_of(func, defs, body, check)?;
+    let mut maybe_empty = Vec::new();
+    if let Some(generator) = generator {
+        let Generator::Known { lower, upper, .. } = generator else { return None };
+        let mut ranges = places.ranges_at(func, defs, owner);
+        for (low, high) in lower.iter().copied().zip(upper.iter().copied()) {
+            let (l, h) = (ranges.form(func, defs, low), ranges.form(func, defs, high));
+            if ranges.compare(BinOp::Lt, &l, &h) != Some(true) {
+                maybe_empty.push((low, high));
+            }
+        }
+    }
+    Some(Found { body, check, needs, maybe_empty })
+}
+
+/// The check that is the first thing of a body that can be observed.
+fn first_check(func: &Func, body: Region, cx: &Context) -> Option<Inst> {
+    for &inst in &func.regions[body].insts {
+        let op = &func.insts[inst].op;
+        if matches!(op, Op::Check { .. }) {
+            return Some(inst);
+        }
+        let mut may_hang = matches!(op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
+        for nested in op.regions() {
+            walk(func, nested, &mut |_, inner| {
+                may_hang |= matches!(func.insts[inner].op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
+            });
+        }
+        if may_hang || has_effect(&|f| cx.has_effects(f), func, inst) {
+            return None;
+        }
+    }
+    None
+}
+
+/// The instructions of a body that a check needs, if they may stand before it; nothing if it depends on the index.
+fn needs_of(func: &Func, defs: &Defs, body: Region, check: Inst) -> Option<HashSet<Inst>> {
+    let own: HashSet<Inst> = func.regions[body].insts.iter().copied().collect();
+    let mut needs = HashSet::new();
+    let mut work = vec![check];
+    let mut fits = true;
+    while let Some(inst) = work.pop() {
+        func.insts[inst].op.for_each_operand(|v| match defs.get(v) {
+            Def::Inst(from, _) if own.contains(&from) => {
+                let op = &func.insts[from].op;
+                let moves = is_speculatable(func, from) || divides_by_constant(func, defs, from);
+                fits &= moves && op.regions().is_empty() && !matches!(op, Op::Opaque(_));
+                if needs.insert(from) {
+                    work.push(from);
+                }
+            }
+            Def::Param(region, _) => fits &= region != body,
+            _ => {}
+        });
+    }
+    fits.then_some(needs)
+}
+
+fn lift(func: &mut Func, defs: &mut Defs, home: Region, owner: Inst, found: Found) {
+    let span = func.insts[found.check].span;
+    let insts = std::mem::take(&mut func.regions[found.body].insts);
+    let (moved, kept): (Vec<Inst>, Vec<Inst>) =
+        insts.into_iter().partition(|inst| *inst == found.check || found.needs.contains(inst));
+    func.regions[found.body].insts = kept;
+    let mut out: Vec<Inst> = moved.into_iter().filter(|inst| *inst != found.check).collect();
+    let Op::Check { mut cond, fault } = func.insts[found.check].op.clone() else { return };
+    let bool_type = Ty::scalar(Elem::Bool);
+    let mut e = Emitter { func, defs, out: &mut out, span };
+    for (low, high) in found.maybe_empty {
+        let [low, high] = [low, high].map(|v| match e.defs.int(e.func, v) {
+            Some(k) => e.int(k),
+            None => v,
+        });
+        let empty = e.int_op(BinOp::Ge, low, high);
+        cond = e.emit(Op::Bin(BinOp::Or, empty, cond), bool_type.clone());
+    }
+    func.insts[found.check].op = Op::Check { cond, fault };
+    out.push(found.check);
+    let insts = &mut func.regions[home].insts;
+    if let Some(at) = insts.iter().position(|inst| *inst == owner) {
+        insts.splice(at..at, out);
+    }
+}
