@@ -287,7 +287,9 @@ impl Lower<'_, '_> {
             let Sink::Slice { elem, strides, .. } = sink else { continue };
             let offset = self.slice_offset(part, *elem, strides);
             cost += match self.tuple_of(part.body, *cell).map(|tuple| tuple.1.len()) {
-                Some(count) if self.weaves(g, *elem, &offset, count, 0, 0) => count as f64 * (1.0 + weaving_cost(count)),
+                Some(count) if self.weaves(g, *elem, &offset, count, 0, 0) => {
+                    count as f64 * (1.0 + weaving_cost(count))
+                }
                 Some(count) => count as f64 * 2.0 * lanes,
                 None if g.packs(*elem) && self.is_contiguous(g, &offset, *elem, 0, 0) => {
                     if comb.is_dense() {
