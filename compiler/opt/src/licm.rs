@@ -5,9 +5,9 @@
 //! Before: the cycle of folding has ended, for it would copy the results back in. After: no pure instruction stands in a
 //! body that could stand before it.
 //! Leaves alone: anything that may fault; selections whose index cannot be proven to be in range where they would go; loops and calls, which might
-//! not end, of with-loops that may have no index; arrays that more than selections use, for they may be changed in place.
+//! not end, of with-loops that may have no index; arrays that more uses than selections, and loops and calls that move along, may change in place.
 
-use crate::edit::{Defs, divides_by_constant, is_speculatable};
+use crate::edit::{Def, Defs, divides_by_constant, is_speculatable};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, trips};
 use ravel_types::BinOp;
@@ -141,7 +141,10 @@ impl Mover<'_> {
             });
         }
         let selects = |u: &Use| match u {
-            Use::Operand(user) => matches!(self.func.insts[*user].op, Op::Sel { .. } | Op::Extent { .. }),
+            Use::Operand(user) => {
+                matches!(self.func.insts[*user].op, Op::Sel { .. } | Op::Extent { .. })
+                    || self.moves_along(owner, body, inst, *user, observed)
+            }
             Use::Yield(_) => false,
         };
         let stays = |v: &Value| self.func.ty(*v).is_scalar() || self.places.uses(*v).iter().all(selects);
@@ -157,6 +160,30 @@ impl Mover<'_> {
             && !has_effect(&|f| self.cx.has_effects(f), self.func, inst)
             && data.results.iter().all(stays)
             && (!may_hang || (!observed && self.certainly_runs(owner, body)))
+    }
+
+    /// Whether a loop or call that takes what `inst` makes can stand before `owner` as well: it depends on nothing else of the body.
+    fn moves_along(&self, owner: Inst, body: Region, inst: Inst, user: Inst, observed: bool) -> bool {
+        let data = &self.func.regions[body];
+        let taker = &self.func.insts[user].op;
+        if !matches!(taker, Op::Loop { .. } | Op::Call { .. }) || self.places.region_of[user] != Some(body).into() {
+            return false;
+        }
+        let is_free = |v: &Value| {
+            !data.params.contains(v)
+                && match self.defs.get(*v) {
+                    Def::Inst(by, _) => {
+                        by == inst
+                            || self.places.region_of[by] != Some(body).into()
+                            || matches!(self.func.insts[by].op, Op::Const(_))
+                    }
+                    _ => true,
+                }
+        };
+        let mut free = true;
+        taker.for_each_operand(|v| free &= is_free(&v));
+        free && taker.regions().into_iter().all(|nested| free_values(self.func, nested).iter().all(is_free))
+            && self.moves_whole(owner, body, user, observed)
     }
 
     /// Whether a body runs at least once.
