@@ -59,6 +59,28 @@ impl Op {
         visit_operands!(self, visit, iter_mut)
     }
 
+    /// Does it compute scalars and vectors from others, and nothing else? Mathematical functions and addresses do not count.
+    pub fn is_arithmetic(&self) -> bool {
+        matches!(
+            self,
+            Op::Const { .. }
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Fma(..)
+                | Op::IntCmp(..)
+                | Op::FloatCmp(..)
+                | Op::Select { .. }
+                | Op::Convert(..)
+                | Op::Splat(..)
+                | Op::Extract(..)
+                | Op::Insert { .. }
+                | Op::Shuffle(..)
+                | Op::Reduce(..)
+                | Op::Any(_)
+                | Op::PtrAdd(..)
+        )
+    }
+
     /// The regions of the operation, in the order they are printed.
     pub fn regions(&self) -> SmallVec<[&Region; 2]> {
         match self {

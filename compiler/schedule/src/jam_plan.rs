@@ -266,28 +266,9 @@ impl Planner<'_> {
 /// Does the operation give the same result for the same operands, wherever it stands?
 fn is_value(op: &Op) -> bool {
     match op {
-        Op::Const { .. }
-        | Op::Unary(..)
-        | Op::Binary(..)
-        | Op::Fma(..)
-        | Op::IntCmp(..)
-        | Op::FloatCmp(..)
-        | Op::Select { .. }
-        | Op::Convert(..)
-        | Op::PtrAdd(..)
-        | Op::Splat(..)
-        | Op::Extract(..)
-        | Op::Insert { .. }
-        | Op::Shuffle(..)
-        | Op::Reduce(..)
-        | Op::Any(_)
-        | Op::Math(..)
-        | Op::DataAddr(_)
-        | Op::GlobalAddr(_)
-        | Op::FuncAddr(_)
-        | Op::ExternAddr(_) => !divides(op),
+        Op::Math(..) | Op::DataAddr(_) | Op::GlobalAddr(_) | Op::FuncAddr(_) | Op::ExternAddr(_) => true,
         Op::Load { access, .. } => access.readonly && access.movable,
-        _ => false,
+        op => op.is_arithmetic() && !divides(op),
     }
 }
 

@@ -87,7 +87,7 @@ impl Outliner<'_> {
             inst.op.for_each_operand(|v| depends |= carried.contains(&v));
             if depends && self.is_kernel(inst) {
                 is_chain = true;
-            } else if !is_arithmetic(&inst.op) {
+            } else if !inst.op.is_arithmetic() {
                 break;
             }
             if depends {
@@ -139,28 +139,6 @@ fn find_alike(module: &Module, kernel: &Func) -> Option<FuncId> {
             && func.body == kernel.body
     };
     module.funcs.iter().find(|(_, func)| has_its_code(func)).map(|(id, _)| id)
-}
-
-/// Whether an instruction computes scalars and vectors from others, and does nothing else.
-fn is_arithmetic(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Const { .. }
-            | Op::Unary(..)
-            | Op::Binary(..)
-            | Op::Fma(..)
-            | Op::IntCmp(..)
-            | Op::FloatCmp(..)
-            | Op::Select { .. }
-            | Op::Convert(..)
-            | Op::Splat(..)
-            | Op::Extract(..)
-            | Op::Insert { .. }
-            | Op::Shuffle(..)
-            | Op::Reduce(..)
-            | Op::Any(_)
-            | Op::PtrAdd(..)
-    )
 }
 
 /// What `insts` define and the rest of their region uses.
