@@ -19,6 +19,9 @@ enum Rest {
     Fill { to: Val, value: Val },
 }
 
+/// Lower and upper bounds of a partition, or of several that meet.
+type Bounds = (Vec<Value>, Vec<Value>);
+
 impl Lower<'_, '_> {
     /// A new array for a modarray whose operand stays alive, with the operand's elements wherever the only partition does not
     /// write; nothing if the operand could be updated in place or the partition is not a box.
@@ -207,10 +210,48 @@ impl Lower<'_, '_> {
                 return true;
             }
         }
+        if self.boxes_meet(with, frame) {
+            return true;
+        }
         // Disjoint partitions within the frame cover it when they have as many indices.
         let total = frame.iter().try_fold(1i64, |n, v| n.checked_mul(self.const_i32(*v)?));
         let parts = with.parts.iter().try_fold(0i64, |n, p| n.checked_add(self.const_count(p)?));
         total.is_some() && total == parts
+    }
+
+    /// Do boxes that end where others begin make up the whole frame, whatever the bounds are? As `[0] <= [i] < [k]` and `[k] <= [i] < [n]` do:
+    /// partitions lie within their frame, and no two have an index in common.
+    fn boxes_meet(&self, with: &With, frame: &[Value]) -> bool {
+        let mut boxes: Vec<Bounds> = Vec::new();
+        for part in &with.parts {
+            match &part.generator {
+                Generator::Known { lower, upper, step: None, .. } if lower.len() == frame.len() => {
+                    boxes.push((lower.clone(), upper.clone()));
+                }
+                _ => return false,
+            }
+        }
+        while boxes.len() > 1 {
+            let Some((a, b, axis)) = self.neighbours(&boxes) else { return false };
+            boxes[a].1[axis] = boxes[b].1[axis];
+            boxes.swap_remove(b);
+        }
+        boxes.first().is_some_and(|(lower, upper)| {
+            lower.iter().all(|v| self.const_i32(*v) == Some(0))
+                && upper.iter().zip(frame).all(|(u, f)| self.same_scalar(*u, *f))
+        })
+    }
+
+    /// Two boxes of which the second begins where the first ends, along one axis, and which are equal along the others.
+    fn neighbours(&self, boxes: &[Bounds]) -> Option<(usize, usize, usize)> {
+        let pairs = (0..boxes.len()).flat_map(|a| (0..boxes.len()).map(move |b| (a, b))).filter(|(a, b)| a != b);
+        pairs.flat_map(|(a, b)| (0..boxes[a].0.len()).map(move |axis| (a, b, axis))).find(|&(a, b, axis)| {
+            let ((low, high), (from, to)) = (&boxes[a], &boxes[b]);
+            (0..low.len()).all(|k| match k == axis {
+                true => self.same_scalar(high[k], from[k]),
+                false => self.same_scalar(low[k], from[k]) && self.same_scalar(high[k], to[k]),
+            })
+        })
     }
 
     /// Number of indices of a partition with constant bounds.

@@ -24,8 +24,8 @@ use crate::withloop::Sink;
 const STRETCH: i64 = 4096;
 /// Panels of columns, and at most this many of rows, in one task: their rows fit the second cache.
 const TASK_PANELS: i64 = 8;
-/// There should be about this many tasks if they are not too small.
-const TASKS: i64 = 32;
+/// There should be about this many tasks if they are not too small: sixteen threads leave little of their last round idle then.
+const TASKS: i64 = 128;
 /// Blocks of a fold hold a multiple of this many indices, except the last one.
 pub(crate) const BLOCK_UNIT: i64 = 16;
 

@@ -98,3 +98,31 @@ fn a_reshape_that_is_changed_is_an_array_of_its_own() {
     );
     assert!(run.allocations > 2);
 }
+
+/// Partitions below `%c`, which the run says, and from `from` on.
+fn cut(from: &str) -> Run {
+    carried(
+        "40",
+        "40",
+        &format!(
+            "%c: i32 = opaque 30
+         %d: i32 = opaque 35
+         %b: f64[40] = with {{
+           part [0] <= [%i_2] < [%c] {{ %x_2: f64 = sel %a, [%i_2] %y_2: f64 = mul %x_2, 0.5 yield %y_2 }}
+           part [{from}] <= [%i_3] < [40] {{ %x_3: f64 = sel %a, [%i_3] %y_3: f64 = add %x_3, 1.0 yield %y_3 }}
+         }} genarray [40] cell [] default 0.0"
+        ),
+    )
+}
+
+#[test]
+fn partitions_that_meet_where_the_run_says_leave_nothing() {
+    let run = cut("%c");
+    assert_eq!((run.allocations, run.copies), (1, 0));
+}
+
+#[test]
+fn partitions_with_a_gap_take_another_array() {
+    let run = cut("%d");
+    assert_eq!((run.allocations, run.copies), (2, 0));
+}
