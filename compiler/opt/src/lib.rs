@@ -14,6 +14,7 @@ mod cost;
 mod counted;
 mod cse;
 mod dce;
+mod dense_folds;
 mod distribute;
 mod edit;
 mod fold_checked;

@@ -2,11 +2,11 @@
 
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
-    batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, distribute, fold_with_loops,
-    fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_checks,
-    lift_folds, merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks, recognize_elementwise,
-    refill, reread, roll_cells, row_folds, row_loops, scalarize, simplify, split_arrays, split_axes, split_borders,
-    split_folds, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
+    batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, dense_folds, distribute,
+    fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device,
+    licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks,
+    recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, simplify, split_arrays,
+    split_axes, split_borders, split_folds, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -32,6 +32,7 @@ pub const PASSES: &[&Pass] = &[
     &split_arrays::PASS,
     &split_axes::PASS,
     &split_folds::PASS,
+    &dense_folds::PASS,
     &update_parts::PASS,
     &update_rows::PASS,
     &version_extents::PASS,
@@ -119,6 +120,7 @@ const CYCLE: &[&Pass] = &[
 /// Runs once when the cycle has ended: with-loops of several operators are not folded or scalarised, and folding would copy
 /// back what invariant motion moves out.
 const LAST: &[&Pass] = &[
+    &dense_folds::PASS,
     &split_folds::PASS,
     &carry_elements::PASS,
     &fuse::PASS,

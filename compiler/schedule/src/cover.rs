@@ -12,19 +12,32 @@ use crate::scalars::prim_of;
 
 /// Elements that are copied one by one at most.
 const FEW: i64 = 8;
+/// Partitions at most that are looked at in pairs.
+const MOST_BOXES: usize = 32;
 
 /// What happens to the elements outside of a box.
+#[derive(Clone, Copy)]
 enum Rest {
     Copy { to: Val, from: Val },
     Fill { to: Val, value: Val },
+}
+
+/// The elements that the only partition of a with-loop leaves, if that is a box, and what they become.
+pub(crate) struct Border {
+    elem: Elem,
+    what: Rest,
+    lower: Vec<Value>,
+    upper: Vec<Value>,
+    extents: Vec<Ext>,
+    strides: Vec<Ext>,
 }
 
 /// Lower and upper bounds of a partition, or of several that meet.
 type Bounds = (Vec<Value>, Vec<Value>);
 
 impl Lower<'_, '_> {
-    /// A new array for a modarray whose operand stays alive, with the operand's elements wherever the only partition does not
-    /// write; nothing if the operand could be updated in place or the partition is not a box.
+    /// A new array for a modarray whose operand stays alive, which gets the operand's elements wherever the only partition does not
+    /// write ([`Border`]); nothing if the operand could be updated in place or the partition is not a box.
     pub fn copy_around(&mut self, with: &With, array: Value, span: Span) -> Result<Option<Val>> {
         let [Part { generator: Generator::Known { lower, upper, step: None, .. }, .. }] = &with.parts[..] else {
             return Ok(None);
@@ -42,11 +55,11 @@ impl Lower<'_, '_> {
         let object = self.allocate(elem, &extents, span);
         let old = self.val(array);
         let (to, from) = (self.data_of(object), self.data_of(old));
-        self.outside(elem, &Rest::Copy { to, from }, lower, upper, &extents, &strides);
+        self.leave_border(elem, Rest::Copy { to, from }, (lower, upper), (&extents, &strides));
         Ok(Some(object))
     }
 
-    /// Fills what the only partition leaves, if that is a box; false if nothing was emitted.
+    /// Has what the only partition leaves filled, if that is a box; false otherwise.
     pub fn fill_around(
         &mut self,
         with: &With,
@@ -62,40 +75,89 @@ impl Lower<'_, '_> {
         if elem == Elem::Handle || lower.is_empty() || lower.len() != extents.len() {
             return false;
         }
-        self.outside(elem, &Rest::Fill { to, value }, lower, upper, extents, strides);
+        self.leave_border(elem, Rest::Fill { to, value }, (lower, upper), (extents, strides));
         true
     }
 
-    fn outside(&mut self, elem: Elem, what: &Rest, lower: &[Value], upper: &[Value], extents: &[Ext], strides: &[Ext]) {
+    /// Notes a border for the with-loop in hand: who computes rows does their ends, too. On a machine with a device it is made at once.
+    fn leave_border(
+        &mut self,
+        elem: Elem,
+        what: Rest,
+        (lower, upper): (&[Value], &[Value]),
+        (extents, strides): (&[Ext], &[Ext]),
+    ) {
+        let (lower, upper) = (lower.to_vec(), upper.to_vec());
+        let border = Border { elem, what, lower, upper, extents: extents.to_vec(), strides: strides.to_vec() };
+        if self.cx.options.device.is_some() {
+            self.whole_border(&border);
+        } else {
+            self.borders.push(border);
+        }
+    }
+
+    /// Copies or fills a border.
+    pub fn whole_border(&mut self, border: &Border) {
         let start = self.b.i64(0);
         // What is computed inside loops is not there behind them.
         let cache = self.cache.clone();
-        self.outside_of_box(elem, what, start, lower, upper, extents, strides);
+        self.outside_of_box(border, 0, start);
         self.cache = cache;
     }
 
-    /// Copies or fills what lies outside of a box, from its first axis inwards. `start` is the offset of the sub-array, in elements.
-    #[expect(clippy::too_many_arguments, reason = "one sub-array and the box in it")]
-    fn outside_of_box(
-        &mut self,
-        elem: Elem,
-        what: &Rest,
-        start: Val,
-        lower: &[Value],
-        upper: &[Value],
-        extents: &[Ext],
-        strides: &[Ext],
-    ) {
-        let (Some(&first), Some(&last)) = (lower.first(), upper.first()) else { return };
-        let (zero, one) = (self.b.i64(0), self.b.i64(1));
-        let extent = self.extent_val(extents[0]);
+    /// The rows that lie wholly outside of the box.
+    pub fn outer_border(&mut self, border: &Border) {
+        let start = self.b.i64(0);
+        let cache = self.cache.clone();
+        self.sides(border, 0, start);
+        self.cache = cache;
+    }
+
+    /// What lies outside of the box in rows that cross it.
+    pub fn border_of_rows(&mut self, border: &Border, low: Val, high: Val) {
+        let start = self.b.i64(0);
+        let cache = self.cache.clone();
+        // Rows of a box that is empty along another axis may lie anywhere.
+        let extent = self.extent_val(border.extents[0]);
+        let low = self.b.binary(NestBin::SMax, low, start);
+        let high = self.b.binary(NestBin::SMin, high, extent);
+        self.inner_borders(border, 0, start, (low, high));
+        self.cache = cache;
+    }
+
+    /// Copies or fills what lies outside of a box, from an axis inwards. `start` is the offset of the sub-array, in elements.
+    fn outside_of_box(&mut self, border: &Border, axis: usize, start: Val) {
+        if axis < border.lower.len() {
+            let inside = self.sides(border, axis, start);
+            self.inner_borders(border, axis, start, inside);
+        }
+    }
+
+    /// The sub-arrays of an axis from `low` to `high`, which cross the box.
+    fn inner_borders(&mut self, border: &Border, axis: usize, start: Val, (low, high): (Val, Val)) {
+        if axis + 1 < border.lower.len() {
+            let one = self.b.i64(1);
+            let (i, _) = self.b.begin_for(low, high, one, &[]);
+            let stride = self.extent_val(border.strides[axis]);
+            let skipped = self.b.mul(i, stride);
+            let inner = self.b.add(start, skipped);
+            self.outside_of_box(border, axis + 1, inner);
+            self.b.end_for(&[]);
+        }
+    }
+
+    /// The sub-arrays of an axis below the box and above it; returns the bounds of the others.
+    fn sides(&mut self, border: &Border, axis: usize, start: Val) -> (Val, Val) {
+        let (first, last) = (border.lower[axis], border.upper[axis]);
+        let zero = self.b.i64(0);
+        let extent = self.extent_val(border.extents[axis]);
         // An empty box leaves everything, wherever it lies.
         let low = self.wide(first);
         let low = self.within(first, low, extent);
         let high = self.wide(last);
         let high = self.within(last, high, extent);
         let high = self.b.binary(NestBin::SMax, low, high);
-        let known = self.lengths_outside(first, last, extents[0]);
+        let known = self.lengths_outside(first, last, border.extents[axis]);
         for (side, (from, to)) in [(zero, low), (high, extent)].into_iter().enumerate() {
             let known = known.map(|lengths| lengths[side]);
             if known == Some(0) {
@@ -104,32 +166,26 @@ impl Lower<'_, '_> {
             let length = self.b.sub(to, from);
             let some = self.b.icmp(IntCmp::Sgt, length, zero);
             self.b.begin_if(some);
-            let stride = self.extent_val(strides[0]);
+            let stride = self.extent_val(border.strides[axis]);
             let skipped = self.b.mul(from, stride);
             let first = self.b.add(start, skipped);
-            let offset = self.times(first, elem.bytes() as i64);
+            let offset = self.times(first, border.elem.bytes() as i64);
             let count = self.b.mul(length, stride);
-            match *what {
+            match border.what {
                 Rest::Copy { to, from } => {
                     let (to, from) = (self.b.ptr_add(to, offset), self.b.ptr_add(from, offset));
-                    let known = known.zip(strides[0].as_const()).map(|(length, stride)| length * stride);
-                    self.copy_some(elem, to, from, (count, known), strides[0] == Ext::Const(1));
+                    let stride = border.strides[axis];
+                    let known = known.zip(stride.as_const()).map(|(length, stride)| length * stride);
+                    self.copy_some(border.elem, to, from, (count, known), stride == Ext::Const(1));
                 }
                 Rest::Fill { to, value } => {
                     let to = self.b.ptr_add(to, offset);
-                    self.fill(elem, to, Ext::Val(count), value);
+                    self.fill(border.elem, to, Ext::Val(count), value);
                 }
             }
             self.b.end_if(&[]);
         }
-        if lower.len() > 1 {
-            let (i, _) = self.b.begin_for(low, high, one, &[]);
-            let stride = self.extent_val(strides[0]);
-            let skipped = self.b.mul(i, stride);
-            let inner = self.b.add(start, skipped);
-            self.outside_of_box(elem, what, inner, &lower[1..], &upper[1..], &extents[1..], &strides[1..]);
-            self.b.end_for(&[]);
-        }
+        (low, high)
     }
 
     /// How many indices of an axis lie below and above a box, if constant.
@@ -223,6 +279,9 @@ impl Lower<'_, '_> {
     /// partitions lie within their frame, and no two have an index in common.
     fn boxes_meet(&self, with: &With, frame: &[Value]) -> bool {
         let mut boxes: Vec<Bounds> = Vec::new();
+        if with.parts.len() > MOST_BOXES {
+            return false;
+        }
         for part in &with.parts {
             match &part.generator {
                 Generator::Known { lower, upper, step: None, .. } if lower.len() == frame.len() => {

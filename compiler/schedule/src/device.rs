@@ -136,7 +136,7 @@ impl Lower<'_, '_> {
         self.b.begin_else(&[]);
         self.host_fills(sinks);
         for part in &with.parts {
-            self.part(inst, with, part, sinks, Vec::new())?;
+            self.part(inst, with, part, (sinks, &[]), Vec::new())?;
         }
         self.b.end_if(&[]);
         self.cache = cache;

@@ -122,6 +122,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub estimate: String,
     /// Arrays of the group at work that have gaps.
     pub padded: Padded,
+    /// What the with-loop in hand leaves around its partition.
+    pub borders: Vec<crate::cover::Border>,
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -169,6 +171,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             host_version: None,
             estimate: String::new(),
             padded: Padded::new(),
+            borders: Vec::new(),
         };
         lower.open(func.body);
         for (&param, arg) in func.params().iter().zip(args) {

@@ -8,6 +8,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::cover::Border;
 use crate::index::Ext;
 use crate::kernel::Chunk;
 use crate::layout;
@@ -253,8 +254,16 @@ impl Lower<'_, '_> {
         Ok((Chunk { axis: chunks.axis, low, high, grain: chunks.grain }, number))
     }
 
-    /// Runs a partition of genarray and modarray cells on threads; false if nothing was emitted.
-    pub fn try_parallel(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink]) -> Result<bool> {
+    /// Runs a partition of genarray and modarray cells on threads, and makes the borders around it; false if nothing was emitted. Threads
+    /// that share rows make the ends of theirs: elements that another thread wrote last are far away.
+    pub fn try_parallel(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        borders: &[Border],
+    ) -> Result<bool> {
         if !self.may_run_on_threads(with, part)
             || sinks.is_empty()
             || !sinks.iter().all(|s| matches!(s, Sink::Slice { .. }))
@@ -274,7 +283,13 @@ impl Lower<'_, '_> {
         };
         let Some(chunks) = self.chunks(part, axis, CELLS, grain) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, format!("threads over axis {axis}"));
+        for border in borders {
+            if axis == 0 { self.outer_border(border) } else { self.whole_border(border) }
+        }
         let (chunk, _) = self.begin_chunks(part, &chunks)?;
+        for border in borders.iter().filter(|_| axis == 0) {
+            self.border_of_rows(border, chunk.low, chunk.high);
+        }
         if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
             let spares = self.open_spares(part.body);
             self.axis(inst, with, part, sinks, 0, Vec::new(), Some(chunk))?;

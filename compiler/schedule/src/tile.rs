@@ -154,7 +154,7 @@ impl Lower<'_, '_> {
             self.cx.silent += 1;
             match chunk {
                 None => {
-                    self.part(inst, with, part, sinks, Vec::new())?;
+                    self.part(inst, with, part, (sinks, &[]), Vec::new())?;
                 }
                 Some(_) => {
                     if !self.try_kernel(inst, with, part, sinks, chunk)? {

@@ -10,6 +10,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::cover::Border;
 use crate::index::{Ext, Form};
 use crate::kernel::Chunk;
 use crate::layout;
@@ -64,6 +65,7 @@ impl Lower<'_, '_> {
         let (span, results) = (self.func.insts[inst].span, &self.func.insts[inst].results);
         self.cx.remark(span, "not computed: the loop behind it writes all elements");
         let (sinks, _) = self.prepare(with, results, span, false)?;
+        self.borders.clear();
         self.host_fills(&sinks);
         for (sink, &result) in sinks.iter().zip(results) {
             if let Sink::Slice { object: Some(object), reused, .. } = sink {
@@ -95,6 +97,7 @@ impl Lower<'_, '_> {
             self.cx.remark(span, "in place");
         }
         let (sinks, carried) = self.prepare(with, results, span, order.is_some())?;
+        let borders = std::mem::take(&mut self.borders);
         if with.ordered {
             self.sequential += 1;
         }
@@ -113,7 +116,7 @@ impl Lower<'_, '_> {
         let order = order.unwrap_or_else(|| (0..with.parts.len()).collect());
         for n in order.into_iter().filter(|_| !on_device) {
             self.cx.part = (with.parts.len() > 1).then_some(n);
-            carried = self.part(inst, with, &with.parts[n], &sinks, carried)?;
+            carried = self.part(inst, with, &with.parts[n], (&sinks, &borders), carried)?;
         }
         if let Some((array, object)) = before {
             self.replace(array, object);
@@ -248,7 +251,9 @@ impl Lower<'_, '_> {
             Some(dest) => (None, dest.data),
             None => {
                 let extents: Vec<Ext> = frame_extents.iter().chain(&cell_extents).copied().collect();
-                if covered {
+                // An operand that only one of several partitions reads may be shorter than the result: types with symbols do not say.
+                let is_long = with.parts.len() == 1 || self.func.ty(result).shape.constants().is_some();
+                if covered && is_long {
                     reused = self.reuse_operand(with, result, &extents, span);
                 }
                 let object = match reused {
@@ -284,21 +289,24 @@ impl Lower<'_, '_> {
         Ok(Sink::Slice { elem, data, object, strides, cell: cell_count, reused })
     }
 
+    /// One partition, with the borders around the only one.
     pub fn part(
         &mut self,
         inst: Inst,
         with: &With,
         part: &Part,
-        sinks: &[Sink],
+        (sinks, borders): (&[Sink], &[Border]),
         carried: Vec<Val>,
     ) -> Result<Vec<Val>> {
         self.preload(part.body);
         match &part.generator {
             Generator::Known { .. } => {
-                if carried.is_empty() && self.try_tiles(inst, with, part, sinks, None)? {
+                let tiled = carried.is_empty() && self.try_tiles(inst, with, part, sinks, None)?;
+                if !tiled && carried.is_empty() && self.try_parallel(inst, with, part, sinks, borders)? {
                     return Ok(carried);
                 }
-                if carried.is_empty() && self.try_parallel(inst, with, part, sinks)? {
+                borders.iter().for_each(|border| self.whole_border(border));
+                if tiled {
                     return Ok(carried);
                 }
                 if carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)? {
