@@ -18,6 +18,7 @@ mod dense_folds;
 mod distribute;
 mod edit;
 mod fold_checked;
+mod fold_updates;
 mod fold_with_loops;
 mod fuse;
 mod fuse_nested;

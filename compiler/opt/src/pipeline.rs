@@ -3,10 +3,11 @@
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, dense_folds, distribute,
-    fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device,
-    licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks,
-    recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, simplify, split_arrays,
-    split_axes, split_borders, split_folds, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
+    fold_updates, fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps,
+    keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops, privatize_updates,
+    prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, simplify,
+    split_arrays, split_axes, split_borders, split_folds, unroll_loops, unroll_small, update_parts, update_rows,
+    version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -23,6 +24,7 @@ pub const PASSES: &[&Pass] = &[
     &recognize_elementwise::PASS,
     &distribute::PASS,
     &branch_cells::PASS,
+    &fold_updates::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
     &fold_with_loops::PASS,
@@ -106,6 +108,7 @@ const CYCLE: &[&Pass] = &[
     &recognize_elementwise::PASS,
     &distribute::PASS,
     &branch_cells::PASS,
+    &fold_updates::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
     &carry_chosen::PASS,

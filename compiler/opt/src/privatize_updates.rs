@@ -128,13 +128,69 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
         true => 2,
         false => MIN_ROUNDS.max(MIN_WORK / code).max(elements * ROUNDS_PER_ELEMENT),
     };
-    let rounds = defs.int(func, end).map(|end| i64::from(end) - i64::from(low));
-    let least = if rounds.is_none() { least.max(LEAST_UNKNOWN) } else { least };
-    let most = i64::from(MOST_ROUNDS) - i64::from(low);
-    if rounds.is_some_and(|n| n < least || n > most) || least > most {
-        return None;
+    within_limits(func, defs, Found { inst, region, counter, low, end, arrays, least })
+}
+
+/// The loop, unless it is known to have too few rounds or too many.
+fn within_limits(func: &Func, defs: &Defs, mut found: Found) -> Option<Found> {
+    let rounds = defs.int(func, found.end).map(|end| i64::from(end) - i64::from(found.low));
+    if rounds.is_none() {
+        found.least = found.least.max(LEAST_UNKNOWN);
     }
-    Some(Found { inst, region, counter, low, end, arrays, least })
+    let most = i64::from(MOST_ROUNDS) - i64::from(found.low);
+    let fits = rounds.is_none_or(|n| (found.least..=most).contains(&n)) && found.least <= most;
+    fits.then_some(found)
+}
+
+/// What a round of a loop does.
+#[derive(Clone, Copy)]
+pub(crate) struct Work {
+    /// Rounds of the loops inside of it.
+    pub inner: i64,
+    /// Instructions of the innermost.
+    pub code: i64,
+    /// Elements that this changes.
+    pub changed: i64,
+}
+
+/// Runs a loop that carries a counter and an array in pieces, if that is worth while. All that it does with the array is to combine elements
+/// with others by an operation that may be regrouped here, also for reals.
+pub(crate) fn in_pieces(func: &mut Func, cx: &Context, inst: Inst, op: BinOp, work: Work) -> bool {
+    let (defs, places) = (Defs::new(func), Places::new(func));
+    let Some(found) = examine_sums(func, &defs, &places, cx, inst, op, work) else { return false };
+    rewrite(func, defs, found);
+    true
+}
+
+fn examine_sums(
+    func: &Func,
+    defs: &Defs,
+    places: &Places,
+    cx: &Context,
+    inst: Inst,
+    op: BinOp,
+    work: Work,
+) -> Option<Found> {
+    let region = places.region_of[inst].expand()?;
+    let Op::Loop { init, .. } = &func.insts[inst].op else { return None };
+    let Counted { counter, end } = counted(func, defs, inst)?;
+    let low = defs.int(func, init[counter]).filter(|low| *low >= 0)?;
+    let array = (0..init.len()).find(|k| *k != counter)?;
+    let ty = func.ty(init[array]);
+    identity(op, ty.elem)?;
+    let elements = match ty.shape.constants() {
+        Some(extents) => extents.iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(*e)))?,
+        None if ty.rank() == Some(1) => 0,
+        None => return None,
+    };
+    let once = |n: i64| n / work.inner.max(1);
+    let many = elements.saturating_mul(ROUNDS_PER_ELEMENT) / work.changed.max(1);
+    let least = match cx.eager {
+        true => 2,
+        false => once(MIN_ROUNDS.max(MIN_WORK / work.code.max(1)).max(many)).max(2 * i64::from(PIECES)),
+    };
+    let found = Found { inst, region, counter, low, end, arrays: vec![(array, op)], least };
+    within_limits(func, defs, found)
 }
 
 /// Whether running the region can be observed other than by faults and by what it yields.
@@ -375,7 +431,8 @@ fn pieces(
     results
 }
 
-fn extents_of(e: &mut Emitter, array: Value) -> Vec<Value> {
+/// The extents of an array of known rank.
+pub(crate) fn extents_of(e: &mut Emitter, array: Value) -> Vec<Value> {
     let extents = e.func.ty(array).shape.extents().unwrap_or_default().to_vec();
     let extent = |e: &mut Emitter, (axis, extent): (usize, &Affine)| match extent.as_const() {
         Some(n) => e.int(n),
