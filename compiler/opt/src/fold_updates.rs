@@ -40,7 +40,7 @@ const LEAST_ELEMENTS: u64 = 4;
 /// The same where the places are those that an index is compared with.
 const LEAST_COMPARED: u64 = 64;
 /// Longest row whose elements are updated one by one.
-const MAX_WRITTEN_OUT: i32 = 8;
+const MAX_WRITTEN_OUT: i32 = 15;
 /// Least number of elements that are folds of their own but come from one array, whose updates make one fold of them.
 const LEAST_GATHERED: usize = 9;
 /// Assumed where only the run knows.

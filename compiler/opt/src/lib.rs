@@ -16,6 +16,7 @@ mod cse;
 mod dce;
 mod dense_folds;
 mod distribute;
+mod drop_copies;
 mod edit;
 mod fold_checked;
 mod fold_updates;

@@ -3,11 +3,11 @@
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, dense_folds, distribute,
-    fold_updates, fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave, join_steps,
-    keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops, privatize_updates,
-    prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, simplify,
-    split_arrays, split_axes, split_borders, split_folds, unroll_loops, unroll_small, update_parts, update_rows,
-    version_extents,
+    drop_copies, fold_updates, fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave,
+    join_steps, keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops,
+    privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops,
+    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, unroll_loops, unroll_small,
+    update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -36,6 +36,7 @@ pub const PASSES: &[&Pass] = &[
     &split_folds::PASS,
     &dense_folds::PASS,
     &update_parts::PASS,
+    &drop_copies::PASS,
     &update_rows::PASS,
     &version_extents::PASS,
     &split_borders::PASS,
@@ -132,8 +133,10 @@ const LAST: &[&Pass] = &[
     &simplify::PASS,
     &dce::PASS,
     &update_parts::PASS,
+    &drop_copies::PASS,
     &split_axes::PASS,
     &version_extents::PASS,
+    &licm::PASS,
     &split_borders::PASS,
     &prove_checks::PASS,
     &simplify::PASS,

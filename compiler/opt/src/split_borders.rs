@@ -203,9 +203,9 @@ impl Asker<'_> {
         let (x, n) = (self.form(a)?, self.form(b)?);
         let (first, last) = (self.at_end(a, &x, End::First)?, self.at_end(a, &x, End::Last)?);
         let zero = Lin::constant(0);
-        self.edge(axis, &first, &zero)
+        self.edge(axis, &first, &zero, true)
             .map(|_| (axis, None, a, false, End::First))
-            .or_else(|| self.edge(axis, &last, &n).map(|_| (axis, Some(b), a, false, End::Last)))
+            .or_else(|| self.edge(axis, &last, &n, true).map(|_| (axis, Some(b), a, false, End::Last)))
     }
 
     /// The form of a sum where the windows in it are at an end.
@@ -242,13 +242,13 @@ impl Asker<'_> {
                     let (x, y) = (self.form(a)?, self.form(b)?);
                     let (before, after) = (y.clone(), y.plus(1));
                     let found = match op {
-                        BinOp::Lt | BinOp::Ge => self.edge(axis, &x, &before).map(|_| false),
-                        BinOp::Le | BinOp::Gt => self.edge(axis, &x, &after).map(|_| true),
+                        BinOp::Lt | BinOp::Ge => self.edge(axis, &x, &before, a != self.param(axis)).map(|_| false),
+                        BinOp::Le | BinOp::Gt => self.edge(axis, &x, &after, a != self.param(axis)).map(|_| true),
                         _ if !self.is_near_an_end(axis, &x, &y) => None,
                         _ => self
-                            .edge(axis, &x, &before)
+                            .edge(axis, &x, &before, true)
                             .map(|_| false)
-                            .or_else(|| self.edge(axis, &x, &after).map(|_| true)),
+                            .or_else(|| self.edge(axis, &x, &after, true).map(|_| true)),
                     };
                     if let Some(after) = found {
                         return Some((axis, Some(b), a, after, End::First));
@@ -295,8 +295,13 @@ impl Asker<'_> {
         is_invariant(self.func, self.defs, self.body, value)
     }
 
-    /// Whether `x >= bound` is undecided and changes at a place within the partition that an `i32` can name.
-    fn edge(&mut self, axis: usize, x: &Lin, bound: &Lin) -> Option<()> {
+    fn param(&self, axis: usize) -> Value {
+        self.func.regions[self.body].params[axis]
+    }
+
+    /// Whether `x >= bound` is undecided and changes at a place that an `i32` can name, within the partition if `bounded`. One of the pieces
+    /// may be empty otherwise, which costs nothing where the index itself is compared: the pieces settle the comparison wherever the place is.
+    fn edge(&mut self, axis: usize, x: &Lin, bound: &Lin, bounded: bool) -> Option<()> {
         let param = *self.func.regions[self.body].params.get(axis)?;
         let Generator::Known { lower, upper, .. } = &self.part.generator else { return None };
         let index = self.form(param)?;
@@ -307,8 +312,9 @@ impl Asker<'_> {
         }
         let place = index.sub(x)?.add(bound)?;
         let own = |lin: &Lin| lin.mentions(Atom::Value(param));
-        let within = ranges.compare(BinOp::Le, &low, &place) == Some(true)
-            && ranges.compare(BinOp::Le, &place, &high) == Some(true);
+        let within = !bounded
+            || ranges.compare(BinOp::Le, &low, &place) == Some(true)
+                && ranges.compare(BinOp::Le, &place, &high) == Some(true);
         let fits = ranges.upper(&place) <= i64::from(i32::MAX) && ranges.lower(&place) >= i64::from(i32::MIN);
         (within && fits && !own(&place)).then_some(())
     }
