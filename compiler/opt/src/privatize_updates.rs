@@ -184,10 +184,10 @@ fn examine_sums(
         None => return None,
     };
     let once = |n: i64| n / work.inner.max(1);
-    let many = elements.saturating_mul(ROUNDS_PER_ELEMENT) / work.changed.max(1);
+    let many = elements.saturating_mul(ROUNDS_PER_ELEMENT) / work.changed.max(work.code / 4).max(1);
     let least = match cx.eager {
         true => 2,
-        false => once(MIN_ROUNDS.max(MIN_WORK / work.code.max(1)).max(many)).max(2 * i64::from(PIECES)),
+        false => once((MIN_WORK / work.code.max(1)).max(many)).max(2 * i64::from(PIECES)),
     };
     let found = Found { inst, region, counter, low, end, arrays: vec![(array, op)], least };
     within_limits(func, defs, found)
