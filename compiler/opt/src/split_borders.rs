@@ -13,8 +13,8 @@
 //!
 //! Before: the cycle of folding has ended, for several partitions stand in its way. After: remainders of an index plus
 //! something invariant, and conditions of branches on such sums, are settled in all but thin partitions.
-//! Leaves alone: folds, which would lose their threads; steps; cuts whose place is not known before the with-loop or not to lie
-//! within it; single equalities far from the border; and with-loops too small or too large to gain from it.
+//! Leaves alone: folds, which would lose their threads; steps; cuts whose place is not known before the with-loop, for sums also those not known
+//! to lie within it; single equalities far from the border; and with-loops too small or too large to gain from it.
 
 use crate::edit::{Def, Defs, Emitter, mirrored, size_of};
 use crate::linear::{Atom, Lin};

@@ -55,7 +55,12 @@ impl Search<'_> {
         let elements = elements(ty);
         // Lanes along an axis around it may hold a few accumulators.
         let small = elements < LEAST_INSIDE && self.places.is_inside_with(func, inst);
-        (self.cx.eager || changed * LEAST_ELEMENTS <= elements && !small).then_some(Found { neutral, op, parts: found, changed })
+        (self.cx.eager || changed * LEAST_ELEMENTS <= elements && !small).then_some(Found {
+            neutral,
+            op,
+            parts: found,
+            changed,
+        })
     }
 
     /// For several folds: the array of each partition whose elements their cells are, what they start with, and their operation.
