@@ -1,5 +1,6 @@
 //! The orders in which passes run.
 
+use crate::fold_updates::sums as sum_updates;
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, dense_folds, distribute,
@@ -34,7 +35,9 @@ pub const PASSES: &[&Pass] = &[
     &split_arrays::PASS,
     &split_axes::PASS,
     &split_folds::PASS,
-    &dense_folds::PASS,
+    PASS,
+    dense_folds,
+    sum_updates,
     &update_parts::PASS,
     &drop_copies::PASS,
     &update_rows::PASS,
@@ -132,6 +135,7 @@ const LAST: &[&Pass] = &[
     &cse::PASS,
     &simplify::PASS,
     &dce::PASS,
+    &sum_updates::PASS,
     &update_parts::PASS,
     &drop_copies::PASS,
     &split_axes::PASS,

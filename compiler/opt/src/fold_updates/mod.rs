@@ -17,6 +17,7 @@
 
 mod nest;
 mod search;
+pub mod sums;
 
 use crate::edit::{Copier, Defs, Emitter, Renames};
 use crate::pass::{Context, Pass, Run};

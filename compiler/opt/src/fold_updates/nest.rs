@@ -100,7 +100,7 @@ impl Nest<'_> {
         self.combine(out, acc, cell, copier)
     }
 
-    fn combine(&mut self, out: &mut Vec<Inst>, acc: Value, cell: &Cell, copier: &mut Copier<'_>) -> Value {
+    pub fn combine(&mut self, out: &mut Vec<Inst>, acc: Value, cell: &Cell, copier: &mut Copier<'_>) -> Value {
         let ty = self.func.ty(acc).clone();
         match cell {
             Cell::Nowhere => acc,

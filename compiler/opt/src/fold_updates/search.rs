@@ -10,9 +10,9 @@ use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};
 
 /// Elements of an accumulator for each one that a cell changes, at least.
-const LEAST_ELEMENTS: u64 = 4;
+pub(super) const LEAST_ELEMENTS: u64 = 4;
 /// Least elements of an accumulator of a fold in a with-loop's body.
-const LEAST_INSIDE: u64 = 16;
+pub(super) const LEAST_INSIDE: u64 = 16;
 /// As `LEAST_ELEMENTS`, where the places are those that an index is compared with.
 const LEAST_COMPARED: u64 = 64;
 /// Least number of elements that are folds of their own but come from one array, whose updates make one fold of them.
@@ -110,7 +110,7 @@ impl Search<'_> {
     }
 
     /// What the elements of a cell are that nothing has changed.
-    fn unit(&self, op: BinOp, v: Value) -> Option<Scalar> {
+    pub fn unit(&self, op: BinOp, v: Value) -> Option<Scalar> {
         if let Some(fill) = self.fill(v) {
             return Some(fill);
         }
@@ -145,7 +145,7 @@ impl Search<'_> {
     }
 
     /// The value that all elements of an array have.
-    fn fill(&self, v: Value) -> Option<Scalar> {
+    pub fn fill(&self, v: Value) -> Option<Scalar> {
         let func = self.func;
         match self.defs.op(func, v)? {
             Op::ConstArray(data) => {
@@ -172,7 +172,7 @@ impl Search<'_> {
     }
 
     /// Where a cell that `region` makes differs; counts the elements.
-    fn cell(&self, op: BinOp, region: Region, v: Value, unit: Scalar, changed: &mut u64) -> Option<Cell> {
+    pub fn cell(&self, op: BinOp, region: Region, v: Value, unit: Scalar, changed: &mut u64) -> Option<Cell> {
         let func = self.func;
         if let Some(fill) = self.fill(v) {
             return same_bits(fill, unit).then_some(Cell::Nowhere);
@@ -229,7 +229,11 @@ impl Search<'_> {
                     if !covers_frame(func, self.defs, part, frame) || !self.is_plain(part, v) {
                         return None;
                     }
-                    self.compared(part, v, unit, changed)
+                    let [cell] = func.regions[part.body].yields[..] else { return None };
+                    // A fold for each element reads and compares in lanes.
+                    let (cell, free) = self.compared(part, cell, func.ty(v), unit, LEAST_COMPARED)?;
+                    *changed += free;
+                    Some(cell)
                 }
                 _ => None,
             },
@@ -238,7 +242,7 @@ impl Search<'_> {
     }
 
     /// Elements, not rows, at known axes.
-    fn is_plain(&self, part: &Part, array: Value) -> bool {
+    pub fn is_plain(&self, part: &Part, array: Value) -> bool {
         matches!(part.generator, Generator::Known { .. })
             && self.func.ty(array).rank() == Some(params(self.func, part))
             && !region_has_effect(self.func, part.body, self.cx)
@@ -268,11 +272,10 @@ impl Search<'_> {
         Some(Cell::Updates(chain))
     }
 
-    /// `axis == value ? element : unit` over a whole array.
-    fn compared(&self, part: &Part, v: Value, unit: Scalar, changed: &mut u64) -> Option<Cell> {
+    /// `axis == value ? element : unit` over a whole array of a type, with so many elements for each one that is chosen; how many these are.
+    pub fn compared(&self, part: &Part, cell: Value, ty: &Ty, unit: Scalar, least: u64) -> Option<(Cell, u64)> {
         let func = self.func;
         let data = &func.regions[part.body];
-        let [cell] = data.yields[..] else { return None };
         let Def::Inst(inst, k) = self.defs.get(cell) else { return None };
         let (cond, choice, els) = match &func.insts[inst].op {
             Op::Select { cond, then, els } => (*cond, Choice::Value(*then), *els),
@@ -287,10 +290,7 @@ impl Search<'_> {
         }
         let mut at = vec![None; data.params.len()];
         self.equalities(part, cond, &mut at)?;
-        // A fold for each element reads and compares in lanes.
-        let total = elements(func.ty(v));
-        let free: u64 = func
-            .ty(v)
+        let free: u64 = ty
             .shape
             .extents()?
             .iter()
@@ -298,11 +298,8 @@ impl Search<'_> {
             .filter(|(_, p)| p.is_none())
             .map(|(e, _)| e.as_const().map_or(UNKNOWN_EXTENT, |n| n.max(0) as u64))
             .product();
-        if !self.cx.eager && total < LEAST_COMPARED * free {
-            return None;
-        }
-        *changed += free;
-        Some(Cell::Compared { part: part.clone(), at, choice })
+        let pays = self.cx.eager || elements(ty) >= least * free;
+        pays.then(|| (Cell::Compared { part: part.clone(), at, choice }, free))
     }
 
     fn equalities(&self, part: &Part, cond: Value, at: &mut [Option<Value>]) -> Option<()> {
@@ -355,13 +352,13 @@ fn params(func: &Func, part: &Part) -> usize {
     func.regions[part.body].params.len()
 }
 
-fn elements(ty: &Ty) -> u64 {
+pub(super) fn elements(ty: &Ty) -> u64 {
     let extents = ty.shape.extents().unwrap_or_default();
     extents.iter().map(|e| e.as_const().map_or(UNKNOWN_EXTENT, |n| n.max(0) as u64)).product()
 }
 
 /// Equal, and of one sign if zero.
-fn same_bits(a: Scalar, b: Scalar) -> bool {
+pub(super) fn same_bits(a: Scalar, b: Scalar) -> bool {
     match (a, b) {
         (Scalar::F64(a), Scalar::F64(b)) => a.to_bits() == b.to_bits(),
         (Scalar::F32(a), Scalar::F32(b)) => a.to_bits() == b.to_bits(),
