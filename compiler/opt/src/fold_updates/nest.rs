@@ -2,6 +2,7 @@
 
 use super::{Cell, Choice};
 use crate::edit::{Copier, Def, Defs, Emitter, collect_values};
+use crate::places::trips;
 use crate::privatize_updates::extents_of;
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem, Ty};
@@ -214,8 +215,35 @@ impl Nest<'_> {
         self.emit(out).emit(Op::With(with), ty)
     }
 
-    /// The accumulator changed where axes equal places, if these lie within the array.
+    /// The accumulator changed where axes equal places, if these lie within the array. Places that the body computes need an index to exist.
     fn compared(
+        &mut self,
+        out: &mut Vec<Inst>,
+        acc: Value,
+        part: &Part,
+        at: &[Option<Value>],
+        choice: &Choice,
+        copier: &mut Copier<'_>,
+    ) -> Value {
+        let body = &self.func.regions[part.body];
+        let inside = |v: &Value| matches!(self.defs.get(*v), Def::Inst(inst, _) if body.insts.contains(&inst));
+        let exists = trips(self.func, self.defs, part).is_some_and(|n| n > 0);
+        if exists || !at.iter().flatten().any(inside) {
+            return self.at_places(out, acc, part, at, choice, copier);
+        }
+        let ty = self.func.ty(acc).clone();
+        let extents = extents_of(&mut self.emit(out), acc);
+        let zero = self.emit(out).int(0);
+        let least = extents[1..].iter().fold(extents[0], |a, b| self.emit(out).int_op(BinOp::Min, a, *b));
+        let cond = self.emit(out).int_op(BinOp::Gt, least, zero);
+        let mut insts = Vec::new();
+        let yields = vec![self.at_places(&mut insts, acc, part, at, choice, copier)];
+        let then = self.func.regions.push(RegionData { params: vec![], insts, yields });
+        let els = self.func.regions.push(RegionData { params: vec![], insts: vec![], yields: vec![acc] });
+        self.emit(out).emit(Op::If { cond, then, els }, ty)
+    }
+
+    fn at_places(
         &mut self,
         out: &mut Vec<Inst>,
         acc: Value,

@@ -1,7 +1,7 @@
 //! Which folds can update their accumulators, and where their cells differ from the neutral element.
 
 use super::{Cell, Choice, Found};
-use crate::edit::{Def, Defs, is_speculatable, region_has_effect};
+use crate::edit::{Def, Defs, region_has_effect};
 use crate::interleave::identity;
 use crate::pass::Context;
 use crate::places::{Places, covers_frame, trips};
@@ -318,9 +318,7 @@ impl Search<'_> {
                     _ => return None,
                 };
                 let is_known = self.defs.int(func, place).is_some();
-                // There is an index, so what all of them compute may be computed once.
-                let exists = trips(func, self.defs, part).is_some_and(|n| n > 0);
-                if at[axis].is_some() || is_known || !self.is_invariant(part.body, place, exists) {
+                if at[axis].is_some() || is_known || !self.is_invariant(part.body, place) {
                     return None;
                 }
                 at[axis] = Some(place);
@@ -332,15 +330,15 @@ impl Search<'_> {
 }
 
 impl Search<'_> {
-    /// Whether a value does not depend on the index; it may be computed in front of the with-loop then.
-    fn is_invariant(&self, body: Region, v: Value, exists: bool) -> bool {
+    /// Whether a value does not depend on the index; where there is one it may be computed in front of the with-loop then.
+    fn is_invariant(&self, body: Region, v: Value) -> bool {
         let data = &self.func.regions[body];
         match self.defs.get(v) {
             Def::Param(region, _) => region != body,
             Def::Inst(inst, _) if data.insts.contains(&inst) => {
                 let op = &self.func.insts[inst].op;
-                let mut invariant = op.regions().is_empty() && (exists || is_speculatable(self.func, inst));
-                op.for_each_operand(|v| invariant = invariant && self.is_invariant(body, v, exists));
+                let mut invariant = op.regions().is_empty();
+                op.for_each_operand(|v| invariant = invariant && self.is_invariant(body, v));
                 invariant
             }
             _ => true,
