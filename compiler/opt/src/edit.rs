@@ -352,6 +352,47 @@ impl Emitter<'_> {
         let elem = if op.is_comparison() { Elem::Bool } else { Elem::I32 };
         self.emit(Op::Bin(op, a, b), Ty::scalar(elem))
     }
+
+    /// Cuts the indices from `low` below `high` into whole blocks of `size` and a rest.
+    pub fn cut(&mut self, low: Value, high: Value, size: i32) -> Cut {
+        // Constants from elsewhere would hide what is known of what is computed here.
+        let low = self.here(low);
+        let high = self.here(high);
+        let (zero, size_value) = (self.int(0), self.int(size));
+        // Where the difference wraps it is negative, and everything is left to the rest.
+        let high = self.int_op(BinOp::Max, high, low);
+        let n = self.int_op(BinOp::Sub, high, low);
+        let n = self.int_op(BinOp::Max, n, zero);
+        let blocks = self.int_op(BinOp::Div, n, size_value);
+        let done = self.int_op(BinOp::Mul, blocks, size_value);
+        let rest = self.int_op(BinOp::Add, low, done);
+        Cut {
+            blocks,
+            number: self.defs.int(self.func, blocks),
+            low,
+            rest,
+            no_rest: self.defs.int(self.func, n).is_some_and(|n| n % size == 0),
+        }
+    }
+
+    /// A constant as one of its own, other values as they are.
+    fn here(&mut self, v: Value) -> Value {
+        self.defs.int(self.func, v).map_or(v, |k| self.int(k))
+    }
+}
+
+/// Indices in whole blocks.
+pub struct Cut {
+    /// How many blocks.
+    pub blocks: Value,
+    /// As a constant, if it is one.
+    pub number: Option<i32>,
+    /// The first index of all.
+    pub low: Value,
+    /// The first index that is not in a block.
+    pub rest: Value,
+    /// Whether there is none for certain.
+    pub no_rest: bool,
 }
 
 /// All loops of a function with the regions they stand in, outer ones first.

@@ -4,7 +4,7 @@ use super::body::Goal;
 use super::lane::{Block, Form};
 use super::profit::assess;
 use super::{LANES, identity};
-use crate::edit::{Copier, Defs, Renames};
+use crate::edit::{Copier, Cut, Defs, Emitter, Renames};
 use crate::places::{Places, covers_frame};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// Interleaves a with-loop if that pays, or with `eager` if it is possible; `Err(None)` if it is not of the kind that this is about.
 pub fn interleave_with(
     func: &mut Func,
-    defs: &Defs,
+    defs: &mut Defs,
     places: &Places,
     inst: Inst,
     region: Region,
@@ -37,10 +37,8 @@ pub fn interleave_with(
     let goals = goals(func, inst, with).map_err(|why| Some(why.to_string()))?;
 
     let span = func.insts[inst].span;
-    let mut before = Before { func, list: Vec::new(), span };
-    let blocks = before.blocks(bounds, lo, hi);
-    let func = before.func;
-    let mut before = before.list;
+    let mut before = Vec::new();
+    let blocks = Emitter { func, defs, out: &mut before, span }.cut(lo, hi, LANES);
     let params: Vec<Value> = lower.iter().map(|_| func.new_value(Ty::scalar(Elem::I32))).collect();
     let syms = Copier::within(func, part.body).syms;
     let mut block = Block {
@@ -50,7 +48,7 @@ pub fn interleave_with(
         forms: HashMap::new(),
         packs: HashMap::new(),
         at: inst,
-        first: lo,
+        first: blocks.low,
         out: Vec::new(),
         syms,
         span,
@@ -61,7 +59,7 @@ pub fn interleave_with(
     let skipped = block.bin_int(&mut head, BinOp::Mul, g, LANES);
     block.first = match bounds.0 {
         Some(0) => skipped,
-        _ => block.bin(&mut head, BinOp::Add, skipped, lo),
+        _ => block.bin(&mut head, BinOp::Add, skipped, blocks.low),
     };
     block.out = head;
     block.forms.extend(old_params.iter().zip(&params).map(|(old, new)| (*old, Form::Uniform(*new))));
@@ -76,7 +74,7 @@ pub fn interleave_with(
         lower.pop();
         lower.push(zero);
         upper.pop();
-        upper.push(blocks.count);
+        upper.push(blocks.blocks);
     }
     let part_of_blocks = Part { generator: zero_to_blocks, body };
     let made = match goals[0] {
@@ -126,54 +124,6 @@ fn goals(func: &Func, inst: Inst, with: &With) -> Result<Vec<Goal>, &'static str
     Ok(goals)
 }
 
-/// How many blocks there are, and where the rest begins.
-struct Blocks {
-    count: Value,
-    /// As a constant, if it is one.
-    number: Option<i32>,
-    /// The first index of the rest.
-    rest: Value,
-    /// Whether there is none for certain.
-    no_rest: bool,
-    lo: Value,
-}
-
-/// Instructions in front of the with-loop.
-struct Before<'a> {
-    func: &'a mut Func,
-    list: Vec<Inst>,
-    span: Span,
-}
-
-impl Before<'_> {
-    fn int(&mut self, v: i32) -> Value {
-        push(self.func, &mut self.list, Op::Const(Scalar::I32(v)), Ty::scalar(Elem::I32), self.span)
-    }
-
-    fn bin(&mut self, op: BinOp, a: Value, b: Value) -> Value {
-        push(self.func, &mut self.list, Op::Bin(op, a, b), Ty::scalar(Elem::I32), self.span)
-    }
-
-    fn blocks(&mut self, bounds: (Option<i32>, Option<i32>), lo: Value, hi: Value) -> Blocks {
-        if let (Some(low), Some(high)) = bounds
-            && let Some(n) = high.checked_sub(low)
-        {
-            let number = n.max(0) / LANES;
-            let (count, rest) = (self.int(number), self.int(low + number * LANES));
-            return Blocks { count, number: Some(number), rest, no_rest: n % LANES == 0, lo };
-        }
-        // Where the difference wraps it is negative, and everything is left to the rest.
-        let (zero, lanes) = (self.int(0), self.int(LANES));
-        let high = self.bin(BinOp::Max, hi, lo);
-        let n = self.bin(BinOp::Sub, high, lo);
-        let n = self.bin(BinOp::Max, n, zero);
-        let count = self.bin(BinOp::Div, n, lanes);
-        let done = self.bin(BinOp::Mul, count, lanes);
-        let rest = self.bin(BinOp::Add, lo, done);
-        Blocks { count, number: None, rest, no_rest: false, lo }
-    }
-}
-
 fn push(func: &mut Func, list: &mut Vec<Inst>, op: Op, ty: Ty, span: Span) -> Value {
     let inst = func.make_inst(op, vec![ty], span);
     list.push(inst);
@@ -187,11 +137,11 @@ fn stacks(
     inst: Inst,
     with: &With,
     part: Part,
-    blocks: &Blocks,
+    blocks: &Cut,
     span: Span,
 ) -> Vec<Value> {
     let lanes = push(func, before, Op::Const(Scalar::I32(LANES)), Ty::scalar(Elem::I32), span);
-    let joined = push(func, before, Op::Bin(BinOp::Mul, blocks.count, lanes), Ty::scalar(Elem::I32), span);
+    let joined = push(func, before, Op::Bin(BinOp::Mul, blocks.blocks, lanes), Ty::scalar(Elem::I32), span);
     let count = match blocks.number {
         Some(n) => Affine::constant(n),
         None => Affine::sym(func.fresh_sym()),
@@ -207,7 +157,7 @@ fn stacks(
         types.push(Ty::new(ty.elem, Shape::Known(with_lanes)));
         let without = [&extents[..lead], &[count.scale(LANES)], &extents[lead + 1..]].concat();
         finals.push(([&frame[..lead], &[joined], &cell[..]].concat(), Ty::new(ty.elem, Shape::Known(without))));
-        let frame = [&frame[..lead], &[blocks.count]].concat();
+        let frame = [&frame[..lead], &[blocks.blocks]].concat();
         let cell = [&[lanes], &cell[..]].concat();
         ops.push(WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), default: None });
     }
@@ -232,7 +182,7 @@ fn finish(
     part: &Part,
     goals: &[Goal],
     made: Vec<Value>,
-    blocks: &Blocks,
+    blocks: &Cut,
 ) -> Result<(), Option<String>> {
     let span = func.insts[inst].span;
     let results = func.insts[inst].results.clone();
@@ -263,7 +213,7 @@ fn finish(
         let params: Vec<Value> = (0..rank).map(|_| func.new_value(Ty::scalar(Elem::I32))).collect();
         let mut insts = Vec::new();
         let from =
-            push(func, &mut insts, Op::Bin(BinOp::Sub, params[rank - 1], blocks.lo), Ty::scalar(Elem::I32), span);
+            push(func, &mut insts, Op::Bin(BinOp::Sub, params[rank - 1], blocks.low), Ty::scalar(Elem::I32), span);
         let mut cells = Vec::new();
         for array in &made {
             let index = [&params[..rank - 1], &[from]].concat();

@@ -1,7 +1,7 @@
 //! Blocks of rows that are folded for all columns, and what follows them.
 
 use super::Sweep;
-use crate::edit::{Copier, Defs, Emitter, Renames};
+use crate::edit::{Copier, Cut, Defs, Emitter, Renames};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
@@ -43,46 +43,17 @@ fn up_to(zero: Value, upper: Vec<Value>) -> Generator {
     Generator::Known { lower: vec![zero; upper.len()], upper, step: None, width: None }
 }
 
-/// Blocks of rows, and what they leave.
-struct Cut {
-    /// How many blocks.
-    blocks: Value,
-    low: Value,
-    /// The first row that is not in a block.
-    rest: Value,
-    no_rest: bool,
-}
-
 pub fn rewrite(func: &mut Func, defs: &mut Defs, home: Region, sweep: &Sweep) {
     let span = func.insts[sweep.fold].span;
     let mut before = Vec::new();
     let mut b = Build { func, defs, span };
-    let cut = cut(&mut b.at(&mut before), sweep);
+    let (low, high) = sweep.bounds;
+    let cut = b.at(&mut before).cut(low, high, (sweep.block.0 * sweep.block.1) as i32);
     let sums = blocks(&mut b, &mut before, sweep, &cut);
     finish(&mut b, sweep, &cut, &sums);
     let insts = &mut b.func.regions[home].insts;
     let at = insts.iter().position(|i| *i == sweep.with).unwrap_or(insts.len());
     insts.splice(at..at, before);
-}
-
-fn cut(e: &mut Emitter<'_>, sweep: &Sweep) -> Cut {
-    let (low, high) = sweep.bounds;
-    let known = |e: &mut Emitter<'_>, v: Value| match e.defs.int(e.func, v) {
-        Some(k) => e.int(k),
-        None => v,
-    };
-    let (low, high) = (known(e, low), known(e, high));
-    let block = (sweep.block.0 * sweep.block.1) as i32;
-    let (zero, size) = (e.int(0), e.int(block));
-    // Where the difference wraps it is negative, and everything is left to the rest.
-    let high = e.int_op(BinOp::Max, high, low);
-    let n = e.int_op(BinOp::Sub, high, low);
-    let n = e.int_op(BinOp::Max, n, zero);
-    let blocks = e.int_op(BinOp::Div, n, size);
-    let done = e.int_op(BinOp::Mul, blocks, size);
-    let rest = e.int_op(BinOp::Add, low, done);
-    let no_rest = e.defs.int(e.func, n).is_some_and(|n| n % block == 0);
-    Cut { blocks, low, rest, no_rest }
 }
 
 /// The folds of all blocks, as arrays over columns: of constant length `R * n` where rows lie side by side.
