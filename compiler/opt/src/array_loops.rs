@@ -37,7 +37,7 @@ pub fn array_loop(func: &Func, defs: &Defs, inst: Inst) -> Option<ArrayLoop> {
 }
 
 /// Does nothing in a region have effects or fault?
-fn is_pure(func: &Func, region: Region) -> bool {
+pub fn is_pure(func: &Func, region: Region) -> bool {
     let mut pure = true;
     walk(func, region, &mut |_, inst| {
         let op = &func.insts[inst].op;

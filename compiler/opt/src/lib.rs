@@ -58,6 +58,7 @@ mod split_arrays;
 mod split_axes;
 mod split_borders;
 mod split_folds;
+mod split_loops;
 mod split_partitions;
 mod stats;
 mod unroll_loops;

@@ -78,6 +78,14 @@ pub fn parallel_loops(func: &mut Func, cx: &mut Context) -> bool {
     changed
 }
 
+/// Makes a with-loop of one loop, if its rounds are independent.
+pub fn make_parallel(func: &mut Func, region: Region, inst: Inst, eager: bool) -> bool {
+    let mut defs = Defs::new(func);
+    let Some(found) = examine(func, &defs, &Places::new(func), inst, Proof::Constants, eager) else { return false };
+    rewrite(func, &mut defs, region, found);
+    true
+}
+
 /// Two loops that are a with-loop only together: the inner one reads what the outer one does not write, such as the row above its first one.
 fn with_outer(func: &mut Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -> bool {
     let Some(region) = places.region_of[inst].expand() else { return false };

@@ -7,7 +7,7 @@ use crate::{
     drop_copies, fold_updates, fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave,
     join_steps, keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops,
     privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops,
-    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, unroll_loops, unroll_small,
+    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, unroll_loops, unroll_small,
     update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
@@ -61,6 +61,7 @@ pub const PASSES: &[&Pass] = &[
     &carry_elements::PASS,
     &hoist_checks::PASS,
     &parallel_loops::PASS,
+    &split_loops::PASS,
     &row_loops::PASS,
     &dce::PASS,
     &reread::PASS,
@@ -155,6 +156,7 @@ const LAST: &[&Pass] = &[
 const LANES: &[&Pass] = &[
     &hoist_checks::PASS,
     &parallel_loops::PASS,
+    &split_loops::PASS,
     &row_loops::PASS,
     &simplify::PASS,
     &dce::PASS,
