@@ -140,14 +140,18 @@ impl Lower<'_, '_> {
         if low >= I32_MIN && high <= I32_MAX { (low, high) } else { (I32_MIN, I32_MAX) }
     }
 
-    /// Notes the bounds of what a loop counts upwards from a constant, one by one: `i` from `init` on, as long as `i + 1 < n`.
+    /// Notes the bounds of what a loop counts upwards, one by one: `i` from `init` on, as long as `i + 1 < n`.
     pub fn note_counters(&mut self, init: &[Value], body: Region) {
         let data = &self.func.regions[body];
         for ((&param, &init), &next) in data.params.iter().zip(init).zip(&data.yields[1..]) {
             let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
             let counts = matches!(op(next), Some(Op::Bin(BinOp::Add, a, b))
                 if (*a == param && self.const_i32(*b) == Some(1)) || (*b == param && self.const_i32(*a) == Some(1)));
-            let (Some(start), true) = (self.const_i32(init), counts) else { continue };
+            let start = self.bounds(init);
+            // The greatest number plus one would be the least.
+            if !counts || start.1 == I32_MAX {
+                continue;
+            }
             let mut conditions = vec![data.yields[0]];
             let mut last = None;
             while let Some(cond) = conditions.pop() {
@@ -162,7 +166,7 @@ impl Lower<'_, '_> {
                 }
             }
             if let Some(last) = last.filter(|_| self.range[param].is_none()) {
-                self.range[param] = Some((start, start.max(last)));
+                self.range[param] = Some((start.0, start.1.max(last)));
             }
         }
     }

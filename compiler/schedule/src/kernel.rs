@@ -404,6 +404,10 @@ impl Lower<'_, '_> {
         if together > 1 {
             self.force_folds(g, part.body)?;
         }
+        let in_operand = sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
+        if in_operand && sinks.len() > 1 {
+            return self.cells_in_operands(g, part, sinks);
+        }
         for (sink, &v) in sinks.iter().zip(yields) {
             let Sink::Slice { elem, data, strides, .. } = sink else { continue };
             let offset = self.slice_offset(part, *elem, strides);
@@ -424,6 +428,23 @@ impl Lower<'_, '_> {
                 if together > 1 {
                     self.b.interleave(&starts);
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of several results in operands: what one stores another one might still have to load, for the same cell.
+    fn cells_in_operands(&mut self, g: &mut Grid, part: &Part, sinks: &[Sink]) -> Result<()> {
+        let yields = &self.func.regions[part.body].yields;
+        let copies = (g.j(), g.u);
+        for (j, u) in (0..copies.0).flat_map(|j| (0..copies.1).map(move |u| (j, u))) {
+            for &v in yields {
+                self.cell_of(g, v, j, u)?;
+            }
+            for (sink, &v) in sinks.iter().zip(yields) {
+                let Sink::Slice { elem, data, strides, .. } = sink else { continue };
+                let offset = self.slice_offset(part, *elem, strides);
+                self.store_copy(g, *elem, v, *data, &offset, j, u)?;
             }
         }
         Ok(())

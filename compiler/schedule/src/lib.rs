@@ -105,6 +105,7 @@ mod plan;
 mod quotients;
 mod reduce;
 mod reuse;
+mod rows_in_place;
 mod scalars;
 mod shared;
 mod shifted;

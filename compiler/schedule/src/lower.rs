@@ -120,6 +120,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub host_version: Option<Inst>,
     /// What the last estimate for a launch was, in words.
     pub estimate: String,
+    /// Updates whose with-loop has made them: the object, or nothing if another one follows ([`crate::rows_in_place`]).
+    pub made_updates: HashMap<Inst, Option<Val>>,
     /// Arrays of the group at work that have gaps.
     pub padded: Padded,
     /// What the with-loop in hand leaves around its partition.
@@ -151,6 +153,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             kernel_loops: HashSet::new(),
             rows: Vec::new(),
             in_kernel_loop: false,
+            made_updates: HashMap::new(),
             dests: HashMap::new(),
             placed: HashSet::new(),
             fresh: HashSet::new(),
@@ -456,7 +459,11 @@ impl<'m, 'a> Lower<'m, 'a> {
                 Some(object) => object,
                 None => self.reshape(*array, shape),
             },
-            Op::Update { array, index, value } => self.update(*array, index, *value)?,
+            Op::Update { array, index, value } => match self.made_update(inst) {
+                Some(Some(object)) => object,
+                Some(None) => return Ok(()),
+                None => self.update(*array, index, *value)?,
+            },
             Op::Rank(_)
             | Op::ShapeVec(_)
             | Op::SelDyn { .. }

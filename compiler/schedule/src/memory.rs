@@ -192,6 +192,12 @@ impl Lower<'_, '_> {
             && scope.pending.get(&v).is_some_and(|uses| *uses as usize == captures + 1)
     }
 
+    /// Does the region own `v`, and does its instruction at a position use it last?
+    pub fn dies_at(&self, v: Value, position: usize) -> bool {
+        let Some(scope) = self.scopes.last() else { return false };
+        scope.owned.contains(&v) && self.live.last_use(scope.region, v) == Some(position)
+    }
+
     /// The object of an owned value; the caller has the reference from now on, and the value can still be read.
     pub fn hand_over(&mut self, v: Value) -> Val {
         self.scope().owned.remove(&v);

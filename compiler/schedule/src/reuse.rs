@@ -2,7 +2,7 @@
 //!
 //! A genarray with-loop may build its result where an operand is if every cell reads that operand at its own index only, and is
 //! written once, after all it reads; its body has no with-loops. So `k = k - rate * g` happens in place. Whether the operand is the only reference is asked at run
-//! time unless it is known ([`Lower::fresh`]); if it is not, the result gets memory of its own.
+//! time unless it is known ([`Lower::fresh`]); if it is not, the result gets memory of its own. Several results may be built in an operand each.
 
 use ravel_nest::ir::{Access, IntCmp, Ty};
 use ravel_source::Span;
@@ -23,7 +23,7 @@ pub(crate) struct Reused {
 }
 
 impl Lower<'_, '_> {
-    /// Builds the only result of a with-loop in an operand, if one offers itself.
+    /// Builds a result of a with-loop in an operand, if one offers itself that no other result is built in.
     pub fn reuse_operand(&mut self, with: &With, result: Value, extents: &[Ext], span: Span) -> Option<Reused> {
         let operand = self.operand_to_reuse(with, result)?;
         let known = self.fresh.contains(&operand);
@@ -54,8 +54,12 @@ impl Lower<'_, '_> {
     }
 
     fn operand_to_reuse(&self, with: &With, result: Value) -> Option<Value> {
-        let [WithOp::Genarray { cell: Some(cell), .. }] = &with.ops[..] else { return None };
-        if with.ordered || !cell.is_empty() || self.elem(result) == Elem::Handle {
+        let makes_scalars = |op: &WithOp| matches!(op, WithOp::Genarray { cell: Some(cell), .. } if cell.is_empty());
+        if with.ordered || !with.ops.iter().all(makes_scalars) || self.elem(result) == Elem::Handle {
+            return None;
+        }
+        // Work-items store one result after the other.
+        if self.cx.options.device.is_some() && with.ops.len() > 1 {
             return None;
         }
         // The host repeats what failed on a device, from operands that must still be there.

@@ -54,6 +54,15 @@ impl Lower<'_, '_> {
         if self.is_overwritten(inst, with) {
             return self.made_without_elements(inst, with);
         }
+        if let Some(made) = self.made_update(inst) {
+            if let Some(object) = made {
+                self.bind(self.func.insts[inst].results[0], object);
+            }
+            return Ok(());
+        }
+        if self.try_rows_in_place(inst, with)? {
+            return Ok(());
+        }
         if self.try_groups(inst, with)? || self.try_device_fold(inst, with)? {
             return Ok(());
         }
