@@ -28,6 +28,7 @@ mod hoist_columns;
 mod inline;
 mod interleave;
 mod join_steps;
+mod joint_loops;
 mod keep_on_device;
 mod licm;
 mod lift_checks;

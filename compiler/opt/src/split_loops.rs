@@ -12,6 +12,9 @@
 //! is behind it. Elements that one loop stores are loaded by the others, unless they are computed again easily. Values that
 //! depend on each other in a circle stay in one loop. So do those that go from round to round, with what needs them.
 //!
+//! Vectors that are updated at one index stay together, in a with-loop with several results ([`crate::joint_loops`]); so do other arrays
+//! that need each other.
+//!
 //! Before: `parallel-loops` has made with-loops of inner loops. After: loops are split where at least one of the parts is a with-loop then.
 //! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops inside of with-loops, where
 //! lanes run around them.
@@ -19,6 +22,7 @@
 use crate::array_loops::is_pure;
 use crate::counted::{Counted, counted};
 use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of};
+use crate::joint_loops::make_joint;
 use crate::parallel_loops::make_parallel;
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
@@ -36,6 +40,8 @@ pub const PASS: Pass = Pass {
 
 /// Most values that a loop may carry beside its counter.
 const MAX_ITEMS: usize = 8;
+/// For `--explain`.
+const JOINT: &str = "the loop is a with-loop with several results, for its rounds do not depend on each other";
 /// Operations up to which a stored element is computed again for another loop.
 const MAX_AGAIN: usize = 2;
 
@@ -43,7 +49,18 @@ pub fn split_loops(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
     // Inner ones first: as with-loops they may be split off what is around them.
     for (region, inst) in loops_of(func).into_iter().rev() {
-        let Some((mut split, parts)) = try_split(func, region, inst) else { continue };
+        if make_joint(func, region, inst, false, cx.eager) {
+            cx.applied(func.insts[inst].span, JOINT);
+            changed = true;
+            continue;
+        }
+        let Some((mut split, parts)) = try_split(func, region, inst) else {
+            if make_joint(func, region, inst, true, cx.eager) {
+                cx.applied(func.insts[inst].span, JOINT);
+                changed = true;
+            }
+            continue;
+        };
         let mut parallel = false;
         for &part in parts.iter().rev() {
             parallel |= make_parallel(&mut split, region, part, cx.eager);

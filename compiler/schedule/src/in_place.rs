@@ -8,8 +8,11 @@
 //! Every cell may read the element that it replaces, and elements outside of what a partition writes. Where one partition reads
 //! what another one writes, it runs first; in a circle none can. An index lies outside of a partition if it is provably below its lower bound
 //! or not below its upper bound along some axis, or between the steps of it. In a partition of a single row, other rows are read at the column in
-//! hand: were it the same row, that would be the cell's own element. The bodies have no with-loops, whose pieces might go
+//! hand: were it the same row, that would be the cell's own element. Several modarrays at once change their arrays in place where cells read their own
+//! elements alone. The bodies have no with-loops, whose pieces might go
 //! through the memory of the result.
+
+use std::collections::HashSet;
 
 use ravel_types::Elem;
 use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
@@ -25,6 +28,9 @@ const MOST_APART: i64 = 1 << 31;
 impl Lower<'_, '_> {
     /// The order in which the partitions of a modarray can change its array in place; nothing if they cannot.
     pub fn in_place(&self, with: &With) -> Option<Vec<usize>> {
+        if with.ops.len() > 1 {
+            return self.joint_in_place(with).then(|| (0..with.parts.len()).collect());
+        }
         let [WithOp::Modarray { array }] = with.ops[..] else { return None };
         let ty = self.func.ty(array);
         let rank = ty.rank().filter(|rank| *rank > 0)?;
@@ -61,6 +67,25 @@ impl Lower<'_, '_> {
             order.push(next);
         }
         Some(order)
+    }
+
+    /// Can several modarrays change their arrays in place? Their cells read only the elements that they replace.
+    fn joint_in_place(&self, with: &With) -> bool {
+        let mut arrays = HashSet::new();
+        let in_place = |op: &WithOp| {
+            let WithOp::Modarray { array } = *op else { return false };
+            let ty = self.func.ty(array);
+            let Some(rank) = ty.rank().filter(|rank| *rank > 0) else { return false };
+            let whole = |part: &Part| {
+                let yields = &self.func.regions[part.body].yields;
+                matches!(&part.generator, Generator::Known { lower, .. } if lower.len() == rank)
+                    && yields.iter().all(|v| self.func.ty(*v).is_scalar())
+                    && !self.has_with_loop(part.body)
+                    && self.other_reads(part, array).is_some_and(|reads| reads.is_empty())
+            };
+            arrays.insert(array) && ty.elem != Elem::Handle && self.dies_in_update(with, array) && with.parts.iter().all(whole)
+        };
+        !with.ordered && self.cx.options.device.is_none() && with.ops.iter().all(in_place)
     }
 
     /// The array of a modarray that is updated in place, for bodies and for the result. Bodies must find it where it was again

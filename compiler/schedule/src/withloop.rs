@@ -116,18 +116,18 @@ impl Lower<'_, '_> {
             self.host_fills(&sinks);
         }
         // The bodies read the array that they change.
-        let before = match (&sinks[..], &order) {
-            ([Sink::Slice { reused: Some(reused), .. }], Some(_)) => {
-                Some((reused.of, self.replace(reused.of, reused.object)))
+        let mut before = Vec::new();
+        for sink in sinks.iter().filter(|_| order.is_some()) {
+            if let Sink::Slice { reused: Some(reused), .. } = sink {
+                before.push((reused.of, self.replace(reused.of, reused.object)));
             }
-            _ => None,
-        };
+        }
         let order = order.unwrap_or_else(|| (0..with.parts.len()).collect());
         for n in order.into_iter().filter(|_| !on_device) {
             self.cx.part = (with.parts.len() > 1).then_some(n);
             carried = self.part(inst, with, &with.parts[n], (&sinks, &borders), carried)?;
         }
-        if let Some((array, object)) = before {
+        for (array, object) in before {
             self.replace(array, object);
         }
         if with.ordered {

@@ -122,3 +122,35 @@ fn neighbours_and_later_uses_forbid_it() {
          } modarray %a"
     ));
 }
+
+/// Five rounds that change two arrays at once; the cells of the second one read the first one at `index`.
+fn two_arrays(index: &str) -> Run {
+    same(&format!(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64) {{
+  %x0: f64[50] = with {{ part [0] <= [%i0] < [50] {{ %a0: f64 = convert %i0 yield %a0 }} }} genarray [50] cell []
+  %y0: f64[50] = with {{ part [0] <= [%i1] < [50] {{ %b1: i32 = mul %i1, 3 %a1: f64 = convert %b1 yield %a1 }} }} genarray [50] cell []
+  %x: f64[50], %y: f64[50], %rounds: i32 = loop (%p: f64[50] = %x0, %q: f64[50] = %y0, %k: i32 = 0) {{
+    %u: f64[50], %v: f64[50] = with {{
+      part [%k] <= [%i] < [47] {{ %l: i32 = add %i, 1 %c: f64 = sel %p, [%i] %d: f64 = sel %q, [%i] %g: f64 = sel %p, [{index}]
+        %e: f64 = sub %c, %d %f: f64 = add %g, %d yield %e, %f }}
+    }} modarray %p modarray %q
+    %next: i32 = add %k, 1
+    %again: bool = lt %next, 5
+    yield %again, %u, %v, %next
+  }}
+  %t: f64 = with {{ part [0] <= [%i9] < [50] {{ %y9: f64 = sel %x, [%i9] %z9: f64 = sel %y, [%i9] %w9: f64 = mul %y9, %z9 yield %w9 }} }} fold add neutral 0.0
+  yield %t
+}}
+"#
+    ))
+}
+
+#[test]
+fn several_arrays_whose_cells_read_their_own_elements() {
+    let said = |run: &Run| run.remarks.iter().any(|r| r.text.ends_with("in place"));
+    let run = two_arrays("%i");
+    assert!(said(&run) && run.copies == 0, "{:?}", run.remarks);
+    assert!(!said(&two_arrays("%l")), "a neighbour may have been replaced");
+}

@@ -268,6 +268,10 @@ impl Simplifier<'_> {
         }
     }
 
+    fn extent_form(&self, array: Value, axis: u32) -> Option<&Affine> {
+        self.func.ty(array).shape.extents()?.get(axis as usize)
+    }
+
     /// `modarray` that replaces everything is `genarray`.
     fn covering_modarray(&mut self, with: &mut With) -> bool {
         let [part] = &with.parts[..] else { return false };
@@ -282,7 +286,8 @@ impl Simplifier<'_> {
             let Some(extents) = self.func.ty(array).shape.extents().map(<[_]>::to_vec) else { continue };
             let covers = upper.iter().enumerate().all(|(axis, u)| match (self.int_of(*u), extents[axis].as_const()) {
                 (Some(u), Some(n)) => u == n,
-                _ => matches!(self.op_of(*u), Some(Op::Extent { array: a, axis: k }) if *a == array && *k as usize == axis),
+                _ => matches!(self.op_of(*u), Some(Op::Extent { array: a, axis: k })
+                    if (*a, *k as usize) == (array, axis) || self.extent_form(*a, *k) == Some(&extents[axis])),
             });
             if covers {
                 let cell = (arity..extents.len()).map(|axis| self.extent(array, axis)).collect();
