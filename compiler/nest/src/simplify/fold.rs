@@ -2,6 +2,7 @@
 
 use cranelift_entity::PrimaryMap;
 
+use super::floats;
 use crate::ir::{BinOp, ConvOp, IntCmp, Op, Prim, Ty, UnOp, Value};
 
 /// What an operation can be replaced by.
@@ -31,7 +32,8 @@ pub(super) fn fold(op: &Op, ty: Ty, types: &PrimaryMap<Value, Ty>, known: &impl 
     let truth = |holds: bool| constant(if ty.is_vector() && holds { u64::MAX } else { u64::from(holds) });
     match *op {
         Op::Binary(op, a, b) => match (known(a), known(b)) {
-            (Some(x), Some(y)) if !op.is_float() => int_binary(op, ty.prim, x, y).map_or(Folded::Same, constant),
+            (Some(x), Some(y)) if op.is_float() => floats::binary(op, ty.prim, x, y).map_or(Folded::Same, constant),
+            (Some(x), Some(y)) => int_binary(op, ty.prim, x, y).map_or(Folded::Same, constant),
             (Some(_), None) if commutes(op) => match identity(op, ty, b, known(a)) {
                 Folded::Same => Folded::Op(Op::Binary(op, b, a)),
                 better => better,
@@ -43,13 +45,21 @@ pub(super) fn fold(op: &Op, ty: Ty, types: &PrimaryMap<Value, Ty>, known: &impl 
                 UnOp::INeg => constant(x.wrapping_neg()),
                 UnOp::Not => constant(!x),
                 UnOp::IAbs => constant(signed(ty.prim, x).wrapping_abs() as u64),
-                _ => Folded::Same,
+                op => floats::unary(op, ty.prim, x).map_or(Folded::Same, constant),
             },
             None => Folded::Same,
         },
         Op::IntCmp(cmp, a, b) => match (known(a), known(b)) {
             (Some(x), Some(y)) => truth(int_cmp(cmp, types[a].prim, x, y)),
             _ if a == b => truth(matches!(cmp, IntCmp::Eq | IntCmp::Sle | IntCmp::Sge | IntCmp::Ule | IntCmp::Uge)),
+            _ => Folded::Same,
+        },
+        Op::FloatCmp(cmp, a, b) => match (known(a), known(b)) {
+            (Some(x), Some(y)) => floats::holds(cmp, types[a].prim, x, y).map_or(Folded::Same, truth),
+            _ => Folded::Same,
+        },
+        Op::Fma(a, b, c) => match (known(a), known(b), known(c)) {
+            (Some(x), Some(y), Some(z)) => floats::fused(ty.prim, x, y, z).map_or(Folded::Same, constant),
             _ => Folded::Same,
         },
         Op::Convert(op, a, to) => {
@@ -74,6 +84,7 @@ fn convert(op: ConvOp, from: Prim, to: Prim, bits: u64) -> Option<u64> {
         ConvOp::Narrow | ConvOp::ZExt => Some(bits & mask(to)),
         ConvOp::SExt => Some(signed(from, bits) as u64 & mask(to)),
         ConvOp::Bits => Some(bits),
+        ConvOp::FConv => floats::converted(from, to, bits),
         _ => None,
     }
 }
@@ -94,6 +105,7 @@ fn identity(op: BinOp, ty: Ty, a: Value, y: Option<u64>) -> Folded {
         BinOp::IMul | BinOp::SDiv | BinOp::UDiv if y == 1 => Folded::Value(a),
         BinOp::And if y == all_ones => Folded::Value(a),
         BinOp::IMul | BinOp::And if y == 0 => Folded::Op(Op::Const { ty, bits: 0 }),
+        BinOp::Or if y == all_ones => Folded::Op(Op::Const { ty, bits: all_ones }),
         BinOp::IMul if y.is_power_of_two() && !ty.is_vector() => {
             Folded::With(BinOp::Shl, a, u64::from(y.trailing_zeros()))
         }

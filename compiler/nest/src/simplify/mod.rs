@@ -11,6 +11,7 @@
 //! may see stores, float arithmetic (no reassociation).
 
 mod dead;
+mod floats;
 mod fold;
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
@@ -412,6 +413,18 @@ mod tests {
             "v6: i64 = xor v0, v0 v8: i64 = iadd v6, v6 return v8",
         );
         check("v4: i64 = const 8 v5: i64 = imul v4, v0 return v5", "v6: i64 = const 3 v5: i64 = shl v0, v6 return v5");
+    }
+
+    #[test]
+    fn floats_of_constants_are_evaluated_but_nan_is_left_to_the_processor() {
+        check(
+            "v4: f64 = const 2.0 v5: f64 = sqrt v4 v6: f64 = fma v5, v5, v4 v7: i8 = fcmp.gt v6, v4 v8: f32 = fconv v6 v9: i32 = bits v8 v10: i64 = sext v9 v11: i64 = sext v7 v12: i64 = iadd v10, v11 return v12",
+            "v12: i64 = const 1082130433 return v12",
+        );
+        let nan = "v4: f64 = const 0.0 v5: f64 = fdiv v4, v4 v6: i64 = bits v5 return v6";
+        check(nan, nan);
+        let unknown = "v4: f32 = const 2.0 v5: f32 = fmul v3, v4 v6: i32 = bits v5 v7: i64 = sext v6 return v7";
+        check(unknown, unknown);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 mod array;
 mod control;
 mod dynamic;
+mod powers;
 mod scalar;
 
 use crate::edit::{Defs, Emitter, Renames, use_counts};

@@ -123,36 +123,6 @@ impl Simplifier<'_> {
         }
     }
 
-    /// Powers with small whole exponents as products. Squares and reciprocals are rounded once, the others stay within the 2 units in
-    /// the last place of `pow`; zeros, infinities and NaN give the same. Not for negative exponents beyond -1, whose products
-    /// overflow before the results vanish.
-    fn power(&mut self, a: Value, exponent: f64) -> Step {
-        if exponent == 0.0 {
-            return Step::Is(vec![self.real_like(a, 1.0)]);
-        }
-        if exponent == 1.0 {
-            return Step::Is(vec![a]);
-        }
-        if exponent == 2.0 {
-            return Step::Becomes(Op::Bin(BinOp::Mul, a, a));
-        }
-        if exponent == -1.0 {
-            let one = self.real_like(a, 1.0);
-            return Step::Becomes(Op::Bin(BinOp::Div, one, a));
-        }
-        if exponent != 3.0 && exponent != 4.0 {
-            return Step::Keep;
-        }
-        let square = self.bin(BinOp::Mul, a, a);
-        let factor = if exponent == 3.0 { a } else { square };
-        Step::Becomes(Op::Bin(BinOp::Mul, square, factor))
-    }
-
-    fn real_like(&mut self, a: Value, v: f64) -> Value {
-        let v = if self.func.ty(a).elem == Elem::F32 { Scalar::F32(v as f32) } else { Scalar::F64(v) };
-        self.emitter().constant(v)
-    }
-
     fn integer(&mut self, op: BinOp, a: Value, b: Value, cb: Option<Scalar>) -> Step {
         use BinOp::*;
         let elem = self.func.ty(a).elem;

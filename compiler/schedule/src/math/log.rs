@@ -17,13 +17,13 @@ const DOUBLE: &[f64] = &[
 const SINGLE: &[f64] = &[0.2349502136081794, 0.285424769302501, 0.40000240740242987, 0.6666666615592153];
 
 /// ln 2 in two parts; products of the first with exponents are exact.
-const LN2_F32: (f64, f64) = (6.931_381_225_6e-1, 9.058_000_614_5e-6);
-const LN2_F64: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
+pub(super) const LN2_F32: (f64, f64) = (6.931_381_225_6e-1, 9.058_000_614_5e-6);
+pub(super) const LN2_F64: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 /// 1 / ln 2 and 1 / ln 10, each as the sum of two.
-const LOG2_E: (f64, f64) = (std::f64::consts::LOG2_E, 2.035_527_374_093_103_3e-17);
-const LOG10_E: (f64, f64) = (std::f64::consts::LOG10_E, 1.098_319_650_216_765e-17);
+pub(super) const LOG2_E: (f64, f64) = (std::f64::consts::LOG2_E, 2.035_527_374_093_103_3e-17);
+pub(super) const LOG10_E: (f64, f64) = (std::f64::consts::LOG10_E, 1.098_319_650_216_765e-17);
 /// log10 2; the first part has 32 bits, so that its products with exponents are exact.
-const LOG10_2: (f64, f64) = (0.301_029_995_549_470_2, 1.145_110_089_802_183_8e-10);
+pub(super) const LOG10_2: (f64, f64) = (0.301_029_995_549_470_2, 1.145_110_089_802_183_8e-10);
 
 /// `x = 2^k (1 + f)` with `1 + f` between the square roots of one half and two, for positive `x`, subnormal ones too.
 pub(super) fn split(x: Real<'_>) -> (Real<'_>, Real<'_>) {
@@ -42,7 +42,7 @@ pub(super) fn split(x: Real<'_>) -> (Real<'_>, Real<'_>) {
 }
 
 /// `s (f^2/2 + R)` and `f^2/2`, so that `ln(1 + f)` is `f - (f^2/2 - s (f^2/2 + R))`.
-fn series(f: Real<'_>) -> (Real<'_>, Real<'_>) {
+pub(super) fn series(f: Real<'_>) -> (Real<'_>, Real<'_>) {
     let s = f / (f + 2.0);
     let z = s * s;
     let r = z * z.polynomial(f.code.table(DOUBLE, SINGLE));
@@ -51,7 +51,7 @@ fn series(f: Real<'_>) -> (Real<'_>, Real<'_>) {
 }
 
 /// What logarithms are at zero, below it, at infinity and of NaN.
-fn edges<'a>(x: Real<'a>, value: Real<'a>) -> Real<'a> {
+pub(super) fn edges<'a>(x: Real<'a>, value: Real<'a>) -> Real<'a> {
     let outside = x.eq(0.0).pick_constant(x, f64::NEG_INFINITY, f64::NAN);
     let value = x.gt(0.0).pick(value, outside);
     x.lt(f64::INFINITY).pick(value, x)

@@ -1,8 +1,9 @@
 //! Mathematical functions as nest operations; see [`call`].
 //!
 //! An expansion is used for scalars and for vectors alike, so that a value does not depend on the lane that computed it.
-//! Functions of `f32` other than `exp`, `log`, `tanh` and, where operations fuse, `sin` and `cos` are computed in `f64` with short
-//! polynomials and rounded once, which leaves overflow and subnormal results to the final conversion.
+//! Where multiply-add is one instruction most functions have a form of their own (`fused`). The other functions of `f32`, except for `exp`,
+//! `log` and `tanh`, are computed in `f64` with short polynomials and rounded once, which leaves overflow and subnormal results to the
+//! final conversion.
 //!
 //! Methods are those of Muller, "Elementary Functions", 3rd edition, 2016: additive range reduction (chapter 11), polynomials
 //! that are minimax on the reduced range (chapter 3), and compensated sums where a rounding would show. The coefficients
@@ -10,13 +11,14 @@
 //! error. Each function states its error in units in the last place of the result; `docs/performance.md` has what was measured.
 
 mod exp;
+mod fused;
+mod fused_tables;
 mod inverse;
 mod log;
 mod pair;
 mod pow;
 mod real;
 mod root;
-mod single;
 mod trig;
 
 #[cfg(test)]
@@ -43,12 +45,13 @@ pub(crate) fn call(b: &mut FuncBuilder, arith: Arith, op: MathOp, args: &[Val]) 
     let cell = RefCell::new(b);
     let code = Code::new(&cell, arith.fma, single);
     let x = code.real(args[0]);
+    if let Some(value) = fused::function(op, x, args.get(1).map(|&y| code.real(y))) {
+        return value.val;
+    }
     match (op, args.get(1)) {
         (MathOp::Exp, _) => exp::exp(x).val,
         (MathOp::Log, _) => log::log(x).val,
-        (MathOp::Tanh, _) if single => single::tanh(x).val,
-        (MathOp::Sin, _) if single::has_sine(code) => single::sin(x).val,
-        (MathOp::Cos, _) if single::has_sine(code) => single::cos(x).val,
+        (MathOp::Tanh, _) if single => exp::tanh_single(x).val,
         (_, y) => {
             let widened = |x: Real<'_>| if single { x.widened().val } else { x.val };
             let (x, y) = (code.real(widened(x)), y.map(|&y| code.real(widened(code.real(y)))));

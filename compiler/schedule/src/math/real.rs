@@ -188,6 +188,18 @@ impl<'a> Real<'a> {
         rest.iter().fold(self.constant(*first), |sum, &c| sum.mul_add(self, c))
     }
 
+    /// The same for long tables, as two polynomials in the square that do not wait for each other.
+    pub fn polynomial_in_two(self, coefficients: &[f64]) -> Real<'a> {
+        let square = self * self;
+        let every_second = |first: usize| coefficients.iter().rev().skip(first).step_by(2).copied();
+        let part = |first: usize| {
+            let mut table: Vec<f64> = every_second(first).collect();
+            table.reverse();
+            square.polynomial(&table)
+        };
+        part(1).mul_add(self, part(0))
+    }
+
     /// The bits.
     pub fn bits(self) -> Word<'a> {
         let to = self.ty().prim.as_int();

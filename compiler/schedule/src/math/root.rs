@@ -4,7 +4,7 @@ use super::pair::Pair;
 use super::real::Real;
 
 /// The cube root on [1/2, 1]; 2^-19 relative.
-const CBRT: &[f64] = &[
+pub(super) const CBRT: &[f64] = &[
     0.13584464973869204,
     -0.6398696019255302,
     1.2875564053222812,
@@ -13,8 +13,8 @@ const CBRT: &[f64] = &[
     0.37568270101171236,
 ];
 /// Cube roots of 2 and 4.
-const CBRT_2: f64 = 1.259_921_049_894_873_2;
-const CBRT_4: f64 = 1.587_401_051_968_199_6;
+pub(super) const CBRT_2: f64 = 1.259_921_049_894_873_2;
+pub(super) const CBRT_4: f64 = 1.587_401_051_968_199_6;
 
 /// The cube root: `|x| = 8^q m` with `m` between 1/2 and 4, a polynomial, and two steps of Newton's method, the second with an exact
 /// residual. Within 1 unit in the last place.
