@@ -88,7 +88,7 @@ impl Translator<'_, '_> {
     }
 
     /// `x < y ? x : y` or `x > y ? x : y`, in the form that x64 has an instruction for: a bit selection of vectors.
-    fn float_extremum(&mut self, op: BinOp, ty: Ty, x: ir::Value, y: ir::Value) -> ir::Value {
+    pub fn float_extremum(&mut self, op: BinOp, ty: Ty, x: ir::Value, y: ir::Value) -> ir::Value {
         if !ty.is_vector() {
             let vector = Ty::vector(ty.prim, (16 / ty.prim.bytes()) as u8);
             let wide = piece_type(vector);

@@ -1,7 +1,8 @@
 //! Conversions between primitive types.
 
+use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use ravel_nest::ir::{ConvOp, Prim, Ty, Value};
+use ravel_nest::ir::{BinOp, ConvOp, Prim, Ty, Value};
 
 use crate::translate::Translator;
 use crate::types::{Pieces, live_lanes, piece_count, piece_type, scalar_type};
@@ -37,6 +38,7 @@ impl Translator<'_, '_> {
             (ConvOp::FToS, Prim::F32, Prim::I32) => {
                 xs.into_iter().map(|x| self.b.ins().fcvt_to_sint_sat(types::I32X4, x)).collect()
             }
+            (ConvOp::FToS, Prim::F64, Prim::I32) => self.doubles_to_ints(from, result, xs),
             (ConvOp::FConv, Prim::F32, _) => self.promote(xs, result),
             (ConvOp::FConv, Prim::F64, _) => self.demote(xs),
             _ => self.lanewise(from, result, &[a], |t, args| t.convert_scalar(op, from.prim, to, args[0])),
@@ -68,6 +70,30 @@ impl Translator<'_, '_> {
     fn demote(&mut self, xs: Pieces) -> Pieces {
         let low: Pieces = xs.into_iter().map(|x| self.b.ins().fvdemote(x)).collect();
         low.chunks(2).map(|pair| self.join(Prim::F32, pair)).collect()
+    }
+
+    /// `f64` lanes to 32-bit integers: NaN becomes zero, numbers are limited to the range and cut, and the sum with 1.5 times the
+    /// weight of the last place has the integer in its low bits.
+    fn doubles_to_ints(&mut self, from: Ty, result: Ty, xs: Pieces) -> Pieces {
+        let mut number = |value: f64| self.constant(from, value.to_bits())[0];
+        let (least, greatest) = (number(f64::from(i32::MIN)), number(f64::from(i32::MAX)));
+        let magic = number(6_755_399_441_055_744.0);
+        let wide = from.with_prim(Prim::I64);
+        let words = xs
+            .into_iter()
+            .map(|x| {
+                let ordered = self.b.ins().fcmp(FloatCC::Equal, x, x);
+                let bits = self.bitcast(types::I64X2, x);
+                let kept = self.b.ins().band(bits, ordered);
+                let x = self.bitcast(types::F64X2, kept);
+                let x = self.float_extremum(BinOp::FMin, from, x, greatest);
+                let x = self.float_extremum(BinOp::FMax, from, x, least);
+                let x = self.b.ins().trunc(x);
+                let sum = self.b.ins().fadd(x, magic);
+                self.bitcast(types::I64X2, sum)
+            })
+            .collect();
+        self.narrow(wide, result, words)
     }
 
     /// The low and, moved down, the high half of each register, `count` in all.

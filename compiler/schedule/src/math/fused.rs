@@ -100,11 +100,14 @@ fn tan(x: Real<'_>) -> Real<'_> {
     x.eq(0.0).pick(x, value)
 }
 
-/// What the arc tangent of `t`, from 0 to 1, is more than `t`, and `more`.
-fn beyond_tangent<'a>(t: Real<'a>, more: Real<'a>) -> Real<'a> {
+/// `base + atan(t)` for `|t| <= 1` and a base of two parts that is zero or greater than one. What the sum of base and `t` loses is
+/// kept.
+fn angle<'a>(base: (Real<'a>, Real<'a>), t: Real<'a>) -> Real<'a> {
     let z = t * t;
-    let series = if t.is_f32() { z.polynomial(tables::ATAN_F32) } else { z.polynomial_in_two(tables::ATAN_F64) };
-    (z * series).mul_add(t, more)
+    let series = if t.is_f32() { z.polynomial(tables::ATAN_F32) } else { z.polynomial_in_halves(tables::ATAN_F64) };
+    let more = (z * series).mul_add(t, base.1);
+    let sum = base.0.sum_ordered(t);
+    sum.high + (sum.low + more)
 }
 
 /// pi/2 as a number of the type of `x` and what that leaves.
@@ -116,10 +119,9 @@ fn half_pi(x: Real<'_>) -> (f64, f64) {
 fn atan(x: Real<'_>) -> Real<'_> {
     let a = x.abs();
     let beyond = a.gt(1.0);
-    let t = beyond.pick(-1.0 / a, a);
     let (high, low) = half_pi(x);
-    let more = beyond_tangent(t, beyond.pick_constant(x, low, 0.0));
-    (beyond.pick_constant(x, high, 0.0) + (t + more)).with_sign_of(x)
+    let base = (beyond.pick_constant(x, high, 0.0), beyond.pick_constant(x, low, 0.0));
+    angle(base, beyond.pick(-1.0 / a, a)).with_sign_of(x)
 }
 
 /// The angle of the point `(x, y)`, from the quotient of the lesser and the greater magnitude; zeros and infinities as in C.
@@ -132,11 +134,11 @@ fn atan2<'a>(y: Real<'a>, x: Real<'a>) -> Real<'a> {
     let small = infinite.pick(small.eq(f64::INFINITY).pick_constant(x, 1.0, 0.0), small);
     let great = infinite.pick(1.0, great);
     let t = small / great.eq(0.0).pick(1.0, great);
-    let angle = t + beyond_tangent(t, t.constant(0.0));
+    // The angle is t or pi - t, and pi/2 - t or pi/2 + t where it is steep.
+    let left = x.is_negative();
     let (high, low) = half_pi(x);
-    let angle = steep.pick(high - (angle - low), angle);
-    let angle = x.is_negative().pick(2.0 * high - (angle - 2.0 * low), angle);
-    let value = angle.with_sign_of(y);
+    let base = |part: f64| steep.pick(part, left.pick_constant(x, 2.0 * part, 0.0));
+    let value = angle((base(high), base(low)), steep.differs(left).pick(-t, t)).with_sign_of(y);
     (x.ne(x) | y.ne(y)).pick(f64::NAN, value)
 }
 
@@ -223,13 +225,13 @@ fn reduced_exponent(x: Real<'_>) -> (Real<'_>, Real<'_>) {
     (n, n.mul_add(-low, n.mul_add(-high, x)))
 }
 
-/// `e^x - 1`: twice `2^(n-1) (e^r - 1)` and `2^(n-1) - 1/2`.
+/// `e^x - 1`: twice the sum of `2^(n-1) (e^r - 1)` and `2^(n-1) - 1/2`, which is next to exact where they cancel.
 fn expm1(x: Real<'_>) -> Real<'_> {
     let (least, greatest) = either(x, (-30.0, 89.0), (-60.0, 710.0));
     let (n, r) = reduced_exponent(x.at_most(greatest).at_least(least));
-    let p = r.polynomial(either(x, tables::EXPM1_F32, super::exp::DOUBLE)).mul_add(r * r, r);
+    let tail = r.polynomial(either(x, tables::EXPM1_F32, super::exp::DOUBLE)) * (r * r);
     let scale = (n - 1.0).power_of_two();
-    let half = scale.mul_add(p, scale - 0.5);
+    let half = scale.mul_add(tail, scale.mul_add(r, scale - 0.5));
     x.abs().lt(either(x, 1e-30, 1e-290)).pick(x, half + half)
 }
 

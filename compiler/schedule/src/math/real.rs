@@ -188,16 +188,20 @@ impl<'a> Real<'a> {
         rest.iter().fold(self.constant(*first), |sum, &c| sum.mul_add(self, c))
     }
 
-    /// The same for long tables, as two polynomials in the square that do not wait for each other.
-    pub fn polynomial_in_two(self, coefficients: &[f64]) -> Real<'a> {
-        let square = self * self;
-        let every_second = |first: usize| coefficients.iter().rev().skip(first).step_by(2).copied();
-        let part = |first: usize| {
-            let mut table: Vec<f64> = every_second(first).collect();
-            table.reverse();
-            square.polynomial(&table)
-        };
-        part(1).mul_add(self, part(0))
+    /// The same for long tables, in two halves that do not wait for each other. The half with the high powers is small.
+    pub fn polynomial_in_halves(self, coefficients: &[f64]) -> Real<'a> {
+        let (high, low) = coefficients.split_at(coefficients.len() / 2);
+        self.polynomial(high).mul_add(self.to_the(low.len()), self.polynomial(low))
+    }
+
+    /// A positive power, by squares.
+    fn to_the(self, n: usize) -> Real<'a> {
+        if n == 1 {
+            return self;
+        }
+        let root = self.to_the(n / 2);
+        let square = root * root;
+        if n % 2 == 1 { square * self } else { square }
     }
 
     /// The bits.
