@@ -136,10 +136,16 @@ impl Lower<'_, '_> {
     }
 
     /// Cycles of a vector of reals that become integers, which saturate: some comparisons and selections if the result is as wide as words
-    /// are; lane by lane otherwise, and for vectors of 16 bytes unless both have 32 bits.
+    /// are; lane by lane otherwise, and for vectors of 16 bytes unless the result has 32 bits.
     fn whole_cycles(&self, from: Elem, to: Elem, lanes: f64) -> f64 {
-        let short = self.cx.target.vector_bytes <= 16 && (from, to) != (Elem::F32, Elem::I32);
-        if short || to.bytes() < 4 || !to.is_signed_int() { WHOLE_LANE * lanes } else { WHOLE_VECTOR }
+        let short = self.cx.target.vector_bytes <= 16;
+        if short && to != Elem::I32 || to.bytes() < 4 || !to.is_signed_int() {
+            WHOLE_LANE * lanes
+        } else if short && from == Elem::F64 {
+            WHOLE_VECTOR * (lanes / 2.0)
+        } else {
+            WHOLE_VECTOR
+        }
     }
 
     /// Values of a region that a kernel computes: not those that only checks or affine addresses use.
