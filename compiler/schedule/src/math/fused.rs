@@ -70,7 +70,7 @@ fn shifted_sine(x: Real<'_>, quarters: u64) -> Real<'_> {
     let z = r * r;
     let sine = (r * z).mul_add(z.polynomial(either(x, tables::SIN_F32, tables::SIN_F64)), r);
     let cosine = z.mul_add(z.polynomial(either(x, tables::COS_F32, tables::COS_F64)), 1.0);
-    let value = (n & 1).is_nonzero().pick(cosine, sine);
+    let value = (n & 1).is_zero().pick(sine, cosine);
     value.bits().flipped_by((n & 2) << either(x, 30, 62)).real()
 }
 
@@ -94,8 +94,8 @@ fn tan(x: Real<'_>) -> Real<'_> {
     let r = r.high;
     let z = r * r;
     let tangent = r + (z * r).mul_add(z.polynomial(tables::TAN_F32), z.mul_add(lost, lost));
-    let odd = (n.as_word() & 1).is_nonzero();
-    let value = odd.pick(-1.0, tangent) / odd.pick(tangent, tangent.constant(1.0));
+    let even = (n.as_word() & 1).is_zero();
+    let value = even.pick(tangent, tangent.constant(-1.0)) / even.pick(1.0, tangent);
     let value = with_huge_angles(x, value, MathOp::Tan, trig::tan);
     x.eq(0.0).pick(x, value)
 }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
 use ravel_nest::builder::FuncBuilder;
-use ravel_nest::ir::{self as nest, BinOp, ConvOp, FloatCmp, IntCmp, MathOp, Prim, ReduceOp, Ty, UnOp};
+use ravel_nest::ir::{self as nest, BinOp, ConvOp, FloatCmp, IntCmp, MathOp, Prim, Ty, UnOp};
 
 type Val = nest::Value;
 
@@ -212,8 +212,7 @@ impl<'a> Real<'a> {
 
     /// Is the sign bit set?
     pub fn is_negative(self) -> Mask<'a> {
-        let top = 1 << (self.ty().prim.bits() - 1);
-        (self.bits() & top).is_nonzero()
+        self.bits().compare(IntCmp::Slt, 0)
     }
 
     /// The magnitude of `self` with the sign of `sign`; `self` is not negative.
@@ -315,9 +314,14 @@ impl<'a> Word<'a> {
         self.binary(BinOp::Xor, other)
     }
 
-    pub fn is_nonzero(self) -> Mask<'a> {
-        let zero = self.constant(0);
-        Mask { code: self.code, val: self.code.with(|b| b.icmp(IntCmp::Ne, self.val, zero.val)) }
+    fn compare(self, cmp: IntCmp, bits: u64) -> Mask<'a> {
+        let other = self.constant(bits);
+        Mask { code: self.code, val: self.code.with(|b| b.icmp(cmp, self.val, other.val)) }
+    }
+
+    /// Is it zero? Processors without masks of their own have no instruction for the opposite.
+    pub fn is_zero(self) -> Mask<'a> {
+        self.compare(IntCmp::Eq, 0)
     }
 
     /// The value of integers below 2^13, as floats.
@@ -355,14 +359,7 @@ impl<'a> Mask<'a> {
 
     /// A scalar: does any lane hold?
     fn any(self) -> Val {
-        self.code.with(|b| {
-            if !b.ty(self.val).is_vector() {
-                return self.val;
-            }
-            let any = b.reduce(ReduceOp::Or, self.val);
-            let zero = b.iconst(b.ty(any), 0);
-            b.icmp(IntCmp::Ne, any, zero)
-        })
+        self.code.with(|b| if b.ty(self.val).is_vector() { b.any(self.val) } else { self.val })
     }
 }
 

@@ -117,7 +117,7 @@ fn shifted_sine<'a>(x: Real<'a>, quarters: u64) -> Real<'a> {
     let (n, r) = reduced(x);
     let n = n.plus(quarters);
     let (sine, cosine) = kernels(r);
-    let value = (n & 1).is_nonzero().pick(cosine, sine);
+    let value = (n & 1).is_zero().pick(sine, cosine);
     value.bits().flipped_by((n & 2) << 62).real()
 }
 
@@ -136,8 +136,8 @@ pub(super) fn cos(x: Real<'_>) -> Real<'_> {
 pub(super) fn tan(x: Real<'_>) -> Real<'_> {
     let (n, r) = reduced(x);
     let (sine, cosine) = kernels(r);
-    let odd = (n & 1).is_nonzero();
-    let value = odd.pick(-cosine, sine) / odd.pick(sine, cosine);
+    let even = (n & 1).is_zero();
+    let value = even.pick(sine, -cosine) / even.pick(cosine, sine);
     let value = with_library(MathOp::Tan, x, value);
     x.eq(0.0).pick(x, value)
 }
