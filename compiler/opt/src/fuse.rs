@@ -9,7 +9,7 @@
 //!
 //! Before: the cycle of folding has ended, for several operators stand in its way. After: no two folds, and no two array
 //! makers with a common input, over equal index sets in one region, unless one depends on the other.
-//! Leaves alone: effects, folds that may stop early, and with-loops between which a value would have to move past a check.
+//! Leaves alone: effects, changes of arrays that the other with-loop reads, folds that may stop early, and with-loops between which a value would have to move past a check.
 
 use crate::edit::{Copier, Def, Defs, is_speculatable, region_has_effect};
 use crate::pass::{Context, Pass, Run};
@@ -117,7 +117,14 @@ fn same_indices(func: &Func, defs: &Defs, first: Inst, second: Inst) -> Option<u
     let (a, b) = (with_of(func, first)?, with_of(func, second)?);
     let is_fold = |with: &With| with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
     let makes_arrays = |with: &With| with.ops.iter().all(|op| matches!(op, WithOp::Genarray { .. }));
-    let kinds = (is_fold(a) && is_fold(b)) || (makes_arrays(a) && makes_arrays(b));
+    let changes = |with: &With| with.ops.iter().all(|op| matches!(op, WithOp::Modarray { .. }));
+    let apart = |with: &With, other: &With| {
+        let read = inputs(func, with);
+        other.ops.iter().all(|op| !matches!(op, WithOp::Modarray { array } if read.contains(array)))
+    };
+    let kinds = (is_fold(a) && is_fold(b))
+        || (makes_arrays(a) && makes_arrays(b))
+        || (changes(a) && changes(b) && apart(a, b) && apart(b, a));
     let same_sets = a.parts.len() == b.parts.len()
         && a.parts.iter().zip(&b.parts).all(|(p, q)| same_generator(func, defs, &p.generator, &q.generator));
     (kinds && same_sets).then_some(a.ops.len() + b.ops.len())

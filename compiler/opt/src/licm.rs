@@ -1,6 +1,6 @@
 //! Invariant motion: what a body computes alike for every index, or in every round, is computed once before.
 //!
-//! With-loops, loops and calls move as a whole: the norm in `{ [i] -> a[i] / norm(b) }` is computed once.
+//! With-loops, loops and calls move as a whole: the norm in `{ [i] -> a[i] / norm(b) }` is computed once. Constant arrays leave branches, too.
 //!
 //! Before: the cycle of folding has ended, for it would copy the results back in. After: no pure instruction stands in a
 //! body that could stand before it.
@@ -63,13 +63,25 @@ impl Mover<'_> {
             let repeats = matches!(self.func.insts[inst].op, Op::With(_) | Op::Loop { .. });
             for body in nested {
                 self.region(body);
-                if repeats {
-                    self.hoist(inst, body, &mut out);
+                match repeats {
+                    true => self.hoist(inst, body, &mut out),
+                    false => self.hoist_tables(body, &mut out),
                 }
             }
             out.push(inst);
         }
         self.func.regions[region].insts = out;
+    }
+
+    /// Moves constant arrays out of a branch: they are data, and only in its way.
+    fn hoist_tables(&mut self, body: Region, out: &mut Vec<Inst>) {
+        let func = &mut *self.func;
+        let (tables, insts): (Vec<Inst>, Vec<Inst>) = std::mem::take(&mut func.regions[body].insts)
+            .into_iter()
+            .partition(|inst| matches!(func.insts[*inst].op, Op::ConstArray(_)));
+        func.regions[body].insts = insts;
+        self.changed |= !tables.is_empty();
+        out.extend(tables);
     }
 
     /// Moves the invariant instructions of a body before its owner.

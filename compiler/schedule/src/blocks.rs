@@ -187,6 +187,8 @@ impl Lower<'_, '_> {
                 None if self.region_cost(g, part.body) > LONG_BODY => 2,
                 None => MOST_PLAIN,
             };
+            let registers = self.cx.target.vector_registers.max(8) as usize;
+            let most = most.min((registers / self.live_vectors(g, part.body).max(1)).max(1));
             let u = match vectors {
                 Some(n) => {
                     (2..=most).rev().find(|u| n.is_multiple_of(*u) && u.is_multiple_of(grain)).unwrap_or(most.min(n))

@@ -149,7 +149,7 @@ impl Lower<'_, '_> {
     }
 
     /// Values of a region that a kernel computes: not those that only checks or affine addresses use.
-    fn computed(&self, g: &mut Grid, region: Region) -> HashSet<Value> {
+    pub fn computed(&self, g: &mut Grid, region: Region) -> HashSet<Value> {
         let func = self.func;
         let data = &func.regions[region];
         let mut needed: HashSet<Value> = data.yields.iter().copied().collect();

@@ -102,6 +102,7 @@ mod pack;
 mod parallel;
 mod pattern;
 mod plan;
+mod pressure;
 mod quotients;
 mod reduce;
 mod reuse;

@@ -556,3 +556,48 @@ func @f0 "main" () -> (f64, f64) {
     );
     assert!(run.remarks.iter().any(|r| r.text.contains("lanes along axis 0")), "{:?}", run.remarks);
 }
+
+/// Vectors per step of a body that loads twelve elements and then adds them up, those of the far end first or last.
+fn vectors_of_a_sum(far_end_first: bool) -> bool {
+    let loads: String = (0..12)
+        .map(|k| format!("%i{k}: i32 = add %i, {k}\n %x{k}: f64 = sel %a, [%i{k}]\n"))
+        .collect();
+    let at = |k: usize| if far_end_first { 11 - k } else { k };
+    let sums: String = (1..12)
+        .map(|k| {
+            let so_far = if k == 1 { format!("%x{}", at(0)) } else { format!("%s{}", k - 1) };
+            format!("%s{k}: f64 = mul {so_far}, %x{}\n", at(k))
+        })
+        .collect();
+    let interleaved: String = (0..12)
+        .map(|k| {
+            let load = format!("%i{k}: i32 = add %i, {k}\n %x{k}: f64 = sel %a, [%i{k}]\n");
+            let so_far = if k == 1 { "%x0".to_string() } else { format!("%s{}", k.max(1) - 1) };
+            if k == 0 { load } else { load + &format!("%s{k}: f64 = mul {so_far}, %x{k}\n") }
+        })
+        .collect();
+    let body = if far_end_first { loads + &sums } else { interleaved };
+    let run = same(&format!(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64) {{
+  %a: f64[2011] = with {{ part [0] <= [%n] < [2011] {{ %p: i32 = mod %n, 7 %q: f64 = convert %p yield %q }} }} genarray [2011] cell []
+  %b: f64[2000] = with {{
+    part [0] <= [%i] < [2000] {{
+      {body}
+      yield %s11
+    }}
+  }} genarray [2000] cell []
+  %s: f64 = sel %b, [1999]
+  yield %s
+}}
+"#
+    ));
+    run.remarks.iter().any(|r| r.text.contains("4 vectors per step"))
+}
+
+#[test]
+fn values_in_use_at_once_limit_the_vectors_of_a_step() {
+    assert!(vectors_of_a_sum(false));
+    assert!(!vectors_of_a_sum(true));
+}
