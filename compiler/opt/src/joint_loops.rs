@@ -99,7 +99,8 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, any_rank: bool, eager: bool) ->
             Op::With(_) => own = false,
             Op::Extent { .. } => {}
             Op::Sel { array, index: at } if updates.iter().any(|(k, ..)| data.params[*k] == *array) => {
-                own &= at.len() == index.len() && at.iter().zip(&index).all(|(v, sum)| rounds.sum(*v).as_ref() == Some(sum));
+                own &= at.len() == index.len()
+                    && at.iter().zip(&index).all(|(v, sum)| rounds.sum(*v).as_ref() == Some(sum));
             }
             Op::Update { array, value, .. } if updates.iter().any(|(_, update, _)| *update == inner) => {
                 own &= is_ours(*array) && !is_ours(*value);
@@ -108,7 +109,8 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, any_rank: bool, eager: bool) ->
         }
         own &= op.regions().iter().all(|r| !func.regions[*r].yields.iter().any(|v| is_ours(*v)));
     });
-    let yields_once = updates.iter().all(|(k, ..)| data.yields.iter().filter(|v| **v == data.yields[k + 1]).count() == 1);
+    let yields_once =
+        updates.iter().all(|(k, ..)| data.yields.iter().filter(|v| **v == data.yields[k + 1]).count() == 1);
     if !own || !yields_once {
         return None;
     }
@@ -151,10 +153,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, joint: 
     let mut insts = Vec::new();
     // The counter is the index less what the sum adds to it.
     let less = joint.index[joint.moving].clone().add(&Sum::of(counter), -1);
-    let count = emit_sum(
-        &mut Emitter { func, defs, out: &mut insts, span },
-        &Sum::of(params[joint.moving]).add(&less, -1),
-    );
+    let count =
+        emit_sum(&mut Emitter { func, defs, out: &mut insts, span }, &Sum::of(params[joint.moving]).add(&less, -1));
     renames.set(counter, count);
     for (k, ..) in &joint.updates {
         renames.set(func.regions[body].params[*k], init[*k]);

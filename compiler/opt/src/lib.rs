@@ -25,6 +25,7 @@ mod fuse;
 mod fuse_nested;
 mod hoist_checks;
 mod hoist_columns;
+mod in_order;
 mod inline;
 mod interleave;
 mod join_steps;
@@ -62,12 +63,14 @@ mod split_folds;
 mod split_loops;
 mod split_partitions;
 mod stats;
+mod unroll_arrays;
 mod unroll_loops;
 mod unroll_small;
 mod update_parts;
 mod update_rows;
 mod version_extents;
 
+pub use in_order::{InOrder, loops_in_order};
 pub use pass::{Context, Outcome, Pass, Remark, Run};
 pub use pipeline::{
     Level, PASSES, PassError, Timed, optimize, optimize_for_device, optimize_watched, run_passes, run_timed,

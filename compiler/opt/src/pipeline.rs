@@ -7,8 +7,8 @@ use crate::{
     drop_copies, fold_updates, fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave,
     join_steps, keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops,
     privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops,
-    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, unroll_loops, unroll_small,
-    update_parts, update_rows, version_extents,
+    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, unroll_arrays,
+    unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -30,6 +30,7 @@ pub const PASSES: &[&Pass] = &[
     &merge_folds::PASS,
     &fold_with_loops::PASS,
     &unroll_small::PASS,
+    &unroll_arrays::PASS,
     &unroll_loops::PASS,
     &compose_updates::PASS,
     &split_arrays::PASS,
@@ -119,6 +120,7 @@ const CYCLE: &[&Pass] = &[
     &carry_chosen::PASS,
     &fold_with_loops::PASS,
     &unroll_small::PASS,
+    &unroll_arrays::PASS,
     &unroll_loops::PASS,
     &compose_updates::PASS,
     &split_arrays::PASS,

@@ -206,7 +206,7 @@ fn made_of(func: &Func, insts: &[Inst], cell: Value) -> Vec<Value> {
 }
 
 /// The indices of a generator with constant bounds, in row-major order.
-fn indices(func: &Func, defs: &Defs, part: &Part) -> Vec<Vec<i32>> {
+pub fn indices(func: &Func, defs: &Defs, part: &Part) -> Vec<Vec<i32>> {
     let Generator::Known { lower, upper, step, width } = &part.generator else { return Vec::new() };
     let int = |v: Value| defs.int(func, v).unwrap_or(0);
     let mut all = vec![Vec::new()];

@@ -559,9 +559,7 @@ func @f0 "main" () -> (f64, f64) {
 
 /// Vectors per step of a body that loads twelve elements and then adds them up, those of the far end first or last.
 fn vectors_of_a_sum(far_end_first: bool) -> bool {
-    let loads: String = (0..12)
-        .map(|k| format!("%i{k}: i32 = add %i, {k}\n %x{k}: f64 = sel %a, [%i{k}]\n"))
-        .collect();
+    let loads: String = (0..12).map(|k| format!("%i{k}: i32 = add %i, {k}\n %x{k}: f64 = sel %a, [%i{k}]\n")).collect();
     let at = |k: usize| if far_end_first { 11 - k } else { k };
     let sums: String = (1..12)
         .map(|k| {

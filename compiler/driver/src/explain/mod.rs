@@ -2,7 +2,7 @@
 //!
 //! The stages say what they did in remarks; this module collects them by the place of the with-loop in the source, merges
 //! what several instances of a function have in common, and adds what the with-loop was made for (`describe`) and what of
-//! it is left. With-loops of the library stand at the user's call that led there: the specialiser gives them that place.
+//! it is left. Loops that stay loops are listed with what keeps their rounds in order. With-loops of the library stand at the user's call that led there: the specialiser gives them that place.
 
 mod describe;
 mod placement;
@@ -10,7 +10,7 @@ mod render;
 
 pub use placement::placement;
 
-use ravel_opt::Outcome;
+use ravel_opt::{InOrder, Outcome};
 use ravel_source::Span;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, FuncId, Inst, Module, Op, Region};
@@ -38,7 +38,7 @@ struct Place {
     notes: Vec<String>,
 }
 
-/// A with-loop that is left after optimisation.
+/// A with-loop, or a loop, that is left after optimisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Kept {
     /// What it computes over which indices.
@@ -118,6 +118,19 @@ impl Explanation {
         for (id, func) in module.funcs.iter() {
             let schedule = |inst: Inst| said.get(&(id, inst)).cloned().unwrap_or_default();
             self.keep_region(func, func.body, None, &schedule);
+            let loops: BTreeMap<Inst, InOrder> = ravel_opt::loops_in_order(func).into_iter().collect();
+            for (inst, InOrder { why, checks }) in loops {
+                let what = format!("loop, one round after the other: {why}");
+                self.leave(func.insts[inst].span, Kept { what, checks, inside: None, schedule: Vec::new(), count: 1 });
+            }
+        }
+    }
+
+    fn leave(&mut self, span: Span, kept: Kept) {
+        let all = &mut self.place(span).kept;
+        match all.iter_mut().find(|other| Kept { count: 1, ..(*other).clone() } == kept) {
+            Some(same) => same.count += 1,
+            None => all.push(kept),
         }
     }
 
@@ -140,11 +153,7 @@ impl Explanation {
                     schedule: schedule(inst),
                     count: 1,
                 };
-                let all = &mut self.place(data.span).kept;
-                match all.iter_mut().find(|other| Kept { count: 1, ..(*other).clone() } == kept) {
-                    Some(same) => same.count += 1,
-                    None => all.push(kept),
-                }
+                self.leave(data.span, kept);
             }
             for nested in data.op.regions() {
                 self.keep_region(func, nested, around, schedule);
