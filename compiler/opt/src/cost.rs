@@ -130,6 +130,15 @@ pub fn cost_of_inst(func: &Func, defs: &Defs, inst: Inst) -> Cost {
     cost
 }
 
+/// Exponentials and their kin.
+pub fn is_transcendental(op: &Op) -> bool {
+    match op {
+        Op::Un(op, _) => unary_weight(*op) >= TRANSCENDENTAL,
+        Op::Bin(op, ..) => binary_weight(*op) >= TRANSCENDENTAL,
+        _ => false,
+    }
+}
+
 fn unary_weight(op: UnOp) -> f64 {
     match op {
         UnOp::Neg | UnOp::Not | UnOp::Abs | UnOp::IsNan | UnOp::IsInf | UnOp::Finite => 1.0,

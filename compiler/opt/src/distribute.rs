@@ -105,8 +105,8 @@ fn reads_columns(func: &Func, part: &Part) -> bool {
     columns > 0 && rows == 0
 }
 
-/// Makes a with-loop for the scalars, and lets the cells select from its results.
-fn split(func: &mut Func, inst: Inst, kept: &[Value]) -> Inst {
+/// Makes a with-loop for the scalars of a with-loop with one partition, and lets the cells select from its results.
+pub fn split(func: &mut Func, inst: Inst, kept: &[Value]) -> Inst {
     let Op::With(mut with) = func.insts[inst].op.clone() else { return inst };
     let span = func.insts[inst].span;
     let part = with.parts[0].clone();

@@ -63,6 +63,7 @@ mod split_folds;
 mod split_loops;
 mod split_partitions;
 mod stats;
+mod sums_first;
 mod unroll_arrays;
 mod unroll_loops;
 mod unroll_small;

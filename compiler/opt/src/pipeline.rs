@@ -7,7 +7,7 @@ use crate::{
     drop_copies, fold_updates, fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave,
     join_steps, keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops,
     privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops,
-    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, unroll_arrays,
+    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, sums_first, unroll_arrays,
     unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
@@ -53,6 +53,7 @@ pub const PASSES: &[&Pass] = &[
     &join_steps::PASS,
     &roll_cells::PASS,
     &row_folds::PASS,
+    &sums_first::PASS,
     &hoist_columns::PASS,
     &narrow_integers::PASS,
     &keep_on_device::PASS,
@@ -161,6 +162,8 @@ const LANES: &[&Pass] = &[
     &split_loops::PASS,
     &row_loops::PASS,
     &simplify::PASS,
+    &dce::PASS,
+    &sums_first::PASS,
     &dce::PASS,
     &lift_folds::PASS,
     &interleave::PASS,

@@ -275,7 +275,15 @@ impl Preprocessor<'_> {
             return Some(given);
         }
         let plural = if count == 1 { "" } else { "s" };
-        let message = format!("takes {count} argument{plural}, but {} given", given.len());
+        let is_torn = |list: &Vec<Token>| {
+            let number = |kind: Kind| list.iter().filter(|token| token.kind == kind).count();
+            number(Kind::LBracket) != number(Kind::RBracket) || number(Kind::LBrace) != number(Kind::RBrace)
+        };
+        let hint = match given.iter().any(is_torn) {
+            true => ": a comma inside [] or {} separates arguments, too, unless () stand around it",
+            false => "",
+        };
+        let message = format!("takes {count} argument{plural}, but {} given{hint}", given.len());
         self.macro_error(name, message, span);
         None
     }

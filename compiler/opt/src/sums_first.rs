@@ -1,0 +1,131 @@
+//! Exponentials and the like that wait for sums of rows are computed in a with-loop of their own.
+//!
+//! ```text
+//!    genarray { [i] -> tanh(fold add { [k] -> w[i, k] * x[k] }) }
+//! => s = genarray { [i] -> fold add { [k] -> w[i, k] * x[k] } }
+//!    genarray { [i] -> tanh(s[i]) }
+//! ```
+//!
+//! Lanes run along the rows in such a sum, so that each cell has one number in the end, and its function takes as long as for all lanes. With the sums of
+//! all cells known lanes run over the cells: the gates of recurrent layers, perceptrons.
+//!
+//! Before: folding has ended, for it would undo this. After: no vector of such functions of sums over rows outside of with-loops.
+//! Leaves alone: sums down columns, where lanes run over the cells in any case; matrices of sums, whose tiles have lanes behind the sums, too; few cells;
+//! checks and effects.
+
+use crate::cost::is_transcendental;
+use crate::distribute::split;
+use crate::edit::{Defs, region_has_effect};
+use crate::pass::{Context, Pass, Run};
+use crate::places::{Places, covers_frame, trips};
+use ravel_wir::traverse::free_values;
+use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
+use std::collections::HashSet;
+
+pub const PASS: Pass = Pass {
+    name: "sums-first",
+    summary: "compute functions of sums of rows in a with-loop of their own",
+    run: Run::Func(sums_first),
+};
+
+/// Fewer cells do not fill lanes.
+const MIN_CELLS: u64 = 8;
+/// Most numbers that are kept for each cell.
+const MAX_KEPT: usize = 4;
+
+pub fn sums_first(func: &mut Func, cx: &mut Context) -> bool {
+    let mut changed = false;
+    let mut facts = None;
+    for inst in Places::new(func).withs {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        if places.is_inside_with(func, inst) {
+            continue;
+        }
+        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(kept) = sums_to_keep(func, defs, inst, cx) else { continue };
+        let before = split(func, inst, &kept);
+        let insts = &mut func.regions[region].insts;
+        if let Some(at) = insts.iter().position(|i| *i == inst) {
+            insts.insert(at, before);
+        }
+        cx.applied(
+            func.insts[inst].span,
+            "the sums of its cells are computed before it, for lanes in what is made of them",
+        );
+        (facts, changed) = (None, true);
+    }
+    changed
+}
+
+/// What the cells of a vector have computed of their sums before the first function of these.
+fn sums_to_keep(func: &Func, defs: &Defs, inst: Inst, cx: &Context) -> Option<Vec<Value>> {
+    let Op::With(With { parts, ops, ordered: false }) = &func.insts[inst].op else { return None };
+    let [part] = &parts[..] else { return None };
+    let Some(WithOp::Genarray { frame: Frame::Known(frame), .. }) = ops.first() else { return None };
+    let makes_scalars = ops.iter().all(|op| matches!(op, WithOp::Genarray { .. }))
+        && func.regions[part.body].yields.iter().all(|v| func.ty(*v).is_scalar());
+    if frame.len() != 1
+        || !makes_scalars
+        || !covers_frame(func, defs, part, frame)
+        || (!cx.eager && trips(func, defs, part).is_some_and(|n| n < MIN_CELLS))
+        || region_has_effect(func, part.body, cx)
+    {
+        return None;
+    }
+    let body = &func.regions[part.body];
+    // Values that are made of sums, and those that are made of functions of these.
+    let (mut sums, mut behind) = (HashSet::new(), HashSet::new());
+    let mut kept = Vec::new();
+    let mut rows = false;
+    for &inst in &body.insts {
+        let data = &func.insts[inst];
+        let operands = operands(func, inst);
+        let of_sums = operands.iter().any(|v| sums.contains(v));
+        let is_fold = matches!(&data.op, Op::With(with) if with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })));
+        if operands.iter().any(|v| behind.contains(v)) || (of_sums && is_transcendental(&data.op)) {
+            // A fold that needs such a function would have to wait for all cells.
+            if !data.op.regions().is_empty() {
+                return None;
+            }
+            kept.extend(operands.iter().copied().filter(|v| sums.contains(v)));
+            behind.extend(data.results.iter().copied());
+        } else if is_fold || of_sums {
+            rows |= is_fold && reads_rows(func, inst, body.params[0]);
+            sums.extend(data.results.iter().copied());
+        }
+    }
+    // Cells that are sums themselves are kept as well, or would be computed twice.
+    if behind.is_empty() {
+        return None;
+    }
+    kept.extend(body.yields.iter().copied().filter(|v| sums.contains(v)));
+    kept.sort();
+    kept.dedup();
+    let scalars = kept.iter().all(|v| func.ty(*v).is_scalar());
+    (rows && scalars && kept.len() <= MAX_KEPT).then_some(kept)
+}
+
+fn operands(func: &Func, inst: Inst) -> Vec<Value> {
+    let mut all = Vec::new();
+    func.insts[inst].op.for_each_operand(|v| all.push(v));
+    all.extend(func.insts[inst].op.regions().into_iter().flat_map(|nested| free_values(func, nested)));
+    all
+}
+
+/// Does a fold walk along rows that the index of the cell selects, and down no column?
+fn reads_rows(func: &Func, fold: Inst, cell: Value) -> bool {
+    let (mut rows, mut columns) = (false, false);
+    let mut visit = |region: Region, along: Value| {
+        for &inst in &func.regions[region].insts {
+            let Op::Sel { index, .. } = &func.insts[inst].op else { continue };
+            rows |= index.len() > 1 && index.contains(&cell) && index.last() == Some(&along);
+            columns |= index.last() == Some(&cell);
+        }
+    };
+    for region in func.insts[fold].op.regions() {
+        if let Some(&along) = func.regions[region].params.last() {
+            visit(region, along);
+        }
+    }
+    rows && !columns
+}
