@@ -67,7 +67,7 @@ impl Lower<'_, '_> {
                 reused,
             });
         }
-        self.part(inst, with, &with.parts[0], &sinks, Vec::new())?;
+        self.part(inst, with, &with.parts[0], (&sinks, &[]), Vec::new())?;
         self.replace(rows.array, before);
         let last = rows.updates.len() - 1;
         for (k, (update, _)) in rows.updates.iter().enumerate() {
