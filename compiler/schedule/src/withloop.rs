@@ -260,9 +260,7 @@ impl Lower<'_, '_> {
             Some(dest) => (None, dest.data),
             None => {
                 let extents: Vec<Ext> = frame_extents.iter().chain(&cell_extents).copied().collect();
-                // An operand that only one of several partitions reads may be shorter than the result: types with symbols do not say.
-                let is_long = with.parts.len() == 1 || self.func.ty(result).shape.constants().is_some();
-                if covered && is_long {
+                if covered {
                     reused = self.reuse_operand(with, result, &extents, span);
                 }
                 let object = match reused {

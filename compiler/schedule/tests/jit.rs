@@ -143,7 +143,7 @@ entry @f0
 func @f0 "main" () -> (f64, f64, i32) {
   %z: f64[9] = with { part [0] <= [%i] < [9] { yield 0.0 } } genarray [9] cell []
   %one: f64[9] = with { part [0] <= [%i_2] < [9] { yield 1.0 } } genarray [9] cell []
-  %g: f64[9], %cat: f64[s0] = with {
+  %g: f64[9], %cat: f64[s1] = with {
     part [0] <= [%k] < [5] {
       %fk: f64 = convert %k
       %v: f64[9] = with { part [0] <= [%i_3] < [9] { %x: f64 = sel %one, [%i_3] %y: f64 = mul %x, %fk yield %y } } genarray [9] cell []
@@ -152,7 +152,7 @@ func @f0 "main" () -> (f64, f64, i32) {
   } fold add neutral %z fold { (%l: f64[s0], %r: f64[9])
     %n: i32 = extent %l, 0
     %n9: i32 = add %n, 9
-    %j: f64[s0] = with {
+    %j: f64[s0+9] = with {
       part [0] <= [%i_4] < [%n] { %x_2: f64 = sel %l, [%i_4] yield %x_2 }
       part [%n] <= [%i_5] < [%n9] { %p: i32 = sub %i_5, %n %x_3: f64 = sel %r, [%p] yield %x_3 }
     } genarray [%n9] cell []
