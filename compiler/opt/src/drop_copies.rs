@@ -72,9 +72,9 @@ impl Search<'_> {
         if parts.len() < 2 || parts.len() > MAX_PARTS || ty.rank() != Some(frame.len()) {
             return None;
         }
-        let array = parts.iter().find_map(|part| self.copied(part, ty))?;
+        let array = parts.iter().find_map(|part| self.copied(part, ty, frame))?;
         let (copies, changed): (Vec<Part>, Vec<Part>) =
-            parts.iter().cloned().partition(|part| self.copied(part, ty) == Some(array));
+            parts.iter().cloned().partition(|part| self.copied(part, ty, frame) == Some(array));
         if changed.is_empty()
             || changed.iter().any(|p| region_has_effect(func, p.body, self.cx))
             || !self.ends_here(inst, array)
@@ -107,13 +107,20 @@ impl Search<'_> {
         })
     }
 
-    /// The array whose elements a partition copies to where they are.
-    fn copied(&self, part: &Part, ty: &Ty) -> Option<Value> {
+    /// The array whose elements a partition copies to where they are. Its extents are those of the frame.
+    fn copied(&self, part: &Part, ty: &Ty, frame: &[Value]) -> Option<Value> {
         let data = &self.func.regions[part.body];
         let [cell] = data.yields[..] else { return None };
-        let Op::Sel { array, index } = self.defs.op(self.func, cell)? else { return None };
+        let &Op::Sel { array, ref index } = self.defs.op(self.func, cell)? else { return None };
+        let own = self.func.ty(array);
+        let extent = |(axis, v): (usize, &Value)| match self.defs.op(self.func, *v) {
+            Some(&Op::Extent { array: a, axis: k }) => a == array && axis as u32 == k,
+            _ => false,
+        };
+        let fits =
+            own == ty || (own.elem == ty.elem && own.rank() == ty.rank() && frame.iter().enumerate().all(extent));
         let effects = data.insts.iter().any(|i| matches!(self.func.insts[*i].op, Op::Check { .. }));
-        (*index == data.params && self.func.ty(*array) == ty && !effects).then_some(*array)
+        (*index == data.params && fits && !effects).then_some(array)
     }
 
     /// Whether the array is made in the region of the with-loop, which is the last to use it.
@@ -253,6 +260,11 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: 
         if let Some(at) = insts.iter().position(|i| *i == inst) {
             insts.splice(at..at, out);
         }
+    }
+    // The extents may have other names in its type.
+    let result = func.insts[inst].results[0];
+    if func.ty(result).shape.constants().is_none() {
+        func.values[result].ty = func.ty(array).clone();
     }
     func.insts[inst].op = Op::With(With { parts, ops: vec![WithOp::Modarray { array }], ordered: false });
 }

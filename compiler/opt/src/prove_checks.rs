@@ -14,7 +14,7 @@ use crate::linear::Lin;
 use crate::pass::{Context, Pass, Run};
 use crate::ranges::Ranges;
 use cranelift_entity::SecondaryMap;
-use ravel_types::{BinOp, Elem, Scalar, Ty};
+use ravel_types::{BinOp, Elem, Scalar, Ty, UnOp};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
 
 pub const PASS: Pass = Pass {
@@ -123,6 +123,15 @@ impl Prover<'_> {
                 if let Some(truth) = self.ranges.decide(self.func, &self.defs, result) {
                     self.func.insts[inst].op = Op::Const(Scalar::Bool(truth));
                     self.changed = true;
+                }
+            }
+            Op::Un(UnOp::Abs, a) if self.func.ty(a).elem == Elem::I32 && self.func.ty(a).is_scalar() => {
+                let x = self.ranges.form(self.func, &self.defs, a);
+                if self.ranges.lower(&x) >= 0 {
+                    let result = self.func.insts[inst].results[0];
+                    self.renames.set(result, a);
+                    self.changed = true;
+                    return false;
                 }
             }
             Op::Bin(op @ (BinOp::Min | BinOp::Max), a, b) if self.func.ty(a).elem == Elem::I32 => {

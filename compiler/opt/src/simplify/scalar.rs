@@ -72,6 +72,11 @@ impl Simplifier<'_> {
         match elem {
             Elem::Bool => self.logic(op, a, b, cb),
             Elem::F32 | Elem::F64 => self.real(op, a, b, cb),
+            Elem::Char if a == b => match op {
+                BinOp::Eq | BinOp::Le | BinOp::Ge => self.constant(Scalar::Bool(true)),
+                BinOp::Ne | BinOp::Lt | BinOp::Gt => self.constant(Scalar::Bool(false)),
+                _ => Step::Keep,
+            },
             Elem::Char | Elem::Handle => Step::Keep,
             _ => self.integer(op, a, b, cb),
         }
