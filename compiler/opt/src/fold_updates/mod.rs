@@ -168,7 +168,8 @@ fn rewrite(
         let mut nest = Nest { func, defs, span, op: found.op };
         let (result, run) = nest.part(&mut out, current, part, cell, &outer);
         current = result;
-        loops.extend(run.map(|run| (run, inner_rounds(func, defs, part), work_of(func, defs, part.body))));
+        loops
+            .extend(run.map(|run| (run, inner_rounds(func, defs, part), work_of(func, defs, part.body, func.ty(old)))));
     }
     let insts = &mut func.regions[home].insts;
     if let Some(at) = insts.iter().position(|i| *i == inst) {
@@ -193,17 +194,19 @@ fn inner_rounds(func: &Func, defs: &Defs, part: &Part) -> i64 {
     known.fold(1, |n, extent| n.saturating_mul(extent.max(1)))
 }
 
-/// Instructions of a body, those of loops in it as often as they run.
-fn work_of(func: &Func, defs: &Defs, region: Region) -> i64 {
+/// Instructions of a body, those of loops in it as often as they run. Cells as large as the accumulator are not made any more.
+fn work_of(func: &Func, defs: &Defs, region: Region, ty: &Ty) -> i64 {
+    let is_cell = |with: &With| !with.ops.iter().any(|op| matches!(op, WithOp::Fold { .. }));
     let mut work = 0i64;
     for &inst in &func.regions[region].insts {
         let times = match &func.insts[inst].op {
             Op::Const(_) => continue,
+            Op::With(with) if is_cell(with) && func.ty(func.insts[inst].results[0]) == ty => continue,
             Op::Loop { .. } => UNKNOWN_ROUNDS,
             Op::With(with) => total_trips(func, defs, with).map_or(UNKNOWN_ROUNDS, |n| n.min(1 << 20) as i64),
             _ => 1,
         };
-        work += func.insts[inst].op.regions().into_iter().fold(1, |sum, r| sum + times * work_of(func, defs, r));
+        work += func.insts[inst].op.regions().into_iter().fold(1, |sum, r| sum + times * work_of(func, defs, r, ty));
     }
     work
 }
