@@ -298,8 +298,8 @@ impl Lower<'_, '_> {
             chunk = Some(Chunk { axis, low, high, grain: 1 });
         }
         let stretches = self.stretches((lower[axis], upper[axis]), chunk, g.fold_lanes, g.fold_u, false, None);
-        let copies = accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64;
         for stretch in stretches {
+            let copies = accs.accs.iter().map(|a| a.j * stretch.u).sum::<usize>() as i64;
             let step = stretch.u as i64 * i64::from(stretch.lanes);
             if let Walk { start: Some(start), trips: Some(trips), .. } = stretch.walk
                 && trips * copies * g.unrolled <= UNROLL_STEPS

@@ -85,3 +85,20 @@ fn long_and_unbounded_folds_keep_their_threads() {
         assert!(round(&text).contains("parfor"), "{}", round(&text));
     }
 }
+
+/// Three sums over 100 elements are a few vectors and four scalars each: a loop over the scalars would carry all the vectors.
+#[test]
+fn what_vectors_leave_of_short_folds_is_written_out() {
+    let sums = |n: usize| {
+        program(n, 1, "add %k, 1", "lt %l, 9").replace("[%k]", &format!("[{n}]")).replace(
+            "yield %b }\n    } fold add neutral 0.0",
+            "%d: f64 = add %a, 1.0 yield %b, %a, %d }\n    } fold add neutral 0.0 fold add neutral %t fold add neutral 2.0",
+        )
+    };
+    let short = sums(100).replace("%f: f64 = with", "%f: f64, %g: f64, %h: f64 = with");
+    same(&short);
+    assert!(!round(&short).contains("call fn"), "{}", round(&short));
+    let long = sums(1000).replace("%f: f64 = with", "%f: f64, %g: f64, %h: f64 = with");
+    same(&long);
+    assert!(round(&long).contains("call fn"), "{}", round(&long));
+}
