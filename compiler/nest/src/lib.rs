@@ -12,5 +12,6 @@ pub mod ops;
 pub mod parse;
 mod print;
 pub mod simplify;
+pub mod transpose;
 pub mod types;
 pub mod verify;

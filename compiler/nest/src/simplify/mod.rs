@@ -336,7 +336,7 @@ impl Simplify {
 }
 
 /// Does the operation only compute its results, the same ones whenever its operands are the same?
-fn is_pure(op: &Op) -> bool {
+pub(crate) fn is_pure(op: &Op) -> bool {
     match op {
         Op::Load { access, .. } => access.readonly && access.movable,
         Op::Store { .. }
