@@ -61,6 +61,7 @@ mod split_axes;
 mod split_borders;
 mod split_folds;
 mod split_loops;
+mod split_operators;
 mod split_partitions;
 mod stats;
 mod sums_first;

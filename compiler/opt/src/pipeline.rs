@@ -7,8 +7,8 @@ use crate::{
     drop_copies, fold_updates, fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave,
     join_steps, keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops,
     privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops,
-    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, sums_first, unroll_arrays,
-    unroll_loops, unroll_small, update_parts, update_rows, version_extents,
+    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, split_operators,
+    sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -26,6 +26,7 @@ pub const PASSES: &[&Pass] = &[
     &distribute::PASS,
     &branch_cells::PASS,
     &fold_updates::PASS,
+    &split_operators::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
     &fold_with_loops::PASS,
@@ -115,6 +116,7 @@ const CYCLE: &[&Pass] = &[
     &distribute::PASS,
     &branch_cells::PASS,
     &fold_updates::PASS,
+    &split_operators::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
     &carry_chosen::PASS,
