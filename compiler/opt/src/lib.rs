@@ -21,6 +21,7 @@ mod edit;
 mod fold_checked;
 mod fold_updates;
 mod fold_with_loops;
+mod folds_as_loops;
 mod fuse;
 mod fuse_nested;
 mod hoist_checks;

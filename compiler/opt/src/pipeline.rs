@@ -4,10 +4,10 @@ use crate::fold_updates::sums as sum_updates;
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, dense_folds, distribute,
-    drop_copies, fold_updates, fold_with_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline, interleave,
-    join_steps, keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers, parallel_loops,
-    privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops,
-    scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, split_operators,
+    drop_copies, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline,
+    interleave, join_steps, keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers,
+    parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds,
+    row_loops, scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, split_operators,
     sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
@@ -54,6 +54,7 @@ pub const PASSES: &[&Pass] = &[
     &roll_cells::PASS,
     &row_folds::PASS,
     &sums_first::PASS,
+    &folds_as_loops::PASS,
     &hoist_columns::PASS,
     &narrow_integers::PASS,
     &keep_on_device::PASS,
@@ -165,6 +166,7 @@ const LANES: &[&Pass] = &[
     &simplify::PASS,
     &dce::PASS,
     &sums_first::PASS,
+    &folds_as_loops::PASS,
     &dce::PASS,
     &lift_folds::PASS,
     &interleave::PASS,

@@ -83,7 +83,10 @@ impl Lower<'_, '_> {
                     && !self.has_with_loop(part.body)
                     && self.other_reads(part, array).is_some_and(|reads| reads.is_empty())
             };
-            arrays.insert(array) && ty.elem != Elem::Handle && self.dies_in_update(with, array) && with.parts.iter().all(whole)
+            arrays.insert(array)
+                && ty.elem != Elem::Handle
+                && self.dies_in_update(with, array)
+                && with.parts.iter().all(whole)
         };
         !with.ordered && self.cx.options.device.is_none() && with.ops.iter().all(in_place)
     }

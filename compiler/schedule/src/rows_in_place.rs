@@ -113,7 +113,8 @@ impl Lower<'_, '_> {
             let data = &func.insts[next];
             match self.put_of(next).filter(|put| put.row == results[updates.len()]) {
                 Some(put) => {
-                    if current.is_some_and(|current| current != put.array) || put.first.iter().any(|v| late.contains(v)) {
+                    if current.is_some_and(|current| current != put.array) || put.first.iter().any(|v| late.contains(v))
+                    {
                         return None;
                     }
                     if array.is_none() {
