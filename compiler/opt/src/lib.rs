@@ -65,6 +65,7 @@ mod split_loops;
 mod split_operators;
 mod split_partitions;
 mod stats;
+mod sum_updates;
 mod sums_first;
 mod unroll_arrays;
 mod unroll_loops;

@@ -1,6 +1,5 @@
 //! The orders in which passes run.
 
-use crate::fold_updates::sums as sum_updates;
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, dense_folds, distribute,
@@ -8,7 +7,7 @@ use crate::{
     interleave, join_steps, keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers,
     parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds,
     row_loops, scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, split_operators,
-    sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
+    sum_updates, sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};

@@ -15,9 +15,8 @@
 //! Leaves alone: cells that change most of a short array, places known while compiling, operations that do not regroup, accumulators that adding a
 //! neutral element could change (-0.0), one-hot cells of a few elements, which are compared in lanes.
 
-mod nest;
-mod search;
-pub mod sums;
+pub(crate) mod nest;
+pub(crate) mod search;
 
 use crate::edit::{Copier, Defs, Emitter, Renames};
 use crate::pass::{Context, Pass, Run};
@@ -40,7 +39,7 @@ pub const PASS: Pass = Pass {
 const UNKNOWN_ROUNDS: i64 = 8;
 
 /// A fold that can be such a loop.
-struct Found {
+pub(crate) struct Found {
     neutral: Value,
     op: BinOp,
     parts: Vec<(Part, Cell)>,
@@ -49,7 +48,7 @@ struct Found {
 }
 
 /// Where a cell differs from the neutral element.
-enum Cell {
+pub(crate) enum Cell {
     Nowhere,
     /// At the places of these updates, the last of which counts.
     Updates(Vec<Inst>),
@@ -81,7 +80,7 @@ enum Cell {
 }
 
 /// The element in the branch that is taken at the place.
-enum Choice {
+pub(crate) enum Choice {
     Value(Value),
     Yield(Region, usize),
 }

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 const MAX_WRITTEN_OUT: i32 = 15;
 
 /// Writes loops.
-pub(super) struct Nest<'a> {
+pub(crate) struct Nest<'a> {
     pub func: &'a mut Func,
     pub defs: &'a mut Defs,
     pub span: Span,

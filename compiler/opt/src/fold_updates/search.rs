@@ -10,9 +10,9 @@ use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};
 
 /// Elements of an accumulator for each one that a cell changes, at least.
-pub(super) const LEAST_ELEMENTS: u64 = 4;
+pub(crate) const LEAST_ELEMENTS: u64 = 4;
 /// Least elements of an accumulator of a fold in a with-loop's body.
-pub(super) const LEAST_INSIDE: u64 = 16;
+pub(crate) const LEAST_INSIDE: u64 = 16;
 /// As `LEAST_ELEMENTS`, where the places are those that an index is compared with.
 const LEAST_COMPARED: u64 = 64;
 /// Least number of elements that are folds of their own but come from one array, whose updates make one fold of them.
@@ -20,7 +20,7 @@ const LEAST_GATHERED: usize = 9;
 /// Assumed where only the run knows.
 const UNKNOWN_EXTENT: u64 = 1024;
 
-pub(super) struct Search<'a> {
+pub(crate) struct Search<'a> {
     pub func: &'a Func,
     pub defs: &'a Defs,
     pub places: &'a Places,
@@ -350,13 +350,13 @@ fn params(func: &Func, part: &Part) -> usize {
     func.regions[part.body].params.len()
 }
 
-pub(super) fn elements(ty: &Ty) -> u64 {
+pub(crate) fn elements(ty: &Ty) -> u64 {
     let extents = ty.shape.extents().unwrap_or_default();
     extents.iter().map(|e| e.as_const().map_or(UNKNOWN_EXTENT, |n| n.max(0) as u64)).product()
 }
 
 /// Equal, and of one sign if zero.
-pub(super) fn same_bits(a: Scalar, b: Scalar) -> bool {
+pub(crate) fn same_bits(a: Scalar, b: Scalar) -> bool {
     match (a, b) {
         (Scalar::F64(a), Scalar::F64(b)) => a.to_bits() == b.to_bits(),
         (Scalar::F32(a), Scalar::F32(b)) => a.to_bits() == b.to_bits(),

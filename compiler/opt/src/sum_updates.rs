@@ -11,9 +11,9 @@
 //! Leaves alone: reals that might be -0.0, which adding zero changes: sums that began with other zeros are not; minima and maxima of reals, for
 //! the sake of NaN.
 
-use super::search::{LEAST_ELEMENTS, LEAST_INSIDE, Search, elements, same_bits};
-use super::{Cell, nest::Nest};
 use crate::edit::{Copier, Def, Defs, Renames};
+use crate::fold_updates::search::{LEAST_ELEMENTS, LEAST_INSIDE, Search, elements, same_bits};
+use crate::fold_updates::{Cell, nest::Nest};
 use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame};
