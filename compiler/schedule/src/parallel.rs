@@ -23,8 +23,10 @@ use crate::withloop::Sink;
 pub(crate) struct Fineness {
     /// Chunks at most.
     pub most: i64,
-    /// Estimated cycles of a chunk at least; of two they make waking other threads worth while.
+    /// Estimated cycles of a chunk at least.
     pub work: f64,
+    /// Estimated cycles of all chunks that make waking other threads worth while.
+    pub wake: f64,
 }
 
 /// A fold is cut into at most this many chunks, for each has partial results.
@@ -32,8 +34,8 @@ pub(crate) const MOST_FOLD_CHUNKS: i64 = 32;
 /// An outermost axis with fewer indices leaves threads without work, if a longer axis does not.
 const MANY_ROWS: i64 = 32;
 const MANY_COLUMNS: i64 = 1024;
-const CELLS: Fineness = Fineness { most: 128, work: 20_000.0 };
-const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 20_000.0 };
+const CELLS: Fineness = Fineness { most: 128, work: 5_000.0, wake: 40_000.0 };
+const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 20_000.0, wake: 40_000.0 };
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
 
@@ -147,7 +149,7 @@ impl Lower<'_, '_> {
         &mut self,
         part: &Part,
         axis: usize,
-        Fineness { most, work: least }: Fineness,
+        Fineness { most, work: least, wake }: Fineness,
         grain: Grain,
     ) -> Option<Chunks> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
@@ -162,7 +164,7 @@ impl Lower<'_, '_> {
             .collect();
         let known = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
         let rows = extents[axis];
-        if self.most_cells(part) * work < 2.0 * least || rows.is_some_and(|n| n < 2) {
+        if self.most_cells(part) * work < wake || rows.is_some_and(|n| n < 2) {
             return None;
         }
         let least_known: i64 = if extents.len() == axis + 1 { VECTOR_CHUNK } else { 1 };
@@ -203,6 +205,14 @@ impl Lower<'_, '_> {
             chunk = self.b.add(chunk, up);
             chunk = self.b.binary(NestBin::SDiv, chunk, together);
             chunk = self.b.mul(chunk, together);
+        }
+        if wake > 2.0 * least {
+            // Too little work is one chunk.
+            let cells = self.b.mul(rows, inner);
+            let enough = self.b.i64((wake / work).ceil() as i64);
+            let few = self.b.icmp(IntCmp::Slt, cells, enough);
+            let all = self.b.binary(NestBin::SMax, rows, one);
+            chunk = self.b.select(few, all, chunk);
         }
         Some(Chunks { axis, n: rows, chunk, grain: 1 })
     }

@@ -27,9 +27,9 @@ use crate::withloop::Sink;
 /// A piece must be worth some ten microseconds in lanes: another thread has to see it, to fetch its operands, and the one that shares its
 /// kernel reads results from the other's cache. 16 KB take two microseconds each way on a server processor.
 const PIECE_WORK: f64 = 500_000.0;
-const SHORT: Fineness = Fineness { most: 4, work: PIECE_WORK };
+const SHORT: Fineness = Fineness { most: 4, work: PIECE_WORK, wake: 2.0 * PIECE_WORK };
 /// The runtime wakes threads for loops with more pieces than short ones have (`pool/share.rs`).
-const LONG: Fineness = Fineness { most: 16, work: PIECE_WORK };
+const LONG: Fineness = Fineness { most: 16, work: PIECE_WORK, wake: 2.0 * PIECE_WORK };
 /// Work that makes a kernel long.
 const LONG_WORK: f64 = 8.0 * PIECE_WORK;
 /// Work per cell that makes kernels of unknown extents worth two forms.
