@@ -135,11 +135,38 @@ impl Simplifier<'_> {
                 if written.len() <= index.len() && (0..n).all(|k| self.equal(written[k], index[k])) {
                     return self.rest(value, &index[n..]);
                 }
-                Step::Keep
+                self.perhaps_written(old, &written, value, index)
             }
             Op::Reshape { array: source, shape } => self.through_reshape(source, &shape, index),
             _ => Step::Keep,
         }
+    }
+
+    /// An element at a constant place of an array that was written out, after an update at a place that is not known: one or the other.
+    fn perhaps_written(&mut self, old: Value, written: &[Value], value: Value, index: &[Value]) -> Step {
+        let ty = self.func.ty(old).clone();
+        let is_known = match self.op_of(old) {
+            Some(Op::ConstArray(_)) => true,
+            Some(Op::Array(cells)) => cells.iter().all(|cell| self.func.ty(*cell).is_scalar()),
+            _ => false,
+        };
+        let extents = ty.shape.extents().unwrap_or_default();
+        let is_element = written.len() == extents.len() && index.len() == extents.len();
+        if !is_known || !is_element || ty.elem == Elem::Handle || self.flat(index, extents).is_none() {
+            return Step::Keep;
+        }
+        let bool = Ty::scalar(Elem::Bool);
+        let mut same = None;
+        for (w, i) in written.iter().zip(index) {
+            let here = self.emit(Op::Bin(BinOp::Eq, *w, *i), bool.clone());
+            same = Some(match same {
+                None => here,
+                Some(before) => self.emit(Op::Bin(BinOp::And, before, here), bool.clone()),
+            });
+        }
+        let Some(cond) = same else { return Step::Keep };
+        let els = self.emit(Op::Sel { array: old, index: index.to_vec() }, Ty::scalar(ty.elem));
+        Step::Becomes(Op::Select { cond, then: value, els })
     }
 
     /// `value[index]`, where the index may be empty.
