@@ -279,8 +279,7 @@ impl Lower<'_, '_> {
     /// partitions lie within their frame, and no two have an index in common.
     fn boxes_meet(&self, with: &With, frame: &[Value]) -> bool {
         let mut boxes: Vec<Bounds> = Vec::new();
-        // On a device each partition is a launch of its own, which may be empty here.
-        if with.parts.len() > MOST_BOXES || self.cx.options.device.is_some() {
+        if with.parts.len() > MOST_BOXES {
             return false;
         }
         for part in &with.parts {

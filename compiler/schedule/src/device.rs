@@ -111,6 +111,11 @@ impl Lower<'_, '_> {
         self.b.begin_if(wanted);
         let (checks, outside) = (self.launch_checks, self.checked_before);
         self.checked_before |= guards.is_some();
+        // The first launch makes the device's copy the valid one: if that is an operand's, what other partitions read of it must be there.
+        let in_place = |sink: &Sink| matches!(sink, Sink::Slice { reused: Some(_), .. });
+        if with.parts.len() > 1 && sinks.iter().any(in_place) {
+            with.parts.iter().for_each(|part| self.device_reads(part.body));
+        }
         let thin = if rows { Vec::new() } else { self.thin_parts(with) };
         for (_, part) in with.parts.iter().enumerate().filter(|(n, _)| !thin.contains(n)) {
             self.launch_part(with, part, sinks, rows)?;
