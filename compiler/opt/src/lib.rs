@@ -55,6 +55,7 @@ mod row_folds;
 mod row_loops;
 mod safety;
 mod scalarize;
+mod short_rows;
 mod simplify;
 mod small_bodies;
 mod split_arrays;

@@ -6,8 +6,9 @@ use crate::{
     drop_copies, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline,
     interleave, join_steps, keep_on_device, licm, lift_checks, lift_folds, merge_folds, narrow_integers,
     parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds,
-    row_loops, scalarize, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops, split_operators,
-    sum_updates, sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
+    row_loops, scalarize, short_rows, simplify, split_arrays, split_axes, split_borders, split_folds, split_loops,
+    split_operators, sum_updates, sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows,
+    version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -41,6 +42,7 @@ pub const PASSES: &[&Pass] = &[
     &update_parts::PASS,
     &drop_copies::PASS,
     &update_rows::PASS,
+    &short_rows::PASS,
     &version_extents::PASS,
     &split_borders::PASS,
     &fuse::PASS,
@@ -143,6 +145,12 @@ const LAST: &[&Pass] = &[
     &update_parts::PASS,
     &drop_copies::PASS,
     &split_axes::PASS,
+    &short_rows::PASS,
+    &prove_checks::PASS,
+    &simplify::PASS,
+    &unroll_small::PASS,
+    &simplify::PASS,
+    &dce::PASS,
     &version_extents::PASS,
     &licm::PASS,
     &sum_updates::PASS,

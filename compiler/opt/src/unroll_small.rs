@@ -14,7 +14,7 @@ use crate::places::{Places, Use, total_trips};
 use crate::small_bodies::{MAX_SCALAR_CODE, becomes_scalars, stands_in_small_body};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Ty};
-use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
+use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
@@ -91,8 +91,10 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
         WithOp::Genarray { frame: Frame::Known(_), default, .. } => {
             let ty = func.ty(*result);
             let written = default.is_none() && with.parts.iter().all(|p| writes_cells(func, defs, p, k, ty));
-            let most = if written { MAX_CELL_ELEMENTS } else { MAX_ELEMENTS };
-            let count = if written { trips } else { ty.shape.count().unwrap_or(0) as u64 };
+            // The cell of the only index is all there is.
+            let single = trips == 1 && is_whole(func, with, k, ty);
+            let most = if written || single { MAX_CELL_ELEMENTS } else { MAX_ELEMENTS };
+            let count = if written || single { trips } else { ty.shape.count().unwrap_or(0) as u64 };
             let is_handed_on = |u: &Use| becomes_scalars(func, defs, places, inst, u);
             let most_code = if count * body > MAX_ARRAY_CODE
                 && (places.uses(*result).iter().any(is_handed_on) || stands_in_small_body(func, defs, places, inst))
@@ -103,6 +105,7 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
             };
             let is_tiny = ty.shape.count().is_some_and(|n| n as u64 <= most && count * body <= most_code);
             let scalar_cells = written
+                || single
                 || with
                     .parts
                     .iter()
@@ -115,8 +118,10 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
                         *array == *result && is_constant && places.is_inside_with(func, inst)
                     }
                     Op::Extent { .. } => true,
+                    Op::Array(_) => single,
                     _ => false,
                 },
+                Use::Yield(region) if single && yields_cell(func, places, *region) => true,
                 Use::Yield(_) => becomes_scalars(func, defs, places, inst, u),
             };
             // There is no constant for a missing object.
@@ -151,6 +156,20 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
         Some(why) => Err(Some(why)),
         None => Ok(()),
     }
+}
+
+/// Has the result of an operator no more elements than one cell?
+fn is_whole(func: &Func, with: &With, k: usize, ty: &Ty) -> bool {
+    let [part] = &with.parts[..] else { return false };
+    let cell = func.ty(func.regions[part.body].yields[k]).shape.count();
+    cell.is_some() && ty.shape.count() == cell
+}
+
+/// Does a region give the cells of a with-loop that makes arrays?
+fn yields_cell(func: &Func, places: &Places, region: Region) -> bool {
+    let Some(owner) = places.owner[region].expand() else { return false };
+    let Op::With(with) = &func.insts[owner].op else { return false };
+    with.parts.iter().any(|p| p.body == region) && with.ops.iter().all(|op| matches!(op, WithOp::Genarray { .. }))
 }
 
 /// Does a body write out the elements of its cells for one of the operators?
@@ -265,8 +284,8 @@ fn unrolled(func: &mut Func, defs: &Defs, inst: Inst, with: &With, out: &mut Vec
                         let written = extents.len() > index.len();
                         let at = index.iter().zip(extents).fold(0, |at, (i, n)| at * n as usize + *i as usize);
                         let cells = match written.then(|| made_of(func, out, cell)) {
-                            Some(cells) => cells,
-                            None => vec![cell],
+                            Some(cells) if !cells.is_empty() => cells,
+                            _ => vec![cell],
                         };
                         let first = at * cells.len();
                         for (place, cell) in elements[k][first..].iter_mut().zip(cells) {
@@ -287,6 +306,10 @@ fn unrolled(func: &mut Func, defs: &Defs, inst: Inst, with: &With, out: &mut Vec
             WithOp::Genarray { default, .. } => *default,
             _ => None,
         };
+        if let Some(Some(cell)) = elements[k].first().filter(|cell| cell.is_some_and(|v| !func.ty(v).is_scalar())) {
+            results.push(emit(func, out, Op::Array(vec![*cell]), types[k].clone()));
+            continue;
+        }
         let cells = elements[k].clone().into_iter().map(|cell| match cell.or(default) {
             Some(v) => v,
             None => {

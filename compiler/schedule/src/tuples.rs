@@ -39,7 +39,7 @@ impl Lower<'_, '_> {
     pub fn tuple_of(&self, body: Region, cell: Value) -> Option<(Inst, &[Value])> {
         let inst = self.live.def(cell)?;
         let Op::Array(elements) = &self.func.insts[inst].op else { return None };
-        let fits = (2..=MOST_ELEMENTS).contains(&elements.len())
+        let fits = (1..=MOST_ELEMENTS).contains(&elements.len())
             && self.elem(cell) != Elem::Handle
             && self.live.uses(cell) == 1
             && elements.iter().all(|v| self.func.ty(*v).is_scalar())

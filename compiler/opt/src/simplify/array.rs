@@ -237,7 +237,24 @@ impl Simplifier<'_> {
                 return Step::Is(vec![array]);
             }
         }
-        Step::Keep
+        self.flattened(cells, ty.elem)
+    }
+
+    /// Arrays of which each is written out and stands nowhere else are one: their elements in order.
+    fn flattened(&self, cells: &[Value], elem: Elem) -> Step {
+        let mut elements = Vec::new();
+        for cell in cells {
+            match self.op_of(*cell) {
+                Some(Op::Array(inner))
+                    if self.uses[*cell] == 1 && inner.iter().all(|c| self.func.ty(*c).is_scalar()) =>
+                {
+                    elements.extend_from_slice(inner);
+                }
+                _ => return Step::Keep,
+            }
+        }
+        let fits = !elements.is_empty() && elements.len() <= MAX_TRACKED && elem != Elem::Handle;
+        if fits { Step::Becomes(Op::Array(elements)) } else { Step::Keep }
     }
 
     fn reshape(&mut self, inst: Inst, array: Value, shape: &[Value]) -> Step {
