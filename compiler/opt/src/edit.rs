@@ -173,6 +173,19 @@ pub fn region_has_effect(func: &Func, region: Region, cx: &Context) -> bool {
     func.regions[region].insts.iter().any(|i| has_effect(&|f| cx.has_effects(f), func, *i))
 }
 
+/// Whether running the region can be observed other than by faults and by what it yields.
+pub fn region_has_effect_but_checks(func: &Func, region: Region, cx: &Context) -> bool {
+    let mut found = false;
+    walk(func, region, &mut |_, inst| {
+        found |= match &func.insts[inst].op {
+            Op::GlobalSet(..) | Op::GlobalGet(_) | Op::Native { effect: true, .. } => true,
+            Op::Call { func: callee, .. } => cx.has_effects(*callee),
+            _ => false,
+        }
+    });
+    found
+}
+
 /// Whether the instruction may run where it was not asked to: no effect, no fault, nothing that a check must precede.
 pub fn is_speculatable(func: &Func, inst: Inst) -> bool {
     match &func.insts[inst].op {

@@ -61,6 +61,7 @@ mod small_bodies;
 mod split_arrays;
 mod split_axes;
 mod split_borders;
+mod split_cells;
 mod split_folds;
 mod split_loops;
 mod split_operators;

@@ -14,7 +14,7 @@
 //! have not far fewer elements than the loop has rounds; loops inside with-loops.
 
 use crate::counted::{Counted, counted};
-use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
+use crate::edit::{Copier, Defs, Emitter, Renames, region_has_effect_but_checks, size_of};
 use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, same_int};
@@ -97,7 +97,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
     let data = &func.regions[*body];
     let Counted { counter, end } = counted(func, defs, inst)?;
     let low = defs.int(func, init[counter]).filter(|low| *low >= 0)?;
-    if has_effects(func, cx, *body) {
+    if region_has_effect_but_checks(func, *body, cx) {
         return None;
     }
     let search = Search { func, defs, places };
@@ -191,19 +191,6 @@ fn examine_sums(
     };
     let found = Found { inst, region, counter, low, end, arrays: vec![(array, op)], least };
     within_limits(func, defs, found)
-}
-
-/// Whether running the region can be observed other than by faults and by what it yields.
-fn has_effects(func: &Func, cx: &Context, region: Region) -> bool {
-    let mut found = false;
-    walk(func, region, &mut |_, inst| {
-        found |= match &func.insts[inst].op {
-            Op::GlobalSet(..) | Op::GlobalGet(_) | Op::Native { effect: true, .. } => true,
-            Op::Call { func: callee, .. } => cx.has_effects(*callee),
-            _ => false,
-        }
-    });
-    found
 }
 
 struct Search<'a> {

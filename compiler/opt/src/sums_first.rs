@@ -14,10 +14,10 @@
 //! checks and effects.
 
 use crate::cost::is_transcendental;
-use crate::distribute::split;
 use crate::edit::{Defs, region_has_effect};
 use crate::pass::{Context, Pass, Run};
-use crate::places::{Places, covers_frame, trips};
+use crate::places::{covers_frame, trips};
+use crate::split_cells::split_all;
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
 use std::collections::HashSet;
@@ -34,27 +34,13 @@ const MIN_CELLS: u64 = 8;
 const MAX_KEPT: usize = 4;
 
 pub fn sums_first(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+    let said = "the sums of its cells are computed before it, for lanes in what is made of them";
+    split_all(func, cx, said, |func, defs, places, inst, cx| {
         if places.is_inside_with(func, inst) {
-            continue;
+            return None;
         }
-        let Some(region) = places.region_of[inst].expand() else { continue };
-        let Some(kept) = sums_to_keep(func, defs, inst, cx) else { continue };
-        let before = split(func, inst, &kept);
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.insert(at, before);
-        }
-        cx.applied(
-            func.insts[inst].span,
-            "the sums of its cells are computed before it, for lanes in what is made of them",
-        );
-        (facts, changed) = (None, true);
-    }
-    changed
+        sums_to_keep(func, defs, inst, cx)
+    })
 }
 
 /// What the cells of a vector have computed of their sums before the first function of these.

@@ -2,31 +2,7 @@
 
 mod common;
 
-use common::{Run, same};
-
-/// Five rounds in a loop over `%a: f64[9,20]` from 0, 1, 2, ...; `body` makes `%b` from `%a` and the number of the round, `%k`.
-fn rounds(body: &str) -> Run {
-    same(&format!(
-        r#"
-entry @f0
-func @f0 "main" () -> (f64) {{
-  %start: f64[9,20] = with {{
-    part [0, 0] <= [%i0, %j0] < [9, 20] {{ %p0: i32 = mul %i0, 20 %q0: i32 = add %p0, %j0 %x0: f64 = convert %q0 yield %x0 }}
-  }} genarray [9, 20] cell []
-  %r: f64[9,20], %rounds: i32 = loop (%a: f64[9,20] = %start, %k: i32 = 0) {{
-{body}
-    %next: i32 = add %k, 1
-    %again: bool = lt %next, 5
-    yield %again, %b, %next
-  }}
-  %t: f64 = with {{
-    part [0, 0] <= [%i9, %j9] < [9, 20] {{ %y9: f64 = sel %r, [%i9, %j9] %w9: f64 = convert %j9 %z9: f64 = mul %y9, %w9 yield %z9 }}
-  }} fold add neutral 0.0
-  yield %t
-}}
-"#
-    ))
-}
+use common::{rounds, same};
 
 /// Whether a with-loop of the rounds is said to make rows of the array where they are; if so, there is one array at most.
 fn in_rows(body: &str) -> bool {

@@ -1,12 +1,11 @@
 //! Which folds can update their accumulators, and where their cells differ from the neutral element.
 
 use super::{Cell, Choice, Found};
-use crate::edit::{Def, Defs, region_has_effect};
+use crate::edit::{Def, Defs, region_has_effect, region_has_effect_but_checks};
 use crate::interleave::identity;
 use crate::pass::Context;
 use crate::places::{Places, covers_frame, trips};
 use ravel_types::{BinOp, Scalar, Ty, eval_bin};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};
 
 /// Elements of an accumulator for each one that a cell changes, at least.
@@ -362,17 +361,4 @@ pub(crate) fn same_bits(a: Scalar, b: Scalar) -> bool {
         (Scalar::F32(a), Scalar::F32(b)) => a.to_bits() == b.to_bits(),
         _ => a == b,
     }
-}
-
-/// Whether running the region can be observed other than by faults and by what it yields.
-fn region_has_effect_but_checks(func: &Func, region: Region, cx: &Context) -> bool {
-    let mut found = false;
-    walk(func, region, &mut |_, inst| {
-        found |= match &func.insts[inst].op {
-            Op::GlobalSet(..) | Op::GlobalGet(_) | Op::Native { effect: true, .. } => true,
-            Op::Call { func: callee, .. } => cx.has_effects(*callee),
-            _ => false,
-        }
-    });
-    found
 }
