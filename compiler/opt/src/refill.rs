@@ -9,7 +9,7 @@
 //! reads as much as it writes, and the loop that writes all elements finds them computed.
 //!
 //! Before: the passes have ended; common subexpressions would undo this. After: no filled array is copied to be changed.
-//! Leaves alone: arrays with a single user, not repeated more often than they are made; arrays that are only read; other with-loops, even cheap ones.
+//! Leaves alone: the last user, if it is not repeated more often than the array is made; arrays that are only read; other with-loops, even cheap ones.
 
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use};
@@ -48,14 +48,15 @@ pub fn refill(func: &mut Func, cx: &mut Context) -> bool {
             .filter_map(|user| match user {
                 Use::Operand(inst) if changes(func, &places, *inst, filled) => {
                     let (region, again) = repeated(*inst)?;
-                    (again || uses.len() > 1).then_some((region, *inst))
+                    // The last one to need the array may have it.
+                    let needed =
+                        || uses.iter().any(|other| other != user && may_follow(func, &places, home, *inst, *other));
+                    (again || needed()).then_some((region, *inst))
                 }
                 _ => None,
             })
             .collect();
-        // The first one may have the array itself, if nothing else needs it.
-        let spare = usize::from(wanted.len() == uses.len() && wanted.iter().all(|(region, _)| *region == home));
-        for (region, user) in wanted.into_iter().skip(spare) {
+        for (region, user) in wanted {
             let body = func.insts[fill].op.regions()[0];
             let copy = crate::edit::Copier::within(func, body).inst(func, fill);
             let new = func.insts[copy].results[0];
@@ -108,6 +109,35 @@ fn changes(func: &Func, places: &Places, inst: Inst, v: Value) -> bool {
             }
             _ => false,
         }
+}
+
+/// May `other` happen after the instruction has, in one run of the region `home`? Branches that exclude each other do not follow one
+/// another; the instruction is in branches at most, and not repeated.
+fn may_follow(func: &Func, places: &Places, home: Region, inst: Inst, other: Use) -> bool {
+    let path = |region: Option<Region>| {
+        let mut path = places.path(region?, home)?;
+        path.push(home);
+        path.reverse();
+        Some(path)
+    };
+    let (other_region, other_inst) = match other {
+        Use::Operand(inst) => (places.region_of[inst].expand(), Some(inst)),
+        Use::Yield(region) => (Some(region), None),
+    };
+    let (Some(mine), Some(theirs)) = (path(places.region_of[inst].expand()), path(other_region)) else { return true };
+    let common = mine.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+    // Where they are, or what they are inside of, in the innermost region that has both; a region yields last.
+    let stop = |path: &[Region], inst: Option<Inst>| match path.get(common) {
+        Some(inner) => places.owner[*inner].expand(),
+        None => inst,
+    };
+    let Some((mine_at, theirs_at)) = stop(&mine, Some(inst)).zip(stop(&theirs, other_inst)) else { return true };
+    if mine_at == theirs_at {
+        return !matches!(func.insts[mine_at].op, Op::If { .. });
+    }
+    let insts = &func.regions[mine[common - 1]].insts;
+    let position = |inst: Inst| insts.iter().position(|i| *i == inst);
+    position(theirs_at) >= position(mine_at)
 }
 
 fn is_used(func: &Func, v: Value) -> bool {
