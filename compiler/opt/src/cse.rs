@@ -2,11 +2,13 @@
 //!
 //! Before: anything. After: no region computes what it or an enclosing region has computed before it; with-loops, branches
 //! and loops are compared as a whole. A check of a condition that was checked before is gone.
+//! Extents of one affine form are one value, the length that an array was made with if that is in sight: so what a loop asks of the array that it
+//! carries is what is known of its first one.
 //! Leaves alone: effects, and equal computations in regions of which neither encloses the other.
 
 use crate::edit::{Renames, region_has_effect};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::{BinOp, Shape, Ty};
+use ravel_types::{Affine, BinOp, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 use rustc_hash::FxHashMap;
 
@@ -42,6 +44,7 @@ impl Cse<'_> {
             for nested in self.func.insts[inst].op.regions() {
                 self.region(nested);
             }
+            self.lengths(inst, &mut added);
             let Some(key) = self.key(inst) else {
                 kept.push(inst);
                 continue;
@@ -70,15 +73,43 @@ impl Cse<'_> {
         }
     }
 
+    /// Notes the lengths that an array is made with, each for the form of the extent.
+    fn lengths(&mut self, inst: Inst, added: &mut Vec<Key>) {
+        let Op::With(with) = &self.func.insts[inst].op else { return };
+        for (op, result) in with.ops.iter().zip(&self.func.insts[inst].results) {
+            let WithOp::Genarray { frame: Frame::Known(frame), .. } = op else { continue };
+            let extents = self.func.ty(*result).shape.extents().unwrap_or_default();
+            for (form, length) in extents.iter().zip(frame).filter(|(form, _)| form.as_const().is_none()) {
+                let key = form_key(form);
+                if !self.available.contains_key(&key) {
+                    self.available.insert(key.clone(), vec![*length]);
+                    added.push(key);
+                }
+            }
+        }
+    }
+
     /// The key of an instruction, unless it has an effect. A check counts as a computation without results.
     fn key(&self, inst: Inst) -> Option<Key> {
         let op = &self.func.insts[inst].op;
+        if let Op::Extent { array, axis } = op
+            && let Some(form) = self.func.ty(*array).shape.extents().map(|extents| &extents[*axis as usize])
+            && form.as_const().is_none()
+        {
+            return Some(form_key(form));
+        }
         if op.regions().iter().any(|r| region_has_effect(self.func, *r, self.cx)) {
             return None;
         }
         let mut writer = KeyWriter { func: self.func, cx: self.cx, key: Vec::new(), local: FxHashMap::default() };
         writer.inst(inst).then_some(writer.key)
     }
+}
+
+/// The key of the lengths of one affine form.
+fn form_key(form: &Affine) -> Key {
+    let terms = form.terms().iter().flat_map(|(sym, factor)| [u64::from(sym.0), *factor as u32 as u64]);
+    [FORM, form.constant_part() as u32 as u64].into_iter().chain(terms).collect()
 }
 
 /// Whether the operands may change places: `x * y` and `y * x` are one value.
@@ -94,6 +125,8 @@ struct KeyWriter<'a> {
     local: FxHashMap<Value, u64>,
 }
 
+/// Marks the key of an affine form.
+const FORM: u64 = 0x2_0000;
 /// Marks a local number, so that it differs from any value.
 const LOCAL: u64 = 1 << 40;
 
