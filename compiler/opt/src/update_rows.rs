@@ -7,13 +7,14 @@
 //!
 //! Before: folding has ended, simplified. After: no update with an array that a with-loop in the same region makes for nothing else, where
 //! that may happen in place.
-//! Leaves alone: rows that read the array at other columns, since they may read what was replaced; short rows; rows with gaps or sums.
+//! Leaves alone: rows that read the array at other columns, since they may read what was replaced; short rows; rows with gaps or sums; rows with checks
+//! that would move behind an effect or another check.
 
-use crate::edit::Defs;
+use crate::edit::{Defs, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, covers_frame, trips};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
-use ravel_wir::traverse::walk;
+use ravel_wir::traverse::{has_effect, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, RegionData, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {
@@ -31,7 +32,7 @@ pub fn update_rows(func: &mut Func, cx: &mut Context) -> bool {
     let mut facts = None;
     for row in Places::new(func).withs {
         let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(update) = update_with(func, defs, places, row, cx.eager) else { continue };
+        let Some(update) = update_with(func, defs, places, row, cx) else { continue };
         rewrite(func, places, row, update);
         cx.applied(func.insts[row].span, "made in the array that it is put into");
         (facts, changed) = (None, true);
@@ -40,14 +41,14 @@ pub fn update_rows(func: &mut Func, cx: &mut Context) -> bool {
 }
 
 /// The update that a with-loop makes its array for, if that can be made in place.
-fn update_with(func: &Func, defs: &Defs, places: &Places, row: Inst, eager: bool) -> Option<Inst> {
+fn update_with(func: &Func, defs: &Defs, places: &Places, row: Inst, cx: &Context) -> Option<Inst> {
     let Op::With(With { parts, ops, ordered: false }) = &func.insts[row].op else { return None };
     let ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }]) = (&parts[..], &ops[..]) else { return None };
     let [crate::places::Use::Operand(update)] = places.uses(func.insts[row].results[0]) else { return None };
     let Op::Update { array, index, value } = &func.insts[*update].op else { return None };
     let rank = func.ty(*array).rank()?;
     let params = &func.regions[part.body].params;
-    let short = trips(func, defs, part).is_some_and(|n| n < LEAST_LENGTH) && !eager;
+    let short = trips(func, defs, part).is_some_and(|n| n < LEAST_LENGTH) && !cx.eager;
     let fits = *value == func.insts[row].results[0]
         && places.region_of[row] == places.region_of[*update]
         && index.len() + params.len() == rank
@@ -56,8 +57,17 @@ fn update_with(func: &Func, defs: &Defs, places: &Places, row: Inst, eager: bool
         && !short
         && covers_frame(func, defs, part, frame)
         && func.regions[part.body].yields.iter().all(|v| func.ty(*v).is_scalar())
-        && reads_own_columns(func, part, *array, rank);
+        && reads_own_columns(func, part, *array, rank)
+        && (!region_has_effect(func, part.body, cx) || nothing_between(func, places, row, *update, cx));
     fits.then_some(*update)
+}
+
+/// Whether nothing that can be observed stands between two instructions of one region: what a row checks is checked where it is made.
+fn nothing_between(func: &Func, places: &Places, row: Inst, update: Inst, cx: &Context) -> bool {
+    let Some(home) = places.region_of[row].expand() else { return false };
+    let insts = &func.regions[home].insts;
+    let behind = insts.iter().skip_while(|inst| **inst != row).skip(1);
+    behind.take_while(|inst| **inst != update).all(|inst| !has_effect(&|f| cx.has_effects(f), func, *inst))
 }
 
 /// Whether a body without with-loops reads an array at its own columns alone, if at all.
