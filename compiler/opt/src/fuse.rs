@@ -34,7 +34,9 @@ pub fn fuse(func: &mut Func, cx: &mut Context) -> bool {
         loop {
             match find_pair(func, &places, &defs, region, cx) {
                 Ok((first, second, order)) => {
-                    cx.applied(func.insts[second].span, "fused with another one over the same index set");
+                    for inst in [first, second] {
+                        cx.applied(func.insts[inst].span, "fused with another one over the same index set");
+                    }
                     merge(func, region, first, second, &order);
                     places = Places::new(func);
                     defs = Defs::new(func);
@@ -80,9 +82,11 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
         for (n, &q) in candidates.iter().enumerate().skip(k + 1) {
             let (first, second) = (insts[p], insts[q]);
             let Some(operators) = same_indices(func, defs, first, second) else { continue };
+            // Nothing to gain, and so nothing to say.
             if inputs[k].is_disjoint(&inputs[n]) {
-                refusals.entry(second).or_insert("another one over the same index set reads other arrays");
-            } else if [(first, second), (second, first)]
+                continue;
+            }
+            if [(first, second), (second, first)]
                 .iter()
                 .any(|(a, b)| is_written_out(func, *a) && makes_arrays(func, *b))
             {

@@ -50,7 +50,10 @@ pub fn recognize_elementwise(func: &mut Func, cx: &mut Context) -> bool {
         cx.refused(func.insts[inst].span, why);
     }
     for &(inst, k, op) in &found {
-        cx.applied(func.insts[inst].span, format!("the fold function is {op}"));
+        cx.applied(
+            func.insts[inst].span,
+            "its function is a built-in operation: elements may be combined in any order",
+        );
         if let Op::With(with) = &mut func.insts[inst].op
             && let WithOp::Fold { combine, .. } = &mut with.ops[k]
         {

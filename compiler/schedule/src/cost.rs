@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use ravel_types::{BinOp, Elem, UnOp};
+use ravel_wir::traverse::walk;
 use ravel_wir::{Generator, InstData, Op, Part, Region, Value, With};
 
 use crate::grid::Grid;
@@ -133,6 +134,26 @@ impl Lower<'_, '_> {
             };
         }
         total
+    }
+
+    /// What every lane of a body does by itself, in words: where lanes do not pay, this is why.
+    pub fn slow_in_lanes(&self, body: Region) -> Option<&'static str> {
+        let mut slow = None;
+        walk(self.func, body, &mut |_, inst| {
+            let division = match &self.func.insts[inst].op {
+                Op::Bin(op, a, b) if crate::division::divides(*op) && !self.elem(*a).is_float() => {
+                    Some((self.elem(*a), *b))
+                }
+                _ => None,
+            };
+            // Two lanes that divide together take less time than twice that of one.
+            let cycles = |(elem, by), lanes| self.division_cycles(elem, by, lanes);
+            let alone = |of| cycles(of, 2.0).is_none_or(|two| cycles(of, 1.0).is_some_and(|one| two > one));
+            if division.is_some_and(alone) {
+                slow = Some("it has integer divisions, which lanes do one by one");
+            }
+        });
+        slow
     }
 
     /// Cycles of a vector of reals that become integers, which saturate: some comparisons and selections if the result is as wide as words

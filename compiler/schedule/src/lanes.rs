@@ -224,7 +224,10 @@ impl Lower<'_, '_> {
                 true => "it is a border, and no axis suits vector lanes well",
                 false => "no axis suits vector lanes",
             };
-            refusal.to_string()
+            match self.slow_in_lanes(cells.part.body) {
+                Some(why) => format!("{refusal}: {why}"),
+                None => refusal.to_string(),
+            }
         })
     }
 

@@ -269,8 +269,15 @@ impl Lower<'_, '_> {
             vector += outer as f64 * (whole as f64 * cost + (n % i64::from(lanes)) as f64 * one);
             steps = steps.saturating_add(whole);
         }
-        if scalar < LEAST_WORK || vector + 8.0 > scalar {
+        if scalar < LEAST_WORK {
             return Err("there is too little work for vector lanes".to_string());
+        }
+        if vector + 8.0 > scalar {
+            let why = with.parts.iter().find_map(|part| self.slow_in_lanes(part.body));
+            return Err(match why {
+                Some(why) => format!("vector lanes would take as long: {why}"),
+                None => "vector lanes would take as long".to_string(),
+            });
         }
         let limit = (self.cx.target.vector_registers.saturating_sub(4) as usize / with.ops.len()).clamp(1, 8);
         let copies = with.parts.iter().filter_map(|part| self.loop_copies(&mut g, part.body)).min();

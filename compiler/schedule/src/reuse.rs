@@ -27,6 +27,8 @@ impl Lower<'_, '_> {
     pub fn reuse_operand(&mut self, with: &With, result: Value, extents: &[Ext], span: Span) -> Option<Reused> {
         let operand = self.operand_to_reuse(with, result)?;
         let known = self.fresh.contains(&operand);
+        let unless = if known { "" } else { ", if nothing else holds that" };
+        self.cx.remark(span, format!("in the memory of an array that it is the last to read{unless}"));
         let object = self.hand_over(operand);
         if known {
             return Some(Reused { of: operand, operand: object, object });

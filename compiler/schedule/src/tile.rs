@@ -139,7 +139,9 @@ impl Lower<'_, '_> {
             return Ok(false);
         }
         let Ok(plan) = self.plan_tiles(with, part, sinks, chunk.is_some()) else { return Ok(false) };
-        self.cx.remark(self.func.insts[inst].span, plan.describe());
+        let shared = chunk.is_none() && self.may_run_on_threads(with, part);
+        let threads = if shared { ", shared by threads" } else { "" };
+        self.cx.remark(self.func.insts[inst].span, format!("{}{threads}", plan.describe()));
         let condition = self.tiles_condition(part, &plan);
         if let Some(condition) = condition {
             self.b.begin_if(condition);

@@ -1,6 +1,6 @@
 //! With-loops, types and function instances of WIR in the words of the source language.
 
-use ravel_types::{Elem, Scalar, Shape, Ty};
+use ravel_types::{BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
 use std::collections::HashMap;
 
@@ -93,8 +93,20 @@ fn operator(op: &WithOp) -> String {
     match op {
         WithOp::Genarray { .. } => "array".to_string(),
         WithOp::Modarray { .. } => "changed array".to_string(),
-        WithOp::Fold { combine: Combine::Op(op), .. } => format!("fold {op} to"),
+        WithOp::Fold { combine: Combine::Op(op), .. } => format!("fold({}) to", operation(*op)),
         WithOp::Fold { .. } => "fold by a function to".to_string(),
+    }
+}
+
+/// An operation as programs write it.
+fn operation(op: BinOp) -> String {
+    match op {
+        BinOp::Add => "+".to_string(),
+        BinOp::Mul => "*".to_string(),
+        BinOp::And => "&".to_string(),
+        BinOp::Or => "|".to_string(),
+        BinOp::Xor => "^".to_string(),
+        other => other.to_string(),
     }
 }
 

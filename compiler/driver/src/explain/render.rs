@@ -85,7 +85,8 @@ impl Explanation {
         }
         if place.kept.is_empty() && place.notes.is_empty() {
             let folded = place.passes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Applied(_)));
-            let whose = if folded { "it is part of other code" } else { "it became scalars, or nothing needs it" };
+            let whose =
+                if folded { "it is part of other code" } else { "it became part of other code, or nothing needs it" };
             let _ = writeln!(out, "  gone  {whose}");
         }
         for note in &place.notes {
