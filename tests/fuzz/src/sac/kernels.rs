@@ -21,23 +21,23 @@ impl Gen {
         }
     }
 
-    fn length(&mut self) -> usize {
+    pub(super) fn length(&mut self) -> usize {
         self.rng.pick(&[0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 20, 33])
     }
 
     /// Adds a function.
-    fn function(&mut self, text: &str) {
+    pub(super) fn function(&mut self, text: &str) {
         let inline = if self.rng.chance(1, 3) { "inline " } else { "" };
         self.functions.push_str(&format!("{inline}{text}\n\n"));
     }
 
-    fn result(&mut self, elem: Elem, shape: &[usize], call: &str) -> String {
+    pub(super) fn result(&mut self, elem: Elem, shape: &[usize], call: &str) -> String {
         let call = if self.rng.chance(1, 5) { format!("hideShape({call})") } else { call.to_string() };
         self.define(elem, shape, &call)
     }
 
     /// Numbers that depend on the index, small and exact; extents may be zero.
-    fn numbers(&mut self, elem: Elem, shape: &[usize]) -> String {
+    pub(super) fn numbers(&mut self, elem: Elem, shape: &[usize]) -> String {
         let names: Vec<String> = shape.iter().map(|_| self.fresh("i")).collect();
         let sum: Vec<String> = names.iter().map(|name| format!("{name} * {}", self.rng.range(1, 6))).collect();
         let modulus = self.rng.pick(&[5, 7, 11]);

@@ -2,6 +2,7 @@
 //!
 //! Numbers are integers, booleans and doubles that are multiples of a power of two, so that sums are exact in any order.
 
+mod idioms;
 mod kernels;
 
 use crate::rng::Rng;
@@ -57,16 +58,25 @@ struct Gen {
     indices: Vec<Index>,
     functions: String,
     names: usize,
+    /// The library of complex numbers is needed.
+    uses_complex: bool,
 }
 
 /// The program of a seed; its function `entry` gives several arrays.
 pub fn program(seed: u64) -> String {
-    let mut g =
-        Gen { rng: Rng::new(seed ^ 0x5ac), vars: Vec::new(), indices: Vec::new(), functions: String::new(), names: 0 };
+    let mut g = Gen {
+        rng: Rng::new(seed ^ 0x5ac),
+        vars: Vec::new(),
+        indices: Vec::new(),
+        functions: String::new(),
+        names: 0,
+        uses_complex: false,
+    };
     let mut body = String::new();
     let kernels = g.rng.below(3);
     for _ in 0..kernels {
-        body.push_str(&g.kernel());
+        let kernel = if g.rng.chance(1, 2) { g.kernel() } else { g.idiom() };
+        body.push_str(&kernel);
     }
     let made = g.vars.len();
     for _ in 0..(3 + g.rng.below(6)) / (1 + kernels) {
@@ -79,7 +89,8 @@ pub fn program(seed: u64) -> String {
     let types: Vec<String> = results.iter().map(|v| format!("{}[*]", v.elem.name())).collect();
     let values: Vec<&str> = results.iter().map(|v| v.name.as_str()).collect();
     format!(
-        "use Array: all;\nuse Hiding: all;\n\n{}{} entry()\n{{\n{body}    return ({});\n}}\n",
+        "use Array: all;\nuse Hiding: all;\n{}\n{}{} entry()\n{{\n{body}    return ({});\n}}\n",
+        if g.uses_complex { "use Complex: all;\n" } else { "" },
         g.functions,
         types.join(", "),
         values.join(", ")
