@@ -1,6 +1,6 @@
 //! Loops that count their rounds and change one array: what may become a with-loop.
 
-use crate::counted::{Counted, counted};
+use crate::counted::{Counted, counted, emit_end};
 use crate::edit::{Defs, Emitter, Renames};
 use crate::ranges::Ranges;
 use ravel_types::{BinOp, Elem};
@@ -76,16 +76,7 @@ impl ArrayLoop {
 
     /// What the counter is after the last round: the first one runs whatever the end is.
     pub fn emit_last(&self, e: &mut Emitter, is_ordered: bool) -> Value {
-        let end = match e.defs.int(e.func, self.end) {
-            Some(end) => e.int(end),
-            None => self.end,
-        };
-        if is_ordered {
-            return end;
-        }
-        let one = e.int(1);
-        let second = e.int_op(BinOp::Add, self.start, one);
-        e.int_op(BinOp::Max, end, second)
+        emit_end(e, self.start, self.end, is_ordered)
     }
 
     /// Lets a with-loop over `generator` change the array in place of the loop, whose body has become that of its cells. `before` makes the bounds,

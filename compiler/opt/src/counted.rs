@@ -1,6 +1,6 @@
 //! Loops that count their rounds.
 
-use crate::edit::{Defs, collect_values};
+use crate::edit::{Defs, Emitter, collect_values};
 use ravel_types::BinOp;
 use ravel_wir::{Func, Inst, Op, Value};
 use std::collections::HashSet;
@@ -29,4 +29,18 @@ pub fn counted(func: &Func, defs: &Defs, inst: Inst) -> Option<Counted> {
     // Constants may stand anywhere.
     let is_invariant = !own.contains(end) || defs.int(func, *end).is_some();
     is_invariant.then_some(Counted { counter, end: *end })
+}
+
+/// What the counter of a loop is after the last round: the first one runs whatever the end is, unless it is certain that it is greater.
+pub fn emit_end(e: &mut Emitter, start: Value, end: Value, is_ordered: bool) -> Value {
+    let end = match e.defs.int(e.func, end) {
+        Some(end) => e.int(end),
+        None => end,
+    };
+    if is_ordered {
+        return end;
+    }
+    let one = e.int(1);
+    let second = e.int_op(BinOp::Add, start, one);
+    e.int_op(BinOp::Max, end, second)
 }

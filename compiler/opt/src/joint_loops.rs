@@ -10,7 +10,7 @@
 //! each array where they are not updated at one index.
 
 use crate::array_loops::is_pure;
-use crate::counted::{Counted, counted};
+use crate::counted::{Counted, counted, emit_end};
 use crate::edit::{Def, Defs, Emitter, Renames};
 use crate::places::Places;
 use crate::rounds::{Rounds, Sum, emit_sum};
@@ -131,12 +131,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, joint: 
     let mut before = Vec::new();
     let mut e = Emitter { func, defs, out: &mut before, span };
     let one = e.int(1);
-    // The first round runs whatever the end is.
-    let mut end = e.defs.int(e.func, joint.end).map_or(joint.end, |k| e.int(k));
-    if !joint.is_ordered {
-        let second = e.int_op(BinOp::Add, init[joint.counter], one);
-        end = e.int_op(BinOp::Max, end, second);
-    }
+    let end = emit_end(&mut e, init[joint.counter], joint.end, joint.is_ordered);
     let (mut lower, mut upper) = (Vec::new(), Vec::new());
     for (axis, (sum, first)) in joint.index.iter().zip(&joint.first).enumerate() {
         let low = emit_sum(&mut e, first);

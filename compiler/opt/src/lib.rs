@@ -36,6 +36,7 @@ mod licm;
 mod lift_checks;
 mod lift_folds;
 mod linear;
+mod loops_as_folds;
 mod merge_folds;
 mod narrow_integers;
 mod nests;

@@ -76,6 +76,7 @@ pub(crate) fn identity(op: BinOp, elem: Elem) -> Option<Scalar> {
         Elem::F32 => Some(Scalar::F32(float as f32)),
         Elem::F64 => Some(Scalar::F64(float)),
         Elem::I32 => Some(Scalar::I32(if least { i32::MIN } else { i32::MAX })),
+        Elem::I64 => Some(Scalar::I64(if least { i64::MIN } else { i64::MAX })),
         _ => None,
     };
     match op {
