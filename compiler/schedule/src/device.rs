@@ -12,6 +12,7 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
+use crate::company::Around;
 use crate::device_fold::GROUP;
 use crate::index::Ext;
 use crate::lower::{Key, Lower, Val};
@@ -141,7 +142,7 @@ impl Lower<'_, '_> {
         self.b.begin_else(&[]);
         self.host_fills(sinks);
         for part in &with.parts {
-            self.part(inst, with, part, (sinks, &[]), Vec::new())?;
+            self.part(inst, with, part, (sinks, Around::NOTHING), Vec::new())?;
         }
         self.b.end_if(&[]);
         self.cache = cache;

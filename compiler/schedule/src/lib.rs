@@ -48,6 +48,7 @@ mod certify;
 mod clipped;
 mod comb;
 mod combine;
+mod company;
 mod cost;
 mod cover;
 mod crossing;

@@ -8,7 +8,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::cover::Border;
+use crate::company::Around;
 use crate::index::Ext;
 use crate::kernel::Chunk;
 use crate::layout;
@@ -130,7 +130,7 @@ impl Lower<'_, '_> {
     }
 
     /// The axis that threads share: the outermost one, or a longer one if that has few indices.
-    fn thread_axis(&self, part: &Part) -> usize {
+    pub fn thread_axis(&self, part: &Part) -> usize {
         let Generator::Known { lower, upper, .. } = &part.generator else { return 0 };
         let extent = |axis: usize| Some(self.const_i32(upper[axis])? - self.const_i32(lower[axis])?);
         let Some(rows) = extent(0).filter(|rows| *rows < MANY_ROWS) else { return 0 };
@@ -272,7 +272,7 @@ impl Lower<'_, '_> {
         with: &With,
         part: &Part,
         sinks: &[Sink],
-        borders: &[Border],
+        around: Around,
     ) -> Result<bool> {
         if !self.may_run_on_threads(with, part)
             || sinks.is_empty()
@@ -293,11 +293,12 @@ impl Lower<'_, '_> {
         };
         let Some(chunks) = self.chunks(part, axis, CELLS, grain) else { return Ok(false) };
         self.cx.remark(self.func.insts[inst].span, format!("threads over axis {axis}"));
-        for border in borders {
+        for border in around.borders {
             if axis == 0 { self.outer_border(border) } else { self.whole_border(border) }
         }
+        self.preload_company(with, around.thin);
         let (chunk, _) = self.begin_chunks(part, &chunks)?;
-        for border in borders.iter().filter(|_| axis == 0) {
+        for border in around.borders.iter().filter(|_| axis == 0) {
             self.border_of_rows(border, chunk.low, chunk.high);
         }
         if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
@@ -306,6 +307,7 @@ impl Lower<'_, '_> {
             self.close_spares(spares);
         }
         self.close();
+        self.run_company(inst, with, sinks, around.thin, chunk)?;
         self.b.end_parfor();
         Ok(true)
     }

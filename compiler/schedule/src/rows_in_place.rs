@@ -19,6 +19,7 @@ use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 use crate::Result;
+use crate::company::Around;
 use crate::index::Ext;
 use crate::lower::{Lower, Val};
 use crate::reuse::Reused;
@@ -67,7 +68,7 @@ impl Lower<'_, '_> {
                 reused,
             });
         }
-        self.part(inst, with, &with.parts[0], (&sinks, &[]), Vec::new())?;
+        self.part(inst, with, &with.parts[0], (&sinks, Around::NOTHING), Vec::new())?;
         self.replace(rows.array, before);
         let last = rows.updates.len() - 1;
         for (k, (update, _)) in rows.updates.iter().enumerate() {

@@ -20,6 +20,7 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
+use crate::company::Around;
 use crate::grid::{Grid, Jam};
 use crate::guards::Guard;
 use crate::kernel::Chunk;
@@ -156,7 +157,7 @@ impl Lower<'_, '_> {
             self.cx.silent += 1;
             match chunk {
                 None => {
-                    self.part(inst, with, part, (sinks, &[]), Vec::new())?;
+                    self.part(inst, with, part, (sinks, Around::NOTHING), Vec::new())?;
                 }
                 Some(_) => {
                     if !self.try_kernel(inst, with, part, sinks, chunk)? {

@@ -10,7 +10,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::cover::Border;
+use crate::company::Around;
 use crate::index::{Ext, Form};
 use crate::kernel::Chunk;
 use crate::layout;
@@ -122,10 +122,14 @@ impl Lower<'_, '_> {
                 before.push((reused.of, self.replace(reused.of, reused.object)));
             }
         }
-        let order = order.unwrap_or_else(|| (0..with.parts.len()).collect());
-        for n in order.into_iter().filter(|_| !on_device) {
+        let order = match order {
+            Some(order) => order.into_iter().map(|n| (n, Vec::new())).collect(),
+            None => self.companies(with),
+        };
+        for (n, thin) in order.into_iter().filter(|_| !on_device) {
             self.cx.part = (with.parts.len() > 1).then_some(n);
-            carried = self.part(inst, with, &with.parts[n], (&sinks, &borders), carried)?;
+            let around = Around { borders: &borders, thin: &thin };
+            carried = self.part(inst, with, &with.parts[n], (&sinks, around), carried)?;
         }
         for (array, object) in before {
             self.replace(array, object);
@@ -296,32 +300,33 @@ impl Lower<'_, '_> {
         Ok(Sink::Slice { elem, data, object, strides, cell: cell_count, reused })
     }
 
-    /// One partition, with the borders around the only one.
+    /// One partition, with what lies around it.
     pub fn part(
         &mut self,
         inst: Inst,
         with: &With,
         part: &Part,
-        (sinks, borders): (&[Sink], &[Border]),
+        (sinks, around): (&[Sink], Around),
         carried: Vec<Val>,
     ) -> Result<Vec<Val>> {
         self.preload(part.body);
         match &part.generator {
             Generator::Known { .. } => {
                 let tiled = carried.is_empty() && self.try_tiles(inst, with, part, sinks, None)?;
-                if !tiled && carried.is_empty() && self.try_parallel(inst, with, part, sinks, borders)? {
+                if !tiled && carried.is_empty() && self.try_parallel(inst, with, part, sinks, around)? {
                     return Ok(carried);
                 }
-                borders.iter().for_each(|border| self.whole_border(border));
-                if tiled {
-                    return Ok(carried);
+                around.borders.iter().for_each(|border| self.whole_border(border));
+                let mut carried = carried;
+                if !tiled && !(carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)?) {
+                    let spares = self.open_spares(part.body);
+                    carried = self.axis(inst, with, part, sinks, 0, carried, None)?;
+                    self.close_spares(spares);
                 }
-                if carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)? {
-                    return Ok(carried);
+                for &m in around.thin {
+                    self.cx.part = Some(m);
+                    carried = self.part(inst, with, &with.parts[m], (sinks, Around::NOTHING), carried)?;
                 }
-                let spares = self.open_spares(part.body);
-                let carried = self.axis(inst, with, part, sinks, 0, carried, None)?;
-                self.close_spares(spares);
                 Ok(carried)
             }
             Generator::Dyn { lower, upper, step, width } => {
