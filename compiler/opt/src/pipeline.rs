@@ -141,6 +141,9 @@ const LAST: &[&Pass] = &[
     &fuse::PASS,
     &fuse_nested::PASS,
     &cse::PASS,
+    // What two with-loops read is needed once when they are one.
+    &fold_with_loops::PASS,
+    &cse::PASS,
     &simplify::PASS,
     &dce::PASS,
     &update_parts::PASS,
