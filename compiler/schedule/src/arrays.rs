@@ -7,6 +7,7 @@ use ravel_wir::{ConstData, Op, Region, Value};
 
 use crate::Result;
 use crate::index::{Ext, Form, Offset};
+use crate::lanes::MOST_LANES;
 use crate::layout;
 use crate::lower::{Key, Lower, Val};
 use crate::scalars::prim_of;
@@ -377,10 +378,13 @@ impl Lower<'_, '_> {
         Ok(object)
     }
 
-    /// Fills consecutive elements with a scalar that the caller keeps: words in vectors, bytes and handles one by one.
+    /// Fills consecutive elements with a scalar that the caller keeps, in vectors; handles one by one.
     pub fn fill(&mut self, elem: Elem, data: Val, count: Ext, value: Val) {
         let bytes = i64::from(prim_of(elem).bytes());
-        let lanes = if elem == Elem::Handle || bytes < 4 { 1 } else { i64::from(self.cx.target.vector_bytes) / bytes };
+        let lanes = match elem {
+            Elem::Handle => 1,
+            _ => (i64::from(self.cx.target.vector_bytes) / bytes).min(MOST_LANES as i64),
+        };
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let all = self.extent_val(count);
         let too_few = matches!(count, Ext::Const(count) if count < lanes);

@@ -24,7 +24,7 @@ const SEPARATE: i64 = 128;
 /// Cycles of a store that leaves some lanes as they are, more than of another.
 const BLEND: f64 = 1.5;
 /// Lanes of the longest vector that the nest has.
-const MOST_LANES: usize = 16;
+pub(crate) const MOST_LANES: usize = 16;
 /// Bytes of the narrowest vector that is used.
 const LEAST_VECTOR: usize = 16;
 /// What lanes may take of the cycles of scalar code there: a kernel is much code for few cells.
