@@ -4,12 +4,13 @@
 //!
 //! Before: the cycle of folding has ended, for it would copy the results back in. After: no pure instruction stands in a
 //! body that could stand before it.
-//! Leaves alone: anything that may fault; selections whose index cannot be proven to be in range where they would go; loops and calls, which might
+//! Leaves alone: anything that may fault, with-loops whose selections might rely on checks that stay; selections whose index cannot be proven to be in range where they would go; loops and calls, which might
 //! not end, of with-loops that may have no index; arrays that more uses than selections, and loops and calls that move along, may change in place.
 
 use crate::edit::{Def, Defs, divides_by_constant, is_speculatable};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, trips};
+use crate::safety::Safety;
 use ravel_types::BinOp;
 use ravel_wir::traverse::{free_values, has_effect, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value};
@@ -171,7 +172,11 @@ impl Mover<'_> {
         !is_single
             && !has_effect(&|f| self.cx.has_effects(f), self.func, inst)
             && data.results.iter().all(stays)
-            && (!may_hang || (!observed && self.certainly_runs(owner, body)))
+            && match !observed && self.certainly_runs(owner, body) {
+                true => true,
+                // Checks that stay behind might be those that its selections rely on.
+                false => !may_hang && Safety::before(self.func, self.defs, self.places, owner).needs_no_check(inst),
+            }
     }
 
     /// Whether a loop or call that takes what `inst` makes can stand before `owner` as well: it depends on nothing else of the body.
