@@ -1,26 +1,56 @@
 //! Common subexpressions: of two equal computations the one that comes first, in the same region or around it, serves both.
 //!
 //! Before: anything. After: no region computes what it or an enclosing region has computed before it; with-loops, branches
-//! and loops are compared as a whole. A check of a condition that was checked before is gone.
+//! and loops are compared as a whole, bodies also by what they yield, whatever the order of their instructions. A check of a condition that was
+//! checked before is gone. Symbols for extents that turn out to be equal so become one, where nothing else mentions them.
 //! Extents of one affine form are one value, the length that an array was made with if that is in sight: so what a loop asks of the array that it
 //! carries is what is known of its first one.
 //! Leaves alone: effects, and equal computations in regions of which neither encloses the other.
 
-use crate::edit::{Renames, region_has_effect};
+use crate::edit::{Renames, collect_values, region_has_effect, syms_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Affine, BinOp, Shape, Ty};
+use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 use rustc_hash::FxHashMap;
+use std::collections::HashSet;
 
 pub const PASS: Pass =
     Pass { name: "cse", summary: "compute equal things once", run: Run::Func(eliminate_common_subexpressions) };
 
 /// Walks forward with a table of what is available, scoped by regions.
 pub fn eliminate_common_subexpressions(func: &mut Func, cx: &mut Context) -> bool {
-    let mut c = Cse { func, cx, renames: Renames::default(), available: FxHashMap::default(), changed: false };
+    let (renames, available) = (Renames::default(), FxHashMap::default());
+    let mut c = Cse { func, cx, renames, available, merged: Vec::new(), changed: false };
     let body = c.func.body;
     c.region(body);
-    c.changed
+    let (merged, changed) = (c.merged, c.changed);
+    unite_symbols(func, &merged);
+    changed
+}
+
+/// Gives values the symbols of their equals, where a symbol is mentioned in the region of the value alone.
+fn unite_symbols(func: &mut Func, merged: &[(Region, Value, Value)]) {
+    for &(region, old, new) in merged {
+        let forms = |v: Value| func.ty(v).shape.extents().unwrap_or_default().to_vec();
+        for (from, to) in forms(old).into_iter().zip(forms(new)) {
+            let Some(sym) = from.as_sym().filter(|sym| to.terms().iter().all(|(s, _)| s != sym)) else { continue };
+            let (mut all, mut inside) = (HashSet::new(), HashSet::new());
+            collect_values(func, func.body, &mut all);
+            collect_values(func, region, &mut inside);
+            let mentions = |v: &Value| syms_of(func.ty(*v)).contains(&sym);
+            let in_signature = func.regions[func.body].params.iter().any(mentions);
+            if in_signature || !all.iter().filter(|v| mentions(v)).all(|v| inside.contains(v)) {
+                continue;
+            }
+            for v in inside.into_iter().filter(|v| mentions(v)).collect::<Vec<_>>() {
+                let ty = func.ty(v).clone();
+                let extents = ty.shape.extents().unwrap_or_default().iter();
+                let extents = extents.map(|e| e.map(|s| if s == sym { to.clone() } else { Affine::sym(s) })).collect();
+                func.values[v].ty = Ty::new(ty.elem, Shape::Known(extents));
+            }
+        }
+    }
 }
 
 /// A computation written as numbers; equal keys are equal computations.
@@ -31,6 +61,8 @@ struct Cse<'a> {
     cx: &'a Context,
     renames: Renames,
     available: FxHashMap<Key, Vec<Value>>,
+    /// Values that are gone, with their region and their equals, where the two had different types.
+    merged: Vec<(Region, Value, Value)>,
     changed: bool,
 }
 
@@ -45,21 +77,27 @@ impl Cse<'_> {
                 self.region(nested);
             }
             self.lengths(inst, &mut added);
-            let Some(key) = self.key(inst) else {
+            let keys = self.keys(inst);
+            if keys.is_empty() {
                 kept.push(inst);
                 continue;
-            };
+            }
             let results = self.func.insts[inst].results.clone();
-            match self.available.get(&key) {
+            match keys.iter().find_map(|key| self.available.get(key)) {
                 Some(first) => {
                     self.changed = true;
                     for (old, new) in results.iter().zip(first) {
                         self.renames.set(*old, *new);
+                        if self.func.ty(*old) != self.func.ty(*new) {
+                            self.merged.push((region, *old, *new));
+                        }
                     }
                 }
                 None => {
-                    self.available.insert(key.clone(), results);
-                    added.push(key);
+                    for key in keys {
+                        self.available.insert(key.clone(), results.clone());
+                        added.push(key);
+                    }
                     kept.push(inst);
                 }
             }
@@ -89,20 +127,27 @@ impl Cse<'_> {
         }
     }
 
-    /// The key of an instruction, unless it has an effect. A check counts as a computation without results.
-    fn key(&self, inst: Inst) -> Option<Key> {
+    /// The keys of an instruction, none if it has an effect. A check counts as a computation without results.
+    fn keys(&self, inst: Inst) -> Vec<Key> {
         let op = &self.func.insts[inst].op;
         if let Op::Extent { array, axis } = op
             && let Some(form) = self.func.ty(*array).shape.extents().map(|extents| &extents[*axis as usize])
             && form.as_const().is_none()
         {
-            return Some(form_key(form));
+            return vec![form_key(form)];
         }
-        if op.regions().iter().any(|r| region_has_effect(self.func, *r, self.cx)) {
-            return None;
+        let regions = op.regions();
+        if regions.iter().any(|r| region_has_effect(self.func, *r, self.cx)) {
+            return Vec::new();
         }
-        let mut writer = KeyWriter { func: self.func, cx: self.cx, key: Vec::new(), local: FxHashMap::default() };
-        writer.inst(inst).then_some(writer.key)
+        // Equal operations of different order have equal keys by data, those whose operands are exchanged by order.
+        let ways: &[bool] = if regions.is_empty() { &[false] } else { &[false, true] };
+        let key = |by_data: &bool| {
+            let (key, local) = (vec![u64::from(*by_data)], FxHashMap::default());
+            let mut writer = KeyWriter { func: self.func, cx: self.cx, key, local, by_data: *by_data };
+            writer.inst(inst).then_some(writer.key)
+        };
+        ways.iter().filter_map(key).collect()
     }
 }
 
@@ -123,12 +168,42 @@ struct KeyWriter<'a> {
     key: Key,
     /// Values defined inside the instruction, by order of definition.
     local: FxHashMap<Value, u64>,
+    /// Whether the instructions of bodies follow each other as their results are needed, instead of in their order.
+    by_data: bool,
 }
 
 /// Marks the key of an affine form.
 const FORM: u64 = 0x2_0000;
 /// Marks a local number, so that it differs from any value.
 const LOCAL: u64 = 1 << 40;
+
+/// The instructions of a body that its yields need, each behind what it needs itself.
+fn in_need(func: &Func, region: Region) -> Vec<Inst> {
+    let data = &func.regions[region];
+    let makers: FxHashMap<Value, Inst> =
+        data.insts.iter().flat_map(|inst| func.insts[*inst].results.iter().map(|v| (*v, *inst))).collect();
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    // An instruction is looked at twice: when it is needed, and when what it needs stands in the list.
+    let mut work: Vec<(Inst, bool)> =
+        data.yields.iter().rev().filter_map(|v| makers.get(v).map(|inst| (*inst, false))).collect();
+    while let Some((inst, ready)) = work.pop() {
+        if ready {
+            order.push(inst);
+            continue;
+        }
+        if !seen.insert(inst) {
+            continue;
+        }
+        work.push((inst, true));
+        let op = &func.insts[inst].op;
+        let mut operands = Vec::new();
+        op.for_each_operand(|v| operands.push(v));
+        operands.extend(op.regions().into_iter().flat_map(|nested| free_values(func, nested)));
+        work.extend(operands.iter().rev().filter_map(|v| makers.get(v).map(|inst| (*inst, false))));
+    }
+    order
+}
 
 impl KeyWriter<'_> {
     fn number(&self, v: Value) -> u64 {
@@ -178,8 +253,9 @@ impl KeyWriter<'_> {
         let data = &self.func.regions[region];
         self.key.push(data.params.len() as u64);
         data.params.iter().for_each(|v| self.define(*v));
-        self.key.push(data.insts.len() as u64);
-        for &inst in &data.insts {
+        let insts = if self.by_data { in_need(self.func, region) } else { data.insts.clone() };
+        self.key.push(insts.len() as u64);
+        for inst in insts {
             if !self.inst(inst) {
                 return false;
             }
