@@ -5,6 +5,8 @@
 //! => %a = array [f(0), f(1)]
 //! ```
 //!
+//! Folds in such a body whose bounds are its indices, `[0] <= [j] < [i]`, follow.
+//!
 //! Before: simplified, bounds constant. After: no such with-loop small enough to be cheaper as code.
 //! Leaves alone: arrays that are used as arrays, and folds that are worth a loop (the scheduler tiles those).
 
@@ -81,12 +83,16 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
     }
     let is_plain = |p: &Part| {
         let insts = &func.regions[p.body].insts;
-        insts.iter().all(|i| !matches!(func.insts[*i].op, Op::With(_) | Op::Loop { .. } | Op::Call { .. }))
+        insts.iter().all(|i| match func.insts[*i].op {
+            Op::With(_) => size_of_bounded_fold(func, defs, p, *i).is_some(),
+            Op::Loop { .. } | Op::Call { .. } => false,
+            _ => true,
+        })
     };
     if !with.parts.iter().all(is_plain) {
         return Err(Some("it has few indices, but loops or calls in its body"));
     }
-    let body = with.parts.iter().map(|p| remaining_size(func, p) + 1).max().unwrap_or(0);
+    let body = with.parts.iter().map(|p| remaining_size(func, defs, p) + 1).max().unwrap_or(0);
     let refusals = with.ops.iter().zip(&func.insts[inst].results).enumerate().map(|(k, (op, result))| match op {
         WithOp::Genarray { frame: Frame::Known(_), default, .. } => {
             let ty = func.ty(*result);
@@ -198,7 +204,7 @@ fn is_in_loop_of_body(func: &Func, places: &Places, inst: Inst) -> bool {
 }
 
 /// Instructions of a body that constant indices do not fold away.
-fn remaining_size(func: &Func, part: &Part) -> u64 {
+fn remaining_size(func: &Func, defs: &Defs, part: &Part) -> u64 {
     let mut known: HashSet<Value> = func.regions[part.body].params.iter().copied().collect();
     let mut size = 0;
     for &inst in &func.regions[part.body].insts {
@@ -209,10 +215,47 @@ fn remaining_size(func: &Func, part: &Part) -> u64 {
         if folds {
             known.extend(&data.results);
         } else if !is_choice {
-            size += 1;
+            size += size_of_bounded_fold(func, defs, part, inst).unwrap_or(1);
         }
     }
     size
+}
+
+/// Most instructions that a fold of scalars in a body becomes if its bounds are constants for each index of the body, `[0] <= [j] < [i]` say,
+/// but not for all: it is written out once the body is.
+fn size_of_bounded_fold(func: &Func, defs: &Defs, part: &Part, inst: Inst) -> Option<u64> {
+    let (Op::With(with), Generator::Known { lower, upper, .. }) = (&func.insts[inst].op, &part.generator) else {
+        return None;
+    };
+    let params = &func.regions[part.body].params;
+    // The least and the greatest value of a bound, and whether it is the same for all indices.
+    let values = |v: Value| match params.iter().position(|p| *p == v) {
+        Some(axis) => Some((defs.int(func, lower[axis])?, defs.int(func, upper[axis])? - 1, false)),
+        None => defs.int(func, v).map(|k| (k, k, true)),
+    };
+    let is_scalar = |op: &WithOp| match op {
+        WithOp::Fold { neutral, combine: Combine::Op(_), stop: None } => func.ty(*neutral).is_scalar(),
+        _ => false,
+    };
+    if with.ordered || !with.ops.iter().all(is_scalar) {
+        return None;
+    }
+    let (mut size, mut varies) = (0u64, false);
+    for inner in &with.parts {
+        let Generator::Known { lower, upper, step: None, .. } = &inner.generator else { return None };
+        let mut trips = 1u64;
+        for (low, high) in lower.iter().zip(upper) {
+            let ((least, _, from_fixed), (_, most, to_fixed)) = (values(*low)?, values(*high)?);
+            varies |= !from_fixed || !to_fixed;
+            trips = trips.checked_mul(i64::from(most).saturating_sub(i64::from(least)).max(0) as u64)?;
+        }
+        let insts = &func.regions[inner.body].insts;
+        if insts.iter().any(|i| matches!(func.insts[*i].op, Op::With(_) | Op::Loop { .. } | Op::Call { .. })) {
+            return None;
+        }
+        size = size.checked_add(trips.checked_mul(size_of(func, inner.body) as u64 + with.ops.len() as u64)?)?;
+    }
+    varies.then_some(size)
 }
 
 /// The elements of a cell that was just written out.
