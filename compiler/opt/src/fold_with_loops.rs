@@ -25,7 +25,7 @@ use crate::split_partitions;
 use ravel_types::{BinOp, Scalar, Ty};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "fold-with-loops",
@@ -112,12 +112,16 @@ struct Site {
     part: Option<usize>,
 }
 
+/// Copies of a producer's body: where, of which partition, and with what for its indices; the last instruction, and all cells.
+type Copies = HashMap<(Region, usize, Vec<Value>), (Inst, Vec<Value>)>;
+
 /// Folds producers in program order, so that a chain collapses in one walk.
 pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
     let mut places = Places::new(func);
     let mut defs = Defs::new(func);
     for producer in places.withs.clone() {
+        let mut copies = Copies::new();
         for k in 0..func.insts[producer].results.len() {
             let result = func.insts[producer].results[k];
             if !places.uses(result).iter().any(|u| is_selection(func, u, result)) {
@@ -128,7 +132,7 @@ pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
                 Ok(sites) => {
                     let checked = is_checked(func, producer, cx);
                     for site in sites {
-                        apply(func, &mut places, &mut defs, producer, k, site);
+                        apply(func, &mut places, &mut defs, (producer, k), site, &mut copies);
                     }
                     if checked {
                         // Its consumer makes the checks now.
@@ -548,7 +552,14 @@ fn is_free(func: &Func, defs: &Defs, value: Value, indices: &[Value], depth: u32
 }
 
 /// Replaces a selection by a copy of the body.
-fn apply(func: &mut Func, places: &mut Places, defs: &mut Defs, producer: Inst, k: usize, site: Site) {
+fn apply(
+    func: &mut Func,
+    places: &mut Places,
+    defs: &mut Defs,
+    (producer, k): (Inst, usize),
+    site: Site,
+    copies: &mut Copies,
+) {
     let with = with_of(func, producer).clone();
     let Op::Sel { index, .. } = func.insts[site.inst].op.clone() else { return };
     let result = func.insts[site.inst].results[0];
@@ -559,9 +570,21 @@ fn apply(func: &mut Func, places: &mut Places, defs: &mut Defs, producer: Inst, 
         Some(part) => {
             let body = with.parts[part].body;
             let params = func.regions[body].params.clone();
-            let mut copier = Copier::within(func, body);
-            copier.values.extend(params.iter().copied().zip(index.iter().copied()));
-            let yields = copier.splice(func, body, &mut new);
+            let key = (site.region, part, index[..params.len()].to_vec());
+            let insts = &func.regions[site.region].insts;
+            let at = |inst: Inst| insts.iter().position(|i| *i == inst);
+            let yields = match copies.get(&key).filter(|(last, _)| at(*last) < at(site.inst) && at(*last).is_some()) {
+                Some((_, yields)) => yields.clone(),
+                None => {
+                    let mut copier = Copier::within(func, body);
+                    copier.values.extend(params.iter().copied().zip(index.iter().copied()));
+                    let yields = copier.splice(func, body, &mut new);
+                    if let (Some(last), true) = (new.last(), with.ops.len() > 1) {
+                        copies.insert(key, (*last, yields.clone()));
+                    }
+                    yields
+                }
+            };
             (yields[k], index[params.len()..].to_vec())
         }
         None => match &with.ops[k] {
