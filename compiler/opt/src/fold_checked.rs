@@ -28,7 +28,7 @@ fn with_of(func: &Func, inst: Inst) -> Option<&With> {
 }
 
 /// Whether all that can be observed of a region are failing checks.
-fn only_checks(func: &Func, region: Region, cx: &Context) -> bool {
+pub fn only_checks(func: &Func, region: Region, cx: &Context) -> bool {
     let mut only = true;
     walk(func, region, &mut |_, inst| {
         only &= match &func.insts[inst].op {

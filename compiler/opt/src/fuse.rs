@@ -14,6 +14,7 @@
 use crate::edit::{Copier, Def, Defs, is_speculatable, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, same_int};
+use crate::split_operators::checks_of;
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, With, WithOp};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -197,7 +198,12 @@ fn reads(func: &Func, inst: Inst) -> Vec<Value> {
 /// The order in which the second with-loop, and what it needs, stand right after the first one.
 fn raised(func: &Func, defs: &Defs, insts: &[Inst], p: usize, q: usize) -> Option<Vec<Inst>> {
     // What the body of the second one selects may be in range because a check in between holds.
-    let checks = insts[p + 1..q].iter().any(|i| matches!(func.insts[*i].op, Op::Check { .. }));
+    let checks = insts[p + 1..q].iter().any(|i| match &func.insts[*i].op {
+        Op::Check { .. } => true,
+        // See `split-checks`.
+        Op::With(with) => with.parts.iter().any(|part| !checks_of(func, part.body).is_empty()),
+        _ => false,
+    });
     if checks && !is_speculatable_inside(func, insts[q]) {
         return None;
     }

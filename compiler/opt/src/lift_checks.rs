@@ -5,6 +5,8 @@
 //! => %m = %h + %h  check %n <= 0 || %n == %m   with { [0] <= [%i] < [%n] { %v = with { ... }  yield %v } }
 //! ```
 //!
+//! With-loops that do nothing but checks leave bodies in the same way (`split-checks`).
+//!
 //! Such as that the halves of a row make up a row again. Without them cells can be folded, scalarised and run in lanes. A loop runs at least once; for
 //! a with-loop the check is made if there is an index.
 //!
@@ -14,9 +16,10 @@
 use crate::edit::{Def, Defs, Emitter, divides_by_constant, is_speculatable, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
+use crate::split_operators::checks_plainly;
 use ravel_types::{BinOp, Elem, Ty};
-use ravel_wir::traverse::{has_effect, walk};
-use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
+use ravel_wir::traverse::{free_values, has_effect, walk};
+use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, WithOp};
 use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
@@ -76,7 +79,7 @@ fn find(func: &Func, defs: &Defs, places: &Places, owner: Inst, cx: &Context) ->
         }
         _ => return None,
     };
-    let check = first_check(func, body, cx)?;
+    let check = first_check(func, places, body, cx)?;
     let needs = needs_of(func, defs, body, check)?;
     let mut maybe_empty = Vec::new();
     if let Some(generator) = generator {
@@ -93,10 +96,10 @@ fn find(func: &Func, defs: &Defs, places: &Places, owner: Inst, cx: &Context) ->
 }
 
 /// The check that is the first thing of a body that can be observed.
-fn first_check(func: &Func, body: Region, cx: &Context) -> Option<Inst> {
+fn first_check(func: &Func, places: &Places, body: Region, cx: &Context) -> Option<Inst> {
     for &inst in &func.regions[body].insts {
         let op = &func.insts[inst].op;
-        if matches!(op, Op::Check { .. }) {
+        if matches!(op, Op::Check { .. }) || only_checks(func, places, inst, cx) {
             return Some(inst);
         }
         let mut may_hang = matches!(op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
@@ -112,6 +115,21 @@ fn first_check(func: &Func, body: Region, cx: &Context) -> Option<Inst> {
     None
 }
 
+/// Whether an instruction is a with-loop of checks, whose results nobody needs.
+fn only_checks(func: &Func, places: &Places, inst: Inst, cx: &Context) -> bool {
+    let Op::With(with) = &func.insts[inst].op else { return false };
+    let plain = |part: &Part| {
+        matches!(&part.generator, Generator::Known { lower, .. } if !lower.is_empty())
+            && region_has_effect(func, part.body, cx)
+            && checks_plainly(func, part.body, cx)
+    };
+    !with.ordered
+        && with.ops.iter().all(|op| matches!(op, WithOp::Fold { combine: Combine::Op(_), stop: None, .. }))
+        && func.insts[inst].results.iter().all(|v| places.uses(*v).is_empty())
+        && !with.parts.is_empty()
+        && with.parts.iter().all(plain)
+}
+
 /// The instructions of a body that a check needs, if they may stand before it; nothing if it depends on the index.
 fn needs_of(func: &Func, defs: &Defs, body: Region, check: Inst) -> Option<HashSet<Inst>> {
     let own: HashSet<Inst> = func.regions[body].insts.iter().copied().collect();
@@ -119,7 +137,10 @@ fn needs_of(func: &Func, defs: &Defs, body: Region, check: Inst) -> Option<HashS
     let mut work = vec![check];
     let mut fits = true;
     while let Some(inst) = work.pop() {
-        func.insts[inst].op.for_each_operand(|v| match defs.get(v) {
+        let op = &func.insts[inst].op;
+        let mut used: Vec<Value> = op.regions().into_iter().flat_map(|nested| free_values(func, nested)).collect();
+        op.for_each_operand(|v| used.push(v));
+        used.into_iter().for_each(|v| match defs.get(v) {
             Def::Inst(from, _) if own.contains(&from) => {
                 let op = &func.insts[from].op;
                 let moves = is_speculatable(func, from) || divides_by_constant(func, defs, from);
@@ -142,18 +163,41 @@ fn lift(func: &mut Func, defs: &mut Defs, home: Region, owner: Inst, found: Foun
         insts.into_iter().partition(|inst| *inst == found.check || found.needs.contains(inst));
     func.regions[found.body].insts = kept;
     let mut out: Vec<Inst> = moved.into_iter().filter(|inst| *inst != found.check).collect();
-    let Op::Check { mut cond, fault } = func.insts[found.check].op.clone() else { return };
     let bool_type = Ty::scalar(Elem::Bool);
     let mut e = Emitter { func, defs, out: &mut out, span };
-    for (low, high) in found.maybe_empty {
-        let [low, high] = [low, high].map(|v| match e.defs.int(e.func, v) {
-            Some(k) => e.int(k),
-            None => v,
-        });
-        let empty = e.int_op(BinOp::Ge, low, high);
-        cond = e.emit(Op::Bin(BinOp::Or, empty, cond), bool_type.clone());
-    }
-    func.insts[found.check].op = Op::Check { cond, fault };
+    let empty: Vec<Value> = found
+        .maybe_empty
+        .into_iter()
+        .map(|bounds| {
+            let [low, high] = <[Value; 2]>::from(bounds).map(|v| match e.defs.int(e.func, v) {
+                Some(k) => e.int(k),
+                None => v,
+            });
+            e.int_op(BinOp::Ge, low, high)
+        })
+        .collect();
+    let op = match e.func.insts[found.check].op.clone() {
+        Op::Check { mut cond, fault } => {
+            for empty in empty {
+                cond = e.emit(Op::Bin(BinOp::Or, empty, cond), bool_type.clone());
+            }
+            Op::Check { cond, fault }
+        }
+        // Without an index around it, it has none.
+        Op::With(mut with) => {
+            for part in &mut with.parts {
+                let Generator::Known { lower, upper, .. } = &mut part.generator else { continue };
+                let (Some(low), Some(high)) = (lower.first(), upper.first_mut()) else { continue };
+                for &cond in &empty {
+                    let (then, els) = (*low, *high);
+                    *high = e.emit(Op::Select { cond, then, els }, Ty::scalar(Elem::I32));
+                }
+            }
+            Op::With(with)
+        }
+        op => op,
+    };
+    func.insts[found.check].op = op;
     out.push(found.check);
     let insts = &mut func.regions[home].insts;
     if let Some(at) = insts.iter().position(|inst| *inst == owner) {

@@ -9,12 +9,15 @@
 //! fused again where they share something.
 //!
 //! Before: anything; scalarisation follows. After: results that are arrays of arrays, or folds of arrays, have with-loops of their own.
-//! Leaves alone: results that have work in common beside selections and arithmetic, and effects.
+//! Every with-loop makes the checks of the body: the first one finds what fails, the others need them for their selections.
+//!
+//! Leaves alone: results that have work in common beside selections and arithmetic, and effects other than checks.
 
-use crate::edit::{Copier, region_has_effect};
+use crate::edit::Copier;
+use crate::fold_checked::only_checks;
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
-use ravel_wir::traverse::free_values;
+use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 use std::collections::HashSet;
 
@@ -37,7 +40,12 @@ pub fn split_operators(func: &mut Func, cx: &mut Context) -> bool {
         let results = func.insts[inst].results.clone();
         let mut alone = Vec::new();
         for (k, op) in with.ops.iter().enumerate() {
-            let parts = with.parts.iter().map(|part| of_operator(func, part, k)).collect();
+            let parts = with.parts.iter().map(|part| {
+                let cell = func.regions[part.body].yields[k];
+                let checks = checks_of(func, part.body);
+                copy_of(func, part, &[cell], &checks)
+            });
+            let parts = parts.collect();
             // A fold's function stays with its own operator.
             let made = Op::With(With { parts, ops: vec![op.clone()], ordered: false });
             let ty = func.ty(results[k]).clone();
@@ -65,7 +73,31 @@ fn is_splittable(func: &Func, cx: &Context, with: &With) -> bool {
         return false;
     }
     with.parts.iter().any(|part| func.regions[part.body].yields.iter().any(|v| !func.ty(*v).is_scalar()))
-        && with.parts.iter().all(|part| !region_has_effect(func, part.body, cx) && shares_little(func, part.body))
+        && with.parts.iter().all(|part| checks_plainly(func, part.body, cx) && shares_little(func, part.body))
+}
+
+/// Is all that can be observed of a body checks that stand in no inner with-loop or branch, and need none?
+pub fn checks_plainly(func: &Func, body: Region, cx: &Context) -> bool {
+    let is_plain =
+        |op: &Op| op.regions().is_empty() && !matches!(op, Op::Call { .. } | Op::Native { .. } | Op::Update { .. });
+    only_checks(func, body, cx)
+        && func.regions[body].insts.iter().all(|inst| is_plain(&func.insts[*inst].op) || !region_checks(func, *inst))
+        && slice(func, body, &[], &checks_of(func, body)).iter().all(|inst| is_plain(&func.insts[*inst].op))
+}
+
+/// The checks of a body, not those of regions in it.
+pub fn checks_of(func: &Func, body: Region) -> Vec<Inst> {
+    let is_check = |inst: &Inst| matches!(func.insts[*inst].op, Op::Check { .. });
+    func.regions[body].insts.iter().copied().filter(is_check).collect()
+}
+
+/// Are there checks in the regions of an instruction?
+fn region_checks(func: &Func, inst: Inst) -> bool {
+    let mut found = false;
+    for nested in func.insts[inst].op.regions() {
+        walk(func, nested, &mut |_, inner| found |= matches!(func.insts[inner].op, Op::Check { .. }));
+    }
+    found
 }
 
 /// Is what several yields of a body need no more than selections and arithmetic?
@@ -73,7 +105,7 @@ fn shares_little(func: &Func, body: Region) -> bool {
     let data = &func.regions[body];
     let mut seen: HashSet<Inst> = HashSet::new();
     data.yields.iter().all(|v| {
-        let needed = slice(func, body, *v);
+        let needed = slice(func, body, &[*v], &[]);
         let cheap = needed.iter().filter(|inst| seen.contains(*inst)).all(|inst| {
             let op = &func.insts[*inst].op;
             op.regions().is_empty() && !matches!(op, Op::Call { .. } | Op::Native { .. } | Op::Update { .. })
@@ -83,13 +115,13 @@ fn shares_little(func: &Func, body: Region) -> bool {
     })
 }
 
-/// The instructions of a body that a value needs, in their order.
-fn slice(func: &Func, body: Region, value: Value) -> Vec<Inst> {
-    let mut needed = HashSet::from([value]);
+/// The instructions of a body that values and instructions need, and these, in their order.
+fn slice(func: &Func, body: Region, values: &[Value], with: &[Inst]) -> Vec<Inst> {
+    let mut needed: HashSet<Value> = values.iter().copied().collect();
     let mut insts = Vec::new();
     for &inst in func.regions[body].insts.iter().rev() {
         let data = &func.insts[inst];
-        if data.results.iter().any(|v| needed.contains(v)) {
+        if with.contains(&inst) || data.results.iter().any(|v| needed.contains(v)) {
             data.op.for_each_operand(|v| {
                 needed.insert(v);
             });
@@ -101,8 +133,8 @@ fn slice(func: &Func, body: Region, value: Value) -> Vec<Inst> {
     insts
 }
 
-/// A partition with a copy of what one operator needs.
-fn of_operator(func: &mut Func, part: &Part, k: usize) -> Part {
+/// A partition that yields `cells`, with a copy of what they and some instructions of the body need.
+pub fn copy_of(func: &mut Func, part: &Part, cells: &[Value], with: &[Inst]) -> Part {
     let data = func.regions[part.body].clone();
     let mut copier = Copier::within(func, part.body);
     let params: Vec<Value> = data
@@ -115,8 +147,8 @@ fn of_operator(func: &mut Func, part: &Part, k: usize) -> Part {
             new
         })
         .collect();
-    let needed = slice(func, part.body, data.yields[k]);
+    let needed = slice(func, part.body, cells, with);
     let insts = needed.into_iter().map(|inst| copier.inst(func, inst)).collect();
-    let yields = vec![copier.value(data.yields[k])];
+    let yields = cells.iter().map(|cell| copier.value(*cell)).collect();
     Part { generator: part.generator.clone(), body: func.regions.push(RegionData { params, insts, yields }) }
 }

@@ -158,21 +158,28 @@ fn holds(ranges: &mut Ranges, func: &Func, defs: &Defs, cond: Value) -> bool {
     ranges.decide(func, defs, cond) == Some(true)
 }
 
-/// Puts the with-loop and a copy of it into the branches of a test.
+/// Makes the test, and the with-loop in both of its branches.
 fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, extents: &[Value]) {
-    let Some(home) = places.region_of[inst].expand() else { return };
+    let span = func.insts[inst].span;
+    let mut out = Vec::new();
+    let mut e = Emitter { func, defs: &mut defs, out: &mut out, span };
+    let most = e.int(ORDINARY);
+    let tests: Vec<Value> = extents.iter().map(|v| e.int_op(BinOp::Le, *v, most)).collect();
+    let cond = tests.into_iter().reduce(|a, b| e.emit(Op::Bin(BinOp::And, a, b), Ty::scalar(Elem::Bool)));
+    if let Some(cond) = cond {
+        in_both_branches(func, places, inst, cond, out);
+    }
+}
+
+/// Puts a with-loop into one branch of a condition, which the instructions `out` compute, and a copy into the other one. Gives the copy.
+pub fn in_both_branches(func: &mut Func, places: &Places, inst: Inst, cond: Value, mut out: Vec<Inst>) -> Option<Inst> {
+    let home = places.region_of[inst].expand()?;
     let span = func.insts[inst].span;
     let mut copier = Copier { source: None, values: Default::default(), syms: Default::default() };
     for region in func.insts[inst].op.regions() {
         copier.syms.extend(Copier::within(func, region).syms);
     }
     let copy = copier.inst(func, inst);
-    let mut out = Vec::new();
-    let mut e = Emitter { func, defs: &mut defs, out: &mut out, span };
-    let most = e.int(ORDINARY);
-    let tests: Vec<Value> = extents.iter().map(|v| e.int_op(BinOp::Le, *v, most)).collect();
-    let cond = tests.into_iter().reduce(|a, b| e.emit(Op::Bin(BinOp::And, a, b), Ty::scalar(Elem::Bool)));
-    let Some(cond) = cond else { return };
     let results = func.insts[inst].results.clone();
     let types = results.iter().map(|v| func.ty(*v).clone()).collect();
     let yields = func.insts[copy].results.clone();
@@ -192,4 +199,5 @@ fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, extents:
     let own = func.regions[then].yields.clone();
     renames.apply(func);
     func.regions[then].yields = own;
+    Some(copy)
 }

@@ -10,7 +10,7 @@
 //!   of unknown rank, take index vectors.
 //! - Everything is a value; `update` and `modarray` make new arrays. Memory is decided below WIR.
 //! - `check` faults with a source position unless its condition holds. Selections, updates, reshapes, divisions and generators
-//!   rely on the checks that stand before them in the same region or an enclosing one; the `*Dyn` forms and `narrow` check themselves.
+//!   rely on the checks that stand before them in the same region or an enclosing one, or in a with-loop there; the `*Dyn` forms and `narrow` check themselves.
 //! - Effects (`native` marked `effect`, `globalget`, `globalset`, checks, calls of functions with effects) happen in program order.
 //!
 //! # With-loops
