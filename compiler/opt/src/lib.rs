@@ -55,6 +55,7 @@ mod roll_cells;
 mod rounds;
 mod row_folds;
 mod row_loops;
+mod rows_together;
 mod safety;
 mod scalarize;
 mod short_rows;

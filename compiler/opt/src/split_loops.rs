@@ -27,6 +27,7 @@ use crate::parallel_loops::make_parallel;
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
 use crate::rounds::{Rounds, Sum};
+use crate::rows_together::make_rows;
 use ravel_types::{Elem, Ty};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, RegionData, Value, With, WithOp};
@@ -42,6 +43,7 @@ pub const PASS: Pass = Pass {
 const MAX_ITEMS: usize = 8;
 /// For `--explain`.
 const JOINT: &str = "the loop is a with-loop with several results, for its rounds do not depend on each other";
+const ROWS: &str = "the loop is a with-loop that makes rows, for its rounds do not depend on each other";
 /// Operations up to which a stored element is computed again for another loop.
 const MAX_AGAIN: usize = 2;
 
@@ -51,6 +53,11 @@ pub fn split_loops(func: &mut Func, cx: &mut Context) -> bool {
     for (region, inst) in loops_of(func).into_iter().rev() {
         if make_joint(func, region, inst, false, cx.eager) {
             cx.applied(func.insts[inst].span, JOINT);
+            changed = true;
+            continue;
+        }
+        if make_rows(func, region, inst, cx.eager) {
+            cx.applied(func.insts[inst].span, ROWS);
             changed = true;
             continue;
         }

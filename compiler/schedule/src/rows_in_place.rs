@@ -7,7 +7,7 @@
 //!
 //! Rotations of rows, or of columns, which updates with partitions of a single column put back; exchanges, eliminations of one row. The bodies may read the array at their own place in any row: what a row is replaced by there
 //! is computed of the old elements, all of which are loaded before the first one is stored. Where two rows are one, the later update wins, as it
-//! does without. The optimiser's `update-rows` makes a `modarray` of a single long row; this is for several, and short ones.
+//! does without. Parts of rows begin and end where the with-loop does. The optimiser's `update-rows` makes a `modarray` of a single long row; this is for several, and short ones.
 //!
 //! Nothing between the with-loop and the updates may use the array, or check anything: an index might be out of range. The array must die
 //! in the first update, and the updates must follow in the order of the results.
@@ -40,6 +40,8 @@ struct Put<'f> {
     row: Value,
     along: Vec<usize>,
     first: &'f [Value],
+    /// The part of the row, if it is not the whole one.
+    part: Option<(&'f [Value], &'f [Value])>,
 }
 
 impl Lower<'_, '_> {
@@ -88,7 +90,7 @@ impl Lower<'_, '_> {
         let results = &func.insts[inst].results;
         let is_row = |op: &WithOp| match op {
             WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } => {
-                cell.is_empty() && !frame.is_empty() && self.covers(with, frame)
+                cell.is_empty() && !frame.is_empty()
             }
             _ => false,
         };
@@ -112,7 +114,8 @@ impl Lower<'_, '_> {
         let mut late: HashSet<Value> = HashSet::new();
         for (at, &next) in insts.iter().enumerate().skip(here + 1) {
             let data = &func.insts[next];
-            match self.put_of(next).filter(|put| put.row == results[updates.len()]) {
+            let is_next = |put: &Put| put.row == results[updates.len()] && self.puts_all(with, updates.len(), put);
+            match self.put_of(next).filter(is_next) {
                 Some(put) => {
                     if current.is_some_and(|current| current != put.array) || put.first.iter().any(|v| late.contains(v))
                     {
@@ -149,6 +152,18 @@ impl Lower<'_, '_> {
         fits.then_some(Rows { array, along, updates })
     }
 
+    /// Does an update take all that a with-loop makes of a row, and nothing else?
+    fn puts_all(&self, with: &With, result: usize, put: &Put<'_>) -> bool {
+        match (put.part, &with.parts[0].generator, &with.ops[result]) {
+            (Some((first, end)), Generator::Known { lower, upper, step: None, .. }, _) => {
+                let same = |(a, b): (&Value, &Value)| self.same_scalar(*a, *b);
+                lower.len() == first.len() && lower.iter().zip(first).all(same) && upper.iter().zip(end).all(same)
+            }
+            (None, _, WithOp::Genarray { frame: Frame::Known(frame), .. }) => self.covers(with, frame),
+            _ => false,
+        }
+    }
+
     /// What an instruction puts into which rows of an array, if it does just that.
     fn put_of(&self, inst: Inst) -> Option<Put<'_>> {
         let func = self.func;
@@ -160,6 +175,7 @@ impl Lower<'_, '_> {
                     row: *value,
                     along: (index.len()..rank).collect(),
                     first: index,
+                    part: None,
                 })
             }
             Op::With(With { parts, ops, ordered: false }) => {
@@ -175,14 +191,23 @@ impl Lower<'_, '_> {
                     let covers = self.const_i32(upper[*k]).is_some_and(|n| extent.as_const() == i32::try_from(n).ok());
                     self.const_i32(lower[*k]) == Some(0) && covers && to[*k] == *extent
                 };
+                // A part of a row along the last axes begins where the row does, for indices count from there.
+                let cut = *along.first()?;
+                let is_whole = along.iter().zip(from).all(whole);
+                let is_tail = along.iter().copied().eq(cut..lower.len());
+                let fits = along.iter().zip(from).all(|(k, extent)| to[*k] == *extent);
                 let is_put = lower.len() == to.len()
                     && func.insts[load].results[0] == cell
                     && along.len() < params.len()
                     && index.len() == along.len()
                     && from.len() == along.len()
                     && along.iter().zip(index).all(|(k, v)| params[*k] == *v)
-                    && along.iter().zip(from).all(whole);
-                is_put.then_some(Put { array: *array, row: *row, along, first: lower })
+                    && (is_whole || (is_tail && fits));
+                let (first, part) = match is_whole {
+                    true => (&lower[..], None),
+                    false => (&lower[..cut], Some((&lower[cut..], &upper[cut..]))),
+                };
+                is_put.then_some(Put { array: *array, row: *row, along, first, part })
             }
             _ => None,
         }

@@ -73,6 +73,26 @@ fn an_array_that_is_needed_later() {
     )));
 }
 
+/// A rotation from column `%k` on, of which the rows replace the columns from `{first}` on.
+fn part_of_rows(first: &str) -> bool {
+    let part = ROTATION.replace("[0] <= [%j] < [20]", "[%k] <= [%j] < [20]");
+    in_rows(&format!(
+        "{part} %k1: i32 = add %k, 1 %n: i32 = mul %k, 2
+         %c: f64[9,20] = with {{ part [%k, %k] <= [%i1, %j1] < [%k1, 20] {{ %x1: f64 = sel %r0, [%j1] yield %x1 }} }} modarray %a
+         %b: f64[9,20] = with {{ part [3, {first}] <= [%i2, %j2] < [4, 20] {{ %x2: f64 = sel %r1, [%j2] yield %x2 }} }} modarray %c"
+    ))
+}
+
+#[test]
+fn parts_of_rows() {
+    assert!(part_of_rows("%k"));
+}
+
+#[test]
+fn less_than_was_made_of_a_row() {
+    assert!(!part_of_rows("%n"));
+}
+
 /// Several results, each in an operand of its own: two arrays in all.
 #[test]
 fn results_in_operands() {
