@@ -6,6 +6,7 @@ use ravel_types::{Elem, Scalar};
 use ravel_wir::{ConstData, Op, Region, Value};
 
 use crate::Result;
+use crate::cover::FEW;
 use crate::index::{Ext, Form, Offset};
 use crate::lanes::MOST_LANES;
 use crate::layout;
@@ -141,11 +142,24 @@ impl Lower<'_, '_> {
 
     /// Copies elements; handles are counted. Neither side is freed.
     pub fn copy_elements(&mut self, elem: Elem, to: Val, from: Val, count: Ext) {
+        if let Some(n) = count.as_const().filter(|n| *n <= FEW && elem != Elem::Handle) {
+            return self.copy_few(elem, to, from, n);
+        }
         let name = if elem == Elem::Handle { "ravel_copy_handles" } else { "ravel_copy_bytes" };
         let copy = self.cx.runtime(name, &[Ty::PTR, Ty::PTR, Ty::I64], None);
         let bytes = self.extent_product(count, Ext::Const(elem.bytes() as i64));
         let bytes = self.extent_val(bytes);
         self.b.call_extern(copy, &[to, from, bytes], None);
+    }
+
+    /// Copies a few elements, all of which are loaded first: points, colours, the columns of a table. A call would take longer.
+    pub fn copy_few(&mut self, elem: Elem, to: Val, from: Val, count: i64) {
+        let ty = Ty::scalar(prim_of(elem));
+        let offsets: Vec<i32> = (0..count).map(|k| (k * elem.bytes() as i64) as i32).collect();
+        let values: Vec<Val> = offsets.iter().map(|at| self.b.load(ty, from, *at, Access::ALIGNED)).collect();
+        for (value, at) in values.into_iter().zip(offsets) {
+            self.b.store(value, to, at, Access::ALIGNED);
+        }
     }
 
     /// A pointer and a constant offset as one pointer.

@@ -11,7 +11,7 @@ use crate::lower::{Lower, Val};
 use crate::scalars::prim_of;
 
 /// Elements that are copied one by one at most.
-const FEW: i64 = 8;
+pub const FEW: i64 = 8;
 /// Partitions at most that are looked at in pairs.
 const MOST_BOXES: usize = 32;
 
@@ -201,11 +201,7 @@ impl Lower<'_, '_> {
         let ty = Ty::scalar(prim_of(elem));
         let size = elem.bytes() as i64;
         if let Some(n) = known.filter(|n| *n <= FEW) {
-            for k in 0..n {
-                let value = self.b.load(ty, from, (k * size) as i32, Access::ALIGNED);
-                self.b.store(value, to, (k * size) as i32, Access::ALIGNED);
-            }
-            return;
+            return self.copy_few(elem, to, from, n);
         }
         let ask = may_be_few && known.is_none();
         if ask {
