@@ -9,20 +9,23 @@
 //! Rows that are looked up are selected where they are needed then, and not copied; the checks leave bodies that do not decide them (`lift-checks`).
 //! Compared with a row, a second look at the place costs nothing.
 //!
-//! Before: what can be proven is. After: no with-loop that is only selected from has checks, if its cells are arrays.
-//! Leaves alone: cells that are scalars, whose checks lanes make; checks in inner with-loops and of what such compute; other effects.
+//! Before: what can be proven is. After: no with-loop that is only selected from has checks, if its cells are longer arrays.
+//! Leaves alone: cells that are scalars or short, complex numbers say, whose checks lanes make; checks in inner with-loops and of what such compute; other effects.
 
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use};
 use crate::split_operators::{checks_of, checks_plainly, copy_of};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
-use ravel_wir::{Combine, Frame, Func, Inst, Op, With, WithOp};
+use ravel_wir::{Combine, Frame, Func, Inst, Op, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {
     name: "split-checks",
     summary: "make the checks of looked-up rows in a with-loop of their own",
     run: Run::Func(split_checks),
 };
+
+/// Least elements of a cell for which a second look at its place costs nothing.
+const LEAST_ELEMENTS: usize = 16;
 
 pub fn split_checks(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
@@ -68,11 +71,12 @@ fn is_splittable(func: &Func, places: &Places, cx: &Context, inst: Inst, with: &
         },
         Use::Yield(_) => false,
     };
+    let is_row = |v: &Value| !func.ty(*v).is_scalar() && func.ty(*v).shape.count().is_none_or(|n| n >= LEAST_ELEMENTS);
     !with.ordered
         && places.uses(result).iter().all(selects)
         && with.parts.iter().any(|part| !checks_of(func, part.body).is_empty())
-        && with.parts.iter().all(|part| {
-            func.regions[part.body].yields.iter().all(|v| !func.ty(*v).is_scalar())
-                && checks_plainly(func, part.body, cx)
-        })
+        && with
+            .parts
+            .iter()
+            .all(|part| func.regions[part.body].yields.iter().all(is_row) && checks_plainly(func, part.body, cx))
 }
