@@ -97,16 +97,6 @@ impl Lin {
         Lin::constant(0).add_scaled(self, k)
     }
 
-    /// The form divided by `k > 0` and rounded down, if that is a form again.
-    pub fn quotient(&self, k: i64) -> Option<Lin> {
-        let mut quotient = Lin::constant(self.c.div_euclid(k));
-        for (atom, factor) in &self.terms {
-            let factor = (factor % k == 0).then_some(factor / k)?;
-            quotient = quotient.add_scaled(&Lin::atom(*atom), factor)?;
-        }
-        Some(quotient)
-    }
-
     /// The form with `atom` replaced.
     pub fn substitute(&self, atom: Atom, by: &Lin) -> Option<Lin> {
         let at = self.terms.binary_search_by_key(&atom, |(a, _)| *a).ok()?;

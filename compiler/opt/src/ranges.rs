@@ -210,27 +210,11 @@ impl Ranges {
         if let Some(lin) = self.forms.get(&value) {
             return self.normal(lin);
         }
-        let lin = match self.compute(func, defs, value) {
-            Some(lin) if self.fits(&lin) => lin,
-            exact => {
-                if let Some(exact) = exact {
-                    self.wrapped(Atom::Value(value), exact);
-                }
-                Lin::atom(Atom::Value(value))
-            }
-        };
+        let lin = self.compute(func, defs, value).filter(|l| self.fits(l));
+        let lin = lin.unwrap_or_else(|| Lin::atom(Atom::Value(value)));
         self.log.push(Undo::Form(value));
         self.forms.insert(value, lin.clone());
         self.normal(&lin)
-    }
-
-    /// Sums that only wrap when they are too large become smaller by that, and the other way round.
-    fn wrapped(&mut self, atom: Atom, exact: Lin) {
-        if self.lower(&exact) >= MIN {
-            self.bound(atom, None, Some(exact));
-        } else if self.upper(&exact) <= MAX {
-            self.bound(atom, Some(exact), None);
-        }
     }
 
     /// Looks again at a sum that might have wrapped when it was seen first: what was learned since may exclude that.
@@ -394,13 +378,6 @@ impl Ranges {
                     return None;
                 }
                 self.bound(atom, Some(Lin::constant(0)), Some(Lin::constant(self.upper(&x).min(MAX) / k)));
-                // An index below `k * n` has a quotient below `n`.
-                let mut bounds = self.bounds_of_unit(&x, true);
-                let further: Vec<Lin> = bounds.iter().flat_map(|b| self.bounds_of_unit(b, true)).collect();
-                bounds.extend(further);
-                for bound in bounds.iter().filter_map(|b| b.quotient(k)) {
-                    self.bound(atom, None, Some(bound));
-                }
                 let multiple = Lin::atom(atom).scale(k);
                 self.fact(multiple.as_ref().and_then(|m| m.sub(&x)));
                 self.fact(multiple.and_then(|m| x.plus(1 - k).sub(&m)));

@@ -13,12 +13,12 @@ impl Ranges {
         for (sym, k) in form.terms() {
             match lin.add_scaled(&Lin::atom(Atom::Sym(*sym)), i64::from(*k)) {
                 Some(sum) => lin = sum,
-                None => return self.opaque_extent(form, None),
+                None => return self.opaque_extent(form),
             }
         }
         let lin = self.normal(&lin);
         if form.as_sym().is_none() && !self.fits(&lin) {
-            return self.opaque_extent(form, Some(lin));
+            return self.opaque_extent(form);
         }
         if self.lower(&lin) < 0 {
             self.fact(lin.scale(-1));
@@ -26,14 +26,11 @@ impl Ranges {
         lin
     }
 
-    fn opaque_extent(&mut self, form: &Affine, exact: Option<Lin>) -> Lin {
+    fn opaque_extent(&mut self, form: &Affine) -> Lin {
         let next = self.interned.len() as u32;
         let atom = Atom::Form(*self.interned.entry(form.clone()).or_insert(next));
         if !self.bounds.contains_key(&atom) {
             self.bound(atom, Some(Lin::constant(0)), None);
-            if let Some(exact) = exact {
-                self.wrapped(atom, exact);
-            }
         }
         Lin::atom(atom)
     }
@@ -232,7 +229,7 @@ impl Ranges {
     }
 
     /// What a form of one atom, plus a constant, is bounded by on one side, as far as that mentions others.
-    pub(super) fn bounds_of_unit(&self, lin: &Lin, above: bool) -> Vec<Lin> {
+    fn bounds_of_unit(&self, lin: &Lin, above: bool) -> Vec<Lin> {
         let [(atom, 1)] = lin.terms[..] else { return Vec::new() };
         let bounds = self.bounds.get(&atom).map(|b| if above { &b.upper } else { &b.lower });
         bounds.into_iter().flatten().filter(|b| b.as_const().is_none()).map(|b| b.plus(lin.c)).collect()
