@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Every check of the producer must be made exactly as before, once per index. That is so if one with-loop reads the producer's cells, each at its
-//! own index, wherever it is itself, over the same index set, and nobody else needs them. Then the producer goes, and nothing that can be seen from
+//! own index, wherever it is itself, over the same index set or over the whole array where the producer leaves defaults, and nobody else needs
+//! them. Then the producer goes, and nothing that can be seen from
 //! outside may stand between the two: a fault would come after it. Consumers with much work stay without checks, which can keep it from
 //! running in vectors.
 
@@ -53,7 +54,7 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
     else {
         return None;
     };
-    if with.ordered || !covers_frame(func, defs, part, frame) || !only_checks(func, part.body, cx) {
+    if with.ordered || !only_checks(func, part.body, cx) {
         return None;
     }
     let mut body: Option<Region> = None;
@@ -73,7 +74,10 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
     let other = with_of(func, consumer)?;
     let [theirs] = &other.parts[..] else { return None };
     let may_stop = other.ops.iter().any(|op| matches!(op, WithOp::Fold { stop: Some(_), .. }));
-    if theirs.body != body || other.ordered || may_stop || !same_box(func, defs, &part.generator, &theirs.generator) {
+    // Partitions lie within their frame, so that who reads all of it meets every index once.
+    let meets_all = covers_frame(func, defs, theirs, frame)
+        || covers_frame(func, defs, part, frame) && same_box(func, defs, &part.generator, &theirs.generator);
+    if theirs.body != body || other.ordered || may_stop || !meets_all {
         return None;
     }
     let yields = &func.regions[body].yields;

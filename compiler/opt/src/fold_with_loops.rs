@@ -159,10 +159,12 @@ fn check_and_split(
     cx: &mut Context,
 ) -> Result<Vec<Site>, Refusal> {
     let mut cuts = 0;
+    // Cuts leave one reader per index.
+    let may_check = !is_checked(func, producer, cx) || moves_with_its_checks(func, places, defs, producer, cx);
     // What was cut in vain is put together again.
     let mut whole: Option<Func> = None;
     loop {
-        let undecided = match check(func, places, defs, producer, k, cx) {
+        let undecided = match check(func, places, defs, producer, k, may_check) {
             Err(Refusal::UndecidedPartition(sites)) if cuts <= MAX_CUTS => sites,
             Err(refusal) => {
                 if let Some(whole) = whole {
@@ -221,7 +223,7 @@ fn check(
     defs: &Defs,
     producer: Inst,
     k: usize,
-    cx: &Context,
+    may_check: bool,
 ) -> Result<Vec<Site>, Refusal> {
     let with = with_of(func, producer);
     let result = func.insts[producer].results[k];
@@ -231,7 +233,7 @@ fn check(
     if !with.parts.iter().all(ranks_agree) {
         return Err(Refusal::DynamicFrame);
     }
-    if with.ordered || is_checked(func, producer, cx) && !moves_with_its_checks(func, places, defs, producer, cx) {
+    if with.ordered || !may_check {
         return Err(Refusal::Effects);
     }
     let cell_of = |p: &Part| func.regions[p.body].yields[k];

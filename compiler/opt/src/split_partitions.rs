@@ -82,9 +82,13 @@ fn cut_for(
     let part = with.parts.iter().position(|p| p.body == body)?;
     let Generator::Known { lower, upper, step: None, .. } = &with.parts[part].generator else { return None };
     let edge = ranges.form(func, defs, boundary).plus(-form.c);
-    // Where there is an index at all, the cut lies between the bounds: pieces in any order would multiply without end.
+    // Where there is an index at all, the cut lies between the bounds: pieces in any order would multiply without end. A fold can do with
+    // one that may be empty, since it leaves nothing uncovered.
     let (low, high) = (ranges.form(func, defs, lower[axis as usize]), ranges.form(func, defs, upper[axis as usize]));
-    if ranges.compare(BinOp::Le, &low, &edge) != Some(true) || ranges.compare(BinOp::Le, &edge, &high) != Some(true) {
+    let is_between =
+        ranges.compare(BinOp::Le, &low, &edge) == Some(true) && ranges.compare(BinOp::Le, &edge, &high) == Some(true);
+    let is_first = with.parts.len() == 1 && with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
+    if !is_between && !is_first {
         return None;
     }
     let fits = ranges.compare(BinOp::Le, &edge, &Lin::constant(i64::from(i32::MAX))) == Some(true)

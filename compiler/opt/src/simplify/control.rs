@@ -86,6 +86,7 @@ impl Simplifier<'_> {
         let before = with.parts.len();
         with.parts.retain(|part| !self.is_empty(&part.generator));
         self.drop_copying_parts(&mut with);
+        self.drop_neutral_parts(&mut with);
         let mut changed = with.parts.len() != before;
         for part in &mut with.parts {
             changed |= self.normalize(&mut part.generator);
@@ -152,6 +153,28 @@ impl Simplifier<'_> {
                 _ => false,
             };
             !copies
+        });
+    }
+
+    /// Partitions of folds that combine the neutral elements with themselves, which stay what they are: the first ones, and any where the order
+    /// does not count.
+    fn drop_neutral_parts(&mut self, with: &mut With) {
+        let neutrals = with.ops.iter().map(|op| match op {
+            WithOp::Fold { neutral, combine: Combine::Op(op), stop: None } => {
+                let n = self.const_of(*neutral)?;
+                (ravel_types::eval_bin(*op, n, n).ok()? == n).then_some(n)
+            }
+            _ => None,
+        });
+        let Some(neutrals) = neutrals.collect::<Option<Vec<_>>>() else { return };
+        let in_any_order = neutrals.iter().all(|n| !n.elem().is_float());
+        let mut leading = true;
+        with.parts.retain(|part| {
+            let body = &self.func.regions[part.body];
+            let pure = body.insts.iter().all(|inst| matches!(self.func.insts[*inst].op, Op::Const(_)));
+            let is_neutral = pure && body.yields.iter().zip(&neutrals).all(|(v, n)| self.const_of(*v) == Some(*n));
+            leading &= is_neutral;
+            !(is_neutral && (leading || in_any_order))
         });
     }
 
