@@ -8,7 +8,7 @@ use crate::Result;
 use crate::grid::{Cell, Grid};
 use crate::index::{Offset, Term};
 use crate::lower::{Key, Lower, Val};
-use crate::pattern::{Cover, Place, cover, is_contiguous, pieces};
+use crate::pattern::{Cover, Place, cover, cover_together, is_contiguous, pieces};
 use crate::scalars::prim_of;
 
 /// Bytes of a short load.
@@ -48,6 +48,11 @@ impl Lower<'_, '_> {
             let lanes = self.lane_offsets(g, &offset, elem, j, u);
             if let Some((lanes, cover)) = lanes.and_then(|lanes| cover(&lanes).map(|cover| (lanes, cover))) {
                 let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
+                let together = match cover.starts.len() {
+                    2 => cover_together(&lanes, &self.loads_beside(v, array, index)),
+                    _ => None,
+                };
+                let cover = together.unwrap_or(cover);
                 return Ok(Cell::Packed(self.load_lanes(g, elem, (ptr, bytes), &lanes, &cover)));
             }
         }
@@ -101,18 +106,51 @@ impl Lower<'_, '_> {
             return vector;
         }
         let ty = Ty::scalar(prim_of(elem));
-        let loaded: Vec<Val> = cover
-            .starts
-            .iter()
-            .map(|start| {
-                let (ptr, bytes) = self.displaced(first.0, i64::from(first.1) + *start * elem.bytes() as i64);
+        let in_order: Vec<i64> = (0..i64::from(cover.width)).collect();
+        let mut loaded = Vec::new();
+        for start in &cover.starts {
+            let (ptr, bytes) = self.displaced(first.0, i64::from(first.1) + *start * elem.bytes() as i64);
+            let key = (ptr, bytes, in_order.clone());
+            let known = g.loads.get(&key).copied().filter(|_| cover.width > 1);
+            let vector = known.unwrap_or_else(|| {
                 let access = if cover.width == 1 || g.aligned { Access::ALIGNED } else { Access::ANY };
                 self.b.load(ty.with_lanes(cover.width), ptr, bytes, access)
-            })
-            .collect();
+            });
+            g.loads.insert(key, vector);
+            loaded.push(vector);
+        }
         let vector = self.arrange(g.lanes, &loaded, lanes, cover);
         g.loads.insert(key, vector);
         vector
+    }
+
+    /// How far other elements of an array are, in elements, that the same code selects, checked as one of them is: where one may be read, all may.
+    fn loads_beside(&self, v: Value, array: Value, index: &[Value]) -> Vec<i64> {
+        let (Some(own), Some(scope)) = (self.live.def(v), self.scopes.last()) else { return Vec::new() };
+        let insts = &self.func.regions[scope.region].insts;
+        let is_check = |inst: &ravel_wir::Inst| matches!(self.func.insts[*inst].op, Op::Check { .. });
+        let Some(stretch) = insts.split(is_check).find(|stretch| stretch.contains(&own)) else { return Vec::new() };
+        let extents = self.func.ty(array).shape.extents().unwrap_or_default();
+        let distance = |other: &[Value]| {
+            let mut elements = Some(1i64);
+            let mut sum = 0i64;
+            for axis in (0..index.len()).rev() {
+                let (here, there) = (self.form(index[axis]), self.form(*other.get(axis)?));
+                if here.terms != there.terms {
+                    return None;
+                }
+                if here.constant != there.constant {
+                    sum = sum.checked_add((there.constant - here.constant).checked_mul(elements?)?)?;
+                }
+                elements = elements.and_then(|n| n.checked_mul(i64::from(extents.get(axis)?.as_const()?)));
+            }
+            Some(sum)
+        };
+        let beside = stretch.iter().filter_map(|inst| match &self.func.insts[*inst].op {
+            Op::Sel { array: from, index: other } if *from == array && other.len() == index.len() => distance(other),
+            _ => None,
+        });
+        beside.collect()
     }
 
     /// One vector from some short loads that are joined first.

@@ -222,6 +222,20 @@ pub(crate) fn cover(offsets: &[i64]) -> Option<Cover> {
     (starts.len() <= MOST_LOADS).then_some(Cover { starts, width: lanes as u8 })
 }
 
+/// Loads for lanes at these offsets that also hold those of their neighbours, `beside` elements from them, so that both are picked from the same loads;
+/// nothing if that takes more than two. Real and imaginary parts, or the even and odd elements of a row, are two loads then instead of four.
+pub(crate) fn cover_together(offsets: &[i64], beside: &[i64]) -> Option<Cover> {
+    let lanes = offsets.len() as i64;
+    let near: Vec<i64> = beside.iter().copied().filter(|d| d.abs() < lanes).collect();
+    let mut all: Vec<i64> = offsets.iter().flat_map(|offset| near.iter().map(move |d| offset + d)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let (first, last) = (*all.first()?, *all.last()?);
+    // Exactly two full vectors: more would be loads that not every neighbour needs.
+    (all.len() as i64 == 2 * lanes && last - first + 1 == 2 * lanes)
+        .then(|| Cover { starts: vec![first, first + lanes], width: lanes as u8 })
+}
+
 /// Loads of `width` elements for lanes at these offsets from element `from` of some address, where several such short loads hold them all:
 /// they cross few lines. If possible they begin at multiples of `width` from the address, so that neighbours load the same; less than
 /// `width` elements before the first lane and behind the last one are touched.
@@ -248,10 +262,23 @@ pub(crate) fn is_contiguous(offsets: &[i64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cover, cover, is_contiguous, pieces};
+    use super::{Cover, cover, cover_together, is_contiguous, pieces};
 
     fn loads(offsets: &[i64]) -> Option<(Vec<i64>, u8)> {
         cover(offsets).map(|Cover { starts, width }| (starts, width))
+    }
+
+    #[test]
+    fn neighbours_share_two_loads() {
+        let together = |offsets: &[i64], beside: &[i64]| cover_together(offsets, beside).map(|c| (c.starts, c.width));
+        assert_eq!(together(&[0, 2, 4, 6], &[0, 1]), Some((vec![0, 4], 4)));
+        assert_eq!(together(&[0, 2, 4, 6], &[-1, 0]), Some((vec![-1, 3], 4)));
+        // Another row is far away.
+        assert_eq!(together(&[0, 2, 4, 6], &[0, 1, 100, 101]), Some((vec![0, 4], 4)));
+        // Alone, with a gap, or with more than two loads would hold.
+        assert_eq!(together(&[0, 2, 4, 6], &[0]), None);
+        assert_eq!(together(&[0, 3, 6, 9], &[0, 1]), None);
+        assert_eq!(together(&[0, 2, 4, 6], &[0, 1, 2]), None);
     }
 
     #[test]
