@@ -168,7 +168,7 @@ fn check(func: &Func, defs: &Defs, places: &Places, inst: Inst, with: &With) -> 
 fn is_whole(func: &Func, with: &With, k: usize, ty: &Ty) -> bool {
     let [part] = &with.parts[..] else { return false };
     let cell = func.ty(func.regions[part.body].yields[k]).shape.count();
-    cell.is_some() && ty.shape.count() == cell
+    cell.is_some_and(|n| n > 0) && ty.shape.count() == cell
 }
 
 /// Does a region give the cells of a with-loop that makes arrays?
