@@ -12,9 +12,10 @@
 //! Leaves alone: partitions that are not known to cover the result, since uncovered positions have the default; arrays that are needed later or
 //! stand outside of the loop that has the with-loop.
 
+use crate::boxes::{Bounds, MAX_PARTS, bounds, covers};
 use crate::edit::{Def, Defs, Emitter, collect_values, region_has_effect};
 use crate::pass::{Context, Pass, Run};
-use crate::places::{Places, Use, same_int};
+use crate::places::{Places, Use};
 use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
@@ -25,12 +26,6 @@ pub const PASS: Pass = Pass {
     summary: "make updates of with-loops with partitions that copy an array",
     run: Run::Func(drop_copies),
 };
-
-/// Most partitions that are looked at: covering is found by trying all cuts.
-const MAX_PARTS: usize = 8;
-
-/// A box by axis: lower and upper bounds.
-type Bounds = Vec<(Value, Value)>;
 
 /// What a with-loop copies.
 struct Found {
@@ -84,7 +79,7 @@ impl Search<'_> {
         let zero = self.zero(&parts[0])?;
         let whole: Bounds = frame.iter().map(|extent| (zero, *extent)).collect();
         let all: Vec<Bounds> = parts.iter().map(bounds).collect::<Option<_>>()?;
-        if !self.covers(&whole, &all) {
+        if !covers(func, self.defs, &whole, &all) {
             return None;
         }
         if changed.iter().all(|part| self.reads_in_place(part, array)) {
@@ -100,7 +95,7 @@ impl Search<'_> {
         let inner: Bounds = upper.iter().map(|u| (zero, *u)).collect();
         let rest: Vec<Bounds> = changed.iter().map(bounds).collect::<Option<_>>()?;
         let plain = changed.iter().all(|part| func.ty(func.regions[part.body].yields[0]).is_scalar());
-        (plain && self.varies(inst, &upper) && self.covers(&inner, &rest)).then_some(Found {
+        (plain && self.varies(inst, &upper) && covers(func, self.defs, &inner, &rest)).then_some(Found {
             array,
             changed,
             first: Some(upper),
@@ -171,64 +166,6 @@ impl Search<'_> {
             collect_values(self.func, body, &mut own);
         }
         bounds.iter().any(|v| own.contains(v) && self.defs.int(self.func, *v).is_none())
-    }
-
-    fn same(&self, a: Value, b: Value) -> bool {
-        same_int(self.func, self.defs, a, b)
-    }
-
-    /// Whether boxes cover a box: one of them is it, or both sides of a cut are covered. That holds wherever the cut is, for an index is on one
-    /// of its sides.
-    fn covers(&self, whole: &Bounds, parts: &[Bounds]) -> bool {
-        let is_whole = |part: &Bounds| {
-            part.iter().zip(whole).all(|((l, u), (low, high))| self.same(*l, *low) && self.same(*u, *high))
-        };
-        if parts.iter().any(is_whole) {
-            return true;
-        }
-        for axis in 0..whole.len() {
-            let (low, high) = whole[axis];
-            let cut = parts.iter().map(|p| p[axis].1).find(|u| {
-                !self.same(*u, high) && parts.iter().any(|p| self.same(p[axis].0, low) && self.same(p[axis].1, *u))
-            });
-            let Some(cut) = cut else { continue };
-            let (mut below, mut above) = (Vec::new(), Vec::new());
-            for part in parts {
-                let (l, u) = part[axis];
-                let clipped = |bounds: (Value, Value)| {
-                    let mut part = part.clone();
-                    part[axis] = bounds;
-                    part
-                };
-                match (self.same(l, low), self.same(u, high)) {
-                    (true, true) => {
-                        below.push(clipped((low, cut)));
-                        above.push(clipped((cut, high)));
-                    }
-                    (true, false) if self.same(u, cut) => below.push(part.clone()),
-                    (false, _) => above.push(part.clone()),
-                    (true, false) => {}
-                }
-            }
-            let side = |bounds: (Value, Value)| {
-                let mut side = whole.clone();
-                side[axis] = bounds;
-                side
-            };
-            if self.covers(&side((low, cut)), &below) && self.covers(&side((cut, high)), &above) {
-                return true;
-            }
-        }
-        false
-    }
-}
-
-fn bounds(part: &Part) -> Option<Bounds> {
-    match &part.generator {
-        Generator::Known { lower, upper, step: None, .. } => {
-            Some(lower.iter().copied().zip(upper.iter().copied()).collect())
-        }
-        _ => None,
     }
 }
 

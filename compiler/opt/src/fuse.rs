@@ -23,7 +23,7 @@ pub const PASS: Pass =
     Pass { name: "fuse", summary: "merge independent with-loops over one index set", run: Run::Func(fuse) };
 
 /// More accumulators or results than this would not stay in registers.
-const MAX_OPERATORS: usize = 8;
+pub const MAX_OPERATORS: usize = 8;
 
 pub fn fuse(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
@@ -55,7 +55,7 @@ pub fn fuse(func: &mut Func, cx: &mut Context) -> bool {
     changed
 }
 
-fn with_of(func: &Func, inst: Inst) -> Option<&With> {
+pub fn with_of(func: &Func, inst: Inst) -> Option<&With> {
     match &func.insts[inst].op {
         Op::With(with) => Some(with),
         _ => None,
@@ -96,7 +96,9 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
                 refusals
                     .entry(second)
                     .or_insert("with another one over the same index set it would have too many results");
-            } else if let Some(order) = raised(func, defs, insts, p, q).or_else(|| lowered(func, places, insts, p, q)) {
+            } else if let Some(order) = raised(func, defs, insts, (p, q), reads(func, second))
+                .or_else(|| lowered(func, places, insts, (p, q), q + 1))
+            {
                 return Ok((first, second, order));
             } else {
                 refusals
@@ -108,7 +110,7 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
     Err(refusals.into_iter().collect())
 }
 
-fn is_fusible(func: &Func, with: &With, cx: &Context) -> bool {
+pub fn is_fusible(func: &Func, with: &With, cx: &Context) -> bool {
     let plain = with
         .parts
         .iter()
@@ -195,8 +197,14 @@ fn reads(func: &Func, inst: Inst) -> Vec<Value> {
     values
 }
 
-/// The order in which the second with-loop, and what it needs, stand right after the first one.
-fn raised(func: &Func, defs: &Defs, insts: &[Inst], p: usize, q: usize) -> Option<Vec<Inst>> {
+/// The order in which the second with-loop, and what it `needs`, stand right after the first one.
+pub fn raised(
+    func: &Func,
+    defs: &Defs,
+    insts: &[Inst],
+    (p, q): (usize, usize),
+    needs: Vec<Value>,
+) -> Option<Vec<Inst>> {
     // What the body of the second one selects may be in range because a check in between holds.
     let checks = insts[p + 1..q].iter().any(|i| match &func.insts[*i].op {
         Op::Check { .. } => true,
@@ -209,7 +217,7 @@ fn raised(func: &Func, defs: &Defs, insts: &[Inst], p: usize, q: usize) -> Optio
     }
     let position: HashMap<Inst, usize> = insts.iter().enumerate().map(|(at, i)| (*i, at)).collect();
     let mut needed = HashSet::new();
-    let mut work = reads(func, insts[q]);
+    let mut work = needs;
     while let Some(v) = work.pop() {
         let Def::Inst(inst, _) = defs.get(v) else { continue };
         let Some(at) = position.get(&inst).copied().filter(|at| *at >= p) else { continue };
@@ -239,13 +247,13 @@ fn is_speculatable_inside(func: &Func, inst: Inst) -> bool {
     all
 }
 
-/// The order in which the first with-loop stands right before the second one, if nobody between them reads it.
-fn lowered(func: &Func, places: &Places, insts: &[Inst], p: usize, q: usize) -> Option<Vec<Inst>> {
+/// The order in which the first with-loop stands right before the second one, if nothing between it and `end` reads it.
+pub fn lowered(func: &Func, places: &Places, insts: &[Inst], (p, q): (usize, usize), end: usize) -> Option<Vec<Inst>> {
     let made: HashSet<Value> = func.insts[insts[p]].results.iter().copied().collect();
     if made.iter().all(|v| places.uses(*v).is_empty()) {
         return None;
     }
-    let is_read = insts[p + 1..=q].iter().any(|i| reads(func, *i).iter().any(|v| made.contains(v)));
+    let is_read = insts[p + 1..end].iter().any(|i| reads(func, *i).iter().any(|v| made.contains(v)));
     if is_read {
         return None;
     }

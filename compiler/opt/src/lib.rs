@@ -6,6 +6,7 @@
 
 mod array_loops;
 mod batch_rounds;
+mod boxes;
 mod branch_cells;
 mod carry_chosen;
 mod carry_elements;
@@ -23,6 +24,7 @@ mod fold_updates;
 mod fold_with_loops;
 mod folds_as_loops;
 mod fuse;
+mod fuse_folds;
 mod fuse_nested;
 mod hoist_checks;
 mod hoist_columns;

@@ -3,12 +3,12 @@
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, dense_folds, distribute,
-    drop_copies, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_nested, hoist_checks, hoist_columns, inline,
-    interleave, join_steps, keep_on_device, licm, lift_branches, lift_checks, lift_folds, loops_as_folds, merge_folds,
-    narrow_integers, parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill, reread,
-    roll_cells, row_folds, row_loops, scalarize, short_rows, simplify, split_arrays, split_axes, split_borders,
-    split_checks, split_folds, split_loops, split_operators, sum_updates, sums_first, unroll_arrays, unroll_loops,
-    unroll_small, update_parts, update_rows, version_extents,
+    drop_copies, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_folds, fuse_nested, hoist_checks,
+    hoist_columns, inline, interleave, join_steps, keep_on_device, licm, lift_branches, lift_checks, lift_folds,
+    loops_as_folds, merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks,
+    recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, short_rows, simplify,
+    split_arrays, split_axes, split_borders, split_checks, split_folds, split_loops, split_operators, sum_updates,
+    sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -46,6 +46,7 @@ pub const PASSES: &[&Pass] = &[
     &version_extents::PASS,
     &split_borders::PASS,
     &fuse::PASS,
+    &fuse_folds::PASS,
     &fuse_nested::PASS,
     &licm::PASS,
     &split_checks::PASS,
@@ -173,6 +174,8 @@ const LAST: &[&Pass] = &[
 
 /// Runs once more behind it: lanes need the final with-loops, and folding would undo the packing of inputs.
 const LANES: &[&Pass] = &[
+    &fuse_folds::PASS,
+    &cse::PASS,
     &lift_branches::PASS,
     &simplify::PASS,
     &dce::PASS,

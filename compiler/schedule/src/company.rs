@@ -10,14 +10,15 @@
 //! cache lines that other threads wrote last and read next; each of those moves twice then, which takes longer than the
 //! elements take. So whoever computes rows of the interior computes what lies beside them, too.
 //!
-//! Leaves alone: with-loops that change an array in place, whose partitions may need an order, and those with folds.
+//! Leaves alone: with-loops that change an array in place, whose partitions may need an order, and folds that keep theirs.
 
 use ravel_wir::{Generator, Part, With, WithOp};
 
 use crate::Result;
 use crate::cover::Border;
 use crate::kernel::Chunk;
-use crate::lower::Lower;
+use crate::lower::{Lower, Val};
+use crate::reduce::folds_along;
 use crate::withloop::Sink;
 
 /// Indices of a thin partition along some axis at most, and how many times as many a thick one has there.
@@ -41,7 +42,9 @@ impl Lower<'_, '_> {
     /// The partitions of a with-loop that may be computed in any order, each with the thin ones beside it.
     pub fn companies(&self, with: &With) -> Vec<(usize, Vec<usize>)> {
         let count = with.parts.len();
-        let apart = with.ops.iter().any(|op| matches!(op, WithOp::Fold { .. }))
+        let in_order = |op: &WithOp| matches!(op, WithOp::Fold { .. }) && folds_along(op).is_none();
+        let apart = with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }))
+            || with.ops.iter().any(in_order)
             || with.ordered
             || self.cx.options.device.is_some()
             || !self.cx.options.parallel
@@ -90,15 +93,15 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The indices of thin partitions that belong to a chunk.
+    /// The indices of thin partitions that belong to a chunk, from accumulators on; the accumulators behind them.
     pub fn run_company(
         &mut self,
         inst: ravel_wir::Inst,
         with: &With,
-        sinks: &[Sink],
-        thin: &[usize],
+        (sinks, thin): (&[Sink], &[usize]),
         chunk: Chunk,
-    ) -> Result<()> {
+        mut carried: Vec<Val>,
+    ) -> Result<Vec<Val>> {
         let number = self.cx.part;
         for &m in thin {
             let part = &with.parts[m];
@@ -108,14 +111,18 @@ impl Lower<'_, '_> {
                 format!("with the threads' rows of partition {}", number.unwrap_or(0) + 1),
             );
             self.open(part.body);
-            if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
-                let spares = self.open_spares(part.body);
-                self.axis(inst, with, part, sinks, 0, Vec::new(), Some(chunk))?;
-                self.close_spares(spares);
+            if carried.is_empty() {
+                if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
+                    let spares = self.open_spares(part.body);
+                    self.axis(inst, with, part, sinks, 0, Vec::new(), Some(chunk))?;
+                    self.close_spares(spares);
+                }
+            } else {
+                carried = self.mixed_cells(inst, with, part, sinks, carried, chunk)?;
             }
             self.close();
         }
         self.cx.part = number;
-        Ok(())
+        Ok(carried)
     }
 }

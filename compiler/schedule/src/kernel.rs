@@ -359,12 +359,7 @@ impl Lower<'_, '_> {
             }
             self.bind_wide(param, index, range);
             self.prepare_copies(g, part.body)?;
-            for sink in sinks {
-                if let Sink::Slice { elem, data, strides, .. } = sink {
-                    let offset = self.slice_offset(part, *elem, strides);
-                    self.prepare_offset(g, *data, &offset)?;
-                }
-            }
+            self.prepare_slices(g, part, sinks)?;
             self.kernel_axis(g, plan, with, part, sinks, axis + 1, chunk)?;
             if is_vec {
                 g.set_vec(None, 1, 1);

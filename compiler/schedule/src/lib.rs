@@ -95,6 +95,7 @@ mod liveness;
 mod lower;
 mod math;
 mod memory;
+mod mixed;
 mod module;
 mod natives;
 mod outline;

@@ -35,7 +35,7 @@ pub(crate) const MOST_FOLD_CHUNKS: i64 = 32;
 const MANY_ROWS: i64 = 32;
 const MANY_COLUMNS: i64 = 1024;
 const CELLS: Fineness = Fineness { most: 128, work: 5_000.0, wake: 40_000.0 };
-const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 20_000.0, wake: 40_000.0 };
+pub(crate) const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 20_000.0, wake: 40_000.0 };
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
 
@@ -56,7 +56,7 @@ pub(crate) struct Grain {
 }
 
 impl Grain {
-    const ONE: Grain = Grain { step: 1, least: 1, many: 1 };
+    pub const ONE: Grain = Grain { step: 1, least: 1, many: 1 };
     /// Of loops that may run for several indices at once.
     const ABREAST: Grain = Grain { step: crate::jam_cost::MOST as i64, least: 1, many: 2 };
 
@@ -307,7 +307,7 @@ impl Lower<'_, '_> {
             self.close_spares(spares);
         }
         self.close();
-        self.run_company(inst, with, sinks, around.thin, chunk)?;
+        self.run_company(inst, with, (sinks, around.thin), chunk, Vec::new())?;
         self.b.end_parfor();
         Ok(true)
     }
@@ -339,10 +339,36 @@ impl Lower<'_, '_> {
                     if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique_for_host(*neutral) }
                 })
                 .collect();
-        let layout = self.partial_layout(&folds);
-        let by = if self.is_shared(&folds, &layout) { "by all threads, " } else { "" };
-        self.cx
-            .remark(func.insts[inst].span, format!("threads over axis {axis}, partial results combined {by}in order"));
+        let totals = self.fold_in_chunks(inst, part, &folds, (cut, axis), neutrals, |lower, starts, bounds| {
+            if let Some(values) = lower.try_fold_kernel(inst, with, Some(bounds))? {
+                return Ok(values);
+            }
+            let spares = lower.open_spares(part.body);
+            let values = lower.scalar_folds(inst, with, starts, Some(bounds))?;
+            lower.close_spares(spares);
+            Ok(values)
+        })?;
+        for (result, total) in results.into_iter().zip(totals) {
+            self.bind(result, total);
+        }
+        Ok(true)
+    }
+
+    /// Folds on threads: every chunk starts from the identities, and its partial results are combined with `totals`, which are owned. `cells`
+    /// computes a chunk from accumulators and bounds, and returns the accumulators behind it.
+    pub fn fold_in_chunks(
+        &mut self,
+        inst: Inst,
+        part: &Part,
+        folds: &[(BinOp, Value)],
+        (cut, axis): (Chunks, usize),
+        totals: Vec<Val>,
+        cells: impl FnOnce(&mut Self, Vec<Val>, Chunk) -> Result<Vec<Val>>,
+    ) -> Result<Vec<Val>> {
+        let layout = self.partial_layout(folds);
+        let by = if self.is_shared(folds, &layout) { "by all threads, " } else { "" };
+        let how = format!("threads over axis {axis}, partial results combined {by}in order");
+        self.cx.remark(self.func.insts[inst].span, how);
         let chunks = self.quotient_up(cut.n, cut.chunk);
         // With a bound on the chunks the partial results are a part of the function's memory.
         let bounded = layout.bytes * MOST_FOLD_CHUNKS;
@@ -355,18 +381,10 @@ impl Lower<'_, '_> {
         let place = self.times(number, layout.bytes);
         let place = self.b.ptr_add(partials, place);
         let mut starts = Vec::new();
-        for (k, ((op, v), neutral)) in folds.iter().zip(&neutrals).enumerate() {
-            starts.push(self.start_partial(*op, *v, *neutral, place, &layout.slots[k]));
+        for (((op, v), total), slot) in folds.iter().zip(&totals).zip(&layout.slots) {
+            starts.push(self.start_partial(*op, *v, *total, place, slot));
         }
-        let last = match self.try_fold_kernel(inst, with, Some(bounds))? {
-            Some(values) => values,
-            None => {
-                let spares = self.open_spares(part.body);
-                let values = self.scalar_folds(inst, with, starts, Some(bounds))?;
-                self.close_spares(spares);
-                values
-            }
-        };
+        let last = cells(self, starts, bounds)?;
         for (slot, value) in layout.slots.iter().zip(last) {
             // An array that was begun in its place is there.
             if slot.extents.is_none() {
@@ -375,14 +393,11 @@ impl Lower<'_, '_> {
         }
         self.close();
         self.b.end_parfor();
-        let totals = self.combine_partials(&folds, neutrals, partials, chunks, &layout);
+        let totals = self.combine_partials(folds, totals, partials, chunks, &layout);
         if bounded > MOST_PARTIAL_BYTES {
             self.helper("ravel_scratch_free", &[partials, bytes], None);
         }
-        for (result, total) in results.into_iter().zip(totals) {
-            self.bind(result, total);
-        }
-        Ok(true)
+        Ok(totals)
     }
 
     /// Where the partial results of one chunk go.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ravel_wir::{Generator, Inst, Part, With};
+use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::flat::Flat;
 use crate::grid::Grid;
@@ -18,6 +18,9 @@ use crate::withloop::Sink;
 const UNEVEN_VECTORS: i64 = 12;
 /// Cells times cycles below which a kernel is not worth its set-up.
 pub(crate) const LEAST_WORK: f64 = 24.0;
+
+/// Vectors per step at most where cells go to folds and to arrays: what is stored stays in registers until all of a step are added.
+const MIXED_VECTORS: usize = 4;
 
 /// How many times as large another partition is beside which one is a border.
 const BORDER_CELLS: i64 = 8;
@@ -194,36 +197,63 @@ impl Lower<'_, '_> {
 
     /// Plans a with-loop of scalar folds.
     pub fn plan_fold(&mut self, inst: Inst, with: &With) -> Result<KernelPlan, Refusal> {
-        let plan = self.plan_scalar_folds(inst, with);
+        if with.ops.is_empty() {
+            return Err("it only checks".to_string());
+        }
+        let plan = self.plan_scalar_folds(inst, with, &with.parts, 8);
         self.masked_loads.clear();
         plan
     }
 
-    fn plan_scalar_folds(&mut self, inst: Inst, with: &With) -> Result<KernelPlan, Refusal> {
-        let func = self.func;
-        if with.ops.is_empty() {
-            return Err("it only checks".to_string());
+    /// Plans a partition whose cells go to scalar folds and to arrays.
+    pub fn plan_mixed(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink]) -> Result<KernelPlan, Refusal> {
+        let cells = self.func.regions[part.body].yields.iter();
+        for (sink, cell) in sinks.iter().zip(cells) {
+            if matches!(sink, Sink::Slice { .. }) && !self.is_kernel_cell(part.body, sink, *cell) {
+                return Err("the body builds arrays".to_string());
+            }
         }
+        let plan = self.plan_scalar_folds(inst, with, std::slice::from_ref(part), MIXED_VECTORS);
+        self.masked_loads.clear();
+        let plan = plan?;
+        // Steps that fail are done again, and what the first attempt wrote would be read then.
+        if !plan.checks.is_empty() && sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. })) {
+            return Err("the body has checks that are not proven, and its result is built in what it reads".to_string());
+        }
+        Ok(plan)
+    }
+
+    /// Plans lanes for the scalar folds of some partitions, in steps of so many vectors at most.
+    fn plan_scalar_folds(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        parts: &[Part],
+        most: usize,
+    ) -> Result<KernelPlan, Refusal> {
+        let func = self.func;
         self.set_ranges(with);
-        if with.ops.iter().any(|op| folds_along(op).is_none()) {
+        let folds: Vec<(&WithOp, Value)> =
+            with.ops.iter().zip(func.insts[inst].results.iter().copied()).filter(|(op, _)| is_fold(op)).collect();
+        if folds.iter().any(|(op, _)| folds_along(op).is_none()) {
             return Err("the fold must keep its order".to_string());
         }
-        if func.insts[inst].results.iter().any(|v| !func.ty(*v).is_scalar() || self.is_object(*v)) {
+        if folds.iter().any(|(_, v)| !func.ty(*v).is_scalar() || self.is_object(*v)) {
             return Err("the accumulator is an array".to_string());
         }
         let mut guards = Vec::new();
-        let checks: Vec<Inst> = with.parts.iter().flat_map(|part| self.undecided_checks(part.body)).collect();
-        let masked: HashSet<Inst> = with.parts.iter().flat_map(|part| self.loads_under_masks(part.body)).collect();
+        let checks: Vec<Inst> = parts.iter().flat_map(|part| self.undecided_checks(part.body)).collect();
+        let masked: HashSet<Inst> = parts.iter().flat_map(|part| self.loads_under_masks(part.body)).collect();
         self.by_lanes = checks.iter().copied().collect();
         self.masked_loads.clone_from(&masked);
-        let supported = self.supported_fold(with, &mut guards);
+        let supported = self.supported_folds(with.ordered, folds.iter().map(|fold| fold.0), parts, &mut guards);
         self.by_lanes.clear();
         supported?;
-        let bytes = with.parts.iter().map(|p| self.kernel_width(p.body)).max().unwrap_or(4);
+        let bytes = parts.iter().map(|p| self.kernel_width(p.body)).max().unwrap_or(4);
         let mut refusal = "the target has no vectors".to_string();
         let mut best: Option<(f64, KernelPlan)> = None;
         for lanes in self.lane_sizes(bytes) {
-            match self.plan_fold_lanes(inst, with, &checks, (bytes, lanes)) {
+            match self.plan_fold_lanes(&folds, parts, &checks, (bytes, lanes, most)) {
                 Ok((cost, plan)) if best.as_ref().is_none_or(|(least, _)| cost < least * CLEARLY_LESS) => {
                     best = Some((cost, plan))
                 }
@@ -240,19 +270,19 @@ impl Lower<'_, '_> {
     /// Plans lanes along the last axis of folds, with a given number of them; also the estimated cycles.
     fn plan_fold_lanes(
         &mut self,
-        inst: Inst,
-        with: &With,
+        folds: &[(&WithOp, Value)],
+        parts: &[Part],
         checks: &[Inst],
-        (bytes, lanes): (usize, u8),
+        (bytes, lanes, most): (usize, u8, usize),
     ) -> Result<(f64, KernelPlan), Refusal> {
         let func = self.func;
         let (mut scalar, mut vector, mut steps) = (0.0, 0.0, 0i64);
         let mut g = Grid::scalar(bytes);
-        for part in &with.parts {
+        for part in parts {
             let Some(&param) = func.regions[part.body].params.last() else {
                 return Err("there is a single cell".to_string());
             };
-            let elem_packs = func.insts[inst].results.iter().all(|v| g.packs(self.elem(*v)));
+            let elem_packs = folds.iter().all(|(_, v)| g.packs(self.elem(*v)));
             if !elem_packs {
                 return Err("the accumulator does not fill a lane".to_string());
             }
@@ -273,16 +303,16 @@ impl Lower<'_, '_> {
             return Err("there is too little work for vector lanes".to_string());
         }
         if vector + 8.0 > scalar {
-            let why = with.parts.iter().find_map(|part| self.slow_in_lanes(part.body));
+            let why = parts.iter().find_map(|part| self.slow_in_lanes(part.body));
             return Err(match why {
                 Some(why) => format!("vector lanes would take as long: {why}"),
                 None => "vector lanes would take as long".to_string(),
             });
         }
-        let limit = (self.cx.target.vector_registers.saturating_sub(4) as usize / with.ops.len()).clamp(1, 8);
-        let copies = with.parts.iter().filter_map(|part| self.loop_copies(&mut g, part.body)).min();
+        let limit = (self.cx.target.vector_registers.saturating_sub(4) as usize / folds.len()).clamp(1, most);
+        let copies = parts.iter().filter_map(|part| self.loop_copies(&mut g, part.body)).min();
         let limit = limit.min(copies.unwrap_or(limit));
-        let mut u = limit.min(steps.max(1) as usize).min(8);
+        let mut u = limit.min(steps.max(1) as usize).min(most);
         while u > 2 && steps > 0 && steps < 32 && steps % u as i64 != 0 {
             u -= 1;
         }
@@ -303,4 +333,8 @@ impl Lower<'_, '_> {
             },
         ))
     }
+}
+
+fn is_fold(op: &WithOp) -> bool {
+    matches!(op, WithOp::Fold { .. })
 }

@@ -18,6 +18,7 @@ use crate::shifted::Shift;
 use crate::stretches::Stretch;
 use crate::vector_forms::reduce_op;
 use crate::walk::Walk;
+use crate::withloop::Sink;
 
 /// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
 pub(crate) const UNROLL_TRIPS: i64 = 36;
@@ -37,6 +38,8 @@ const MOST_TOGETHER: usize = 4;
 struct Acc {
     op: BinOp,
     elem: Elem,
+    /// Which of the values that the body yields it takes.
+    cell: usize,
     dep: Dep,
     /// Copies along the jam axes that it varies over.
     j: usize,
@@ -70,6 +73,8 @@ pub(crate) struct Accs {
     shift: Option<Shift>,
     /// Bounds of the first axis, if this is a chunk of a parallel loop. Scalar accumulators then start from the identity.
     chunk: Option<Chunk>,
+    /// Where the values go that the body yields, if some of them go to arrays.
+    sinks: Vec<Sink>,
 }
 
 impl Lower<'_, '_> {
@@ -81,8 +86,15 @@ impl Lower<'_, '_> {
         };
         let results = &func.insts[inst].results;
         let along = g.vec.is_none() && g.fold_u > 0 && with.ops.iter().all(|op| folds_along(op).is_some());
-        let mut accs = Accs { accs: Vec::new(), vals: Vec::new(), along, shift: self.shift_for(g, with), chunk };
-        for (op, &result) in with.ops.iter().zip(results) {
+        let mut accs = Accs {
+            accs: Vec::new(),
+            vals: Vec::new(),
+            along,
+            shift: self.shift_for(g, with),
+            chunk,
+            sinks: Vec::new(),
+        };
+        for (cell, (op, &result)) in with.ops.iter().zip(results).enumerate() {
             let WithOp::Fold { neutral, combine: Combine::Op(op), .. } = op else {
                 return self.unsupported(func.insts[inst].span, "a fold function in a kernel");
             };
@@ -100,12 +112,12 @@ impl Lower<'_, '_> {
                     accs.vals.push(start);
                 }
                 g.lanes = 1;
-                accs.accs.push(Acc { op: *op, elem, dep, j, u, first, scalars: 0 });
+                accs.accs.push(Acc { op: *op, elem, cell, dep, j, u, first, scalars: 0 });
             } else if let (Some(shift), Some(identity)) = (&accs.shift, scalars::identity(*op, elem)) {
                 let u = shift.places.len();
                 let start = self.constant_of(g, identity);
                 accs.vals.resize(j * u, start);
-                accs.accs.push(Acc { op: *op, elem, dep, j, u, first, scalars: 0 });
+                accs.accs.push(Acc { op: *op, elem, cell, dep, j, u, first, scalars: 0 });
             } else {
                 let u = if dep.vec { g.u } else { 1 };
                 for &j in &copies {
@@ -118,7 +130,7 @@ impl Lower<'_, '_> {
                         accs.vals.push(start);
                     }
                 }
-                accs.accs.push(Acc { op: *op, elem, dep, j, u, first, scalars: 0 });
+                accs.accs.push(Acc { op: *op, elem, cell, dep, j, u, first, scalars: 0 });
             }
         }
         if along {
@@ -149,6 +161,63 @@ impl Lower<'_, '_> {
         }
         for (k, &result) in results.iter().enumerate() {
             self.finish_acc(g, &accs, accs.accs[k], result);
+        }
+        Ok(())
+    }
+
+    /// Computes the cells of a partition that go to arrays and to scalar folds, with lanes along its last axis; the accumulators behind it.
+    pub fn fold_and_store(
+        &mut self,
+        g: &mut Grid,
+        (inst, with, part): (Inst, &With, &Part),
+        sinks: &[Sink],
+        starts: &[Val],
+        chunk: Option<Chunk>,
+    ) -> Result<Vec<Val>> {
+        let results = &self.func.insts[inst].results;
+        let mut accs =
+            Accs { accs: Vec::new(), vals: Vec::new(), along: true, shift: None, chunk, sinks: sinks.to_vec() };
+        let u = g.fold_u;
+        for (cell, op) in with.ops.iter().enumerate() {
+            let Some(op) = folds_along(op) else { continue };
+            let elem = self.elem(results[cell]);
+            let Some(identity) = scalars::identity(op, elem) else {
+                return self.unsupported(self.func.insts[inst].span, "a fold without identity in a kernel");
+            };
+            let first = accs.vals.len();
+            g.lanes = g.fold_lanes;
+            let start = self.constant_of(g, identity);
+            g.lanes = 1;
+            accs.vals.resize(first + u, start);
+            accs.accs.push(Acc { op, elem, cell, dep: Dep::default(), j: 1, u, first, scalars: 0 });
+        }
+        for (acc, start) in accs.accs.iter_mut().zip(starts) {
+            acc.scalars = accs.vals.len();
+            accs.vals.push(*start);
+        }
+        self.force_captured(g, part.body)?;
+        let mark = g.mark();
+        self.open(part.body);
+        self.prepare_copies(g, part.body)?;
+        self.prepare_slices(g, part, sinks)?;
+        self.fold_axis(g, with, part, 0, &mut accs)?;
+        self.close();
+        g.release(mark);
+        let mut totals = Vec::new();
+        for acc in accs.accs.clone() {
+            self.finish_acc(g, &accs, acc, results[acc.cell]);
+            totals.push(self.scalar_of(g, results[acc.cell], 0, 0)?);
+        }
+        Ok(totals)
+    }
+
+    /// Computes what the addresses of cells share, as far as the indices at hand decide it.
+    pub fn prepare_slices(&mut self, g: &mut Grid, part: &Part, sinks: &[Sink]) -> Result<()> {
+        for sink in sinks {
+            if let Sink::Slice { elem, data, strides, .. } = sink {
+                let offset = self.slice_offset(part, *elem, strides);
+                self.prepare_offset(g, *data, &offset)?;
+            }
         }
         Ok(())
     }
@@ -263,6 +332,7 @@ impl Lower<'_, '_> {
         self.open(part.body);
         self.bind_wide(param, i, range);
         self.prepare_copies(g, part.body)?;
+        self.prepare_slices(g, part, &accs.sinks)?;
         accs.vals = carried;
         self.fold_axis(g, with, part, axis + 1, accs)?;
         self.close();
@@ -297,7 +367,9 @@ impl Lower<'_, '_> {
             let (low, high) = (self.kernel_wide(g, lower[axis])?, self.kernel_wide(g, upper[axis])?);
             chunk = Some(Chunk { axis, low, high, grain: 1 });
         }
-        let stretches = self.stretches((lower[axis], upper[axis]), chunk, g.fold_lanes, g.fold_u, false, None);
+        let low = self.const_i32(lower[axis]).filter(|_| !accs.sinks.is_empty());
+        let peel = low.and_then(|low| self.indices_to_alignment(g, part, &accs.sinks, axis, g.fold_lanes, low));
+        let stretches = self.stretches((lower[axis], upper[axis]), chunk, g.fold_lanes, g.fold_u, false, peel);
         for stretch in stretches {
             let copies = accs.accs.iter().map(|a| a.j * stretch.u).sum::<usize>() as i64;
             let step = stretch.u as i64 * i64::from(stretch.lanes);
@@ -337,8 +409,9 @@ impl Lower<'_, '_> {
         self.open(part.body);
         self.bind_wide(param, from.0, from.1);
         g.set_vec(Some(param), stretch.lanes, stretch.u);
-        g.walk = stretch.walk;
+        (g.walk, g.streamed) = (stretch.walk, stretch.streamed);
         self.prepare_copies(g, part.body)?;
+        self.prepare_slices(g, part, &accs.sinks)?;
         self.add_cells(g, part, accs)?;
         g.set_vec(None, 1, 1);
         self.close();
@@ -370,7 +443,7 @@ impl Lower<'_, '_> {
             let mut starts = Vec::new();
             for &(u, j) in group {
                 starts.push(self.b.position());
-                for (k, acc) in accs.accs.clone().into_iter().enumerate() {
+                for acc in accs.accs.clone() {
                     if g.shared(acc.dep, j, 0).0 != j || (!along && u >= acc.u) {
                         continue;
                     }
@@ -383,7 +456,7 @@ impl Lower<'_, '_> {
                     if mask.as_ref().is_some_and(|mask| !mask.contains(&true)) {
                         continue;
                     }
-                    let new = if let Some((x, y)) = self.fused_product(acc.op, acc.elem, yields[k]) {
+                    let new = if let Some((x, y)) = self.fused_product(acc.op, acc.elem, yields[acc.cell]) {
                         let (x, y) = if vector {
                             (self.packed_of(g, x, j, u)?, self.packed_of(g, y, j, u)?)
                         } else {
@@ -392,9 +465,9 @@ impl Lower<'_, '_> {
                         self.b.fma(x, y, old)
                     } else {
                         let cell = if vector {
-                            self.packed_of(g, yields[k], j, u)?
+                            self.packed_of(g, yields[acc.cell], j, u)?
                         } else {
-                            self.scalar_of(g, yields[k], j, u)?
+                            self.scalar_of(g, yields[acc.cell], j, u)?
                         };
                         scalars::binary(&mut self.b, arith, acc.op, acc.elem, old, cell)
                     };
@@ -411,6 +484,9 @@ impl Lower<'_, '_> {
             if together > 1 {
                 self.b.interleave(&starts);
             }
+        }
+        if !accs.sinks.is_empty() {
+            self.kernel_cells(g, part, &accs.sinks)?;
         }
         Ok(())
     }

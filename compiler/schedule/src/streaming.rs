@@ -41,7 +41,8 @@ impl Lower<'_, '_> {
         };
         let is_new =
             |sink: &Sink| matches!(sink, Sink::Slice { object: Some(_), reused: None, cell: Ext::Const(1), .. });
-        results.iter().all(is_large) && sinks.iter().all(is_new)
+        let is_total = |sink: &Sink| matches!(sink, Sink::Carried { .. });
+        results.iter().zip(sinks).all(|(v, sink)| is_total(sink) || is_large(v) && is_new(sink))
     }
 
     /// Are the rows of a partition, along a vector axis that is not cut into chunks, short and not whole lines?
@@ -80,7 +81,10 @@ impl Lower<'_, '_> {
         low: i64,
     ) -> Option<i64> {
         let param = *self.func.regions[part.body].params.get(axis)?;
-        let [Sink::Slice { elem, strides, .. }, ..] = sinks else { return None };
+        let (elem, strides) = sinks.iter().find_map(|sink| match sink {
+            Sink::Slice { elem, strides, .. } => Some((elem, strides)),
+            _ => None,
+        })?;
         if !g.streams || elem.bytes() != g.bytes {
             return None;
         }

@@ -1,7 +1,7 @@
 //! What kernels can compute: which bodies, under which checks, with which bounds of inner folds.
 
 use ravel_types::{BinOp, Elem};
-use ravel_wir::{Combine, Generator, Op, Region, Value, With, WithOp};
+use ravel_wir::{Combine, Generator, Op, Part, Region, Value, With, WithOp};
 
 use crate::grid::{Dep, Grid};
 use crate::guards::Guard;
@@ -93,10 +93,21 @@ impl Lower<'_, '_> {
     }
 
     pub fn supported_fold(&self, with: &With, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
-        if with.ordered {
+        self.supported_folds(with.ordered, with.ops.iter(), &with.parts, guards)
+    }
+
+    /// The same for some operators and partitions of a with-loop.
+    pub fn supported_folds<'a>(
+        &self,
+        ordered: bool,
+        ops: impl Iterator<Item = &'a WithOp>,
+        parts: &[Part],
+        guards: &mut Vec<Guard>,
+    ) -> Result<(), Refusal> {
+        if ordered {
             return Err("the body has effects".to_string());
         }
-        for op in &with.ops {
+        for op in ops {
             match op {
                 WithOp::Fold { combine: Combine::Op(op), neutral, .. } => {
                     if op.is_comparison() || op.needs_nonzero() && !self.elem(*neutral).is_float() {
@@ -107,7 +118,7 @@ impl Lower<'_, '_> {
                 _ => return Err("the body builds arrays".to_string()),
             }
         }
-        for part in &with.parts {
+        for part in parts {
             let Generator::Known { step, .. } = &part.generator else {
                 return Err("the rank of a fold is not known".to_string());
             };

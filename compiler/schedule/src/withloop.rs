@@ -95,7 +95,9 @@ impl Lower<'_, '_> {
         if self.try_parallel_fold(inst, with)? {
             return Ok(());
         }
-        if let Some(values) = self.try_fold_kernel(inst, with, None)? {
+        if !self.has_parts_for_threads(with)
+            && let Some(values) = self.try_fold_kernel(inst, with, None)?
+        {
             for (&result, value) in results.iter().zip(values) {
                 self.bind(result, value);
             }
@@ -317,8 +319,13 @@ impl Lower<'_, '_> {
                     return Ok(carried);
                 }
                 around.borders.iter().for_each(|border| self.whole_border(border));
+                if let Some(values) = self.try_mixed_on_threads(inst, with, part, (sinks, around.thin), &carried)? {
+                    return Ok(values);
+                }
                 let mut carried = carried;
-                if !tiled && !(carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)?) {
+                if let Some(values) = self.try_mixed(inst, with, part, sinks, &carried, None)? {
+                    carried = values;
+                } else if !tiled && !(carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)?) {
                     let spares = self.open_spares(part.body);
                     carried = self.axis(inst, with, part, sinks, 0, carried, None)?;
                     self.close_spares(spares);
