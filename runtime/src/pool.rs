@@ -299,11 +299,11 @@ impl Pool {
     fn run(&self, job: Job, chunks: i64) {
         let count = i64::try_from(self.stretches.len()).unwrap_or(1);
         let (share, extra) = (chunks / count, chunks % count);
-        let mut start = 0;
+        // Those with one more are spread evenly: however finely a loop is cut, a thread has the same part of its indices, and neighbours, which may
+        // share a core, are not all busy to the end.
+        let first = |slot: i64| share * slot + extra * slot / count;
         for (slot, Apart(stretch)) in (0i64..).zip(&self.stretches) {
-            let end = start + share + i64::from(slot < extra);
-            stretch.set(start, end);
-            start = end;
+            stretch.set(first(slot), first(slot + 1));
         }
         self.hungry.0.store(false, Ordering::Relaxed);
         // SAFETY: the caller holds `busy` and the last job ended with no worker present; who comes now finds it closed.

@@ -33,7 +33,7 @@ impl Lower<'_, '_> {
         }
         let Some(folds) = self.regrouping_folds(inst, with, sinks) else { return Ok(None) };
         let axis = self.thread_axis(part);
-        let Some(cut) = self.chunks(part, axis, FOLDS, Grain::ONE) else { return Ok(None) };
+        let Some(cut) = self.chunks(part, axis, self.fineness(&folds), Grain::ONE) else { return Ok(None) };
         self.preload_company(with, thin);
         let values =
             self.fold_in_chunks(inst, part, &folds, (cut, axis), carried.to_vec(), |lower, starts, chunk| {

@@ -35,7 +35,10 @@ pub(crate) const MOST_FOLD_CHUNKS: i64 = 32;
 const MANY_ROWS: i64 = 32;
 const MANY_COLUMNS: i64 = 1024;
 const CELLS: Fineness = Fineness { most: 128, work: 5_000.0, wake: 40_000.0 };
-pub(crate) const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 20_000.0, wake: 40_000.0 };
+pub(crate) const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 5_000.0, wake: 40_000.0 };
+/// Cycles of a chunk at least for every byte of its partial results, and where that ends.
+const WORK_PER_BYTE: f64 = 2.0;
+const PARTIAL_WORK: f64 = 20_000.0;
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
 
@@ -331,7 +334,7 @@ impl Lower<'_, '_> {
         }
         self.preload(part.body);
         let axis = self.thread_axis(part);
-        let Some(cut) = self.chunks(part, axis, FOLDS, Grain::ONE) else { return Ok(false) };
+        let Some(cut) = self.chunks(part, axis, self.fineness(&folds), Grain::ONE) else { return Ok(false) };
         let neutrals: Vec<Val> =
             folds
                 .iter()
@@ -398,6 +401,12 @@ impl Lower<'_, '_> {
             self.helper("ravel_scratch_free", &[partials, bytes], None);
         }
         Ok(totals)
+    }
+
+    /// How finely folds are cut: chunks with large partial results are larger, since these have to be begun and combined.
+    pub fn fineness(&self, folds: &[(BinOp, Value)]) -> Fineness {
+        let bytes = self.partial_layout(folds).bytes as f64;
+        Fineness { work: (FOLDS.work + WORK_PER_BYTE * bytes).min(PARTIAL_WORK), ..FOLDS }
     }
 
     /// Where the partial results of one chunk go.
