@@ -57,7 +57,7 @@ impl Spec<'_> {
                 let small =
                     matches!(neutral, Val::Sc(Basic::Int | Basic::Bool, _) | Val::Tup(Basic::Int | Basic::Bool, _));
                 if !small || lists.iter().map(Vec::len).sum::<usize>() > MAX_TUPLE {
-                    return None;
+                    return self.fold_over_axes(frame, with, &lists, (fun, args), neutral).map(|v| vec![v]);
                 }
                 let mark = self.em.mark();
                 let mut acc = neutral.clone();
@@ -70,7 +70,7 @@ impl Spec<'_> {
                         acc = self.call_set(fun.set, argv, 1, fun.span).into_iter().next()?;
                         if std::mem::take(&mut first) && self.em.since(mark) > MAX_UNROLLED_BODY {
                             self.em.truncate(mark);
-                            return None;
+                            return self.fold_over_axes(frame, with, &lists, (fun, args), neutral).map(|v| vec![v]);
                         }
                     }
                 }
@@ -175,7 +175,7 @@ impl Spec<'_> {
     }
 
     /// The cells of one part at a constant index, executed in the current region.
-    fn cell_at(&mut self, frame: &Frame, with: &ir::With, part: usize, index: &[i32], n: usize) -> Vec<Val> {
+    pub fn cell_at(&mut self, frame: &Frame, with: &ir::With, part: usize, index: &[i32], n: usize) -> Vec<Val> {
         let scalars: Vec<Sc> = index.iter().map(|i| Sc::int(*i)).collect();
         let iv = Val::Tup(Basic::Int, scalars);
         self.conditional += 1;

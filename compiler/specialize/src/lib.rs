@@ -27,6 +27,7 @@ mod literal;
 mod live;
 mod prim;
 mod prune;
+mod rank_folds;
 mod rank_loops;
 mod report;
 mod reshape;

@@ -7,7 +7,8 @@
 //! What a function does along an axis is known only where the axis is: its type patterns split shapes there, its index vectors are
 //! changed there. As a loop variable the axis would be any number, shapes would be unknown and index vectors arrays. So the first
 //! rounds of a loop are elaborated in place where a counter of few constant values is given to a function, or selects from a
-//! vector that is held as scalars. The loop itself remains behind them; its condition is then false.
+//! vector that is held as scalars. The loop itself remains behind them; its condition is then false. The condition may ask for the rank
+//! of an array that the rounds replace, `ax < dim(u)`: it is asked again before each of them.
 
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
@@ -16,11 +17,11 @@ use ravel_core::ir::{Block, Bound, Expr, ExprKind, LocalId, Stmt, Target, WithOp
 use std::collections::BTreeSet;
 
 /// Most rounds: as many as arrays usually have axes.
-const MAX_TRIPS: usize = 4;
+pub const MAX_TRIPS: usize = 4;
 /// Most expressions of a body, without those of the functions that it calls.
-const MAX_SIZE: usize = 200;
+pub const MAX_SIZE: usize = 200;
 /// Most copies of one statement, where such loops are nested or call functions with others.
-const MAX_COPIES: usize = 32;
+pub const MAX_COPIES: usize = 32;
 
 impl<'p> Spec<'p> {
     /// Elaborates the first rounds of `while (cond) body` if that is worth it: see the module.
@@ -30,25 +31,47 @@ impl<'p> Spec<'p> {
         self.copies *= trips;
         // A fault that is certain in some round is one of the run all the same.
         self.conditional += 1;
-        if copies > 1 || self.rounds_are_sound(frame, body, trips) {
-            for _ in 0..trips {
-                self.block(frame, body);
-            }
+        if copies > 1 || self.rounds_are_sound(frame, cond, body, trips) {
+            self.rounds(frame, cond, body, trips);
         }
         self.conditional -= 1;
         self.copies = copies;
     }
 
+    /// At most `trips` rounds, while the condition is known to hold: an array that it asks for may have changed its rank.
+    fn rounds(&mut self, frame: &mut Frame, cond: &Expr, body: &Block, trips: usize) {
+        for _ in 0..trips {
+            if self.known(frame, cond) != Some(true) {
+                break;
+            }
+            self.block(frame, body);
+        }
+    }
+
+    /// The value of a condition, if it is known; nothing is left of its computation.
+    fn known(&mut self, frame: &Frame, cond: &Expr) -> Option<bool> {
+        let reported = (self.diagnostics.len(), self.reported.clone());
+        let opened = self.em.open();
+        let value = match self.expr(&mut frame.fork(), cond) {
+            Val::Sc(_, value) => value.as_bool(),
+            _ => None,
+        };
+        self.em.close(opened);
+        if self.diagnostics.len() > reported.0 {
+            self.diagnostics.truncate(reported.0);
+            self.reported = reported.1;
+            return None;
+        }
+        value
+    }
+
     /// Whether the rounds can be elaborated without a complaint. What is known of a round alone may be too much: a call that run-time
     /// dispatch resolves is ambiguous. Rounds inside of others are tried with them.
-    fn rounds_are_sound(&mut self, frame: &Frame, body: &Block, trips: usize) -> bool {
+    fn rounds_are_sound(&mut self, frame: &Frame, cond: &Expr, body: &Block, trips: usize) -> bool {
         let reported = (self.diagnostics.len(), self.reported.clone());
         let instances = self.instances.len();
         let opened = self.em.open();
-        let mut frame = frame.fork();
-        for _ in 0..trips {
-            self.block(&mut frame, body);
-        }
+        self.rounds(&mut frame.fork(), cond, body, trips);
         self.em.close(opened);
         if self.diagnostics.len() == reported.0 {
             return true;
@@ -67,12 +90,15 @@ impl<'p> Spec<'p> {
         let mut read = BTreeSet::new();
         let mut plain = true;
         reads(cond, &mut read, &mut plain);
-        let counters: BTreeSet<LocalId> = read.intersection(&assigned).copied().collect();
-        if !plain || counters.is_empty() || !counters.iter().all(|c| is_constant(frame, *c)) {
+        let (counters, others): (BTreeSet<LocalId>, BTreeSet<LocalId>) =
+            read.intersection(&assigned).partition(|slot| is_constant(frame, **slot));
+        // Arrays, of which a constant can be nothing but the rank, or extents that stay.
+        let are_arrays = others.iter().all(|slot| matches!(frame.env[slot.index()], Some(Val::Arr(..))));
+        if !plain || counters.is_empty() || !are_arrays {
             return None;
         }
         let steps = steps(body, &counters, &assigned)?;
-        let mut uses = Uses { frame, spec: self, counters: &counters, axis: false, size: 0 };
+        let mut uses = Uses { frame, spec: self, counters: &counters, itself: false, axis: false, size: 0 };
         uses.block(body);
         if !uses.axis || uses.size > MAX_SIZE {
             return None;
@@ -88,13 +114,13 @@ impl<'p> Spec<'p> {
         let mut frame = frame.fork();
         let mut found = None;
         for trips in 0..=MAX_TRIPS {
-            match self.expr(&mut frame, cond) {
-                Val::Sc(_, again) if again.as_bool() == Some(true) => {}
-                Val::Sc(_, again) if again.as_bool() == Some(false) => {
+            match self.known(&frame, cond) {
+                Some(true) => {}
+                Some(false) => {
                     found = Some(trips);
                     break;
                 }
-                _ => break,
+                None => break,
             }
             for step in steps {
                 self.stmt(&mut frame, step);
@@ -151,18 +177,20 @@ fn steps<'a>(body: &'a Block, counters: &BTreeSet<LocalId>, assigned: &BTreeSet<
 }
 
 /// What a body does with the counters.
-struct Uses<'a, 'p> {
-    frame: &'a Frame,
-    spec: &'a Spec<'p>,
-    counters: &'a BTreeSet<LocalId>,
+pub struct Uses<'a, 'p> {
+    pub frame: &'a Frame,
+    pub spec: &'a Spec<'p>,
+    pub counters: &'a BTreeSet<LocalId>,
+    /// Only a counter itself, or a sum with one, counts as given to a function: not what it selects.
+    pub itself: bool,
     /// One is given to a function or selects from a vector held as scalars.
-    axis: bool,
+    pub axis: bool,
     /// Expressions seen.
-    size: usize,
+    pub size: usize,
 }
 
 impl Uses<'_, '_> {
-    fn block(&mut self, block: &Block) {
+    pub fn block(&mut self, block: &Block) {
         for stmt in block {
             match stmt {
                 Stmt::Assign { value, .. } => self.expr(value),
@@ -179,16 +207,18 @@ impl Uses<'_, '_> {
         }
     }
 
-    fn expr(&mut self, e: &Expr) {
+    pub fn expr(&mut self, e: &Expr) {
         self.size += 1;
         if let ExprKind::Call { set, args } = &e.kind {
             let name: &str = &self.spec.program.sets[set.index()].name;
-            let reads_counter = args.iter().any(|a| self.reads_counter(a));
-            let is_axis = match name {
-                "sel" | "modarray" => args.iter().any(|a| self.is_held(a)),
-                _ => name.starts_with(|c: char| c.is_alphabetic() || c == '_'),
+            self.axis |= match name {
+                "sel" | "modarray" => {
+                    args.iter().any(|a| self.reads_counter(a)) && args.iter().any(|a| self.is_held(a))
+                }
+                _ if !is_word(name) => false,
+                _ if self.itself => args.iter().any(|a| self.is_counter(a)),
+                _ => args.iter().any(|a| self.reads_counter(a)),
             };
-            self.axis |= reads_counter && is_axis;
         }
         match &e.kind {
             ExprKind::Block { block, value } => {
@@ -222,7 +252,23 @@ impl Uses<'_, '_> {
         !read.is_disjoint(self.counters)
     }
 
+    /// A counter, or operators on one.
+    fn is_counter(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Local(slot) => self.counters.contains(slot),
+            ExprKind::Call { set, args } => {
+                !is_word(&self.spec.program.sets[set.index()].name) && args.iter().any(|a| self.is_counter(a))
+            }
+            _ => false,
+        }
+    }
+
     fn is_held(&self, e: &Expr) -> bool {
         matches!(&e.kind, ExprKind::Local(slot) if matches!(self.frame.env[slot.index()], Some(Val::Tup(..))))
     }
+}
+
+/// Whether a function has a name, and not an operator's symbol.
+fn is_word(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
