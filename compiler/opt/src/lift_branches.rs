@@ -10,7 +10,7 @@
 //! run in lanes.
 //!
 //! Before: the cycle of folding has ended, for branches stand in its way. After: no such branch in a with-loop outside of others.
-//! Leaves alone: branches without loops, for which lanes choose; updates, which would lose the place they are computed in; and large bodies.
+//! Leaves alone: branches without loops, for which lanes choose; updates, which would lose the place they are computed in; and bodies with much beside the branch.
 
 use crate::edit::{Def, Defs, collect_values, size_of};
 use crate::pass::{Context, Pass, Run};
@@ -18,7 +18,7 @@ use crate::places::Places;
 use crate::version_extents::in_both_branches;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Inst, Op, Value, With, WithOp};
+use ravel_wir::{Func, Inst, Op, Region, Value, With, WithOp};
 use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
@@ -27,7 +27,7 @@ pub const PASS: Pass = Pass {
     run: Run::Func(lift_branches),
 };
 
-/// Most instructions in the bodies of a with-loop that is copied.
+/// Most instructions beside the branch in the bodies of a with-loop: those that are copied. Each arm is left in one of the copies.
 const MAX_CODE: usize = 400;
 
 pub fn lift_branches(func: &mut Func, cx: &mut Context) -> bool {
@@ -36,7 +36,7 @@ pub fn lift_branches(func: &mut Func, cx: &mut Context) -> bool {
         let (places, defs) = (Places::new(func), Defs::new(func));
         let Some(cond) = condition(func, &places, &defs, inst) else { continue };
         let span = func.insts[inst].span;
-        let code: usize = func.insts[inst].op.regions().into_iter().map(|region| size_of(func, region)).sum();
+        let code = size_beside(func, inst, cond);
         if code > MAX_CODE {
             cx.refused(
                 span,
@@ -51,6 +51,23 @@ pub fn lift_branches(func: &mut Func, cx: &mut Context) -> bool {
         changed = true;
     }
     changed
+}
+
+/// Instructions in the bodies of a with-loop, without the arms of branches on `cond`.
+fn size_beside(func: &Func, inst: Inst, cond: Value) -> usize {
+    let sizes = |regions: Vec<Region>| regions.into_iter().map(|region| size_of(func, region)).sum::<usize>();
+    let branches = |region: Region| {
+        let is_one = |inner: &&Inst| matches!(func.insts[**inner].op, Op::If { cond: c, .. } if c == cond);
+        func.regions[region]
+            .insts
+            .iter()
+            .filter(is_one)
+            .map(|inner| sizes(func.insts[*inner].op.regions()))
+            .sum::<usize>()
+    };
+    let bodies = func.insts[inst].op.regions();
+    let arms: usize = bodies.iter().map(|region| branches(*region)).sum();
+    sizes(bodies) - arms
 }
 
 /// The condition of a branch with a loop in a body, if it does not depend on the index.
