@@ -6,6 +6,11 @@ use crate::linear::{Atom, Lin};
 use ravel_types::{Affine, BinOp, Elem, Scalar, UnOp};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Value, WithOp};
 
+/// Sums below a sum that may have wrapped.
+const SUMMANDS: u32 = 4;
+/// What wrapping takes away.
+const WRAP: i64 = 1 << 32;
+
 impl Ranges {
     /// The form of an extent, given its form in a type.
     pub fn extent(&mut self, form: &Affine) -> Lin {
@@ -82,29 +87,42 @@ impl Ranges {
         }
     }
 
-    /// A sum with a constant that has not wrapped, as its bounds show: one that has is nearer to the other end than the constant. An extent
-    /// `n + 1`, which is not negative, says that `n` is less than the greatest number.
+    /// A sum that has not wrapped, as its bounds show: one that has is 2^32 away. An extent `n + 1`, which is not negative, says that `n` is
+    /// less than the greatest number; an index below `n - w + 1`, which is positive then, that `w` is at most `n`.
     fn unwrapped(&mut self, func: &Func, defs: &Defs, value: Value) {
-        let Some(Op::Bin(op @ (BinOp::Add | BinOp::Sub), a, b)) = defs.op(func, value) else { return };
-        let (x, by) = match (op, defs.int(func, *a), defs.int(func, *b)) {
-            (BinOp::Add, _, Some(by)) => (*a, i64::from(by)),
-            (BinOp::Add, Some(by), _) => (*b, i64::from(by)),
-            (BinOp::Sub, _, Some(by)) => (*a, -i64::from(by)),
-            _ => return,
-        };
         let atom = Atom::Value(value);
         let form = self.form(func, defs, value);
-        let is_exact = if by > 0 { self.lower(&form) >= MIN + by } else { self.upper(&form) <= MAX + by };
-        if form.as_atom() != Some(atom) || !is_exact {
+        if form.as_atom() != Some(atom) {
             return;
         }
-        let sum = self.form(func, defs, x).plus(by);
+        let Some(sum) = self.exact_sum(func, defs, value, SUMMANDS) else { return };
+        let (low, high) = (self.lower(&form).max(MIN), self.upper(&form).min(MAX));
+        let (least, most) = (self.lower(&sum), self.upper(&sum));
+        if most.saturating_sub(low) >= WRAP || high.saturating_sub(least) >= WRAP {
+            return;
+        }
         if self.bounds.get(&atom).is_some_and(|bounds| bounds.upper.contains(&sum)) {
             return;
         }
-        self.fact(Some(sum.plus(-MAX)));
-        self.fact(sum.scale(-1).map(|sum| sum.plus(MIN)));
+        self.fact(Some(sum.plus(-high)));
+        self.fact(sum.scale(-1).map(|sum| sum.plus(low)));
         self.bound(atom, Some(sum.clone()), Some(sum));
+    }
+
+    /// What a sum would be if it did not wrap, nor any sum that it is made of: its value, but for a multiple of 2^32.
+    fn exact_sum(&mut self, func: &Func, defs: &Defs, value: Value, depth: u32) -> Option<Lin> {
+        let (op, a, b) = match defs.op(func, value)? {
+            Op::Bin(op @ (BinOp::Add | BinOp::Sub), a, b) => (*op, *a, *b),
+            _ => return None,
+        };
+        let mut of = |v: Value| {
+            let form = self.form(func, defs, v);
+            let is_opaque = form.as_atom() == Some(Atom::Value(v)) && depth > 0;
+            let again = if is_opaque { self.exact_sum(func, defs, v, depth - 1) } else { None };
+            again.unwrap_or(form)
+        };
+        let (x, y) = (of(a), of(b));
+        if op == BinOp::Add { x.add(&y) } else { x.sub(&y) }
     }
 
     /// Two forms are equal from here on.
@@ -242,9 +260,10 @@ impl Ranges {
         if let Generator::Known { lower, upper, .. } = &part.generator {
             for ((param, lower), upper) in params.iter().zip(lower).zip(upper) {
                 let (low, high) = (self.form(func, defs, *lower), self.form(func, defs, *upper));
-                self.bound(Atom::Value(*param), Some(low.clone()), Some(high.plus(-1)));
                 // There is an index, so the bounds are apart, and so is what they are bounded by: `0 <= i < min(n, 1)` tells of `n`.
                 self.fact(low.plus(1).sub(&high));
+                [*lower, *upper].into_iter().for_each(|v| self.unwrapped(func, defs, v));
+                self.bound(Atom::Value(*param), Some(low.clone()), Some(high.plus(-1)));
                 for end in self.bounds_of_unit(&high, true) {
                     self.fact(low.plus(1).sub(&end));
                 }
