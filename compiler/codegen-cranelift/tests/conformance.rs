@@ -4,5 +4,7 @@ use ravel_codegen_cranelift as backend;
 
 #[path = "../../codegen/conformance/control.rs"]
 mod control;
+#[path = "../../codegen/conformance/models.rs"]
+mod models;
 #[path = "../../codegen/conformance/operations.rs"]
 mod operations;

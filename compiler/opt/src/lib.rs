@@ -50,6 +50,7 @@ mod places;
 mod privatize_updates;
 mod prove_checks;
 mod ranges;
+mod reads;
 mod recognize_elementwise;
 mod refill;
 mod reread;
