@@ -1,20 +1,24 @@
-//! Partitions with steps along the last axis become one over groups of neighbours.
+//! Partitions with steps along the last axis become one over groups of neighbours, and so do those whose bodies divide their last index.
 //!
 //! ```text
 //!    genarray { [0] <= [i] < [2n] step [2] -> f(i);  [1] <= [i] < [2n] step [2] -> g(i) }
 //! => reshape [2n] genarray { [0] <= [k] < [n] -> [f(2k), g(2k + 1)] }
 //! ```
 //!
+//! Where a body selects at quotients of its index by up to four, `x[i / 2]` or `x[3 * (i / 4) + i % 4]`, neighbours share what they load, and their places
+//! in the group are constants.
+//!
 //! Every index is computed once, in lanes, and results are stored as whole vectors. What no partition computes is the default, or the element of
 //! a `modarray`'s array, which then need not be copied first.
 //!
-//! Before: folding and fusion have ended. After: with-loops outside of others have no such partitions with steps of up to four.
+//! Before: folding and fusion have ended. After: with-loops outside of others have no such partitions with steps, or divisors, of up to four.
 //! Leaves alone: extents that the step does not divide, partitions that begin or end elsewhere, arrays that can be changed in place, and bodies
 //! with loops.
 
 use crate::edit::{Copier, Defs, Emitter, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame, same_int, trips};
+use crate::split_axes::digits;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 use std::collections::HashMap;
@@ -41,8 +45,8 @@ struct Group {
 struct Plan {
     step: i32,
     groups: Vec<Group>,
-    /// The extent along the last axis after division.
-    extent: Affine,
+    /// The extent along the last axis after division, where it has a form.
+    extent: Option<Affine>,
     /// Whether the groups have all rows.
     whole: bool,
 }
@@ -81,7 +85,8 @@ fn plan(
     let ty = func.ty(func.insts[inst].results[0]);
     let extents = ty.shape.extents().ok_or(None)?;
     let last = extents.len().checked_sub(1).ok_or(None)?;
-    let step = with.parts.iter().find_map(|part| last_step(func, defs, part, last)).ok_or(None)?;
+    let own = with.parts.iter().find_map(|part| last_step(func, defs, part, last));
+    let step = own.or_else(|| divisor(func, defs, with, last)).ok_or(None)?;
     if with.ordered || places.is_inside_with(func, inst) || ty.elem == Elem::Bool || ty.elem == Elem::Handle {
         return Err(None);
     }
@@ -105,17 +110,25 @@ fn plan(
         _ => return Err(None),
     };
     let extent = match extents[last].as_const() {
-        Some(n) if n % step == 0 => Affine::constant(n / step),
-        // A sum that wraps stays even.
-        None if step == 2 => half(&extents[last]).ok_or(Some("its step does not divide the extent for certain"))?,
-        _ => return Err(Some("its step does not divide the extent")),
+        Some(n) if n % step == 0 => Some(Affine::constant(n / step)),
+        Some(_) => return Err(Some("its step does not divide the extent")),
+        None => match half(&extents[last]).filter(|_| step == 2) {
+            Some(half) => Some(half),
+            None if divides(func, places, defs, inst, (step, &extents[last], end)) => None,
+            None => return Err(Some("its step does not divide the extent for certain")),
+        },
     };
     let total = extents.iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(e.as_const()?)));
     if total.is_some_and(|n| n < SMALL) {
         return Err(None);
     }
     let mut groups: Vec<Group> = Vec::new();
-    for part in &with.parts {
+    if own.is_none() {
+        // Every index of the rows, whatever its remainder.
+        let parts: Vec<Option<Part>> = (0..step).map(|_| with.parts.first().cloned()).collect();
+        groups.extend(with.parts.iter().take(1).map(|part| Group { parts: parts.clone(), other: part.clone() }));
+    }
+    for part in with.parts.iter().filter(|_| own.is_some()) {
         let place = remainder(func, defs, part, (last, step), extents[last].as_const(), end)
             .ok_or(Some("a partition does not begin and end with a row"))?;
         let at = groups.iter().position(|group| same_rows(func, defs, &group.other, part, last));
@@ -164,6 +177,42 @@ fn covers_rows(func: &Func, defs: &Defs, groups: &[Group], extents: &[Affine], f
     let total = extents.iter().try_fold(1u64, |n, e| n.checked_mul(u64::try_from(e.as_const()?).ok()?));
     let count = parts.iter().try_fold(0u64, |n, part| n.checked_add(trips(func, defs, part)?));
     total.is_some() && total == count
+}
+
+/// What the only body divides its last index by, if it computes all elements and selects at places that quotients and remainders enter.
+fn divisor(func: &Func, defs: &Defs, with: &With, last: usize) -> Option<i32> {
+    let ([part], [WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. }]) =
+        (&with.parts[..], &with.ops[..])
+    else {
+        return None;
+    };
+    if !cell.is_empty() || !covers_frame(func, defs, part, frame) {
+        return None;
+    }
+    let index = *func.regions[part.body].params.get(last)?;
+    let found = digits(func, defs, part.body, index);
+    let by = found.taken.first()?.2;
+    // What is loaded at the index itself is loaded in steps then.
+    let pays = found.gathers > found.direct && found.taken.iter().all(|(.., other)| *other == by);
+    (pays && by <= MOST).then_some(by)
+}
+
+/// Whether a step divides an extent that only the run knows.
+fn divides(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    inst: Inst,
+    (step, extent, end): (i32, &Affine, Option<Value>),
+) -> bool {
+    // A sum that wraps stays a multiple of a power of two.
+    let multiple = extent.constant_part() % step == 0 && extent.terms().iter().all(|(_, factor)| factor % step == 0);
+    step.count_ones() == 1 && multiple
+        || end.is_some_and(|end| {
+            let mut ranges = places.ranges_at(func, defs, inst);
+            let form = ranges.form(func, defs, end);
+            ranges.divided(&form, i64::from(step)).is_some()
+        })
 }
 
 /// The step along the last axis, if it is constant and not one.
@@ -277,12 +326,13 @@ fn join(func: &mut Func, defs: &mut Defs, home: Region, inst: Inst, with: &With,
         _ => return,
     };
     let (zero, one, step) = (e.int(0), e.int(1), e.int(plan.step));
-    let count = match plan.extent.as_const() {
+    let count = match plan.extent.as_ref().and_then(Affine::as_const) {
         Some(n) => e.int(n),
         None => e.int_op(BinOp::Div, frame[last], step),
     };
+    let extent = plan.extent.clone().unwrap_or_else(|| Affine::sym(e.func.fresh_sym()));
     let new_extents: Vec<Affine> =
-        extents[..last].iter().cloned().chain([plan.extent.clone(), Affine::constant(plan.step)]).collect();
+        extents[..last].iter().cloned().chain([extent, Affine::constant(plan.step)]).collect();
     let grouped = Ty::new(ty.elem, Shape::Known(new_extents));
     let new_frame: Vec<Value> = frame[..last].iter().copied().chain([count]).collect();
     let new_op = match &with.ops[0] {
@@ -352,7 +402,7 @@ fn copy(e: &mut Emitter<'_>, part: &Part, (params, index): (&[Value], Value), (s
     copier.values.insert(old[last], index);
     for inst in e.func.regions[part.body].insts.clone() {
         let known = match &e.func.insts[inst].op {
-            Op::Bin(op @ (BinOp::Div | BinOp::Mod), a, k)
+            Op::Bin(op @ (BinOp::Div | BinOp::Mod | BinOp::AplMod), a, k)
                 if *a == old[last] && e.defs.int(e.func, *k) == Some(step) =>
             {
                 Some(*op)

@@ -374,10 +374,16 @@ impl Ranges {
             }
             BinOp::Div => {
                 let k = y.as_const().filter(|k| *k >= 1)?;
+                if let Some(quotient) = self.divided(&x, k) {
+                    return Some(quotient);
+                }
                 if self.lower(&x) < 0 {
                     return None;
                 }
                 self.bound(atom, Some(Lin::constant(0)), Some(Lin::constant(self.upper(&x).min(MAX) / k)));
+                for most in self.quotients_above(&x, k) {
+                    self.bound(atom, None, Some(most));
+                }
                 let multiple = Lin::atom(atom).scale(k);
                 self.fact(multiple.as_ref().and_then(|m| m.sub(&x)));
                 self.fact(multiple.and_then(|m| x.plus(1 - k).sub(&m)));

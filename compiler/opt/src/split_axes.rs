@@ -19,7 +19,7 @@ use crate::places::{Places, covers_frame};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
-use ravel_wir::{Frame, Func, Generator, Inst, Op, Value, With, WithOp};
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
 use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
@@ -89,27 +89,7 @@ fn plan(func: &Func, defs: &Defs, places: &Places, inst: Inst, axis: Option<usiz
     let is_last = axis.is_none();
     let axis = axis.or(body.params.len().checked_sub(1)).ok_or(None)?;
     let Some(&index) = body.params.get(axis) else { return Err(None) };
-    let mut taken = Vec::new();
-    let mut digits = HashSet::new();
-    let (mut gathers, mut loads) = (0, 0);
-    walk(func, part.body, &mut |_, at| match &func.insts[at].op {
-        Op::Bin(op @ (BinOp::Div | BinOp::Mod | BinOp::AplMod), a, b) if *a == index => {
-            if let Some(by) = defs.int(func, *b).filter(|by| *by > 1) {
-                taken.push((at, *op, by));
-                digits.insert(func.insts[at].results[0]);
-            }
-        }
-        Op::Bin(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div | BinOp::Mod, a, b)
-            if digits.contains(a) || digits.contains(b) =>
-        {
-            digits.insert(func.insts[at].results[0]);
-        }
-        Op::Sel { index, .. } => {
-            loads += 1;
-            gathers += i32::from(index.iter().any(|i| digits.contains(i)));
-        }
-        _ => {}
-    });
+    let Digits { taken, gathers, loads, .. } = digits(func, defs, part.body, index);
     let inner = taken.iter().map(|(.., by)| *by).min().ok_or(None)?;
     if gathers == 0 || taken.iter().any(|(.., by)| by % inner != 0) {
         return Err(None);
@@ -134,6 +114,48 @@ fn plan(func: &Func, defs: &Defs, places: &Places, inst: Inst, axis: Option<usiz
         )));
     }
     Ok(Plan { axis, inner, outer: extent / inner, taken })
+}
+
+/// Quotients and remainders of an index by constants.
+pub struct Digits {
+    /// With their divisors.
+    pub taken: Vec<(Inst, BinOp, i32)>,
+    /// Selections at places that they enter.
+    pub gathers: i32,
+    /// Selections at the index itself, or at a distance from it.
+    pub direct: i32,
+    /// All selections.
+    pub loads: i32,
+}
+
+/// What a body takes its index apart into.
+pub fn digits(func: &Func, defs: &Defs, body: Region, index: Value) -> Digits {
+    let mut found = Digits { taken: Vec::new(), gathers: 0, direct: 0, loads: 0 };
+    let (mut digits, mut shifted) = (HashSet::new(), HashSet::from([index]));
+    walk(func, body, &mut |_, at| match &func.insts[at].op {
+        Op::Bin(op @ (BinOp::Div | BinOp::Mod | BinOp::AplMod), a, b) if *a == index => {
+            if let Some(by) = defs.int(func, *b).filter(|by| *by > 1) {
+                found.taken.push((at, *op, by));
+                digits.insert(func.insts[at].results[0]);
+            }
+        }
+        Op::Bin(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div | BinOp::Mod), a, b) => {
+            let result = func.insts[at].results[0];
+            if digits.contains(a) || digits.contains(b) {
+                digits.insert(result);
+            }
+            if matches!(op, BinOp::Add | BinOp::Sub) && (shifted.contains(a) || shifted.contains(b)) {
+                shifted.insert(result);
+            }
+        }
+        Op::Sel { index, .. } => {
+            found.loads += 1;
+            found.gathers += i32::from(index.iter().any(|i| digits.contains(i)));
+            found.direct += i32::from(index.iter().any(|i| shifted.contains(i)));
+        }
+        _ => {}
+    });
+    found
 }
 
 /// Instructions under construction, in front of others.

@@ -203,9 +203,12 @@ impl Asker<'_> {
         let (x, n) = (self.form(a)?, self.form(b)?);
         let (first, last) = (self.at_end(a, &x, End::First)?, self.at_end(a, &x, End::Last)?);
         let zero = Lin::constant(0);
-        self.edge(axis, &first, &zero, true)
-            .map(|_| (axis, None, a, false, End::First))
-            .or_else(|| self.edge(axis, &last, &n, true).map(|_| (axis, Some(b), a, false, End::Last)))
+        // By a constant much less than the extent it is a digit: behind the first few indices it would still have to be taken.
+        let most = self.ranges.as_ref().map_or(i64::MAX, |ranges| ranges.upper(&x));
+        let is_digit = n.as_const().is_some_and(|n| most >= 2 * n);
+        self.edge(axis, &first, &zero, true).map(|_| (axis, None, a, false, End::First)).or_else(|| {
+            self.edge(axis, &last, &n, true).filter(|_| !is_digit).map(|_| (axis, Some(b), a, false, End::Last))
+        })
     }
 
     /// The form of a sum where the windows in it are at an end.

@@ -6,10 +6,17 @@ use crate::linear::{Atom, Lin};
 use ravel_types::{Affine, BinOp, Elem, Scalar, UnOp};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Value, WithOp};
 
-/// Sums below a sum that may have wrapped.
+/// Sums and products below one that may have wrapped.
 const SUMMANDS: u32 = 4;
-/// What wrapping takes away.
+/// Sums and products that wrap are off by a multiple of this.
 const WRAP: i64 = 1 << 32;
+/// Bounds of a dividend that are followed to further ones.
+const MOST_BOUNDS: usize = 6;
+
+/// A form whose coefficients `k` divides, divided by it and rounded down.
+fn divide(form: &Lin, k: i64) -> Lin {
+    Lin { c: form.c.div_euclid(k), terms: form.terms.iter().map(|(atom, factor)| (*atom, factor / k)).collect() }
+}
 
 impl Ranges {
     /// The form of an extent, given its form in a type.
@@ -87,8 +94,9 @@ impl Ranges {
         }
     }
 
-    /// A sum that has not wrapped, as its bounds show: one that has is 2^32 away. An extent `n + 1`, which is not negative, says that `n` is
-    /// less than the greatest number; an index below `n - w + 1`, which is positive then, that `w` is at most `n`.
+    /// A sum or a multiple that has not wrapped, as its bounds show: one that has is 2^32 away. An extent `n + 1`, which is not negative, says that
+    /// `n` is less than the greatest number, and an extent `n / 3 * 4` that it is four times `n / 3`; an index below `n - w + 1`, which is positive
+    /// then, that `w` is at most `n`.
     fn unwrapped(&mut self, func: &Func, defs: &Defs, value: Value) {
         let atom = Atom::Value(value);
         let form = self.form(func, defs, value);
@@ -109,10 +117,10 @@ impl Ranges {
         self.bound(atom, Some(sum.clone()), Some(sum));
     }
 
-    /// What a sum would be if it did not wrap, nor any sum that it is made of: its value, but for a multiple of 2^32.
+    /// What a sum or a multiple would be if it did not wrap, nor any that it is made of: its value, but for a multiple of 2^32.
     fn exact_sum(&mut self, func: &Func, defs: &Defs, value: Value, depth: u32) -> Option<Lin> {
         let (op, a, b) = match defs.op(func, value)? {
-            Op::Bin(op @ (BinOp::Add | BinOp::Sub), a, b) => (*op, *a, *b),
+            Op::Bin(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b) => (*op, *a, *b),
             _ => return None,
         };
         let mut of = |v: Value| {
@@ -121,6 +129,14 @@ impl Ranges {
             let again = if is_opaque { self.exact_sum(func, defs, v, depth - 1) } else { None };
             again.unwrap_or(form)
         };
+        if op == BinOp::Mul {
+            let (x, by) = match (defs.int(func, a), defs.int(func, b)) {
+                (_, Some(by)) => (a, by),
+                (Some(by), _) => (b, by),
+                _ => return None,
+            };
+            return of(x).scale(i64::from(by));
+        }
         let (x, y) = (of(a), of(b));
         if op == BinOp::Add { x.add(&y) } else { x.sub(&y) }
     }
@@ -244,6 +260,32 @@ impl Ranges {
             BinOp::Ne => either(below(self) || above(self), &|s| at_most(s) && at_least(s)),
             _ => None,
         }
+    }
+
+    /// The form of which this one is `k` times, if there is one.
+    pub fn divided(&self, lin: &Lin, k: i64) -> Option<Lin> {
+        let exact = |lin: &Lin| {
+            let bounds = lin.as_atom().and_then(|atom| self.bounds.get(&atom));
+            bounds
+                .and_then(|b| b.upper.iter().find(|form| b.lower.contains(form) && form.as_const().is_none()))
+                .cloned()
+        };
+        [Some(lin.clone()), exact(lin)].into_iter().flatten().find_map(|form| {
+            let form = self.normal(&form);
+            let divides = form.c % k == 0 && form.terms.iter().all(|(_, factor)| factor % k == 0);
+            divides.then(|| divide(&form, k))
+        })
+    }
+
+    /// Upper bounds of the quotient of a form by `k`, from those bounds of the form that are multiples but for a constant.
+    pub(super) fn quotients_above(&self, lin: &Lin, k: i64) -> Vec<Lin> {
+        let mut bounds = vec![lin.clone()];
+        for at in 0.. {
+            let Some(form) = bounds.get(at).filter(|_| at < MOST_BOUNDS).map(|form| self.normal(form)) else { break };
+            bounds.extend(self.bounds_of_unit(&form, true));
+        }
+        let multiple = |form: &Lin| !form.terms.is_empty() && form.terms.iter().all(|(_, factor)| factor % k == 0);
+        bounds.iter().map(|form| self.normal(form)).filter(multiple).map(|form| divide(&form, k)).collect()
     }
 
     /// What a form of one atom, plus a constant, is bounded by on one side, as far as that mentions others.
