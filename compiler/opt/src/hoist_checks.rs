@@ -42,6 +42,9 @@ enum Test {
     NotNegative(i32),
     /// The counter plus a constant is less than something that no round changes.
     Below(i32, Sum),
+    /// The counter plus what no round changes is not negative, or less than something else of that kind.
+    NotNegativeFrom(Sum),
+    BelowFrom(Sum, Sum),
 }
 
 struct Found {
@@ -149,6 +152,13 @@ fn test(rounds: &Rounds, counter: Value, cond: Value, tests: &mut Vec<Test>) -> 
                 return Some(());
             }
             let offset = x.add(&Sum::of(counter), -1);
+            if !offset.terms.is_empty() && is_fixed(rounds, &offset) && !offset.terms.contains_key(&counter) {
+                tests.push(match op {
+                    BinOp::Ge => (y == Sum::constant(0)).then_some(Test::NotNegativeFrom(offset))?,
+                    _ => Test::BelowFrom(offset, y),
+                });
+                return Some(());
+            }
             let distance = offset.terms.is_empty().then_some(offset.constant)?;
             if distance.checked_abs().is_none_or(|d| d >= MAX_OFFSET) {
                 return None;
@@ -177,8 +187,15 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: 
         holds.push(e.int_op(BinOp::Ge, step, one));
         holds.push(e.int_op(BinOp::Le, end, last));
     }
+    // Offsets that only the run knows, and limits of counters with them.
+    let mut far: Vec<(Value, Option<Value>)> = Vec::new();
     for test in found.tests {
         match test {
+            Test::NotNegativeFrom(offset) => far.push((emit_sum(&mut e, &offset), None)),
+            Test::BelowFrom(offset, limit) => {
+                let limit = emit_sum(&mut e, &limit);
+                far.push((emit_sum(&mut e, &offset), Some(limit)));
+            }
             Test::Fixed(op, a, b) => {
                 let (a, b) = (emit_sum(&mut e, &a), emit_sum(&mut e, &b));
                 holds.push(e.int_op(op, a, b));
@@ -203,6 +220,28 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: 
                     holds.push(e.int_op(BinOp::Le, end, most));
                     holds.push(e.int_op(BinOp::Ge, first, least));
                 }
+            }
+        }
+    }
+    if !far.is_empty() {
+        // No sum wraps.
+        let (most, least) = (e.int(MAX_EXTENT), e.int(-MAX_EXTENT));
+        for value in far.iter().flat_map(|(offset, limit)| [Some(*offset), *limit]).flatten() {
+            holds.push(e.int_op(BinOp::Le, value, most));
+            holds.push(e.int_op(BinOp::Ge, value, least));
+        }
+        holds.push(e.int_op(BinOp::Le, end, most));
+        holds.push(e.int_op(BinOp::Ge, first, least));
+    }
+    for (offset, limit) in far {
+        match limit {
+            Some(limit) => {
+                let last = e.int_op(BinOp::Add, end, offset);
+                holds.push(e.int_op(BinOp::Le, last, limit));
+            }
+            None => {
+                let (lowest, zero) = (e.int_op(BinOp::Add, first, offset), e.int(0));
+                holds.push(e.int_op(BinOp::Ge, lowest, zero));
             }
         }
     }

@@ -34,6 +34,7 @@ mod interleave;
 mod join_steps;
 mod joint_loops;
 mod keep_on_device;
+mod lagged_loops;
 mod licm;
 mod lift_branches;
 mod lift_checks;

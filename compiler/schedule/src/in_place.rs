@@ -7,14 +7,14 @@
 //!
 //! Every cell may read the element that it replaces, and elements outside of what a partition writes. Where one partition reads
 //! what another one writes, it runs first; in a circle none can. An index lies outside of a partition if it is provably below its lower bound
-//! or not below its upper bound along some axis, or between the steps of it. In a partition of a single row, other rows are read at the column in
-//! hand: were it the same row, that would be the cell's own element. Several modarrays at once change their arrays in place where cells read their own
-//! elements alone. The bodies have no with-loops, whose pieces might go
-//! through the memory of the result.
+//! or not below its upper bound along some axis, as far behind the cell as the partition is long, or between the steps of it. In a partition of a
+//! single row, other rows are read at the column in hand: were it the same row, that would be the cell's own element. Several modarrays at once change
+//! their arrays in place where cells read their own elements alone. The bodies have no with-loops, whose pieces might go through the memory of the
+//! result.
 
 use std::collections::HashSet;
 
-use ravel_types::Elem;
+use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
 
 use crate::index::Form;
@@ -165,6 +165,9 @@ impl Lower<'_, '_> {
             if apart(lower[axis]).is_some_and(|d| d.1 < 0) || apart(upper[axis]).is_some_and(|d| d.0 >= 0) {
                 return true;
             }
+            if part.body == written.body && self.is_before_block(part, axis, index[axis]) {
+                return true;
+            }
             let constant = |list: &Option<Vec<Value>>| list.as_ref().map_or(Some(1), |list| self.const_i32(list[axis]));
             match (constant(step), constant(width)) {
                 (Some(step), Some(width)) if step > width && width > 0 => self
@@ -173,6 +176,37 @@ impl Lower<'_, '_> {
                 _ => false,
             }
         })
+    }
+
+    /// Does an index lie as far behind that of the cell as a partition is long, so that it is below its lower bound? The partition ends at its lower
+    /// bound plus the least of several numbers, of which the distance is one. Indices of arrays differ by less than 2^31, whatever sums do.
+    fn is_before_block(&self, part: &Part, axis: usize, index: Value) -> bool {
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
+        let param = self.func.regions[part.body].params[axis];
+        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
+        let Some(Op::Bin(BinOp::Add, a, b)) = op(upper[axis]) else { return false };
+        let long = [(a, b), (b, a)].into_iter().find(|(from, _)| self.ahead_of(lower[axis], **from) == Some(0));
+        let mut lengths: Vec<Value> = long.into_iter().map(|(_, length)| *length).collect();
+        while let Some(length) = lengths.pop() {
+            match op(length) {
+                Some(Op::Bin(BinOp::Min, a, b)) => lengths.extend([*a, *b]),
+                _ if self.lies_behind(param, index, length) => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Is an index less than another one by a number?
+    fn lies_behind(&self, from: Value, index: Value, by: Value) -> bool {
+        match self.live.def(index).map(|inst| &self.func.insts[inst].op) {
+            Some(Op::Bin(BinOp::Sub, a, b))
+                if self.ahead_of(from, *a) == Some(0) && self.ahead_of(by, *b) == Some(0) =>
+            {
+                true
+            }
+            _ => self.const_i32(by).is_some_and(|by| self.ahead_of(from, index) == Some(-by)),
+        }
     }
 
     /// The remainders by `step` of the distances of an index from a lower bound, if they are known.
