@@ -13,8 +13,9 @@ use ravel_codegen::Capabilities;
 
 use crate::EmitError;
 
-/// Cleaning up only. Nothing here vectorises, unrolls or inlines: nest has decided that, and its kernels are ordered by hand.
-const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+/// Cleaning up only. Nothing here vectorises, unrolls or inlines: nest has decided that, and its kernels are ordered by hand. What is aggressive about
+/// the second combiner is that it knows the shifts and masks by which programs count bits: one instruction on many targets, also in lanes.
+const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,aggressive-instcombine,simplifycfg,\
     jump-threading,loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// Code generation in the order of the program, where the machine scheduler would move loads up and spill accumulators.

@@ -99,6 +99,10 @@ pub fn cost_of_inst(func: &Func, defs: &Defs, inst: Inst) -> Cost {
         Op::Const(_) | Op::Str(_) | Op::Extent { .. } | Op::Rank(_) | Op::Widen(_) | Op::Narrow(_) | Op::Opaque(_) => {}
         Op::Un(op, a) => cost = plain(*a, unary_weight(*op)),
         Op::Bin(op, a, _) => cost = plain(*a, binary_weight(*op)),
+        // Loads extend bytes as they go, and where integers can stay narrow (`narrow_integers`) they are not converted at all.
+        Op::Convert(a) if is_byte(func.ty(*a).elem) && data.results.iter().all(|v| is_integer(func.ty(*v).elem)) => {
+            cost.indexing = 1.0;
+        }
         Op::Convert(a) => cost = plain(*a, 1.0),
         Op::Select { then, .. } => cost = plain(*then, 1.0),
         Op::Check { .. } => cost.indexing = 1.0,
@@ -128,6 +132,14 @@ pub fn cost_of_inst(func: &Func, defs: &Defs, inst: Inst) -> Cost {
         }
     }
     cost
+}
+
+fn is_byte(elem: Elem) -> bool {
+    matches!(elem, Elem::Bool | Elem::Char | Elem::U8 | Elem::I8)
+}
+
+fn is_integer(elem: Elem) -> bool {
+    elem != Elem::Bool && elem != Elem::Handle && !elem.is_float()
 }
 
 /// Exponentials and their kin.
