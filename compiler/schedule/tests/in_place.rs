@@ -43,6 +43,25 @@ fn a_row_that_reads_others_at_its_own_columns() {
 }
 
 #[test]
+fn blocks_no_longer_than_the_distance_that_they_read_behind() {
+    let block = |behind: &str| {
+        format!(
+            "%k1: i32 = and %k, 3
+             %d: i32 = add %k1, 2
+             %m: i32 = min %d, 7
+             %e: i32 = add 8, %m
+             %l: i32 = sub %d, 1
+             %b: f64[9,20] = with {{
+               part [0, 8] <= [%i, %j] < [9, %e] {{ %p: i32 = sub %j, {behind} %x: f64 = sel %a, [%i, %j] %y: f64 = sel %a, [%i, %p]
+                 %w: f64 = sub %x, %y yield %w }}
+             }} modarray %a"
+        )
+    };
+    assert!(in_place(&block("%d")));
+    assert!(!in_place(&block("%l")));
+}
+
+#[test]
 fn partitions_run_in_the_order_that_their_reads_ask_for() {
     assert!(in_place(
         "%b: f64[9,20] = with {
