@@ -170,7 +170,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, found: &Found) {
 }
 
 /// Appends `if cond { inst } else { otherwise }`.
-fn branch(
+pub fn branch(
     func: &mut Func,
     out: &mut Vec<Inst>,
     cond: Value,

@@ -83,7 +83,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
 }
 
 /// What an array is called as loops and branches of a region update it.
-fn names_of(func: &Func, body: Region, param: Value) -> HashSet<Value> {
+pub fn names_of(func: &Func, body: Region, param: Value) -> HashSet<Value> {
     let mut names = HashSet::from([param]);
     loop {
         let before = names.len();

@@ -22,6 +22,7 @@
 use crate::array_loops::is_pure;
 use crate::counted::{Counted, counted};
 use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of};
+use crate::expand_scalars::expand_scalars;
 use crate::joint_loops::make_joint;
 use crate::parallel_loops::make_parallel;
 use crate::pass::{Context, Pass, Run};
@@ -43,6 +44,7 @@ pub const PASS: Pass = Pass {
 const MAX_ITEMS: usize = 8;
 /// For `--explain`.
 const JOINT: &str = "the loop is a with-loop with several results, for its rounds do not depend on each other";
+const SPLIT: &str = "the loop is split, for the rounds of its parts do not depend on each other";
 const ROWS: &str = "the loop is a with-loop that makes rows, for its rounds do not depend on each other";
 /// Operations up to which a stored element is computed again for another loop.
 const MAX_AGAIN: usize = 2;
@@ -65,6 +67,10 @@ pub fn split_loops(func: &mut Func, cx: &mut Context) -> bool {
             if make_joint(func, region, inst, true, cx.eager) {
                 cx.applied(func.insts[inst].span, JOINT);
                 changed = true;
+            } else if let Some(split) = split_expanded(func, region, inst, cx.eager) {
+                *func = split;
+                cx.applied(func.insts[inst].span, SPLIT);
+                changed = true;
             }
             continue;
         };
@@ -74,14 +80,17 @@ pub fn split_loops(func: &mut Func, cx: &mut Context) -> bool {
         }
         if parallel {
             *func = split;
-            cx.applied(
-                func.insts[inst].span,
-                "the loop is split, for the rounds of its parts do not depend on each other",
-            );
+            cx.applied(func.insts[inst].span, SPLIT);
             changed = true;
         }
     }
     changed
+}
+
+/// The function with a loop split into with-loops, one of which makes vectors of the scalars that the other needs.
+fn split_expanded(func: &Func, region: Region, inst: Inst, eager: bool) -> Option<Func> {
+    let (mut split, parts) = try_split(&expand_scalars(func, region, inst)?, region, inst)?;
+    parts.iter().rev().all(|part| make_parallel(&mut split, region, *part, eager)).then_some(split)
 }
 
 /// The function with a loop split, and the parts; nothing if it cannot be split.
