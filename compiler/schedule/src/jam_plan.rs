@@ -56,8 +56,16 @@ pub(crate) fn plan(
     body: &Region,
     extent: Option<i64>,
 ) -> Result<Plan, Option<String>> {
-    let mut planner =
-        Planner { module, types, constants, kernels, varies: SecondaryMap::new(), chains: Vec::new(), refused: None };
+    let mut planner = Planner {
+        module,
+        types,
+        constants,
+        kernels,
+        varies: SecondaryMap::new(),
+        quiet: false,
+        chains: Vec::new(),
+        refused: None,
+    };
     planner.varies[body.params[0]] = true;
     let fates = planner.region(body);
     if !any_together(&fates) {
@@ -150,6 +158,8 @@ struct Planner<'a> {
     kernels: &'a HashSet<Value>,
     /// Values that may differ from index to index.
     varies: SecondaryMap<Value, bool>,
+    /// Nothing is stored in the loop around: what is loaded from one place is the same for all indices.
+    quiet: bool,
     chains: Vec<Chain>,
     refused: Option<String>,
 }
@@ -163,7 +173,7 @@ impl Planner<'_> {
         let mut differs = false;
         inst.op.for_each_operand(|v| differs |= self.varies[v]);
         let fate = match &inst.op {
-            op if is_value(op) && !differs => Fate::Once,
+            op if !differs && (is_value(op) || (self.quiet && matches!(op, Op::Load { .. }))) => Fate::Once,
             Op::Loop { .. } | Op::For { .. } => self.repeated(inst),
             Op::If { cond, then_region, else_region } if !self.varies[*cond] => {
                 let inside = vec![self.region(then_region), self.region(else_region)];
@@ -210,6 +220,7 @@ impl Planner<'_> {
             _ => (None, &yields[..]),
         };
         let mut carried: Vec<bool> = inits.iter().map(|v| self.varies[*v]).collect();
+        let around = std::mem::replace(&mut self.quiet, is_quiet(body));
         let inside = loop {
             params.iter().zip(&carried).for_each(|(param, varies)| self.varies[*param] = *varies);
             let inside = self.region(body);
@@ -219,6 +230,7 @@ impl Planner<'_> {
                 break inside;
             }
         };
+        self.quiet = around;
         let ends_together = again.is_none_or(|again| !self.varies[*again]);
         let waits = any_together(&inside) || self.chain(inst, &inside).is_some();
         if !waits {
@@ -270,6 +282,15 @@ fn is_value(op: &Op) -> bool {
         Op::Load { access, .. } => access.readonly && access.movable,
         op => op.is_arithmetic() && !divides(op),
     }
+}
+
+/// Does nothing in a region change memory?
+fn is_quiet(region: &Region) -> bool {
+    region.insts.iter().all(|inst| match &inst.op {
+        Op::If { .. } => inst.op.regions().iter().all(|nested| is_quiet(nested)),
+        Op::Const { .. } | Op::Math(..) | Op::Load { .. } | Op::PtrAdd(..) => true,
+        op => op.is_arithmetic(),
+    })
 }
 
 /// Integer divisions stay behind the checks of their divisors.
