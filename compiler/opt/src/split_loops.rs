@@ -13,7 +13,7 @@
 //! depend on each other in a circle stay in one loop. So do those that go from round to round, with what needs them.
 //!
 //! Vectors that are updated at one index stay together, in a with-loop with several results ([`crate::joint_loops`]); so do other arrays
-//! that need each other.
+//! that need each other. Numbers that a round computes by loops, to change a slice of an array, become elements of a vector before ([`crate::expand_scalars`]).
 //!
 //! Before: `parallel-loops` has made with-loops of inner loops. After: loops are split where at least one of the parts is a with-loop then.
 //! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops inside of with-loops, where
