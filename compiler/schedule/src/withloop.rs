@@ -325,7 +325,7 @@ impl Lower<'_, '_> {
                 let mut carried = carried;
                 if let Some(values) = self.try_mixed(inst, with, part, sinks, &carried, None)? {
                     carried = values;
-                } else if !tiled && !(carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)?) {
+                } else if !(tiled || carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)?) {
                     let spares = self.open_spares(part.body);
                     carried = self.axis(inst, with, part, sinks, 0, carried, None)?;
                     self.close_spares(spares);
