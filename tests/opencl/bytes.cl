@@ -5,19 +5,11 @@ kernel void entry_0_k0(global char *restrict a, const long end_i)
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    a[i] = (char)i;
-}
-
-kernel void entry_0_k1(global char *restrict a, const long end_i)
-{
-    const int i = get_global_id(0);
-    if (i >= end_i)
-        return;
-    a[i + 250] = (char)((i + 250) % 250);
+    a[i] = (char)(i % 250);
 }
 
 __attribute__((reqd_work_group_size(256, 1, 1)))
-kernel void entry_0_k2(global const long *restrict a, global long *restrict c)
+kernel void entry_0_k1(global const long *restrict a, global long *restrict c)
 {
     const int i = get_group_id(0);
     const int item_i = get_local_id(0);
@@ -66,7 +58,7 @@ kernel void entry_0_k2(global const long *restrict a, global long *restrict c)
     }
 }
 
-kernel void above_1_k3(global const char *restrict a, const char s, global char *restrict b, const long end_i)
+kernel void above_1_k2(global const char *restrict a, const char s, global char *restrict b, const long end_i)
 {
     const int i = get_global_id(0);
     if (i >= end_i)
@@ -74,7 +66,7 @@ kernel void above_1_k3(global const char *restrict a, const char s, global char 
     b[i] = (uchar)a[i] > (uchar)s;
 }
 
-kernel void counted_2_k4(global const char *restrict a, global long *restrict b, const long end_i)
+kernel void counted_2_k3(global const char *restrict a, global long *restrict b, const long end_i)
 {
     const int i = get_global_id(0);
     if (i >= end_i)

@@ -5,7 +5,7 @@ kernel void entry_0_k0(global float *restrict a, const long end_i)
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    a[i] = (float)i;
+    a[i] = (float)(i % 17);
 }
 
 kernel void entry_0_k1(global float *restrict a, const long end_i)
@@ -13,27 +13,25 @@ kernel void entry_0_k1(global float *restrict a, const long end_i)
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    a[i + 17] = (float)((i + 17) % 17);
+    a[i] = (float)(i % 3 + 1);
 }
 
-kernel void entry_0_k2(global float *restrict a, const long end_i)
+kernel void entry_0_k2(global float *restrict a, global float *restrict b, const long end_i)
 {
     const int i = get_global_id(0);
     if (i >= end_i)
         return;
-    a[i] = (float)(i + 1);
-}
-
-kernel void entry_0_k3(global float *restrict a, const long end_i)
-{
-    const int i = get_global_id(0);
-    if (i >= end_i)
-        return;
-    a[i + 3] = (float)((i + 3) % 3 + 1);
+    if (i < 224) {
+        if (i < 200) {
+            a[i] = (float)(i % 17);
+        }
+    } else {
+        b[i - 224] = (float)((i + -224) % 3 + 1);
+    }
 }
 
 __attribute__((reqd_work_group_size(256, 1, 1)))
-kernel void entry_0_k4(global const float *restrict a, global float *restrict c)
+kernel void entry_0_k3(global const float *restrict a, global float *restrict c)
 {
     const int i = get_group_id(0);
     const int item_i = get_local_id(0);
@@ -83,7 +81,7 @@ kernel void entry_0_k4(global const float *restrict a, global float *restrict c)
 }
 
 __attribute__((reqd_work_group_size(256, 1, 1)))
-kernel void pulls_1_k5(global const float *restrict a, global const float *restrict b, global float *restrict e)
+kernel void pulls_1_k4(global const float *restrict a, global const float *restrict b, global float *restrict e)
 {
     const int i = get_group_id(1);
     const int j = get_group_id(0);
