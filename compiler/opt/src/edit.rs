@@ -207,6 +207,28 @@ pub fn divides_by_constant(func: &Func, defs: &Defs, inst: Inst) -> bool {
     matches!(&func.insts[inst].op, Op::Bin(op, _, b) if op.needs_nonzero() && defs.int(func, *b).is_some_and(|k| k != 0))
 }
 
+/// Puts a branch in the place of an instruction: where the condition holds `fast` runs, which has the same results, and elsewhere the instruction. What
+/// stands in front of the branch is `before`.
+pub fn version(func: &mut Func, region: Region, inst: Inst, (cond, fast): (Value, Inst), mut before: Vec<Inst>) {
+    let yields = func.insts[fast].results.clone();
+    let then = func.regions.push(RegionData { params: Vec::new(), insts: vec![fast], yields });
+    let old = func.insts[inst].results.clone();
+    let els = func.regions.push(RegionData { params: Vec::new(), insts: vec![inst], yields: old.clone() });
+    let types = old.iter().map(|v| func.ty(*v).clone()).collect();
+    let version = func.make_inst(Op::If { cond, then, els }, types, func.insts[inst].span);
+    before.push(version);
+    let insts = &mut func.regions[region].insts;
+    if let Some(at) = insts.iter().position(|i| *i == inst) {
+        insts.splice(at..=at, before);
+    }
+    let mut renames = Renames::default();
+    for (old, new) in old.iter().zip(func.insts[version].results.clone()) {
+        renames.set(*old, new);
+    }
+    renames.apply(func);
+    func.regions[els].yields = old;
+}
+
 /// A copy of regions, in one function or from another one.
 pub struct Copier<'s> {
     /// Where the copied entities live; none if they live in the function that is edited.

@@ -12,12 +12,12 @@
 //! Before: checks proven as far as possible. After: innermost loops of moderate size come in two versions.
 //! Leaves alone: loops of few rounds, indices other than the counter plus a constant and what no round changes.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, size_of};
+use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
 use crate::pass::{Context, Pass, Run};
 use crate::rounds::{Rounds, Sum, emit_sum};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Inst, Op, Region, RegionData, Value};
+use ravel_wir::{Func, Inst, Op, Region, Value};
 use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
@@ -253,21 +253,6 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: 
     let whole = std::mem::replace(&mut func.regions[body].insts, kept);
     let copy = Copier::within(func, body).region(func, body);
     func.regions[body].insts = whole;
-    let fast = func.make_inst(Op::Loop { init, body: copy }, types.clone(), span);
-    let yields = func.insts[fast].results.clone();
-    let then = func.regions.push(RegionData { params: Vec::new(), insts: vec![fast], yields });
-    let old = func.insts[inst].results.clone();
-    let els = func.regions.push(RegionData { params: Vec::new(), insts: vec![inst], yields: old.clone() });
-    let version = func.make_inst(Op::If { cond, then, els }, types, span);
-    out.push(version);
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    for (old, new) in old.iter().zip(func.insts[version].results.clone()) {
-        renames.set(*old, new);
-    }
-    renames.apply(func);
-    func.regions[els].yields = old;
+    let fast = func.make_inst(Op::Loop { init, body: copy }, types, span);
+    version(func, region, inst, (cond, fast), out);
 }

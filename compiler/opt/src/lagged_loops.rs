@@ -15,7 +15,7 @@
 //! Leaves alone: distances that are known to be short, and loops with effects or checks, with with-loops inside, or with long bodies.
 
 use crate::array_loops::{ArrayLoop, array_loop};
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of, size_of};
+use crate::edit::{Copier, Def, Defs, Emitter, loops_of, size_of, version};
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
 use crate::rounds::{Rounds, Sum, emit_sum};
@@ -171,23 +171,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found, least
 
     let body = blocks(e.func, e.defs, &found, &lags, end);
     let types: Vec<Ty> = func.insts[whole.inst].results.iter().map(|v| func.ty(*v).clone()).collect();
-    let fast = func.make_inst(Op::Loop { init, body }, types.clone(), span);
-    let yields = func.insts[fast].results.clone();
-    let then = func.regions.push(RegionData { params: Vec::new(), insts: vec![fast], yields });
-    let old = func.insts[whole.inst].results.clone();
-    let els = func.regions.push(RegionData { params: Vec::new(), insts: vec![whole.inst], yields: old.clone() });
-    let version = func.make_inst(Op::If { cond, then, els }, types, span);
-    out.push(version);
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == whole.inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    for (old, new) in old.iter().zip(func.insts[version].results.clone()) {
-        renames.set(*old, new);
-    }
-    renames.apply(func);
-    func.regions[els].yields = old;
+    let fast = func.make_inst(Op::Loop { init, body }, types, span);
+    version(func, region, whole.inst, (cond, fast), out);
 }
 
 /// The body of a loop over blocks of rounds, each a with-loop.
