@@ -2,6 +2,7 @@
 
 use ravel_types::Sym;
 use ravel_wir::Value;
+use smallvec::{SmallVec, smallvec};
 
 /// An integer of the program that a form treats as a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,12 +14,15 @@ pub enum Atom {
     Form(u32),
 }
 
+/// Atoms with their coefficients; most forms have few, which need no memory of their own.
+type Terms = SmallVec<[(Atom, i64); 4]>;
+
 /// `c + sum of coefficient * atom`, exact integers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lin {
     pub c: i64,
     /// Sorted by atom, no zero coefficient.
-    pub terms: Vec<(Atom, i64)>,
+    pub terms: Terms,
 }
 
 /// Coefficients and constants stay below this, so that sums never overflow.
@@ -26,11 +30,11 @@ const LIMIT: i64 = 1 << 40;
 
 impl Lin {
     pub fn constant(c: i64) -> Lin {
-        Lin { c, terms: Vec::new() }
+        Lin { c, terms: Terms::new() }
     }
 
     pub fn atom(atom: Atom) -> Lin {
-        Lin { c: 0, terms: vec![(atom, 1)] }
+        Lin { c: 0, terms: smallvec![(atom, 1)] }
     }
 
     pub fn as_const(&self) -> Option<i64> {
@@ -55,7 +59,7 @@ impl Lin {
 
     /// `self + k * other`; none if numbers grow too large to be of use.
     pub fn add_scaled(&self, other: &Lin, k: i64) -> Option<Lin> {
-        let mut terms: Vec<(Atom, i64)> = Vec::with_capacity(self.terms.len() + other.terms.len());
+        let mut terms = Terms::new();
         let (mut a, mut b) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
             let (atom, coefficient) = match (a.peek(), b.peek()) {
@@ -115,7 +119,7 @@ mod tests {
         let (a, b) = (Atom::Form(0), Atom::Form(1));
         let x = Lin::atom(a).add_scaled(&Lin::atom(b), 3).and_then(|l| l.add(&Lin::constant(2))).expect("small");
         let y = x.substitute(b, &Lin::atom(a).plus(1)).expect("b occurs");
-        assert_eq!(y, Lin { c: 5, terms: vec![(a, 4)] });
+        assert_eq!(y, Lin { c: 5, terms: smallvec![(a, 4)] });
         assert_eq!(x.sub(&x), Some(Lin::constant(0)));
         assert_eq!(x.scale(i64::MAX), None);
     }

@@ -138,8 +138,7 @@ impl Ranges {
 
     /// An upper bound of the form; `i64::MAX` if there is none.
     pub fn upper(&self, lin: &Lin) -> i64 {
-        let mut fuel = FUEL;
-        self.eliminate(&self.normal(lin), &mut fuel)
+        self.eliminate(&self.normal(lin), i64::MIN, &mut { FUEL })
     }
 
     /// A lower bound of the form; `i64::MIN` if there is none.
@@ -150,33 +149,34 @@ impl Ranges {
         }
     }
 
-    fn eliminate(&self, lin: &Lin, fuel: &mut u32) -> i64 {
+    /// The smallest upper bound found; the search ends at one that is at most `enough`.
+    fn eliminate(&self, lin: &Lin, enough: i64, fuel: &mut u32) -> i64 {
         let stamp = |a: &Atom| self.bounds.get(a).map_or(0, |b| b.stamp);
         let Some((atom, k)) = lin.terms.iter().max_by_key(|(a, _)| stamp(a)).copied() else {
             return lin.c;
         };
         let mut best = match if k > 0 { MAX } else { MIN }.checked_mul(k) {
             // The bound of the type comes last: it forgets what the atom has to do with others.
-            Some(at_most) => lin
-                .substitute(atom, &Lin::constant(0))
-                .map_or(i64::MAX, |rest| self.eliminate_rest(&rest, fuel).saturating_add(at_most)),
+            Some(at_most) => lin.substitute(atom, &Lin::constant(0)).map_or(i64::MAX, |rest| {
+                self.eliminate_rest(&rest, enough.saturating_sub(at_most), fuel).saturating_add(at_most)
+            }),
             None => i64::MAX,
         };
         if let Some(bounds) = self.bounds.get(&atom) {
             for bound in if k > 0 { &bounds.upper } else { &bounds.lower } {
-                if *fuel == 0 {
+                if *fuel == 0 || best <= enough {
                     break;
                 }
                 *fuel -= 1;
                 if let Some(next) = lin.substitute(atom, bound) {
-                    best = best.min(self.eliminate(&self.normal(&next), fuel));
+                    best = best.min(self.eliminate(&self.normal(&next), enough, fuel));
                 }
             }
         }
         best
     }
 
-    fn eliminate_rest(&self, lin: &Lin, fuel: &mut u32) -> i64 {
+    fn eliminate_rest(&self, lin: &Lin, enough: i64, fuel: &mut u32) -> i64 {
         if lin.terms.is_empty() {
             return lin.c;
         }
@@ -184,20 +184,20 @@ impl Ranges {
             return i64::MAX;
         }
         *fuel -= 1;
-        self.eliminate(lin, fuel)
+        self.eliminate(lin, enough, fuel)
     }
 
     /// Whether the form is certainly at most zero.
     fn is_not_positive(&self, lin: &Lin) -> bool {
-        if self.upper(lin) <= 0 {
+        let is_bounded = |lin: &Lin| self.eliminate(&self.normal(lin), 0, &mut { FUEL }) <= 0;
+        if is_bounded(lin) {
             return true;
         }
         let lin = self.normal(lin);
         self.facts.iter().rev().take(MAX_FACTS).any(|fact| {
             let fact = self.normal(fact);
             // A fact helps only if it removes something.
-            fact.terms.iter().any(|(a, _)| lin.mentions(*a))
-                && lin.sub(&fact).is_some_and(|rest| self.upper(&rest) <= 0)
+            fact.terms.iter().any(|(a, _)| lin.mentions(*a)) && lin.sub(&fact).is_some_and(|rest| is_bounded(&rest))
         })
     }
 

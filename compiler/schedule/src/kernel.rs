@@ -72,28 +72,23 @@ impl Lower<'_, '_> {
             self.cx.remark(span, "stores past the caches");
         }
         let in_operand = sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
-        let outer = self.enter_lane_checks(&plan.checks, in_operand);
-        self.masked_loads.clone_from(&plan.masked);
-        if !plan.guards.is_empty() {
-            let holds = self.guard_condition(&plan.guards);
-            self.b.begin_if(holds);
-        }
-        if !self.try_shared(inst, with, part, sinks, &plan, (chunk, streams))? {
-            self.kernel_loops(with, part, sinks, &plan, (chunk, streams))?;
-        }
-        self.masked_loads.clear();
-        if !plan.guards.is_empty() {
-            self.b.begin_else(&[]);
-            if !self.note_failure() {
-                self.scalar_cells(inst, with, part, sinks, chunk)?;
-            }
-            self.b.end_if(&[]);
-        }
-        if let Some(failed) = self.leave_lane_checks(outer) {
-            self.b.begin_if(failed);
-            self.scalar_cells(inst, with, part, sinks, chunk)?;
-            self.b.end_if(&[]);
-        }
+        self.kernel_or_scalars(
+            &plan,
+            in_operand,
+            |lower| {
+                if !lower.try_shared(inst, with, part, sinks, &plan, (chunk, streams))? {
+                    lower.kernel_loops(with, part, sinks, &plan, (chunk, streams))?;
+                }
+                Ok(Vec::new())
+            },
+            |_| Vec::new(),
+            |lower| {
+                lower.open(part.body);
+                lower.axis(inst, with, part, sinks, 0, Vec::new(), chunk)?;
+                lower.close();
+                Ok(Vec::new())
+            },
+        )?;
         Ok(true)
     }
 
@@ -140,23 +135,6 @@ impl Lower<'_, '_> {
         !short_rows && !gaps && self.streams(inst, sinks)
     }
 
-    /// Scalar loops in place of a kernel, where its conditions do not hold.
-    fn scalar_cells(
-        &mut self,
-        inst: Inst,
-        with: &With,
-        part: &Part,
-        sinks: &[Sink],
-        chunk: Option<Chunk>,
-    ) -> Result<()> {
-        self.cx.silent += 1;
-        self.open(part.body);
-        self.axis(inst, with, part, sinks, 0, Vec::new(), chunk)?;
-        self.close();
-        self.cx.silent -= 1;
-        Ok(())
-    }
-
     /// Lowers a with-loop of scalar folds with lanes along its last axis; the results, or nothing if it was refused.
     pub fn try_fold_kernel(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Option<Vec<Val>>> {
         let func = self.func;
@@ -184,44 +162,21 @@ impl Lower<'_, '_> {
             (g.fold_u, g.fold_lanes) = (u, plan.lanes);
         }
         let results = func.insts[inst].results.clone();
-        let outer = self.enter_lane_checks(&plan.checks, false);
-        self.masked_loads.clone_from(&plan.masked);
-        let cache = self.cache.clone();
-        if !plan.guards.is_empty() {
-            let holds = self.guard_condition(&plan.guards);
-            self.b.begin_if(holds);
-        }
-        self.fold_cells(&mut g, inst, chunk)?;
-        let mut values = results.iter().map(|v| self.scalar_of(&mut g, *v, 0, 0)).collect::<Result<Vec<Val>>>()?;
-        self.masked_loads.clear();
-        if !plan.guards.is_empty() {
-            self.cache = cache.clone();
-            self.b.begin_else(&values);
-            let instead = match self.note_failure() {
-                true => self.fold_starts(with, &results, chunk.is_some()),
-                false => self.folds_instead(inst, with, chunk)?,
-            };
-            self.cache = cache.clone();
-            values = self.b.end_if(&instead);
-        }
-        if let Some(failed) = self.leave_lane_checks(outer) {
-            let cache = self.cache.clone();
-            self.b.begin_if(failed);
-            let instead = self.folds_instead(inst, with, chunk)?;
-            self.cache = cache;
-            self.b.begin_else(&instead);
-            values = self.b.end_if(&values);
-        }
+        let starts = |lower: &mut Self| lower.fold_starts(with, &results, chunk.is_some());
+        let values = self.kernel_or_scalars(
+            &plan,
+            false,
+            |lower| {
+                lower.fold_cells(&mut g, inst, chunk)?;
+                results.iter().map(|v| lower.scalar_of(&mut g, *v, 0, 0)).collect()
+            },
+            starts,
+            |lower| {
+                let starts = starts(lower);
+                lower.scalar_folds(inst, with, starts, chunk)
+            },
+        )?;
         Ok(Some(values))
-    }
-
-    /// Scalar folds in place of a kernel, where its conditions do not hold.
-    fn folds_instead(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Vec<Val>> {
-        let starts = self.fold_starts(with, &self.func.insts[inst].results, chunk.is_some());
-        self.cx.silent += 1;
-        let values = self.scalar_folds(inst, with, starts, chunk)?;
-        self.cx.silent -= 1;
-        Ok(values)
     }
 
     /// What scalar accumulators start from: the neutral elements, or the identities in a chunk of a parallel loop.

@@ -12,7 +12,7 @@ use crate::grid::Grid;
 use crate::kernel::Chunk;
 use crate::lower::{Lower, Val};
 use crate::parallel::{FOLDS, Grain};
-use crate::plan::{KernelPlan, VecChoice};
+use crate::plan::VecChoice;
 use crate::reduce::folds_along;
 use crate::scalars;
 use crate::withloop::Sink;
@@ -124,51 +124,18 @@ impl Lower<'_, '_> {
         if g.streams {
             self.cx.remark(span, "stores past the caches");
         }
-        let outer = self.enter_lane_checks(&plan.checks, false);
-        self.masked_loads.clone_from(&plan.masked);
-        let cache = self.cache.clone();
-        let KernelPlan { guards, .. } = plan;
-        if !guards.is_empty() {
-            let holds = self.guard_condition(&guards);
-            self.b.begin_if(holds);
-        }
-        let mut values = self.fold_and_store(&mut g, (inst, with, part), sinks, starts, chunk)?;
-        self.masked_loads.clear();
-        if !guards.is_empty() {
-            self.cache = cache.clone();
-            self.b.begin_else(&values);
-            let instead = match self.note_failure() {
-                true => starts.to_vec(),
-                false => self.mixed_scalars(inst, with, part, sinks, starts, chunk)?,
-            };
-            self.cache = cache.clone();
-            values = self.b.end_if(&instead);
-        }
-        if let Some(failed) = self.leave_lane_checks(outer) {
-            self.b.begin_if(failed);
-            let instead = self.mixed_scalars(inst, with, part, sinks, starts, chunk)?;
-            self.cache = cache;
-            self.b.begin_else(&instead);
-            values = self.b.end_if(&values);
-        }
+        let values = self.kernel_or_scalars(
+            &plan,
+            false,
+            |lower| lower.fold_and_store(&mut g, (inst, with, part), sinks, starts, chunk),
+            |_| starts.to_vec(),
+            |lower| {
+                lower.open(part.body);
+                let values = lower.axis(inst, with, part, sinks, 0, starts.to_vec(), chunk)?;
+                lower.close();
+                Ok(values)
+            },
+        )?;
         Ok(Some(values))
-    }
-
-    /// Scalar loops in place of a kernel, where its conditions do not hold.
-    fn mixed_scalars(
-        &mut self,
-        inst: Inst,
-        with: &With,
-        part: &Part,
-        sinks: &[Sink],
-        starts: &[Val],
-        chunk: Option<Chunk>,
-    ) -> Result<Vec<Val>> {
-        self.cx.silent += 1;
-        self.open(part.body);
-        let values = self.axis(inst, with, part, sinks, 0, starts.to_vec(), chunk)?;
-        self.close();
-        self.cx.silent -= 1;
-        Ok(values)
     }
 }
