@@ -237,11 +237,12 @@ impl Simplifier<'_> {
                 return Step::Is(vec![array]);
             }
         }
-        self.flattened(cells, ty.elem)
+        self.flattened(inst, cells)
     }
 
-    /// Arrays of which each is written out and stands nowhere else are one: their elements in order.
-    fn flattened(&self, cells: &[Value], elem: Elem) -> Step {
+    /// Arrays of which each is written out and stands nowhere else are one: their elements in order. Their types may say more than the result's.
+    fn flattened(&mut self, inst: Inst, cells: &[Value]) -> Step {
+        let mut ty = self.result_ty(inst);
         let mut elements = Vec::new();
         for cell in cells {
             match self.op_of(*cell) {
@@ -252,9 +253,21 @@ impl Simplifier<'_> {
                 }
                 _ => return Step::Keep,
             }
+            if let (Shape::Known(whole), Some(own)) = (&mut ty.shape, self.func.ty(*cell).shape.constants()) {
+                for (form, extent) in whole.iter_mut().rev().zip(own.iter().rev()) {
+                    *form = Affine::constant(*extent);
+                }
+            }
         }
-        let fits = !elements.is_empty() && elements.len() <= MAX_TRACKED && elem != Elem::Handle;
-        if fits { Step::Becomes(Op::Array(elements)) } else { Step::Keep }
+        if elements.is_empty()
+            || elements.len() > MAX_TRACKED
+            || ty.elem == Elem::Handle
+            || ty.shape.count() != Some(elements.len())
+        {
+            return Step::Keep;
+        }
+        self.retype(inst, ty);
+        Step::Becomes(Op::Array(elements))
     }
 
     fn reshape(&mut self, inst: Inst, array: Value, shape: &[Value]) -> Step {
