@@ -168,6 +168,12 @@ impl Ghost {
         }
     }
 
+    /// Whether the product of `n` such reals may be too large for their type.
+    pub(super) fn may_overflow(&self, elem: Elem, n: i64) -> bool {
+        let most = if elem == Elem::F32 { 127 } else { 1023 };
+        matches!(self, Ghost::Real { mag, .. } if i64::from(*mag).saturating_mul(n) > most)
+    }
+
     /// The result of a conversion.
     pub(super) fn convert(&self, to: Elem) -> Ghost {
         match (self, int_range(to)) {

@@ -271,6 +271,11 @@ impl FnGen<'_> {
                 let elem = neutral.elem;
                 let cell = cell.unwrap_or_else(|| neutral.ghost.clone());
                 let (combine, ghost) = match combine {
+                    // Regrouped, large numbers may overflow before a start of 0 is met, which makes no number.
+                    FoldBy::Op(BinOp::Mul) if cell.may_overflow(elem, runs) => {
+                        let ghost = Ghost::fold(BinOp::Add, elem, &neutral.ghost, &cell, runs);
+                        (Combine::Op(BinOp::Add), ghost)
+                    }
                     FoldBy::Op(op) => (Combine::Op(op), Ghost::fold(op, elem, &neutral.ghost, &cell, runs)),
                     FoldBy::Function => (self.fold_function(&neutral, &cell, runs), Ghost::any(elem)),
                 };
