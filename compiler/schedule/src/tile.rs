@@ -340,6 +340,10 @@ impl Lower<'_, '_> {
         if split.rows.len() > MOST_VALUES || split.columns.len() > MOST_VALUES {
             return Err("too many values vary over one axis".to_string());
         }
+        // Branches may decide between constants by both indices, and a condition of both is all there is.
+        if split.rows.is_empty() || split.columns.is_empty() {
+            return Err("nothing is used twice".to_string());
+        }
         Ok(split)
     }
 
