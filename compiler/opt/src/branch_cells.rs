@@ -8,15 +8,18 @@
 //! As a with-loop the cell can be scalarised and folded, and lanes select what the branch chose; as a branch it is a copy of a row, or of zeros, for every
 //! index.
 //!
+//! Checks of a branch, such as that of `g(i)`, are made in front of the with-loop of elements, where its index arithmetic moves, and hold if the
+//! branch is not taken: `check !c(i) || 0 <= g(i) < n`.
+//!
 //! Before: simplified; scalarisation follows. After: bodies of with-loops have no branch that only picks one of two arrays.
 //! Leaves alone: branches that compute an array, in which the elements have work in common; extents that are known nowhere outside of
-//! the branch; and branches with effects.
+//! the branch; branches with other effects, and checks that need what only the branch may compute: a division, or a selection behind a check.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, region_has_effect};
+use crate::edit::{Copier, Defs, Emitter, Renames, is_speculatable, region_has_effect_but_checks};
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
 use ravel_source::Span;
-use ravel_types::{Elem, Ty};
+use ravel_types::{BinOp, Elem, Ty, UnOp};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {
@@ -64,7 +67,7 @@ fn choice(func: &Func, cx: &Context, body: Region, inst: Inst, span: Span) -> Op
     let Op::If { then, els, .. } = func.insts[inst].op else { return None };
     let [result] = func.insts[inst].results[..] else { return None };
     let extents = func.ty(result).shape.extents().filter(|extents| !extents.is_empty())?;
-    if region_has_effect(func, then, cx) || region_has_effect(func, els, cx) {
+    if [then, els].into_iter().any(|branch| region_has_effect_but_checks(func, branch, cx)) {
         return None;
     }
     let models = [picked(func, then)?, picked(func, els)?];
@@ -88,6 +91,12 @@ fn picked(func: &Func, branch: Region) -> Option<Option<(Value, usize)>> {
     }
     let Some(&origin) = made_here(value) else { return Some(Some((value, 0))) };
     let others = data.insts.iter().filter(|inst| **inst != origin);
+    let is_check = |inst: Inst| matches!(func.insts[inst].op, Op::Check { .. });
+    if data.insts.iter().any(|inst| is_check(*inst))
+        && !others.clone().all(|inst| is_check(*inst) || is_speculatable(func, *inst))
+    {
+        return None;
+    }
     for op in others.map(|inst| &func.insts[*inst].op) {
         if !op.regions().is_empty()
             || matches!(op, Op::Call { .. } | Op::Native { .. } | Op::Update { .. } | Op::Array(_))
@@ -103,12 +112,43 @@ fn picked(func: &Func, branch: Region) -> Option<Option<(Value, usize)>> {
     }
 }
 
+/// Moves the checks of the branches, and all but the origins of their arrays with these, in front of the choice.
+fn make_checks(
+    func: &mut Func,
+    defs: &mut Defs,
+    out: &mut Vec<Inst>,
+    (cond, then, els): (Value, Region, Region),
+    span: Span,
+) {
+    for (branch, is_taken) in [(then, true), (els, false)] {
+        let insts = func.regions[branch].insts.clone();
+        if !insts.iter().any(|inst| matches!(func.insts[*inst].op, Op::Check { .. })) {
+            continue;
+        }
+        let yields = func.regions[branch].yields.clone();
+        let (origin, moved): (Vec<_>, Vec<_>) =
+            insts.into_iter().partition(|inst| func.insts[*inst].results.iter().any(|v| yields.contains(v)));
+        func.regions[branch].insts = origin;
+        let bool_type = Ty::scalar(Elem::Bool);
+        let mut e = Emitter { func, defs, out, span };
+        let other = if is_taken { e.emit(Op::Un(UnOp::Not, cond), bool_type.clone()) } else { cond };
+        for inst in moved {
+            if let Op::Check { cond: holds, fault } = e.func.insts[inst].op.clone() {
+                let cond = e.emit(Op::Bin(BinOp::Or, other, holds), bool_type.clone());
+                e.func.insts[inst].op = Op::Check { cond, fault };
+            }
+            e.out.push(inst);
+        }
+    }
+}
+
 fn rewrite(func: &mut Func, defs: &mut Defs, renames: &mut Renames, choice: &Choice) {
     let Op::If { cond, then, els } = func.insts[choice.inst].op else { return };
     let (result, span) = (func.insts[choice.inst].results[0], func.insts[choice.inst].span);
     let ty = func.ty(result).clone();
     let Some(extents) = ty.shape.extents().map(<[_]>::to_vec) else { return };
     let mut out = Vec::new();
+    make_checks(func, defs, &mut out, (cond, then, els), span);
     let mut e = Emitter { func: &mut *func, defs: &mut *defs, out: &mut out, span };
     let int = Ty::scalar(Elem::I32);
     let frame: Vec<Value> = (0u32..)
