@@ -45,6 +45,7 @@ mod loops_as_folds;
 mod merge_folds;
 mod narrow_integers;
 mod nests;
+mod orient_arrays;
 mod parallel_loops;
 mod pass;
 mod pipeline;

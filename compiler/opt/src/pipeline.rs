@@ -5,11 +5,11 @@ use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, dense_folds, distribute,
     drop_copies, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_folds, fuse_nested, hoist_checks,
     hoist_columns, inline, interleave, join_steps, keep_on_device, lagged_loops, licm, lift_branches, lift_checks,
-    lift_folds, loops_as_folds, merge_folds, narrow_integers, parallel_loops, privatize_updates, prove_checks,
-    recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, short_rows, simplify,
-    split_arrays, split_axes, split_borders, split_checks, split_folds, split_loops, split_operators, strict_bounds,
-    sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows,
-    version_extents,
+    lift_folds, loops_as_folds, merge_folds, narrow_integers, orient_arrays, parallel_loops, privatize_updates,
+    prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, short_rows,
+    simplify, split_arrays, split_axes, split_borders, split_checks, split_folds, split_loops, split_operators,
+    strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts,
+    update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -63,6 +63,7 @@ pub const PASSES: &[&Pass] = &[
     &folds_as_loops::PASS,
     &hoist_columns::PASS,
     &narrow_integers::PASS,
+    &orient_arrays::PASS,
     &keep_on_device::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,
@@ -154,6 +155,7 @@ const LAST: &[&Pass] = &[
     &cse::PASS,
     &simplify::PASS,
     &dce::PASS,
+    &orient_arrays::PASS,
     &update_parts::PASS,
     &drop_copies::PASS,
     &split_axes::PASS,
