@@ -36,6 +36,7 @@ mod join_steps;
 mod joint_loops;
 mod keep_on_device;
 mod lagged_loops;
+mod late_operands;
 mod licm;
 mod lift_branches;
 mod lift_checks;

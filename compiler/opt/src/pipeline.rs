@@ -4,12 +4,12 @@ use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, compose_updates, cse, dce, dense_folds, distribute,
     drop_copies, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_folds, fuse_nested, hoist_checks,
-    hoist_columns, inline, interleave, join_steps, keep_on_device, lagged_loops, licm, lift_branches, lift_checks,
-    lift_folds, loops_as_folds, merge_folds, narrow_integers, orient_arrays, parallel_loops, privatize_updates,
-    prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, short_rows,
-    simplify, split_arrays, split_axes, split_borders, split_checks, split_folds, split_loops, split_operators,
-    strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts,
-    update_rows, version_extents,
+    hoist_columns, inline, interleave, join_steps, keep_on_device, lagged_loops, late_operands, licm, lift_branches,
+    lift_checks, lift_folds, loops_as_folds, merge_folds, narrow_integers, orient_arrays, parallel_loops,
+    privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops,
+    scalarize, short_rows, simplify, split_arrays, split_axes, split_borders, split_checks, split_folds, split_loops,
+    split_operators, strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops, unroll_small,
+    update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -77,6 +77,7 @@ pub const PASSES: &[&Pass] = &[
     &row_loops::PASS,
     &lagged_loops::PASS,
     &dce::PASS,
+    &late_operands::PASS,
     &reread::PASS,
     &refill::PASS,
 ];
@@ -223,7 +224,7 @@ const DEVICE: &[&Pass] = &[&keep_on_device::PASS, &fuse::PASS, &cse::PASS, &simp
 const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
 
 /// What simplification would undo.
-const END: &[&Pass] = &[&reread::PASS, &refill::PASS];
+const END: &[&Pass] = &[&late_operands::PASS, &reread::PASS, &refill::PASS];
 
 /// The cycle ends after this many rounds even if something still changes: every round leaves valid IR, so stopping early
 /// costs speed only.
