@@ -6,6 +6,8 @@
 //! => part [0] <= [%i] < [%n] { }
 //! ```
 //!
+//! Of a comparison with an extremum what is left to ask remains: `max(min(i, n - 1), 0) < n` is `0 < n`, the same for every index.
+//!
 //! Before: anything; works best after `simplify`. After: no check that [`crate::ranges`] can prove.
 //! Leaves alone: checks that are certain to fail, for their fault belongs to the program.
 
@@ -118,10 +120,15 @@ impl Prover<'_> {
                 self.changed = true;
                 return false;
             }
-            Op::Bin(op, a, _) if op.is_comparison() && self.func.ty(a).elem == Elem::I32 => {
+            Op::Bin(op, a, b) if op.is_comparison() && self.func.ty(a).elem == Elem::I32 => {
                 let result = self.func.insts[inst].results[0];
                 if let Some(truth) = self.ranges.decide(self.func, &self.defs, result) {
                     self.func.insts[inst].op = Op::Const(Scalar::Bool(truth));
+                    self.changed = true;
+                } else if self.func.ty(a).is_scalar()
+                    && let Some([a, b]) = self.ranges.narrowed(self.func, &self.defs, op, [a, b])
+                {
+                    self.func.insts[inst].op = Op::Bin(op, a, b);
                     self.changed = true;
                 }
             }

@@ -236,11 +236,34 @@ impl Ranges {
                 _ => None,
             },
             Op::Bin(op, a, b) if op.is_comparison() && func.ty(*a).elem == Elem::I32 => {
-                let (x, y) = (self.form(func, defs, *a), self.form(func, defs, *b));
-                self.compare(*op, &x, &y)
+                self.decide_comparison(func, defs, *op, [*a, *b])
             }
             _ => None,
         }
+    }
+
+    /// What a comparison of two scalars certainly is.
+    fn decide_comparison(&mut self, func: &Func, defs: &Defs, op: BinOp, sides: [Value; 2]) -> Option<bool> {
+        let [x, y] = sides.map(|v| self.form(func, defs, v));
+        self.compare(op, &x, &y).or_else(|| {
+            let (all, parts) = of_extremum(func, defs, op, sides)?;
+            match parts.map(|part| self.decide_comparison(func, defs, op, part)) {
+                [Some(a), Some(b)] if a == b => Some(a),
+                [a, b] if a == Some(!all) || b == Some(!all) => Some(!all),
+                _ => None,
+            }
+        })
+    }
+
+    /// The sides of a comparison that is the same as that of `sides`, if one of them is an extremum and only one of its operands matters:
+    /// `max(min(i, n - 1), 0) < n` if `0 < n`.
+    pub fn narrowed(&mut self, func: &Func, defs: &Defs, op: BinOp, sides: [Value; 2]) -> Option<[Value; 2]> {
+        let (all, [first, second]) = of_extremum(func, defs, op, sides)?;
+        // What certainly holds of all, or fails of any, says nothing.
+        if self.decide_comparison(func, defs, op, first) == Some(all) {
+            return Some(second);
+        }
+        (self.decide_comparison(func, defs, op, second) == Some(all)).then_some(first)
     }
 
     /// What a comparison of two forms certainly is.
@@ -314,5 +337,23 @@ impl Ranges {
                 }
             }
         }
+    }
+}
+
+/// A comparison with an extremum on one side as one with each operand of that: do both have to hold, or any? None for equality.
+fn of_extremum(func: &Func, defs: &Defs, op: BinOp, [a, b]: [Value; 2]) -> Option<(bool, [[Value; 2]; 2])> {
+    let is_below = match op {
+        BinOp::Lt | BinOp::Le => true,
+        BinOp::Gt | BinOp::Ge => false,
+        _ => return None,
+    };
+    match (defs.op(func, a), defs.op(func, b)) {
+        (Some(Op::Bin(extremum @ (BinOp::Min | BinOp::Max), x, y)), _) => {
+            Some(((*extremum == BinOp::Max) == is_below, [[*x, b], [*y, b]]))
+        }
+        (_, Some(Op::Bin(extremum @ (BinOp::Min | BinOp::Max), x, y))) => {
+            Some(((*extremum == BinOp::Min) == is_below, [[a, *x], [a, *y]]))
+        }
+        _ => None,
     }
 }
