@@ -209,9 +209,20 @@ pub fn divides_by_constant(func: &Func, defs: &Defs, inst: Inst) -> bool {
 
 /// Puts a branch in the place of an instruction: where the condition holds `fast` runs, which has the same results, and elsewhere the instruction. What
 /// stands in front of the branch is `before`.
-pub fn version(func: &mut Func, region: Region, inst: Inst, (cond, fast): (Value, Inst), mut before: Vec<Inst>) {
+pub fn version(func: &mut Func, region: Region, inst: Inst, (cond, fast): (Value, Inst), before: Vec<Inst>) {
     let yields = func.insts[fast].results.clone();
-    let then = func.regions.push(RegionData { params: Vec::new(), insts: vec![fast], yields });
+    version_of(func, region, inst, (cond, RegionData { params: Vec::new(), insts: vec![fast], yields }), before);
+}
+
+/// The same with instructions that yield what stands for the results.
+pub fn version_of(
+    func: &mut Func,
+    region: Region,
+    inst: Inst,
+    (cond, fast): (Value, RegionData),
+    mut before: Vec<Inst>,
+) {
+    let then = func.regions.push(fast);
     let old = func.insts[inst].results.clone();
     let els = func.regions.push(RegionData { params: Vec::new(), insts: vec![inst], yields: old.clone() });
     let types = old.iter().map(|v| func.ty(*v).clone()).collect();

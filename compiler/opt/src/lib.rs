@@ -10,6 +10,7 @@ mod boxes;
 mod branch_cells;
 mod carry_chosen;
 mod carry_elements;
+mod column_loops;
 mod compose_updates;
 mod cost;
 mod counted;

@@ -9,7 +9,7 @@
 //! what another one writes, it runs first; in a circle none can. An index lies outside of a partition if it is provably below its lower bound
 //! or not below its upper bound along some axis, as far behind the cell as the partition is long, or between the steps of it. In a partition of a
 //! single row, other rows are read at the column in hand: were it the same row, that would be the cell's own element. Several modarrays at once change
-//! their arrays in place where cells read their own elements alone. The bodies have no with-loops, whose pieces might go through the memory of the
+//! their arrays in place where the same holds for each of them. The bodies have no with-loops, whose pieces might go through the memory of the
 //! result.
 
 use std::collections::HashSet;
@@ -69,8 +69,15 @@ impl Lower<'_, '_> {
         Some(order)
     }
 
-    /// Can several modarrays change their arrays in place? Their cells read only the elements that they replace.
+    /// Can several modarrays change their arrays in place? Their cells read only the elements that they replace, or that none does.
     fn joint_in_place(&self, with: &With) -> bool {
+        let is_unwritten = |part: &Part, index: &[Value]| {
+            let by = |written: &Part| {
+                let is_own = part.body == written.body && self.is_own_if_inside(part, index);
+                is_own || self.is_outside(part, index, written)
+            };
+            with.parts.len() <= MOST_PARTS && with.parts.iter().all(by)
+        };
         let mut arrays = HashSet::new();
         let in_place = |op: &WithOp| {
             let WithOp::Modarray { array } = *op else { return false };
@@ -81,7 +88,9 @@ impl Lower<'_, '_> {
                 matches!(&part.generator, Generator::Known { lower, .. } if lower.len() == rank)
                     && yields.iter().all(|v| self.func.ty(*v).is_scalar())
                     && !self.has_with_loop(part.body)
-                    && self.other_reads(part, array).is_some_and(|reads| reads.is_empty())
+                    && self
+                        .other_reads(part, array)
+                        .is_some_and(|reads| reads.iter().all(|index| is_unwritten(part, index)))
             };
             arrays.insert(array)
                 && ty.elem != Elem::Handle

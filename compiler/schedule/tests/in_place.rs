@@ -148,4 +148,6 @@ fn several_arrays_whose_cells_read_their_own_elements() {
     let run = two_arrays("%i");
     assert!(said(&run) && run.copies == 0, "{:?}", run.remarks);
     assert!(!said(&two_arrays("%l")), "a neighbour may have been replaced");
+    let run = two_arrays("48");
+    assert!(said(&run) && run.copies == 0, "no cell is there: {:?}", run.remarks);
 }
