@@ -83,13 +83,15 @@ struct Found {
 
 pub fn column_loops(func: &mut Func, cx: &mut Context) -> bool {
     let least = if cx.eager { MIN_COLUMNS_EAGER } else { MIN_COLUMNS };
-    let mut changed = false;
+    let loops = loops_of(func);
+    let (mut changed, mut facts, mut stay) = (false, None, None);
     // Outer ones first; what is inside of one that is rewritten is gone.
-    for (region, inst) in loops_of(func) {
-        let (defs, places) = (Defs::new(func), Places::new(func));
+    for (region, inst) in loops {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
         let is_there = places.region_of[inst].expand() == Some(region) && func.regions[region].insts.contains(&inst);
-        let Some(found) = is_there.then(|| examine(func, &defs, &places, inst, least)).flatten() else { continue };
-        if is_for_others(func, inst, cx.eager) {
+        let Some(found) = is_there.then(|| examine(func, defs, places, inst, least)).flatten() else { continue };
+        // Rewriting leaves other loops as they are, so that what holds for them at first does later.
+        if !stay.get_or_insert_with(|| loops_that_stay(func, cx.eager)).contains(&inst) {
             continue;
         }
         let span = func.insts[inst].span;
@@ -97,19 +99,20 @@ pub fn column_loops(func: &mut Func, cx: &mut Context) -> bool {
             cx.applied(span, "the loop over columns goes through rows, for each round works on its own column");
             changed = true;
         }
+        facts = None;
     }
     changed
 }
 
-/// Will other passes make a with-loop of a loop, or loops that they split it into?
-fn is_for_others(func: &Func, inst: Inst, eager: bool) -> bool {
+/// The loops that other passes will not make with-loops of, nor of loops that they split them into.
+fn loops_that_stay(func: &Func, eager: bool) -> HashSet<Inst> {
     let (mut trial, mut cx) = (func.clone(), Context { eager, ..Context::default() });
     for pass in OTHERS {
         if let Run::Func(run) = pass.run {
             run(&mut trial, &mut cx);
         }
     }
-    !loops_of(&trial).iter().any(|(_, other)| *other == inst)
+    loops_of(&trial).into_iter().map(|(_, inst)| inst).collect()
 }
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) -> Option<Found> {

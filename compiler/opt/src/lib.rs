@@ -43,6 +43,7 @@ mod lift_branches;
 mod lift_checks;
 mod lift_folds;
 mod linear;
+mod loop_columns;
 mod loops_as_folds;
 mod merge_folds;
 mod narrow_integers;

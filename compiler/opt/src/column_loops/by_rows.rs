@@ -18,13 +18,13 @@ const MAX_AGAIN: usize = 2;
 const MAX_STORES: usize = 4;
 
 /// Puts loops over rows in the place of a loop, or in a version of it for many columns. `false` if it cannot be written like that.
-pub fn rewrite(func: &mut Func, mut defs: Defs, region: Region, found: &Found, least: i32) -> bool {
+pub fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found, least: i32) -> bool {
     let old = func.clone();
     let span = old.insts[found.inst].span;
     let Op::Loop { init, body } = &old.insts[found.inst].op else { return false };
     let copier = Copier::within(func, *body);
     let mut before = Vec::new();
-    let mut e = Emitter { func, defs: &mut defs, out: &mut before, span };
+    let mut e = Emitter { func, defs, out: &mut before, span };
     let end = emit_end(&mut e, found.start, found.end, found.is_ordered);
     let length = e.int_op(BinOp::Sub, end, found.start);
     let constant = e.defs.int(e.func, length);
@@ -34,20 +34,8 @@ pub fn rewrite(func: &mut Func, mut defs: Defs, region: Region, found: &Found, l
     };
     let vectors = HashMap::new();
     let (start, whole) = (found.start, (found.start, end));
-    let mut rows = Rows {
-        old: &old,
-        found,
-        func,
-        defs: &mut defs,
-        span,
-        copier,
-        vectors,
-        start,
-        length,
-        extent,
-        range: whole,
-        whole,
-    };
+    let mut rows =
+        Rows { old: &old, found, func, defs, span, copier, vectors, start, length, extent, range: whole, whole };
     for (param, first) in old.regions[*body].params.iter().zip(init) {
         rows.copier.values.insert(*param, *first);
     }
@@ -71,7 +59,7 @@ pub fn rewrite(func: &mut Func, mut defs: Defs, region: Region, found: &Found, l
         renames.apply(func);
         return true;
     }
-    let mut e = Emitter { func, defs: &mut defs, out: &mut before, span };
+    let mut e = Emitter { func, defs, out: &mut before, span };
     let least = e.int(least);
     let cond = e.int_op(BinOp::Ge, length, least);
     version_of(
