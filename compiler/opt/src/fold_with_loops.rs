@@ -18,6 +18,7 @@
 use crate::cost::{Cost, cost_of_yield};
 use crate::edit::{Copier, Defs};
 use crate::fold_checked::{is_checked, moves_with_its_checks, take_out};
+use crate::guard_extents;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame, total_trips};
 use crate::ranges::Ranges;
@@ -114,10 +115,22 @@ type Copies = HashMap<(Region, usize, Vec<Value>), (Inst, Vec<Value>)>;
 
 /// Folds producers in program order, so that a chain collapses in one walk.
 pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
+    let producers = Places::new(func).withs;
+    let before = guard_extents::may_gain(func, &producers).then(|| func.clone());
+    cx.undecided.clear();
+    let changed = fold_these(func, &producers, cx);
+    if let (Some(before), Some(id), false) = (before, cx.id, cx.undecided.is_empty()) {
+        cx.unfolded.insert(id, (before, std::mem::take(&mut cx.undecided)));
+    }
+    changed
+}
+
+/// Folds some with-loops, inner ones first and then in program order.
+pub fn fold_these(func: &mut Func, producers: &[Inst], cx: &mut Context) -> bool {
     let mut changed = false;
     let mut places = Places::new(func);
     let mut defs = Defs::new(func);
-    for producer in places.withs.clone() {
+    for &producer in producers {
         let mut copies = Copies::new();
         for k in 0..func.insts[producer].results.len() {
             let result = func.insts[producer].results[k];
@@ -139,7 +152,12 @@ pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
                     cx.applied(span, "folded into its consumers");
                     changed = true;
                 }
-                Err(refusal) => cx.refused(span, refusal.text()),
+                Err(refusal) => {
+                    if matches!(refusal, Refusal::UndecidedPartition(_) | Refusal::Kept) {
+                        cx.undecided.push(producer);
+                    }
+                    cx.refused(span, refusal.text());
+                }
             }
         }
     }
@@ -245,8 +263,9 @@ fn check(
     let (mut sites, mut undecided) = (Vec::new(), Vec::new());
     let mut by_consumer: BTreeMap<Inst, BTreeMap<Option<Region>, f64>> = BTreeMap::new();
     let (mut reads, mut is_kept, mut in_loops) = (0.0, false, false);
-    let mut worst = Cost::default();
+    let (mut worst, mut most_loads) = (Cost::default(), 0.0f64);
     let mut used = HashSet::new();
+    let mut known = None;
     // Components of one cell, selected in one body, share its copy.
     let mut cells_read = HashSet::new();
     for u in places.uses(result) {
@@ -258,7 +277,7 @@ fn check(
         match &func.insts[*inst].op {
             Op::Sel { array, index } if *array == result && index.len() >= frame_rank => {
                 let region = places.region_of[*inst].expand().ok_or(Refusal::Effects)?;
-                let part = find_part(func, places, defs, with, k, *inst, &index[..frame_rank]);
+                let part = find_part(func, places, defs, (with, k), *inst, &index[..frame_rank], &mut known);
                 match part {
                     Some(part) => used.extend(part),
                     None => {
@@ -291,6 +310,7 @@ fn check(
     for part in used {
         let part = &with.parts[part];
         let cost = cost_of_yield(func, defs, part.body, cell_of(part));
+        most_loads = cost.loads.max(most_loads);
         if cost.arithmetic >= worst.arithmetic {
             worst = cost;
         }
@@ -315,8 +335,8 @@ fn check(
     }
     match undecided.is_empty() {
         true => Ok(sites),
-        // Computing it again saves loads only, and costs more partitions.
-        false if is_kept && worst.arithmetic > 0.0 => Err(Refusal::Kept),
+        // Computing it again saves loads only, if that, and costs more partitions.
+        false if is_kept && (worst.arithmetic > 0.0 || most_loads > 1.0) => Err(Refusal::Kept),
         false => Err(Refusal::UndecidedPartition(undecided)),
     }
 }
@@ -380,26 +400,57 @@ fn find_part(
     func: &Func,
     places: &Places,
     defs: &Defs,
-    with: &With,
-    k: usize,
+    (with, k): (&With, usize),
     site: Inst,
     index: &[Value],
+    known: &mut Option<(Inst, Ranges)>,
 ) -> Option<Option<usize>> {
     if let (WithOp::Genarray { frame: Frame::Known(frame), .. }, [part]) = (&with.ops[k], &with.parts[..])
         && covers_frame(func, defs, part, frame)
     {
         return Some(Some(0));
     }
-    let mut ranges = places.ranges_at(func, defs, site);
-    let mut all_out = true;
-    for (n, part) in with.parts.iter().enumerate() {
-        match contains(func, defs, &mut ranges, part, index) {
-            Some(true) => return Some(Some(n)),
-            Some(false) => {}
-            None => all_out = false,
+    at(func, places, defs, site, known, |ranges| {
+        let mut all_out = true;
+        for (n, part) in with.parts.iter().enumerate() {
+            match contains(func, defs, ranges, part, index) {
+                Some(true) => return Some(Some(n)),
+                Some(false) => {}
+                None => all_out = false,
+            }
         }
+        all_out.then_some(None)
+    })
+}
+
+/// Asks something of what holds just before an instruction. What holds before the with-loop around it is `known` if it was asked for before: the
+/// partitions of one consumer have that in common.
+fn at<T>(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    site: Inst,
+    known: &mut Option<(Inst, Ranges)>,
+    ask: impl FnOnce(&mut Ranges) -> T,
+) -> T {
+    let region = places.region_of[site].expand();
+    let around = region.and_then(|region| Some((region, places.owner[region].expand()?)));
+    let Some((region, owner)) = around else { return ask(&mut places.ranges_at(func, defs, site)) };
+    let Op::With(with) = &func.insts[owner].op else { return ask(&mut places.ranges_at(func, defs, site)) };
+    if known.as_ref().is_none_or(|(inst, _)| *inst != owner) {
+        *known = Some((owner, places.ranges_at(func, defs, owner)));
     }
-    all_out.then_some(None)
+    let Some((_, ranges)) = known else { return ask(&mut places.ranges_at(func, defs, site)) };
+    let mark = ranges.mark();
+    if let Some(part) = with.parts.iter().find(|p| p.body == region) {
+        ranges.enter_part(func, defs, part);
+    }
+    for &earlier in func.regions[region].insts.iter().take_while(|i| **i != site) {
+        ranges.learn(func, defs, earlier);
+    }
+    let answer = ask(ranges);
+    ranges.undo(mark);
+    answer
 }
 
 /// Whether an index certainly is, or certainly is not, of a generator.

@@ -28,6 +28,7 @@ mod folds_as_loops;
 mod fuse;
 mod fuse_folds;
 mod fuse_nested;
+mod guard_extents;
 mod hoist_checks;
 mod hoist_columns;
 mod in_order;

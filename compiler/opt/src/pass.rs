@@ -1,7 +1,7 @@
 //! What a pass is, and what it says about the with-loops it looked at.
 
 use ravel_source::Span;
-use ravel_wir::{Func, FuncId, Module};
+use ravel_wir::{Func, FuncId, Inst, Module};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -33,6 +33,12 @@ pub struct Context {
     pub id: Option<FuncId>,
     /// Do what is possible also where it does not pay.
     pub eager: bool,
+    /// With-loops become kernels of a device, where they can.
+    pub for_device: bool,
+    /// With-loops that folding has just left alone because an index may fall in several of their partitions.
+    pub undecided: Vec<Inst>,
+    /// Functions as they were before folding left such with-loops, with these.
+    pub unfolded: BTreeMap<FuncId, (Func, Vec<Inst>)>,
     /// Time spent, by pass.
     pub times: BTreeMap<&'static str, Duration>,
 }

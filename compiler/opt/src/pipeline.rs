@@ -4,12 +4,12 @@ use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, column_loops, compose_updates, cse, dce, dense_folds,
     distribute, drop_copies, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_folds, fuse_nested,
-    hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, lagged_loops, late_operands, licm,
-    lift_branches, lift_checks, lift_folds, loop_columns, loops_as_folds, merge_folds, narrow_integers, orient_arrays,
-    parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds,
-    row_loops, scalarize, short_rows, simplify, split_arrays, split_axes, split_borders, split_checks, split_folds,
-    split_loops, split_operators, strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops,
-    unroll_small, update_parts, update_rows, version_extents,
+    guard_extents, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, lagged_loops,
+    late_operands, licm, lift_branches, lift_checks, lift_folds, loop_columns, loops_as_folds, merge_folds,
+    narrow_integers, orient_arrays, parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill,
+    reread, roll_cells, row_folds, row_loops, scalarize, short_rows, simplify, split_arrays, split_axes, split_borders,
+    split_checks, split_folds, split_loops, split_operators, strict_bounds, sum_updates, sums_abreast, sums_first,
+    unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -45,6 +45,7 @@ pub const PASSES: &[&Pass] = &[
     &update_rows::PASS,
     &short_rows::PASS,
     &version_extents::PASS,
+    &guard_extents::PASS,
     &split_borders::PASS,
     &fuse::PASS,
     &fuse_folds::PASS,
@@ -136,6 +137,7 @@ const CYCLE: &[&Pass] = &[
     &merge_folds::PASS,
     &carry_chosen::PASS,
     &fold_with_loops::PASS,
+    &guard_extents::PASS,
     &unroll_small::PASS,
     &unroll_arrays::PASS,
     &unroll_loops::PASS,
@@ -247,7 +249,7 @@ pub fn optimize(module: Module, level: Level) -> Result<(Module, Vec<Remark>), P
 /// # Errors
 /// As [`optimize`].
 pub fn optimize_for_device(module: Module, level: Level) -> Result<(Module, Vec<Remark>), PassError> {
-    whole(module, level, DEVICE, &mut |_, _| true).map(|(module, cx)| (module, cx.remarks))
+    whole(module, level, true, &mut |_, _| true).map(|(module, cx)| (module, cx.remarks))
 }
 
 /// The same, showing the module after every pass that changed it; ends where `watch` says no.
@@ -259,7 +261,7 @@ pub fn optimize_watched(
     level: Level,
     watch: &mut dyn FnMut(&'static str, &Module) -> bool,
 ) -> Result<(Module, Vec<Remark>), PassError> {
-    whole(module, level, LANES, watch).map(|(module, cx)| (module, cx.remarks))
+    whole(module, level, false, watch).map(|(module, cx)| (module, cx.remarks))
 }
 
 /// A module as passes left it, and the time that each of them took in all.
@@ -276,7 +278,7 @@ pub struct Timed {
 pub fn run_timed(module: Module, names: Option<&[&str]>) -> Result<Timed, PassError> {
     let (module, cx) = match names {
         Some(names) => chain(module, names)?,
-        None => whole(module, Level::Full, LANES, &mut |_, _| true)?,
+        None => whole(module, Level::Full, false, &mut |_, _| true)?,
     };
     let mut times: Vec<_> = cx.times.into_iter().collect();
     times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
@@ -286,12 +288,14 @@ pub fn run_timed(module: Module, names: Option<&[&str]>) -> Result<Timed, PassEr
 fn whole(
     mut module: Module,
     level: Level,
-    lanes: &[&Pass],
+    for_device: bool,
     watch: &mut dyn FnMut(&'static str, &Module) -> bool,
 ) -> Result<(Module, Context), PassError> {
     let mut cx = Context::new(&module);
     check(&module, "the input")?;
     cx.eager = level == Level::Eager;
+    cx.for_device = for_device;
+    let lanes = if for_device { DEVICE } else { LANES };
     let stages: &[(&[&Pass], usize)] = match level {
         Level::None => &[],
         Level::Quick => &[(QUICK, 1), (END, 1)],

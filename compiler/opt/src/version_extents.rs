@@ -29,7 +29,7 @@ pub const PASS: Pass = Pass {
 };
 
 /// What an extent of ordinary size is at most: sums of three do not wrap.
-const ORDINARY: i32 = 1 << 29;
+pub const ORDINARY: i32 = 1 << 29;
 /// Most instructions in the bodies of a with-loop that is copied.
 const MAX_CODE: usize = 400;
 /// Most extents that are tested.
@@ -116,7 +116,7 @@ fn candidates(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Vec<Valu
 }
 
 /// The scalars that stand before the with-loop.
-fn visible_before(func: &Func, places: &Places, home: Region, inst: Inst) -> HashSet<Value> {
+pub fn visible_before(func: &Func, places: &Places, home: Region, inst: Inst) -> HashSet<Value> {
     let mut visible = HashSet::new();
     let (mut region, mut stop) = (home, inst);
     loop {
