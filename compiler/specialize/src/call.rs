@@ -38,7 +38,7 @@ impl Spec<'_> {
                 if fun.inline && !fun.noinline && !active {
                     self.elaborate(id, families, args, span)
                 } else {
-                    self.call_instance(id, families, args, span)
+                    self.call_by_rank(id, families, args, span)
                 }
             }
         }

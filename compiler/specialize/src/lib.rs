@@ -29,6 +29,7 @@ mod prim;
 mod prune;
 mod rank_folds;
 mod rank_loops;
+mod rank_versions;
 mod report;
 mod reshape;
 mod select;

@@ -44,6 +44,8 @@ pub struct Spec<'p> {
     pub conditional: u32,
     /// Branches of run-time dispatch entered: not even a type error is certain there.
     pub speculative: u32,
+    /// Within a version of a call for one rank, or the one for all others.
+    pub in_version: bool,
     /// How often the statement being elaborated is there, for loops whose rounds are elaborated one by one.
     pub copies: usize,
     pub liveness: crate::live::Liveness,
@@ -87,6 +89,7 @@ impl<'p> Spec<'p> {
             globals: Vec::new(),
             conditional: 0,
             speculative: 0,
+            in_version: false,
             copies: 1,
             liveness: crate::live::Liveness::default(),
             fold_loops: BTreeSet::new(),
