@@ -68,6 +68,10 @@ impl Block {
         jams.product::<usize>() * if dep.vec { self.u } else { 1 }
     }
 
+    fn cells(&self) -> usize {
+        self.u * self.jams.iter().map(|jam| jam.1).product::<usize>()
+    }
+
     /// Registers for accumulators, and for what is loaded for several of them.
     fn registers(&self, work: &Work) -> usize {
         let accs: usize = work.accs.iter().map(|dep| self.copies(*dep)).sum();
@@ -136,7 +140,8 @@ fn best_block(work: &Work, registers: usize, (vectors, grain): (usize, usize), c
     for jams in shapes {
         for u in (grain..=vectors.clamp(grain, MOST_VECTORS)).step_by(grain) {
             let block = Block { u, jams: jams.clone() };
-            if block.registers(work) > registers {
+            // Cells that share an accumulator need no more registers, but their stores need code.
+            if block.registers(work) > registers || block.cells() > registers {
                 break;
             }
             let cycles = total_cycles(&block, work, vectors, counts);
@@ -348,6 +353,12 @@ mod tests {
         assert_eq!(shape(&best_block(&sum, 32, (64, 1), &[])), (8, Vec::new()));
         assert_eq!(shape(&best_block(&sum, 32, (1, 1), &[])), (1, Vec::new()));
         assert_eq!(best_block(&work(&[(VEC, 2.0)], VEC), 32, (64, 4), &[]).u % 4, 0);
+    }
+
+    #[test]
+    fn blocks_of_equal_cells_stay_small() {
+        let counts = work(&[], Dep { vec: false, jams: 0 });
+        assert!(best_block(&counts, 32, (64, 1), &[(0, 64), (1, 64)]).cells() <= 32);
     }
 
     #[test]
