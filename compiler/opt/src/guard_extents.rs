@@ -85,11 +85,23 @@ pub fn guard_extents(func: &mut Func, cx: &mut Context) -> bool {
         );
         changed = true;
     }
-    // Folding begins again there, for what it has taken in by now would stand in the way.
+    // Folding begins again there, for what it has taken in by now would stand in the way; and before the passes behind it see what it would take.
     if changed {
         *func = new;
+        decide_cuts(func, cx);
+        let producers = Places::new(func).withs;
+        fold_these(func, &producers, cx);
     }
     changed
+}
+
+/// What folding needs to know of a version: where its cuts lie.
+fn decide_cuts(func: &mut Func, cx: &mut Context) {
+    for pass in [&simplify::PASS, &cse::PASS, &prove_checks::PASS, &simplify::PASS] {
+        if let Run::Func(run) = pass.run {
+            run(func, cx);
+        }
+    }
 }
 
 /// Whether there are with-loops that a version may help.
@@ -152,11 +164,7 @@ fn quietly(cx: &mut Context, work: impl FnOnce(&mut Context) -> bool) -> bool {
 fn helps(func: &Func, stretch: &Stretch, copies: &HashMap<Value, Value>, cx: &mut Context) -> bool {
     let mut trial = func.clone();
     quietly(cx, |cx| {
-        for pass in [&simplify::PASS, &cse::PASS, &prove_checks::PASS, &simplify::PASS] {
-            if let Run::Func(run) = pass.run {
-                run(&mut trial, cx);
-            }
-        }
+        decide_cuts(&mut trial, cx);
         let defs = Defs::new(&trial);
         let results = stretch.wanting.iter().flat_map(|inst| &func.insts[*inst].results);
         let made = results.filter_map(|v| defs.inst(*copies.get(v)?));

@@ -11,8 +11,8 @@
 //! alone often gains nothing. Greedy: single with-loops are turned, and pairs of which one reads the other, as long as fewer selections run across.
 //!
 //! Before: folding and fusion have ended, or they would undo this. After: no with-loop, or pair, whose turning leaves fewer such selections.
-//! Leaves alone: arrays that anything but such selections uses, or that inner loops read, where lanes may run along another axis; bodies with effects
-//! or checks, which have an order; and matrices with a short axis.
+//! Leaves alone: arrays that anything but such selections uses, or that inner loops read, where lanes may run along another axis; bodies with loops
+//! of their own, which decide that, too; bodies with effects or checks, which have an order; and matrices with a short axis.
 
 use crate::edit::{Defs, region_has_effect};
 use crate::pass::{Context, Pass, Run};
@@ -74,14 +74,19 @@ fn can_turn(func: &Func, cx: &Context, places: &Places, defs: &Defs, inst: Inst)
     if frame.len() != 2 || !cell.is_empty() || frame.iter().any(short) {
         return false;
     }
-    let plain =
-        |part: &Part| matches!(part.generator, Generator::Known { .. }) && !region_has_effect(func, part.body, cx);
+    let plain = |part: &Part| {
+        matches!(part.generator, Generator::Known { .. })
+            && !region_has_effect(func, part.body, cx)
+            && !has_loop(func, part.body)
+    };
     let [result] = func.insts[inst].results[..] else { return false };
     let is_element = |place: &Use| match place {
         Use::Operand(user) => match &func.insts[*user].op {
             Op::Extent { .. } => true,
             Op::Sel { array, index } => {
-                *array == result && index.len() == 2 && body_around(func, places, *user).is_some()
+                *array == result
+                    && index.len() == 2
+                    && body_around(func, places, *user).is_some_and(|(with, _)| !places.is_inside_with(func, with))
             }
             _ => false,
         },
@@ -90,6 +95,13 @@ fn can_turn(func: &Func, cx: &Context, places: &Places, defs: &Defs, inst: Inst)
     func.ty(result).shape.extents().is_some_and(|extents| extents.len() == 2)
         && parts.iter().all(plain)
         && places.uses(result).iter().all(is_element)
+}
+
+/// Does a body run loops of its own? What they read decides where its lanes run.
+fn has_loop(func: &Func, body: Region) -> bool {
+    let mut found = false;
+    walk(func, body, &mut |_, inst| found |= matches!(func.insts[inst].op, Op::With(_) | Op::Loop { .. }));
+    found
 }
 
 /// The with-loop and its body around an instruction, if nothing but branches stands between.
