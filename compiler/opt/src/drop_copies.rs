@@ -93,6 +93,11 @@ impl Search<'_> {
             })
             .collect();
         let inner: Bounds = upper.iter().map(|u| (zero, *u)).collect();
+        // No other partition lies outside of the box: the box and the copies are all there is.
+        let kept: Vec<Bounds> = copies.iter().map(bounds).chain([Some(inner.clone())]).collect::<Option<_>>()?;
+        if !covers(func, self.defs, &whole, &kept) {
+            return None;
+        }
         let rest: Vec<Bounds> = changed.iter().map(bounds).collect::<Option<_>>()?;
         let plain = changed.iter().all(|part| func.ty(func.regions[part.body].yields[0]).is_scalar());
         (plain && self.varies(inst, &upper) && covers(func, self.defs, &inner, &rest)).then_some(Found {

@@ -258,11 +258,11 @@ fn size_of_bounded_fold(func: &Func, defs: &Defs, part: &Part, inst: Inst) -> Op
     varies.then_some(size)
 }
 
-/// The elements of a cell that was just written out.
+/// The elements of a cell that was just written out, one by one.
 fn made_of(func: &Func, insts: &[Inst], cell: Value) -> Vec<Value> {
     let made = insts.iter().rev().find(|inst| func.insts[**inst].results.contains(&cell));
     match made.map(|inst| &func.insts[*inst].op) {
-        Some(Op::Array(elements)) => elements.clone(),
+        Some(Op::Array(elements)) if elements.iter().all(|v| func.ty(*v).is_scalar()) => elements.clone(),
         _ => Vec::new(),
     }
 }
