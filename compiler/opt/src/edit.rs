@@ -168,6 +168,13 @@ pub fn size_of(func: &Func, region: Region) -> usize {
     n
 }
 
+/// Whether there are loops or with-loops in a region, at any depth.
+pub fn has_loop(func: &Func, region: Region) -> bool {
+    let mut found = false;
+    walk(func, region, &mut |_, inst| found |= matches!(func.insts[inst].op, Op::With(_) | Op::Loop { .. }));
+    found
+}
+
 /// Whether running the region can be observed other than through what it yields.
 pub fn region_has_effect(func: &Func, region: Region, cx: &Context) -> bool {
     func.regions[region].insts.iter().any(|i| has_effect(&|f| cx.has_effects(f), func, *i))

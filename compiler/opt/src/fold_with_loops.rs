@@ -436,18 +436,15 @@ fn at<T>(
     let region = places.region_of[site].expand();
     let around = region.and_then(|region| Some((region, places.owner[region].expand()?)));
     let Some((region, owner)) = around else { return ask(&mut places.ranges_at(func, defs, site)) };
-    let Op::With(with) = &func.insts[owner].op else { return ask(&mut places.ranges_at(func, defs, site)) };
+    if !matches!(func.insts[owner].op, Op::With(_)) {
+        return ask(&mut places.ranges_at(func, defs, site));
+    }
     if known.as_ref().is_none_or(|(inst, _)| *inst != owner) {
         *known = Some((owner, places.ranges_at(func, defs, owner)));
     }
     let Some((_, ranges)) = known else { return ask(&mut places.ranges_at(func, defs, site)) };
     let mark = ranges.mark();
-    if let Some(part) = with.parts.iter().find(|p| p.body == region) {
-        ranges.enter_part(func, defs, part);
-    }
-    for &earlier in func.regions[region].insts.iter().take_while(|i| **i != site) {
-        ranges.learn(func, defs, earlier);
-    }
+    places.enter(func, defs, ranges, region, site);
     let answer = ask(ranges);
     ranges.undo(mark);
     answer

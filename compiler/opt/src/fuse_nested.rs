@@ -13,7 +13,7 @@
 //! Leaves alone: bodies with checks or loops of their own (the scheduler tiles those), short rows, small arrays, and rows that the two do not
 //! share.
 
-use crate::edit::{Defs, Renames, region_has_effect};
+use crate::edit::{Defs, Renames, has_loop, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame, same_int};
 use ravel_types::Ty;
@@ -128,9 +128,7 @@ fn check(func: &Func, places: &Places, defs: &Defs, pair: &Pair, cx: &Context) -
     }
     let Generator::Known { lower, upper, .. } = &inner.generator else { return Err("its rank is not known") };
     let has_rows = lower.len() > pair.rank;
-    let mut loops = false;
-    walk(func, inner.body, &mut |_, i| loops |= matches!(func.insts[i].op, Op::With(_) | Op::Loop { .. }));
-    if loops && has_rows {
+    if has_rows && has_loop(func, inner.body) {
         return Err("its body has loops of its own, which a row of elements would hide");
     }
     // Of the results of the first one the second one may read its own row, and nobody in between anything.

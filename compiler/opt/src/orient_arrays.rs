@@ -14,7 +14,7 @@
 //! Leaves alone: arrays that anything but such selections uses, or that inner loops read, where lanes may run along another axis; bodies with loops
 //! of their own, which decide that, too; bodies with effects or checks, which have an order; and matrices with a short axis.
 
-use crate::edit::{Defs, region_has_effect};
+use crate::edit::{Defs, has_loop, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use};
 use ravel_types::Shape;
@@ -95,13 +95,6 @@ fn can_turn(func: &Func, cx: &Context, places: &Places, defs: &Defs, inst: Inst)
     func.ty(result).shape.extents().is_some_and(|extents| extents.len() == 2)
         && parts.iter().all(plain)
         && places.uses(result).iter().all(is_element)
-}
-
-/// Does a body run loops of its own? What they read decides where its lanes run.
-fn has_loop(func: &Func, body: Region) -> bool {
-    let mut found = false;
-    walk(func, body, &mut |_, inst| found |= matches!(func.insts[inst].op, Op::With(_) | Op::Loop { .. }));
-    found
 }
 
 /// The with-loop and its body around an instruction, if nothing but branches stands between.

@@ -167,23 +167,28 @@ impl Places {
         }
         func.params().iter().for_each(|v| ranges.see(func, *v));
         for (region, stop) in steps.into_iter().rev() {
-            if let Some(owner) = self.owner[region].expand() {
-                match &func.insts[owner].op {
-                    Op::If { cond, then, .. } => ranges.assume(func, defs, *cond, *then == region),
-                    Op::Loop { init, body } => ranges.enter_loop(func, defs, init, *body),
-                    Op::With(with) => {
-                        if let Some(part) = with.parts.iter().find(|p| p.body == region) {
-                            ranges.enter_part(func, defs, part);
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            for &earlier in func.regions[region].insts.iter().take_while(|i| **i != stop) {
-                ranges.learn(func, defs, earlier);
-            }
+            self.enter(func, defs, &mut ranges, region, stop);
         }
         ranges
+    }
+
+    /// Adds what holds in a region, up to just before `stop`, to what holds just before the instruction that has the region.
+    pub fn enter(&self, func: &Func, defs: &Defs, ranges: &mut Ranges, region: Region, stop: Inst) {
+        if let Some(owner) = self.owner[region].expand() {
+            match &func.insts[owner].op {
+                Op::If { cond, then, .. } => ranges.assume(func, defs, *cond, *then == region),
+                Op::Loop { init, body } => ranges.enter_loop(func, defs, init, *body),
+                Op::With(with) => {
+                    if let Some(part) = with.parts.iter().find(|p| p.body == region) {
+                        ranges.enter_part(func, defs, part);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for &earlier in func.regions[region].insts.iter().take_while(|i| **i != stop) {
+            ranges.learn(func, defs, earlier);
+        }
     }
 }
 
