@@ -38,11 +38,17 @@ pub(crate) const LEAST_REUSE: i64 = 24;
 pub(crate) const CACHED_BYTES: i64 = 512 << 10;
 /// Least number of indices of the fold: a tile is loaded and stored once for each block of them.
 pub(crate) const LEAST_FOLD: i64 = 24;
-/// Bytes of a panel of columns in a block. It stays close while the rows stream by: longer blocks cost less for loading and storing
-/// accumulators than they lose by leaving the first cache.
-const PANEL_BYTES: i64 = 64 << 10;
-/// Bounds on the indices of the fold in one block.
-const FOLD_BLOCK: (i64, i64) = (192, 512);
+/// Bytes of one panel of rows and one of columns that the first cache keeps.
+const NEAR_BYTES: i64 = 48 << 10;
+/// Most bytes of a panel of columns in a block.
+const PANEL_BYTES: i64 = 256 << 10;
+/// Bytes of the panels of columns of a task: the second cache keeps them while the rows stream by.
+const TASK_BYTES: i64 = 1 << 20;
+/// Most panels of columns in a task.
+const TASK_PANELS: i64 = 8;
+/// Least and most indices of the fold in one block, and how many are enough if the panels stay in the first cache.
+const FOLD_BLOCK: (i64, i64) = (192, 1024);
+const NEAR_BLOCK: i64 = 512;
 /// With a constant outermost extent of at least this, whole products are shared among the threads, not parts of each.
 const BATCHES: i64 = 32;
 /// Packed values of one index of the fold, on either side.
@@ -96,6 +102,8 @@ pub(crate) struct TilePlan {
     pub bytes: usize,
     /// Most indices of the fold in one block.
     pub block: i64,
+    /// Most panels of columns in one task.
+    pub across: i64,
     /// The sink whose cells hold accumulators between blocks.
     pub home: usize,
     /// Least product of the extents of columns and fold, for operands that vectors can load as they are.
@@ -264,10 +272,11 @@ impl Lower<'_, '_> {
         let (u, j) = self.size_tile(lanes, extents[axis], extents[last], if fused { 1 } else { 3 });
         let rows = Side::new(axis, params[axis], j, &split.rows);
         let columns = Side::new(last, params[last], u * lanes, &split.columns);
-        let block =
-            (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT;
+        let block = fold_block(&rows, &columns, bytes);
+        let across = (TASK_BYTES / (block * (columns.stride * bytes) as i64)).clamp(1, TASK_PANELS);
         let needed = self.tile_conditions(part.body, result, &[params[axis], params[last]]);
-        Ok(TilePlan { fold, rows, columns, lanes: lanes as u8, u, bytes, block, home, least_columns, guards, needed })
+        let lanes = lanes as u8;
+        Ok(TilePlan { fold, rows, columns, lanes, u, bytes, block, across, home, least_columns, guards, needed })
     }
 
     /// The only fold of a body, with its partition.
@@ -393,9 +402,10 @@ impl Lower<'_, '_> {
                 if u * j + u + spare > registers {
                     break;
                 }
-                // Columns come from the second cache where their panel does not fit the first.
+                // Columns come from the second cache where their panel does not fit the first. Each row of a tile is a place of its own
+                // in the result, which is loaded and stored for every block of the fold.
                 let load = 0.5 * (4 * u + j) as f64;
-                let step = (0.5 * (u * j) as f64).max(4.0).max(load) + 0.05 * load;
+                let step = (0.5 * (u * j) as f64).max(4.0).max(load) + 0.05 * load + 0.06 * j as f64;
                 let tiles = |extent: Option<i64>, size: usize| match extent {
                     Some(n) => (n as f64 / size as f64).ceil(),
                     None => 1000.0 / size as f64 + 0.5,
@@ -408,4 +418,14 @@ impl Lower<'_, '_> {
         }
         best.1
     }
+}
+
+/// Most indices of the fold in one block. Accumulators are loaded and stored once for each block, at places far apart: if the
+/// panels stream from the second cache anyway, that is rarer in long blocks.
+fn fold_block(rows: &Side, columns: &Side, bytes: usize) -> i64 {
+    let near = NEAR_BYTES / ((rows.stride + columns.stride) * bytes) as i64;
+    if near >= NEAR_BLOCK {
+        return NEAR_BLOCK;
+    }
+    (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT
 }

@@ -6,7 +6,7 @@
 //!     for a block of the fold's index set
 //!       pack the columns, pack the rows                        (threads over panels)
 //!       for a task: some panels of rows and of columns         (threads)
-//!         for a panel of columns, for a panel of rows: one tile
+//!         for a panel of rows, for a panel of columns: one tile (so that the rows of the result are written from end to end)
 //! ```
 
 use ravel_nest::ir::{BinOp as NestBin, IntCmp};
@@ -22,8 +22,8 @@ use crate::withloop::Sink;
 
 /// Indices of an axis whose panels exist at the same time.
 const STRETCH: i64 = 4096;
-/// Panels of columns, and at most this many of rows, in one task: their rows fit the second cache.
-const TASK_PANELS: i64 = 8;
+/// Most panels of rows in one task.
+const TASK_ROWS: i64 = 8;
 /// There should be about this many tasks if they are not too small: sixteen threads leave little of their last round idle then.
 const TASKS: i64 = 128;
 /// Blocks of a fold hold a multiple of this many indices, except the last one.
@@ -228,17 +228,18 @@ impl Lower<'_, '_> {
     /// Computes the tiles of two stretches, some panels at a time.
     fn tasks(&mut self, nest: &Nest<'_>, rows: Panels, columns: Panels, block: FoldBlock, trips: Val) -> Result<()> {
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
-        let most = self.b.i64(TASK_PANELS);
+        let most_rows = self.b.i64(TASK_ROWS);
+        let most_columns = self.b.i64(nest.plan.across);
         // Enough tasks for many threads, but at least two tiles of each panel of columns.
         let tiles = self.b.mul(rows.count, columns.count);
-        let fair = self.ceil_div(tiles, TASK_PANELS * TASKS);
+        let fair = self.ceil_div(tiles, nest.plan.across * TASKS);
         let two = self.b.i64(2);
         let fair = self.b.binary(NestBin::SMax, fair, two);
-        let row_panels = self.b.binary(NestBin::SMin, fair, most);
+        let row_panels = self.b.binary(NestBin::SMin, fair, most_rows);
         let up = self.b.add(rows.count, row_panels);
         let up = self.b.sub(up, one);
         let down = self.b.binary(NestBin::SDiv, up, row_panels);
-        let across = self.ceil_div(columns.count, TASK_PANELS);
+        let across = self.ceil_div(columns.count, nest.plan.across);
         let count = self.b.mul(down, across);
         self.open(nest.part.body);
         let (mut low, mut high) = (zero, count);
@@ -252,15 +253,15 @@ impl Lower<'_, '_> {
         let column = self.b.binary(NestBin::SDiv, task, down);
         let above = self.b.mul(column, down);
         let row = self.b.sub(task, above);
-        let first_column = self.b.mul(column, most);
-        let end = self.b.add(first_column, most);
+        let first_column = self.b.mul(column, most_columns);
+        let end = self.b.add(first_column, most_columns);
         let end_column = self.b.binary(NestBin::SMin, end, columns.count);
         let first_row = self.b.mul(row, row_panels);
         let end = self.b.add(first_row, row_panels);
         let end_row = self.b.binary(NestBin::SMin, end, rows.count);
-        let (c, _) = self.b.begin_for(first_column, end_column, one, &[]);
-        self.open(nest.part.body);
         let (r, _) = self.b.begin_for(first_row, end_row, one, &[]);
+        self.open(nest.part.body);
+        let (c, _) = self.b.begin_for(first_column, end_column, one, &[]);
         self.open(nest.part.body);
         self.tile(nest, (rows, r), (columns, c), block, trips)?;
         self.close();
