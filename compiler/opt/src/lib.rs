@@ -70,6 +70,7 @@ mod safety;
 mod scalarize;
 mod short_rows;
 mod simplify;
+mod slide_arrays;
 mod small_bodies;
 mod split_arrays;
 mod split_axes;

@@ -7,9 +7,9 @@ use crate::{
     guard_extents, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, lagged_loops,
     late_operands, licm, lift_branches, lift_checks, lift_folds, loop_columns, loops_as_folds, merge_folds,
     narrow_integers, orient_arrays, parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill,
-    reread, roll_cells, row_folds, row_loops, scalarize, short_rows, simplify, split_arrays, split_axes, split_borders,
-    split_checks, split_folds, split_loops, split_operators, strict_bounds, sum_updates, sums_abreast, sums_first,
-    unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
+    reread, roll_cells, row_folds, row_loops, scalarize, short_rows, simplify, slide_arrays, split_arrays, split_axes,
+    split_borders, split_checks, split_folds, split_loops, split_operators, strict_bounds, sum_updates, sums_abreast,
+    sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -35,6 +35,7 @@ pub const PASSES: &[&Pass] = &[
     &unroll_arrays::PASS,
     &unroll_loops::PASS,
     &compose_updates::PASS,
+    &slide_arrays::PASS,
     &split_arrays::PASS,
     &split_axes::PASS,
     &split_folds::PASS,
@@ -149,6 +150,8 @@ const CYCLE: &[&Pass] = &[
 /// Runs once when the cycle has ended: with-loops of several operators are not folded or scalarised, and folding would copy
 /// back what invariant motion moves out.
 const LAST: &[&Pass] = &[
+    &slide_arrays::PASS,
+    &simplify::PASS,
     &dense_folds::PASS,
     &split_folds::PASS,
     &column_loops::PASS,
