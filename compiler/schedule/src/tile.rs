@@ -406,11 +406,13 @@ impl Lower<'_, '_> {
                 // in the result, which is loaded and stored for every block of the fold.
                 let load = 0.5 * (4 * u + j) as f64;
                 let step = (0.5 * (u * j) as f64).max(4.0).max(load) + 0.05 * load + 0.06 * j as f64;
-                let tiles = |extent: Option<i64>, size: usize| match extent {
+                // Extents that only the run knows are multiples of powers of two more often than of three.
+                let rest = |n: usize| if n.is_power_of_two() { 0.25 } else { 0.5 };
+                let tiles = |extent: Option<i64>, size: usize, rest: f64| match extent {
                     Some(n) => (n as f64 / size as f64).ceil(),
-                    None => 1000.0 / size as f64 + 0.5,
+                    None => 1000.0 / size as f64 + rest,
                 };
-                let cost = step * tiles(rows, j) * tiles(columns, u * lanes);
+                let cost = step * tiles(rows, j, rest(j)) * tiles(columns, u * lanes, rest(u));
                 if cost < best.0 * 0.999 {
                     best = (cost, (u, j));
                 }
