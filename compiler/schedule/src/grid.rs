@@ -389,6 +389,8 @@ impl Lower<'_, '_> {
                 Ok(Cell::One(self.b.convert(ConvOp::Narrow, extent, Prim::I32)))
             }
             Op::Opaque(a) => self.cell_of(g, *a, j, u),
+            // Truths are masks of the kernel's width, not what a conversion of bytes makes.
+            Op::Convert(a) if self.elem(*a) == elem => self.cell_of(g, *a, j, u),
             Op::Un(op, a) => {
                 let from = self.elem(*a);
                 let op = *op;

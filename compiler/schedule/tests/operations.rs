@@ -154,3 +154,15 @@ fn folds_of_every_type() {
         check(&text, &results);
     }
 }
+
+/// A truth that is converted to a truth is a mask like any other.
+#[test]
+fn truths_stay_truths() {
+    let text = operand("a", Elem::Bool, 3)
+        + &operand("b", Elem::Bool, 5)
+        + "%r: bool[37] = with { part [0] <= [%i] < [37] { %x: bool = sel %a, [%i]\n %y: bool = sel %b, [%i]\n \
+           %e: bool = eq %x, %y\n %f: bool = with { part [0] <= [%k] < [2] { %z: bool = convert %y\n yield %z } } fold add neutral %e\n \
+           yield %f } } genarray [37] cell []\n"
+        + &digest("r", Elem::Bool);
+    check(&text, &[result("r", Elem::Bool)]);
+}
