@@ -161,60 +161,102 @@ impl FnGen<'_> {
         self.var(value, array.elem, &array.dims, ghost)
     }
 
-    /// A loop whose array grows by one element per round comes into scope.
-    pub(super) fn growing_loop(&mut self, elem: Elem) {
-        let (first, trips) = (self.range(0, 3), self.range(1, 4));
+    /// A loop whose array gets longer by one element per round, or loses some at its ends, comes into scope, with an element that it carries.
+    pub(super) fn resizing_loop(&mut self, elem: Elem) {
+        let trips = self.range(1, 4);
+        // Elements that a round loses, in all and at the front; none if the array grows.
+        let lost = if self.chance(1, 2) { self.range(1, 3) } else { 0 };
+        let front = self.range(0, lost);
+        let first = self.range(0, 3) + lost * trips;
+        let by = if lost > 0 { -lost } else { 1 };
+        let sometimes = lost > 0 && self.chance(1, 2);
         let dim = self.const_dim(first);
         let init = self.array(elem, &[dim], 1);
         let init = self.clamped_array(init, CARRIED_MAG);
+        let last = self.scalar(elem, 1);
+        let last = self.clamped(last, CARRIED_MAG);
         let start = self.int(0);
         let body = self.func.new_region();
         let ty = Ty::scalar(Elem::I32);
         let open = |this: &mut Self| Ty::new(elem, Shape::Known(vec![Affine::sym(this.func.fresh_sym())]));
+        // Bounds on the extent after some rounds.
+        let between = |rounds: i64| (first + (by * rounds).min(0), first + (by * rounds).max(0));
         self.in_region(body, trips * (first + trips), |this| {
             let counter = this.func.add_param(body, ty.clone());
             let counter_var = this.var(counter, Elem::I32, &[], Ghost::int(0, (trips - 1).into()));
             this.vars.push(counter_var);
             let param_ty = open(this);
             let array = this.func.add_param(body, param_ty);
-            let bounds = this.symbolic_dim(first, first + trips - 1, None);
+            let element = this.func.add_param(body, Ty::scalar(elem));
+            let (low, high) = between(trips - 1);
+            let bounds = this.symbolic_dim(low, high, None);
             let old = this.with_fresh_dims(array, elem, &[bounds], Self::carried_ghost(elem));
             this.dims[bounds.0].alive = false;
             this.vars.push(old.clone());
+            let element = this.var(element, elem, &[], Self::carried_ghost(elem));
+            this.vars.push(element);
             let extent = this.extent(old.dims[0]);
-            let one = this.int(1);
-            let longer = this.emit(Op::Bin(BinOp::Add, extent, one), ty.clone());
-            let more = this.scalar(elem, 1);
-            let more = this.clamped(more, CARRIED_MAG);
-            let parts = vec![this.copy_part(&old), this.last_part(extent, longer, more.value)];
-            let op = WithOp::Genarray { frame: Frame::Known(vec![longer]), cell: Some(Vec::new()), default: None };
-            let grown_ty = open(this);
-            let grown = this.emit(Op::With(With { parts, ops: vec![op], ordered: false }), grown_ty);
+            let (one, change) = (this.int(1), this.int(by));
+            let next = this.scalar(elem, 1);
+            let next = this.clamped(next, CARRIED_MAG);
+            let resized_ty = open(this);
+            let resize = |this: &mut Self| {
+                let resized = this.emit(Op::Bin(BinOp::Add, extent, change), ty.clone());
+                let parts = if lost > 0 {
+                    vec![this.copy_part(&old, front, resized)]
+                } else {
+                    vec![this.copy_part(&old, 0, extent), this.last_part(extent, resized, next.value)]
+                };
+                let op = WithOp::Genarray { frame: Frame::Known(vec![resized]), cell: Some(Vec::new()), default: None };
+                this.emit(Op::With(With { parts, ops: vec![op], ordered: false }), resized_ty.clone())
+            };
+            let array = if sometimes {
+                let cond = this.condition(1);
+                let (then, els) = (this.func.new_region(), this.func.new_region());
+                this.in_region(then, 1, |this| this.func.regions[then].yields = vec![resize(this)]);
+                this.func.regions[els].yields = vec![old.value];
+                let ty = open(this);
+                this.emit(Op::If { cond, then, els }, ty)
+            } else {
+                resize(this)
+            };
             let up = this.emit(Op::Bin(BinOp::Add, counter, one), ty.clone());
             let end = this.int(trips);
             let go_on = this.emit(Op::Bin(BinOp::Lt, up, end), Ty::scalar(Elem::Bool));
-            this.func.regions[body].yields = vec![go_on, up, grown];
+            this.func.regions[body].yields = vec![go_on, up, array, next.value];
         });
         let result_ty = open(self);
         self.fuel -= 1;
         let span = self.next_span();
-        let op = Op::Loop { init: vec![start, init.value], body };
-        let inst = self.func.push(self.region, op, vec![ty, result_ty], span);
-        let result = self.func.insts[inst].results[1];
-        let n = first + trips;
-        let bounds = self.symbolic_dim(n, n, None);
+        let op = Op::Loop { init: vec![start, init.value, last.value], body };
+        let inst = self.func.push(self.region, op, vec![ty, result_ty, Ty::scalar(elem)], span);
+        let (result, element) = (self.func.insts[inst].results[1], self.func.insts[inst].results[2]);
+        let (low, high) = between(trips);
+        let bounds = if sometimes {
+            self.symbolic_dim(low, high, None)
+        } else {
+            self.symbolic_dim(first + by * trips, first + by * trips, None)
+        };
         let var = self.with_fresh_dims(result, elem, &[bounds], Self::carried_ghost(elem));
         self.dims[bounds.0].alive = false;
         self.vars.push(var);
+        let element = self.var(element, elem, &[], Self::carried_ghost(elem));
+        self.vars.push(element);
     }
 
-    fn copy_part(&mut self, array: &Var) -> Part {
+    /// The elements of a vector from `front` on, up to the index `upper` of what is made of them.
+    fn copy_part(&mut self, array: &Var, front: i64, upper: Value) -> Part {
         let zero = self.int(0);
-        let upper = self.extent(array.dims[0]);
         let body = self.func.new_region();
         self.in_region(body, 1, |this| {
             let i = this.func.add_param(body, Ty::scalar(Elem::I32));
-            let x = this.emit(Op::Sel { array: array.value, index: vec![i] }, Ty::scalar(array.elem));
+            let index = if front > 0 {
+                let front = this.int(front);
+                this.emit(Op::Bin(BinOp::Add, i, front), Ty::scalar(Elem::I32))
+            } else {
+                i
+            };
+            let x = this.emit(Op::Sel { array: array.value, index: vec![index] }, Ty::scalar(array.elem));
             this.func.regions[body].yields = vec![x];
         });
         Part { generator: Generator::Known { lower: vec![zero], upper: vec![upper], step: None, width: None }, body }

@@ -179,7 +179,7 @@ impl<'a> FnGen<'a> {
             3 => self.hidden_array(elem),
             4 => self.hidden_extent(),
             5 => self.shape_of_branch(elem),
-            6 => self.growing_loop(elem),
+            6 => self.resizing_loop(elem),
             7 => self.several(3),
             8 if self.chance(1, 3) => self.motif(),
             _ => {
