@@ -24,10 +24,14 @@
 #endif
 
 /*
- * result = expression, once to warm up and then again and again; prints the seconds of each time but the first.
+ * result = expression, twice to warm up and then again and again; prints the seconds of each time but these. The second result is made while the first
+ * one is there, in memory that the system gives then.
  * `operand`, a variable of the expression, is hidden each time, so that no two evaluations are known to be equal.
  */
 #define MEASURE(result, operand, expression) \
+    result = expression; \
+    SETTLED \
+    operand = Hiding::hideValue(operand); \
     result = expression; \
     SETTLED \
     printf("seconds"); \
