@@ -78,5 +78,11 @@ fn has_fma(isa: &dyn TargetIsa) -> bool {
 pub fn capabilities() -> Result<Capabilities, EmitError> {
     let target = Target::host(CodeModel::Jit)?;
     let vector_registers = if cfg!(target_arch = "x86_64") { 16 } else { 32 };
-    Ok(Capabilities { has_fma: target.has_fma, has_gather: false, vector_bytes: 16, vector_registers })
+    Ok(Capabilities {
+        vector_bytes: 16,
+        vector_registers,
+        has_fma: target.has_fma,
+        fma_takes_factor: cfg!(target_arch = "x86_64"),
+        has_gather: false,
+    })
 }

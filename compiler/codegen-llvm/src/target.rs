@@ -79,7 +79,7 @@ impl Target {
 fn from_features(features: &str) -> Capabilities {
     let has = |name: &str| features.split(',').any(|feature| feature.strip_prefix('+') == Some(name));
     if !cfg!(target_arch = "x86_64") {
-        return Capabilities { has_fma: true, has_gather: false, vector_bytes: 16, vector_registers: 32 };
+        return Capabilities { vector_bytes: 16, vector_registers: 32, has_fma: true, ..Capabilities::SCALAR };
     }
     // All four parts are needed for every integer and float operation on 512 bits.
     let wide = ["avx512f", "avx512bw", "avx512dq", "avx512vl"].into_iter().all(has);
@@ -88,7 +88,13 @@ fn from_features(features: &str) -> Capabilities {
         (false, true) => (32, 16),
         (false, false) => (16, 16),
     };
-    Capabilities { has_fma: has("fma"), has_gather: has("avx2"), vector_bytes, vector_registers }
+    Capabilities {
+        vector_bytes,
+        vector_registers,
+        has_fma: has("fma"),
+        fma_takes_factor: false,
+        has_gather: has("avx2"),
+    }
 }
 
 /// What LLVM does on this host.

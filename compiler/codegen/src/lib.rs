@@ -4,17 +4,16 @@
 //! Backends themselves only translate nest; addresses of runtime functions come from [`runtime_symbol`].
 #![deny(unsafe_code)]
 
-mod capabilities;
 mod entries;
 mod error;
 mod externs;
 mod host;
 
-pub use capabilities::Capabilities;
 pub use entries::Entries;
 pub use error::EmitError;
 pub use externs::{Mismatch, check_externs, native_signature};
 pub use host::{Entry, SymbolLookup, Word, find_symbol, is_program};
+pub use ravel_nest::target::Capabilities;
 
 /// Address of a runtime function or native, for a JIT's symbol table.
 pub fn runtime_symbol(name: &str) -> Option<*const u8> {

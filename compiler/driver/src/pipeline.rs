@@ -290,12 +290,6 @@ impl Compilation {
             .backend
             .capabilities()
             .map_err(|e| Failure::Internal { stage: "the target description", what: e.to_string() })?;
-        let target = ravel_schedule::Capabilities {
-            vector_bytes: target.vector_bytes,
-            vector_registers: target.vector_registers,
-            has_fma: target.has_fma,
-            has_gather: target.has_gather,
-        };
         let scheduled = self.timed("schedule", |this| {
             let map = &this.map;
             let position = |span, function: &str| this.functions.place(map, span, function);

@@ -12,6 +12,7 @@ pub mod ops;
 pub mod parse;
 mod print;
 pub mod simplify;
+pub mod target;
 pub mod transpose;
 pub mod types;
 pub mod verify;

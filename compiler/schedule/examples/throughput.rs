@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ravel_codegen_cranelift::{Jit, capabilities, emit_asm, emit_clif};
 use ravel_runtime::symbols;
-use ravel_schedule::{Capabilities, Options, schedule};
+use ravel_schedule::{Options, schedule};
 use ravel_source::FileId;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,13 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(file)?;
     let module = ravel_wir::parse::parse_module(&text, FileId(0))?;
     ravel_wir::verify::verify(&module).map_err(|errors| errors[0].to_string())?;
-    let host = capabilities()?;
-    let target = Capabilities {
-        vector_bytes: host.vector_bytes,
-        vector_registers: host.vector_registers,
-        has_fma: host.has_fma,
-        has_gather: host.has_gather,
-    };
+    let target = capabilities()?;
     let options = Options {
         unchecked: false,
         parallel: false,

@@ -134,26 +134,8 @@ mod withloop;
 pub use streaming::LARGE_RESULT;
 
 use ravel_nest::ir as nest;
+pub use ravel_nest::target::Capabilities;
 use ravel_source::Span;
-
-/// What the target machine offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capabilities {
-    /// Bytes of the widest vector register that backends accept; 0 without vectors.
-    pub vector_bytes: u32,
-    /// Number of vector registers.
-    pub vector_registers: u32,
-    /// Whether fused multiply-add is one instruction. Sums of products in folds are then fused, which rounds once instead of twice.
-    pub has_fma: bool,
-    /// Whether lanes of 4 and 8 bytes can be loaded from anywhere by one instruction.
-    pub has_gather: bool,
-}
-
-impl Capabilities {
-    /// Scalars only.
-    pub const SCALAR: Capabilities =
-        Capabilities { vector_bytes: 0, vector_registers: 0, has_fma: false, has_gather: false };
-}
 
 /// Estimated cycles of one processor core below which a launch does not pay: some 10 microseconds.
 pub const LAUNCH_WORK: f64 = 40_000.0;

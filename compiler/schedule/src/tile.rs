@@ -44,13 +44,17 @@ const NEAR_BYTES: i64 = 48 << 10;
 const PANEL_BYTES: i64 = 256 << 10;
 /// Bytes of the panels of columns of a task: the second cache keeps them while the rows stream by.
 const TASK_BYTES: i64 = 1 << 20;
-/// Most panels of columns in a task.
-const TASK_PANELS: i64 = 8;
 /// Least and most indices of the fold in one block, and how many are enough if the panels stay in the first cache.
 const FOLD_BLOCK: (i64, i64) = (192, 1024);
 const NEAR_BLOCK: i64 = 512;
 /// With a constant outermost extent of at least this, whole products are shared among the threads, not parts of each.
 const BATCHES: i64 = 32;
+/// Registers of a tile besides accumulators and columns: for the value of a row, for one that is computed from both, and where a
+/// multiply-add takes the register of a factor, for its copy and so many more that no accumulator is spilled. (Measured with
+/// Cranelift: a tile of 5 x 2 vectors spills one, 4 x 2 none.)
+const REGISTERS_OF_ROW: usize = 1;
+const REGISTERS_OF_CELL: usize = 3;
+const REGISTERS_OF_COPY: usize = 6;
 /// Packed values of one index of the fold, on either side.
 const MOST_VALUES: usize = 4;
 
@@ -268,12 +272,16 @@ impl Lower<'_, '_> {
         let Some(lanes) = lanes.into_iter().find(|n| fits(extents[last], *n as i64)) else {
             return refuse("the target has no vectors");
         };
-        let fused = split.operations == 1;
-        let (u, j) = self.size_tile(lanes, extents[axis], extents[last], if fused { 1 } else { 3 });
+        let spare = match self.only_product(func, fold, inner) {
+            _ if split.operations > 1 => REGISTERS_OF_CELL,
+            true if self.cx.target.fma_takes_factor => REGISTERS_OF_COPY,
+            _ => REGISTERS_OF_ROW,
+        };
+        let (u, j) = self.size_tile((lanes, bytes), extents[axis], extents[last], spare);
         let rows = Side::new(axis, params[axis], j, &split.rows);
         let columns = Side::new(last, params[last], u * lanes, &split.columns);
         let block = fold_block(&rows, &columns, bytes);
-        let across = (TASK_BYTES / (block * (columns.stride * bytes) as i64)).clamp(1, TASK_PANELS);
+        let across = (TASK_BYTES / (block * (columns.stride * bytes) as i64)).max(1);
         let needed = self.tile_conditions(part.body, result, &[params[axis], params[last]]);
         let lanes = lanes as u8;
         Ok(TilePlan { fold, rows, columns, lanes, u, bytes, block, across, home, least_columns, guards, needed })
@@ -312,6 +320,14 @@ impl Lower<'_, '_> {
             found = Some((inst, part));
         }
         found.ok_or_else(|| "there is no fold".to_string())
+    }
+
+    /// Does a fold only add products, by multiply-adds?
+    fn only_product(&self, func: &Func, fold: Inst, inner: &Part) -> bool {
+        let cell = func.regions[inner.body].yields[0];
+        let Op::With(with) = &func.insts[fold].op else { return false };
+        matches!(with.ops[..], [WithOp::Fold { combine: Combine::Op(op), .. }]
+            if self.fused_product(op, self.elem(cell), cell).is_some())
     }
 
     /// Is the scalar known in front of the loops?
@@ -394,17 +410,25 @@ impl Lower<'_, '_> {
     }
 
     /// Vectors per row and rows of a tile: accumulators fill the registers, and few cells of the last tiles go to waste.
-    fn size_tile(&self, lanes: usize, rows: Option<i64>, columns: Option<i64>, spare: usize) -> (usize, usize) {
+    fn size_tile(
+        &self,
+        (lanes, bytes): (usize, usize),
+        rows: Option<i64>,
+        columns: Option<i64>,
+        spare: usize,
+    ) -> (usize, usize) {
         let registers = (self.cx.target.vector_registers as usize).max(8);
+        // Loads of 16 bytes that a vector of the columns takes.
+        let column = lanes * bytes / 16;
         let mut best = (f64::INFINITY, (1, 1));
         for u in 1..=4usize {
             for j in u..=16usize {
                 if u * j + u + spare > registers {
                     break;
                 }
-                // Columns come from the second cache where their panel does not fit the first. Each row of a tile is a place of its own
-                // in the result, which is loaded and stored for every block of the fold.
-                let load = 0.5 * (4 * u + j) as f64;
+                // Columns come from the second cache where their panel does not fit the first, 32 bytes a cycle. Each row of a tile is a
+                // place of its own in the result, which is loaded and stored for every block of the fold.
+                let load = 0.5 * (column * u + j) as f64;
                 let step = (0.5 * (u * j) as f64).max(4.0).max(load) + 0.05 * load + 0.06 * j as f64;
                 // Extents that only the run knows are multiples of powers of two more often than of three.
                 let rest = |n: usize| if n.is_power_of_two() { 0.25 } else { 0.5 };

@@ -22,7 +22,13 @@ fn kernels(first: &str, second: &str) -> usize {
         with("c", "s", second)
     );
     let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
-    let target = Capabilities { vector_bytes: 32, vector_registers: 16, has_fma: true, has_gather: true };
+    let target = Capabilities {
+        vector_bytes: 32,
+        vector_registers: 16,
+        has_fma: true,
+        fma_takes_factor: false,
+        has_gather: true,
+    };
     let options = Options {
         unchecked: false,
         parallel: false,

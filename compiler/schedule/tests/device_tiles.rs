@@ -22,7 +22,13 @@ fn tuned(a: &str, b: &str, with: &str, result: &str, tiles: Tiles) -> (Vec<Strin
         release_globals: true,
         position: &|_, _| String::new(),
     };
-    let target = Capabilities { vector_bytes: 16, vector_registers: 16, has_fma: true, has_gather: false };
+    let target = Capabilities {
+        vector_bytes: 16,
+        vector_registers: 16,
+        has_fma: true,
+        fma_takes_factor: false,
+        has_gather: false,
+    };
     let (nest, remarks) = schedule_tuned(&module, &target, &options, &|_| tiles).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(ravel_nest::verify::verify(&nest), Ok(()));
     (remarks.into_iter().map(|r| r.text).collect(), nest.to_string())

@@ -17,7 +17,13 @@ fn loads(body: &str) -> usize {
     );
     let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
     ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
-    let target = Capabilities { vector_bytes: 64, vector_registers: 32, has_fma: true, has_gather: true };
+    let target = Capabilities {
+        vector_bytes: 64,
+        vector_registers: 32,
+        has_fma: true,
+        fma_takes_factor: false,
+        has_gather: true,
+    };
     let options = Options {
         unchecked: false,
         parallel: false,

@@ -35,12 +35,7 @@ func @f0 "main" () -> (f64) {{
 fn round(text: &str) -> String {
     let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
     let host = capabilities().expect("the host is supported");
-    let target = Capabilities {
-        vector_bytes: 64,
-        vector_registers: host.vector_registers,
-        has_fma: host.has_fma,
-        has_gather: host.has_gather,
-    };
+    let target = Capabilities { vector_bytes: 64, ..host };
     let options = Options {
         unchecked: false,
         parallel: true,

@@ -3,6 +3,8 @@
 mod common;
 
 use common::{Run, same};
+use ravel_schedule::{Capabilities, LARGE_RESULT, Options, schedule};
+use ravel_source::FileId;
 
 fn tiled(run: &Run) -> bool {
     run.remarks.iter().any(|r| r.text.contains("packed tiles"))
@@ -102,6 +104,44 @@ fn products_of_every_element_type_and_layout() {
     let body = "%x1: f64 = sel %a, [%i, %k] %y1: f64 = sel %b, [%k, %j] %z: f64 = mul %x1, %y1";
     let run = same(&program("f64", [m, k], [k, n], [m, n], &product("f64", [m, n, k], "add", "0.0", body, "yield %f")));
     assert!(tiled(&run), "{:?}", run.remarks);
+}
+
+/// The size of the tiles, rows by vectors, with 16 registers of 16 bytes.
+fn size(text: &str, fma_takes_factor: bool) -> String {
+    let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
+    let target =
+        Capabilities { vector_bytes: 16, vector_registers: 16, has_fma: true, fma_takes_factor, has_gather: false };
+    let options = Options {
+        unchecked: false,
+        parallel: false,
+        large_result: LARGE_RESULT,
+        entry_name: "entry".to_string(),
+        device: None,
+        release_globals: true,
+        position: &|_, name| name.to_string(),
+    };
+    let (_, remarks) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
+    let sizes = remarks.iter().filter_map(|r| r.text.split_once("packed tiles of ")).map(|(_, size)| {
+        let words: Vec<&str> = size.split(' ').collect();
+        format!("{} x {}", words[0], words[5])
+    });
+    sizes.collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn products_leave_registers_for_copied_factors() {
+    let text = |body: &str| {
+        let [m, n, k] = [240, 240, 240];
+        program("f32", [m, k], [n, k], [m, n], &product("f32", [m, n, k], "add", "0.0:f32", body, "yield %f"))
+    };
+    let [x, y] = ["%x1: f32 = sel %a, [%i, %k]", "%y1: f32 = sel %b, [%j, %k]"];
+    let products = text(&format!("{x} {y} %z: f32 = mul %x1, %y1"));
+    assert_eq!([size(&products, false), size(&products, true)], ["4 x 3", "4 x 2"]);
+    // A difference is not used again, and sums have no factors.
+    for body in ["%d: f32 = sub %x1, %y1 %z: f32 = mul %d, %d", "%z: f32 = min %x1, %y1"] {
+        let text = text(&format!("{x} {y} {body}"));
+        assert_eq!(size(&text, false), size(&text, true), "{body}");
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ def first(pattern, path):
 
 
 def peaks(threads):
-    """Per number of threads: `f32` and `f64` operations, `read` and `copy` bytes a second."""
+    """Per number of threads: operations a second (`f32`, `f64`; in vectors of 128 bits `f32x4`, `f64x2`), bytes a second (`read`, `copy`)."""
     program = OUT / "bin" / "peak"
     program.parent.mkdir(parents=True, exist_ok=True)
     source = Path(__file__).with_name("peak.c")
@@ -64,5 +64,6 @@ def header(machine):
     if machine["openblas"]:
         yield f"OpenBLAS told that this is {machine['openblas']} (OPENBLAS_CORETYPE)"
     for n, peak in machine["peaks"].items():
-        yield f"{n} thread{'s'[: int(n) > 1]}: peak {peak['f32'] / 1e9:.0f} GFLOP/s f32, {peak['f64'] / 1e9:.0f} f64; " \
+        yield f"{n} thread{'s'[: int(n) > 1]}: peak {peak['f32'] / 1e9:.0f} GFLOP/s f32, {peak['f64'] / 1e9:.0f} f64, " \
+              f"in vectors of 128 bits {peak['f32x4'] / 1e9:.0f} and {peak['f64x2'] / 1e9:.0f}; " \
               f"a C loop reads {peak['read'] / 1e9:.1f} GB/s, copies {peak['copy'] / 1e9:.1f} GB/s"

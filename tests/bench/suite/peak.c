@@ -1,5 +1,5 @@
-/* What the machine can do: fused multiply-adds in registers, and reading and updating arrays that fit no cache.
- * Prints the number of operations a second and of bytes a second, best of several times. */
+/* What the machine can do: fused multiply-adds in registers, in the widest vectors and in those of 128 bits, and reading and updating
+ * arrays that fit no cache. Prints the number of operations a second and of bytes a second, best of several times. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdio.h>
@@ -7,17 +7,19 @@
 #include <time.h>
 
 #if defined __AVX512F__
-#define BYTES 64
+#define WIDEST 64
 #elif defined __AVX__
-#define BYTES 32
+#define WIDEST 32
 #else
-#define BYTES 16
+#define WIDEST 16
 #endif
 #define CHAINS 12
 #define TIMES 7
 
-typedef float f32s __attribute__((vector_size(BYTES)));
-typedef double f64s __attribute__((vector_size(BYTES)));
+typedef float f32s __attribute__((vector_size(WIDEST)));
+typedef double f64s __attribute__((vector_size(WIDEST)));
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef double f64x2 __attribute__((vector_size(16)));
 
 static double now(void)
 {
@@ -40,11 +42,13 @@ static double now(void)
         } \
         double total = 0; \
         for (int c = 0; c < CHAINS; c++) \
-            for (unsigned k = 0; k < BYTES / sizeof(scalar); k++) total += sum[c][k]; \
+            for (unsigned k = 0; k < sizeof(vector) / sizeof(scalar); k++) total += sum[c][k]; \
         return total; \
     }
 CHAIN(chain_f32, float, f32s)
 CHAIN(chain_f64, double, f64s)
+CHAIN(chain_f32x4, float, f32x4)
+CHAIN(chain_f64x2, double, f64x2)
 
 static volatile double sink;
 
@@ -65,8 +69,10 @@ static double rate(double (*chain)(long), int lanes)
 
 int main(void)
 {
-    printf("f32 %.6g\n", rate(chain_f32, BYTES / sizeof(float)));
-    printf("f64 %.6g\n", rate(chain_f64, BYTES / sizeof(double)));
+    printf("f32 %.6g\n", rate(chain_f32, WIDEST / sizeof(float)));
+    printf("f64 %.6g\n", rate(chain_f64, WIDEST / sizeof(double)));
+    printf("f32x4 %.6g\n", rate(chain_f32x4, 4));
+    printf("f64x2 %.6g\n", rate(chain_f64x2, 2));
     const long n = 40L << 20;
     double *a = aligned_alloc(1 << 21, n * sizeof *a), *b = aligned_alloc(1 << 21, n * sizeof *b);
 #pragma omp parallel for schedule(static)

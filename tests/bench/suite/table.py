@@ -1,6 +1,10 @@
 """The figures as Markdown, and their place in the documentation."""
 from .rounds import RAVEL, median
 
+WIDEST = {"f32": "f32", "f64": "f64"}
+NARROW = {"f32": "f32x4", "f64": "f64x2"}
+"""Vectors of 128 bits are all that Cranelift has."""
+
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
@@ -30,13 +34,19 @@ def best_library(entries):
     return min(times.items(), key=lambda pair: pair[1]) if times else None
 
 
+def share_of_flops(case, seconds, peak, kinds):
+    """Of the multiply-adds that the machine can do in vectors of some kinds."""
+    if not seconds or not peak or not case.flops:
+        return ""
+    return f"{case.flops / seconds / peak[kinds['f64' if case.name.endswith('f64') else 'f32']]:.0%}"
+
+
 def share(case, seconds, peak):
     """Of the multiply-adds or of the bandwidth that the machine can do."""
     if not seconds or not peak:
         return ""
     if case.flops:
-        kind = "f64" if case.name.endswith("f64") else "f32"
-        return f"{case.flops / seconds / peak[kind]:.0%} flop"
+        return share_of_flops(case, seconds, peak, WIDEST) + " flop"
     if case.bytes:
         return f"{case.bytes / seconds / peak['copy']:.0%} mem"
     return ""
@@ -50,7 +60,9 @@ def table(cases, figures, threads, all_threads, peak):
     names = [n for n in list(RAVEL.values()) + ["C", "NumPy", "PyTorch", "JAX", "Numba"]
              if any(row[threads].get(n, {}).get("seconds") for row in figures)]
     scaling = threads != all_threads[0]
-    head = ["", *names, "C / Ravel", "best library / Ravel", "of peak"] + (["scaling"] if scaling else [])
+    narrow = RAVEL["cranelift"] in names and any(case.flops for case in cases)
+    head = ["", *names, "C / Ravel", "best library / Ravel", "of peak"] + (["Cranelift of its peak"] if narrow else [])
+    head += ["scaling"] if scaling else []
     lines = [" | ".join(["", *head, ""]).strip(), "|" + " --- |" * len(head)]
     for case, row in zip(cases, figures):
         entries = row[threads]
@@ -59,6 +71,8 @@ def table(cases, figures, threads, all_threads, peak):
         columns.append(ratio(median(entries.get("C", {})), mine))
         columns.append(f"{ratio(best[1], mine)} {best[0]}" if best and mine else "")
         columns.append(share(case, mine, peak))
+        if narrow:
+            columns.append(share_of_flops(case, median(entries.get(RAVEL["cranelift"], {})), peak, NARROW))
         if scaling:
             columns.append(ratio(own(row[all_threads[0]]), mine))
         lines.append("| " + " | ".join(columns) + " |")

@@ -199,14 +199,8 @@ fn optimize_otherwise(module: &Module, expected: &Outcome, way: Way) -> Result<M
 
 /// Compiles and runs the entry.
 fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, String> {
-    let host = Jits::capabilities(way.llvm)?;
     let target = match way.vectors {
-        true => Capabilities {
-            vector_bytes: host.vector_bytes,
-            vector_registers: host.vector_registers,
-            has_fma: host.has_fma,
-            has_gather: host.has_gather,
-        },
+        true => Jits::capabilities(way.llvm)?,
         false => Capabilities::SCALAR,
     };
     let options = Options {

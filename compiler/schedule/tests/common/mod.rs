@@ -54,13 +54,7 @@ pub fn same(text: &str) -> Run {
             other => panic!("entries of these tests give scalars, not {other:?}"),
         })
         .collect();
-    let host = capabilities().expect("the host is supported");
-    let vectors = Capabilities {
-        vector_bytes: host.vector_bytes,
-        vector_registers: host.vector_registers,
-        has_fma: host.has_fma,
-        has_gather: host.has_gather,
-    };
+    let vectors = capabilities().expect("the host is supported");
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     stats::enable();
     let mut last = None;
