@@ -174,17 +174,14 @@ impl Worker {
             Function::with_name_signature(UserFuncName::user(FUNCTIONS, id), plan.signatures[&id].clone());
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         match job {
-            Job::Func(func) => {
-                Translator::new(plan, &plan.module.funcs[func], &plan.constants[func], builder).function()
-            }
+            Job::Func(func) => Translator::new(plan, func, builder).function(),
             Job::Body(n) => {
                 let body = &plan.bodies[n];
-                Translator::new(plan, &plan.module.funcs[body.func], &plan.constants[body.func], builder)
-                    .outlined(body);
+                Translator::new(plan, body.func, builder).outlined(body);
             }
             Job::Trampoline(n) => {
                 let func = plan.trampolines[n].0;
-                trampoline(Translator::new(plan, &plan.module.funcs[func], &plan.constants[func], builder), func);
+                trampoline(Translator::new(plan, func, builder), func);
             }
         }
     }

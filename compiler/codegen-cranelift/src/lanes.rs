@@ -64,7 +64,11 @@ impl Translator<'_, '_> {
     pub fn splat(&mut self, a: Value, lanes: u8) -> Pieces {
         let ty = self.ty(a).with_lanes(lanes);
         let scalar = self.scalar(a);
-        let piece = self.b.ins().splat(piece_type(ty), scalar);
+        let piece = match self.neighbours[a] {
+            // All of the neighbours are in the register that stands for one.
+            Some(neighbour) => self.gather(ty.prim, &vec![(scalar, neighbour.lane); register_lanes(ty.prim)]),
+            None => self.b.ins().splat(piece_type(ty), scalar),
+        };
         Pieces::from_elem(piece, piece_count(ty))
     }
 

@@ -12,6 +12,7 @@ mod convert;
 mod jit;
 mod lanes;
 mod memory;
+mod neighbours;
 mod object;
 mod parallel;
 mod plan;

@@ -5,9 +5,10 @@ use cranelift_codegen::ir::{self, AtomicRmwOp, InstBuilder, MemFlagsData, types}
 use ravel_nest::ir::{Access, Op, Prim, Sharing, Ty, Value};
 use ravel_runtime::abi::OFFSET_RC;
 
+use crate::neighbours::Neighbour;
 use crate::plan::Runtime;
 use crate::translate::Translator;
-use crate::types::{Pieces, live_lanes, piece_count, piece_type};
+use crate::types::{Pieces, live_lanes, piece_count, piece_type, register_lanes};
 
 fn flags(access: Access) -> MemFlagsData {
     let mut flags = MemFlagsData::new().with_notrap();
@@ -28,6 +29,15 @@ impl Translator<'_, '_> {
     pub fn load(&mut self, ty: Ty, ptr: Value, offset: i32, access: Access) -> Pieces {
         let ptr = self.scalar(ptr);
         self.load_at(ty, ptr, offset, flags(access))
+    }
+
+    /// Loads a register of neighbours at the first of them; it stands for each of them.
+    pub fn load_neighbour(&mut self, value: Value, neighbour: Neighbour, ty: Ty, ptr: Value, access: Access) -> Pieces {
+        if value != neighbour.leader {
+            return self.pieces(neighbour.leader);
+        }
+        let register = ty.with_lanes(register_lanes(ty.prim) as u8);
+        self.load(register, ptr, neighbour.offset, Access { aligned: false, ..access })
     }
 
     /// Loads from a Cranelift address.

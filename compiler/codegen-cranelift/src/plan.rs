@@ -15,6 +15,7 @@ use ravel_nest::ir::{
 };
 use ravel_runtime::abi::symbols;
 
+use crate::neighbours::{self, Neighbours};
 use crate::target::Target;
 use crate::types::{piece_count, piece_type, scalar_type};
 use crate::{EmitError, linker_error};
@@ -94,6 +95,8 @@ pub(crate) struct Plan<'a> {
     pub body_of: HashMap<usize, usize>,
     /// Constants of each function.
     pub constants: PrimaryMap<FuncId, Constants<'a>>,
+    /// Neighbours in memory of each function.
+    pub neighbours: PrimaryMap<FuncId, Neighbours>,
     /// Signature of every function above, by linker-level id.
     pub signatures: HashMap<u32, ir::Signature>,
     /// Linker-level ids of functions that are not defined here.
@@ -163,6 +166,7 @@ impl<'a> Plan<'a> {
             bodies: Vec::new(),
             body_of: HashMap::new(),
             constants: PrimaryMap::with_capacity(module.funcs.len()),
+            neighbours: module.funcs.values().map(neighbours::find).collect(),
             signatures: HashMap::new(),
             imported: HashSet::new(),
         };

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, types};
 use cranelift_entity::SecondaryMap;
 use cranelift_frontend::FunctionBuilder;
-use ravel_nest::ir::{Exit, Func, Inst, Op, Region, Ty, Value};
+use ravel_nest::ir::{Exit, Func, FuncId, Inst, Op, Region, Ty, Value};
 
-use crate::plan::Plan;
+use crate::neighbours::Neighbours;
+use crate::plan::{Constants, Plan};
 use crate::types::{Pieces, piece_count, piece_type};
 
 /// Where the pieces of a value are in [`Translator::pool`].
@@ -27,7 +28,9 @@ pub(crate) struct Translator<'a, 'b> {
     /// The function being translated.
     pub func: &'a Func,
     /// Constants and addresses of the function, by value.
-    pub constants: &'a SecondaryMap<Value, Option<&'a Op>>,
+    pub constants: &'a Constants<'a>,
+    /// Scalars that are lanes of a register.
+    pub neighbours: &'a Neighbours,
     /// The Cranelift function under construction.
     pub b: FunctionBuilder<'b>,
     /// Functions referenced so far, by linker-level id.
@@ -40,16 +43,12 @@ pub(crate) struct Translator<'a, 'b> {
 
 impl<'a, 'b> Translator<'a, 'b> {
     /// Starts a translation into an empty Cranelift function.
-    pub fn new(
-        plan: &'a Plan<'a>,
-        func: &'a Func,
-        constants: &'a SecondaryMap<Value, Option<&'a Op>>,
-        b: FunctionBuilder<'b>,
-    ) -> Self {
+    pub fn new(plan: &'a Plan<'a>, func: FuncId, b: FunctionBuilder<'b>) -> Self {
         Translator {
             plan,
-            func,
-            constants,
+            func: &plan.module.funcs[func],
+            constants: &plan.constants[func],
+            neighbours: &plan.neighbours[func],
             b,
             func_refs: HashMap::new(),
             data_refs: HashMap::new(),
@@ -168,7 +167,10 @@ impl<'a, 'b> Translator<'a, 'b> {
             Op::Reduce(op, a) => self.reduce(*op, *a),
             Op::Any(a) => self.any(*a),
             Op::Math(op, args) => self.math(*op, args),
-            Op::Load { ty, ptr, offset, access } => self.load(*ty, *ptr, *offset, *access),
+            Op::Load { ty, ptr, offset, access } => match self.neighbours[inst.results[0]] {
+                Some(neighbour) => self.load_neighbour(inst.results[0], neighbour, *ty, *ptr, *access),
+                None => self.load(*ty, *ptr, *offset, *access),
+            },
             Op::Gather { ty, ptr, offset, index, scale, mask } => {
                 self.gather_from(*ty, (*ptr, *offset), (*index, *scale), *mask)
             }
