@@ -9,7 +9,7 @@
 //!
 //! Before: simplified. After: inside of with-loops no chain of updates replaces all elements of an array of at most [`MAX_ELEMENTS`], or
 //! begins with one that is put together.
-//! Leaves alone: chains whose arrays between are used as a whole.
+//! Leaves alone: chains whose arrays between are used as a whole, and those that begin with an array of arrays.
 
 use crate::edit::Defs;
 use crate::pass::{Context, Pass, Run};
@@ -96,7 +96,7 @@ fn cells_of(func: &Func, defs: &Defs, places: &Places, last: Inst) -> Option<Vec
         }
         match defs.op(func, array)? {
             Op::Update { .. } => {}
-            Op::Array(base) if base.len() == count => {
+            Op::Array(base) if base.len() == count && base.iter().all(|cell| func.ty(*cell).is_scalar()) => {
                 return Some(cells.into_iter().zip(base).map(|(cell, base)| cell.unwrap_or(*base)).collect());
             }
             _ => return None,
