@@ -1,7 +1,9 @@
 //! Kernels with the same code are one function.
 
-use ravel_schedule::{Capabilities, Options, schedule};
-use ravel_source::FileId;
+mod common;
+
+use common::scheduled;
+use ravel_schedule::Capabilities;
 
 /// Functions for the kernels of `b[i] = first(a[i], a[i + 1])` and `c[i] = second(b[i], b[i + 1])`.
 fn kernels(first: &str, second: &str) -> usize {
@@ -21,7 +23,6 @@ fn kernels(first: &str, second: &str) -> usize {
         with("b", "a", first),
         with("c", "s", second)
     );
-    let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
     let target = Capabilities {
         vector_bytes: 32,
         vector_registers: 16,
@@ -29,16 +30,7 @@ fn kernels(first: &str, second: &str) -> usize {
         fma_takes_factor: false,
         has_gather: true,
     };
-    let options = Options {
-        unchecked: false,
-        parallel: false,
-        large_result: ravel_schedule::LARGE_RESULT,
-        entry_name: "entry".to_string(),
-        device: None,
-        release_globals: true,
-        position: &|_, name| name.to_string(),
-    };
-    let (nest, _) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
+    let (nest, _) = scheduled(&text, target);
     nest.funcs.values().filter(|func| func.name.contains("_kernel_")).count()
 }
 

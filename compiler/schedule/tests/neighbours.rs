@@ -2,9 +2,8 @@
 
 mod common;
 
-use common::same;
-use ravel_schedule::{Capabilities, LARGE_RESULT, Options, schedule};
-use ravel_source::FileId;
+use common::{same, scheduled};
+use ravel_schedule::Capabilities;
 
 /// Loads of 16 elements in the nest of a function over pairs, `body` being what it yields at `%i`.
 fn loads(body: &str) -> usize {
@@ -15,8 +14,6 @@ fn loads(body: &str) -> usize {
            yield %r
          }}"
     );
-    let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
-    ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
     let target = Capabilities {
         vector_bytes: 64,
         vector_registers: 32,
@@ -24,18 +21,7 @@ fn loads(body: &str) -> usize {
         fma_takes_factor: false,
         has_gather: true,
     };
-    let options = Options {
-        unchecked: false,
-        parallel: false,
-        large_result: LARGE_RESULT,
-        entry_name: "entry".to_string(),
-        device: None,
-        release_globals: true,
-        position: &|span, name| format!("test:{} in {name}", span.start),
-    };
-    let (nest, _) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
-    ravel_nest::verify::verify(&nest).unwrap_or_else(|e| panic!("{e:?}\n{nest}"));
-    nest.to_string().matches("f32x16 = load").count()
+    scheduled(&text, target).0.to_string().matches("f32x16 = load").count()
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 mod common;
 
-use common::{Run, same};
-use ravel_schedule::{Capabilities, LARGE_RESULT, Options, schedule};
-use ravel_source::FileId;
+use common::{Run, same, scheduled};
+use ravel_schedule::Capabilities;
 
 fn tiled(run: &Run) -> bool {
     run.remarks.iter().any(|r| r.text.contains("packed tiles"))
@@ -108,19 +107,9 @@ fn products_of_every_element_type_and_layout() {
 
 /// The size of the tiles, rows by vectors, with 16 registers of 16 bytes.
 fn size(text: &str, fma_takes_factor: bool) -> String {
-    let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
     let target =
         Capabilities { vector_bytes: 16, vector_registers: 16, has_fma: true, fma_takes_factor, has_gather: false };
-    let options = Options {
-        unchecked: false,
-        parallel: false,
-        large_result: LARGE_RESULT,
-        entry_name: "entry".to_string(),
-        device: None,
-        release_globals: true,
-        position: &|_, name| name.to_string(),
-    };
-    let (_, remarks) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
+    let (_, remarks) = scheduled(text, target);
     let sizes = remarks.iter().filter_map(|r| r.text.split_once("packed tiles of ")).map(|(_, size)| {
         let words: Vec<&str> = size.split(' ').collect();
         format!("{} x {}", words[0], words[5])

@@ -102,6 +102,24 @@ pub fn same(text: &str) -> Run {
     Run { wide_remarks, ..last.expect("there are four runs") }
 }
 
+/// The nest of a program of WIR text for one thread of this target, and what was said of its with-loops.
+pub fn scheduled(text: &str, target: Capabilities) -> (ravel_nest::ir::Module, Vec<Remark>) {
+    let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
+    ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
+    let options = Options {
+        unchecked: false,
+        parallel: false,
+        large_result: ravel_schedule::LARGE_RESULT,
+        entry_name: "entry".to_string(),
+        device: None,
+        release_globals: true,
+        position: &|span, name| format!("test:{} in {name}", span.start),
+    };
+    let (nest, remarks) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
+    ravel_nest::verify::verify(&nest).unwrap_or_else(|e| panic!("{e:?}\n{nest}"));
+    (nest, remarks)
+}
+
 /// Five rounds in a loop over `%a: f64[9,20]` from 0, 1, 2, ...; `body` makes `%b` from `%a` and the number of the round, `%k`.
 pub fn rounds(body: &str) -> Run {
     same(&format!(
