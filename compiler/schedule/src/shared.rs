@@ -24,14 +24,16 @@ use crate::parallel::{Fineness, Grain};
 use crate::plan::{KernelPlan, VecChoice};
 use crate::withloop::Sink;
 
-/// A piece must be worth some ten microseconds in lanes: another thread has to see it, to fetch its operands, and the one that shares its
-/// kernel reads results from the other's cache. 16 KB take two microseconds each way on a server processor.
-const PIECE_WORK: f64 = 500_000.0;
-const SHORT: Fineness = Fineness { most: 4, work: PIECE_WORK, wake: 2.0 * PIECE_WORK };
-/// The runtime wakes threads for loops with more pieces than short ones have (`pool/share.rs`).
-const LONG: Fineness = Fineness { most: 16, work: PIECE_WORK, wake: 2.0 * PIECE_WORK };
-/// Work that makes a kernel long.
-const LONG_WORK: f64 = 8.0 * PIECE_WORK;
+/// Work of a piece at least, for every byte of a vector, since wide ones do more of it in the same time. A piece must be worth some thirty
+/// microseconds: another thread has to see it, to fetch its operands, and the one that shares its kernel reads results from the
+/// other's cache. 16 KB take two microseconds each way on a server processor.
+const PIECE_WORK_PER_BYTE: f64 = 30_000.0;
+/// Pieces of a short kernel at most, and of a long one. The runtime wakes threads for loops with more pieces than short ones have
+/// (`pool/share.rs`).
+const SHORT: i64 = 4;
+const LONG: i64 = 16;
+/// Pieces' worth of work that make a kernel long.
+const LONG_WORK: f64 = 8.0;
 /// Work per cell that makes kernels of unknown extents worth two forms.
 const HEAVY_CELL: f64 = 10.0;
 
@@ -55,11 +57,13 @@ impl Lower<'_, '_> {
         if known.is_none() && work < HEAVY_CELL {
             return Ok(false);
         }
-        if self.most_cells(part) * work < 2.0 * PIECE_WORK {
+        let of_piece = self.piece_work();
+        if self.most_cells(part) * work < 2.0 * of_piece {
             return Ok(false);
         }
-        let long = known.is_some_and(|total| total >= LONG_WORK);
-        let fineness = if known.is_some() && !long { SHORT } else { LONG };
+        let long = known.is_some_and(|total| total >= LONG_WORK * of_piece);
+        let most = if known.is_some() && !long { SHORT } else { LONG };
+        let fineness = Fineness { most, work: of_piece, wake: 2.0 * of_piece };
         let grain = Grain::of(&plan_of_pieces, 0);
         let mut pieces = None;
         if known.is_some() {
@@ -101,6 +105,11 @@ impl Lower<'_, '_> {
         Ok(true)
     }
 
+    /// Work of a piece at least.
+    fn piece_work(&self) -> f64 {
+        PIECE_WORK_PER_BYTE * f64::from(self.cx.target.vector_bytes)
+    }
+
     /// Are there idle threads? Where only the run knows the extents: is it work for two pieces, and are there idle threads or pieces enough that
     /// some will be idle before the last one?
     fn wants_pieces(&mut self, part: &Part, known: bool, work: f64) -> Val {
@@ -112,13 +121,13 @@ impl Lower<'_, '_> {
             _ => None,
         };
         if let Some(cells) = cells {
-            let enough = self.b.i64((2.0 * PIECE_WORK / work).ceil() as i64);
+            let enough = self.b.i64((2.0 * self.piece_work() / work).ceil() as i64);
             let several = self.b.icmp(IntCmp::Sge, cells, enough);
             self.b.begin_if(several);
         }
         let mut wanted = self.helper("ravel_has_idle_threads", &[], Some(Ty::I8)).expect("called with a result type");
         if let Some(cells) = cells {
-            let many = self.b.i64((LONG.most as f64 / 2.0 * PIECE_WORK / work).ceil() as i64);
+            let many = self.b.i64((LONG as f64 / 2.0 * self.piece_work() / work).ceil() as i64);
             let long = self.b.icmp(IntCmp::Sge, cells, many);
             wanted = self.b.binary(NestBin::Or, wanted, long);
             self.b.begin_else(&[wanted]);
