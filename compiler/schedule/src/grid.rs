@@ -65,6 +65,8 @@ pub(crate) struct Panel {
     pub ptr: Val,
     /// Bytes to the first copy; the others follow.
     pub offset: i32,
+    /// Lanes that hold each copy.
+    pub spread: u8,
 }
 
 /// The copies of a kernel's body.

@@ -87,7 +87,7 @@ impl Lower<'_, '_> {
         let index = self.b.add(first, r);
         let index = self.b.binary(NestBin::SMin, index, last);
         self.bind_wide(side.param, index, range);
-        let moved = self.times(r, plan.bytes as i64);
+        let moved = self.times(r, (usize::from(side.spread) * plan.bytes) as i64);
         let mut g = Grid::scalar(plan.bytes);
         g.push_jam(Jam::of(side.param, 1));
         self.prepare_copies(&mut g, body)?;
@@ -112,7 +112,7 @@ impl Lower<'_, '_> {
         let zero = self.b.i64(0);
         let mut g = Grid::scalar(plan.bytes);
         let lanes = usize::from(plan.lanes).min(1 << side.width.ilog2());
-        let vectors = lanes * plan.bytes >= LEAST_VECTOR;
+        let vectors = side.spread == 1 && lanes * plan.bytes >= LEAST_VECTOR;
         // Vectors of `lanes` indices that cover the panel; the last one may overlap the one before.
         let starts: Vec<usize> = (0..side.width.div_ceil(lanes)).map(|n| (n * lanes).min(side.width - lanes)).collect();
         if vectors && self.packs_along(&mut g, nest, side) {
@@ -325,8 +325,11 @@ impl Lower<'_, '_> {
                 _ => to,
             };
             for r in 0..if single.is_none() { packed.copies } else { 1 } {
-                let value = self.scalar_of(g, packed.value, r, 0)?;
-                self.b.store(value, to, ((packed.at + r) * bytes) as i32, Access::ALIGNED);
+                let mut value = self.scalar_of(g, packed.value, r, 0)?;
+                if side.spread > 1 {
+                    value = self.b.splat(value, side.spread);
+                }
+                self.b.store(value, to, ((packed.at + r * usize::from(side.spread)) * bytes) as i32, Access::ALIGNED);
             }
         }
         self.close();
@@ -340,6 +343,10 @@ impl Lower<'_, '_> {
         let ty = Ty::scalar(prim_of(self.elem(v)));
         let vector = self.is_vector(g, v);
         let at = |copy: usize| panel.offset + (copy * g.bytes) as i32;
+        if panel.spread > 1 && !vector {
+            let ty = ty.with_lanes(panel.spread);
+            return Cell::Packed(self.b.load(ty, panel.ptr, at(j * usize::from(panel.spread)), Access::ALIGNED));
+        }
         if !vector {
             return Cell::One(self.b.load(ty, panel.ptr, at(j), Access::ALIGNED));
         }

@@ -55,6 +55,11 @@ const BATCHES: i64 = 32;
 const REGISTERS_OF_ROW: usize = 1;
 const REGISTERS_OF_CELL: usize = 3;
 const REGISTERS_OF_COPY: usize = 6;
+/// Copies of a value of the rows in a panel at most. (Pairs in lanes of 8 bytes: one load for each where neighbours would take one and a half and a
+/// shuffle, 5 to 10 % of the time with Cranelift. Four take twice the memory of a panel for one instruction less, which gains nothing.)
+const MOST_SPREAD: usize = 2;
+/// Indices of the fold in one block with such rows: what a panel of rows has to leave of the first cache.
+const SPREAD_BLOCK: i64 = 256;
 /// Packed values of one index of the fold, on either side.
 const MOST_VALUES: usize = 4;
 
@@ -78,15 +83,17 @@ pub(crate) struct Side {
     pub values: Vec<Packed>,
     /// Elements of a panel for one index of the fold.
     pub stride: usize,
+    /// How often each copy is stored: as many times as a vector has lanes if the micro-kernel loads it into all of them.
+    pub spread: u8,
 }
 
 impl Side {
-    fn new(axis: usize, param: Value, width: usize, values: &[(Value, bool)]) -> Side {
-        let mut side = Side { axis, param, width, values: Vec::new(), stride: 0 };
+    fn new(axis: usize, param: Value, width: usize, values: &[(Value, bool)], spread: u8) -> Side {
+        let mut side = Side { axis, param, width, values: Vec::new(), stride: 0, spread };
         for &(value, varies) in values {
             let copies = if varies { width } else { 1 };
             side.values.push(Packed { value, at: side.stride, copies });
-            side.stride += copies;
+            side.stride += copies * usize::from(spread);
         }
         side
     }
@@ -104,6 +111,8 @@ pub(crate) struct TilePlan {
     /// Vectors per row of a tile.
     pub u: usize,
     pub bytes: usize,
+    /// Does a multiply-add take the register of a factor?
+    pub takes_factor: bool,
     /// Most indices of the fold in one block.
     pub block: i64,
     /// Most panels of columns in one task.
@@ -272,19 +281,37 @@ impl Lower<'_, '_> {
         let Some(lanes) = lanes.into_iter().find(|n| fits(extents[last], *n as i64)) else {
             return refuse("the target has no vectors");
         };
-        let spare = match self.only_product(func, fold, inner) {
-            _ if split.operations > 1 => REGISTERS_OF_CELL,
-            true if self.cx.target.fma_takes_factor => REGISTERS_OF_COPY,
-            _ => REGISTERS_OF_ROW,
+        let takes_factor =
+            split.operations == 1 && self.cx.target.fma_takes_factor && self.only_product(func, fold, inner);
+        let spare = match split.operations {
+            1 if takes_factor => REGISTERS_OF_COPY,
+            0 | 1 => REGISTERS_OF_ROW,
+            _ => REGISTERS_OF_CELL,
         };
+        // Instructions are what such a tile waits for.
+        let spread = if takes_factor && lanes <= MOST_SPREAD { lanes as u8 } else { 1 };
         let (u, j) = self.size_tile((lanes, bytes), extents[axis], extents[last], spare);
-        let rows = Side::new(axis, params[axis], j, &split.rows);
-        let columns = Side::new(last, params[last], u * lanes, &split.columns);
+        let rows = Side::new(axis, params[axis], j, &split.rows, spread);
+        let columns = Side::new(last, params[last], u * lanes, &split.columns, 1);
         let block = fold_block(&rows, &columns, bytes);
         let across = (TASK_BYTES / (block * (columns.stride * bytes) as i64)).max(1);
         let needed = self.tile_conditions(part.body, result, &[params[axis], params[last]]);
         let lanes = lanes as u8;
-        Ok(TilePlan { fold, rows, columns, lanes, u, bytes, block, across, home, least_columns, guards, needed })
+        Ok(TilePlan {
+            fold,
+            rows,
+            columns,
+            lanes,
+            u,
+            bytes,
+            takes_factor,
+            block,
+            across,
+            home,
+            least_columns,
+            guards,
+            needed,
+        })
     }
 
     /// The only fold of a body, with its partition.
@@ -449,6 +476,9 @@ impl Lower<'_, '_> {
 /// Most indices of the fold in one block. Accumulators are loaded and stored once for each block, at places far apart: if the
 /// panels stream from the second cache anyway, that is rarer in long blocks.
 fn fold_block(rows: &Side, columns: &Side, bytes: usize) -> i64 {
+    if rows.spread > 1 {
+        return SPREAD_BLOCK;
+    }
     let near = NEAR_BYTES / ((rows.stride + columns.stride) * bytes) as i64;
     if near >= NEAR_BLOCK {
         return NEAR_BLOCK;

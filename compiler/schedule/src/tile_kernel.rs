@@ -16,8 +16,9 @@ use crate::tile::Side;
 use crate::tile_nest::Nest;
 use crate::withloop::Sink;
 
-/// Indices of the fold per iteration of the innermost loop.
+/// Indices of the fold per iteration of the innermost loop, and where narrow vectors make every instruction of it count.
 const UNROLL: i64 = 4;
+const UNROLL_NARROW: i64 = 8;
 
 /// A tile in memory: its first cell, and bytes from row to row. Cells of a row are neighbours.
 #[derive(Clone, Copy)]
@@ -125,13 +126,14 @@ impl Lower<'_, '_> {
         }
         let mut carried = vec![row_panel, column_panel];
         carried.extend(accs);
-        let unroll = self.b.i64(UNROLL);
-        let most = self.b.i64(UNROLL - 1);
+        let steps = if plan.takes_factor { UNROLL_NARROW } else { UNROLL };
+        let unroll = self.b.i64(steps);
+        let most = self.b.i64(steps - 1);
         let end = self.b.sub(count, most);
         let (_, inside) = self.b.begin_for(zero, end, unroll, &carried);
-        let next = self.fold_steps(nest, &mut g, inside, UNROLL, *op)?;
+        let next = self.fold_steps(nest, &mut g, inside, steps, *op)?;
         let carried = self.b.end_for(&next);
-        let mask = self.b.i64(-UNROLL);
+        let mask = self.b.i64(-steps);
         let done = self.b.binary(NestBin::And, count, mask);
         let step = self.b.i64(1);
         let (_, inside) = self.b.begin_for(done, count, step, &carried);
@@ -210,6 +212,7 @@ impl Lower<'_, '_> {
         let cell = self.func.regions[nest.inner.body].yields[0];
         let elem = self.elem(cell);
         let product = self.fused_product(op, elem, cell);
+        let columns_first = product.is_some_and(|(x, _)| plan.columns.values.iter().any(|packed| packed.value == x));
         let mut accs = carried;
         let (rows, columns) = (accs[0], accs[1]);
         let row_bytes = [&plan.rows, &plan.columns].map(|side| (side.stride * plan.bytes) as i64);
@@ -222,7 +225,7 @@ impl Lower<'_, '_> {
             {
                 for packed in &side.values {
                     let offset = (step * bytes) as i32 + (packed.at * plan.bytes) as i32;
-                    g.panels.insert(packed.value, Panel { ptr, offset });
+                    g.panels.insert(packed.value, Panel { ptr, offset, spread: side.spread });
                 }
             }
             for r in 0..plan.rows.width {
@@ -231,7 +234,9 @@ impl Lower<'_, '_> {
                     *acc = match product {
                         Some((x, y)) => {
                             let (x, y) = (self.packed_of(g, x, r, u)?, self.packed_of(g, y, r, u)?);
-                            self.b.fma(x, y, *acc)
+                            // The first factor is the one whose register is taken: a column that no other row needs.
+                            let swaps = plan.takes_factor && columns_first == (r + 1 < plan.rows.width);
+                            if swaps { self.b.fma(y, x, *acc) } else { self.b.fma(x, y, *acc) }
                         }
                         None => {
                             let cell = self.packed_of(g, cell, r, u)?;

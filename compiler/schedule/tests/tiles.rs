@@ -134,6 +134,23 @@ fn products_leave_registers_for_copied_factors() {
 }
 
 #[test]
+fn rows_of_two_lanes_are_packed_into_both() {
+    let splats = |elem: &str, zero: &str, fma_takes_factor: bool| {
+        let [m, n, k] = [240, 240, 240];
+        let body = format!("%x1: {elem} = sel %a, [%i, %k] %y1: {elem} = sel %b, [%j, %k] %z: {elem} = mul %x1, %y1");
+        let text = program(elem, [m, k], [n, k], [m, n], &product(elem, [m, n, k], "add", zero, &body, "yield %f"));
+        let target =
+            Capabilities { vector_bytes: 16, vector_registers: 16, has_fma: true, fma_takes_factor, has_gather: false };
+        let (module, _) = scheduled(&text, target);
+        module.to_string().matches("= splat ").count()
+    };
+    // One for every row that is packed, none in the tile; or else one for each row and index of the fold there.
+    assert!(splats("f64", "0.0", true) < 10);
+    assert!(splats("f64", "0.0", false) > 16);
+    assert!(splats("f32", "0.0:f32", true) > 32);
+}
+
+#[test]
 fn several_blocks_of_the_fold_with_an_epilogue() {
     let [m, n, k] = [29, 33, 1100];
     let body = "%x1: f32 = sel %a, [%i, %k] %y1: f32 = sel %b, [%j, %k] %z: f32 = mul %x1, %y1";
