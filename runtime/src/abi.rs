@@ -189,6 +189,8 @@ pub mod symbols {
     pub const UNIQUE: &str = "ravel_unique";
     /// `ptr ravel_copy(ptr)`.
     pub const COPY: &str = "ravel_copy";
+    /// `u8 ravel_resize(ptr, i64 rows)`.
+    pub const RESIZE: &str = "ravel_resize";
     /// `ptr ravel_string_new(ptr bytes, i64 length)`.
     pub const STRING_NEW: &str = "ravel_string_new";
     /// `ptr ravel_scratch_alloc(i64 bytes)`.

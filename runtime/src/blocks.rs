@@ -134,6 +134,11 @@ fn class_size(class: usize) -> usize {
     ((STEPS << shift) + (within << shift)) * DATA_ALIGN
 }
 
+/// Is a block of so many bytes also one of so many others, when it is given back as when it is made?
+pub fn same_block(bytes: usize, others: usize) -> bool {
+    class_of(bytes).is_some_and(|class| class_of(others) == Some(class))
+}
+
 fn layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size, if size >= HUGE_LIMIT { HUGE_PAGE } else { DATA_ALIGN }).ok()
 }

@@ -271,6 +271,37 @@ pub unsafe fn copy(object: *mut ArrayHeader) -> Result<*mut ArrayHeader, Fault> 
     }
 }
 
+/// Gives an array another number of indices on its first axis where it is, if nothing else holds it and its block has room, and returns
+/// 1; elements of new indices are undefined. Otherwise the array stays as it is, and the result is 0. Blocks are up to an eighth larger
+/// than what they are made for, so an array that gets longer step by step moves a few times only.
+///
+/// # Safety
+/// `object` is a valid array of rank 1 or more whose elements are no handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_resize(object: *mut ArrayHeader, rows: i64) -> u8 {
+    // SAFETY: the object is valid; with a count of one nobody else looks at it.
+    unsafe {
+        let header = &mut *object;
+        let is_plain = header.kind == ObjectKind::Array as u8 && header.pad == 0;
+        if !is_plain || header.rc.load(Ordering::Acquire) != 1 || rows < 0 {
+            return 0;
+        }
+        let size = ElemTag::from_u8(header.elem).unwrap_or(ElemTag::U8).size();
+        let row = shape_of(object)[1..].iter().try_fold(1i64, |row, &extent| row.checked_mul(extent));
+        let Some(count) = row.and_then(|row| row.checked_mul(rows)) else { return 0 };
+        let bytes = |count: i64| usize::try_from(count).ok().and_then(|count| count.checked_mul(size));
+        let (Some(before), Some(after)) = (bytes(header.count), bytes(count)) else { return 0 };
+        let around = header.data as usize - object as usize + PADDING;
+        if !after.checked_add(around).is_some_and(|after| blocks::same_block(before + around, after)) {
+            return 0;
+        }
+        object.cast::<u8>().add(HEADER_SIZE).cast::<i64>().write(rows);
+        header.count = count;
+        stats::on_resize(before, after);
+        1
+    }
+}
+
 /// New string object from `length` bytes.
 ///
 /// # Safety
@@ -311,6 +342,7 @@ pub unsafe extern "C" fn ravel_scratch_free(block: *mut u8, bytes: i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::array::Array;
 
     #[test]
     fn counts_follow_shapes() {
@@ -363,6 +395,32 @@ mod tests {
             // SAFETY: the only references.
             unsafe { ravel_rc_dec(object.as_ptr()) };
         }
+    }
+
+    #[test]
+    fn arrays_get_longer_while_their_block_has_room() {
+        let mut array = Array::from_slice(&[1, 2], &[7i64, 8]).expect("small");
+        let mut moved = 0;
+        for rows in 2..=1900 {
+            let raw = array.view().as_ptr().as_ptr();
+            // SAFETY: the array is valid, and nobody else has it.
+            if unsafe { ravel_resize(raw, rows) } == 0 {
+                moved += 1;
+                let mut elements = array.view().as_slice::<i64>().expect("of this type").to_vec();
+                elements.extend([0, 0]);
+                array = Array::from_slice(&[rows, 2], &elements).expect("small");
+            }
+            assert_eq!((array.view().shape(), array.view().count() as i64), (&[rows, 2][..], 2 * rows));
+            array.as_mut_slice::<i64>().expect("unshared")[2 * rows as usize - 1] = -rows;
+        }
+        assert!(moved < 60, "{moved}");
+        let ends: Vec<i64> =
+            array.view().as_slice::<i64>().expect("of this type").iter().copied().skip(1).step_by(2).collect();
+        assert!(ends[0] == 8 && (2..=1900).zip(&ends[1..]).all(|(rows, end)| *end == -rows));
+        let other = array.clone();
+        // SAFETY: the array is valid; it is held twice, so nothing happens.
+        assert_eq!(unsafe { ravel_resize(array.view().as_ptr().as_ptr(), 1899) }, 0);
+        assert_eq!(other.view().count(), 3800);
     }
 
     #[test]

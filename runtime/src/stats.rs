@@ -81,6 +81,16 @@ pub(crate) fn on_free(bytes: usize) {
     LIVE_BYTES.fetch_sub(i64::try_from(bytes).unwrap_or(i64::MAX), Ordering::Relaxed);
 }
 
+/// An object has so many element bytes now instead of others.
+pub(crate) fn on_resize(before: usize, after: usize) {
+    if !enabled() {
+        return;
+    }
+    let change = i64::try_from(after).unwrap_or(i64::MAX).saturating_sub(i64::try_from(before).unwrap_or(i64::MAX));
+    let live = LIVE_BYTES.fetch_add(change, Ordering::Relaxed) + change;
+    PEAK_BYTES.fetch_max(live, Ordering::Relaxed);
+}
+
 pub(crate) fn on_copy() {
     if enabled() {
         COPIES.fetch_add(1, Ordering::Relaxed);

@@ -80,6 +80,7 @@ mod group_combine;
 mod group_memory;
 mod group_pad;
 mod group_split;
+mod growth;
 mod guarded;
 mod guards;
 mod in_place;

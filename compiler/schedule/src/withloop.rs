@@ -60,7 +60,7 @@ impl Lower<'_, '_> {
             }
             return Ok(());
         }
-        if self.try_rows_in_place(inst, with)? {
+        if self.try_growth(inst, with)? || self.try_rows_in_place(inst, with)? {
             return Ok(());
         }
         if self.try_groups(inst, with)? || self.try_device_fold(inst, with)? {

@@ -7,13 +7,14 @@ impl Gen {
     /// Defines one of these and variables that hold its results.
     pub(super) fn idiom(&mut self) -> String {
         let elem = self.rng.pick(&[Elem::Int, Elem::Double, Elem::Float]);
-        match self.rng.below(9) {
+        match self.rng.below(10) {
             0 | 1 => self.parts(elem),
             2 => self.parts_of_fold(elem),
             3 => self.scattered(elem),
             4 | 5 => self.loops(elem),
             6 => self.records(elem),
             7 => self.complexes(),
+            8 => self.growing(elem),
             _ => self.bytes(),
         }
     }
@@ -160,6 +161,34 @@ impl Gen {
             self.vars.push(Var { name: name.clone(), elem, shape: shape.to_vec() });
         }
         format!("    {} = {name}({a}, {b}, hideValue({}));\n", names.join(", "), self.rng.below(5))
+    }
+
+    /// An array that gets longer in a loop, while something may hold it or read it.
+    fn growing(&mut self, elem: Elem) -> String {
+        let (name, ty, zero) = (self.fresh("growing"), elem.name(), elem.zero());
+        let shape = [self.length()];
+        let start = self.rng.pick(&["[ZERO]", "[ZERO] ++ a", "a ++ [ZERO]"]).replace("ZERO", zero);
+        let mut steps = String::new();
+        for _ in 0..1 + self.rng.below(2) {
+            let step = self.rng.pick(&[
+                "q = q ++ [a[i]];",
+                "if (a[i] > ZERO) { q = q ++ [a[i], ZERO]; }",
+                "q = q ++ a;",
+                "x = q[shape(q)[0] - 1]; q = q ++ [x + a[i]];",
+                "q = [a[i]] ++ q;",
+                "b = q; q = q ++ [b[0]]; b[0] = a[i]; s = s + b[0];",
+                "b = q ++ [a[i]]; s = s + sum(b); if (i % 2 == p) { q = b; }",
+                "q = q ++ { [j] -> a[j] + a[i] | [j] < [min(i, m)] };",
+            ]);
+            steps.push_str(&format!("        {}\n", step.replace("ZERO", zero)));
+        }
+        self.function(&format!(
+            "{ty} {name}({ty}[m] a, int p)\n{{\n    q = {start};\n    s = {zero};\n    for (i = 0; i < m; i++) {{\n{steps}    }}\n    \
+             return s + sum(q) + q[shape(q)[0] - 1];\n}}"
+        ));
+        let a = self.numbers(elem, &shape);
+        let p = self.rng.below(3);
+        self.result(elem, &[], &format!("{name}({a}, hideValue({p}))"))
     }
 
     /// Arrays of records, changed as wholes, by element and by field.
