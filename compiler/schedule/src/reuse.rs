@@ -105,6 +105,15 @@ impl Lower<'_, '_> {
         best.map(|(_, v)| v)
     }
 
+    /// May a with-loop build this result in this array, which dies there?
+    pub(crate) fn is_built_in(&self, with: &With, result: Value, array: Value) -> bool {
+        let makes_scalars = |op: &WithOp| matches!(op, WithOp::Genarray { cell: Some(cell), .. } if cell.is_empty());
+        !with.ordered
+            && with.ops.iter().all(makes_scalars)
+            && self.same_layout(array, result)
+            && with.parts.iter().all(|part| !self.has_with_loop(part.body) && self.reads_own_index(part, array))
+    }
+
     pub(crate) fn has_with_loop(&self, region: Region) -> bool {
         let mut found = false;
         ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {

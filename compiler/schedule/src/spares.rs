@@ -112,13 +112,16 @@ impl Lower<'_, '_> {
         if !self.handing.contains(&scope.region) {
             return false;
         }
-        let Some((first, rest)) = data.insts.get(scope.position..).and_then(|insts| insts.split_first()) else {
-            return false;
-        };
+        let Some(first) = data.insts.get(scope.position) else { return false };
         let mut made: HashSet<Value> = self.func.insts[*first].results.iter().copied().collect();
-        for inst in rest {
+        for (position, inst) in data.insts.iter().enumerate().skip(scope.position + 1) {
             let InstData { op, results, .. } = &self.func.insts[*inst];
             match op {
+                Op::With(with) => {
+                    let dies = |v: &Value| self.live.last_use(scope.region, *v) == Some(position);
+                    let takes = |r: &Value| made.iter().any(|v| dies(v) && self.is_built_in(with, *r, *v));
+                    made.extend(results.iter().copied().filter(takes).collect::<Vec<_>>());
+                }
                 Op::Opaque(a) | Op::Reshape { array: a, .. } | Op::Update { array: a, .. } if made.contains(a) => {
                     made.extend(results);
                 }

@@ -55,6 +55,23 @@ fn neighbours_need_a_second_buffer_and_no_third() {
 }
 
 #[test]
+fn what_is_built_in_an_array_that_a_round_makes_takes_no_third() {
+    // The array in between is the next round's in the end, so it is made where the last round's was.
+    let run = carried(
+        "40",
+        "40",
+        "%c: f64[40], %s: f64 = with {
+           part [0] <= [%i_2] < [40] { %m: i32 = sub 39, %i_2 %x_2: f64 = sel %start, [%m] %e: f64 = convert %k
+             %z: f64 = add %x_2, %e yield %z, %z }
+         } genarray [40] cell [] fold add neutral 0.0
+         %b: f64[40] = with {
+           part [0] <= [%i_3] < [40] { %x_3: f64 = sel %c, [%i_3] %w: f64 = div %x_3, %s yield %w }
+         } genarray [40] cell []",
+    );
+    assert_eq!((run.allocations, run.copies), (2, 0));
+}
+
+#[test]
 fn an_operand_that_is_used_again_is_kept() {
     let run = carried(
         "40",
