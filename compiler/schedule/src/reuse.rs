@@ -56,20 +56,7 @@ impl Lower<'_, '_> {
     }
 
     fn operand_to_reuse(&self, with: &With, result: Value) -> Option<Value> {
-        let makes_scalars = |op: &WithOp| matches!(op, WithOp::Genarray { cell: Some(cell), .. } if cell.is_empty());
-        if with.ordered || !with.ops.iter().all(makes_scalars) || self.elem(result) == Elem::Handle {
-            return None;
-        }
-        // Work-items store one result after the other.
-        if self.cx.options.device.is_some() && with.ops.len() > 1 {
-            return None;
-        }
-        // The host repeats what failed on a device, from operands that must still be there.
-        if self.cx.options.device.is_some() && with.parts.iter().any(|part| self.has_check(part.body)) {
-            return None;
-        }
-        // A fold inside of a cell may be cut into pieces that go through memory, or be computed for some cells twice.
-        if with.parts.iter().any(|part| self.has_with_loop(part.body)) {
+        if !self.may_build_in_operands(with) || self.elem(result) == Elem::Handle {
             return None;
         }
         let scope = self.scopes.last()?;
@@ -79,11 +66,7 @@ impl Lower<'_, '_> {
         let mut best: Option<(u32, Value)> = None;
         for part in &with.parts {
             for &v in self.live.free(part.body) {
-                if self.is_view(v)
-                    || !self.same_layout(v, result)
-                    || !self.dies_in(with, v)
-                    || !with.parts.iter().all(|p| self.reads_own_index(p, v))
-                {
+                if self.is_view(v) || !self.dies_in(with, v) || !self.has_room_for(v, with, result) {
                     continue;
                 }
                 let carried = data.params.iter().position(|p| *p == v);
@@ -105,13 +88,25 @@ impl Lower<'_, '_> {
         best.map(|(_, v)| v)
     }
 
-    /// May a with-loop build this result in this array, which dies there?
-    pub(crate) fn is_built_in(&self, with: &With, result: Value, array: Value) -> bool {
+    /// May a with-loop build results in operands, as far as it alone decides that?
+    pub(crate) fn may_build_in_operands(&self, with: &With) -> bool {
         let makes_scalars = |op: &WithOp| matches!(op, WithOp::Genarray { cell: Some(cell), .. } if cell.is_empty());
-        !with.ordered
-            && with.ops.iter().all(makes_scalars)
-            && self.same_layout(array, result)
-            && with.parts.iter().all(|part| !self.has_with_loop(part.body) && self.reads_own_index(part, array))
+        if with.ordered || !with.ops.iter().all(makes_scalars) {
+            return false;
+        }
+        // Work-items store one result after the other, and the host repeats what failed on a device, from operands that must still be there.
+        if self.cx.options.device.is_some()
+            && (with.ops.len() > 1 || with.parts.iter().any(|part| self.has_check(part.body)))
+        {
+            return false;
+        }
+        // A fold inside of a cell may be cut into pieces that go through memory, or be computed for some cells twice.
+        !with.parts.iter().any(|part| self.has_with_loop(part.body))
+    }
+
+    /// Does an array that dies in a with-loop have the layout of a result, and do all cells read it at their own index only?
+    pub(crate) fn has_room_for(&self, array: Value, with: &With, result: Value) -> bool {
+        self.same_layout(array, result) && with.parts.iter().all(|part| self.reads_own_index(part, array))
     }
 
     pub(crate) fn has_with_loop(&self, region: Region) -> bool {

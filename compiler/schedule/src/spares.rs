@@ -105,7 +105,7 @@ impl Lower<'_, '_> {
     }
 
     /// Does the region at work hand what the instruction at work makes to the next iteration, or out of a branch? The object may
-    /// pass through operations that take their operand and give it back.
+    /// pass through operations that take their operand and give it back, and through with-loops that build their result in it.
     fn is_handed_on(&self) -> bool {
         let Some(scope) = self.scopes.last() else { return false };
         let data = &self.func.regions[scope.region];
@@ -117,9 +117,9 @@ impl Lower<'_, '_> {
         for (position, inst) in data.insts.iter().enumerate().skip(scope.position + 1) {
             let InstData { op, results, .. } = &self.func.insts[*inst];
             match op {
-                Op::With(with) => {
+                Op::With(with) if self.may_build_in_operands(with) => {
                     let dies = |v: &Value| self.live.last_use(scope.region, *v) == Some(position);
-                    let takes = |r: &Value| made.iter().any(|v| dies(v) && self.is_built_in(with, *r, *v));
+                    let takes = |r: &Value| made.iter().any(|v| dies(v) && self.has_room_for(*v, with, *r));
                     made.extend(results.iter().copied().filter(takes).collect::<Vec<_>>());
                 }
                 Op::Opaque(a) | Op::Reshape { array: a, .. } | Op::Update { array: a, .. } if made.contains(a) => {
