@@ -9,6 +9,9 @@
 //! is left the caller closes the job and waits for the flags that are up. Sequential consistency makes the worker see that the job is
 //! closed or the caller see the flag. Nobody writes a cache line that all others write, and workers that slept through a job
 //! cost nothing.
+//!
+//! Starting a job is a chain of cache misses, so what is needed together lies together: the job beside the state that announces it, the
+//! flag of a worker beside the chunks it has taken. Those bear the number of their job, so that nobody has to reset them.
 
 mod share;
 
@@ -72,6 +75,35 @@ impl Stretch {
     }
 }
 
+/// How many chunks of a job each thread has taken of those it starts with, or others from it.
+struct Taken(AtomicU64);
+
+impl Taken {
+    /// Takes the next of `count` chunks of the job with this number.
+    fn take(&self, number: u32, count: u32) -> Option<i64> {
+        let mut seen = self.0.load(Ordering::Relaxed);
+        loop {
+            // What was taken of another job counts as nothing.
+            let taken = if (seen >> 32) as u32 == number { seen as u32 } else { 0 };
+            if taken >= count {
+                return None;
+            }
+            let next = u64::from(number) << 32 | u64::from(taken + 1);
+            match self.0.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(i64::from(taken)),
+                Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+/// A thread's part in the jobs.
+struct Slot {
+    /// May the worker be reading the job? That of the caller, whose slot is 0, stays down.
+    present: AtomicBool,
+    taken: Taken,
+}
+
 #[derive(Clone, Copy)]
 struct Job {
     work: ParallelFn,
@@ -81,15 +113,37 @@ struct Job {
     session: u64,
 }
 
+/// How many chunks each thread starts with, and how many threads have one more.
+#[derive(Clone, Copy)]
+struct Shares {
+    each: u32,
+    extra: u32,
+    number: u32,
+}
+
+impl Shares {
+    /// The first chunk of a slot of so many. Those with one more are spread evenly: however finely a loop is cut, a thread has the same
+    /// part of its indices, and neighbours, which may share a core, are not all busy to the end.
+    fn first(self, slot: usize, count: usize) -> i64 {
+        let before = u64::from(self.extra) * slot as u64 / count as u64;
+        i64::from(self.each) * slot as i64 + before as i64
+    }
+}
+
+/// What the caller announces, in one cache line.
+#[repr(C, align(128))]
+struct Board {
+    state: AtomicU64,
+    job: UnsafeCell<Option<(Job, Shares)>>,
+}
+
+const _: () = assert!(size_of::<Option<(Job, Shares)>>() + size_of::<AtomicU64>() <= 64);
+
 struct Pool {
-    state: Apart<AtomicU64>,
-    job: UnsafeCell<Option<Job>>,
-    /// The chunks that each thread starts with.
-    stretches: Box<[Apart<Stretch>]>,
-    /// Which workers may be reading the job. That of the caller, whose slot is 0, stays down.
-    present: Box<[Apart<AtomicBool>]>,
-    /// Has a thread of the current job found no chunk left?
-    hungry: Apart<AtomicBool>,
+    board: Board,
+    slots: Box<[Apart<Slot>]>,
+    /// The last job of which a thread found no chunk left.
+    hungry: Apart<AtomicU64>,
     /// The threads, by slot, that offer a loop inside their chunk.
     offering: Apart<AtomicU64>,
     offers: Box<[Apart<Offer>]>,
@@ -101,7 +155,7 @@ struct Pool {
     spin_time: Duration,
 }
 
-// SAFETY: `job` is written only by the thread that holds `busy`, while no worker is present; workers read it only after joining,
+// SAFETY: the job on the board is written only by the thread that holds `busy`, while no worker is present; workers read it only after joining,
 // which reads the store that opened the job. The context pointer is the caller's promise (`ravel_parallel`).
 unsafe impl Sync for Pool {}
 // SAFETY: as above; nothing in a pool belongs to the thread that made it.
@@ -169,11 +223,11 @@ fn current() -> &'static Pool {
     }
     let threads = threads();
     let pool: &'static Pool = Box::leak(Box::new(Pool {
-        state: Apart(AtomicU64::new(0)),
-        job: UnsafeCell::new(None),
-        stretches: (0..threads).map(|_| Apart(Stretch::new())).collect(),
-        present: (0..threads).map(|_| Apart(AtomicBool::new(false))).collect(),
-        hungry: Apart(AtomicBool::new(false)),
+        board: Board { state: AtomicU64::new(0), job: UnsafeCell::new(None) },
+        slots: (0..threads)
+            .map(|_| Apart(Slot { present: AtomicBool::new(false), taken: Taken(AtomicU64::new(0)) }))
+            .collect(),
+        hungry: Apart(AtomicU64::new(0)),
         offering: Apart(AtomicU64::new(0)),
         offers: (0..threads).map(|_| Apart(Offer::new())).collect(),
         busy: AtomicBool::new(false),
@@ -201,12 +255,12 @@ impl Pool {
             let Some(epoch) = self.await_job(seen, slot) else { return };
             seen = epoch;
             // SAFETY: this worker is present, so the caller neither writes the job nor returns until it leaves.
-            if let Some(job) = unsafe { *self.job.get() } {
+            if let Some((job, shares)) = unsafe { *self.board.job.get() } {
                 fault::enter_session(job.session);
-                within(Inside::Chunk(self), || self.work(&job, slot));
+                within(Inside::Chunk(self), || self.work(&job, shares, slot));
                 self.is_idle();
             }
-            self.present[slot].0.store(false, Ordering::Release);
+            self.slots[slot].0.present.store(false, Ordering::Release);
         }
     }
 
@@ -273,50 +327,52 @@ impl Pool {
     }
 
     fn try_join(&self, seen: u64, slot: usize) -> Option<u64> {
-        let state = self.state.0.load(Ordering::SeqCst);
+        let state = self.board.state.load(Ordering::SeqCst);
         if state & OPEN == 0 || state / EPOCH == seen {
             return None;
         }
-        self.present[slot].0.store(true, Ordering::SeqCst);
+        let present = &self.slots[slot].0.present;
+        present.store(true, Ordering::SeqCst);
         // By now another job may be open; that one is joined then.
-        let state = self.state.0.load(Ordering::SeqCst);
+        let state = self.board.state.load(Ordering::SeqCst);
         if state & OPEN != 0 {
             return Some(state / EPOCH);
         }
-        self.present[slot].0.store(false, Ordering::Release);
+        present.store(false, Ordering::Release);
         None
     }
 
-    /// Takes chunks until none is left, first from the own stretch.
-    fn work(&self, job: &Job, slot: usize) {
-        let count = self.stretches.len();
+    /// Takes chunks until none is left, first those that the thread starts with.
+    fn work(&self, job: &Job, shares: Shares, slot: usize) {
+        let count = self.slots.len();
         for victim in (0..count).map(|step| (slot + step) % count) {
-            self.stretches[victim].0.work(job, slot);
+            let (first, end) = (shares.first(victim, count), shares.first(victim + 1, count));
+            let chunks = u32::try_from(end - first).unwrap_or(0);
+            while let Some(taken) = self.slots[victim].0.taken.take(shares.number, chunks) {
+                job.run_chunk(first + taken, slot);
+            }
         }
     }
 
     /// Runs a job with all threads; the caller holds `busy`.
-    fn run(&self, job: Job, chunks: i64) {
-        let count = i64::try_from(self.stretches.len()).unwrap_or(1);
-        let (share, extra) = (chunks / count, chunks % count);
-        // Those with one more are spread evenly: however finely a loop is cut, a thread has the same part of its indices, and neighbours, which may
-        // share a core, are not all busy to the end.
-        let first = |slot: i64| share * slot + extra * slot / count;
-        for (slot, Apart(stretch)) in (0i64..).zip(&self.stretches) {
-            stretch.set(first(slot), first(slot + 1));
+    fn run(&self, job: Job, chunks: u32) {
+        let count = u32::try_from(self.slots.len()).unwrap_or(1);
+        let epoch = (self.board.state.load(Ordering::Relaxed) / EPOCH + 1) * EPOCH;
+        let shares = Shares { each: chunks / count, extra: chunks % count, number: (epoch / EPOCH) as u32 };
+        if shares.number == 0 {
+            // Numbers begin anew.
+            self.slots.iter().for_each(|Apart(slot)| slot.taken.0.store(0, Ordering::Relaxed));
         }
-        self.hungry.0.store(false, Ordering::Relaxed);
         // SAFETY: the caller holds `busy` and the last job ended with no worker present; who comes now finds it closed.
-        unsafe { *self.job.get() = Some(job) };
-        let epoch = (self.state.0.load(Ordering::Relaxed) / EPOCH + 1) * EPOCH;
-        self.state.0.store(epoch | OPEN, Ordering::SeqCst);
+        unsafe { *self.board.job.get() = Some((job, shares)) };
+        self.board.state.store(epoch | OPEN, Ordering::SeqCst);
         self.wake();
-        within(Inside::Chunk(self), || self.work(&job, 0));
+        within(Inside::Chunk(self), || self.work(&job, shares, 0));
         self.is_idle();
-        self.state.0.store(epoch, Ordering::SeqCst);
+        self.board.state.store(epoch, Ordering::SeqCst);
         let mut spins = 0;
-        for Apart(present) in &self.present {
-            while present.load(Ordering::SeqCst) {
+        for Apart(slot) in &self.slots {
+            while slot.present.load(Ordering::SeqCst) {
                 if self.help(0) {
                     continue;
                 }
@@ -359,7 +415,9 @@ pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, 
     match share::inside() {
         Inside::Nothing if chunks > 1 && threads() > 1 => {
             let pool = current();
-            if !pool.busy.swap(true, Ordering::Acquire) {
+            if let Ok(chunks) = u32::try_from(chunks)
+                && !pool.busy.swap(true, Ordering::Acquire)
+            {
                 pool.run(job, chunks);
                 pool.busy.store(false, Ordering::Release);
                 return;

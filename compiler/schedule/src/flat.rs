@@ -19,7 +19,7 @@ use ravel_wir::{Generator, Op, Part, Region, Value};
 
 use crate::index::Ext;
 use crate::kernel::Chunk;
-use crate::lower::{Lower, Val};
+use crate::lower::Lower;
 use crate::withloop::Sink;
 
 /// How many times as many lanes as elements the vectors of a row must have, so that rows are walked as one; or they have fewer vectors than this.
@@ -33,6 +33,8 @@ pub(crate) struct Flat {
     pub rows: usize,
     /// Elements per row.
     pub length: i64,
+    /// Chunks are of elements instead of whole rows.
+    pub cut: bool,
 }
 
 impl Flat {
@@ -84,7 +86,7 @@ impl Lower<'_, '_> {
             if !rows_lie_end_to_end(sinks, rows, &lengths) || !self.is_flat(part.body, &mut indices) {
                 break;
             }
-            found = Some(Flat { rows, length });
+            found = Some(Flat { rows, length, cut: false });
         }
         found
     }
@@ -138,6 +140,9 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return FlatBounds::Const(0) };
         let (lower, upper) = (lower[flat.rows], upper[flat.rows]);
         let chunk = chunk.filter(|chunk| chunk.axis == flat.rows);
+        if let Some(elements) = chunk.filter(|_| flat.cut) {
+            return FlatBounds::Run(elements);
+        }
         if let (None, Some(low), Some(high)) = (chunk, self.const_i32(lower), self.const_i32(upper)) {
             return FlatBounds::Const((high - low).max(0) * flat.length);
         }
@@ -146,14 +151,20 @@ impl Lower<'_, '_> {
         let length = self.b.i64(flat.length);
         let zero = self.b.i64(0);
         let elements = self.b.mul(rows, length);
-        FlatBounds::Run { zero, elements: self.b.binary(NestBin::SMax, elements, zero) }
+        // All chunks begin at zero.
+        FlatBounds::Run(Chunk {
+            axis: flat.rows,
+            low: zero,
+            high: self.b.binary(NestBin::SMax, elements, zero),
+            grain: 0,
+        })
     }
 }
 
 /// Elements of rows that are walked as one.
 pub(crate) enum FlatBounds {
     Const(i64),
-    Run { zero: Val, elements: Val },
+    Run(Chunk),
 }
 
 /// Does the result have a row of cells behind each row?
@@ -175,7 +186,7 @@ mod tests {
 
     #[test]
     fn axes_within_rows() {
-        let flat = Flat { rows: 1, length: 12 };
+        let flat = Flat { rows: 1, length: 12, cut: false };
         assert!(!flat.is_within(1, 3) && flat.is_within(2, 3) && !flat.is_within(3, 3));
     }
 }

@@ -11,7 +11,7 @@ use crate::scalars::{self, prim_of};
 use crate::withloop::Accumulate;
 
 /// Accumulators of at most this many elements are combined without a loop.
-const WRITTEN_ELEMENTS: i64 = 64;
+pub(crate) const WRITTEN_ELEMENTS: i64 = 64;
 
 impl Lower<'_, '_> {
     /// The next accumulator. Accumulators are owned; arrays combined by a scalar operation are the only reference.
@@ -58,6 +58,7 @@ impl Lower<'_, '_> {
                 self.combine_arrays(*op, elem, acc, object);
                 Ok(acc)
             }
+            Accumulate::FromFirst(_) => self.unsupported(Span::NONE, "a first cell outside of a chunk"),
         }
     }
 
@@ -131,6 +132,11 @@ impl Lower<'_, '_> {
         self.host_reads(cell);
         let to = self.b.load(Ty::PTR, acc, crate::layout::OFFSET_DATA, Access::ALIGNED);
         let from = self.b.load(Ty::PTR, cell, crate::layout::OFFSET_DATA, Access::ALIGNED);
+        self.combine_memory(op, elem, to, from, count);
+    }
+
+    /// `to[i] = op(to[i], from[i])` for so many elements.
+    pub fn combine_memory(&mut self, op: BinOp, elem: Elem, to: Val, from: Val, count: Val) {
         let prim = prim_of(elem);
         let lanes = self.lanes(elem);
         let (zero, one) = (self.b.i64(0), self.b.i64(1));

@@ -38,6 +38,15 @@ pub(crate) struct Chunk {
     pub grain: i64,
 }
 
+/// The functions by which the folds of a with-loop that has nothing else take their cells.
+pub(crate) fn functions(with: &With) -> Vec<Accumulate> {
+    let function = |op: &WithOp| match op {
+        WithOp::Fold { combine, .. } => Some(Accumulate::Fold(combine.clone())),
+        _ => None,
+    };
+    with.ops.iter().filter_map(function).collect()
+}
+
 impl Lower<'_, '_> {
     /// Lowers a partition as a kernel if that is possible and pays; false if nothing was emitted.
     pub fn try_kernel(
@@ -173,7 +182,7 @@ impl Lower<'_, '_> {
             starts,
             |lower| {
                 let starts = starts(lower);
-                lower.scalar_folds(inst, with, starts, chunk)
+                lower.scalar_folds(inst, with, starts, functions(with), chunk)
             },
         )?;
         Ok(Some(values))
@@ -193,25 +202,22 @@ impl Lower<'_, '_> {
         starts
     }
 
-    /// Scalar loops of a with-loop that has nothing but folds.
+    /// Scalar loops of a with-loop that has nothing but folds; `hows` says how each takes its cells.
     pub fn scalar_folds(
         &mut self,
         inst: Inst,
         with: &With,
         starts: Vec<Val>,
+        hows: Vec<Accumulate>,
         chunk: Option<Chunk>,
     ) -> Result<Vec<Val>> {
         let results = &self.func.insts[inst].results;
-        let mut sinks = Vec::new();
-        for (position, (op, result)) in with.ops.iter().zip(results).enumerate() {
-            if let WithOp::Fold { combine, .. } = op {
-                sinks.push(Sink::Carried {
-                    position,
-                    elem: self.elem(*result),
-                    combine: Accumulate::Fold(combine.clone()),
-                });
-            }
-        }
+        let elems = results.iter().map(|result| self.elem(*result));
+        let sinks: Vec<Sink> = elems
+            .zip(hows)
+            .enumerate()
+            .map(|(position, (elem, combine))| Sink::Carried { position, elem, combine })
+            .collect();
         let mut carried = starts;
         for part in &with.parts {
             carried = self.axis(inst, with, part, &sinks, 0, carried, chunk)?;
@@ -255,7 +261,8 @@ impl Lower<'_, '_> {
         }
         let stretches = match (plan.vec, plan.even, jam) {
             _ if flat.is_some_and(|flat| axis == flat.rows || flat.is_within(axis, last)) => {
-                let low = chunk_here.map_or_else(|| self.wide(lower[axis]), |chunk| chunk.low);
+                let rows = chunk_here.filter(|_| flat.is_some_and(|flat| !flat.cut));
+                let low = rows.map_or_else(|| self.wide(lower[axis]), |chunk| chunk.low);
                 vec![Stretch::new((low, low), 1, 1, Walk { trips: Some(1), ..Walk::ANY })]
             }
             _ if flat.is_some() => {

@@ -190,6 +190,25 @@ impl Lower<'_, '_> {
         Ok((cells, guards))
     }
 
+    /// The same of a partition whose cells are computed in chunks of elements, whatever its axes are.
+    pub fn examine_elements<'p>(
+        &mut self,
+        with: &With,
+        part: &'p Part,
+        sinks: &'p [Sink],
+        extents: &[i64],
+    ) -> Result<(Cells<'p>, Vec<Guard>), Refusal> {
+        let (mut cells, guards) = self.examine_cells(with, part, sinks, Some(0))?;
+        let last = extents.len() - 1;
+        if last > 0 {
+            cells.flat = Some(Flat { rows: 0, length: extents[1..].iter().product(), cut: true });
+            cells.extents = vec![Some(1); last];
+            cells.extents.push(None);
+            cells.crossing.clear();
+        }
+        Ok((cells, guards))
+    }
+
     /// The lanes that take the fewest cycles for a cell, if they take clearly fewer than scalar code.
     pub fn choose_lanes(&mut self, g: &mut Grid, cells: &Cells) -> Result<Lanes, Refusal> {
         let mut best = None;

@@ -10,6 +10,7 @@ use ravel_types::Elem;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 use rustc_hash::FxHashMap;
 
+use crate::combine::Postponed;
 use crate::group_pad::Padded;
 use crate::index::Ext;
 use crate::jam::{Rows, jam_rows};
@@ -126,6 +127,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub padded: Padded,
     /// What the with-loop in hand leaves around its partition.
     pub borders: Vec<crate::cover::Border>,
+    /// The fold in hand, if its arrays are combined later.
+    pub postponed: Option<Postponed>,
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -175,6 +178,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             estimate: String::new(),
             padded: Padded::new(),
             borders: Vec::new(),
+            postponed: None,
         };
         lower.open(func.body);
         for (&param, arg) in func.params().iter().zip(args) {
@@ -342,6 +346,10 @@ impl<'m, 'a> Lower<'m, 'a> {
         let func = self.func;
         let mut position = 0;
         while let Some(&inst) = func.regions[region].insts.get(position) {
+            if let Some(end) = self.try_joined(region, position)? {
+                position = end;
+                continue;
+            }
             if let Some(end) = self.try_run(region, position)? {
                 position = end;
                 continue;

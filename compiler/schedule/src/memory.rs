@@ -280,6 +280,16 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// [`Lower::end_inst`], but operands that died with the instruction are still there: the caller has their references from now on.
+    pub fn end_inst_holding(&mut self, inst: Inst, held: &mut Vec<(Value, Val)>) {
+        let dying = self.dying();
+        self.disown(&dying);
+        for v in dying {
+            held.push((v, self.val(v)));
+        }
+        self.end_inst(inst);
+    }
+
     /// The current region owns these no longer: branches took them.
     pub fn disown(&mut self, values: &[Value]) {
         for v in values {

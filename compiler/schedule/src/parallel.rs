@@ -46,7 +46,7 @@ const VECTOR_CHUNK: i64 = 64;
 const LEAST_CHUNKS: i64 = 48;
 
 /// Partial results up to this many bytes are a part of the memory of the function.
-const MOST_PARTIAL_BYTES: i64 = 2 << 20;
+pub(crate) const MOST_PARTIAL_BYTES: i64 = 2 << 20;
 
 /// How many indices of an axis a kernel computes in one step.
 #[derive(Clone, Copy)]
@@ -107,6 +107,11 @@ impl PartialSlot {
     }
 }
 
+/// Indices of an axis of so many that a chunk of little work has at least.
+fn least_along(axes: usize, axis: usize) -> i64 {
+    if axes == axis + 1 { VECTOR_CHUNK } else { 1 }
+}
+
 impl Lower<'_, '_> {
     /// May this with-loop run on threads at all?
     pub fn may_run_on_threads(&self, with: &With, part: &Part) -> bool {
@@ -146,20 +151,17 @@ impl Lower<'_, '_> {
         (1..=last).find(longer).unwrap_or(0)
     }
 
-    /// Number of indices of an axis, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
-    /// the indices that the kernel computes in one step, or in a vector of it.
-    pub fn chunks(
-        &mut self,
-        part: &Part,
-        axis: usize,
-        Fineness { most, work: least, wake }: Fineness,
-        grain: Grain,
-    ) -> Option<Chunks> {
+    /// Is a loop cut into chunks? Not if it is too small for certain.
+    pub fn is_cut(&self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> bool {
+        self.cut(part, axis, fineness, grain).is_some()
+    }
+
+    /// Indices of an axis and indices per chunk, as far as they are constant; nothing if the loop is too small for certain.
+    fn cut(&self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> Option<Option<(i64, i64)>> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        let Fineness { most, work: least, wake } = fineness;
         let work = self.work(part.body).max(1.0);
-        // Chunks begin at whole steps.
-        let distance = self.step_along(part, axis)?;
-        let grain = Grain { step: grain.step * distance, least: grain.least * distance, ..grain };
+        let grain = self.grain_along(part, axis, grain)?;
         let extents: Vec<Option<i64>> = lower
             .iter()
             .zip(upper)
@@ -170,19 +172,34 @@ impl Lower<'_, '_> {
         if self.most_cells(part) * work < wake || rows.is_some_and(|n| n < 2) {
             return None;
         }
-        let least_known: i64 = if extents.len() == axis + 1 { VECTOR_CHUNK } else { 1 };
-        if let (Some(known), Some(rows)) = (known, rows) {
-            let per_row = work * known as f64 / rows.max(1) as f64;
-            let by_work = (least / per_row).ceil() as i64;
-            let chunk = by_work.max((rows + most - 1) / most).max(1);
-            let chunk = if work < 100.0 { (chunk + least_known - 1) / least_known * least_known } else { chunk };
-            let together = if rows < grain.step * grain.many { grain.least } else { grain.step };
-            let chunk = (chunk + together - 1) / together * together;
-            if chunk >= rows {
-                return None;
-            }
+        let (Some(known), Some(rows)) = (known, rows) else { return Some(None) };
+        let vectors = least_along(extents.len(), axis);
+        let per_row = work * known as f64 / rows.max(1) as f64;
+        let by_work = (least / per_row).ceil() as i64;
+        let chunk = by_work.max((rows + most - 1) / most).max(1);
+        let chunk = if work < 100.0 { (chunk + vectors - 1) / vectors * vectors } else { chunk };
+        let together = if rows < grain.step * grain.many { grain.least } else { grain.step };
+        let chunk = (chunk + together - 1) / together * together;
+        (chunk < rows).then_some(Some((rows, chunk)))
+    }
+
+    /// Chunks begin at whole steps.
+    fn grain_along(&self, part: &Part, axis: usize, grain: Grain) -> Option<Grain> {
+        let distance = self.step_along(part, axis)?;
+        Some(Grain { step: grain.step * distance, least: grain.least * distance, ..grain })
+    }
+
+    /// Number of indices of an axis, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
+    /// the indices that the kernel computes in one step, or in a vector of it.
+    pub fn chunks(&mut self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> Option<Chunks> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        if let Some((rows, chunk)) = self.cut(part, axis, fineness, grain)? {
             return Some(Chunks { axis, n: self.b.i64(rows), chunk: self.b.i64(chunk), grain: chunk });
         }
+        let Fineness { most, work: least, wake } = fineness;
+        let work = self.work(part.body).max(1.0);
+        let grain = self.grain_along(part, axis, grain)?;
+        let least_known = least_along(lower.len(), axis);
         let (rows, inner) = self.lengths(lower, upper, axis);
         // chunk = max(work of a chunk / work of a row, rows / most chunks), rounded up, and 1 for no rows.
         let one = self.b.i64(1);
@@ -315,23 +332,28 @@ impl Lower<'_, '_> {
         Ok(true)
     }
 
+    /// The partition, operations and neutral elements of a with-loop that has nothing but regrouping folds, if threads may run it.
+    pub fn folds_for_threads<'w>(&self, inst: Inst, with: &'w With) -> Option<(&'w Part, Vec<(BinOp, Value)>)> {
+        let [part] = &with.parts[..] else { return None };
+        if !self.may_run_on_threads(with, part) || with.ops.is_empty() {
+            return None;
+        }
+        let mut folds = Vec::new();
+        for (op, &result) in with.ops.iter().zip(&self.func.insts[inst].results) {
+            let WithOp::Fold { neutral, .. } = op else { return None };
+            let binop = folds_along(op)?;
+            scalars::identity(binop, self.elem(result))?;
+            self.func.ty(*neutral).rank()?;
+            folds.push((binop, *neutral));
+        }
+        Some((part, folds))
+    }
+
     /// Runs a with-loop of regrouping folds on threads; false if nothing was emitted.
     pub fn try_parallel_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
         let func = self.func;
-        let [part] = &with.parts[..] else { return Ok(false) };
-        if !self.may_run_on_threads(with, part) || with.ops.is_empty() {
-            return Ok(false);
-        }
+        let Some((part, folds)) = self.folds_for_threads(inst, with) else { return Ok(false) };
         let results = func.insts[inst].results.clone();
-        let mut folds: Vec<(BinOp, Value)> = Vec::new();
-        for (op, &result) in with.ops.iter().zip(&results) {
-            let (Some(binop), WithOp::Fold { neutral, .. }) = (folds_along(op), op) else { return Ok(false) };
-            let known = scalars::identity(binop, self.elem(result)).is_some();
-            if !known || func.ty(*neutral).rank().is_none() {
-                return Ok(false);
-            }
-            folds.push((binop, *neutral));
-        }
         self.preload(part.body);
         let axis = self.thread_axis(part);
         let Some(cut) = self.chunks(part, axis, self.fineness(&folds), Grain::ONE) else { return Ok(false) };
@@ -342,30 +364,34 @@ impl Lower<'_, '_> {
                     if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique_for_host(*neutral) }
                 })
                 .collect();
-        let totals = self.fold_in_chunks(inst, part, &folds, (cut, axis), neutrals, |lower, starts, bounds| {
-            if let Some(values) = lower.try_fold_kernel(inst, with, Some(bounds))? {
-                return Ok(values);
-            }
-            let spares = lower.open_spares(part.body);
-            let values = lower.scalar_folds(inst, with, starts, Some(bounds))?;
-            lower.close_spares(spares);
-            Ok(values)
-        })?;
+        let begun = self.begun_by_cells(part, &folds, axis);
+        let totals =
+            self.fold_in_chunks(inst, part, &folds, (cut, axis), (neutrals, &begun), |lower, starts, bounds| {
+                if let Some(values) = lower.try_fold_kernel(inst, with, Some(bounds))? {
+                    return Ok(values);
+                }
+                let spares = lower.open_spares(part.body);
+                let hows = lower.take_cells_from_first(with, part, &folds, &begun, bounds);
+                let values = lower.scalar_folds(inst, with, starts, hows, Some(bounds))?;
+                lower.close_spares(spares);
+                Ok(values)
+            })?;
         for (result, total) in results.into_iter().zip(totals) {
             self.bind(result, total);
         }
         Ok(true)
     }
 
-    /// Folds on threads: every chunk starts from the identities, and its partial results are combined with `totals`, which are owned. `cells`
-    /// computes a chunk from accumulators and bounds, and returns the accumulators behind it.
+    /// Folds on threads: every chunk starts from the identities, or from its first cell where that is `begun` by it, and its partial results
+    /// are combined with `totals`, which are owned. `cells` computes a chunk from accumulators and bounds, and returns the
+    /// accumulators behind it.
     pub fn fold_in_chunks(
         &mut self,
         inst: Inst,
         part: &Part,
         folds: &[(BinOp, Value)],
         (cut, axis): (Chunks, usize),
-        totals: Vec<Val>,
+        (totals, begun): (Vec<Val>, &[bool]),
         cells: impl FnOnce(&mut Self, Vec<Val>, Chunk) -> Result<Vec<Val>>,
     ) -> Result<Vec<Val>> {
         let layout = self.partial_layout(folds);
@@ -384,8 +410,15 @@ impl Lower<'_, '_> {
         let place = self.times(number, layout.bytes);
         let place = self.b.ptr_add(partials, place);
         let mut starts = Vec::new();
-        for (((op, v), total), slot) in folds.iter().zip(&totals).zip(&layout.slots) {
-            starts.push(self.start_partial(*op, *v, *total, place, slot));
+        for (k, (((op, v), total), slot)) in folds.iter().zip(&totals).zip(&layout.slots).enumerate() {
+            starts.push(match &slot.extents {
+                Some(extents) if begun[k] => {
+                    let object = self.pointer((place, slot.offset));
+                    self.write_header(self.elem(*v), object, extents);
+                    object
+                }
+                _ => self.start_partial(*op, *v, *total, place, slot),
+            });
         }
         let last = cells(self, starts, bounds)?;
         for (slot, value) in layout.slots.iter().zip(last) {
@@ -396,7 +429,7 @@ impl Lower<'_, '_> {
         }
         self.close();
         self.b.end_parfor();
-        let totals = self.combine_partials(folds, totals, partials, chunks, &layout);
+        let totals = self.combine_partials(inst, folds, totals, (partials, chunks), &layout)?;
         if bounded > MOST_PARTIAL_BYTES {
             self.helper("ravel_scratch_free", &[partials, bytes], None);
         }
@@ -410,7 +443,7 @@ impl Lower<'_, '_> {
     }
 
     /// Where the partial results of one chunk go.
-    fn partial_layout(&self, folds: &[(BinOp, Value)]) -> PartialLayout {
+    pub fn partial_layout(&self, folds: &[(BinOp, Value)]) -> PartialLayout {
         let align = layout::DATA_ALIGN as i64;
         let mut bytes = 0i64;
         let mut slots = Vec::new();

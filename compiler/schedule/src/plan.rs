@@ -120,8 +120,27 @@ impl Lower<'_, '_> {
         chunked: Option<usize>,
     ) -> Result<KernelPlan, Refusal> {
         let (cells, guards) = self.examine_cells(with, part, sinks, chunked)?;
+        self.plan_examined(&cells, guards)
+    }
+
+    /// Plans a partition of scalar cells, in chunks of elements.
+    pub fn plan_elements(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        extents: &[i64],
+    ) -> Result<KernelPlan, Refusal> {
+        let plan = self
+            .examine_elements(with, part, sinks, extents)
+            .and_then(|(cells, guards)| self.plan_examined(&cells, guards));
+        self.masked_loads.clear();
+        plan
+    }
+
+    fn plan_examined(&mut self, cells: &Cells, guards: Vec<Guard>) -> Result<KernelPlan, Refusal> {
         let mut g = Grid::scalar(cells.bytes);
-        let Lanes { vec, lanes, separate, .. } = self.choose_lanes(&mut g, &cells)?;
+        let Lanes { vec, lanes, separate, .. } = self.choose_lanes(&mut g, cells)?;
         let mut plan = KernelPlan {
             vec,
             lanes,
@@ -135,7 +154,7 @@ impl Lower<'_, '_> {
             checks: cells.checks.clone(),
             masked: cells.masked.clone(),
         };
-        self.choose_block(&mut g, &cells, &mut plan);
+        self.choose_block(&mut g, cells, &mut plan);
         Ok(plan)
     }
 

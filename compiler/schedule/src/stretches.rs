@@ -145,11 +145,7 @@ impl Lower<'_, '_> {
     ) -> Vec<Stretch> {
         match bounds {
             FlatBounds::Const(elements) => self.const_stretches(0, elements, lanes, u, overlap, None),
-            // All chunks begin at zero.
-            FlatBounds::Run { zero, elements } => {
-                let all = Chunk { axis: 0, low: zero, high: elements, grain: 0 };
-                self.stretches(axis, Some(all), lanes, u, overlap, None)
-            }
+            FlatBounds::Run(elements) => self.stretches(axis, Some(elements), lanes, u, overlap, None),
         }
     }
 

@@ -11,6 +11,7 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
 use crate::company::Around;
+use crate::from_first::FromFirst;
 use crate::index::{Ext, Form};
 use crate::kernel::Chunk;
 use crate::layout;
@@ -36,6 +37,8 @@ pub(crate) enum Accumulate {
     Fold(Combine),
     /// By an operation, element by element: accumulator and cells are arrays of so many rows, of so many elements each.
     Elements { op: BinOp, rows: i64, row: i64 },
+    /// The same, where the first cell of a chunk becomes the accumulator.
+    FromFirst(FromFirst),
     /// It becomes the cell: an array without axes.
     Replace,
 }
@@ -166,7 +169,14 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn prepare(&mut self, with: &With, results: &[Value], span: Span, in_place: bool) -> Result<(Vec<Sink>, Vec<Val>)> {
+    /// Where the cells of a with-loop go, and the accumulators that it begins with.
+    pub fn prepare(
+        &mut self,
+        with: &With,
+        results: &[Value],
+        span: Span,
+        in_place: bool,
+    ) -> Result<(Vec<Sink>, Vec<Val>)> {
         let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
         let mut carried = Vec::new();
         let mut sinks = Vec::new();
@@ -483,11 +493,15 @@ impl Lower<'_, '_> {
                 *built = true;
             }
         }
+        let first = self.begin_first_cells(part, sinks, index, &carried);
         self.insts(part.body)?;
         self.start_yields();
-        for ((sink, &v), built) in sinks.iter().zip(yields).zip(built) {
+        for (k, ((sink, &v), built)) in sinks.iter().zip(yields).zip(built).enumerate() {
             match sink {
                 Sink::Slice { .. } if built => {}
+                Sink::Carried { position, elem, combine: Accumulate::FromFirst(how) } => {
+                    self.end_first_cell(how, *elem, carried[*position], v, first.as_ref().and_then(|f| f.cell(k)));
+                }
                 Sink::Slice { elem, data, strides, cell, .. } => {
                     let offset = self.slice_offset(part, *elem, strides);
                     let address = self.address(*data, &offset);

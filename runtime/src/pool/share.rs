@@ -13,7 +13,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{Apart, Job, Pool, SPINS_BEFORE_YIELD, Stretch};
+use super::{Apart, EPOCH, Job, Pool, SPINS_BEFORE_YIELD, Stretch};
 use crate::fault;
 
 /// Slots that can offer: one bit each.
@@ -73,13 +73,19 @@ pub(super) fn within<T>(inside: Inside, work: impl FnOnce() -> T) -> T {
 impl Pool {
     /// May a loop inside a chunk find helpers?
     pub(super) fn has_idle_threads(&self) -> bool {
-        self.hungry.0.load(Ordering::Relaxed)
+        self.hungry.0.load(Ordering::Relaxed) == self.epoch()
+    }
+
+    /// Number of the job at hand.
+    fn epoch(&self) -> u64 {
+        self.board.state.load(Ordering::Relaxed) / EPOCH
     }
 
     /// Says that a thread has nothing to do. Written once per job, for all read it.
     pub(super) fn is_idle(&self) {
-        if !self.has_idle_threads() {
-            self.hungry.0.store(true, Ordering::Relaxed);
+        let epoch = self.epoch();
+        if self.hungry.0.load(Ordering::Relaxed) != epoch {
+            self.hungry.0.store(epoch, Ordering::Relaxed);
         }
     }
 

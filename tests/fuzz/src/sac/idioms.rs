@@ -7,7 +7,7 @@ impl Gen {
     /// Defines one of these and variables that hold its results.
     pub(super) fn idiom(&mut self) -> String {
         let elem = self.rng.pick(&[Elem::Int, Elem::Double, Elem::Float]);
-        match self.rng.below(10) {
+        match self.rng.below(11) {
             0 | 1 => self.parts(elem),
             2 => self.parts_of_fold(elem),
             3 => self.scattered(elem),
@@ -15,6 +15,7 @@ impl Gen {
             6 => self.records(elem),
             7 => self.complexes(),
             8 => self.growing(elem),
+            9 => self.training(elem),
             _ => self.bytes(),
         }
     }
@@ -189,6 +190,89 @@ impl Gen {
         let a = self.numbers(elem, &shape);
         let p = self.rng.below(3);
         self.result(elem, &[], &format!("{name}({a}, hideValue({p}))"))
+    }
+
+    /// Arrays that each round changes by sums of arrays of their shape, large enough for threads; elements stay small, so that sums are exact.
+    fn training(&mut self, elem: Elem) -> String {
+        let (name, ty, zero) = (self.fresh("training"), elem.name(), elem.zero());
+        let shape = self.rng.pick(&[[19, 28], [3, 179], [133, 4], [16, 48]]);
+        let n = 24 + self.rng.below(20);
+        let neutral = self.rng.pick(&[
+            "{ [a,b] -> w[a,b] * ZERO | [a,b] < [R,C] }",
+            "{ [a,b] -> w[a,b] + w[1,2] | [a,b] < [R,C] }",
+            "{ [a,b] -> u[a,b] - w[a,b] | [a,b] < [R,C] }",
+            "genarray([R,C], ZERO)",
+            "w",
+        ]);
+        let cells = [
+            "w",
+            "w * d[i]",
+            "i < p ? u : w",
+            "{ [a,b] -> w[a,b] + d[mod(i + a, N)] | [a,b] < [R,C] }",
+            "{ [a,b] -> u[a,C-1-b] - d[i] | [a,b] < [R,C] }",
+        ];
+        let (first, second) = (self.rng.pick(&cells), self.rng.pick(&cells));
+        // What a cell takes from all of another array is not computed anew for each of its elements.
+        let folds = self.rng.pick(&[
+            "g, h = with { ([p] <= [i] < [N]) { x = FIRST; y = SECOND; LESS } : (c, y); } : (fold(+, z), fold(max, u));",
+            "g, h = with { ([0] <= [i] < [N]) { x = FIRST; y = SECOND; LESS } : (c, x); } : (fold(+, z), fold(+, z));",
+            "g = with { ([p] <= [i] < [N]) { x = FIRST; LESS } : c; } : fold(+, z);
+        h = with { ([0] <= [i] < [p]) { x = SECOND; LESS } : c; } : fold(+, g);",
+            "g = with { ([0] <= [i] < [N]) { x = FIRST; LESS } : c; } : fold(min, z);
+        h = with { ([1] <= [i] < [N]) { x = SECOND; LESS } : c; } : fold(+, g);",
+        ]);
+        let less = self.rng.pick(&[
+            "t = maxval(x); c = { [a,b] -> x[a,b] - t | [a,b] < [R,C] };",
+            "t = sum(x); c = { [a,b] -> x[a,b] - x[R-1-a,b] + t | [a,b] < [R,C] };",
+        ]);
+        let mut steps = String::new();
+        for _ in 0..1 + self.rng.below(3) {
+            let step = self.rng.pick(&[
+                "w = { [a,b] -> small(w[a,b] - h[a,b]) | [a,b] < [R,C] };",
+                "w = { [a,b] -> small(g[a,b] + w[a,b]) | [a,b] < [R,C] };",
+                "u = { [a,b] -> small(u[a,b] + g[a,b] - h[a,b]) | [a,b] < [R,C] };",
+                "u = { [a,b] -> small(u[a,b] + w[a,b]) | [a,b] < [R,C] };",
+                "u = { [a,b] -> small(w[R-1-a,b] + h[a,b]) | [a,b] < [R,C] };",
+                "w = { [a,b] -> small(h[a,C-1-b]) | [a,b] < [R,C] };",
+                "w = { [a,b] -> a > p ? w[a,b] : small(h[a,b]) | [a,b] < [R,C] };",
+                "x = w; w = { [a,b] -> small(w[a,b] - h[a,b]) | [a,b] < [R,C] }; s = s + x[1,3];",
+                "s = s + g[2,1] + small(sum(h));",
+                "u, w = with { ([0,0] <= [a,b] < [R,C]) : (small(h[a,b] - u[a,b]), small(w[a,b] + h[a,b])); } : (genarray([R,C], ZERO), genarray([R,C], ZERO));",
+            ]);
+            steps.push_str(&format!("        {step}\n"));
+        }
+        let text = "TY[.,.], TY NAME(TY[R,C] w, TY[N] d, int p)\n{\n    u = { [a,b] -> w[a,b] - d[0] | [a,b] < [R,C] };\n    s = ZERO;\n    \
+                    for (r = 0; r < 2; r++) {\n        z = NEUTRAL;\n        FOLDS\nSTEPS        w = { [a,b] -> w[a,b] + u[a,b] | [a,b] < [R,C] };\n    }\n    \
+                    return (w, s);\n}";
+        let text = text
+            .replace("NEUTRAL", neutral)
+            .replace("FOLDS", folds)
+            .replace("LESS", less)
+            .replace("STEPS", &steps)
+            .replace("FIRST", first)
+            .replace("SECOND", second)
+            .replace("small(", &format!("small{name}("))
+            .replace("NAME", &name)
+            .replace("TY", ty)
+            .replace("ZERO", zero)
+            .replace('R', &shape[0].to_string())
+            .replace('C', &shape[1].to_string())
+            .replace('N', &n.to_string());
+        self.function(&text);
+        let (low, high) = match elem {
+            Elem::Int => ("-9", "9"),
+            Elem::Float => ("-9f", "9f"),
+            _ => ("-9d", "9d"),
+        };
+        self.function(&format!("{ty} small{name}({ty} x)\n{{\n    return max(min(x, {high}), {low});\n}}"));
+        let (w, d) = (self.numbers(elem, &shape), self.numbers(elem, &[n]));
+        let names = [self.fresh("v"), self.fresh("v")];
+        let shapes: [&[usize]; 2] = [&shape, &[]];
+        for (name, shape) in names.iter().zip(shapes) {
+            self.vars.push(Var { name: name.clone(), elem, shape: shape.to_vec() });
+        }
+        let p = self.rng.below(7);
+        format!("    {} = {name}({w}, {d}, hideValue({p}));\n", names.join(", "))
     }
 
     /// Arrays of records, changed as wholes, by element and by field.
