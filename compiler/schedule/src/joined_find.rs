@@ -43,6 +43,8 @@ pub(crate) struct Joined {
     waiting: HashMap<Value, Candidate>,
     /// The chain that an array is made in.
     chain_of: HashMap<Value, usize>,
+    /// The totals among these.
+    totals: HashSet<Value>,
     /// The chain in which an array from elsewhere is read; nothing if several read it, or one does at any index.
     read_in: HashMap<Value, Option<usize>>,
 }
@@ -180,7 +182,9 @@ impl Lower<'_, '_> {
                 .get(neutral)
                 .map(|candidate| &candidate.extents)
                 .or_else(|| joined.chain_of.get(neutral).map(|chain| &joined.chains[*chain].extents));
-            if self.live.uses(*neutral) != 1 || slot.extents.as_ref() != extents {
+            // What is made from a total is there too late.
+            let in_time = joined.waiting.contains_key(neutral) || joined.totals.contains(neutral);
+            if !in_time || self.live.uses(*neutral) != 1 || slot.extents.as_ref() != extents {
                 return false;
             }
             fed += 1;
@@ -208,6 +212,7 @@ impl Lower<'_, '_> {
             }
             joined.places.insert((inst, k), chain);
             joined.chain_of.insert(func.insts[inst].results[k], chain);
+            joined.totals.insert(func.insts[inst].results[k]);
         }
         joined.folds.push(inst);
         true

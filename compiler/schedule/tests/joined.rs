@@ -287,6 +287,21 @@ fn a_fold_goes_on_from_the_totals_of_another_one() {
     assert_eq!(joined(&run), 2, "{:?}", run.remarks);
 }
 
+#[test]
+fn a_fold_does_not_go_on_from_what_a_total_becomes() {
+    let between = "%g0: f32[40,50] = with {
+        part [0, 0] <= [%ic, %jc] < [40, 50] { %xc: f32 = sel %g, [%ic, %jc] %yc: f32 = mul %xc, 0.5:f32 yield %yc }
+      } genarray [40, 50] cell []
+      %h0: f32[40,50] = with {
+        part [0, 0] <= [%id, %jd] < [40, 50] { %xd: f32 = sel %h, [%id, %jd] %yd: f32 = min %xd, 3.0:f32 yield %yd }
+      } genarray [40, 50] cell []";
+    let second = second_fold(3).replace("neutral %g", "neutral %g0").replace("neutral %h", "neutral %h0");
+    let [first, last] = [OF_G.replace("%g", "%g2"), OF_H.replace("%h", "%h2")];
+    let run = two_arrays(&format!("{between} {second}"), &first, &last, "%p");
+    // The neutral arrays and what is between with the first fold, the last with-loops with the second one.
+    assert_eq!(joined(&run), 6, "{:?}", run.remarks);
+}
+
 /// The sum over `n` indices, from 3 on, of arrays made by `cell`, which yields `%c`.
 fn sums(n: i64, cell: &str) -> Run {
     same(&format!(
