@@ -21,6 +21,7 @@ mod distribute;
 mod drop_copies;
 mod edit;
 mod expand_scalars;
+mod extreme_places;
 mod fold_checked;
 mod fold_updates;
 mod fold_with_loops;

@@ -3,13 +3,14 @@
 use crate::pass::{Context, Pass, Remark, Run};
 use crate::{
     batch_rounds, branch_cells, carry_chosen, carry_elements, column_loops, compose_updates, cse, dce, dense_folds,
-    distribute, drop_copies, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_folds, fuse_nested,
-    guard_extents, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device, lagged_loops,
-    late_operands, licm, lift_branches, lift_checks, lift_folds, loop_columns, loops_as_folds, merge_folds,
-    narrow_integers, orient_arrays, parallel_loops, privatize_updates, prove_checks, recognize_elementwise, refill,
-    reread, roll_cells, row_folds, row_loops, scalarize, short_rows, simplify, slide_arrays, split_arrays, split_axes,
-    split_borders, split_checks, split_folds, split_loops, split_operators, strict_bounds, sum_updates, sums_abreast,
-    sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts, update_rows, version_extents,
+    distribute, drop_copies, extreme_places, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_folds,
+    fuse_nested, guard_extents, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device,
+    lagged_loops, late_operands, licm, lift_branches, lift_checks, lift_folds, loop_columns, loops_as_folds,
+    merge_folds, narrow_integers, orient_arrays, parallel_loops, privatize_updates, prove_checks,
+    recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, short_rows, simplify,
+    slide_arrays, split_arrays, split_axes, split_borders, split_checks, split_folds, split_loops, split_operators,
+    strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts,
+    update_rows, version_extents,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -75,6 +76,7 @@ pub const PASSES: &[&Pass] = &[
     &strict_bounds::PASS,
     &hoist_checks::PASS,
     &loops_as_folds::PASS,
+    &extreme_places::PASS,
     &parallel_loops::PASS,
     &split_loops::PASS,
     &loop_columns::PASS,
@@ -197,6 +199,7 @@ const LANES: &[&Pass] = &[
     &strict_bounds::PASS,
     &hoist_checks::PASS,
     &loops_as_folds::PASS,
+    &extreme_places::PASS,
     &parallel_loops::PASS,
     &split_loops::PASS,
     &loop_columns::PASS,

@@ -10,6 +10,8 @@ use ravel_wir::{Func, Inst, Op, Region, Value};
 const MAX_DEPTH: u32 = 3;
 /// Rounds in which the bounds of a carried value may grow before nothing is said of it.
 const MAX_WIDENINGS: usize = 3;
+/// Values that a carried one may be replaced by.
+const MAX_CHOICES: usize = 8;
 
 impl Ranges {
     /// The body of a loop is entered. A parameter that only grows by a constant, and is tested against a bound before each
@@ -64,6 +66,7 @@ impl Ranges {
         for (param, first, next) in others {
             self.tested(func, defs, (param, &first, next), *go_on, body);
             self.induction(func, defs, param, &first, next);
+            self.chosen(func, defs, (param, &first, next), body);
         }
     }
 
@@ -97,6 +100,46 @@ impl Ranges {
                     self.bound(Atom::Value(param), least, most);
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// A parameter that a round leaves as it is or replaces by one of some values: what bounds its first value and all of these bounds it, too.
+    fn chosen(&mut self, func: &Func, defs: &Defs, (param, first, next): (Value, &Lin, Value), body: Region) {
+        let mut values = Vec::new();
+        let mut open = vec![next];
+        while let Some(v) = open.pop() {
+            match defs.op(func, v) {
+                _ if v == param => {}
+                Some(Op::Select { then, els, .. }) if values.len() + open.len() < MAX_CHOICES => {
+                    open.extend([*then, *els])
+                }
+                _ => values.push(v),
+            }
+        }
+        if values.is_empty() || values == [next] {
+            return;
+        }
+        let forms: Vec<Lin> = values.iter().map(|v| self.form(func, defs, *v)).collect();
+        // What bounds a counter is the same in all rounds.
+        let counters = &func.regions[body].params;
+        let (mut lower, mut upper) = (vec![first.clone()], vec![first.clone()]);
+        for form in &forms {
+            if let [(atom @ Atom::Value(v), 1)] = form.terms[..]
+                && counters.contains(&v)
+                && let Some(bounds) = self.bounds.get(&atom)
+            {
+                lower.extend(bounds.lower.iter().map(|bound| bound.plus(form.c)));
+                upper.extend(bounds.upper.iter().map(|bound| bound.plus(form.c)));
+            }
+        }
+        for (op, bounds) in [(BinOp::Ge, lower), (BinOp::Le, upper)] {
+            for bound in bounds {
+                let mut all = forms.iter().chain([first]);
+                if all.all(|form| self.compare(op, form, &bound) == Some(true)) {
+                    let (low, high) = if op == BinOp::Ge { (Some(bound), None) } else { (None, Some(bound)) };
+                    self.bound(Atom::Value(param), low, high);
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ impl Gen {
     /// Defines one of these and variables that hold its results.
     pub(super) fn idiom(&mut self) -> String {
         let elem = self.rng.pick(&[Elem::Int, Elem::Double, Elem::Float]);
-        match self.rng.below(11) {
+        match self.rng.below(12) {
             0 | 1 => self.parts(elem),
             2 => self.parts_of_fold(elem),
             3 => self.scattered(elem),
@@ -16,6 +16,7 @@ impl Gen {
             7 => self.complexes(),
             8 => self.growing(elem),
             9 => self.training(elem),
+            10 => self.extremes(elem),
             _ => self.bytes(),
         }
     }
@@ -190,6 +191,52 @@ impl Gen {
         let a = self.numbers(elem, &shape);
         let p = self.rng.below(3);
         self.result(elem, &[], &format!("{name}({a}, hideValue({p}))"))
+    }
+
+    /// Extremes and their places: of what takes part, first or last of equals, with numbers that are none.
+    fn extremes(&mut self, elem: Elem) -> String {
+        let (name, ty, zero) = (self.fresh("extremes"), elem.name(), elem.zero());
+        let n = self.rng.pick(&[9, 33, 40, 77]);
+        let first = self.rng.pick(&["a[0]", "ZERO", "a[p]", "ZERO - a[0]"]);
+        let less = self.rng.pick(&["<", ">", "<=", ">="]);
+        let cond = self.rng.pick(&[
+            "a[i] LESS m",
+            "m LESS a[i]",
+            "a[i] + a[i] LESS m + m",
+            "i > p & a[i] LESS m",
+            "a[i] LESS m & b[i] != i",
+            "abs(a[i]) LESS abs(m)",
+            "a[i] LESS a[at]",
+            "!(a[i] LESS m)",
+        ]);
+        let taken = self.rng.pick(&[
+            "m = a[i]; at = i;",
+            "at = i; m = a[i]; x = a[n-1-i];",
+            "m = a[i]; at = b[i] + i;",
+            "m = a[i]; x = m;",
+        ]);
+        let start = self.rng.pick(&["0", "1", "p", "0"]);
+        let loops = format!(
+            "    m = {first};\n    at = p;\n    x = {zero};\n    for (i = {start}; i < n; i++) {{\n        if ({cond}) {{ {taken} }}\n    }}\n"
+        );
+        let text = format!(
+            "{ty}, int, {ty} {name}({ty}[n] a, int[n] b, int p)\n{{\n{loops}    return (m, mod(at, 1000), x);\n}}"
+        );
+        let text = text.replace("LESS", less).replace("ZERO", zero);
+        // An index that is chosen is one.
+        let text = if text.contains("a[at]") { text.replace("at = b[i] + i;", "at = i;") } else { text };
+        self.function(&text);
+        let (mut a, b) = (self.numbers(elem, &[n]), self.numbers(Elem::Int, &[n]));
+        if elem == Elem::Double && self.rng.chance(1, 2) {
+            let none = self.rng.pick(&["0d / tod(hideValue(0))", "-1d / tod(hideValue(0))", "-0d"]);
+            a = format!("with {{ ([1] <= [i] < [{n}] step [{}]) : {none}; }} : modarray({a})", 1 + self.rng.below(4));
+        }
+        let names = [self.fresh("v"), self.fresh("v"), self.fresh("v")];
+        let elems = [elem, Elem::Int, elem];
+        for (name, elem) in names.iter().zip(elems) {
+            self.vars.push(Var { name: name.clone(), elem, shape: Vec::new() });
+        }
+        format!("    {} = {name}({a}, {b}, hideValue({}));\n", names.join(", "), self.rng.below(3))
     }
 
     /// Arrays that each round changes by sums of arrays of their shape, large enough for threads; elements stay small, so that sums are exact.
