@@ -4,6 +4,14 @@ use ravel_runtime::abi::ElemTag;
 use ravel_runtime::array::Array;
 use ravel_runtime::fault::{Ending, Fault};
 use ravel_runtime::natives::{Value, table};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Natives belong to one thread at a time: what starts a command, or ends the program, flushes the files of all.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn try_call(name: &str, values: &[Value], tags: &[ElemTag]) -> Result<Vec<Value>, Fault> {
     let native = table::find(name).unwrap_or_else(|| panic!("{name} is not in the table"));
@@ -37,6 +45,7 @@ fn temporary(name: &str) -> String {
 
 #[test]
 fn a_file_is_written_scanned_and_closed() {
+    let _alone = alone();
     let name = temporary("file");
     let opened = call("ravel_io_fopen", &[text(&name), text("w+")]);
     let [Value::I32(0), file] = &opened[..] else { panic!("{opened:?}") };
@@ -72,6 +81,7 @@ fn a_file_is_written_scanned_and_closed() {
 
 #[test]
 fn a_missing_file_gives_an_error_and_a_closed_stream() {
+    let _alone = alone();
     let opened = call("ravel_io_fopen", &[text("/nonexistent/x"), text("r")]);
     let [Value::I32(errno), file] = &opened[..] else { panic!("{opened:?}") };
     assert_eq!(text_of(&one("ravel_syserr_strerror", &[Value::I32(*errno)])), "No such file or directory");
@@ -80,6 +90,7 @@ fn a_missing_file_gives_an_error_and_a_closed_stream() {
 
 #[test]
 fn arguments_of_the_wrong_kind_are_faults() {
+    let _alone = alone();
     let array = Value::Object(Array::from_slice(&[1], &[1i32]).expect("small"));
     assert!(try_call("ravel_io_fgetc", std::slice::from_ref(&array), &[]).is_err());
     assert!(try_call("ravel_io_fgetc", &[text("not a stream")], &[]).is_err());
@@ -90,6 +101,7 @@ fn arguments_of_the_wrong_kind_are_faults() {
 
 #[test]
 fn strings_are_cut_joined_and_converted() {
+    let _alone = alone();
     assert_eq!(text_of(&one("ravel_string_strcat", &[text("ab"), text("cd")])), "abcd");
     assert_eq!(text_of(&one("ravel_string_strext", &[text("abcdef"), Value::I32(2), Value::I32(3)])), "cde");
     assert_eq!(text_of(&one("ravel_string_strins", &[text("ad"), Value::I32(1), text("bc")])), "abcd");
@@ -105,6 +117,7 @@ fn strings_are_cut_joined_and_converted() {
 
 #[test]
 fn the_user_error_carries_message_and_status() {
+    let _alone = alone();
     let fault =
         try_call("ravel_error", &[Value::I32(3), text("bad %d"), Value::I32(7)], &[]).expect_err("it always faults");
     assert_eq!(fault, Fault { message: "bad 7".to_string(), ending: Ending::User { status: 3 } });
@@ -114,6 +127,7 @@ fn the_user_error_carries_message_and_status() {
 
 #[test]
 fn pipes_run_commands() {
+    let _alone = alone();
     let opened = call("ravel_process_popen", &[text("echo hello"), text("r")]);
     assert_eq!(text_of(&one("ravel_io_fgetl", &opened[1..])), "hello");
     call("ravel_process_pclose", &opened[1..]);
@@ -122,6 +136,7 @@ fn pipes_run_commands() {
 
 #[test]
 fn raw_doubles_round_trip() {
+    let _alone = alone();
     let name = temporary("doubles");
     let shape = Value::Object(Array::from_slice(&[2], &[1i32, 2]).expect("small"));
     let data = Value::Object(Array::from_slice(&[1, 2], &[1.5f64, -2.0]).expect("small"));
@@ -139,6 +154,7 @@ fn raw_doubles_round_trip() {
 
 #[test]
 fn time_is_read_and_formatted() {
+    let _alone = alone();
     let clock = call("ravel_clock_monotonic", &[]);
     assert!(matches!(clock[..], [Value::I64(s), Value::I64(ns)] if s >= 0 && (0..1_000_000_000).contains(&ns)));
     let Value::I64(t) = one("ravel_time_make", &[0, 30, 12, 15, 5, 99].map(Value::I32)) else { panic!("not a time") };
