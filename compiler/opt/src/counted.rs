@@ -1,7 +1,7 @@
 //! Loops that count their rounds.
 
 use crate::edit::{Defs, Emitter, collect_values};
-use ravel_types::BinOp;
+use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Func, Inst, Op, Value};
 use std::collections::HashSet;
 
@@ -29,6 +29,16 @@ pub fn counted(func: &Func, defs: &Defs, inst: Inst) -> Option<Counted> {
     // Constants may stand anywhere.
     let is_invariant = !own.contains(end) || defs.int(func, *end).is_some();
     is_invariant.then_some(Counted { counter, end: *end })
+}
+
+/// Whether a loop that counts from `start` has at least so many rounds; not if their number does not fit.
+pub fn emit_is_long(e: &mut Emitter, (start, end): (Value, Value), least: i32) -> Value {
+    let truth = Ty::scalar(Elem::Bool);
+    let begins = e.emit(Op::Bin(BinOp::Lt, start, end), truth.clone());
+    let n = e.int_op(BinOp::Sub, end, start);
+    let least = e.int(least);
+    let long = e.emit(Op::Bin(BinOp::Ge, n, least), truth.clone());
+    e.emit(Op::Bin(BinOp::And, begins, long), truth)
 }
 
 /// What the counter of a loop is after the last round: the first one runs whatever the end is, unless it is certain that it is greater.

@@ -19,7 +19,7 @@
 //! numbers only, where lanes run around them.
 
 use crate::array_loops::is_pure;
-use crate::counted::{Counted, counted, emit_end};
+use crate::counted::{Counted, counted, emit_end, emit_is_long};
 use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, mirrored, version_of};
 use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
@@ -39,6 +39,8 @@ pub const PASS: Pass = Pass {
 const MIN_ROUNDS: i32 = 32;
 /// Most instructions of a body of which there will be three.
 const MAX_CODE: usize = 24;
+/// Operations between what is kept and what is compared.
+const MAX_DEPTH: u32 = 4;
 
 /// An extreme, and what is kept of the round that has it.
 struct Extreme {
@@ -206,7 +208,7 @@ impl Search<'_> {
             _ => return None,
         };
         let is_compared = |(k, other): &(usize, Chosen)| {
-            other.cond == choice.cond && self.is_same(old, key, self.params[*k], other.by, self.params.len())
+            other.cond == choice.cond && self.is_same(old, key, self.params[*k], other.by, MAX_DEPTH)
         };
         chosen.iter().any(is_compared).then_some(Extreme {
             cond: choice.cond,
@@ -219,7 +221,7 @@ impl Search<'_> {
     }
 
     /// Is `old` computed from a parameter as `key` is from what replaces it?
-    fn is_same(&self, old: Value, key: Value, param: Value, by: Value, fuel: usize) -> bool {
+    fn is_same(&self, old: Value, key: Value, param: Value, by: Value, fuel: u32) -> bool {
         if old == param {
             return key == by;
         }
@@ -240,15 +242,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, (region, inst): (Region, Inst), fou
     let old = func.insts[inst].results.clone();
     let start = init[found.counter];
     let mut before = Vec::new();
-    let mut cond = None;
-    if !found.is_long {
-        let mut e = Emitter { func, defs, out: &mut before, span };
-        let begins = e.emit(Op::Bin(BinOp::Lt, start, found.end), Ty::scalar(Elem::Bool));
-        let n = e.int_op(BinOp::Sub, found.end, start);
-        let least = e.int(least);
-        let long = e.emit(Op::Bin(BinOp::Ge, n, least), Ty::scalar(Elem::Bool));
-        cond = Some(e.emit(Op::Bin(BinOp::And, begins, long), Ty::scalar(Elem::Bool)));
-    }
+    let cond = (!found.is_long)
+        .then(|| emit_is_long(&mut Emitter { func, defs, out: &mut before, span }, (start, found.end), least));
     let mut out = Vec::new();
     let mut e = Emitter { func, defs, out: &mut out, span };
     let end = emit_end(&mut e, start, found.end, true);

@@ -19,7 +19,7 @@
 //! inside of with-loops, where lanes run around them; long bodies, and loops around loops, where there would have to be two of them.
 
 use crate::array_loops::is_pure;
-use crate::counted::{Counted, counted, emit_end};
+use crate::counted::{Counted, counted, emit_end, emit_is_long};
 use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of, size_of};
 use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
@@ -314,12 +314,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, places: &Places, (region, inst): (R
     }
     if let Some(least) = found.least {
         let mut e = Emitter { func, defs, out: &mut out, span };
-        let start = init[found.counter];
-        let begins = e.emit(Op::Bin(BinOp::Lt, start, found.end), Ty::scalar(Elem::Bool));
-        let n = e.int_op(BinOp::Sub, found.end, start);
-        let least = e.int(least);
-        let long = e.emit(Op::Bin(BinOp::Ge, n, least), Ty::scalar(Elem::Bool));
-        let cond = e.emit(Op::Bin(BinOp::And, begins, long), Ty::scalar(Elem::Bool));
+        let cond = emit_is_long(&mut e, (init[found.counter], found.end), least);
         let mut few = Vec::new();
         let mut e = Emitter { func, defs, out: &mut few, span };
         let mut first = init.clone();

@@ -240,20 +240,28 @@ impl Lower<'_, '_> {
 
     /// May a scalar operation move to the beginning of a run?
     fn is_movable(&self, run: &Run, region: Region, position: usize) -> bool {
-        let data = &self.func.insts[self.func.regions[region].insts[position]];
-        let plain = match &data.op {
+        let inst = self.func.regions[region].insts[position];
+        match &self.func.insts[inst].op {
+            // An array that dies with the question would die too early.
+            Op::Extent { array, .. } => {
+                !run.made.contains(array) && self.live.last_use(region, *array) != Some(position)
+            }
+            _ => self.is_apart(inst, |v| run.made.contains(&v)),
+        }
+    }
+
+    /// Is this a scalar operation, or an array constant, that reads no array and nothing that is `made`?
+    pub fn is_apart(&self, inst: Inst, made: impl Fn(Value) -> bool) -> bool {
+        let data = &self.func.insts[inst];
+        let plain = match data.op {
             Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } => {
                 data.results.iter().all(|v| !self.is_object(*v))
             }
             Op::ConstArray(_) => true,
-            // An array that dies with the question would die too early.
-            Op::Extent { array, .. } => {
-                return !run.made.contains(array) && self.live.last_use(region, *array) != Some(position);
-            }
             _ => false,
         };
         let mut own = true;
-        data.op.for_each_operand(|v| own &= !run.made.contains(&v) && !self.is_object(v));
+        data.op.for_each_operand(|v| own &= !made(v) && !self.is_object(v));
         plain && own
     }
 

@@ -19,6 +19,7 @@ use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
 use crate::combine::{Postponed, Shared};
+use crate::joined_find::Joined;
 use crate::kernel::Chunk;
 use crate::lower::Lower;
 use crate::plan::KernelPlan;
@@ -37,22 +38,22 @@ impl Lower<'_, '_> {
     pub fn try_joined(&mut self, region: Region, start: usize) -> Result<Option<usize>> {
         let Some(joined) = self.find_joined(region, start) else { return Ok(None) };
         let func = self.func;
-        let mut plans: HashMap<Inst, KernelPlan> = joined.plans.clone();
+        let Joined { end, folds, chains, places, mut plans, .. } = joined;
         let mut sinks: HashMap<Inst, Vec<Sink>> = HashMap::new();
-        let mut arrays: Vec<Option<Shared>> = joined.chains.iter().map(|_| None).collect();
+        let mut arrays: Vec<Option<Shared>> = chains.iter().map(|_| None).collect();
         let (mut held, mut reused) = (Vec::new(), Vec::new());
-        for (position, &inst) in func.regions[region].insts.iter().enumerate().take(joined.end).skip(start) {
+        for (position, &inst) in func.regions[region].insts.iter().enumerate().take(end).skip(start) {
             self.start_inst(position, inst);
-            if joined.plans.contains_key(&inst) {
+            if plans.contains_key(&inst) {
                 sinks.insert(inst, self.prepare_member(inst, &mut reused)?);
-            } else if joined.folds.contains(&inst) {
+            } else if folds.contains(&inst) {
                 self.postponed = Some(Postponed { inst, arrays: None });
                 self.inst(inst)?;
                 let Some(Postponed { arrays: Some(combined), .. }) = self.postponed.take() else {
                     return self.unsupported(func.insts[inst].span, "a fold that was to be cut into chunks");
                 };
                 for (k, array) in combined {
-                    let Some(&chain) = joined.places.get(&(inst, k)) else { continue };
+                    let Some(&chain) = places.get(&(inst, k)) else { continue };
                     match &mut arrays[chain] {
                         Some(total) => total.go_on(array),
                         none => *none = Some(array),
@@ -66,7 +67,7 @@ impl Lower<'_, '_> {
         let mut member =
             |inst: &Inst| Some(Member { inst: *inst, sinks: sinks.remove(inst)?, plan: plans.remove(inst)? });
         let mut shared = Vec::new();
-        for (array, chain) in arrays.into_iter().zip(&joined.chains) {
+        for (array, chain) in arrays.into_iter().zip(&chains) {
             let Some(mut array) = array else { continue };
             array.before = chain.before.iter().filter_map(&mut member).collect();
             array.after = chain.after.iter().filter_map(&mut member).collect();
@@ -79,7 +80,7 @@ impl Lower<'_, '_> {
         for (v, object) in held {
             self.release(v, object);
         }
-        Ok(Some(joined.end))
+        Ok(Some(end))
     }
 
     /// The results of a with-loop, without elements so far.

@@ -119,7 +119,7 @@ impl Lower<'_, '_> {
                     }
                     joined.end = position + 1;
                 }
-                op if self.stays_between(&joined, inst, op) => {}
+                _ if self.is_apart(inst, |v| joined.is_made(v)) => {}
                 _ => break,
             }
         }
@@ -142,18 +142,6 @@ impl Lower<'_, '_> {
                 }
                 _ => false,
             })
-    }
-
-    /// Scalar operations that need nothing of what is made.
-    fn stays_between(&self, joined: &Joined, inst: Inst, op: &Op) -> bool {
-        let plain = matches!(
-            op,
-            Op::Const(_) | Op::ConstArray(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. }
-        );
-        let mut own = true;
-        op.for_each_operand(|v| own &= !self.is_object(v) && !joined.is_made(v));
-        let scalar = self.func.insts[inst].results.iter().all(|v| !self.is_object(*v));
-        plain && own && (scalar || matches!(op, Op::ConstArray(_)))
     }
 
     /// Adds a fold whose partial results are arrays that threads combine.

@@ -164,6 +164,14 @@ fn small_arrays_are_left_to_one_thread() {
     assert_eq!(joined(&run), 0, "{:?}", run.remarks);
 }
 
+/// Two arrays for each index `%m` of a fold.
+const CELLS: &str = "%c: f32[40,50] = with {
+        part [0, 0] <= [%i5, %j5] < [40, 50] { %a5: i32 = mul %m, %i5 %b5: i32 = mod %a5, 23 %x5: f32 = convert %b5 yield %x5 }
+      } genarray [40, 50] cell []
+      %d: f32[40,50] = with {
+        part [0, 0] <= [%i6, %j6] < [40, 50] { %a6: i32 = mul %m, %j6 %b6: i32 = mod %a6, 19 %x6: f32 = convert %b6 yield %x6 }
+      } genarray [40, 50] cell []";
+
 /// Two arrays, two totals of one fold, `more` behind it, and two with-loops; the array `last` is read at the end.
 fn two_arrays(more: &str, first: &str, second: &str, last: &str) -> Run {
     same(
@@ -176,12 +184,7 @@ func @f0 "main" () -> (f32, f32, i32) {
   %y: f32[40,50] = with { part [0, 0] <= [%i4, %j4] < [40, 50] { %x4: f32 = sel %w, [%i4, %j4] yield %x4 } } genarray [40, 50] cell []
   %g: f32[40,50], %h: f32[40,50], %n: i32 = with {
     part [0] <= [%m] < [300] {
-      %c: f32[40,50] = with {
-        part [0, 0] <= [%i5, %j5] < [40, 50] { %a5: i32 = mul %m, %i5 %b5: i32 = mod %a5, 23 %x5: f32 = convert %b5 yield %x5 }
-      } genarray [40, 50] cell []
-      %d: f32[40,50] = with {
-        part [0, 0] <= [%i6, %j6] < [40, 50] { %a6: i32 = mul %m, %j6 %b6: i32 = mod %a6, 19 %x6: f32 = convert %b6 yield %x6 }
-      } genarray [40, 50] cell []
+      CELLS
       yield %c, %d, %m
     }
   } fold add neutral %z fold max neutral %y fold add neutral 0
@@ -200,6 +203,7 @@ func @f0 "main" () -> (f32, f32, i32) {
   yield %r2, %s, %k
 }
 "#
+        .replace("CELLS", CELLS)
         .replace("LAST", last)
         .replace("MORE", more)
         .replace("FIRST", first)
@@ -225,19 +229,14 @@ fn several_totals_are_chains_of_their_own() {
 #[test]
 fn a_neutral_array_from_one_that_becomes_a_total_is_made_before() {
     let run = same(
-        r#"
+        &r#"
 entry @f0
 func @f0 "main" () -> (f32) {
   %w: f32[40,50] = with { part [0, 0] <= [%i1, %j1] < [40, 50] { %x1: f32 = convert %j1 yield %x1 } } genarray [40, 50] cell []
   %z: f32[40,50] = with { part [0, 0] <= [%i3, %j3] < [40, 50] { %x3: f32 = sel %w, [%i3, %j3] %y3: f32 = add %x3, 1.0:f32 yield %y3 } } genarray [40, 50] cell []
   %g: f32[40,50], %h: f32[40,50] = with {
     part [0] <= [%m] < [300] {
-      %c: f32[40,50] = with {
-        part [0, 0] <= [%i5, %j5] < [40, 50] { %a5: i32 = mul %m, %i5 %b5: i32 = mod %a5, 23 %x5: f32 = convert %b5 yield %x5 }
-      } genarray [40, 50] cell []
-      %d: f32[40,50] = with {
-        part [0, 0] <= [%i6, %j6] < [40, 50] { %a6: i32 = mul %m, %j6 %b6: i32 = mod %a6, 19 %x6: f32 = convert %b6 yield %x6 }
-      } genarray [40, 50] cell []
+      CELLS
       yield %c, %d
     }
   } fold add neutral %w fold add neutral %z
@@ -248,7 +247,8 @@ func @f0 "main" () -> (f32) {
   } fold add neutral 0.0:f32
   yield %s
 }
-"#,
+"#
+        .replace("CELLS", CELLS),
     );
     assert_eq!(joined(&run), 0, "{:?}", run.remarks);
 }

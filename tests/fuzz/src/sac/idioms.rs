@@ -21,6 +21,17 @@ impl Gen {
         }
     }
 
+    /// Defines variables for several results; their names, in a row.
+    fn several(&mut self, results: &[(Elem, &[usize])]) -> String {
+        let mut names = Vec::new();
+        for &(elem, shape) in results {
+            let name = self.fresh("v");
+            names.push(name.clone());
+            self.vars.push(Var { name, elem, shape: shape.to_vec() });
+        }
+        names.join(", ")
+    }
+
     /// A place of `0 ..= most` as an expression over `n`, constant or known to the run alone.
     fn place(&mut self, most: &str) -> String {
         let k = self.rng.below(9);
@@ -84,13 +95,9 @@ impl Gen {
             elem.zero()
         ));
         let a = self.numbers(elem, &[n]);
-        let names = [self.fresh("v"), self.fresh("v"), self.fresh("v")];
-        let shapes: [&[usize]; 3] = [&[], &[], &[n]];
-        for (name, shape) in names.iter().zip(shapes) {
-            self.vars.push(Var { name: name.clone(), elem, shape: shape.to_vec() });
-        }
+        let results = self.several(&[(elem, &[]), (elem, &[]), (elem, &[n])]);
         let (p, k) = (self.rng.below(20), 1 + self.rng.below(3));
-        format!("    {} = {name}({a}, hideValue({p}), hideValue({k}));\n", names.join(", "))
+        format!("    {results} = {name}({a}, hideValue({p}), hideValue({k}));\n")
     }
 
     /// Sums of arrays that are zero but for a few places.
@@ -157,12 +164,8 @@ impl Gen {
             elem.zero()
         ));
         let (a, b) = (self.numbers(elem, &shape), self.numbers(elem, &shape));
-        let names = [self.fresh("v"), self.fresh("v"), self.fresh("v")];
-        let shapes: [&[usize]; 3] = [&shape, &shape, &[]];
-        for (name, shape) in names.iter().zip(shapes) {
-            self.vars.push(Var { name: name.clone(), elem, shape: shape.to_vec() });
-        }
-        format!("    {} = {name}({a}, {b}, hideValue({}));\n", names.join(", "), self.rng.below(5))
+        let results = self.several(&[(elem, &shape), (elem, &shape), (elem, &[])]);
+        format!("    {results} = {name}({a}, {b}, hideValue({}));\n", self.rng.below(5))
     }
 
     /// An array that gets longer in a loop, while something may hold it or read it.
@@ -231,12 +234,8 @@ impl Gen {
             let none = self.rng.pick(&["0d / tod(hideValue(0))", "-1d / tod(hideValue(0))", "-0d"]);
             a = format!("with {{ ([1] <= [i] < [{n}] step [{}]) : {none}; }} : modarray({a})", 1 + self.rng.below(4));
         }
-        let names = [self.fresh("v"), self.fresh("v"), self.fresh("v")];
-        let elems = [elem, Elem::Int, elem];
-        for (name, elem) in names.iter().zip(elems) {
-            self.vars.push(Var { name: name.clone(), elem, shape: Vec::new() });
-        }
-        format!("    {} = {name}({a}, {b}, hideValue({}));\n", names.join(", "), self.rng.below(3))
+        let results = self.several(&[(elem, &[]), (Elem::Int, &[]), (elem, &[])]);
+        format!("    {results} = {name}({a}, {b}, hideValue({}));\n", self.rng.below(3))
     }
 
     /// Arrays that each round changes by sums of arrays of their shape, large enough for threads; elements stay small, so that sums are exact.
@@ -313,13 +312,9 @@ impl Gen {
         };
         self.function(&format!("{ty} small{name}({ty} x)\n{{\n    return max(min(x, {high}), {low});\n}}"));
         let (w, d) = (self.numbers(elem, &shape), self.numbers(elem, &[n]));
-        let names = [self.fresh("v"), self.fresh("v")];
-        let shapes: [&[usize]; 2] = [&shape, &[]];
-        for (name, shape) in names.iter().zip(shapes) {
-            self.vars.push(Var { name: name.clone(), elem, shape: shape.to_vec() });
-        }
+        let results = self.several(&[(elem, &shape), (elem, &[])]);
         let p = self.rng.below(7);
-        format!("    {} = {name}({w}, {d}, hideValue({p}));\n", names.join(", "))
+        format!("    {results} = {name}({w}, {d}, hideValue({p}));\n")
     }
 
     /// Arrays of records, changed as wholes, by element and by field.
@@ -343,12 +338,8 @@ impl Gen {
         ));
         self.function(&format!("struct {record} {name}step(struct {record} r, int i)\n{{\n    return {step};\n}}"));
         let (a, b) = (self.numbers(elem, &[n]), self.numbers(elem, &[n]));
-        let names = [self.fresh("v"), self.fresh("v")];
-        let shapes: [&[usize]; 2] = [&[n], &[]];
-        for (name, shape) in names.iter().zip(shapes) {
-            self.vars.push(Var { name: name.clone(), elem, shape: shape.to_vec() });
-        }
-        format!("    {} = {name}({a}, {b});\n", names.join(", "))
+        let results = self.several(&[(elem, &[n]), (elem, &[])]);
+        format!("    {results} = {name}({a}, {b});\n")
     }
 
     /// Products and sums of complex numbers with exact parts.
@@ -367,12 +358,8 @@ impl Gen {
              return ({{ [i] -> real(z[i]) | [i] < [n] }}, imag(s));\n}}"
         ));
         let (a, b) = (self.numbers(Elem::Double, &[n]), self.numbers(Elem::Double, &[n]));
-        let names = [self.fresh("v"), self.fresh("v")];
-        let shapes: [&[usize]; 2] = [&[n], &[]];
-        for (name, shape) in names.iter().zip(shapes) {
-            self.vars.push(Var { name: name.clone(), elem: Elem::Double, shape: shape.to_vec() });
-        }
-        format!("    {} = {name}({a}, {b});\n", names.join(", "))
+        let results = self.several(&[(Elem::Double, &[n]), (Elem::Double, &[])]);
+        format!("    {results} = {name}({a}, {b});\n")
     }
 
     /// Arithmetic of small and of large integers, which wraps.
