@@ -207,7 +207,7 @@ pub mod symbols {
     pub const SPARE_KEEP: &str = "ravel_spare_keep";
     /// `void ravel_spare_drop(ptr slots, i64 n)`.
     pub const SPARE_DROP: &str = "ravel_spare_drop";
-    /// `void ravel_parallel(fn, ptr ctx, i64 n, i64 chunk)`.
+    /// `void ravel_parallel(fn, ptr ctx, i64 n, i64 chunk, i64 late)`.
     pub const PARALLEL: &str = "ravel_parallel";
     /// `i64 ravel_threads()`.
     pub const THREADS: &str = "ravel_threads";

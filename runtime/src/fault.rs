@@ -438,12 +438,12 @@ mod tests {
         // A fault on a worker thread, while the session's own thread waits for it.
         let report = run_session(|| {
             // SAFETY: the work function ignores its context.
-            unsafe { pool::ravel_parallel(faulting, std::ptr::null_mut(), 100, 1) }
+            unsafe { pool::ravel_parallel(faulting, std::ptr::null_mut(), 100, 1, 0) }
         });
         assert_eq!(report.expect_err("a chunk faulted").fault, Fault::new("chunk"));
         let done = run_session(|| {
             // SAFETY: the work function ignores its context.
-            unsafe { pool::ravel_parallel(harmless, std::ptr::null_mut(), 100, 1) }
+            unsafe { pool::ravel_parallel(harmless, std::ptr::null_mut(), 100, 1, 0) }
         });
         assert_eq!(done, Ok(()));
     }

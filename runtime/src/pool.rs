@@ -2,7 +2,7 @@
 //!
 //! An index range is cut into chunks of a fixed size that the compiler chose from the shape alone, so partial results, one per
 //! chunk, do not depend on the number of threads. Each thread starts on its own stretch of chunks (the same stretch every time,
-//! which keeps its cache warm) and then helps the others. Workers spin for a short while between jobs, then sleep.
+//! which keeps its cache warm) and then helps the others. Late chunks are nobody's: whoever finds none of the others left takes the next. Workers spin for a short while between jobs, then sleep.
 //!
 //! Protocol: `state` holds the epoch of the current job and whether it is open for joining. The caller publishes a job by storing
 //! the next epoch. A worker raises a flag of its own, works if the job is still open then, and lowers the flag. When no chunk
@@ -118,6 +118,8 @@ struct Job {
 struct Shares {
     each: u32,
     extra: u32,
+    /// Chunks behind those that belong to threads.
+    late: u32,
     number: u32,
 }
 
@@ -142,6 +144,8 @@ const _: () = assert!(size_of::<Option<(Job, Shares)>>() + size_of::<AtomicU64>(
 struct Pool {
     board: Board,
     slots: Box<[Apart<Slot>]>,
+    /// How many late chunks are taken.
+    late: Apart<Taken>,
     /// The last job of which a thread found no chunk left.
     hungry: Apart<AtomicU64>,
     /// The threads, by slot, that offer a loop inside their chunk.
@@ -227,6 +231,7 @@ fn current() -> &'static Pool {
         slots: (0..threads)
             .map(|_| Apart(Slot { present: AtomicBool::new(false), taken: Taken(AtomicU64::new(0)) }))
             .collect(),
+        late: Apart(Taken(AtomicU64::new(0))),
         hungry: Apart(AtomicU64::new(0)),
         offering: Apart(AtomicU64::new(0)),
         offers: (0..threads).map(|_| Apart(Offer::new())).collect(),
@@ -342,7 +347,7 @@ impl Pool {
         None
     }
 
-    /// Takes chunks until none is left, first those that the thread starts with.
+    /// Takes chunks until none is left, first those that the thread starts with, then those of others, then late ones.
     fn work(&self, job: &Job, shares: Shares, slot: usize) {
         let count = self.slots.len();
         for victim in (0..count).map(|step| (slot + step) % count) {
@@ -352,16 +357,23 @@ impl Pool {
                 job.run_chunk(first + taken, slot);
             }
         }
+        if shares.late > 0 {
+            let first = shares.first(count, count);
+            while let Some(taken) = self.late.0.take(shares.number, shares.late) {
+                job.run_chunk(first + taken, slot);
+            }
+        }
     }
 
-    /// Runs a job with all threads; the caller holds `busy`.
-    fn run(&self, job: Job, chunks: u32) {
+    /// Runs a job of so many chunks, and so many late ones, with all threads; the caller holds `busy`.
+    fn run(&self, job: Job, chunks: u32, late: u32) {
         let count = u32::try_from(self.slots.len()).unwrap_or(1);
         let epoch = (self.board.state.load(Ordering::Relaxed) / EPOCH + 1) * EPOCH;
-        let shares = Shares { each: chunks / count, extra: chunks % count, number: (epoch / EPOCH) as u32 };
+        let shares = Shares { each: chunks / count, extra: chunks % count, late, number: (epoch / EPOCH) as u32 };
         if shares.number == 0 {
             // Numbers begin anew.
-            self.slots.iter().for_each(|Apart(slot)| slot.taken.0.store(0, Ordering::Relaxed));
+            let slots = self.slots.iter().map(|Apart(slot)| &slot.taken);
+            slots.chain([&self.late.0]).for_each(|taken| taken.0.store(0, Ordering::Relaxed));
         }
         // SAFETY: the caller holds `busy` and the last job ended with no worker present; who comes now finds it closed.
         unsafe { *self.board.job.get() = Some((job, shares)) };
@@ -397,14 +409,14 @@ impl Job {
 }
 
 /// Runs `work(ctx, lo, hi, slot)` for the chunks `[0,chunk) [chunk,2*chunk) ...` of `0..n`, on all threads, and returns when all
-/// are done. The last chunk may be shorter. `slot` is in `0..ravel_threads()`; no two chunks run with the same slot of one call
+/// are done. The last chunk may be shorter. The last `late` chunks are begun when all others have been. `slot` is in `0..ravel_threads()`; no two chunks run with the same slot of one call
 /// at a time. A call from inside a chunk runs its chunks in order on the calling thread, unless other threads are idle and help; one from deeper
 /// inside always does.
 ///
 /// # Safety
 /// `work` may be called from any thread with `ctx`, concurrently for different chunks.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, chunk: i64) {
+pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, chunk: i64, late: i64) {
     if n <= 0 {
         return;
     }
@@ -418,7 +430,8 @@ pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, 
             if let Ok(chunks) = u32::try_from(chunks)
                 && !pool.busy.swap(true, Ordering::Acquire)
             {
-                pool.run(job, chunks);
+                let late = u32::try_from(late).unwrap_or(0).min(chunks);
+                pool.run(job, chunks - late, late);
                 pool.busy.store(false, Ordering::Release);
                 return;
             }
@@ -463,7 +476,7 @@ mod tests {
         for _ in lo..hi {
             let inner = Sums { partial: (0..4).map(|_| AtomicI64::new(0)).collect(), chunk: 25 };
             // SAFETY: `sum` is safe to call concurrently.
-            unsafe { ravel_parallel(sum, std::ptr::from_ref(&inner).cast_mut().cast(), 100, 25) };
+            unsafe { ravel_parallel(sum, std::ptr::from_ref(&inner).cast_mut().cast(), 100, 25, 0) };
             total.fetch_add(inner.partial.iter().map(|p| p.load(Ordering::Relaxed)).sum(), Ordering::Relaxed);
         }
     }
@@ -478,7 +491,7 @@ mod tests {
                 let count = usize::try_from((n - 1) / chunk + 1).expect("small");
                 let sums = Sums { partial: (0..count).map(|_| AtomicI64::new(0)).collect(), chunk };
                 // SAFETY: `sum` is safe to call concurrently and `sums` outlives the call.
-                unsafe { ravel_parallel(sum, std::ptr::from_ref(&sums).cast_mut().cast(), n, chunk) };
+                unsafe { ravel_parallel(sum, std::ptr::from_ref(&sums).cast_mut().cast(), n, chunk, round % 150) };
                 for (index, partial) in (0i64..).zip(&sums.partial) {
                     let expected: i64 = (index * chunk..n.min((index + 1) * chunk)).sum();
                     assert_eq!(partial.load(Ordering::Relaxed), expected);
@@ -489,7 +502,7 @@ mod tests {
             }
             let total = AtomicI64::new(0);
             // SAFETY: `nested` is safe to call concurrently and `total` outlives the call.
-            unsafe { ravel_parallel(nested, std::ptr::from_ref(&total).cast_mut().cast(), 64, 1) };
+            unsafe { ravel_parallel(nested, std::ptr::from_ref(&total).cast_mut().cast(), 64, 1, 0) };
             assert_eq!(total.load(Ordering::Relaxed), 64 * 4950);
         }
     }

@@ -15,7 +15,7 @@ const CAPTURE_ALIGN: u32 = 16;
 
 impl Translator<'_, '_> {
     /// Calls the runtime with the outlined body and what it captures.
-    pub fn parfor(&mut self, n: Value, chunk: Value, body: &Region) -> Pieces {
+    pub fn parfor(&mut self, n: Value, chunk: Value, late: Option<Value>, body: &Region) -> Pieces {
         let plan = self.plan;
         let body = &plan.bodies[plan.body_of[&region_key(body)]];
         let (offsets, size) = self.capture_offsets(&body.captured);
@@ -28,7 +28,11 @@ impl Translator<'_, '_> {
         }
         let entry = self.func_address(body.id);
         let (n, chunk) = (self.scalar(n), self.scalar(chunk));
-        self.call_runtime(Runtime::Parallel, &[entry, context, n, chunk]);
+        let late = match late {
+            Some(late) => self.scalar(late),
+            None => self.b.ins().iconst(types::I64, 0),
+        };
+        self.call_runtime(Runtime::Parallel, &[entry, context, n, chunk, late]);
         Pieces::new()
     }
 

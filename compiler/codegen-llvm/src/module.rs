@@ -276,9 +276,9 @@ impl<'c> Declared<'_, 'c> {
         self.import(symbols::FREE, &Signature { params: vec![Ty::PTR.into()], result: None })
     }
 
-    /// Runs an outlined body over chunks: function, context, indices, indices per chunk.
+    /// Runs an outlined body over chunks: function, context, indices, indices per chunk, late chunks.
     pub fn parallel(&self) -> FunctionValue<'c> {
-        let params = [Ty::PTR, Ty::PTR, Ty::I64, Ty::I64].map(Param::from).to_vec();
+        let params = [Ty::PTR, Ty::PTR, Ty::I64, Ty::I64, Ty::I64].map(Param::from).to_vec();
         self.import(symbols::PARALLEL, &Signature { params, result: None })
     }
 }

@@ -28,7 +28,13 @@ pub(crate) struct Body<'m, 'c> {
 
 impl<'m, 'c> Translator<'m, 'c> {
     /// Calls the runtime with the outlined body and what it captures.
-    pub fn parfor(&mut self, n: Value, chunk: Value, region: &'m Region) -> Result<Values<'c>, Problem> {
+    pub fn parfor(
+        &mut self,
+        n: Value,
+        chunk: Value,
+        late: Option<Value>,
+        region: &'m Region,
+    ) -> Result<Values<'c>, Problem> {
         let (constants, captured): (Vec<Value>, Vec<Value>) =
             captures(region).into_iter().partition(|&value| is_constant(self.value(value)));
         let (offsets, size) = self.capture_offsets(&captured);
@@ -42,7 +48,9 @@ impl<'m, 'c> Translator<'m, 'c> {
         let function = self.m.function(&name, ty, Linkage::Internal);
         let entry = function.as_global_value().as_pointer_value();
         let (n, chunk) = (self.value(n), self.value(chunk));
-        self.b.build_call(self.m.parallel(), &[entry.into(), context.into(), n.into(), chunk.into()], "")?;
+        let late = late.map_or_else(|| self.m.context.i64_type().const_zero().into(), |late| self.value(late));
+        let args = [entry.into(), context.into(), n.into(), chunk.into(), late.into()];
+        self.b.build_call(self.m.parallel(), &args, "")?;
         let constants = constants.into_iter().map(|value| (value, self.value(value))).collect();
         self.bodies.push(Body { region, function, captured, constants });
         Ok(Values::new())

@@ -10,7 +10,8 @@ use ravel_nest::ir::{Op, Prim};
 type Work = extern "C" fn(*mut u8, i64, i64, i64);
 
 /// Two threads take the chunks in turn.
-extern "C" fn parallel(work: Work, context: *mut u8, n: i64, chunk: i64) {
+extern "C" fn parallel(work: Work, context: *mut u8, n: i64, chunk: i64, late: i64) {
+    LATE.fetch_add(late, Ordering::SeqCst);
     let context = context as usize;
     std::thread::scope(|scope| {
         for slot in 0..2 {
@@ -26,6 +27,8 @@ extern "C" fn parallel(work: Work, context: *mut u8, n: i64, chunk: i64) {
 }
 
 static FREED: AtomicI64 = AtomicI64::new(0);
+/// Late chunks of all parallel loops.
+static LATE: AtomicI64 = AtomicI64::new(0);
 
 extern "C" fn free(object: *mut u8) {
     FREED.fetch_add(object as i64, Ordering::SeqCst);
@@ -289,6 +292,18 @@ fn parallel_loops_see_outer_values_and_write_memory() {
     b.end_if(&[]);
     b.ret(&[]);
     module.add(b.finish());
+    // The last three chunks are late, and as many as an argument says.
+    let (mut b, p) = entry("late", &[Ty::PTR, Ty::I64], &[]);
+    let (one, three, eight) = (b.i64(1), b.i64(3), b.i64(8));
+    for late in [three, p[1]] {
+        let (lo, _, _) = b.begin_parfor_with_late(p[1], one, Some(late));
+        let bytes = b.mul(lo, eight);
+        let place = b.ptr_add(p[0], bytes);
+        b.store(late, place, 0, Access::ALIGNED);
+        b.end_parfor();
+    }
+    b.ret(&[]);
+    module.add(b.finish());
     // Nested: out[i * n + j] = i * 100 + j
     let (mut b, p) = entry("nested", &[Ty::PTR, Ty::I64], &[]);
     let (one, eight, hundred) = (b.i64(1), b.i64(8), b.i64(100));
@@ -313,6 +328,9 @@ fn parallel_loops_see_outer_values_and_write_memory() {
             let expected: Vec<i64> = (0..n as i64).map(|i| i - 5 + 7 + 1000).chain([0]).collect();
             assert_eq!(out, expected);
         }
+        let (mut out, before) = (vec![0i64; 9], LATE.load(Ordering::SeqCst));
+        jit.call("late", &[out.as_mut_ptr() as u64, 9]).expect("the entry exists");
+        assert_eq!((out, LATE.load(Ordering::SeqCst) - before), (vec![9; 9], 12));
         let mut out = vec![0i64; 25];
         jit.call("nested", &[out.as_mut_ptr() as u64, 5]).expect("the entry exists");
         assert_eq!(out, (0..25).map(|k| k / 5 * 100 + k % 5).collect::<Vec<i64>>());

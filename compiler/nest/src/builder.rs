@@ -40,7 +40,7 @@ enum Open {
     /// A `loop`.
     Loop { inits: Vec<Value> },
     /// A `parfor`.
-    ParFor { n: Value, chunk: Value },
+    ParFor { n: Value, chunk: Value, late: Option<Value> },
     /// A `launch`.
     Launch { grid: Vec<Value>, local: Vec<u32> },
 }
@@ -208,16 +208,21 @@ impl FuncBuilder {
 
     /// Opens a parallel loop over `0..n`; returns `lo`, `hi` and `slot` of the chunk.
     pub fn begin_parfor(&mut self, n: Value, chunk: Value) -> (Value, Value, Value) {
+        self.begin_parfor_with_late(n, chunk, None)
+    }
+
+    /// The same, with the last `late` chunks begun after all others.
+    pub fn begin_parfor_with_late(&mut self, n: Value, chunk: Value, late: Option<Value>) -> (Value, Value, Value) {
         let (lo, hi, slot) = (self.values.push(Ty::I64), self.values.push(Ty::I64), self.values.push(Ty::I64));
-        self.stack.push((Open::ParFor { n, chunk }, Region { params: vec![lo, hi, slot], ..Region::default() }));
+        self.stack.push((Open::ParFor { n, chunk, late }, Region { params: vec![lo, hi, slot], ..Region::default() }));
         (lo, hi, slot)
     }
 
     /// Ends a parallel loop.
     pub fn end_parfor(&mut self) {
         match self.close(&[]) {
-            (Open::ParFor { n, chunk }, body) => {
-                self.push(Op::ParFor { n, chunk, body }, &[]);
+            (Open::ParFor { n, chunk, late }, body) => {
+                self.push(Op::ParFor { n, chunk, late, body }, &[]);
             }
             _ => panic!("end_parfor follows begin_parfor"),
         }

@@ -20,9 +20,10 @@
 //! - **`for i = lo to hi step s`**: `i: i64` takes lo, lo+s, ... while `i < hi` (signed). `s` is positive and `hi + s` does not overflow.
 //!   The results are the carried values after the last iteration, or the initial ones.
 //! - **`loop`** is do-while: the body yields `i8` continue and the next carried values; the results are the last carried values yielded.
-//! - **`parfor n chunk c`**: the index set `0..n` is cut into chunks of `c`; the body runs once per chunk with `lo`, `hi` (i64) and
+//! - **`parfor n chunk c late m`**: the index set `0..n` is cut into chunks of `c`; the body runs once per chunk with `lo`, `hi` (i64) and
 //!   `slot` (i64, the number of the worker that runs it, less than the number of threads), on any thread and in any order, all before the construct
-//!   ends. The cut does not depend on the number of threads. The body sees outer values; it communicates through memory. A `parfor` inside another runs
+//!   ends. The cut does not depend on the number of threads. The last `m` chunks, none if that is left out, are begun when all others have been:
+//!   work that fills the time until the others end. The body sees outer values; it communicates through memory. A `parfor` inside another runs
 //!   sequentially.
 //! - **`launch [n0, n1, ...]`**: the body runs once for every position of the grid, on the work-items of a device, in any order. Addresses that
 //!   it uses are those of device buffers, of its own stack slots and of static data; see `ravel-codegen-opencl`. Backends for processors
@@ -435,6 +436,8 @@ pub enum Op {
         n: Value,
         /// Indices per chunk, `i64`, positive.
         chunk: Value,
+        /// How many of the last chunks are begun after all others, `i64`.
+        late: Option<Value>,
         /// Body.
         body: Region,
     },

@@ -41,7 +41,7 @@ macro_rules! visit_operands {
             Op::If { cond, .. } => $visit(cond),
             Op::For { lo, hi, step, inits, .. } => [lo, hi, step].into_iter().chain(inits).for_each($visit),
             Op::Loop { inits, .. } => inits.$iter().for_each($visit),
-            Op::ParFor { n, chunk, .. } => [n, chunk].into_iter().for_each($visit),
+            Op::ParFor { n, chunk, late, .. } => [n, chunk].into_iter().chain(late).for_each($visit),
             Op::Launch { grid, .. } => grid.$iter().for_each($visit),
         }
     };

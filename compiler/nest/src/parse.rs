@@ -349,11 +349,12 @@ impl<'a> Parser<'a> {
                 let n = self.value()?;
                 self.expect("chunk")?;
                 let chunk = self.value()?;
+                let late = if self.eat("late") { Some(self.value()?) } else { None };
                 let params = self.args()?;
                 for &param in &params {
                     self.define(param, Ty::I64, values)?;
                 }
-                Op::ParFor { n, chunk, body: self.region(params, values)? }
+                Op::ParFor { n, chunk, late, body: self.region(params, values)? }
             }
             "launch" => {
                 let grid = self.args()?;

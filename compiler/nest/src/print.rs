@@ -231,8 +231,12 @@ impl Printer<'_> {
                 self.carried(f, &body.params, inits)?;
                 self.region(f, body, depth)
             }
-            Op::ParFor { n, chunk, body } => {
-                write!(f, "parfor {n} chunk {chunk} ({}) ", List(&body.params))?;
+            Op::ParFor { n, chunk, late, body } => {
+                write!(f, "parfor {n} chunk {chunk} ")?;
+                if let Some(late) = late {
+                    write!(f, "late {late} ")?;
+                }
+                write!(f, "({}) ", List(&body.params))?;
                 self.region(f, body, depth)
             }
             Op::Launch { grid, local, body } => {

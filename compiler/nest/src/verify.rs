@@ -416,8 +416,8 @@ impl Checker<'_> {
                 self.region(body, Owner::Yields(&[&[Ty::I8][..], &carried].concat()))?;
                 Ok(carried)
             }
-            Op::ParFor { n, chunk, body } => {
-                ensure(self.ty(*n) == Ty::I64 && self.ty(*chunk) == Ty::I64, wrong)?;
+            Op::ParFor { n, chunk, late, body } => {
+                ensure([n, chunk].into_iter().chain(late).all(|v| self.ty(*v) == Ty::I64), wrong)?;
                 self.params(body, &[Ty::I64; 3])?;
                 self.region(body, Owner::Yields(&[]))?;
                 none

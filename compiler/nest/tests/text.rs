@@ -79,6 +79,8 @@ fn everything() -> Module {
     b.begin_parfor(n, one);
     b.rc_dec(array);
     b.end_parfor();
+    b.begin_parfor_with_late(n, one, Some(one));
+    b.end_parfor();
     let place = b.begin_groups(&[n, one], &[4, 16]);
     let shared = b.local_slot(256, 4);
     let cell = b.ptr_add(shared, place[3]);

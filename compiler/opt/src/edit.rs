@@ -406,16 +406,22 @@ impl Emitter<'_> {
         self.emit(Op::Bin(op, a, b), Ty::scalar(elem))
     }
 
+    /// How many indices there are from `low` below `high`; none where the difference wraps.
+    pub fn length(&mut self, low: Value, high: Value) -> Value {
+        let zero = self.int(0);
+        let high = self.int_op(BinOp::Max, high, low);
+        let n = self.int_op(BinOp::Sub, high, low);
+        self.int_op(BinOp::Max, n, zero)
+    }
+
     /// Cuts the indices from `low` below `high` into whole blocks of `size` and a rest.
     pub fn cut(&mut self, low: Value, high: Value, size: i32) -> Cut {
         // Constants from elsewhere would hide what is known of what is computed here.
         let low = self.here(low);
         let high = self.here(high);
-        let (zero, size_value) = (self.int(0), self.int(size));
-        // Where the difference wraps it is negative, and everything is left to the rest.
-        let high = self.int_op(BinOp::Max, high, low);
-        let n = self.int_op(BinOp::Sub, high, low);
-        let n = self.int_op(BinOp::Max, n, zero);
+        let size_value = self.int(size);
+        // Where the difference wraps everything is left to the rest.
+        let n = self.length(low, high);
         let blocks = self.int_op(BinOp::Div, n, size_value);
         let done = self.int_op(BinOp::Mul, blocks, size_value);
         let rest = self.int_op(BinOp::Add, low, done);

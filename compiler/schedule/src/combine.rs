@@ -9,10 +9,11 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
+use crate::fold_chunks::PartialLayout;
 use crate::joined::Member;
 use crate::layout;
 use crate::lower::Lower;
-use crate::parallel::{MOST_FOLD_CHUNKS, PartialLayout};
+use crate::parallel::MOST_FOLD_CHUNKS;
 use crate::scalars::{self, prim_of};
 
 /// Bytes of partial results, of all chunks together, that make threads worth while.

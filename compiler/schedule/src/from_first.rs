@@ -65,7 +65,7 @@ impl Lower<'_, '_> {
         let has_cells = (0..lower.len()).all(|axis| axis == cut || has_index(axis));
         let layout = self.partial_layout(folds);
         let yields = &func.regions[part.body].yields;
-        let is_begun = |((slot, (_, neutral)), cell): ((&crate::parallel::PartialSlot, &(BinOp, Value)), &Value)| {
+        let is_begun = |((slot, (_, neutral)), cell): ((&crate::fold_chunks::PartialSlot, &(BinOp, Value)), &Value)| {
             has_cells
                 && slot.extents.is_some()
                 && slot.elements() > WRITTEN_ELEMENTS

@@ -26,6 +26,9 @@ use crate::plan::KernelPlan;
 use crate::reuse::Reused;
 use crate::withloop::Sink;
 
+/// Arrays that are still to be combined, by fold and operator.
+type Totals = Vec<((Inst, usize), Shared)>;
+
 /// A with-loop that is computed in pieces of elements.
 pub(crate) struct Member {
     pub inst: Inst,
@@ -42,27 +45,29 @@ impl Lower<'_, '_> {
         let mut sinks: HashMap<Inst, Vec<Sink>> = HashMap::new();
         let mut arrays: Vec<Option<Shared>> = chains.iter().map(|_| None).collect();
         let (mut held, mut reused) = (Vec::new(), Vec::new());
-        for (position, &inst) in func.regions[region].insts.iter().enumerate().take(end).skip(start) {
-            self.start_inst(position, inst);
-            if plans.contains_key(&inst) {
-                sinks.insert(inst, self.prepare_member(inst, &mut reused)?);
-            } else if folds.contains(&inst) {
-                self.postponed = Some(Postponed { inst, arrays: None });
-                self.inst(inst)?;
-                let Some(Postponed { arrays: Some(combined), .. }) = self.postponed.take() else {
-                    return self.unsupported(func.insts[inst].span, "a fold that was to be cut into chunks");
-                };
-                for (k, array) in combined {
-                    let Some(&chain) = places.get(&(inst, k)) else { continue };
+        let mut position = start;
+        while position < end {
+            let inst = func.regions[region].insts[position];
+            if folds.contains(&inst) {
+                let (next, totals) = self.postponed_folds(region, position, &folds, &mut held)?;
+                for (operator, array) in totals {
+                    let Some(&chain) = places.get(&operator) else { continue };
                     match &mut arrays[chain] {
                         Some(total) => total.go_on(array),
                         none => *none = Some(array),
                     }
                 }
+                position = next;
+                continue;
+            }
+            self.start_inst(position, inst);
+            if plans.contains_key(&inst) {
+                sinks.insert(inst, self.prepare_member(inst, &mut reused)?);
             } else {
                 self.inst(inst)?;
             }
             self.end_inst_holding(inst, &mut held);
+            position += 1;
         }
         let mut member =
             |inst: &Inst| Some(Member { inst: *inst, sinks: sinks.remove(inst)?, plan: plans.remove(inst)? });
@@ -81,6 +86,40 @@ impl Lower<'_, '_> {
             self.release(v, object);
         }
         Ok(Some(end))
+    }
+
+    /// The fold at a position, and those that are one parallel loop with it; the position after them, and their arrays by operator, which
+    /// are combined later.
+    fn postponed_folds(
+        &mut self,
+        region: Region,
+        start: usize,
+        folds: &[Inst],
+        held: &mut Vec<(Value, Val)>,
+    ) -> Result<(usize, Totals)> {
+        let func = self.func;
+        let mut run = self.fold_run(region, start);
+        run.retain(|(_, inst)| folds.contains(inst));
+        let mut chunks = self.run_folds(region, &run)?.into_iter();
+        if run.is_empty() {
+            run.push((start, func.regions[region].insts[start]));
+        }
+        let (mut next, mut all) = (start + 1, Totals::new());
+        for (position, inst) in run {
+            self.start_inst(position, inst);
+            self.postponed = Some(Postponed { inst, arrays: None });
+            match chunks.next() {
+                Some(chunks) => self.total_folds(&chunks)?,
+                None => self.inst(inst)?,
+            }
+            let Some(Postponed { arrays: Some(arrays), .. }) = self.postponed.take() else {
+                return self.unsupported(func.insts[inst].span, "a fold that was to be cut into chunks");
+            };
+            all.extend(arrays.into_iter().map(|(k, array)| ((inst, k), array)));
+            self.end_inst_holding(inst, held);
+            next = position + 1;
+        }
+        Ok((next, all))
     }
 
     /// The results of a with-loop, without elements so far.

@@ -12,9 +12,10 @@ use std::collections::{HashMap, HashSet};
 use ravel_types::Elem;
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
+use crate::fold_chunks::MOST_PARTIAL_BYTES;
 use crate::index::Ext;
 use crate::lower::Lower;
-use crate::parallel::{Grain, MOST_FOLD_CHUNKS, MOST_PARTIAL_BYTES};
+use crate::parallel::{Grain, MOST_FOLD_CHUNKS};
 use crate::plan::{KernelPlan, VecChoice};
 use crate::withloop::Sink;
 
@@ -35,6 +36,8 @@ pub(crate) struct Joined {
     /// Position after the last one.
     pub end: usize,
     pub folds: Vec<Inst>,
+    /// Those that are one parallel loop with the last of them.
+    run: Vec<Inst>,
     pub chains: Vec<Chain>,
     /// The chain of a fold's operator.
     pub places: HashMap<(Inst, usize), usize>,
@@ -109,7 +112,7 @@ impl Lower<'_, '_> {
             match &func.insts[inst].op {
                 Op::With(with) => {
                     let at = (region, position);
-                    let added = self.add_fold(&mut joined, inst, with)
+                    let added = self.add_fold(&mut joined, at, with)
                         || match joined.folds.is_empty() {
                             true => self.add_waiting(&mut joined, at, with),
                             false => self.add_consumer(&mut joined, at, with),
@@ -145,14 +148,16 @@ impl Lower<'_, '_> {
     }
 
     /// Adds a fold whose partial results are arrays that threads combine.
-    fn add_fold(&mut self, joined: &mut Joined, inst: Inst, with: &With) -> bool {
+    fn add_fold(&mut self, joined: &mut Joined, (region, position): (Region, usize), with: &With) -> bool {
         let func = self.func;
+        let inst = func.regions[region].insts[position];
         let Some((part, folds)) = self.folds_for_threads(inst, with) else { return false };
         let layout = self.partial_layout(&folds);
         if !self.is_shared(&folds, &layout)
             || layout.bytes * MOST_FOLD_CHUNKS > MOST_PARTIAL_BYTES
             || self.live.free(part.body).iter().any(|v| joined.is_made(*v))
-            || !self.is_cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE)
+            || !(joined.run.contains(&inst)
+                || self.is_cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE))
         {
             return false;
         }
@@ -201,6 +206,9 @@ impl Lower<'_, '_> {
             joined.places.insert((inst, k), chain);
             joined.chain_of.insert(func.insts[inst].results[k], chain);
             joined.totals.insert(func.insts[inst].results[k]);
+        }
+        if !joined.run.contains(&inst) {
+            joined.run = self.fold_run(region, position).into_iter().map(|(_, inst)| inst).collect();
         }
         joined.folds.push(inst);
         true

@@ -16,7 +16,7 @@
 //!
 //! # Schedules
 //! - **Threads**: the outermost axis of a with-loop with enough work, in chunks whose size depends on shapes alone; folds that regroup
-//!   combine the results of chunks in their order. So results do not depend on the number of threads (`parallel`).
+//!   combine the results of chunks in their order. So results do not depend on the number of threads (`parallel`, `fold_chunks`, `fold_runs`).
 //! - **Lanes**: cells that are scalars are computed by kernels with lanes along any axis of the partition, or along the last axis of
 //!   the folds in the body, whichever costs least (`plan`, `cost`). Copies along up to two more axes are jammed so that
 //!   accumulators fill the registers and loads are shared (`grid`, `reduce`); `blocks` compares all sizes that fit.
@@ -71,6 +71,8 @@ mod dynamic;
 mod faults;
 mod flat;
 mod fold;
+mod fold_chunks;
+mod fold_runs;
 mod from_first;
 mod gathers;
 mod grid;

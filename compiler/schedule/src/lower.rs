@@ -350,6 +350,10 @@ impl<'m, 'a> Lower<'m, 'a> {
                 position = end;
                 continue;
             }
+            if let Some(end) = self.try_fold_run(region, position)? {
+                position = end;
+                continue;
+            }
             if let Some(end) = self.try_run(region, position)? {
                 position = end;
                 continue;

@@ -35,8 +35,9 @@ impl Lower<'_, '_> {
         let axis = self.thread_axis(part);
         let Some(cut) = self.chunks(part, axis, self.fineness(&folds), Grain::ONE) else { return Ok(None) };
         self.preload_company(with, thin);
-        let totals = (carried.to_vec(), &vec![false; folds.len()][..]);
-        let values = self.fold_in_chunks(inst, part, &folds, (cut, axis), totals, |lower, starts, chunk| {
+        let begun = vec![false; folds.len()];
+        let fold = self.place_partials(inst, part, folds, cut, begun);
+        let values = self.fold_in_chunks(&fold, carried.to_vec(), |lower, starts, chunk| {
             let values = lower.mixed_cells(inst, with, part, sinks, starts, chunk)?;
             lower.run_company(inst, with, (sinks, thin), chunk, values)
         })?;

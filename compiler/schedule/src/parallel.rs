@@ -3,19 +3,14 @@
 //! The size of a chunk depends on shapes alone, so that results do not depend on the number of threads. Partial results of
 //! folds are combined in the order of their chunks.
 
-use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
-use ravel_types::{BinOp, Elem};
-use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
+use ravel_nest::ir::{BinOp as NestBin, IntCmp};
+use ravel_wir::{Generator, Inst, Part, Value, With};
 
 use crate::Result;
 use crate::company::Around;
-use crate::index::Ext;
 use crate::kernel::Chunk;
-use crate::layout;
 use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
-use crate::reduce::folds_along;
-use crate::scalars;
 use crate::withloop::Sink;
 
 /// How finely a loop is cut.
@@ -36,17 +31,11 @@ const MANY_ROWS: i64 = 32;
 const MANY_COLUMNS: i64 = 1024;
 const CELLS: Fineness = Fineness { most: 128, work: 5_000.0, wake: 40_000.0 };
 pub(crate) const FOLDS: Fineness = Fineness { most: MOST_FOLD_CHUNKS, work: 5_000.0, wake: 40_000.0 };
-/// Cycles of a chunk at least for every byte of its partial results, and where that ends.
-const WORK_PER_BYTE: f64 = 2.0;
-const PARTIAL_WORK: f64 = 20_000.0;
 /// Chunks of vectors are whole numbers of cache lines.
 const VECTOR_CHUNK: i64 = 64;
 
 /// Chunks are whole steps of a kernel if there are then at least this many.
 const LEAST_CHUNKS: i64 = 48;
-
-/// Partial results up to this many bytes are a part of the memory of the function.
-pub(crate) const MOST_PARTIAL_BYTES: i64 = 2 << 20;
 
 /// How many indices of an axis a kernel computes in one step.
 #[derive(Clone, Copy)]
@@ -86,24 +75,9 @@ pub(crate) struct Chunks {
     pub grain: i64,
 }
 
-/// The partial results of one chunk.
-pub(crate) struct PartialLayout {
-    pub slots: Vec<PartialSlot>,
-    /// Bytes of one chunk.
-    pub bytes: i64,
-}
-
-/// The partial result of one fold in one chunk.
-pub(crate) struct PartialSlot {
-    pub offset: i32,
-    /// Extents of an array that is built here; otherwise a word is stored, a scalar or a pointer.
-    pub extents: Option<Vec<i64>>,
-}
-
-impl PartialSlot {
-    /// Elements of an array that is built here.
-    pub fn elements(&self) -> i64 {
-        self.extents.as_ref().map_or(0, |extents| extents.iter().product())
+impl Chunks {
+    pub fn axis(&self) -> usize {
+        self.axis
     }
 }
 
@@ -264,24 +238,41 @@ impl Lower<'_, '_> {
     }
 
     /// `n / by`, rounded up; `by` is positive.
-    fn quotient_up(&mut self, n: Val, by: Val) -> Val {
+    pub fn quotient_up(&mut self, n: Val, by: Val) -> Val {
         let one = self.b.i64(1);
         let up = self.b.add(n, by);
         let up = self.b.sub(up, one);
         self.b.binary(NestBin::SDiv, up, by)
     }
 
+    /// All indices of an axis in one chunk.
+    pub fn one_chunk(&mut self, part: &Part, axis: usize) -> Chunks {
+        let n = match &part.generator {
+            Generator::Known { lower, upper, .. } => self.lengths(lower, upper, axis).0,
+            Generator::Dyn { .. } => self.b.i64(0),
+        };
+        let one = self.b.i64(1);
+        let chunk = self.b.binary(NestBin::SMax, n, one);
+        Chunks { axis, n, chunk, grain: 1 }
+    }
+
     /// Opens the parallel loop over an axis of a partition; returns the bounds of the chunk and its number.
     pub fn begin_chunks(&mut self, part: &Part, chunks: &Chunks) -> Result<(Chunk, Val)> {
+        let (low, high, _) = self.b.begin_parfor(chunks.n, chunks.chunk);
+        let chunk = self.open_chunk(part, chunks, (low, high))?;
+        let number = self.b.binary(NestBin::SDiv, low, chunks.chunk);
+        Ok((chunk, number))
+    }
+
+    /// Opens the body of a partition for the indices of a chunk, which count from zero; returns the bounds of the chunk.
+    pub fn open_chunk(&mut self, part: &Part, chunks: &Chunks, (low, high): (Val, Val)) -> Result<Chunk> {
         let Generator::Known { lower, .. } = &part.generator else {
             return self.unsupported(ravel_source::Span::NONE, "threads over an unknown rank");
         };
         let first = self.wide(lower[chunks.axis]);
-        let (low, high, _) = self.b.begin_parfor(chunks.n, chunks.chunk);
         self.open(part.body);
-        let number = self.b.binary(NestBin::SDiv, low, chunks.chunk);
         let (low, high) = (self.b.add(low, first), self.b.add(high, first));
-        Ok((Chunk { axis: chunks.axis, low, high, grain: chunks.grain }, number))
+        Ok(Chunk { axis: chunks.axis, low, high, grain: chunks.grain })
     }
 
     /// Runs a partition of genarray and modarray cells on threads, and makes the borders around it; false if nothing was emitted. Threads
@@ -330,185 +321,5 @@ impl Lower<'_, '_> {
         self.run_company(inst, with, (sinks, around.thin), chunk, Vec::new())?;
         self.b.end_parfor();
         Ok(true)
-    }
-
-    /// The partition, operations and neutral elements of a with-loop that has nothing but regrouping folds, if threads may run it.
-    pub fn folds_for_threads<'w>(&self, inst: Inst, with: &'w With) -> Option<(&'w Part, Vec<(BinOp, Value)>)> {
-        let [part] = &with.parts[..] else { return None };
-        if !self.may_run_on_threads(with, part) || with.ops.is_empty() {
-            return None;
-        }
-        let mut folds = Vec::new();
-        for (op, &result) in with.ops.iter().zip(&self.func.insts[inst].results) {
-            let WithOp::Fold { neutral, .. } = op else { return None };
-            let binop = folds_along(op)?;
-            scalars::identity(binop, self.elem(result))?;
-            self.func.ty(*neutral).rank()?;
-            folds.push((binop, *neutral));
-        }
-        Some((part, folds))
-    }
-
-    /// Runs a with-loop of regrouping folds on threads; false if nothing was emitted.
-    pub fn try_parallel_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        let func = self.func;
-        let Some((part, folds)) = self.folds_for_threads(inst, with) else { return Ok(false) };
-        let results = func.insts[inst].results.clone();
-        self.preload(part.body);
-        let axis = self.thread_axis(part);
-        let Some(cut) = self.chunks(part, axis, self.fineness(&folds), Grain::ONE) else { return Ok(false) };
-        let neutrals: Vec<Val> =
-            folds
-                .iter()
-                .map(|(_, neutral)| {
-                    if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique_for_host(*neutral) }
-                })
-                .collect();
-        let begun = self.begun_by_cells(part, &folds, axis);
-        let totals =
-            self.fold_in_chunks(inst, part, &folds, (cut, axis), (neutrals, &begun), |lower, starts, bounds| {
-                if let Some(values) = lower.try_fold_kernel(inst, with, Some(bounds))? {
-                    return Ok(values);
-                }
-                let spares = lower.open_spares(part.body);
-                let hows = lower.take_cells_from_first(with, part, &folds, &begun, bounds);
-                let values = lower.scalar_folds(inst, with, starts, hows, Some(bounds))?;
-                lower.close_spares(spares);
-                Ok(values)
-            })?;
-        for (result, total) in results.into_iter().zip(totals) {
-            self.bind(result, total);
-        }
-        Ok(true)
-    }
-
-    /// Folds on threads: every chunk starts from the identities, or from its first cell where that is `begun` by it, and its partial results
-    /// are combined with `totals`, which are owned. `cells` computes a chunk from accumulators and bounds, and returns the
-    /// accumulators behind it.
-    pub fn fold_in_chunks(
-        &mut self,
-        inst: Inst,
-        part: &Part,
-        folds: &[(BinOp, Value)],
-        (cut, axis): (Chunks, usize),
-        (totals, begun): (Vec<Val>, &[bool]),
-        cells: impl FnOnce(&mut Self, Vec<Val>, Chunk) -> Result<Vec<Val>>,
-    ) -> Result<Vec<Val>> {
-        let layout = self.partial_layout(folds);
-        let by = if self.is_shared(folds, &layout) { "by all threads, " } else { "" };
-        let how = format!("threads over axis {axis}, partial results combined {by}in order");
-        self.cx.remark(self.func.insts[inst].span, how);
-        let chunks = self.quotient_up(cut.n, cut.chunk);
-        // With a bound on the chunks the partial results are a part of the function's memory.
-        let bounded = layout.bytes * MOST_FOLD_CHUNKS;
-        let bytes = self.times(chunks, layout.bytes);
-        let partials = match bounded <= MOST_PARTIAL_BYTES {
-            true => self.scratch(bounded),
-            false => self.helper_ptr("ravel_scratch_alloc", &[bytes]),
-        };
-        let (bounds, number) = self.begin_chunks(part, &cut)?;
-        let place = self.times(number, layout.bytes);
-        let place = self.b.ptr_add(partials, place);
-        let mut starts = Vec::new();
-        for (k, (((op, v), total), slot)) in folds.iter().zip(&totals).zip(&layout.slots).enumerate() {
-            starts.push(match &slot.extents {
-                Some(extents) if begun[k] => {
-                    let object = self.pointer((place, slot.offset));
-                    self.write_header(self.elem(*v), object, extents);
-                    object
-                }
-                _ => self.start_partial(*op, *v, *total, place, slot),
-            });
-        }
-        let last = cells(self, starts, bounds)?;
-        for (slot, value) in layout.slots.iter().zip(last) {
-            // An array that was begun in its place is there.
-            if slot.extents.is_none() {
-                self.b.store(value, place, slot.offset, Access::ANY);
-            }
-        }
-        self.close();
-        self.b.end_parfor();
-        let totals = self.combine_partials(inst, folds, totals, (partials, chunks), &layout)?;
-        if bounded > MOST_PARTIAL_BYTES {
-            self.helper("ravel_scratch_free", &[partials, bytes], None);
-        }
-        Ok(totals)
-    }
-
-    /// How finely folds are cut: chunks with large partial results are larger, since these have to be begun and combined.
-    pub fn fineness(&self, folds: &[(BinOp, Value)]) -> Fineness {
-        let bytes = self.partial_layout(folds).bytes as f64;
-        Fineness { work: (FOLDS.work + WORK_PER_BYTE * bytes).min(PARTIAL_WORK), ..FOLDS }
-    }
-
-    /// Where the partial results of one chunk go.
-    pub fn partial_layout(&self, folds: &[(BinOp, Value)]) -> PartialLayout {
-        let align = layout::DATA_ALIGN as i64;
-        let mut bytes = 0i64;
-        let mut slots = Vec::new();
-        for (_, neutral) in folds {
-            let ty = self.func.ty(*neutral);
-            let extents: Option<Vec<i64>> = ty
-                .shape
-                .constants()
-                .filter(|_| !ty.is_scalar())
-                .map(|shape| shape.into_iter().map(i64::from).collect());
-            let elements =
-                extents.as_ref().and_then(|e| e.iter().try_fold(ty.elem.bytes() as i64, |n, e| n.checked_mul(*e)));
-            let extents = extents.filter(|_| elements.is_some_and(|n| n <= MOST_PARTIAL_BYTES));
-            let size = match (&extents, elements) {
-                (Some(extents), Some(elements)) => {
-                    bytes = (bytes + align - 1) / align * align;
-                    layout::data_offset(extents.len()) + elements
-                }
-                _ => 8,
-            };
-            slots.push(PartialSlot { offset: bytes as i32, extents });
-            bytes += (size + 7) / 8 * 8;
-        }
-        let whole = if slots.iter().any(|slot| slot.extents.is_some()) { align } else { 8 };
-        PartialLayout { slots, bytes: (bytes + whole - 1) / whole * whole }
-    }
-
-    /// The accumulator that a chunk starts from: the identity, in the shape of the neutral element. An array of constant shape is begun
-    /// in its place among the partial results.
-    fn start_partial(&mut self, op: BinOp, neutral: Value, like: Val, place: Val, slot: &PartialSlot) -> Val {
-        let elem = self.elem(neutral);
-        let identity = scalars::identity(op, elem).expect("folds without identity do not run on threads");
-        let scalar = scalars::constant(&mut self.b, identity, 1);
-        if self.func.ty(neutral).is_scalar() {
-            return scalar;
-        }
-        if let Some(extents) = &slot.extents {
-            let object = self.pointer((place, slot.offset));
-            let data = self.write_header(elem, object, extents);
-            self.fill(elem, data, Ext::Const(extents.iter().product()), scalar);
-            return object;
-        }
-        let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(elem)));
-        let rank = self.b.load(Ty::I32, like, layout::OFFSET_RANK, Access::ALIGNED);
-        let offset = self.b.i64(i64::from(layout::OFFSET_SHAPE));
-        let shape = self.b.ptr_add(like, offset);
-        let object = self.helper_ptr("ravel_alloc", &[tag, rank, shape]);
-        let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
-        let count = self.count_of(object);
-        self.fill(elem, data, Ext::Val(count), scalar);
-        object
-    }
-
-    /// Makes the memory at `object` an array with these extents; returns the address of its elements.
-    fn write_header(&mut self, elem: Elem, object: Val, extents: &[i64]) -> Val {
-        let data = self.pointer((object, layout::data_offset(extents.len()) as i32));
-        self.b.store(data, object, layout::OFFSET_DATA, Access::ALIGNED);
-        let words = [(layout::OFFSET_RC, 1), (layout::OFFSET_COUNT, extents.iter().product())];
-        let shape = extents.iter().enumerate().map(|(axis, extent)| (layout::extent_offset(axis), *extent));
-        for (offset, word) in
-            words.into_iter().chain([(layout::OFFSET_RANK, layout::kinds(elem, extents.len()))]).chain(shape)
-        {
-            let word = self.b.i64(word);
-            self.b.store(word, object, offset, Access::ALIGNED);
-        }
-        data
     }
 }

@@ -282,9 +282,9 @@ fn a_fold_goes_on_from_the_totals_of_another_one() {
     let run = two_arrays(&second_fold(3), &first.replace("%g2", "%h2"), &second, "%p");
     // The neutral arrays and both with-loops behind the second fold; the one that reads `%w` in the chain of `%y`, which read it, too.
     assert_eq!(joined(&run), 4, "{:?}", run.remarks);
-    // A fold of one index is none for threads: it begins with the totals of the first.
+    // A fold of one index is one chunk beside those of the first.
     let run = two_arrays(&second_fold(199), &first, &second, "%w");
-    assert_eq!(joined(&run), 2, "{:?}", run.remarks);
+    assert_eq!(joined(&run), 4, "{:?}", run.remarks);
 }
 
 #[test]

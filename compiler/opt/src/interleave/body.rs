@@ -1,7 +1,7 @@
-//! The body of an outer with-loop, rewritten to serve four consecutive indices at once.
+//! The body of an outer with-loop, rewritten to serve some consecutive indices at once.
 
-use super::lane::{Block, Form, Lane, Res, interleaved, lane_axis, widened};
-use super::{LANES, identity};
+use super::identity;
+use super::lane::{Block, Form, Lane, Res, lane_axis};
 use crate::edit::Def;
 use crate::places::Use;
 use ravel_types::{BinOp, Elem, Scalar, Shape, Ty, UnOp};
@@ -89,7 +89,7 @@ impl Block<'_> {
         }
         match &data.op {
             Op::Check { .. } => {
-                for l in 0..LANES {
+                for l in 0..self.lanes {
                     let mut list = Vec::new();
                     let l = self.int(&mut list, l);
                     let mut lane = Lane::new(l);
@@ -112,8 +112,8 @@ impl Block<'_> {
                 let extents = self.extents(data.results[0])?;
                 let elem = self.func.ty(*array).elem;
                 let mut list = Vec::new();
-                let shape = widened(&extents).into_iter().map(|n| self.int(&mut list, n)).collect();
-                let new = self.emit(&mut list, Op::Reshape { array: new, shape }, interleaved(elem, &extents));
+                let shape = self.widened(&extents).into_iter().map(|n| self.int(&mut list, n)).collect();
+                let new = self.emit(&mut list, Op::Reshape { array: new, shape }, self.interleaved(elem, &extents));
                 self.out.append(&mut list);
                 self.forms.insert(data.results[0], Form::Lanes(new));
             }
@@ -144,13 +144,13 @@ impl Block<'_> {
         let cells: Vec<Value> = results.iter().map(|v| lane.map[v]).collect();
         let body = self.region_of(vec![l], [lane.head, insts].concat(), cells);
         let mut list = Vec::new();
-        let part = self.box_part(&mut list, body, &[LANES]);
-        let frame = self.int(&mut list, LANES);
+        let part = self.box_part(&mut list, body, &[self.lanes]);
+        let frame = self.int(&mut list, self.lanes);
         let ops = results
             .iter()
             .map(|_| WithOp::Genarray { frame: Frame::Known(vec![frame]), cell: Some(Vec::new()), default: None })
             .collect();
-        let types = results.iter().map(|v| Ty::new(self.func.ty(*v).elem, Shape::of(&[LANES]))).collect();
+        let types = results.iter().map(|v| Ty::new(self.func.ty(*v).elem, Shape::of(&[self.lanes]))).collect();
         let with = self.func.make_inst(Op::With(With { parts: vec![part], ops, ordered: false }), types, self.span);
         list.push(with);
         self.out.append(&mut list);
@@ -186,7 +186,7 @@ impl Block<'_> {
         let extents = self.extents(result)?;
         let elem = self.func.ty(result).elem;
         let mut columns = Vec::new();
-        for l in 0..LANES {
+        for l in 0..self.lanes {
             let mut list = Vec::new();
             let l = self.int(&mut list, l);
             let mut lane = Lane::new(l);
@@ -196,7 +196,7 @@ impl Block<'_> {
         }
         let elements = (0..cells.len()).flat_map(|k| columns.iter().map(move |c| c[k])).collect();
         let mut list = Vec::new();
-        let array = self.emit(&mut list, Op::Array(elements), interleaved(elem, &extents));
+        let array = self.emit(&mut list, Op::Array(elements), self.interleaved(elem, &extents));
         self.out.append(&mut list);
         Ok(array)
     }
@@ -211,7 +211,7 @@ impl Block<'_> {
             return Err("a part of an array made in its body is selected");
         }
         let index = self.uniform_all(index)?;
-        let ty = interleaved(self.func.ty(array).elem, &extents[index.len()..]);
+        let ty = self.interleaved(self.func.ty(array).elem, &extents[index.len()..]);
         let mut list = Vec::new();
         let part = self.emit(&mut list, Op::Sel { array: new, index }, ty);
         self.out.append(&mut list);
@@ -234,7 +234,7 @@ impl Block<'_> {
             ops.push(match op {
                 WithOp::Genarray { frame: Frame::Known(frame), default, .. } if frame.len() == extents.len() => {
                     let default = default.map(|d| self.uniform(d).map_err(|_| DEFAULTS)).transpose()?;
-                    let frame = widened(&extents).into_iter().map(|n| self.int(&mut list, n)).collect();
+                    let frame = self.widened(&extents).into_iter().map(|n| self.int(&mut list, n)).collect();
                     WithOp::Genarray { frame: Frame::Known(frame), cell: Some(Vec::new()), default }
                 }
                 WithOp::Modarray { array } => match self.forms.get(array) {
@@ -243,7 +243,7 @@ impl Block<'_> {
                 },
                 _ => return Err("the cells of a with-loop in its body are arrays"),
             });
-            types.push(interleaved(ty.elem, &extents));
+            types.push(self.interleaved(ty.elem, &extents));
         }
         let mut parts = Vec::new();
         for part in &with.parts {
@@ -289,8 +289,8 @@ impl Block<'_> {
         let mut widen = |values: &[Value]| -> Res<Vec<Value>> {
             let mut new = self.uniform_all(values)?;
             new[axis] = match self.defs.int(self.func, values[axis]) {
-                Some(k) => self.int(list, k * LANES),
-                None => self.bin_int(list, BinOp::Mul, new[axis], LANES),
+                Some(k) => self.int(list, k * self.lanes),
+                None => self.bin_int(list, BinOp::Mul, new[axis], self.lanes),
             };
             Ok(new)
         };
@@ -300,8 +300,11 @@ impl Block<'_> {
             (Some(width), _) => Some(widen(width)?),
             // Without widths each step has one index.
             (None, Some(step)) => {
-                let ones: Vec<Value> =
-                    step.iter().enumerate().map(|(k, _)| self.int(list, if k == axis { LANES } else { 1 })).collect();
+                let ones: Vec<Value> = step
+                    .iter()
+                    .enumerate()
+                    .map(|(k, _)| self.int(list, if k == axis { self.lanes } else { 1 }))
+                    .collect();
                 Some(ones)
             }
             (None, None) => None,
@@ -336,7 +339,7 @@ impl Block<'_> {
                 }
                 Goal::Stack => {
                     let body = self.region_of(vec![l], lane.head, vec![cell]);
-                    Ok(self.genarray(body, &[LANES], ty.elem))
+                    Ok(self.genarray(body, &[self.lanes], ty.elem))
                 }
             };
         }
@@ -348,7 +351,7 @@ impl Block<'_> {
         let (array, mut index) = match self.forms.get(&y).copied() {
             Some(Form::Lanes(array)) => {
                 let mut index = params.clone();
-                let scaled = self.bin_int(&mut insts, BinOp::Mul, params[axis], LANES);
+                let scaled = self.bin_int(&mut insts, BinOp::Mul, params[axis], self.lanes);
                 index[axis] = self.bin(&mut insts, BinOp::Add, scaled, l);
                 (array, index)
             }
@@ -366,7 +369,7 @@ impl Block<'_> {
             }
             Goal::Stack => {
                 let body = self.region_of([vec![l], params].concat(), insts, vec![element]);
-                Ok(self.genarray(body, &[vec![LANES], extents].concat(), ty.elem))
+                Ok(self.genarray(body, &[vec![self.lanes], extents].concat(), ty.elem))
             }
         }
     }
@@ -382,7 +385,7 @@ impl Block<'_> {
         list: &mut Vec<Inst>,
     ) -> Res<Value> {
         let body = self.region_of(vec![l], insts, vec![cell]);
-        let part = self.box_part(list, body, &[LANES]);
+        let part = self.box_part(list, body, &[self.lanes]);
         self.fold(vec![part], op, elem, list)
     }
 
@@ -549,7 +552,7 @@ impl Block<'_> {
         self.copy_all(&mut lane, &body.insts, &mut insts)?;
         let cells = body.yields.iter().map(|v| self.value(&mut lane, *v)).collect::<Res<Vec<_>>>()?;
         let body = self.region_of(params, [lane.head, insts].concat(), cells);
-        Ok(self.genarrays(body, &[vec![LANES], extents.to_vec()].concat(), results))
+        Ok(self.genarrays(body, &[vec![self.lanes], extents.to_vec()].concat(), results))
     }
 
     /// A with-loop in the block's body with an array for each of `like`, of the given extents.

@@ -1,10 +1,9 @@
 //! Copies of code for one lane of a block.
 //!
-//! A lane-varying array of shape `[a, b, c]` is stored as `[a, b, 4*c]`: element `[i, j, k]` of lane `l` is at `[i, j, 4*k + l]`. The
+//! With four lanes, a lane-varying array of shape `[a, b, c]` is stored as `[a, b, 4*c]`: element `[i, j, k]` of lane `l` is at `[i, j, 4*k + l]`. The
 //! lanes share the last axis that is longer than one, [`lane_axis`]. Inside a with-loop over such an array the index `q` along that
 //! axis stands for both, `k = q / 4` and `l = q % 4`, and a selection at `k + d` becomes one at `q + 4*d`.
 
-use super::LANES;
 use crate::edit::Defs;
 use crate::linear::Lin;
 use crate::places::Places;
@@ -25,7 +24,7 @@ pub enum Form {
     Index,
     /// A scalar so cheap that it is computed again wherever a lane is at hand; with the number of operations.
     Again(Inst, u32),
-    /// A scalar per lane, in an array of length 4.
+    /// A scalar per lane, in an array of that length.
     Stored(Value),
     /// An interleaved array.
     Lanes(Value),
@@ -71,18 +70,15 @@ pub fn lane_axis(extents: &[i32]) -> usize {
 }
 
 /// Extents of an interleaved array.
-pub fn widened(extents: &[i32]) -> Vec<i32> {
+pub fn widened(extents: &[i32], lanes: i32) -> Vec<i32> {
     let axis = lane_axis(extents);
-    extents.iter().enumerate().map(|(k, n)| if k == axis { n * LANES } else { *n }).collect()
-}
-
-/// The type of an interleaved array.
-pub fn interleaved(elem: Elem, extents: &[i32]) -> Ty {
-    Ty::new(elem, Shape::of(&widened(extents)))
+    extents.iter().enumerate().map(|(k, n)| if k == axis { n * lanes } else { *n }).collect()
 }
 
 /// The body of a block under construction.
 pub struct Block<'a> {
+    /// How many iterations it does.
+    pub lanes: i32,
     pub func: &'a mut Func,
     /// Of the original code.
     pub defs: &'a Defs,
@@ -103,6 +99,16 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
+    /// Extents of an interleaved array.
+    pub fn widened(&self, extents: &[i32]) -> Vec<i32> {
+        widened(extents, self.lanes)
+    }
+
+    /// The type of an interleaved array.
+    pub fn interleaved(&self, elem: Elem, extents: &[i32]) -> Ty {
+        Ty::new(elem, Shape::of(&self.widened(extents)))
+    }
+
     pub fn emit(&mut self, list: &mut Vec<Inst>, op: Op, ty: Ty) -> Value {
         let inst = self.func.make_inst(op, vec![ty], self.span);
         list.push(inst);
@@ -178,11 +184,11 @@ impl Block<'_> {
             // A single index: the lane is all there is.
             (Some(low), Some(high)) if high == low.saturating_add(1) => {
                 let new = self.int(&mut head, low);
-                (self.bin_int(&mut head, BinOp::Sub, q, low * LANES), new)
+                (self.bin_int(&mut head, BinOp::Sub, q, low * self.lanes), new)
             }
             _ => {
-                let new = self.bin_int(&mut head, BinOp::Div, q, LANES);
-                (self.bin_int(&mut head, BinOp::Mod, q, LANES), new)
+                let new = self.bin_int(&mut head, BinOp::Div, q, self.lanes);
+                (self.bin_int(&mut head, BinOp::Mod, q, self.lanes), new)
             }
         };
         let natural = lower.is_some_and(|l| l >= 0);
@@ -330,10 +336,10 @@ impl Block<'_> {
     fn lane_index(&mut self, lane: &mut Lane, index: Value, list: &mut Vec<Inst>) -> Res<Value> {
         let Some(split) = lane.split else {
             let scaled = match self.defs.int(self.func, index) {
-                Some(k) => self.int(list, k.wrapping_mul(LANES)),
+                Some(k) => self.int(list, k.wrapping_mul(self.lanes)),
                 None => {
                     let index = self.value(lane, index)?;
-                    self.bin_int(list, BinOp::Mul, index, LANES)
+                    self.bin_int(list, BinOp::Mul, index, self.lanes)
                 }
             };
             return Ok(self.bin(list, BinOp::Add, scaled, lane.lane));
@@ -349,12 +355,15 @@ impl Block<'_> {
             None => Some(term),
         };
         for (v, k) in std::mem::take(&mut form.terms) {
-            let factor = k.wrapping_mul(LANES);
+            let factor = k.wrapping_mul(self.lanes);
             match self.quotient(&split, v) {
                 Some((offset, by)) => {
-                    let shifted =
-                        if offset == 0 { split.q } else { self.bin_int(list, BinOp::Add, split.q, offset * LANES) };
-                    let quotient = self.bin_int(list, BinOp::Div, shifted, by * LANES);
+                    let shifted = if offset == 0 {
+                        split.q
+                    } else {
+                        self.bin_int(list, BinOp::Add, split.q, offset * self.lanes)
+                    };
+                    let quotient = self.bin_int(list, BinOp::Div, shifted, by * self.lanes);
                     let term = self.bin_int(list, BinOp::Mul, quotient, factor);
                     total = sum(self, total, term, list);
                 }
@@ -368,7 +377,7 @@ impl Block<'_> {
             total = sum(self, total, split.q, list);
         } else {
             if own != 0 {
-                let term = self.bin_int(list, BinOp::Mul, split.new, own.wrapping_mul(LANES));
+                let term = self.bin_int(list, BinOp::Mul, split.new, own.wrapping_mul(self.lanes));
                 total = sum(self, total, term, list);
             }
             total = sum(self, total, lane.lane, list);
@@ -377,7 +386,7 @@ impl Block<'_> {
             total = sum(self, total, term, list);
         }
         if form.constant != 0 {
-            let constant = self.int(list, form.constant.wrapping_mul(LANES));
+            let constant = self.int(list, form.constant.wrapping_mul(self.lanes));
             total = sum(self, total, constant, list);
         }
         total.ok_or("an index without terms")
@@ -452,7 +461,7 @@ impl Block<'_> {
         let mut insts = lane.head;
         let cell = self.emit(&mut insts, Op::Sel { array, index }, Ty::scalar(elem));
         let body = self.region_of(params, insts, vec![cell]);
-        Ok(self.genarray(body, &widened(&extents), elem))
+        Ok(self.genarray(body, &self.widened(&extents), elem))
     }
 
     /// A with-loop in the block's body that covers its result.

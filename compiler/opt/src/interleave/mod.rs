@@ -12,9 +12,9 @@
 //! Arrays made in the body have extents such as 24 or 8, which do not fill wide vectors. With the lanes as part of their last axis
 //! (module `lane`) the with-loops in the body run over four times as many indices, neighbors of which do the same work on
 //! neighboring elements. The number of lanes is the same for all targets, and blocks are made of fixed indices, so results do not
-//! depend on threads.
+//! depend on threads. The last of a few heavy iterations are done in blocks of two (module `taper`).
 //!
-//! Before: folding and fusion have ended. After: temporaries of such bodies are interleaved; the pass declines its own results.
+//! Before: folding and fusion have ended. After: temporaries of such bodies are interleaved. The pass runs once; it declines blocks of four.
 //! Leaves alone: bodies without arrays, with long rows, or with little work per element of their inputs (module `profit`); arrays
 //! without constant shape; folds with functions that do not regroup.
 
@@ -22,6 +22,7 @@ mod body;
 mod lane;
 mod outer;
 mod profit;
+mod taper;
 
 use crate::edit::Defs;
 use crate::pass::{Context, Pass, Run};

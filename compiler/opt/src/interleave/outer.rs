@@ -3,6 +3,7 @@
 use super::body::Goal;
 use super::lane::{Block, Form};
 use super::profit::assess;
+use super::taper::cuts;
 use super::{LANES, identity};
 use crate::edit::{Copier, Cut, Defs, Emitter, Renames};
 use crate::places::{Places, covers_frame};
@@ -10,6 +11,9 @@ use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
 use std::collections::HashMap;
+
+/// Operations per iteration from which on the last blocks are smaller.
+const TAPER_WORK: f64 = 100_000.0;
 
 /// Interleaves a with-loop if that pays, or with `eager` if it is possible; `Err(None)` if it is not of the kind that this is about.
 pub fn interleave_with(
@@ -33,15 +37,56 @@ pub fn interleave_with(
     {
         return Err(None);
     }
-    assess(func, defs, places, with, part, eager)?;
+    let work = assess(func, defs, places, with, part, eager)?;
     let goals = goals(func, inst, with).map_err(|why| Some(why.to_string()))?;
 
     let span = func.insts[inst].span;
     let mut before = Vec::new();
-    let blocks = Emitter { func, defs, out: &mut before, span }.cut(lo, hi, LANES);
-    let params: Vec<Value> = lower.iter().map(|_| func.new_value(Ty::scalar(Elem::I32))).collect();
+    let taper = matches!(goals[0], Goal::Fold(_)) && (eager || work >= TAPER_WORK);
+    let stages = cuts(&mut Emitter { func, defs, out: &mut before, span }, lo, hi, taper);
+    let mut made: Option<Vec<Value>> = None;
+    for (lanes, blocks) in &stages {
+        let part_of_blocks = blocks_of(func, defs, places, inst, part, &goals, (*lanes, blocks), &mut before)?;
+        made = Some(match goals[0] {
+            Goal::Fold(_) => {
+                let types = func.insts[inst].results.iter().map(|v| func.ty(*v).clone()).collect();
+                let mut ops = with.ops.clone();
+                for (op, start) in ops.iter_mut().zip(made.into_iter().flatten()) {
+                    if let WithOp::Fold { neutral, .. } = op {
+                        *neutral = start;
+                    }
+                }
+                let op = Op::With(With { parts: vec![part_of_blocks], ops, ordered: false });
+                let made = func.make_inst(op, types, span);
+                before.push(made);
+                func.insts[made].results.clone()
+            }
+            Goal::Stack => stacks(func, &mut before, inst, with, part_of_blocks, blocks, span),
+        });
+    }
+    let (Some(made), Some((_, blocks))) = (made, stages.last()) else { return Err(None) };
+    finish(func, defs, before, inst, region, part, &goals, made, blocks)
+}
+
+/// The partition over blocks of so many lanes.
+#[expect(clippy::too_many_arguments, reason = "the state of one rewriting")]
+fn blocks_of(
+    func: &mut Func,
+    defs: &Defs,
+    places: &Places,
+    inst: Inst,
+    part: &Part,
+    goals: &[Goal],
+    (lanes, blocks): (i32, &Cut),
+    before: &mut Vec<Inst>,
+) -> Result<Part, Option<String>> {
+    let span = func.insts[inst].span;
+    let old_params = func.regions[part.body].params.clone();
+    let params: Vec<Value> = old_params.iter().map(|_| func.new_value(Ty::scalar(Elem::I32))).collect();
+    let (Some(&g), Some(&index)) = (params.last(), old_params.last()) else { return Err(None) };
     let syms = Copier::within(func, part.body).syms;
     let mut block = Block {
+        lanes,
         func,
         defs,
         places,
@@ -54,40 +99,26 @@ pub fn interleave_with(
         span,
     };
     let mut head = Vec::new();
-    let old_params = block.func.regions[part.body].params.clone();
-    let (Some(&g), Some(&index)) = (params.last(), old_params.last()) else { return Err(None) };
-    let skipped = block.bin_int(&mut head, BinOp::Mul, g, LANES);
-    block.first = match bounds.0 {
+    let skipped = block.bin_int(&mut head, BinOp::Mul, g, lanes);
+    block.first = match defs.int(block.func, blocks.low) {
         Some(0) => skipped,
         _ => block.bin(&mut head, BinOp::Add, skipped, blocks.low),
     };
     block.out = head;
     block.forms.extend(old_params.iter().zip(&params).map(|(old, new)| (*old, Form::Uniform(*new))));
     block.forms.insert(index, Form::Index);
-    let cells = block.body(part.body, &goals).map_err(|why| Some(why.to_string()))?;
+    let cells = block.body(part.body, goals).map_err(|why| Some(why.to_string()))?;
     let insts = std::mem::take(&mut block.out);
-    let func = block.func;
     let body = func.regions.push(RegionData { params, insts, yields: cells });
     let mut zero_to_blocks = part.generator.clone();
     if let Generator::Known { lower, upper, .. } = &mut zero_to_blocks {
-        let zero = push(func, &mut before, Op::Const(Scalar::I32(0)), Ty::scalar(Elem::I32), span);
+        let zero = push(func, before, Op::Const(Scalar::I32(0)), Ty::scalar(Elem::I32), span);
         lower.pop();
         lower.push(zero);
         upper.pop();
         upper.push(blocks.blocks);
     }
-    let part_of_blocks = Part { generator: zero_to_blocks, body };
-    let made = match goals[0] {
-        Goal::Fold(_) => {
-            let types = func.insts[inst].results.iter().map(|v| func.ty(*v).clone()).collect();
-            let op = Op::With(With { parts: vec![part_of_blocks], ops: with.ops.clone(), ordered: false });
-            let made = func.make_inst(op, types, span);
-            before.push(made);
-            func.insts[made].results.clone()
-        }
-        Goal::Stack => stacks(func, &mut before, inst, with, part_of_blocks, &blocks, span),
-    };
-    finish(func, defs, before, inst, region, part, &goals, made, &blocks)
+    Ok(Part { generator: zero_to_blocks, body })
 }
 
 /// What every operator needs of the blocks.

@@ -27,7 +27,8 @@ const MIN_WORK: f64 = 500.0;
 /// Rounds assumed of loops that compute scalars, such as a search in a short array.
 const LOOP_ROUNDS: f64 = 10.0;
 
-/// Judges an outer with-loop; with `eager` only what it must be, not what it gains. `Err(None)` if its body is not of the kind that this is about.
+/// Judges an outer with-loop; with `eager` only what it must be, not what it gains. Gives the
+/// operations of an iteration; `Err(None)` if its body is not of the kind that this is about.
 pub fn assess(
     func: &Func,
     defs: &Defs,
@@ -35,7 +36,7 @@ pub fn assess(
     with: &With,
     part: &Part,
     eager: bool,
-) -> Result<(), Option<String>> {
+) -> Result<f64, Option<String>> {
     let body = part.body;
     let Some(&index) = func.regions[body].params.last() else { return Err(None) };
     let varying = varying_values(func, body, index);
@@ -75,7 +76,7 @@ pub fn assess(
             };
             if places.uses(*v).iter().any(|u| matches!(u, Use::Operand(_))) {
                 has_temporaries = true;
-                bytes += bytes_of(&widened(&extents), func.ty(*v).elem);
+                bytes += bytes_of(&widened(&extents, LANES), func.ty(*v).elem);
             }
         }
     }
@@ -94,7 +95,7 @@ pub fn assess(
         )));
     }
     if eager {
-        return Ok(());
+        return Ok(work);
     }
     let (mut moved, packed) = packed_slices(func, places, body, index);
     bytes += packed;
@@ -112,7 +113,7 @@ pub fn assess(
     if bytes > MAX_BYTES {
         return Err(Some(format!("its arrays would take {} KiB for {LANES} iterations", bytes >> 10)));
     }
-    Ok(())
+    Ok(work)
 }
 
 /// Arithmetic of an instruction; loops are taken to be short.
