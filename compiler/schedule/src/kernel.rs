@@ -282,8 +282,13 @@ impl Lower<'_, '_> {
                 vec![Stretch::singles(low, high)]
             }
             (VecChoice::Axis { u, .. }, Some(even), _) if is_vec => {
+                let last = plan.shift.as_ref().and_then(|shift| shift.last);
                 let (low, high) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]));
-                self.uneven_stretches(low.unwrap_or(0), high.unwrap_or(0), even, plan.lanes, u)
+                let (low, high) = (low.unwrap_or(0), high.unwrap_or(0));
+                match last {
+                    Some(_) => vec![Stretch { last, ..self.const_stretch(low, 1, plan.lanes, u) }],
+                    None => self.uneven_stretches(low, high, even, plan.lanes, u),
+                }
             }
             (VecChoice::Axis { u, .. }, None, _) if is_vec => {
                 let first = self.const_i32(lower[axis]);

@@ -41,10 +41,20 @@ pub(crate) struct Shift {
     /// Where accumulators begin in the row; ascending.
     pub places: Vec<i64>,
     /// Vectors of the row.
-    vectors: usize,
+    pub vectors: usize,
+    /// Where the last of them begins in the row, if not where the one before ends: it overlaps that one.
+    pub last: Option<usize>,
 }
 
 impl Shift {
+    /// Where a vector of the row begins in it.
+    fn start(&self, vector: usize, lanes: i64) -> i64 {
+        match self.last {
+            Some(last) if vector + 1 == self.vectors => last as i64,
+            _ => vector as i64 * lanes,
+        }
+    }
+
     fn place(&self, load: usize, tap: i64, lanes: i64) -> Option<usize> {
         self.places.binary_search(&(load as i64 * lanes + tap * self.stride)).ok()
     }
@@ -108,7 +118,7 @@ impl Lower<'_, '_> {
         let ([inner], [op @ WithOp::Fold { combine: Combine::Op(add), .. }]) = (&with.parts[..], &with.ops[..]) else {
             return None;
         };
-        if folds_along(op) != Some(BinOp::Add) || extent % lanes != 0 {
+        if folds_along(op) != Some(BinOp::Add) || extent < lanes {
             return None;
         }
         let Generator::Known { lower, upper, step: None, .. } = &inner.generator else { return None };
@@ -161,7 +171,14 @@ impl Lower<'_, '_> {
             return None;
         }
         let places = places(loads, taps, stride, lanes);
-        Some(Shift { weight, data, loads: loads as usize, taps, stride, places, vectors: (extent / lanes) as usize })
+        let vectors = (extent + lanes - 1) / lanes;
+        let last = (extent % lanes != 0).then_some((extent - lanes) as usize);
+        // What is loaded begins where vectors of the row would.
+        if last.is_some() && loads >= vectors {
+            return None;
+        }
+        let (loads, vectors) = (loads as usize, vectors as usize);
+        Some(Shift { weight, data, loads, taps, stride, places, vectors, last })
     }
 
     /// The `s` of a load whose index is `vec - s * tap` and something else that varies over neither; no other load varies over the lanes.
@@ -240,7 +257,7 @@ impl Lower<'_, '_> {
             // Lanes before the phase belong to the accumulator that begins in the vector before.
             let picks: Vec<u8> = (0..lanes).map(|lane| (lanes - phase + lane) as u8).collect();
             for (u, sum) in row.iter_mut().enumerate() {
-                let here = u as i64 * lanes + phase;
+                let here = shift.start(u, lanes) + phase;
                 let part = match (at(here - lanes), at(here)) {
                     (None, None) => continue,
                     (_, Some(value)) if phase == 0 => value,

@@ -167,6 +167,15 @@ fn sums_are_shifted_where_masks_would_waste_lanes() {
     }
 }
 
+#[test]
+fn sums_are_shifted_in_rows_that_end_within_a_vector() {
+    for (elem, planes, inner) in [("f32", 2, 8), ("f64", 1, 8), ("f32", 1, 16), ("f64", 2, 4)] {
+        let run = same(&transposed(elem, 12, planes, inner));
+        let shifted = run.wide_remarks.iter().any(|r| r.text.contains("sums shifted where folds are shorter"));
+        assert!(shifted, "{elem} {planes} {inner}: {:?}", run.wide_remarks);
+    }
+}
+
 /// Products of four lanes side by side, summed: `w` of one axis, `x` in lanes that lie four elements apart.
 fn outer_products(step: usize) -> String {
     let body = format!(

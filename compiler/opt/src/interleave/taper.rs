@@ -1,8 +1,8 @@
 //! Where blocks begin and end.
 //!
-//! Threads that share a fold of 100 heavy iterations have 25 blocks of four: sixteen of them wait for the nine that do a second one, and two
-//! do 13 and 12. So the last four iterations of a few are done in two blocks of half the size, which take a little more than half as long. A longer loop is
-//! cut into chunks of several blocks, where that does not matter.
+//! Threads that share a fold of 100 heavy iterations have 25 blocks of four: of sixteen, seven wait for the nine that do a second one, or all for
+//! a slow one that took it, and two do 13 and 12. So the last eight iterations of a few are done in four blocks of half the size, which take a little
+//! more than half as long. A longer loop is cut into chunks of several blocks, where that does not matter.
 
 use super::LANES;
 use crate::edit::{Cut, Emitter};
@@ -12,9 +12,9 @@ use ravel_wir::{Op, Value};
 /// Iterations of a small block.
 const FEW_LANES: i32 = 2;
 /// So many of the last iterations are in small blocks,
-const TAIL: i32 = 4;
+const TAIL: i32 = 8;
 /// if there are at least so many
-const LEAST: i32 = 8;
+const LEAST: i32 = 12;
 /// and at most so many: threads take the blocks of more than 32 several at a time.
 const MOST: i32 = 128;
 
