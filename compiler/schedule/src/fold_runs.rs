@@ -112,13 +112,20 @@ impl<'m> Lower<'m, '_> {
             all.push(self.place_partials(inst, part, folds, cut, begun));
         }
         if let [first, later @ ..] = &all[..] {
-            let mut late = self.b.i64(0);
+            let (mut late, mut most) = (self.b.i64(0), first.count);
             for fold in later {
                 late = self.b.add(late, fold.count);
+                most = self.b.binary(NestBin::SMax, most, fold.count);
             }
             let (n, one) = (self.b.add(first.count, late), self.b.i64(1));
-            let (number, _, _) = self.b.begin_parfor_with_late(n, one, Some(late));
+            // Folds of one chunk each are too little work to wake threads for.
+            let all_of_them = self.b.binary(NestBin::SMax, n, one);
+            let is_little = self.b.icmp(IntCmp::Sle, most, one);
+            let together = self.b.select(is_little, all_of_them, one);
+            let (low, high, _) = self.b.begin_parfor_with_late(n, together, Some(late));
+            let (number, _) = self.b.begin_for(low, high, one, &[]);
             self.chunk_of_run(&all, number)?;
+            self.b.end_for(&[]);
             self.b.end_parfor();
         }
         (self.cx.with, self.cx.part) = outer;
