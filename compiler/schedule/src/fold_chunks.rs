@@ -17,7 +17,7 @@ use crate::scalars;
 const WORK_PER_BYTE: f64 = 2.0;
 const PARTIAL_WORK: f64 = 20_000.0;
 /// Partial results up to this many bytes are a part of the memory of the function.
-pub(crate) const MOST_PARTIAL_BYTES: i64 = 2 << 20;
+const MOST_PARTIAL_BYTES: i64 = 2 << 20;
 
 /// The partial results of one chunk.
 pub(crate) struct PartialLayout {
@@ -57,10 +57,14 @@ impl PartialSlot {
 }
 
 impl PartialLayout {
-    /// Is the size of all partial results known, and small enough for the memory of the function?
-    pub fn is_bounded(&self, folds: usize) -> bool {
-        let arrays = self.slots.iter().filter(|slot| slot.extents.is_some()).count();
-        arrays == folds && self.bytes * MOST_FOLD_CHUNKS <= MOST_PARTIAL_BYTES
+    /// Bytes of the partial results of as many chunks as there may be.
+    fn most_bytes(&self) -> i64 {
+        self.bytes * MOST_FOLD_CHUNKS
+    }
+
+    /// Are they a part of the memory of the function?
+    pub fn is_in_function(&self) -> bool {
+        self.most_bytes() <= MOST_PARTIAL_BYTES
     }
 }
 
@@ -84,17 +88,25 @@ impl Lower<'_, '_> {
 
     /// Runs a with-loop of regrouping folds on threads; false if nothing was emitted.
     pub fn try_parallel_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        let Some((part, folds)) = self.folds_for_threads(inst, with) else { return Ok(false) };
-        self.preload(part.body);
-        let axis = self.thread_axis(part);
-        let Some(cut) = self.chunks(part, axis, self.fineness(&folds), Grain::ONE) else { return Ok(false) };
-        let neutrals = self.take_neutrals(&folds);
-        let begun = self.begun_by_cells(part, &folds, axis);
-        let fold = self.place_partials(inst, part, folds, cut, begun);
+        let Some(fold) = self.begin_folds(inst, with, false) else { return Ok(false) };
+        let neutrals = self.take_neutrals(&fold.folds);
         let totals =
             self.fold_in_chunks(&fold, neutrals, |lower, starts, bounds| lower.cells_of(with, &fold, starts, bounds))?;
         self.bind_totals(inst, totals);
         Ok(true)
+    }
+
+    /// Folds in chunks, or where they are too short for those all `at_once` in one; nothing if threads may not run them.
+    pub fn begin_folds<'w>(&mut self, inst: Inst, with: &'w With, at_once: bool) -> Option<FoldChunks<'w>> {
+        let (part, folds) = self.folds_for_threads(inst, with)?;
+        self.preload(part.body);
+        let axis = self.thread_axis(part);
+        let cut = match self.chunks(part, axis, self.fineness(&folds), Grain::ONE) {
+            None if at_once => self.one_chunk(part, axis),
+            cut => cut?,
+        };
+        let begun = self.begun_by_cells(part, &folds, axis);
+        Some(self.place_partials(inst, part, folds, cut, begun))
     }
 
     /// The neutral elements, owned.
@@ -144,10 +156,8 @@ impl Lower<'_, '_> {
         self.cx.remark(self.func.insts[inst].span, how);
         let count = self.quotient_up(cut.n, cut.chunk);
         let bytes = self.times(count, layout.bytes);
-        // With a bound on the chunks the partial results are a part of the function's memory.
-        let bounded = layout.bytes * MOST_FOLD_CHUNKS;
-        let partials = match bounded <= MOST_PARTIAL_BYTES {
-            true => self.scratch(bounded),
+        let partials = match layout.is_in_function() {
+            true => self.scratch(layout.most_bytes()),
             false => self.helper_ptr("ravel_scratch_alloc", &[bytes]),
         };
         FoldChunks { inst, part, folds, cut, count, begun, layout, partials, bytes }
@@ -203,7 +213,7 @@ impl Lower<'_, '_> {
     pub fn combine_chunks(&mut self, fold: &FoldChunks, totals: Vec<Val>) -> Result<Vec<Val>> {
         let FoldChunks { inst, folds, count, layout, partials, bytes, .. } = fold;
         let totals = self.combine_partials(*inst, folds, totals, (*partials, *count), layout)?;
-        if layout.bytes * MOST_FOLD_CHUNKS > MOST_PARTIAL_BYTES {
+        if !layout.is_in_function() {
             self.helper("ravel_scratch_free", &[*partials, *bytes], None);
         }
         Ok(totals)

@@ -40,8 +40,12 @@ impl<'m> Lower<'m, '_> {
             };
             let Some((part, folds)) = self.folds_for_threads(inst, with) else { break };
             let Generator::Known { lower, upper, .. } = &part.generator else { break };
-            let arrays = folds.iter().filter(|(_, neutral)| !func.ty(*neutral).is_scalar()).count();
-            if !self.partial_layout(&folds).is_bounded(arrays) {
+            let layout = self.partial_layout(&folds);
+            let is_known = folds
+                .iter()
+                .zip(&layout.slots)
+                .all(|((_, neutral), slot)| func.ty(*neutral).is_scalar() || slot.extents.is_some());
+            if !is_known || !layout.is_in_function() {
                 break;
             }
             let is_made = |v: &Value| made.contains(v);
@@ -96,20 +100,13 @@ impl<'m> Lower<'m, '_> {
             self.cx.with = Some(inst);
             let Op::With(with) = &data.op else { return self.unsupported(data.span, NOT_A_FOLD) };
             self.set_ranges(with);
-            let Some((part, folds)) = self.folds_for_threads(inst, with) else {
-                return self.unsupported(data.span, NOT_A_FOLD);
-            };
-            self.preload(part.body);
-            let axis = self.thread_axis(part);
-            let cut = match self.chunks(part, axis, self.fineness(&folds), Grain::ONE) {
-                Some(cut) => cut,
-                None => self.one_chunk(part, axis),
-            };
             if !all.is_empty() {
                 self.cx.remark(data.span, "in the parallel loop of the fold that it goes on from");
             }
-            let begun = self.begun_by_cells(part, &folds, axis);
-            all.push(self.place_partials(inst, part, folds, cut, begun));
+            let Some(fold) = self.begin_folds(inst, with, true) else {
+                return self.unsupported(data.span, NOT_A_FOLD);
+            };
+            all.push(fold);
         }
         if let [first, later @ ..] = &all[..] {
             let (mut late, mut most) = (self.b.i64(0), first.count);

@@ -12,10 +12,9 @@ use std::collections::{HashMap, HashSet};
 use ravel_types::Elem;
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
-use crate::fold_chunks::MOST_PARTIAL_BYTES;
 use crate::index::Ext;
 use crate::lower::Lower;
-use crate::parallel::{Grain, MOST_FOLD_CHUNKS};
+use crate::parallel::Grain;
 use crate::plan::{KernelPlan, VecChoice};
 use crate::withloop::Sink;
 
@@ -154,7 +153,7 @@ impl Lower<'_, '_> {
         let Some((part, folds)) = self.folds_for_threads(inst, with) else { return false };
         let layout = self.partial_layout(&folds);
         if !self.is_shared(&folds, &layout)
-            || layout.bytes * MOST_FOLD_CHUNKS > MOST_PARTIAL_BYTES
+            || !layout.is_in_function()
             || self.live.free(part.body).iter().any(|v| joined.is_made(*v))
             || !(joined.run.contains(&inst)
                 || self.is_cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE))

@@ -41,7 +41,7 @@ pub(crate) struct Shift {
     /// Where accumulators begin in the row; ascending.
     pub places: Vec<i64>,
     /// Vectors of the row.
-    pub vectors: usize,
+    vectors: usize,
     /// Where the last of them begins in the row, if not where the one before ends: it overlaps that one.
     pub last: Option<usize>,
 }
@@ -173,10 +173,7 @@ impl Lower<'_, '_> {
         let places = places(loads, taps, stride, lanes);
         let vectors = (extent + lanes - 1) / lanes;
         let last = (extent % lanes != 0).then_some((extent - lanes) as usize);
-        // What is loaded begins where vectors of the row would.
-        if last.is_some() && loads >= vectors {
-            return None;
-        }
+        // What is loaded begins where vectors of the row would, but for the last one: it is whole vectors, so that it ends before such a row does.
         let (loads, vectors) = (loads as usize, vectors as usize);
         Some(Shift { weight, data, loads, taps, stride, places, vectors, last })
     }

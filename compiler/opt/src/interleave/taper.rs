@@ -20,15 +20,11 @@ const MOST: i32 = 128;
 
 /// The blocks of indices from `low` below `high`, with the iterations of each; the second cut goes on from the first.
 pub fn cuts(emitter: &mut Emitter, low: Value, high: Value, taper: bool) -> Vec<(i32, Cut)> {
-    let whole = emitter.cut(low, high, LANES);
-    if !taper {
-        return vec![(LANES, whole)];
-    }
-    // What is left over by whole blocks, and the last of these if it is broken up.
     let n = emitter.length(low, high);
     let tail = match emitter.defs.int(emitter.func, n) {
-        Some(n) if (LEAST..=MOST).contains(&n) => emitter.int(TAIL),
-        Some(_) => return vec![(LANES, whole)],
+        Some(n) if taper && (LEAST..=MOST).contains(&n) => emitter.int(TAIL),
+        Some(_) => return vec![(LANES, emitter.cut(low, high, LANES))],
+        None if !taper => return vec![(LANES, emitter.cut(low, high, LANES))],
         None => {
             let [least, most, tail, none] = [LEAST, MOST, TAIL, 0].map(|k| emitter.int(k));
             let enough = emitter.int_op(BinOp::Ge, n, least);
@@ -38,7 +34,7 @@ pub fn cuts(emitter: &mut Emitter, low: Value, high: Value, taper: bool) -> Vec<
         }
     };
     let early = emitter.int_op(BinOp::Sub, n, tail);
-    let end = emitter.int_op(BinOp::Add, whole.low, early);
+    let end = emitter.int_op(BinOp::Add, low, early);
     let blocks = emitter.cut(low, end, LANES);
     let small = emitter.cut(blocks.rest, high, FEW_LANES);
     vec![(LANES, blocks), (FEW_LANES, small)]
