@@ -10,8 +10,9 @@
 //! closed or the caller see the flag. Nobody writes a cache line that all others write, and workers that slept through a job
 //! cost nothing.
 //!
-//! Starting a job is a chain of cache misses, so what is needed together lies together: the job beside the state that announces it, the
-//! flag of a worker beside the chunks it has taken. Those bear the number of their job, so that nobody has to reset them.
+//! Starting and ending a job is a chain of cache misses. So the job lies beside the state that announces it, the flag of a worker apart from the chunks
+//! it has taken, at which others look, and they look only until one of them has found no chunk left. What is taken bears the number of its job, so
+//! that nobody has to reset it.
 
 mod share;
 
@@ -79,12 +80,20 @@ impl Stretch {
 struct Taken(AtomicU64);
 
 impl Taken {
+    /// How many chunks of the job with this number are taken, of what was seen. What was taken of another job counts as nothing.
+    fn of(seen: u64, number: u32) -> u32 {
+        if (seen >> 32) as u32 == number { seen as u32 } else { 0 }
+    }
+
+    fn has(&self, number: u32, count: u32) -> bool {
+        Taken::of(self.0.load(Ordering::Relaxed), number) < count
+    }
+
     /// Takes the next of `count` chunks of the job with this number.
     fn take(&self, number: u32, count: u32) -> Option<i64> {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
-            // What was taken of another job counts as nothing.
-            let taken = if (seen >> 32) as u32 == number { seen as u32 } else { 0 };
+            let taken = Taken::of(seen, number);
             if taken >= count {
                 return None;
             }
@@ -100,7 +109,7 @@ impl Taken {
 /// A thread's part in the jobs.
 struct Slot {
     /// May the worker be reading the job? That of the caller, whose slot is 0, stays down.
-    present: AtomicBool,
+    present: Apart<AtomicBool>,
     taken: Taken,
 }
 
@@ -229,7 +238,7 @@ fn current() -> &'static Pool {
     let pool: &'static Pool = Box::leak(Box::new(Pool {
         board: Board { state: AtomicU64::new(0), job: UnsafeCell::new(None) },
         slots: (0..threads)
-            .map(|_| Apart(Slot { present: AtomicBool::new(false), taken: Taken(AtomicU64::new(0)) }))
+            .map(|_| Apart(Slot { present: Apart(AtomicBool::new(false)), taken: Taken(AtomicU64::new(0)) }))
             .collect(),
         late: Apart(Taken(AtomicU64::new(0))),
         hungry: Apart(AtomicU64::new(0)),
@@ -265,7 +274,7 @@ impl Pool {
                 within(Inside::Chunk(self), || self.work(&job, shares, slot));
                 self.is_idle();
             }
-            self.slots[slot].0.present.store(false, Ordering::Release);
+            self.slots[slot].0.present.0.store(false, Ordering::Release);
         }
     }
 
@@ -336,7 +345,7 @@ impl Pool {
         if state & OPEN == 0 || state / EPOCH == seen {
             return None;
         }
-        let present = &self.slots[slot].0.present;
+        let present = &self.slots[slot].0.present.0;
         present.store(true, Ordering::SeqCst);
         // By now another job may be open; that one is joined then.
         let state = self.board.state.load(Ordering::SeqCst);
@@ -350,7 +359,15 @@ impl Pool {
     /// Takes chunks until none is left, first those that the thread starts with, then those of others, then late ones.
     fn work(&self, job: &Job, shares: Shares, slot: usize) {
         let count = self.slots.len();
-        for victim in (0..count).map(|step| (slot + step) % count) {
+        // No thread has more. To know that none is left takes no division then.
+        let most = shares.each + u32::from(shares.extra > 0);
+        for victim in (slot..count).chain(0..slot) {
+            if victim != slot && self.has_idle_threads() {
+                return;
+            }
+            if !self.slots[victim].0.taken.has(shares.number, most) {
+                continue;
+            }
             let (first, end) = (shares.first(victim, count), shares.first(victim + 1, count));
             let chunks = u32::try_from(end - first).unwrap_or(0);
             while let Some(taken) = self.slots[victim].0.taken.take(shares.number, chunks) {
@@ -384,7 +401,7 @@ impl Pool {
         self.board.state.store(epoch, Ordering::SeqCst);
         let mut spins = 0;
         for Apart(slot) in &self.slots {
-            while slot.present.load(Ordering::SeqCst) {
+            while slot.present.0.load(Ordering::SeqCst) {
                 if self.help(0) {
                     continue;
                 }
