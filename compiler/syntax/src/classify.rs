@@ -257,12 +257,32 @@ impl Pass<'_> {
         ends_operand && self.relations.len() > 1 && self.relations.last() == Some(&true)
     }
 
+    /// The names of what with-loops make are keywords in front of arguments, where the grammar tells them from functions of these names.
+    fn is_called(&self) -> bool {
+        self.input.get(self.at + 1).is_some_and(|next| next.kind == Kind::LParen)
+    }
+
+    /// `all` and `except` are keywords where a header says which symbols it means.
+    fn in_symbol_list(&self) -> bool {
+        match self.out.list.as_slice() {
+            [.., last] if matches!(last.kind, Kind::All | Kind::Export | Kind::Provide) => true,
+            [.., load, _, Token { kind: Kind::Colon, .. }] => matches!(load.kind, Kind::Use | Kind::Import),
+            _ => false,
+        }
+    }
+
     /// A keyword, a name, or a name with its module.
     fn word(&mut self, token: Token) {
         let qualified = self.input.get(self.at + 1).is_some_and(|next| next.kind == Kind::ColonColon);
         if !qualified {
             let mut kind = self.bare_kind(token.text);
-            if matches!(kind, Kind::Step | Kind::Width) && !self.behind_bound() {
+            let is_keyword = match kind {
+                Kind::Step | Kind::Width => self.behind_bound(),
+                Kind::All | Kind::Except => self.is_called() || self.in_symbol_list(),
+                Kind::Genarray | Kind::Modarray | Kind::Fold | Kind::FoldFix | Kind::Propagate => self.is_called(),
+                _ => true,
+            };
+            if !is_keyword {
                 kind = Kind::Id;
             }
             self.push(Token { kind, ..token });
