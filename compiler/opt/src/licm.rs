@@ -5,10 +5,12 @@
 //! Before: the cycle of folding has ended, for it would copy the results back in. After: no pure instruction stands in a
 //! body that could stand before it.
 //! Leaves alone: anything that may fault, with-loops whose selections might rely on checks that stay; selections whose index cannot be proven to be in range where they would go; loops and calls, which might
-//! not end, of with-loops that may have no index; arrays that more uses than selections, and loops and calls that move along, may change in place.
+//! not end, of with-loops that may have no index; loops, with-loops and calls in loops that read a clock, and what [`crate::pin_clocks`] hides there;
+//! arrays that more uses than selections, and loops and calls that move along, may change in place.
 
 use crate::edit::{Def, Defs, divides_by_constant, is_speculatable};
 use crate::pass::{Context, Pass, Run};
+use crate::pin_clocks::has_clock;
 use crate::places::{Places, Use, trips};
 use crate::safety::Safety;
 use ravel_types::BinOp;
@@ -88,6 +90,7 @@ impl Mover<'_> {
     /// Moves the invariant instructions of a body before its owner.
     fn hoist(&mut self, owner: Inst, body: Region, out: &mut Vec<Inst>) {
         let mut inside: HashSet<Value> = self.func.regions[body].params.iter().copied().collect();
+        let reads_clock = has_clock(self.func, body);
         let insts = std::mem::take(&mut self.func.regions[body].insts);
         let mut kept = Vec::with_capacity(insts.len());
         let mut constants = Vec::new();
@@ -107,10 +110,11 @@ impl Mover<'_> {
                 continue;
             }
             let is_safe = is_invariant
+                && !matches!(op, Op::Opaque(_))
                 && (is_speculatable(self.func, inst)
                     || divides_by_constant(self.func, self.defs, inst)
                     || self.is_safe_selection(owner, inst)
-                    || self.moves_whole(owner, body, inst, observed));
+                    || (!reads_clock && self.moves_whole(owner, body, inst, observed)));
             if is_safe {
                 let mut operands: HashSet<Value> = captured.into_iter().collect();
                 self.func.insts[inst].op.for_each_operand(|v| {

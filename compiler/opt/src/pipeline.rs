@@ -6,11 +6,11 @@ use crate::{
     distribute, drop_copies, extreme_places, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_folds,
     fuse_nested, guard_extents, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device,
     lagged_loops, late_operands, licm, lift_branches, lift_checks, lift_folds, loop_columns, loops_as_folds,
-    merge_folds, narrow_integers, orient_arrays, parallel_loops, privatize_updates, prove_checks,
-    recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, short_rows, simplify,
-    slide_arrays, split_arrays, split_axes, split_borders, split_checks, split_folds, split_loops, split_operators,
-    strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops, unroll_small, update_parts,
-    update_rows, version_extents,
+    merge_folds, narrow_integers, orient_arrays, parallel_loops, pin_clocks, privatize_updates, prove_checks,
+    recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, short_rows, short_runs,
+    simplify, slide_arrays, split_arrays, split_axes, split_borders, split_checks, split_folds, split_loops,
+    split_operators, strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops, unroll_small,
+    update_parts, update_rows, version_extents, work_ahead,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 /// Every pass, by name.
 pub const PASSES: &[&Pass] = &[
     &inline::PASS,
+    &pin_clocks::PASS,
     &simplify::PASS,
     &cse::PASS,
     &prove_checks::PASS,
@@ -82,10 +83,12 @@ pub const PASSES: &[&Pass] = &[
     &loop_columns::PASS,
     &row_loops::PASS,
     &lagged_loops::PASS,
+    &work_ahead::PASS,
     &dce::PASS,
     &late_operands::PASS,
     &reread::PASS,
     &refill::PASS,
+    &short_runs::PASS,
 ];
 
 /// How much to optimise.
@@ -121,7 +124,7 @@ impl fmt::Display for PassError {
 impl std::error::Error for PassError {}
 
 /// Runs before the cycle: bodies come together.
-const FIRST: &[&Pass] = &[&inline::PASS];
+const FIRST: &[&Pass] = &[&inline::PASS, &pin_clocks::PASS];
 
 /// Runs over each function until nothing changes.
 const CYCLE: &[&Pass] = &[
@@ -205,6 +208,7 @@ const LANES: &[&Pass] = &[
     &loop_columns::PASS,
     &row_loops::PASS,
     &lagged_loops::PASS,
+    &work_ahead::PASS,
     &sums_abreast::PASS,
     &simplify::PASS,
     &dce::PASS,
@@ -220,6 +224,7 @@ const LANES: &[&Pass] = &[
     &update_rows::PASS,
     &privatize_updates::PASS,
     &batch_rounds::PASS,
+    &short_runs::PASS,
     &simplify::PASS,
     &cse::PASS,
     &licm::PASS,
@@ -233,7 +238,7 @@ const LANES: &[&Pass] = &[
 const DEVICE: &[&Pass] = &[&keep_on_device::PASS, &fuse::PASS, &cse::PASS, &simplify::PASS, &dce::PASS];
 
 /// The quick level's only round.
-const QUICK: &[&Pass] = &[&inline::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
+const QUICK: &[&Pass] = &[&inline::PASS, &pin_clocks::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
 
 /// What simplification would undo.
 const END: &[&Pass] = &[&late_operands::PASS, &reread::PASS, &refill::PASS];

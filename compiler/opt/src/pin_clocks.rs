@@ -1,0 +1,89 @@
+//! What is computed before a clock is read stays before it, and what comes after stays after it.
+//!
+//! ```text
+//!    %x = with { ... } genarray   %s = native ravel_clock_monotonic   %y = with { ... sel %x ... } genarray
+//! => %x = with { ... } genarray   %s = native ravel_clock_monotonic   %h = opaque %x   %y = with { ... sel %h ... } genarray
+//! ```
+//!
+//! Pure code has no order, so that a program that measures itself would see nothing where its with-loops have moved into later ones, or out of the
+//! loop that repeats them. Arrays are hidden where the clock stands; what is computed of numbers alone stays in its loop by `licm`.
+//!
+//! Before: functions are inlined. After: behind a clock no array is known for what made it.
+//! Leaves alone: scalars and their arithmetic.
+
+use crate::edit::Renames;
+use crate::pass::{Context, Pass, Run};
+use ravel_types::Elem;
+use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::{Func, Inst, Op, Region, Value};
+use std::collections::HashSet;
+
+pub const PASS: Pass = Pass {
+    name: "pin-clocks",
+    summary: "keep what is computed on its side of the reading of a clock",
+    run: Run::Func(pin_clocks),
+};
+
+/// Does an instruction read a clock, or mark a place for one?
+pub fn is_clock(op: &Op) -> bool {
+    matches!(op, Op::Native { symbol, .. } if symbol.starts_with("ravel_clock_"))
+}
+
+/// Is a clock read in a region, at any depth?
+pub fn has_clock(func: &Func, region: Region) -> bool {
+    let mut found = false;
+    walk(func, region, &mut |_, inst| found |= is_clock(&func.insts[inst].op));
+    found
+}
+
+pub fn pin_clocks(func: &mut Func, _: &mut Context) -> bool {
+    let mut regions = Vec::new();
+    walk(func, func.body, &mut |region, inst| {
+        if is_clock(&func.insts[inst].op) && !regions.contains(&region) {
+            regions.push(region);
+        }
+    });
+    let mut changed = false;
+    for region in regions {
+        let clocks = func.regions[region].insts.iter().copied().filter(|inst| is_clock(&func.insts[*inst].op));
+        for clock in clocks.collect::<Vec<_>>() {
+            changed |= pin(func, region, clock);
+        }
+    }
+    changed
+}
+
+/// Hides the arrays that are there when a clock is read, and needed after it.
+fn pin(func: &mut Func, region: Region, clock: Inst) -> bool {
+    let insts = &func.regions[region].insts;
+    let Some(at) = insts.iter().position(|inst| *inst == clock) else { return false };
+    let after: Vec<Inst> = insts[at + 1..].to_vec();
+    let (mut used, mut made): (Vec<Value>, HashSet<Value>) = (func.regions[region].yields.clone(), HashSet::new());
+    for &inst in &after {
+        func.insts[inst].op.for_each_operand(|v| used.push(v));
+        used.extend(func.insts[inst].op.regions().into_iter().flat_map(|nested| free_values(func, nested)));
+        made.extend(&func.insts[inst].results);
+    }
+    used.retain(|v| !func.ty(*v).is_scalar() && func.ty(*v).elem != Elem::Handle && !made.contains(v));
+    used.sort();
+    used.dedup();
+    let span = func.insts[clock].span;
+    let (mut renames, mut hidden) = (Renames::default(), Vec::new());
+    for v in used {
+        let inst = func.make_inst(Op::Opaque(v), vec![func.ty(v).clone()], span);
+        renames.set(v, func.insts[inst].results[0]);
+        hidden.push(inst);
+    }
+    for inst in after {
+        renames.apply_inst(func, inst);
+        for nested in func.insts[inst].op.regions() {
+            renames.apply_region(func, nested);
+        }
+    }
+    for v in &mut func.regions[region].yields {
+        *v = renames.get(*v);
+    }
+    let changed = !hidden.is_empty();
+    func.regions[region].insts.splice(at + 1..at + 1, hidden);
+    changed
+}
