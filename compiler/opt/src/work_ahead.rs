@@ -10,7 +10,7 @@
 //! the point is added to what belongs to that center; exponentials that are added up in order. A with-loop takes lanes and threads.
 //!
 //! Before: the passes that make with-loops of whole loops have run. After: such loops load what they need.
-//! Leaves alone: little work, and more than a few numbers for each round; few rounds; what might fault in a round that is not reached; loops inside of
+//! Leaves alone: little work, and more than a few numbers for each round; few rounds, and so many that the numbers would take memory that the program does not need; what might fault in a round that is not reached; loops inside of
 //! with-loops with many cells, for lanes and threads belong to these.
 
 use crate::array_loops::is_pure;
@@ -37,6 +37,8 @@ const LEAST_WORK: f64 = 12.0;
 const MOST_KEPT: usize = 4;
 /// Fewer rounds stay as they are.
 const LEAST_ROUNDS: i64 = 256;
+/// More rounds need an array that is as long.
+const MOST_ROUNDS: i64 = 1 << 20;
 /// A with-loop with more cells than this has threads of its own.
 const MOST_CELLS: u64 = 64;
 
@@ -101,7 +103,23 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
         return None;
     }
     let ahead = makers(func, defs, *body, &kept, &[]);
+    let rounds =
+        defs.int(func, init[counter]).zip(defs.int(func, end)).map(|(low, high)| i64::from(high) - i64::from(low));
+    if rounds.is_none_or(|n| n > MOST_ROUNDS) && !reads_as_much(func, defs, func.regions[*body].params[counter], &ahead)
+    {
+        return None;
+    }
     Some(Found { region, inst, body: *body, counter, start: init[counter], end, ahead, kept })
+}
+
+/// Is an array read, an element or row in each round? What is kept needs no more memory than the program has anyway then.
+fn reads_as_much(func: &Func, defs: &Defs, count: Value, ahead: &[Inst]) -> bool {
+    let moves = |v: &Value| {
+        *v == count
+            || matches!(defs.op(func, *v), Some(Op::Bin(BinOp::Add, a, b)) if *a == count || *b == count)
+            || matches!(defs.op(func, *v), Some(Op::Bin(BinOp::Sub, a, _)) if *a == count)
+    };
+    ahead.iter().any(|inst| matches!(&func.insts[*inst].op, Op::Sel { index, .. } if index.iter().any(moves)))
 }
 
 /// Has the loop many rounds, as far as that is known, and is it not one of many?
