@@ -9,7 +9,7 @@
 //! loop that repeats them. Arrays are hidden where the clock stands; what is computed of numbers alone stays in its loop by `licm`.
 //!
 //! Before: functions are inlined. After: behind a clock no array is known for what made it.
-//! Leaves alone: scalars and their arithmetic.
+//! Leaves alone: scalars and their arithmetic; calls of functions that read a clock and were not inlined.
 
 use crate::edit::Renames;
 use crate::pass::{Context, Pass, Run};
