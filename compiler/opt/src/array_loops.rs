@@ -1,6 +1,6 @@
 //! Loops that count their rounds and change one array: what may become a with-loop.
 
-use crate::counted::{Counted, counted, emit_end};
+use crate::counted::{Counted, counted, emit_end, known_rounds};
 use crate::edit::{Defs, Emitter, Renames};
 use crate::ranges::Ranges;
 use ravel_types::{BinOp, Elem};
@@ -65,7 +65,7 @@ impl ArrayLoop {
 
     /// Rounds, if start and end are constant.
     pub fn rounds(&self, func: &Func, defs: &Defs) -> Option<i64> {
-        Some(i64::from(defs.int(func, self.end)?) - i64::from(defs.int(func, self.start)?))
+        known_rounds(func, defs, self.start, self.end)
     }
 
     /// Is it certain, by what is known at the loop, that the counter begins before the end?

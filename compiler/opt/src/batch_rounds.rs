@@ -12,7 +12,7 @@
 //! Leaves alone: loops that do not load the places of their updates, or that compute them from what they carry, loops with effects, with loops or calls inside, or with long bodies;
 //! loops in which an update may fault, for a later round would report its fault first.
 
-use crate::counted::{Counted, counted};
+use crate::counted::{Counted, counted, known_rounds};
 use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, size_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
@@ -72,9 +72,8 @@ fn examine(func: &Func, defs: &Defs, cx: &Context, region: Region, inst: Inst) -
     {
         return None;
     }
-    if let (Some(low), Some(high)) = (defs.int(func, init[counter]), defs.int(func, end))
-        && i64::from(high) - i64::from(low) < if cx.eager { 2 } else { MIN_ROUNDS }
-    {
+    let least = if cx.eager { 2 } else { MIN_ROUNDS };
+    if known_rounds(func, defs, init[counter], end).is_some_and(|n| n < least) {
         return None;
     }
     let mut carried: HashSet<Value> = data.params.iter().copied().filter(|v| *v != data.params[counter]).collect();

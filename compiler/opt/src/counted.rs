@@ -31,6 +31,11 @@ pub fn counted(func: &Func, defs: &Defs, inst: Inst) -> Option<Counted> {
     is_invariant.then_some(Counted { counter, end: *end })
 }
 
+/// Rounds of a loop that counts from `start`, if that and its end are constant; the first one runs whatever the number is.
+pub fn known_rounds(func: &Func, defs: &Defs, start: Value, end: Value) -> Option<i64> {
+    Some(i64::from(defs.int(func, end)?) - i64::from(defs.int(func, start)?))
+}
+
 /// Whether a loop that counts from `start` has at least so many rounds; not if their number does not fit.
 pub fn emit_is_long(e: &mut Emitter, (start, end): (Value, Value), least: i32) -> Value {
     let truth = Ty::scalar(Elem::Bool);

@@ -15,7 +15,7 @@
 
 use crate::array_loops::is_pure;
 use crate::cost::cost_of_inst;
-use crate::counted::{Counted, counted, emit_end};
+use crate::counted::{Counted, counted, emit_end, known_rounds};
 use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, trips};
@@ -103,8 +103,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
         return None;
     }
     let ahead = makers(func, defs, *body, &kept, &[]);
-    let rounds =
-        defs.int(func, init[counter]).zip(defs.int(func, end)).map(|(low, high)| i64::from(high) - i64::from(low));
+    let rounds = known_rounds(func, defs, init[counter], end);
     if rounds.is_none_or(|n| n > MOST_ROUNDS) && !reads_as_much(func, defs, func.regions[*body].params[counter], &ahead)
     {
         return None;
@@ -137,7 +136,7 @@ fn is_worth_it(
     if ranges.lower(&low) < 0 || ranges.compare(BinOp::Lt, &low, &high) != Some(true) {
         return false;
     }
-    let rounds = defs.int(func, start).zip(defs.int(func, end)).map(|(low, high)| i64::from(high) - i64::from(low));
+    let rounds = known_rounds(func, defs, start, end);
     if rounds.is_some_and(|n| n < if cx.eager { 2 } else { LEAST_ROUNDS }) {
         return false;
     }
