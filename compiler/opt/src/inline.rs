@@ -54,7 +54,7 @@ pub fn inline_calls(module: &mut Module, cx: &mut Context) -> bool {
         wanted[number(id)] = fits && !func.noinline && !recursive[number(id)] && module.entry != Some(id);
     }
     changed |= remove_uncalled(module);
-    *cx = Context { effects: module.funcs.values().map(|f| f.effects).collect(), ..std::mem::take(cx) };
+    cx.look_at(module);
     changed
 }
 

@@ -90,7 +90,7 @@ impl Mover<'_> {
     /// Moves the invariant instructions of a body before its owner.
     fn hoist(&mut self, owner: Inst, body: Region, out: &mut Vec<Inst>) {
         let mut inside: HashSet<Value> = self.func.regions[body].params.iter().copied().collect();
-        let reads_clock = has_clock(self.func, body);
+        let reads_clock = has_clock(self.func, body, self.cx);
         let insts = std::mem::take(&mut self.func.regions[body].insts);
         let mut kept = Vec::with_capacity(insts.len());
         let mut constants = Vec::new();

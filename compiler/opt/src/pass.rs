@@ -1,5 +1,6 @@
 //! What a pass is, and what it says about the with-loops it looked at.
 
+use crate::pin_clocks::has_clock;
 use ravel_source::Span;
 use ravel_wir::{Func, FuncId, Inst, Module};
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub enum Run {
 pub struct Context {
     /// By function: calls of it have effects.
     pub effects: Vec<bool>,
+    /// By function: it reads a clock, or calls a function that does.
+    pub clocks: Vec<bool>,
     pub remarks: Vec<Remark>,
     /// The pass that is running, and the function.
     pub pass: &'static str,
@@ -66,11 +69,31 @@ pub enum Outcome {
 impl Context {
     /// Facts about the functions of a module.
     pub fn new(module: &Module) -> Context {
-        Context { effects: module.funcs.values().map(|f| f.effects).collect(), ..Context::default() }
+        let mut cx = Context::default();
+        cx.look_at(module);
+        cx
     }
 
     pub fn has_effects(&self, func: FuncId) -> bool {
         self.effects.get(func.as_u32() as usize).copied().unwrap_or(true)
+    }
+
+    /// Notes what is known of the functions of a module, whose numbers are new.
+    pub fn look_at(&mut self, module: &Module) {
+        self.effects = module.funcs.values().map(|f| f.effects).collect();
+        self.clocks = vec![false; module.funcs.len()];
+        loop {
+            let reads = |func: &Func| has_clock(func, func.body, self);
+            let clocks: Vec<bool> = module.funcs.values().map(reads).collect();
+            if clocks == self.clocks {
+                return;
+            }
+            self.clocks = clocks;
+        }
+    }
+
+    pub fn reads_clock(&self, func: FuncId) -> bool {
+        self.clocks.get(func.as_u32() as usize).copied().unwrap_or(false)
     }
 
     pub fn applied(&mut self, span: Span, what: impl Into<String>) {

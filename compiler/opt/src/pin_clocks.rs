@@ -9,7 +9,7 @@
 //! loop that repeats them. Arrays are hidden where the clock stands; what is computed of numbers alone stays in its loop by `licm`.
 //!
 //! Before: functions are inlined. After: behind a clock no array is known for what made it.
-//! Leaves alone: scalars and their arithmetic; calls of functions that read a clock and were not inlined.
+//! A call of a function that reads a clock counts as one. Leaves alone: scalars and their arithmetic.
 
 use crate::edit::Renames;
 use crate::pass::{Context, Pass, Run};
@@ -24,28 +24,32 @@ pub const PASS: Pass = Pass {
     run: Run::Func(pin_clocks),
 };
 
-/// Does an instruction read a clock, or mark a place for one?
-pub fn is_clock(op: &Op) -> bool {
-    matches!(op, Op::Native { symbol, .. } if symbol.starts_with("ravel_clock_"))
+/// Does an instruction read a clock, or call a function that does?
+fn is_clock(op: &Op, cx: &Context) -> bool {
+    match op {
+        Op::Native { symbol, .. } => symbol.starts_with("ravel_clock_"),
+        Op::Call { func, .. } => cx.reads_clock(*func),
+        _ => false,
+    }
 }
 
 /// Is a clock read in a region, at any depth?
-pub fn has_clock(func: &Func, region: Region) -> bool {
+pub fn has_clock(func: &Func, region: Region, cx: &Context) -> bool {
     let mut found = false;
-    walk(func, region, &mut |_, inst| found |= is_clock(&func.insts[inst].op));
+    walk(func, region, &mut |_, inst| found |= is_clock(&func.insts[inst].op, cx));
     found
 }
 
-pub fn pin_clocks(func: &mut Func, _: &mut Context) -> bool {
+pub fn pin_clocks(func: &mut Func, cx: &mut Context) -> bool {
     let mut regions = Vec::new();
     walk(func, func.body, &mut |region, inst| {
-        if is_clock(&func.insts[inst].op) && !regions.contains(&region) {
+        if is_clock(&func.insts[inst].op, cx) && !regions.contains(&region) {
             regions.push(region);
         }
     });
     let mut changed = false;
     for region in regions {
-        let clocks = func.regions[region].insts.iter().copied().filter(|inst| is_clock(&func.insts[*inst].op));
+        let clocks = func.regions[region].insts.iter().copied().filter(|inst| is_clock(&func.insts[*inst].op, cx));
         for clock in clocks.collect::<Vec<_>>() {
             changed |= pin(func, region, clock);
         }
