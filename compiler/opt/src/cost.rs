@@ -41,12 +41,22 @@ const CALL: f64 = 1000.0;
 
 /// Cost of what a region must compute for one of the values it yields.
 pub fn cost_of_yield(func: &Func, defs: &Defs, region: Region, value: Value) -> Cost {
+    cost_of_yields(func, defs, region, &[value])
+}
+
+/// Arithmetic that two values of a region have in common.
+pub fn work_in_common(func: &Func, defs: &Defs, region: Region, a: Value, b: Value) -> f64 {
+    let [a, b, both] = [&[a][..], &[b], &[a, b]].map(|values| cost_of_yields(func, defs, region, values).arithmetic);
+    a + b - both
+}
+
+fn cost_of_yields(func: &Func, defs: &Defs, region: Region, values: &[Value]) -> Cost {
     let mut needed: HashSet<Inst> = HashSet::new();
-    let mut work = vec![value];
+    let mut work = values.to_vec();
     let own: HashSet<Inst> = func.regions[region].insts.iter().copied().collect();
     let mut cost = Cost::default();
     // Quotients that become data, instead of an index, are work that is done for every element.
-    let (mut is_data, mut data) = (HashSet::new(), vec![value]);
+    let (mut is_data, mut data) = (HashSet::new(), values.to_vec());
     while let Some(v) = data.pop() {
         let Def::Inst(inst, _) = defs.get(v) else { continue };
         if !own.contains(&inst) || !is_data.insert(inst) {

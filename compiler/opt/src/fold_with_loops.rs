@@ -15,9 +15,10 @@
 //! Leaves alone: producers with effects or checks in their bodies (but see `fold_checked`), with other array cells (see `scalarize`), and those too
 //! costly to compute again for every consumer.
 
-use crate::cost::{Cost, cost_of_yield};
+use crate::cost::{Cost, cost_of_yield, work_in_common};
 use crate::edit::{Copier, Defs};
 use crate::fold_checked::{is_checked, moves_with_its_checks, take_out};
+use crate::fuse::same_parts;
 use crate::guard_extents;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame, total_trips};
@@ -26,7 +27,7 @@ use crate::reads::{is_in_loop, reads_only_what_stays, reads_per_element};
 use crate::split_partitions;
 use ravel_types::{BinOp, Scalar, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "fold-with-loops",
@@ -60,6 +61,8 @@ enum Refusal {
     InPlace,
     /// Reads per element, and the cost of one.
     TooCostly(f64, f64),
+    /// Another result needs the same work, of this cost, somewhere else.
+    Shared(f64),
     /// A loop reads its elements one after the other.
     InLoop,
     /// A loop reads its elements, which need arrays that may be replaced meanwhile.
@@ -87,6 +90,11 @@ impl Refusal {
             Refusal::InPlace => {
                 "it changes a part of an array in place: its consumers would need the array as it was, and so a copy"
                     .to_string()
+            }
+            Refusal::Shared(cost) => {
+                format!(
+                    "another of its results needs {cost:.0} operations of each cell, too, and would make them again"
+                )
             }
             Refusal::TooCostly(reads, cost) if reads.is_finite() => {
                 format!(
@@ -324,6 +332,10 @@ fn check(
     if !cheap {
         return Err(Refusal::TooCostly(reads, worst.arithmetic));
     }
+    let shared = work_for_others(func, places, defs, with, (producer, k), home);
+    if reads * shared > MAX_EXTRA_WORK {
+        return Err(Refusal::Shared(shared));
+    }
     if in_loops && (is_kept || worst.arithmetic > MOST_WORK_IN_LOOPS || worst.loads > MOST_LOADS_IN_LOOPS) {
         return Err(Refusal::InLoop);
     }
@@ -339,6 +351,50 @@ fn check(
         false if is_kept && (worst.arithmetic > 0.0 || most_loads > 1.0) => Err(Refusal::Kept),
         false => Err(Refusal::UndecidedPartition(undecided)),
     }
+}
+
+/// Arithmetic that cells of result `k` have in common with those of another result, unless what uses the two can become one with-loop: is one
+/// already, or makes arrays over the indices of the producer.
+fn work_for_others(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    with: &With,
+    (producer, k): (Inst, usize),
+    home: Region,
+) -> f64 {
+    let consumers = |k: usize| -> BTreeSet<Inst> {
+        let users = places.uses(func.insts[producer].results[k]).iter().filter_map(|u| match u {
+            Use::Operand(inst) if matches!(func.insts[*inst].op, Op::Extent { .. }) => None,
+            Use::Operand(inst) => {
+                let path = places.path(places.region_of[*inst].expand()?, home)?;
+                // What stands beside the producer reads what is in memory.
+                Some(path.last().and_then(|region| places.owner[*region].expand()).unwrap_or(producer))
+            }
+            Use::Yield(_) => Some(producer),
+        });
+        users.collect()
+    };
+    let own = consumers(k);
+    let makes_arrays = |inst: &Inst| {
+        *inst == producer
+            || matches!(&func.insts[*inst].op, Op::With(with)
+                if with.ops.iter().all(|op| !matches!(op, WithOp::Fold { .. })))
+                && same_parts(func, defs, producer, *inst)
+    };
+    let mut most = 0.0f64;
+    for other in (0..with.ops.len()).filter(|other| *other != k) {
+        let theirs = consumers(other);
+        let all: BTreeSet<&Inst> = own.iter().chain(&theirs).collect();
+        if theirs.is_empty() || all.len() == 1 || all.into_iter().all(makes_arrays) {
+            continue;
+        }
+        for part in &with.parts {
+            let yields = &func.regions[part.body].yields;
+            most = most.max(work_in_common(func, defs, part.body, yields[k], yields[other]));
+        }
+    }
+    most
 }
 
 /// Whether the with-loop changes less than half of an array that is used by nothing else: an edge, a row.

@@ -132,9 +132,14 @@ fn same_indices(func: &Func, defs: &Defs, first: Inst, second: Inst) -> Option<u
     let kinds = (is_fold(a) && is_fold(b))
         || (makes_arrays(a) && makes_arrays(b))
         || (changes(a) && changes(b) && apart(a, b) && apart(b, a));
-    let same_sets = a.parts.len() == b.parts.len()
-        && a.parts.iter().zip(&b.parts).all(|(p, q)| same_generator(func, defs, &p.generator, &q.generator));
-    (kinds && same_sets).then_some(a.ops.len() + b.ops.len())
+    (kinds && same_parts(func, defs, first, second)).then_some(a.ops.len() + b.ops.len())
+}
+
+/// Whether two with-loops have the same index sets in the same order.
+pub fn same_parts(func: &Func, defs: &Defs, first: Inst, second: Inst) -> bool {
+    let (Some(a), Some(b)) = (with_of(func, first), with_of(func, second)) else { return false };
+    a.parts.len() == b.parts.len()
+        && a.parts.iter().zip(&b.parts).all(|(p, q)| same_generator(func, defs, &p.generator, &q.generator))
 }
 
 fn same_generator(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> bool {

@@ -6,11 +6,11 @@ use crate::{
     distribute, drop_copies, extreme_places, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_folds,
     fuse_nested, guard_extents, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device,
     lagged_loops, late_operands, licm, lift_branches, lift_checks, lift_folds, loop_columns, loops_as_folds,
-    merge_folds, narrow_integers, orient_arrays, parallel_loops, pin_clocks, privatize_updates, prove_checks,
-    recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, short_rows, short_runs,
-    simplify, slide_arrays, split_arrays, split_axes, split_borders, split_checks, split_folds, split_loops,
-    split_operators, strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops, unroll_small,
-    update_parts, update_rows, version_extents, work_ahead,
+    merge_folds, merge_loops, narrow_integers, orient_arrays, parallel_loops, pin_clocks, privatize_updates,
+    prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops, scalarize, short_rows,
+    short_runs, simplify, slide_arrays, split_arrays, split_axes, split_borders, split_checks, split_folds,
+    split_loops, split_operators, strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays, unroll_loops,
+    unroll_small, update_parts, update_rows, version_extents, work_ahead,
 };
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
@@ -32,6 +32,7 @@ pub const PASSES: &[&Pass] = &[
     &split_operators::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
+    &merge_loops::PASS,
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &unroll_arrays::PASS,
@@ -164,6 +165,7 @@ const LAST: &[&Pass] = &[
     &fuse::PASS,
     &fuse_nested::PASS,
     &cse::PASS,
+    &merge_loops::PASS,
     // What two with-loops read is needed once when they are one.
     &fold_with_loops::PASS,
     &cse::PASS,
