@@ -201,6 +201,10 @@ impl Ranges {
         })
     }
 
+    fn is_not_negative(&self, lin: &Lin) -> bool {
+        lin.scale(-1).is_some_and(|negated| self.is_not_positive(&negated))
+    }
+
     fn fits(&self, lin: &Lin) -> bool {
         self.is_not_positive(&lin.plus(-MAX)) && lin.scale(-1).is_some_and(|l| self.is_not_positive(&l.plus(MIN)))
     }
@@ -224,6 +228,19 @@ impl Ranges {
             && let Some(lin) = self.sum_again(func, defs, value, RECONSIDERED)
         {
             self.bound(atom, Some(lin.clone()), Some(lin));
+        }
+    }
+
+    /// Looks again at a quotient or a remainder of a number that might have been negative when it was seen first.
+    pub(super) fn divide_again(&mut self, func: &Func, defs: &Defs, value: Value) {
+        let Some(Op::Bin(op @ (BinOp::Div | BinOp::Mod), a, b)) = defs.op(func, value) else { return };
+        let atom = Atom::Value(value);
+        let form = self.form(func, defs, value);
+        if form.as_atom() == Some(atom) && self.lower(&form) < 0 {
+            let (x, y) = (self.form(func, defs, *a), self.form(func, defs, *b));
+            if self.is_not_negative(&x) {
+                self.binary(*op, x, y, atom);
+            }
         }
     }
 
@@ -365,7 +382,7 @@ impl Ranges {
                 self.bound(atom, Some(y), None);
                 None
             }
-            BinOp::Mod | BinOp::AplMod if self.lower(&y) >= 1 && (op == BinOp::AplMod || self.lower(&x) >= 0) => {
+            BinOp::Mod | BinOp::AplMod if self.lower(&y) >= 1 && (op == BinOp::AplMod || self.is_not_negative(&x)) => {
                 self.bound(atom, Some(Lin::constant(0)), Some(y.plus(-1)));
                 if op == BinOp::Mod {
                     self.bound(atom, None, Some(x));
@@ -377,10 +394,13 @@ impl Ranges {
                 if let Some(quotient) = self.divided(&x, k) {
                     return Some(quotient);
                 }
-                if self.lower(&x) < 0 {
+                // Quotients are rounded towards zero.
+                let [low, high] = [self.lower(&x).max(MIN), self.upper(&x).min(MAX)].map(|end| Lin::constant(end / k));
+                self.bound(atom, Some(low), Some(high));
+                if !self.is_not_negative(&x) {
                     return None;
                 }
-                self.bound(atom, Some(Lin::constant(0)), Some(Lin::constant(self.upper(&x).min(MAX) / k)));
+                self.bound(atom, Some(Lin::constant(0)), None);
                 for most in self.quotients_above(&x, k) {
                     self.bound(atom, None, Some(most));
                 }

@@ -16,7 +16,7 @@ use crate::nests::{Joiner, MAX_REPEATED, work_between};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, covers_frame, trips};
 use ravel_types::{BinOp, Elem, Ty};
-use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, RegionData, Value, With, WithOp, cell_type};
+use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
 
 pub const PASS: Pass = Pass {
     name: "scalarize",
@@ -205,6 +205,7 @@ impl Planner<'_> {
             }
             Op::Sel { array, index } => {
                 let work: f64 = index.iter().map(|i| cost_of_yield(func, defs, part.body, *i).arithmetic).sum();
+                let work = work + self.work_for(part.body, *array);
                 if work > MAX_REPEATED {
                     return Err(Refusal::WorkPerCell(work));
                 }
@@ -212,6 +213,15 @@ impl Planner<'_> {
             }
             Op::ConstArray(_) => Ok(Cell::Of { array: value, index: Vec::new() }),
             _ => Err(Refusal::CellOrigin),
+        }
+    }
+
+    /// Arithmetic of an array in a body that is made as a whole: each of its elements would take all of it. What with-loops compute is folded.
+    fn work_for(&self, body: Region, array: Value) -> f64 {
+        let (func, defs) = (&*self.joiner.func, self.joiner.defs);
+        match defs.op(func, array) {
+            Some(Op::With(_)) | None => 0.0,
+            Some(_) => cost_of_yield(func, defs, body, array).arithmetic,
         }
     }
 

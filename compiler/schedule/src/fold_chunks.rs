@@ -101,7 +101,11 @@ impl Lower<'_, '_> {
         let (part, folds) = self.folds_for_threads(inst, with)?;
         self.preload(part.body);
         let axis = self.thread_axis(part);
-        let cut = match self.chunks(part, axis, self.fineness(&folds), Grain::ONE) {
+        let grain = match self.plan_fold(inst, with) {
+            Ok(plan) if axis + 1 == self.func.regions[part.body].params.len() => Grain::of_fold(&plan),
+            _ => Grain::ONE,
+        };
+        let cut = match self.chunks(part, axis, self.fineness(&folds), grain) {
             None if at_once => self.one_chunk(part, axis),
             cut => cut?,
         };

@@ -62,6 +62,17 @@ impl Grain {
         let copies = plan.jams.iter().find(|jam| jam.0 == axis).map_or(1, |jam| jam.1 as i64);
         Grain { step: copies, least: copies, many: LEAST_CHUNKS }
     }
+
+    /// Of the last axis of a fold.
+    pub fn of_fold(plan: &KernelPlan) -> Grain {
+        match plan.vec {
+            VecChoice::Fold { u } => {
+                let lanes = i64::from(plan.lanes);
+                Grain { step: lanes * u as i64, least: lanes, many: LEAST_CHUNKS }
+            }
+            _ => Grain::ONE,
+        }
+    }
 }
 
 /// How an axis is cut.

@@ -1,8 +1,11 @@
-//! Which axis threads share.
+//! Which axis threads share, and in chunks of which size.
 
 mod common;
 
 use common::same;
+use ravel_codegen_cranelift::capabilities;
+use ravel_schedule::{Capabilities, LARGE_RESULT, Options, schedule};
+use ravel_source::FileId;
 
 /// Roots of an array's elements, and their sum; what is said of the threads of both.
 fn axes_of(extents: &[usize]) -> Vec<String> {
@@ -48,4 +51,44 @@ fn a_longer_one_if_it_is_short() {
     assert!(all_over(&[2, 5, 25_001], 2));
     assert!(all_over(&[3, 90_001], 1));
     assert!(all_over(&[1, 250_000], 1));
+}
+
+/// Indices per chunk of a sum of `n` numbers, each the end of 1,000 rounds.
+fn chunk_of_heavy_sum(n: usize) -> i64 {
+    let text = format!(
+        "entry @f0 func @f0 \"main\" () -> (f64) {{
+           %total: f64 = with {{ part [0] <= [%i] < [{n}] {{
+             %x: f64 = convert %i
+             %s: f64, %c: i32 = loop (%a: f64 = %x, %k: i32 = 0) {{
+               %b: f64 = mul %a, 0.5 %d: f64 = add %b, %x %l: i32 = add %k, 1 %more: bool = lt %l, 1000
+               yield %more, %d, %l
+             }}
+             yield %s
+           }} }} fold add neutral 0.0
+           yield %total
+         }}"
+    );
+    assert!(same(&text).remarks.iter().any(|remark| remark.text.starts_with("threads over")));
+    let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
+    let target = Capabilities { vector_bytes: 64, ..capabilities().expect("the host is supported") };
+    let options = Options {
+        unchecked: false,
+        parallel: true,
+        large_result: LARGE_RESULT,
+        entry_name: "entry".to_string(),
+        device: None,
+        release_globals: true,
+        position: &|span, name| format!("test:{} in {name}", span.start),
+    };
+    let (nest, _) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
+    let nest = nest.to_string();
+    let chunk = nest.split("chunk ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a parallel loop");
+    let constant = nest.split(&format!("{chunk}: i64 = const ")).nth(1).expect("a constant chunk");
+    constant.lines().next().and_then(|number| number.parse().ok()).expect("a number")
+}
+
+#[test]
+fn chunks_of_heavy_folds_are_whole_vectors() {
+    assert_eq!([64, 128, 300, 1000].map(chunk_of_heavy_sum), [8, 8, 16, 32]);
+    assert_eq!(chunk_of_heavy_sum(4_001) % 8, 0);
 }

@@ -244,6 +244,7 @@ impl Ranges {
 
     /// What a comparison of two scalars certainly is.
     fn decide_comparison(&mut self, func: &Func, defs: &Defs, op: BinOp, sides: [Value; 2]) -> Option<bool> {
+        sides.into_iter().for_each(|v| self.divide_again(func, defs, v));
         let [x, y] = sides.map(|v| self.form(func, defs, v));
         self.compare(op, &x, &y).or_else(|| {
             let (all, parts) = of_extremum(func, defs, op, sides)?;

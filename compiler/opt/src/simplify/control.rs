@@ -43,7 +43,8 @@ impl Simplifier<'_> {
             real <= MAX_SPECULATED
                 && insts.iter().all(|i| {
                     let data = &s.func.insts[*i];
-                    data.results.iter().all(|v| s.func.ty(*v).is_scalar()) && is_speculatable(s.func, *i)
+                    let divides = matches!(&data.op, Op::Bin(op, _, by) if op.needs_nonzero() && s.int_of(*by).is_some_and(|k| k != 0));
+                    data.results.iter().all(|v| s.func.ty(*v).is_scalar()) && (divides || is_speculatable(s.func, *i))
                 })
         };
         let results = &self.func.insts[inst].results;
