@@ -92,6 +92,11 @@ impl FuncBuilder {
         self.parfors() > 0
     }
 
+    /// Is the code under construction inside the body of a loop of any kind?
+    pub fn in_loop(&self) -> bool {
+        self.stack.iter().any(|(open, _)| matches!(open, Open::For { .. } | Open::Loop { .. } | Open::ParFor { .. }))
+    }
+
     /// How many `parfor` bodies is the code under construction inside of?
     pub fn parfors(&self) -> usize {
         self.stack.iter().filter(|(open, _)| matches!(open, Open::ParFor { .. })).count()

@@ -45,7 +45,7 @@ impl Lower<'_, '_> {
     }
 
     /// Emits loops that `--explain` does not mention: they run only where what it mentions cannot.
-    fn silently(&mut self, emit: impl Fn(&mut Self) -> Result<Vec<Val>>) -> Result<Vec<Val>> {
+    pub fn silently(&mut self, emit: impl Fn(&mut Self) -> Result<Vec<Val>>) -> Result<Vec<Val>> {
         self.cx.silent += 1;
         let values = emit(self);
         self.cx.silent -= 1;

@@ -7,7 +7,7 @@
 //!
 //! Kernels become functions of their own, compiled in the order written here: see [`crate::outline`].
 
-use ravel_nest::ir::BinOp as NestBin;
+use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
@@ -166,6 +166,16 @@ impl Lower<'_, '_> {
         for part in &with.parts {
             self.preload(part.body);
         }
+        let cache = self.cache.clone();
+        let short = if chunk.is_none() { self.is_short_fold(with, &plan) } else { None };
+        if let Some(short) = short {
+            self.b.begin_if(short);
+            let starts = self.fold_starts(with, &func.insts[inst].results, false);
+            let values = self
+                .silently(|lower: &mut Self| lower.scalar_folds(inst, with, starts.clone(), functions(with), None))?;
+            self.cache.clone_from(&cache);
+            self.b.begin_else(&values);
+        }
         let mut g = Grid::scalar(plan.bytes);
         if let VecChoice::Fold { u } = plan.vec {
             (g.fold_u, g.fold_lanes) = (u, plan.lanes);
@@ -185,7 +195,27 @@ impl Lower<'_, '_> {
                 lower.scalar_folds(inst, with, starts, functions(with), chunk)
             },
         )?;
+        if short.is_some() {
+            self.cache = cache;
+            return Ok(Some(self.b.end_if(&values)));
+        }
         Ok(Some(values))
+    }
+
+    /// Whether a fold in a loop, of a length that the run decides, has fewer indices than a vector has lanes: rows of sparse matrices, neighbours in a
+    /// graph. Accumulators in lanes, which have to be begun and added up, take longer than these indices then.
+    fn is_short_fold(&mut self, with: &With, plan: &KernelPlan) -> Option<Val> {
+        let [part] = &with.parts[..] else { return None };
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
+        let ([lower], [upper], VecChoice::Fold { .. }) = (&lower[..], &upper[..], plan.vec) else { return None };
+        let is_constant = self.const_i32(*lower).is_some() && self.const_i32(*upper).is_some();
+        if is_constant || !self.b.in_loop() {
+            return None;
+        }
+        let (low, high) = (self.wide(*lower), self.wide(*upper));
+        let length = self.b.sub(high, low);
+        let lanes = self.b.i64(i64::from(plan.lanes));
+        Some(self.b.icmp(IntCmp::Slt, length, lanes))
     }
 
     /// What scalar accumulators start from: the neutral elements, or the identities in a chunk of a parallel loop.

@@ -97,3 +97,19 @@ fn what_vectors_leave_of_short_folds_is_written_out() {
     same(&long);
     assert!(round(&long).contains("call fn"), "{}", round(&long));
 }
+
+/// Accumulators in lanes are begun and added up, which takes longer than a few indices do.
+#[test]
+fn folds_shorter_than_a_vector_take_no_lanes() {
+    let text = program(300, 0, "add %k, 1", "lt %l, 300");
+    same(&text);
+    let round = round(&text);
+    let (before, kernel) = round.split_once("call fn").expect("a kernel for long ones");
+    let (_, short) = before.split_once("icmp.slt").expect("a question for the length");
+    assert!(short.contains("if ") && short.contains("= for ") && short.contains("} else {"), "{round}");
+    assert!(!kernel.contains("= for "), "{round}");
+    // Of one length, there is no question.
+    let constant = text.replace("[%k]", "[299]");
+    same(&constant);
+    assert!(!self::round(&constant).contains("} else {"));
+}
