@@ -23,8 +23,8 @@ pub fn key_of(func: &Func, cx: &Context, inst: Inst, by_data: bool) -> Option<Ke
     writer.inst(inst).then_some(writer.key)
 }
 
-/// The key of what a loop computes for one of its results, or to know how long it runs: the carried values that this needs, with their first values.
-pub fn key_of_part(func: &Func, cx: &Context, inst: Inst, result: Option<usize>) -> Option<Key> {
+/// The key of what a loop computes for one of its results, or to know how long it runs, and the carried values that this needs.
+pub fn key_of_part(func: &Func, cx: &Context, inst: Inst, result: Option<usize>) -> Option<(Key, Vec<usize>)> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
     let data = &func.regions[*body];
     let mut writer = KeyWriter::new(func, cx, true);
@@ -45,7 +45,7 @@ pub fn key_of_part(func: &Func, cx: &Context, inst: Inst, result: Option<usize>)
         }
         at += 1;
     }
-    Some(writer.key)
+    Some((writer.key, writer.reached))
 }
 
 /// Whether the operands may change places: `x * y` and `y * x` are one value.

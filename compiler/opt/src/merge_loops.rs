@@ -72,7 +72,7 @@ fn find_loops(func: &Func, region: Region, cx: &Context) -> Option<(Pair, Common
         if has_effect(func, second, cx) {
             continue;
         }
-        let Some(rounds) = key_of_part(func, cx, second, None) else { continue };
+        let Some((rounds, _)) = key_of_part(func, cx, second, None) else { continue };
         for (place, _) in earlier.iter().filter(|(_, key)| *key == rounds) {
             let first = insts[*place];
             if let Some(common) = common(func, cx, first, second)
@@ -118,7 +118,7 @@ fn share_loops(func: &Func, cx: &Context, first: Inst, second: Inst) -> bool {
     a.into_iter().zip(b).any(|(a, b)| {
         loops(a).any(|first| {
             loops(b).any(|second| {
-                let [one, other] = [first, second].map(|inst| key_of_part(func, cx, inst, None));
+                let [one, other] = [first, second].map(|inst| key_of_part(func, cx, inst, None).map(|(key, _)| key));
                 one.is_some() && one == other && common(func, cx, first, second).is_some()
             })
         })
@@ -130,44 +130,20 @@ fn common(func: &Func, cx: &Context, first: Inst, second: Inst) -> Option<Common
     let [a, b] = [first, second].map(|inst| &func.insts[inst]);
     let (Op::Loop { body: of_a, .. }, Op::Loop { body: of_b, .. }) = (&a.op, &b.op) else { return None };
     let [in_a, in_b] = [of_a, of_b].map(|body| &func.regions[*body].params);
-    let keys: Vec<_> = (0..in_a.len()).map(|k| key_of_part(func, cx, first, Some(k))).collect();
+    let keys: Vec<_> = (0..in_a.len()).map(|k| Some(key_of_part(func, cx, first, Some(k))?.0)).collect();
     let same_type = |x: Value, y: Value| func.ty(x) == func.ty(y);
     let equal = |j: usize| {
-        let key = key_of_part(func, cx, second, Some(j))?;
+        let (key, _) = key_of_part(func, cx, second, Some(j))?;
         let found = |k: &usize| {
             keys[*k].as_ref() == Some(&key) && same_type(in_a[*k], in_b[j]) && same_type(a.results[*k], b.results[j])
         };
         (0..in_a.len()).find(found)
     };
     let common: Common = (0..in_b.len()).map(equal).collect();
-    let deciding = deciding(func, *of_b);
+    let (_, deciding) = key_of_part(func, cx, second, None)?;
     let shares = (0..in_b.len()).any(|j| common[j].is_some() && !deciding.contains(&j));
     let more = common.iter().filter(|k| k.is_none()).count();
     (shares && in_a.len() + more <= MAX_CARRIED).then_some(common)
-}
-
-/// The carried values that say how long a loop runs.
-fn deciding(func: &Func, body: Region) -> HashSet<usize> {
-    let data = &func.regions[body];
-    let mut needed: HashSet<Value> = HashSet::from([data.yields[0]]);
-    let mut found = HashSet::new();
-    loop {
-        for &inst in data.insts.iter().rev() {
-            if func.insts[inst].results.iter().any(|v| needed.contains(v)) {
-                let op = &func.insts[inst].op;
-                op.for_each_operand(|v| {
-                    needed.insert(v);
-                });
-                op.regions().into_iter().for_each(|nested| needed.extend(free_values(func, nested)));
-            }
-        }
-        let new: Vec<usize> =
-            (0..data.params.len()).filter(|k| needed.contains(&data.params[*k]) && found.insert(*k)).collect();
-        if new.is_empty() {
-            return found;
-        }
-        needed.extend(new.into_iter().map(|k| data.yields[k + 1]));
-    }
 }
 
 /// Whether what stands at the two ends of a list may be one at its beginning, else at its end.

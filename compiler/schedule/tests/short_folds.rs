@@ -2,10 +2,7 @@
 
 mod common;
 
-use common::same;
-use ravel_codegen_cranelift::capabilities;
-use ravel_schedule::{Capabilities, Options, schedule};
-use ravel_source::FileId;
+use common::{for_threads, same};
 
 /// The sums of the squares of the first `k` of `n` elements, for each `k` that a loop counts: from `start`, by `step`, while `cond`.
 fn program(n: usize, start: i32, step: &str, cond: &str) -> String {
@@ -33,20 +30,7 @@ func @f0 "main" () -> (f64) {{
 
 /// The round of the loop as it was scheduled for vectors and threads.
 fn round(text: &str) -> String {
-    let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
-    let host = capabilities().expect("the host is supported");
-    let target = Capabilities { vector_bytes: 64, ..host };
-    let options = Options {
-        unchecked: false,
-        parallel: true,
-        large_result: ravel_schedule::LARGE_RESULT,
-        entry_name: "entry".to_string(),
-        device: None,
-        release_globals: true,
-        position: &|span, name| format!("test:{} in {name}", span.start),
-    };
-    let (nest, _) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
-    let nest = nest.to_string();
+    let nest = for_threads(text);
     let main = nest.split("\nfunc ").find(|func| func.contains("= loop (")).expect("main has the loop").to_string();
     main[main.find("= loop (").expect("just found")..].to_string()
 }

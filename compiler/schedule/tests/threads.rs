@@ -2,10 +2,7 @@
 
 mod common;
 
-use common::same;
-use ravel_codegen_cranelift::capabilities;
-use ravel_schedule::{Capabilities, LARGE_RESULT, Options, schedule};
-use ravel_source::FileId;
+use common::{for_threads, same};
 
 /// Roots of an array's elements, and their sum; what is said of the threads of both.
 fn axes_of(extents: &[usize]) -> Vec<String> {
@@ -69,19 +66,7 @@ fn chunk_of_heavy_sum(n: usize) -> i64 {
          }}"
     );
     assert!(same(&text).remarks.iter().any(|remark| remark.text.starts_with("threads over")));
-    let module = ravel_wir::parse::parse_module(&text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
-    let target = Capabilities { vector_bytes: 64, ..capabilities().expect("the host is supported") };
-    let options = Options {
-        unchecked: false,
-        parallel: true,
-        large_result: LARGE_RESULT,
-        entry_name: "entry".to_string(),
-        device: None,
-        release_globals: true,
-        position: &|span, name| format!("test:{} in {name}", span.start),
-    };
-    let (nest, _) = schedule(&module, &target, &options).unwrap_or_else(|e| panic!("{e}"));
-    let nest = nest.to_string();
+    let nest = for_threads(&text);
     let chunk = nest.split("chunk ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a parallel loop");
     let constant = nest.split(&format!("{chunk}: i64 = const ")).nth(1).expect("a constant chunk");
     constant.lines().next().and_then(|number| number.parse().ok()).expect("a number")

@@ -1,7 +1,7 @@
 //! Branches, loops, generators and checks whose course is known.
 
 use super::{Simplifier, Step};
-use crate::edit::is_speculatable;
+use crate::edit::{divides_by_constant, is_speculatable};
 use ravel_types::{Affine, Scalar, Shape};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
@@ -43,8 +43,8 @@ impl Simplifier<'_> {
             real <= MAX_SPECULATED
                 && insts.iter().all(|i| {
                     let data = &s.func.insts[*i];
-                    let divides = matches!(&data.op, Op::Bin(op, _, by) if op.needs_nonzero() && s.int_of(*by).is_some_and(|k| k != 0));
-                    data.results.iter().all(|v| s.func.ty(*v).is_scalar()) && (divides || is_speculatable(s.func, *i))
+                    data.results.iter().all(|v| s.func.ty(*v).is_scalar())
+                        && (is_speculatable(s.func, *i) || divides_by_constant(s.func, &s.defs, *i))
                 })
         };
         let results = &self.func.insts[inst].results;

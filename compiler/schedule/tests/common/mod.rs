@@ -104,11 +104,21 @@ pub fn same(text: &str) -> Run {
 
 /// The nest of a program of WIR text for one thread of this target, and what was said of its with-loops.
 pub fn scheduled(text: &str, target: Capabilities) -> (ravel_nest::ir::Module, Vec<Remark>) {
+    lowered(text, target, false)
+}
+
+/// The nest of a program for threads and vectors of 64 bytes, as text.
+pub fn for_threads(text: &str) -> String {
+    let host = capabilities().expect("the host is supported");
+    lowered(text, Capabilities { vector_bytes: 64, ..host }, true).0.to_string()
+}
+
+fn lowered(text: &str, target: Capabilities, parallel: bool) -> (ravel_nest::ir::Module, Vec<Remark>) {
     let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
     ravel_wir::verify::verify(&module).unwrap_or_else(|e| panic!("{}", e[0]));
     let options = Options {
         unchecked: false,
-        parallel: false,
+        parallel,
         large_result: ravel_schedule::LARGE_RESULT,
         entry_name: "entry".to_string(),
         device: None,
