@@ -15,19 +15,25 @@
 //! Leaves alone: producers with effects or checks in their bodies (but see `fold_checked`), with other array cells (see `scalarize`), and those too
 //! costly to compute again for every consumer.
 
-use crate::cost::{Cost, cost_of_yield, work_in_common};
+mod in_place;
+mod refusal;
+mod shared;
+
+use self::in_place::loses_its_place;
+use self::refusal::Refusal;
+use self::shared::work_for_others;
+use crate::cost::{Cost, cost_of_yield};
 use crate::edit::{Copier, Defs};
 use crate::fold_checked::{is_checked, moves_with_its_checks, take_out};
-use crate::fuse::same_parts;
 use crate::guard_extents;
 use crate::pass::{Context, Pass, Run};
-use crate::places::{Places, Use, covers_frame, total_trips};
+use crate::places::{Places, Use, covers_frame};
 use crate::ranges::Ranges;
 use crate::reads::{is_in_loop, reads_only_what_stays, reads_per_element};
 use crate::split_partitions;
 use ravel_types::{BinOp, Scalar, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "fold-with-loops",
@@ -45,70 +51,6 @@ const MOST_LOADS_IN_LOOPS: f64 = 3.0;
 
 /// Most cuts of consumers for one producer.
 const MAX_CUTS: usize = 32;
-
-/// Why a producer is left alone.
-#[derive(Debug, PartialEq)]
-enum Refusal {
-    Effects,
-    ArrayCells,
-    DynamicFrame,
-    PartialSelections,
-    /// These selections may fall in several partitions.
-    UndecidedPartition(Vec<Inst>),
-    /// The array is needed as a whole as well, and these selections may fall in several partitions.
-    Kept,
-    /// It changes part of an array that nobody else has.
-    InPlace,
-    /// Reads per element, and the cost of one.
-    TooCostly(f64, f64),
-    /// Another result needs the same work, of this cost, somewhere else.
-    Shared(f64),
-    /// A loop reads its elements one after the other.
-    InLoop,
-    /// A loop reads its elements, which need arrays that may be replaced meanwhile.
-    Replaced,
-}
-
-impl Refusal {
-    fn text(&self) -> String {
-        match self {
-            Refusal::Effects => "its cells have effects, or checks that could not be proven".to_string(),
-            Refusal::ArrayCells => "its cells are arrays that something else makes".to_string(),
-            Refusal::InLoop => {
-                "a loop reads its elements one by one: computing them before it, in lanes, is cheaper".to_string()
-            }
-            Refusal::Replaced => {
-                "a loop reads its elements, and an array that they need might be changed in place meanwhile".to_string()
-            }
-            Refusal::PartialSelections => "it is only used in pieces larger than its cells".to_string(),
-            Refusal::DynamicFrame => "it has no frame of known rank".to_string(),
-            Refusal::UndecidedPartition(_) => "a consumer's index may fall in several partitions of it".to_string(),
-            Refusal::Kept => {
-                "it is needed as a whole, too, and its consumers would have to be split where its partitions meet"
-                    .to_string()
-            }
-            Refusal::InPlace => {
-                "it changes a part of an array in place: its consumers would need the array as it was, and so a copy"
-                    .to_string()
-            }
-            Refusal::Shared(cost) => {
-                format!(
-                    "another of its results needs {cost:.0} operations of each cell, too, and would make them again"
-                )
-            }
-            Refusal::TooCostly(reads, cost) if reads.is_finite() => {
-                format!(
-                    "what uses it would compute each cell {reads:.1} times, at {cost:.0} operations: storing it is cheaper"
-                )
-            }
-            Refusal::TooCostly(_, cost) => {
-                format!(
-                    "what uses it would compute each cell an unknown number of times, at {cost:.0} operations: storing it is cheaper"
-                )
-            }
-        }
-    }
-}
 
 /// A selection to be replaced, and by which partition's body.
 struct Site {
@@ -268,7 +210,7 @@ fn check(
     if !with.parts.iter().all(|p| moves_only(cell_of(p)) || is_tuple(cell_of(p)) && by_component()) {
         return Err(Refusal::ArrayCells);
     }
-    let (mut sites, mut undecided) = (Vec::new(), Vec::new());
+    let (mut sites, mut undecided, mut outermosts) = (Vec::new(), Vec::new(), Vec::new());
     let mut by_consumer: BTreeMap<Inst, BTreeMap<Option<Region>, f64>> = BTreeMap::new();
     let (mut reads, mut is_kept, mut in_loops) = (0.0, false, false);
     let (mut worst, mut most_loads) = (Cost::default(), 0.0f64);
@@ -302,6 +244,7 @@ fn check(
                 *by_consumer.entry(consumer).or_default().entry(outermost).or_insert(0.0) +=
                     if is_new { times } else { 0.0 };
                 sites.push(Site { inst: *inst, region, part: part.flatten() });
+                outermosts.push((*inst, outermost));
             }
             // Its shape is known without it.
             Op::Extent { .. } => {}
@@ -342,7 +285,7 @@ fn check(
     if in_loops && !reads_only_what_stays(func, places, with) {
         return Err(Refusal::Replaced);
     }
-    if is_kept && changes_part_in_place(func, places, defs, producer, k) {
+    if is_kept && loses_its_place(func, places, defs, (producer, k), outermosts) {
         return Err(Refusal::InPlace);
     }
     match undecided.is_empty() {
@@ -351,84 +294,6 @@ fn check(
         false if is_kept && (worst.arithmetic > 0.0 || most_loads > 1.0) => Err(Refusal::Kept),
         false => Err(Refusal::UndecidedPartition(undecided)),
     }
-}
-
-/// Arithmetic that cells of result `k` have in common with those of another result, unless what uses the two can become one with-loop: is one
-/// already, or makes arrays over the indices of the producer.
-fn work_for_others(
-    func: &Func,
-    places: &Places,
-    defs: &Defs,
-    with: &With,
-    (producer, k): (Inst, usize),
-    home: Region,
-) -> f64 {
-    let consumers = |k: usize| -> BTreeSet<Inst> {
-        let users = places.uses(func.insts[producer].results[k]).iter().filter_map(|u| match u {
-            Use::Operand(inst) if matches!(func.insts[*inst].op, Op::Extent { .. }) => None,
-            Use::Operand(inst) => {
-                let path = places.path(places.region_of[*inst].expand()?, home)?;
-                // What stands beside the producer reads what is in memory.
-                Some(path.last().and_then(|region| places.owner[*region].expand()).unwrap_or(producer))
-            }
-            Use::Yield(_) => Some(producer),
-        });
-        users.collect()
-    };
-    let own = consumers(k);
-    let makes_arrays = |inst: &Inst| {
-        *inst == producer
-            || matches!(&func.insts[*inst].op, Op::With(with)
-                if with.ops.iter().all(|op| !matches!(op, WithOp::Fold { .. })))
-                && same_parts(func, defs, producer, *inst)
-    };
-    let mut most = 0.0f64;
-    for other in (0..with.ops.len()).filter(|other| *other != k) {
-        let theirs = consumers(other);
-        let all: BTreeSet<&Inst> = own.iter().chain(&theirs).collect();
-        if theirs.is_empty() || all.len() == 1 || all.into_iter().all(makes_arrays) {
-            continue;
-        }
-        for part in &with.parts {
-            let yields = &func.regions[part.body].yields;
-            most = most.max(work_in_common(func, defs, part.body, yields[k], yields[other]));
-        }
-    }
-    most
-}
-
-/// Whether the with-loop changes less than half of an array that is used by nothing else: an edge, a row.
-fn changes_part_in_place(func: &Func, places: &Places, defs: &Defs, producer: Inst, k: usize) -> bool {
-    let with = with_of(func, producer);
-    let WithOp::Modarray { array } = with.ops[k] else { return false };
-    let is_own = |u: &Use| match u {
-        Use::Operand(inst) => {
-            let region = places.region_of[*inst].expand();
-            *inst == producer || region.is_some_and(|r| with.parts.iter().any(|p| places.path(r, p.body).is_some()))
-        }
-        Use::Yield(_) => false,
-    };
-    // Parameters and what a loop carries may be others', too, but are asked at run time.
-    if !places.uses(array).iter().all(is_own) {
-        return false;
-    }
-    let axes = frame_rank(with, k).unwrap_or(0);
-    let extents = func.ty(array).shape.extents().unwrap_or_default();
-    let cells = extents.iter().take(axes).try_fold(1u64, |n, e| n.checked_mul(u64::try_from(e.as_const()?).ok()?));
-    match (total_trips(func, defs, with), cells) {
-        (Some(trips), Some(cells)) => trips.saturating_mul(2) <= cells,
-        _ => with.parts.iter().all(|part| is_thin(func, places, defs, producer, part)),
-    }
-}
-
-/// Whether a partition has one index along some axis.
-fn is_thin(func: &Func, places: &Places, defs: &Defs, producer: Inst, part: &Part) -> bool {
-    let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
-    let mut ranges = places.ranges_at(func, defs, producer);
-    lower.iter().zip(upper).any(|(low, high)| {
-        let (low, high) = (ranges.form(func, defs, *low), ranges.form(func, defs, *high));
-        high.sub(&low).and_then(|d| d.as_const()).is_some_and(|n| n <= 1)
-    })
 }
 
 /// Whether a use selects one element of a cell, at a place in it that is a constant: of a cell that is written out, `[a, b]`, it
