@@ -1,5 +1,6 @@
 //! Assertions: declared types, casts, agreement of extents, and index ranges.
 
+use crate::conversions::conversion;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
@@ -103,7 +104,8 @@ impl Spec<'_> {
         let want = self.resolve_elem(&frame.families, ty.elem);
         if want != elem {
             let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
-            self.error("E0301", format!("{what} is declared {wanted} but is {found}"), format!("this is {found}"));
+            let title = format!("{what} is declared {wanted} but is {found}");
+            self.wrong_elem((elem, want), title, format!("this is {found}"));
             return Val::Bottom;
         }
         self.assert_shape(frame, ty, v, what)
@@ -208,7 +210,7 @@ impl Spec<'_> {
         }
         let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
         let help = match (elem, want) {
-            (ElemTy::Basic(_), ElemTy::Basic(b)) => conversion(b),
+            (ElemTy::Basic(_), ElemTy::Basic(b)) => Some(conversion(b)),
             _ => None,
         };
         let site = self.user_site();
@@ -254,24 +256,4 @@ fn show_form(form: &Affine, names: &mut Vec<ravel_types::Sym>) -> String {
         rest if out.is_empty() => rest.to_string(),
         rest => format!("{out}{rest:+}"),
     }
-}
-
-/// The library function that converts to a type.
-fn conversion(to: Basic) -> Option<&'static str> {
-    Some(match to {
-        Basic::Int => "toi",
-        Basic::Long => "tol",
-        Basic::Longlong => "toll",
-        Basic::Short => "tosh",
-        Basic::Byte => "tob",
-        Basic::Uint => "toui",
-        Basic::Ulong => "toul",
-        Basic::Ulonglong => "toull",
-        Basic::Ushort => "tous",
-        Basic::Ubyte => "toub",
-        Basic::Float => "tof",
-        Basic::Double => "tod",
-        Basic::Bool => "tobool",
-        Basic::Char => "tochar",
-    })
 }

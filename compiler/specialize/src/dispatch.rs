@@ -1,5 +1,6 @@
 //! Overload resolution: which instance of a set a call means, decided now or, where shapes are not known, at run time.
 
+use crate::conversions::help_to_agree;
 use crate::spec::Spec;
 use crate::value::{LeafShape, Sc, ShapeKind, Val};
 use ravel_core::ir::{DimPat, ElemTy, Fun, FunBody, FunId, RankPat, SetId, TypePat};
@@ -268,13 +269,7 @@ impl Spec<'_> {
         if let [Some(ElemTy::Basic(a)), Some(ElemTy::Basic(b))] = elems[..]
             && a != b
         {
-            let (convert, suffix) = match (a, b) {
-                (Basic::Double, _) | (_, Basic::Double) => ("tod", "d"),
-                (Basic::Float, _) | (_, Basic::Float) => ("tof", "f"),
-                _ => ("toi", ""),
-            };
-            let literal = if suffix.is_empty() { String::new() } else { format!(", or write literals as `2{suffix}`") };
-            diagnostic = diagnostic.with_help(format!("nothing converts implicitly: use `{convert}(...)`{literal}"));
+            diagnostic = diagnostic.with_help(help_to_agree(a, b));
         }
         self.report(diagnostic);
     }

@@ -17,6 +17,7 @@ mod bind;
 mod by_index;
 mod call;
 mod check;
+mod conversions;
 mod dispatch;
 mod emit;
 mod expr;

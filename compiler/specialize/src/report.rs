@@ -1,7 +1,9 @@
 //! Errors of specialisation, reported at the user's code even when they arise inside the library.
 
+use crate::conversions::help_to_convert;
 use crate::spec::Spec;
 use crate::value::{Kind, Val};
+use ravel_core::ir::ElemTy;
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_wir::{Fault, Op};
@@ -27,7 +29,11 @@ impl Spec<'_> {
     /// An error at the user's code; if that is not where it arose, a note says where.
     pub fn error(&mut self, code: &'static str, title: impl Into<String>, label: impl Into<String>) {
         let site = self.user_site();
-        let mut diagnostic = Diagnostic::error(code, title).at(site, label);
+        self.report_from_here(Diagnostic::error(code, title).at(site, label), site);
+    }
+
+    /// A report on `site`; if the error arose elsewhere, a note says where.
+    fn report_from_here(&mut self, mut diagnostic: Diagnostic, site: Span) {
         if site != self.here
             && let Some(inner) = self.stack.last()
         {
@@ -35,6 +41,16 @@ impl Spec<'_> {
             diagnostic = diagnostic.with_note(format!("found in `{}` of module {}", self.show_head(fun), fun.module));
         }
         self.report(diagnostic);
+    }
+
+    /// A value of another element type than the one that is declared.
+    pub fn wrong_elem(&mut self, (found, wanted): (ElemTy, ElemTy), title: String, label: String) {
+        let site = self.user_site();
+        let mut diagnostic = Diagnostic::error("E0301", title).at(site, label);
+        if let (ElemTy::Basic(_), ElemTy::Basic(wanted)) = (found, wanted) {
+            diagnostic = diagnostic.with_help(help_to_convert(wanted));
+        }
+        self.report_from_here(diagnostic, site);
     }
 
     pub fn type_mismatch(&mut self, value: &Val, kind: &Kind, span: Span) {

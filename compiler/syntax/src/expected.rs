@@ -185,6 +185,12 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         }
         Kind::Colon if has("]") && has(",") => "SaC has no slices: take([n], drop([k], a)) cuts out a part",
         Kind::Assign if has("EQOP") => "to compare write ==",
+        Kind::Bar if has("<") && has("<=") => {
+            "behind the first `|` stands the index set: a value that uses the operator `|` needs parentheses"
+        }
+        Kind::RParen if has("(") && has(",") && folds(list, chunk, at) => {
+            "a fold needs its neutral element as well: fold(+, 0)"
+        }
         Kind::Return => {
             "`return` stands once, as the last statement of a function; give the value a name in each branch"
         }
@@ -228,6 +234,11 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         }
     };
     Some(help.to_string())
+}
+
+/// Whether the tokens in front of `at` are `fold(` and what it folds with.
+fn folds(list: &[Token], chunk: Chunk, at: usize) -> bool {
+    at >= chunk.from + 3 && list[at - 2].kind == Kind::LParen && list[at - 3].kind == Kind::Fold
 }
 
 /// Whether the tokens in front of `at` are a declaration's type and name.

@@ -117,6 +117,10 @@ fn help_knows_common_slips() {
     assert!(help("int f() { x = 1; int y; return x; }").starts_with("declarations stand at the start"));
     assert!(help("int f() { 1 + 2; }").starts_with("a statement is"));
     assert!(help("int f() { { x = 1; } }").starts_with("a block stands only"));
+    assert!(help("int f() { return { [i] -> i | 1 | [i] < [4] }; }").starts_with("behind the first `|` stands"));
+    let fold = |what: &str| format!("int f() {{ return with {{ ([0] <= [i] < [4]) : i; }} : fold({what}); }}");
+    assert!(help(&fold("+")).starts_with("a fold needs its neutral element"));
+    assert!(help(&fold("max")).starts_with("a fold needs its neutral element"));
 }
 
 #[test]
