@@ -13,6 +13,9 @@
 //! were that the row that is written, it would be the round's own element.
 //! Those are the conditions under which such an update happens in place, as it did in the loop.
 //!
+//! A round of a loop along a row may also read what rounds behind it write, `v[j + 1]`: it finds the old element there. The with-loop is `ordered` then,
+//! so that it happens in place, on one thread, with lanes that load before they store.
+//!
 //! Before: simplified, checks proven. After: no such loop of more than a few rounds.
 //! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops that carry anything else.
 
@@ -54,6 +57,8 @@ struct Found {
     /// What makes the new array in each round.
     write: Inst,
     axes: Vec<Axis>,
+    /// Rounds read what later ones write.
+    reads_ahead: bool,
 }
 
 pub fn parallel_loops(func: &mut Func, cx: &mut Context) -> bool {
@@ -63,15 +68,18 @@ pub fn parallel_loops(func: &mut Func, cx: &mut Context) -> bool {
     // Inner ones first.
     for (region, inst) in loops.into_iter().rev() {
         let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        const INDEPENDENT: &str = "the loop is a with-loop, for its rounds do not depend on each other";
+        const AHEAD: &str = "the loop is a with-loop, in order, for its rounds read what later ones replace";
         let becomes = match examine(func, defs, places, inst, Proof::Constants, cx.eager) {
             Some(found) => {
+                let text = if found.reads_ahead { AHEAD } else { INDEPENDENT };
                 rewrite(func, defs, region, found);
-                true
+                Some(text)
             }
-            None => with_outer(func, defs, places, inst, cx.eager),
+            None => with_outer(func, defs, places, inst, cx.eager).then_some(INDEPENDENT),
         };
-        if becomes {
-            cx.applied(func.insts[inst].span, "the loop is a with-loop, for its rounds do not depend on each other");
+        if let Some(text) = becomes {
+            cx.applied(func.insts[inst].span, text);
             (facts, changed) = (None, true);
         }
     }
@@ -177,7 +185,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, 
     }
     let mut ranges = places.ranges_at(func, defs, inst);
     let is_ordered = whole.is_ordered(func, defs, &mut ranges);
-    let found = Found { whole, is_ordered, write, axes };
+    let mut found = Found { whole, is_ordered, write, axes, reads_ahead: false };
     let Op::Update { index: written, .. } = &func.insts[write].op else {
         return found.is_independent(&rounds, param, &mut |_| false).then_some(found);
     };
@@ -190,7 +198,13 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, proof: Proof, 
                 fixed(read) && fixed(written) && ranges.compare(BinOp::Ne, &r, &w) == Some(true)
             })
     };
-    found.is_independent(&rounds, param, &mut apart).then_some(found)
+    if found.is_independent(&rounds, param, &mut apart) {
+        return Some(found);
+    }
+    // Lanes of a with-loop around this one run along other axes, and need no order.
+    found.reads_ahead = !eager && !places.is_inside_with(func, inst);
+    let mut ahead = |read: &[Value]| found.is_ahead(&rounds, read);
+    (found.reads_ahead && found.is_independent(&rounds, param, &mut ahead)).then_some(found)
 }
 
 /// Is what a round does beside its with-loop so little that each element may do it?
@@ -272,6 +286,18 @@ impl Found {
         sums.iter().zip(&self.axes).all(is_own_if_written) || sums.iter().zip(&self.axes).any(is_outside)
     }
 
+    /// Does only a round behind this one write there, if any does? Rounds go along the last axis, others would have lanes across rows.
+    fn is_ahead(&self, rounds: &Rounds, index: &[Value]) -> bool {
+        let Some((Axis::Moving(own), rows)) = self.axes.split_last() else { return false };
+        let Some((last, row)) = index.split_last().filter(|_| index.len() == self.axes.len()) else { return false };
+        let in_row = row.iter().zip(rows).all(|(read, axis)| match axis {
+            Axis::Fixed(own) => rounds.sum(*read).as_ref() == Some(own),
+            _ => false,
+        });
+        let Some(distance) = rounds.sum(*last).map(|sum| sum.add(own, -1)).filter(|_| in_row) else { return false };
+        distance.terms.is_empty() && distance.constant > 0
+    }
+
     /// An index of the cell, with the names that the loop has for what the cell's own index is.
     fn of_cell(&self, rounds: &Rounds, sum: Sum) -> Sum {
         let Op::With(with) = &rounds.func.insts[self.write].op else { return sum };
@@ -289,7 +315,7 @@ impl Found {
 }
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
-    let Found { whole, is_ordered, write, axes } = found;
+    let Found { whole, is_ordered, write, axes, reads_ahead } = found;
     let span = func.insts[whole.inst].span;
     let (body, counter) = (whole.body, whole.count(func));
     let first: Vec<Sum> = {
@@ -350,5 +376,9 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
     (data.params, data.insts, data.yields) = (params, insts, vec![cell]);
     renames.apply_region(func, body);
     let generator = Generator::Known { lower, upper, step: None, width: None };
+    let inst = whole.inst;
     whole.becomes_with(func, region, generator, out, end);
+    if let (Op::With(with), true) = (&mut func.insts[inst].op, reads_ahead) {
+        with.ordered = true;
+    }
 }

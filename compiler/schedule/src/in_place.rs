@@ -11,6 +11,9 @@
 //! single row, other rows are read at the column in hand: were it the same row, that would be the cell's own element. Several modarrays at once change
 //! their arrays in place where the same holds for each of them. The bodies have no with-loops, whose pieces might go through the memory of the
 //! result.
+//!
+//! In a with-loop that is ordered, cells of a single row may also read what those behind them replace: it runs on one thread then, and lanes load before they
+//! store.
 
 use std::collections::HashSet;
 
@@ -53,7 +56,8 @@ impl Lower<'_, '_> {
         for (p, part) in with.parts.iter().enumerate() {
             for index in self.other_reads(part, array)? {
                 for (q, written) in with.parts.iter().enumerate() {
-                    let is_own = p == q && self.is_own_if_inside(part, &index);
+                    let is_own = p == q
+                        && (self.is_own_if_inside(part, &index) || self.ascending && self.is_ahead(part, &index));
                     before[p][q] |= !is_own && !self.is_outside(part, &index, written);
                 }
             }
@@ -67,6 +71,26 @@ impl Lower<'_, '_> {
             order.push(next);
         }
         Some(order)
+    }
+
+    /// Is a with-loop without effects that is ordered changed in place, because cells read only what those behind them replace?
+    pub fn is_ascending(&mut self, with: &With) -> bool {
+        let plain = With { ordered: false, ..with.clone() };
+        let before = std::mem::replace(&mut self.ascending, true);
+        let ascends = with.parts.len() == 1 && self.in_place(&plain).is_some();
+        self.ascending = before;
+        ascends
+    }
+
+    /// Is an index behind that of the cell in the only row of a partition? Indices differ by less than 2^31.
+    fn is_ahead(&self, part: &Part, index: &[Value]) -> bool {
+        let last = index.len() - 1;
+        let Generator::Known { lower, upper, .. } = &part.generator else { return false };
+        let in_row = (0..last).all(|axis| {
+            self.ahead_of(lower[axis], upper[axis]) == Some(1) && self.is_own_along(part, axis, index[axis])
+        });
+        let param = self.func.regions[part.body].params[last];
+        in_row && self.ahead_of(param, index[last]).is_some_and(|d| (1..MOST_APART).contains(&d))
     }
 
     /// Can several modarrays change their arrays in place? Their cells read only the elements that they replace, or that none does.

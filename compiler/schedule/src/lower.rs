@@ -97,6 +97,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub handing: HashSet<Region>,
     /// Inside a loop whose iterations already run on threads, or in one that must not.
     pub sequential: u32,
+    /// In a with-loop whose cells read elements of the array that it changes before those behind them replace these.
+    pub ascending: bool,
     /// In code for the case that tiles do not pay.
     pub without_tiles: bool,
     /// The loops that carry values, by the parameters of their bodies.
@@ -164,6 +166,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             carried: HashSet::new(),
             handing: HashSet::new(),
             sequential: 0,
+            ascending: false,
             without_tiles: false,
             carriers: crate::divergent::carriers(func),
             launch_checks: 0,

@@ -48,7 +48,7 @@ impl Lower<'_, '_> {
         plan: &KernelPlan,
         (chunk, streams): (Option<Chunk>, bool),
     ) -> Result<bool> {
-        if chunk.is_some() || self.b.parfors() != 1 || !self.may_share(with, part) {
+        if chunk.is_some() || self.ascending || self.b.parfors() != 1 || !self.may_share(with, part) {
             return Ok(false);
         }
         let Some(plan_of_pieces) = self.plan_of_pieces(part, plan) else { return Ok(false) };

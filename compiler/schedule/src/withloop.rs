@@ -7,6 +7,7 @@
 use ravel_nest::ir::{Access, Ty};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem};
+use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
@@ -54,6 +55,9 @@ pub(crate) enum Index {
 impl Lower<'_, '_> {
     pub fn with_loop(&mut self, inst: Inst, with: &With) -> Result<()> {
         self.set_ranges(with);
+        if with.ordered && !self.has_effects(with) {
+            return self.in_turn(inst, with);
+        }
         if self.is_overwritten(inst, with) {
             return self.made_without_elements(inst, with);
         }
@@ -70,6 +74,29 @@ impl Lower<'_, '_> {
             return Ok(());
         }
         self.with_loop_on_host(inst, with)
+    }
+
+    /// A with-loop whose order serves the array that it changes: if that cannot be changed in place, no order is needed.
+    fn in_turn(&mut self, inst: Inst, with: &With) -> Result<()> {
+        let ascends = self.is_ascending(with);
+        let before = std::mem::replace(&mut self.ascending, ascends);
+        self.sequential += u32::from(ascends);
+        let result = self.with_loop(inst, &With { ordered: false, ..with.clone() });
+        self.sequential -= u32::from(ascends);
+        self.ascending = before;
+        result
+    }
+
+    /// Whether the bodies do more than to compute cells.
+    fn has_effects(&self, with: &With) -> bool {
+        let mut found = false;
+        for part in &with.parts {
+            walk(self.func, part.body, &mut |_, inst| {
+                let op = &self.func.insts[inst].op;
+                found |= op.is_anchored() || matches!(op, Op::Call { .. } | Op::Native { .. });
+            });
+        }
+        found
     }
 
     /// An array whose first elements nobody sees.

@@ -151,3 +151,47 @@ fn several_arrays_whose_cells_read_their_own_elements() {
     let run = two_arrays("48");
     assert!(said(&run) && run.copies == 0, "no cell is there: {:?}", run.remarks);
 }
+
+/// Rounds that change a vector of which cells read an element at a distance, and whether it is said to be changed in place.
+fn vector(with: &str, distance: i32) -> (Run, bool) {
+    let run = same(&format!(
+        r#"
+entry @f0
+func @f0 "main" () -> (f64) {{
+  %x0: f64[300] = with {{ part [0] <= [%i0] < [300] {{ %b0: i32 = mul %i0, %i0 %c0: i32 = and %b0, 31 %a0: f64 = convert %c0 yield %a0 }} }} genarray [300] cell []
+  %x: f64[300], %rounds: i32 = loop (%p: f64[300] = %x0, %k: i32 = 0) {{
+    %u: f64[300] = {with} {{
+      part [3] <= [%i] < [297] {{ %l: i32 = add %i, {distance} %c: f64 = sel %p, [%i] %g: f64 = sel %p, [%l]
+        %e: f64 = mul %g, 0.5 %f: f64 = sub %c, %e yield %f }}
+    }} modarray %p
+    %next: i32 = add %k, 1
+    %again: bool = lt %next, 5
+    yield %again, %u, %next
+  }}
+  %t: f64 = with {{ part [0] <= [%i9] < [300] {{ %y9: f64 = sel %x, [%i9] %v9: f64 = convert %i9 %w9: f64 = mul %y9, %v9 yield %w9 }} }} fold add neutral 0.0
+  yield %t
+}}
+"#
+    ));
+    let said = run.remarks.iter().any(|r| r.text.ends_with("in place"));
+    (run, said)
+}
+
+#[test]
+fn ordered_cells_that_read_ahead() {
+    for distance in [1, 2, 3] {
+        let (run, said) = vector("with ordered", distance);
+        assert!(said && (run.allocations, run.copies) == (1, 0), "{:?}", run.remarks);
+        let wide = run.wide_remarks.iter().any(|r| r.text.contains("8 lanes along axis 0"));
+        assert!(wide, "{:?}", run.wide_remarks);
+    }
+}
+
+#[test]
+fn neighbours_are_old_ones() {
+    // Of an ordered with-loop, too: those behind a cell would have been replaced.
+    for (with, distance) in [("with ordered", -1), ("with ordered", -3), ("with", 1), ("with", -1)] {
+        let (run, said) = vector(with, distance);
+        assert!(!said, "{with}, {distance}: {:?}", run.remarks);
+    }
+}

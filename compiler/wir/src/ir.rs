@@ -213,7 +213,8 @@ pub struct With {
     /// Pairwise disjoint (for the genarray and modarray operators; a fold sees every index of every partition).
     pub parts: Vec<Part>,
     pub ops: Vec<WithOp>,
-    /// Some body has an effect: indices run in row-major order, partition after partition, on one thread.
+    /// Some body has an effect, or reads elements that the cells behind it replace: indices run in row-major order, partition after partition, on one
+    /// thread.
     pub ordered: bool,
 }
 

@@ -64,7 +64,7 @@ pub fn with_loop(func: &Func, inst: Inst, with: &With) -> String {
     let covers = matches!((&with.parts[..], &with.ops[..]), ([part], [WithOp::Genarray { frame: Frame::Known(frame), .. }, ..])
         if covers(part, frame, &constants));
     let sets: Vec<String> = with.parts.iter().map(|part| index_set(part, &constants)).collect();
-    let order = if with.ordered { ", in order: its body has effects" } else { "" };
+    let order = if with.ordered { ", in order" } else { "" };
     match sets.len() {
         0 => format!("{operators}, no indices{order}"),
         1 if covers => format!("{operators}{order}"),
