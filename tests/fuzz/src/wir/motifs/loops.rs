@@ -196,4 +196,52 @@ impl FnGen<'_> {
         }
         made
     }
+
+    /// A loop that replaces the elements of a row by what stands before and behind them: by old elements, new ones, or both.
+    pub(super) fn sweep(&mut self) -> Vec<Var> {
+        let elem = self.number();
+        let mut dims: Vec<Dim> = (0..1 + self.below(2)).map(|_| self.length()).collect();
+        self.fitted(&mut dims, 4);
+        let first = self.input(elem, &dims);
+        let sizes: Vec<i64> = dims.iter().map(|dim| self.size(*dim)).collect();
+        let distances = [self.range(0, 3), if self.chance(1, 3) { self.range(-2, 2) } else { self.range(0, 5) }];
+        let low = distances.iter().map(|d| -d).fold(0, i64::max);
+        let high = sizes[sizes.len() - 1] - distances.iter().copied().fold(0, i64::max);
+        if low >= high || sizes[0] == 0 {
+            return vec![first];
+        }
+        let row: Vec<i64> = sizes[1..].iter().map(|_| self.range(0, sizes[0] - 1)).collect();
+        let kind = self.shared.rng.pick(&[BinOp::Add, BinOp::Sub, BinOp::Max]);
+        let ty = self.ty(elem, &dims);
+        let start = self.int(low);
+        let body = self.func.new_region();
+        self.in_region(body, high - low, |this| {
+            let i = this.func.add_param(body, Ty::scalar(Elem::I32));
+            let a = this.func.add_param(body, ty.clone());
+            let a = this.var(a, elem, &dims, Self::wild(elem));
+            let mut place: Vec<Value> = row.iter().map(|k| this.int(*k)).collect();
+            let read = |this: &mut Self, distance: i64| {
+                let distance = this.int(distance);
+                let mut index = place.clone();
+                index.push(this.i32_op(BinOp::Add, i, distance));
+                this.at(&a, &index)
+            };
+            let [x, y] = distances.map(|distance| read(this, distance));
+            let value = this.op(kind, elem, x, y);
+            place.push(i);
+            let next = this.emit(Op::Update { array: a.value, index: place, value }, ty.clone());
+            let (go_on, up) = this.counted(i, high);
+            this.func.regions[body].yields = vec![go_on, up, next];
+        });
+        self.fuel -= 1;
+        let span = self.next_span();
+        let op = Op::Loop { init: vec![start, first.value], body };
+        let inst = self.func.push(self.region, op, vec![Ty::scalar(Elem::I32), ty], span);
+        let result = self.func.insts[inst].results[1];
+        let mut made = vec![self.var(result, elem, &dims, Self::wild(elem))];
+        if self.chance(1, 3) {
+            made.push(first);
+        }
+        made
+    }
 }

@@ -17,7 +17,7 @@ const NUMBERS: [Elem; 6] = [Elem::F64, Elem::F32, Elem::F64, Elem::F32, Elem::I3
 impl FnGen<'_> {
     /// A kernel; its results come into scope.
     pub(super) fn motif(&mut self) {
-        let made = match self.below(17) {
+        let made = match self.below(18) {
             0 | 1 => self.product(),
             2 => self.outer_products(),
             3 => self.triangle(),
@@ -30,6 +30,7 @@ impl FnGen<'_> {
             13 => self.two_colours(),
             14 => self.moments(),
             15 => self.steps(),
+            16 => self.sweep(),
             _ => self.sequential(),
         };
         for var in made {
