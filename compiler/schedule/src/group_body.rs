@@ -118,6 +118,7 @@ impl Lower<'_, '_> {
             } else {
                 self.order(&mut gr, &[v], &[])?;
                 let from = self.val(v);
+                let from = self.data_of(from);
                 self.copy_spread(&gr, target.elem, target.data, from, target.count);
             }
         }
