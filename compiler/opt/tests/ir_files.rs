@@ -23,7 +23,8 @@ use ravel_wir::verify::verify;
 use ravel_wir::{FuncId, Module};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
@@ -149,17 +150,31 @@ fn ir_files() {
     let mut found = Vec::new();
     files(&root, &mut found);
     assert!(!found.is_empty(), "no files under tests/ir");
-    let mut failures = Vec::new();
-    for path in found {
-        let text = fs::read_to_string(&path).expect("a readable file");
-        match run(&text) {
-            Ok(blessed) => {
-                if std::env::var_os("RAVEL_BLESS").is_some() && blessed != text {
-                    fs::write(&path, blessed).expect("a writable file");
+    let next = AtomicUsize::new(0);
+    let failures = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(path) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(problem) = file(path) {
+                        failures.lock().expect("no thread panicked").push(format!("{}:\n{problem}", path.display()));
+                    }
                 }
-            }
-            Err(problem) => failures.push(format!("{}:\n{problem}", path.display())),
+            });
         }
-    }
+    });
+    let mut failures = failures.into_inner().expect("no thread panicked");
+    failures.sort();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// Runs a file, and rewrites it if that is wanted. What panics is a failure of this file.
+fn file(path: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(path).expect("a readable file");
+    let blessed = std::panic::catch_unwind(|| run(&text)).map_err(|_| "it panicked; see above".to_string())??;
+    if std::env::var_os("RAVEL_BLESS").is_some() && blessed != text {
+        fs::write(path, blessed).expect("a writable file");
+    }
+    Ok(())
 }

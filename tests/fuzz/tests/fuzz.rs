@@ -12,7 +12,7 @@ fn agree(kind: &[&str], cases: u64) {
 }
 
 fn cases() -> u64 {
-    let usual = if cfg!(debug_assertions) { 4_000 } else { 24_000 };
+    let usual = if cfg!(debug_assertions) { 4_000 } else { 20_000 };
     std::env::var("RAVEL_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
