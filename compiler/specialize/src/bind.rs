@@ -143,10 +143,11 @@ impl Spec<'_> {
         };
         let fun = self.fun(frame.fun);
         let spelled = fun.locals[name.index()].name.clone();
+        let shown = (!self.in_library(frame)).then_some(spelled.as_str());
         match (&bound, &value) {
             (Val::Sc(Basic::Int, a), Val::Sc(Basic::Int, b)) => {
                 let agree = Agree { left: a.clone(), right: b.clone(), axis: 0 };
-                self.require_agreement(&[agree], what, &spelled)
+                self.require_agreement(&[agree], what, shown)
             }
             _ => match (self.elements(&bound), self.elements(&value)) {
                 (Some(a), Some(b)) if a.len() == b.len() => {
@@ -156,12 +157,9 @@ impl Spec<'_> {
                         .enumerate()
                         .map(|(axis, (left, right))| Agree { left, right, axis: axis as u32 })
                         .collect();
-                    self.require_agreement(&agreements, what, &spelled)
+                    self.require_agreement(&agreements, what, shown)
                 }
-                (Some(a), Some(b)) => {
-                    let (left, right) = (Sc::int(a.len() as i32), Sc::int(b.len() as i32));
-                    self.require_agreement(&[Agree { left, right, axis: 0 }], what, &format!("rank of {spelled}"))
-                }
+                (Some(a), Some(b)) => self.require_same_rank(a.len(), b.len(), what),
                 _ => {
                     let equal = self.vectors_equal(&bound, &value);
                     let text: Arc<str> = format!("{what} differ in shape (`{spelled}`)").into();
@@ -170,6 +168,11 @@ impl Spec<'_> {
                 }
             },
         }
+    }
+
+    /// Is this a function of the library, whose patterns say nothing to who calls it?
+    fn in_library(&self, frame: &Frame) -> bool {
+        (self.options.is_library)(self.fun(frame.fun).span.file)
     }
 
     /// Reports, or checks at run time, that a value fits its pattern. False if it certainly does not.
@@ -200,7 +203,8 @@ impl Spec<'_> {
                     [one, other] => format!("{what} differ in shape: {one} and {other}"),
                     _ => format!("{what} do not fit together: {}", types.join(", ")),
                 };
-                let label = format!("argument {} {how} than {pattern} asks here", item + 1);
+                let asks = if self.in_library(frame) { String::new() } else { format!(" than {pattern} asks here") };
+                let label = format!("argument {} {how}{asks}", item + 1);
                 self.error("E0312", title, label);
             }
         }

@@ -14,9 +14,18 @@ pub struct Agree {
     pub axis: u32,
 }
 
+fn axes(rank: usize) -> String {
+    match rank {
+        0 => "no axes".to_string(),
+        1 => "one axis".to_string(),
+        n => format!("{n} axes"),
+    }
+}
+
 impl Spec<'_> {
-    /// Extents that must agree: known disagreement is an error, which is reported and gives false, unknown agreement a check.
-    pub fn require_agreement(&mut self, pairs: &[Agree], what: &str, name: &str) -> bool {
+    /// Extents that must agree: known disagreement is an error, which is reported and gives false, unknown agreement a check. `name` is what
+    /// the program calls them; nothing if it has no name for them, as for patterns of the library.
+    pub fn require_agreement(&mut self, pairs: &[Agree], what: &str, name: Option<&str>) -> bool {
         let mut known = Vec::new();
         let mut wrong = false;
         for Agree { left, right, axis } in pairs {
@@ -40,11 +49,11 @@ impl Spec<'_> {
             };
             let (a, b) = (side(|p| &p.0), side(|p| &p.1));
             if self.speculative == 0 {
-                self.error(
-                    "E0312",
-                    format!("{what} differ in shape: [{a}] and [{b}]"),
-                    format!("`{name}` would be both [{a}] and [{b}]"),
-                );
+                let label = match name {
+                    Some(name) => format!("`{name}` would be both [{a}] and [{b}]"),
+                    None => format!("one has the shape [{a}], another [{b}]"),
+                };
+                self.error("E0312", format!("{what} differ in shape: [{a}] and [{b}]"), label);
             }
             for Agree { left, right, axis } in pairs {
                 let (left, right) = (self.em.value(left), self.em.value(right));
@@ -53,6 +62,20 @@ impl Spec<'_> {
             }
         }
         !wrong || self.speculative > 0
+    }
+
+    /// Ranks that must agree, as [`Spec::require_agreement`] for extents.
+    pub fn require_same_rank(&mut self, left: usize, right: usize, what: &str) -> bool {
+        if left == right {
+            return true;
+        }
+        if self.speculative == 0 {
+            let label = format!("one has {}, another {}", axes(left), axes(right));
+            self.error("E0312", format!("{what} differ in rank: {left} and {right}"), label);
+        }
+        let (left, right) = (self.em.value(&Sc::int(left as i32)), self.em.value(&Sc::int(right as i32)));
+        self.emit_check(&Sc::bool(false), Fault::Shape { left, right, axis: 0, what: what.into() });
+        self.speculative > 0
     }
 
     /// Checks `0 <= index < extent`.

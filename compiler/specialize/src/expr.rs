@@ -197,15 +197,10 @@ impl Spec<'_> {
                     .enumerate()
                     .map(|(axis, (left, right))| crate::check::Agree { left, right, axis: axis as u32 })
                     .collect();
-                self.require_agreement(&pairs, what, "shape");
+                self.require_agreement(&pairs, what, Some("shape"));
             }
             (Some(x), Some(y)) => {
-                let (m, n) = (x.len() as i32, y.len() as i32);
-                self.require_agreement(
-                    &[crate::check::Agree { left: Sc::int(m), right: Sc::int(n), axis: 0 }],
-                    what,
-                    "rank",
-                );
+                self.require_same_rank(x.len(), y.len(), what);
             }
             _ => {
                 let (x, y) = (self.shape_vector(a), self.shape_vector(b));

@@ -118,7 +118,7 @@ impl Spec<'_> {
                     .enumerate()
                     .map(|(axis, (l, r))| Agree { left: l.clone(), right: r.clone(), axis: axis as u32 })
                     .collect();
-                self.require_agreement(&pairs, "the cells of an array literal", "cell");
+                self.require_agreement(&pairs, "the cells of an array literal", Some("cell"));
             }
         }
         if let Some(constants) = self.constant_cells(basic, &values) {

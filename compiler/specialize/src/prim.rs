@@ -160,7 +160,7 @@ impl Spec<'_> {
                 self.require_agreement(
                     &[Agree { left: left.clone(), right, axis: 0 }],
                     "arguments of a vector primitive",
-                    "length",
+                    Some("length"),
                 );
                 left
             }

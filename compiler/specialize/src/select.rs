@@ -280,7 +280,7 @@ impl Spec<'_> {
             .enumerate()
             .map(|(axis, (left, right))| Agree { left: left.clone(), right, axis: axis as u32 })
             .collect();
-        self.require_agreement(&pairs, what, "cell");
+        self.require_agreement(&pairs, what, Some("cell"));
         Some(cell)
     }
 }
