@@ -50,6 +50,7 @@ mod loop_columns;
 mod loops_as_folds;
 mod merge_folds;
 mod merge_loops;
+mod merge_updates;
 mod narrow_integers;
 mod nests;
 mod orient_arrays;
