@@ -215,6 +215,12 @@ pub unsafe extern "C" fn ravel_rc_dec(object: *mut ArrayHeader) {
     }
 }
 
+/// Gives the processor away: between load and store of counts, in programs that test who counts what (`--widen-counts`).
+#[unsafe(no_mangle)]
+pub extern "C" fn ravel_pause() {
+    std::thread::yield_now();
+}
+
 /// 1 if the caller holds the only reference, so that it may write in place.
 ///
 /// # Safety

@@ -24,6 +24,7 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         buffer::ravel_rc_dec,
         buffer::ravel_unique,
         buffer::ravel_copy,
+        buffer::ravel_pause,
         buffer::ravel_resize,
         buffer::ravel_string_new,
         buffer::ravel_scratch_alloc,

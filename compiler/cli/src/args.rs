@@ -100,6 +100,9 @@ pub struct Code {
     /// Least work for which a with-loop is started on a device, in cycles of a processor core
     #[arg(long, value_name = "CYCLES", hide = true)]
     pub launch_work: Option<u32>,
+    /// For tests: give the processor away within every count of references that is not atomic
+    #[arg(long, hide = true)]
+    pub widen_counts: bool,
 }
 
 #[derive(Args)]

@@ -91,6 +91,7 @@ fn options(
 fn choose_backend(options: &mut Options, code: &Code) {
     options.backend = backend(code);
     options.device_optional = matches!(code.backend, Some(BackendName::Auto));
+    options.widen_counts = code.widen_counts;
     if let Some(device) = &code.device {
         ravel_runtime::device::set_wish(device);
     }

@@ -184,6 +184,13 @@ impl Translator<'_, '_> {
         Pieces::new()
     }
 
+    /// Whether the count is one. A plain load does: a count that other threads change is not one before and after.
+    pub fn rc_unique(&mut self, object: Value) -> Pieces {
+        let object = self.scalar(object);
+        let count = self.b.ins().load(types::I64, MemFlagsData::trusted(), object, OFFSET_RC);
+        Pieces::from_slice(&[self.b.ins().icmp_imm_s(IntCC::Equal, count, 1)])
+    }
+
     /// Adds to the count of an object and returns the new count.
     fn count(&mut self, object: ir::Value, change: i64, sharing: Sharing) -> ir::Value {
         let flags = MemFlagsData::trusted();

@@ -186,6 +186,7 @@ impl<'a, 'b> Translator<'a, 'b> {
             Op::CallIndirect { sig, callee, args } => self.call_indirect(*sig, *callee, args),
             Op::RcInc(object, sharing) => self.rc_inc(*object, *sharing),
             Op::RcDec(object, sharing) => self.rc_dec(*object, *sharing),
+            Op::RcUnique(object) => self.rc_unique(*object),
             Op::If { cond, then_region, else_region } => self.if_else(*cond, then_region, else_region, &inst.results),
             Op::For { lo, hi, step, inits, body } => self.for_loop([*lo, *hi, *step], inits, body),
             Op::Loop { inits, body } => self.do_while(inits, body),

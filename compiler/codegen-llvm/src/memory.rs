@@ -158,6 +158,17 @@ impl<'c> Translator<'_, 'c> {
         Ok(Values::new())
     }
 
+    /// Whether the count is one. The load is atomic because other threads may be changing the count, from one greater number to another.
+    pub fn rc_unique(&self, object: Value) -> Built<'c> {
+        let count = self.load_at(Ty::I64, self.pointer(object), i64::from(OFFSET_RC), Access::ALIGNED)?;
+        if let Some(load) = count.as_instruction_value() {
+            // Only refused for what is neither load nor store.
+            let _ = load.set_atomic_ordering(AtomicOrdering::Acquire);
+        }
+        let one = self.b.build_int_compare(IntPredicate::EQ, count.into_int_value(), self.word(1), "")?;
+        Ok(self.b.build_int_z_extend(one, self.m.context.i8_type(), "")?.into())
+    }
+
     /// Continues in a block that is not entered for null; returns the block after it.
     fn unless_null(&self, object: PointerValue<'c>) -> Result<BasicBlock<'c>, Problem> {
         let (counted, done) = (self.new_block(), self.new_block());

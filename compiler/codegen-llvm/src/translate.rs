@@ -212,6 +212,7 @@ impl<'m, 'c> Translator<'m, 'c> {
             Op::CallIndirect { sig, callee, args } => self.call_indirect(*sig, *callee, args)?,
             Op::RcInc(object, sharing) => self.rc_inc(*object, *sharing)?,
             Op::RcDec(object, sharing) => self.rc_dec(*object, *sharing)?,
+            Op::RcUnique(object) => smallvec![self.rc_unique(*object)?],
             Op::If { cond, then_region, else_region } => {
                 self.if_else(*cond, then_region, else_region, &inst.results)?
             }

@@ -313,7 +313,7 @@ impl<'a> Printer<'a> {
 fn name(op: &Op) -> &'static str {
     match op {
         Op::Call(..) | Op::CallExtern(..) | Op::CallIndirect { .. } => "a call",
-        Op::RcInc(..) | Op::RcDec(..) => "counting references",
+        Op::RcInc(..) | Op::RcDec(..) | Op::RcUnique(_) => "counting references",
         Op::ParFor { .. } => "threads",
         Op::Launch { .. } => "a launch in a launch",
         Op::GlobalAddr(_) => "a global variable",

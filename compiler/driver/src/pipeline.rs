@@ -38,6 +38,8 @@ pub struct Options {
     pub launch_work: f64,
     /// Programs with kernels run without a device too.
     pub device_optional: bool,
+    /// For tests: plain counts of references give the processor away between load and store.
+    pub widen_counts: bool,
 }
 
 impl Default for Options {
@@ -51,6 +53,7 @@ impl Default for Options {
             check_patterns: true,
             launch_work: ravel_schedule::LAUNCH_WORK,
             device_optional: false,
+            widen_counts: false,
         }
     }
 }
@@ -332,6 +335,9 @@ impl Compilation {
             ravel_nest::simplify::simplify_module(&mut nest);
             ravel_nest::transpose::transpose_gathers(&mut nest);
         });
+        if self.options.widen_counts {
+            ravel_schedule::widen_counts(&mut nest);
+        }
         nest
     }
 

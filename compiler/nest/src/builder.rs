@@ -51,6 +51,8 @@ pub struct FuncBuilder {
     results: Vec<Ty>,
     order: Order,
     visibility: Visibility,
+    /// Bodies of parallel loops call the function.
+    called_by_threads: bool,
     values: PrimaryMap<Value, Ty>,
     stack: Vec<(Open, Region)>,
 }
@@ -66,6 +68,7 @@ impl FuncBuilder {
             results: results.to_vec(),
             order: Order::default(),
             visibility: Visibility::default(),
+            called_by_threads: false,
             values,
             stack: vec![(Open::Body, body)],
         };
@@ -82,12 +85,22 @@ impl FuncBuilder {
         self.visibility = visibility;
     }
 
+    /// Says that bodies of parallel loops call the function, so that its reference counts must be atomic.
+    pub fn set_called_by_threads(&mut self) {
+        self.called_by_threads = true;
+    }
+
+    /// May several threads run the code under construction at once: is it inside a `parfor` body, or do such bodies call the function?
+    pub fn is_run_by_threads(&self) -> bool {
+        self.called_by_threads || self.in_parfor()
+    }
+
     /// Type of a value.
     pub fn ty(&self, value: Value) -> Ty {
         self.values[value]
     }
 
-    /// Is the code under construction inside a `parfor` body (where reference counts must be atomic)?
+    /// Is the code under construction inside a `parfor` body?
     pub fn in_parfor(&self) -> bool {
         self.parfors() > 0
     }

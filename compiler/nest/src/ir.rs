@@ -32,7 +32,8 @@
 //!   local slots, which hold rubbish at first, and meet at barriers: what any of them wrote to memory before, all see afterwards. All work-items
 //!   of a group must come to the same barriers, so that a barrier stands in no branch or loop that only some of them take.
 //! - **Reference counts**: `rc_inc`/`rc_dec` take an array object or null (nothing happens). `rc_dec` frees at zero. `Sharing::Atomic` is for
-//!   objects that other threads may be counting at the same time, that is inside `parfor` bodies.
+//!   objects that other threads may be counting at the same time, that is inside `parfor` bodies and in all functions that these reach
+//!   ([`crate::threads`]). `rc_unique` says whether the count is one; whoever owns a reference may write then, for nobody else has one to pass on.
 //! - **Externs** use the C calling convention; small integers are extended by the caller as [`Param::signed`] says.
 //!
 //! What a module must satisfy beyond this is listed in [`crate::verify`].
@@ -401,6 +402,8 @@ pub enum Op {
     RcInc(Value, Sharing),
     /// One reference less to an array object, freed at zero; nothing if null.
     RcDec(Value, Sharing),
+    /// Whether an array object has one reference, which the code at hand owns: `i8`. Not null.
+    RcUnique(Value),
     /// Runs one of two regions; results are what it yields. A region that faults fits any results.
     If {
         /// Scalar `i8`, true if not zero.

@@ -1,7 +1,7 @@
 //! Nest, the low-level loop IR between the scheduler and the backends.
 //!
 //! [`ir`] defines it and states its semantics, [`builder`] makes functions, [`parse`] reads the text that `Display`
-//! writes, [`verify`] checks a module.
+//! writes, [`verify`] checks a module, [`threads`] says which code several threads may run at once.
 #![forbid(unsafe_code)]
 
 pub mod builder;
@@ -13,6 +13,7 @@ pub mod parse;
 mod print;
 pub mod simplify;
 pub mod target;
+pub mod threads;
 pub mod transpose;
 pub mod types;
 pub mod verify;

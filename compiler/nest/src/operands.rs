@@ -23,7 +23,8 @@ macro_rules! visit_operands {
             | Op::Reduce(_, a)
             | Op::Any(a)
             | Op::RcInc(a, _)
-            | Op::RcDec(a, _) => $visit(a),
+            | Op::RcDec(a, _)
+            | Op::RcUnique(a) => $visit(a),
             Op::Binary(_, a, b)
             | Op::IntCmp(_, a, b)
             | Op::FloatCmp(_, a, b)

@@ -322,6 +322,7 @@ impl<'a> Parser<'a> {
             "call_indirect" => Op::CallIndirect { sig: self.entity("sig")?, callee: self.value()?, args: self.args()? },
             "rc_inc" => Op::RcInc(self.value()?, self.sharing()?),
             "rc_dec" => Op::RcDec(self.value()?, self.sharing()?),
+            "rc_unique" => Op::RcUnique(self.value()?),
             "if" => {
                 let cond = self.value()?;
                 let then_region = self.region(Vec::new(), values)?;

@@ -211,6 +211,7 @@ impl Printer<'_> {
             Op::CallIndirect { sig, callee, args } => write!(f, "call_indirect {sig} {callee}({})", List(args)),
             Op::RcInc(object, sharing) => write!(f, "rc_inc {object} {}", sharing_name(*sharing)),
             Op::RcDec(object, sharing) => write!(f, "rc_dec {object} {}", sharing_name(*sharing)),
+            Op::RcUnique(object) => write!(f, "rc_unique {object}"),
             Op::If { cond, then_region, else_region } => {
                 write!(f, "if {cond} ")?;
                 self.region(f, then_region, depth)?;

@@ -21,6 +21,9 @@
 //!   `loop` an `i8` before them; `parfor` yields nothing; region parameters are as the operation says;
 //! - local slots and barriers are in launches of groups, which have as many sizes as axes, at most 1024 work-items in a group and no faults:
 //!   a work-item that left early would be missed at the next barrier.
+//!
+//! Threads
+//! - `parfor` bodies, and functions that they reach, count references atomically ([`crate::threads`]).
 
 use std::fmt;
 
@@ -28,6 +31,7 @@ use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
 use crate::ir::{ConvOp, Exit, Func, FuncId, Inst, Module, Op, Prim, Region, Signature, Ty, Value};
+use crate::threads;
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +67,12 @@ pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
         if let Err(error) = verify_func(module, id, func) {
             errors.push(error);
         }
+    }
+    if errors.is_empty()
+        && let Some((id, inst)) = threads::plain_count(module)
+    {
+        let rule = format!("{} in code that several threads may run at once", describe(&inst.op));
+        errors.push(VerifyError { func: module.funcs[id].name.clone(), rule });
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
@@ -393,6 +403,10 @@ impl Checker<'_> {
             Op::RcInc(object, _) | Op::RcDec(object, _) => {
                 ensure(self.ty(*object) == Ty::PTR, wrong)?;
                 none
+            }
+            Op::RcUnique(object) => {
+                ensure(self.ty(*object) == Ty::PTR, wrong)?;
+                one(Ty::I8)
             }
             Op::If { cond, then_region, else_region } => {
                 ensure(self.ty(*cond) == Ty::I8, wrong)?;

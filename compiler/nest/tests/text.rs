@@ -70,6 +70,7 @@ fn everything() -> Module {
     let (tag, rank) = (b.bool(true), b.i32(2));
     let array = b.call_extern(alloc, &[tag, rank], Some(Ty::PTR)).expect("alloc has a result");
     b.rc_inc(array);
+    b.rc_unique(array);
     let pointer = b.extern_addr(alloc);
     b.call_indirect(sig, pointer, &[n], Some(Ty::I64));
     let far = b.ptr_add(p, n);
@@ -103,7 +104,10 @@ fn everything() -> Module {
     let lanes = b.fconst(Ty::F32.with_lanes(4), 1.5);
     let null = b.null();
     b.call(FuncId::new(0), &[params[0], lanes, null], &[Ty::I64, Ty::F32]);
-    b.func_addr(FuncId::new(1));
+    b.func_addr(FuncId::new(2));
+    b.ret(&[]);
+    module.add(b.finish());
+    let (mut b, _) = FuncBuilder::new("leaf", &[], &[]);
     b.ret(&[]);
     module.add(b.finish());
     module

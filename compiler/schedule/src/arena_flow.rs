@@ -412,7 +412,6 @@ impl<'f> Flow<'f> {
             }
             Op::Load { ty, ptr, offset, .. } => {
                 if let To::Object(site) = self.to[*ptr] {
-                    self.sites[site].asked |= *offset == layout::OFFSET_RC;
                     self.sites[site].header |=
                         self.sites[site].field(*ty, *offset).is_none() && *offset != layout::OFFSET_DATA;
                 }
@@ -430,6 +429,10 @@ impl<'f> Flow<'f> {
             }
             Op::RcInc(v, _) | Op::RcDec(v, _) => match self.to[*v] {
                 To::Object(site) => self.sites[site].counted |= matches!(inst.op, Op::RcInc(..)),
+                _ => escape(self, *v),
+            },
+            Op::RcUnique(v) => match self.to[*v] {
+                To::Object(site) => self.sites[site].asked = true,
                 _ => escape(self, *v),
             },
             Op::CallExtern(callee, args) => {
@@ -453,7 +456,6 @@ impl Site {
     pub fn field(&self, ty: Ty, offset: i32) -> Option<i64> {
         let Content::Array { tag, extents, .. } = &self.content else { return None };
         match (ty, offset) {
-            (Ty::I64, layout::OFFSET_RC) => Some(1),
             (Ty::I64, layout::OFFSET_COUNT) => Some(extents.iter().product()),
             (Ty::I32, layout::OFFSET_RANK) => Some(extents.len() as i64),
             (Ty::I8, layout::OFFSET_ELEM) => Some(i64::from(*tag)),

@@ -139,6 +139,7 @@ impl Rewrite<'_> {
                 return false;
             }
             Op::RcInc(v, _) | Op::RcDec(v, _) => return !self.target.contains_key(v),
+            Op::RcUnique(v) if self.target.contains_key(v) => inst.op = Op::Const { ty: Ty::I8, bits: 1 },
             Op::Load { ty, ptr, offset, .. } => {
                 let Some(&(k, true)) = self.target.get(ptr) else { return true };
                 if *offset == layout::OFFSET_DATA {

@@ -193,7 +193,7 @@ fn escaping_arrays_are_objects() {
         },
         |d, a| {
             d.b.rc_inc(a);
-            d.b.load(Ty::I64, a, layout::OFFSET_RC, Access::ALIGNED);
+            d.b.rc_unique(a);
         },
     ];
     for (k, used) in uses.into_iter().enumerate() {

@@ -361,16 +361,17 @@ impl<'a> Certifier<'a> {
                     }
                 }
             }
+            Op::RcUnique(v) => {
+                self.certain(*v)?;
+                self.asked.extend(self.buffers(*v));
+            }
             Op::Load { ptr, offset, .. } => {
                 let spots = self.spots(*ptr);
                 if !spots.iter().any(|spot| matches!(spot, Spot::Object(_))) {
                     return Ok(());
                 }
                 self.certain(*ptr)?;
-                if *offset == 0 {
-                    self.asked.extend(self.buffers(*ptr));
-                }
-                if !matches!(offset, 0 | 8 | 16 | 24) && (*offset < 32 || offset % 8 != 0) {
+                if !matches!(offset, 8 | 16 | 24) && (*offset < 32 || offset % 8 != 0) {
                     as_object(self, *ptr)?;
                 }
             }

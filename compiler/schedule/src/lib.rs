@@ -98,6 +98,7 @@ mod lane_checks;
 mod lanes;
 mod late;
 mod layout;
+mod lending;
 mod liveness;
 mod lower;
 mod math;
@@ -134,10 +135,12 @@ mod uneven;
 mod vector_forms;
 mod views;
 mod walk;
+mod widen;
 mod widths;
 mod withloop;
 
 pub use streaming::LARGE_RESULT;
+pub use widen::widen_counts;
 
 use ravel_nest::ir as nest;
 pub use ravel_nest::target::Capabilities;

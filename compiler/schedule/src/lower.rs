@@ -17,7 +17,7 @@ use crate::jam::{Rows, jam_rows};
 use crate::lane_checks::LaneChecks;
 use crate::liveness::Liveness;
 use crate::memory::Scope;
-use crate::module::{ModuleCx, machine_type};
+use crate::module::{Callers, ModuleCx, machine_type};
 use crate::outline::outline;
 use crate::quotients::multiply_instead;
 use crate::scalars::{self, Arith};
@@ -134,11 +134,20 @@ pub(crate) struct Lower<'m, 'a> {
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
-    /// Lowers a function to the body of a declared one.
-    pub fn function(cx: &'m mut ModuleCx<'a>, func: &'m Func, id: nest::FuncId) -> Result<nest::Func> {
+    /// Lowers the function at work to the body of a declared one.
+    pub fn function(
+        cx: &'m mut ModuleCx<'a>,
+        func: &'m Func,
+        (id, callers): (nest::FuncId, Callers),
+    ) -> Result<nest::Func> {
         let declared = &cx.nest.funcs[id];
         let params: Vec<Ty> = declared.param_types().collect();
-        let (b, args) = FuncBuilder::new(declared.name.clone(), &params, &declared.results);
+        let (mut b, args) = FuncBuilder::new(declared.name.clone(), &params, &declared.results);
+        let mut lent = vec![false; params.len()];
+        if callers == Callers::Threads {
+            b.set_called_by_threads();
+            lent.copy_from_slice(cx.lending.lent(cx.func));
+        }
         let mut lower = Lower {
             cx,
             func,
@@ -184,9 +193,11 @@ impl<'m, 'a> Lower<'m, 'a> {
             postponed: None,
         };
         lower.open(func.body);
-        for (&param, arg) in func.params().iter().zip(args) {
+        for ((&param, arg), lent) in func.params().iter().zip(args).zip(lent) {
             lower.bind(param, arg);
-            lower.own(param);
+            if !lent {
+                lower.own(param);
+            }
         }
         lower.drop_unused();
         let results = lower.body(func.body)?;
@@ -392,10 +403,15 @@ impl<'m, 'a> Lower<'m, 'a> {
                 return done;
             }
             Op::Call { func: callee, args } => {
-                let args: Vec<Val> = args.iter().map(|v| self.take(*v)).collect();
-                let callee = self.cx.funcs[*callee].expect("every function was declared");
+                let callers = if self.b.is_run_by_threads() { Callers::Threads } else { Callers::Sequential };
+                let mut values = Vec::new();
+                for (k, v) in args.iter().enumerate() {
+                    let lends = callers == Callers::Threads && self.cx.lending.lent(*callee)[k];
+                    values.push(if lends { self.val(*v) } else { self.take(*v) });
+                }
+                let callee = self.cx.version(*callee, callers);
                 let results = self.cx.nest.funcs[callee].results.clone();
-                let values = self.b.call(callee, &args, &results);
+                let values = self.b.call(callee, &values, &results);
                 self.results(inst, &values);
                 return Ok(());
             }

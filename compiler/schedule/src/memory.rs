@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use ravel_nest::ir::{Access, IntCmp, Ty};
+use ravel_nest::ir::Ty;
 use ravel_types::Elem;
 use ravel_wir::{Combine, Inst, Op, Region, Value, With, WithOp};
 
@@ -299,9 +299,7 @@ impl Lower<'_, '_> {
 
     /// An array with the same content that may be written: the object itself if the owned reference is the only one, else a copy.
     pub fn make_unique(&mut self, object: Val) -> Val {
-        let count = self.b.load(Ty::I64, object, layout::OFFSET_RC, Access::ALIGNED);
-        let one = self.b.i64(1);
-        let unique = self.b.icmp(IntCmp::Eq, count, one);
+        let unique = self.b.rc_unique(object);
         self.b.begin_if(unique);
         self.b.begin_else(&[object]);
         let copy = self.cx.runtime("ravel_copy", &[Ty::PTR], Some(Ty::PTR));

@@ -1,6 +1,6 @@
 //! The nest module under construction and what all functions share: externs, strings, constants, globals, the entry.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ravel_nest::builder::FuncBuilder;
@@ -10,9 +10,19 @@ use ravel_types::Elem;
 use ravel_wir as wir;
 
 use crate::layout;
+use crate::lending::Lending;
 use crate::lower::Lower;
 use crate::scalars::prim_of;
 use crate::{Capabilities, Options, Remark, Result, Tiles};
+
+/// From where a function is called. What threads call counts references atomically, and borrows what it only reads ([`Lending`]).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Callers {
+    /// Sequential code.
+    Sequential,
+    /// Bodies of parallel loops, and functions that these reach.
+    Threads,
+}
 
 /// Shared state of one run.
 pub(crate) struct ModuleCx<'a> {
@@ -24,8 +34,11 @@ pub(crate) struct ModuleCx<'a> {
     /// Tiles of all sizes are wanted, not the best ones.
     pub every_tile: bool,
     pub nest: nest::Module,
-    /// The nest function of each WIR function.
-    pub funcs: SecondaryMap<wir::FuncId, Option<nest::FuncId>>,
+    /// The nest functions of each WIR function, by callers, as far as somebody calls them.
+    funcs: HashMap<(wir::FuncId, Callers), nest::FuncId>,
+    /// Those that have no body yet. Functions that sequential code calls come first.
+    wanted: BTreeSet<(Callers, wir::FuncId)>,
+    pub lending: Lending,
     pub globals: SecondaryMap<wir::GlobalId, Option<nest::GlobalId>>,
     pub remarks: Vec<Remark>,
     /// The function in hand.
@@ -48,6 +61,23 @@ pub(crate) fn machine_type(ty: &ravel_types::Ty) -> Ty {
 }
 
 impl ModuleCx<'_> {
+    /// The function that callers of this kind call; it is lowered later if it is new.
+    pub fn version(&mut self, id: wir::FuncId, callers: Callers) -> nest::FuncId {
+        let callers = if self.lending.counts(id) { callers } else { Callers::Sequential };
+        if let Some(&version) = self.funcs.get(&(id, callers)) {
+            return version;
+        }
+        let func = &self.wir.funcs[id];
+        let params: Vec<Ty> = func.params().iter().map(|v| machine_type(func.ty(*v))).collect();
+        let results: Vec<Ty> = func.results().iter().map(|v| machine_type(func.ty(*v))).collect();
+        let clean: String = func.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let suffix = if callers == Callers::Threads { "_threads" } else { "" };
+        let version = self.nest.declare(format!("sac_{clean}_{}{suffix}", id.index()), &params, &results);
+        self.funcs.insert((id, callers), version);
+        self.wanted.insert((callers, id));
+        version
+    }
+
     /// A runtime function.
     pub fn runtime(&mut self, name: &str, params: &[Ty], result: Option<Ty>) -> ExternId {
         let params: Vec<Param> = params.iter().map(|&ty| Param { ty, signed: false }).collect();
@@ -128,7 +158,7 @@ impl ModuleCx<'_> {
     }
 }
 
-/// Lowers every function, then adds the entry wrapper.
+/// Lowers every function that is called, in the versions that are, then adds the entry wrapper.
 pub(crate) fn schedule(
     module: &wir::Module,
     target: &Capabilities,
@@ -142,7 +172,9 @@ pub(crate) fn schedule(
         tiles,
         every_tile: false,
         nest: nest::Module::new(),
-        funcs: SecondaryMap::new(),
+        funcs: HashMap::new(),
+        wanted: BTreeSet::new(),
+        lending: Lending::of(module),
         globals: SecondaryMap::new(),
         remarks: Vec::new(),
         func: wir::FuncId::from_u32(0),
@@ -162,17 +194,18 @@ pub(crate) fn schedule(
         *number += 1;
         cx.globals[id] = Some(cx.nest.global(&name, machine_type(&global.ty)));
     }
-    for (id, func) in &module.funcs {
-        let params: Vec<Ty> = func.params().iter().map(|v| machine_type(func.ty(*v))).collect();
-        let results: Vec<Ty> = func.results().iter().map(|v| machine_type(func.ty(*v))).collect();
-        let clean: String = func.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let name = format!("sac_{clean}_{}", id.index());
-        cx.funcs[id] = Some(cx.nest.declare(name, &params, &results));
+    // Functions that nobody calls are left out, except in a module without an entry, which offers all it has.
+    match module.entry {
+        Some(entry) => _ = cx.version(entry, Callers::Sequential),
+        None => module.funcs.keys().for_each(|id| _ = cx.version(id, Callers::Sequential)),
     }
-    for (id, func) in &module.funcs {
-        let target = cx.funcs[id].expect("every function was declared above");
+    while let Some((callers, id)) = cx.wanted.pop_first() {
+        let target = cx.version(id, callers);
         cx.func = id;
-        let lowered = Lower::function(&mut cx, func, target)?;
+        // Of a function in two versions only the first one is explained.
+        let again = callers == Callers::Threads && cx.funcs.contains_key(&(id, Callers::Sequential));
+        cx.silent = u32::from(again);
+        let lowered = Lower::function(&mut cx, &module.funcs[id], (target, callers))?;
         cx.nest.define(target, lowered);
     }
     if let Some(entry) = module.entry {
@@ -183,7 +216,7 @@ pub(crate) fn schedule(
 
 /// The function that the host calls: the entry function, then the release of the globals.
 fn add_entry(cx: &mut ModuleCx<'_>, entry: wir::FuncId) {
-    let callee = cx.funcs[entry].expect("every function was declared");
+    let callee = cx.version(entry, Callers::Sequential);
     let params: Vec<Ty> = cx.nest.funcs[callee].param_types().collect();
     let results = cx.nest.funcs[callee].results.clone();
     let (mut b, args) = FuncBuilder::new(cx.options.entry_name.clone(), &params, &results);

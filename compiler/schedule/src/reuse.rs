@@ -4,13 +4,12 @@
 //! written once, after all it reads; its body has no with-loops. So `k = k - rate * g` happens in place. Whether the operand is the only reference is asked at run
 //! time unless it is known ([`Lower::fresh`]); if it is not, the result gets memory of its own. Several results may be built in an operand each.
 
-use ravel_nest::ir::{Access, IntCmp, Ty};
+use ravel_nest::ir::IntCmp;
 use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::index::Ext;
-use crate::layout;
 use crate::lower::{Lower, Val};
 
 /// An operand whose buffer a result took over, if it could.
@@ -33,9 +32,7 @@ impl Lower<'_, '_> {
         if known {
             return Some(Reused { of: operand, operand: object, object });
         }
-        let count = self.b.load(Ty::I64, object, layout::OFFSET_RC, Access::ALIGNED);
-        let one = self.b.i64(1);
-        let unique = self.b.icmp(IntCmp::Eq, count, one);
+        let unique = self.b.rc_unique(object);
         let cache = self.cache.clone();
         self.b.begin_if(unique);
         self.b.begin_else(&[object]);

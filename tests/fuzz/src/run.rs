@@ -36,6 +36,8 @@ pub struct Way {
     pub llvm: bool,
     /// Everything that can be a kernel is one, of the OpenCL device.
     pub device: bool,
+    /// Plain counts of references give the processor away halfway, so that those which threads share go wrong.
+    pub widened: bool,
 }
 
 impl Way {
@@ -44,7 +46,7 @@ impl Way {
             return "code for a device".to_string();
         }
         format!(
-            "{}{} code, {}, {}",
+            "{}{} code, {}, {}{}",
             if self.llvm { "LLVM's " } else { "" },
             match (self.eager, self.optimized) {
                 (true, _) => "eagerly optimised",
@@ -53,14 +55,23 @@ impl Way {
             },
             if self.vectors { "vectors" } else { "scalars" },
             if self.parallel { format!("{} threads", self.threads) } else { "sequential".to_string() },
+            if self.widened { ", slow counts" } else { "" },
         )
     }
 }
 
 /// The ways of every case: the usual one on several threads and on one, and unusual ones in turn.
 pub fn ways(seed: u64) -> Vec<Way> {
-    let usual =
-        Way { optimized: true, eager: false, vectors: true, parallel: true, threads: 2, llvm: false, device: false };
+    let usual = Way {
+        optimized: true,
+        eager: false,
+        vectors: true,
+        parallel: true,
+        threads: 2,
+        llvm: false,
+        device: false,
+        widened: false,
+    };
     let other = match seed % 3 {
         0 => Way { optimized: false, threads: 3, ..usual },
         1 => Way { optimized: false, vectors: false, parallel: false, threads: 1, ..usual },
@@ -68,7 +79,7 @@ pub fn ways(seed: u64) -> Vec<Way> {
     };
     let mut ways = vec![usual, Way { threads: 1, ..usual }, other];
     if seed.is_multiple_of(4) {
-        ways.push(Way { threads: 3, ..usual });
+        ways.push(Way { threads: 3, widened: true, ..usual });
     }
     if seed.is_multiple_of(3) {
         ways.push(Way { eager: true, ..usual });
@@ -81,8 +92,16 @@ pub fn ways(seed: u64) -> Vec<Way> {
 }
 
 /// Kernels and the code around them.
-pub const ON_DEVICE: Way =
-    Way { optimized: true, eager: false, vectors: true, parallel: true, threads: 2, llvm: false, device: true };
+pub const ON_DEVICE: Way = Way {
+    optimized: true,
+    eager: false,
+    vectors: true,
+    parallel: true,
+    threads: 2,
+    llvm: false,
+    device: true,
+    widened: false,
+};
 
 /// Text of a caught panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -214,6 +233,9 @@ fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, Strin
         position: &|span, name| format!("fuzz:{}:1 in {name}", span.start),
     };
     let (mut nest, _) = schedule(module, &target, &options).map_err(|e| e.to_string())?;
+    if way.widened {
+        ravel_schedule::widen_counts(&mut nest);
+    }
     if std::env::var_os("RAVEL_FUZZ_NEST").is_some() {
         eprintln!("{nest}");
     }

@@ -212,20 +212,25 @@ impl FuncBuilder {
         self.push_one(Op::ExternAddr(callee), Ty::PTR)
     }
 
-    /// One more reference to an object; atomic inside `parfor`.
+    /// One more reference to an object; atomic where [`FuncBuilder::is_run_by_threads`].
     pub fn rc_inc(&mut self, object: Value) {
         let sharing = self.sharing();
         self.push(Op::RcInc(object, sharing), &[]);
     }
 
-    /// One reference less to an object; atomic inside `parfor`.
+    /// One reference less to an object; atomic where [`FuncBuilder::is_run_by_threads`].
     pub fn rc_dec(&mut self, object: Value) {
         let sharing = self.sharing();
         self.push(Op::RcDec(object, sharing), &[]);
     }
 
+    /// Is the reference that the code at hand owns the only one?
+    pub fn rc_unique(&mut self, object: Value) -> Value {
+        self.push_one(Op::RcUnique(object), Ty::I8)
+    }
+
     fn sharing(&self) -> Sharing {
-        if self.in_parfor() { Sharing::Atomic } else { Sharing::Plain }
+        if self.is_run_by_threads() { Sharing::Atomic } else { Sharing::Plain }
     }
 
     // Calls.

@@ -349,6 +349,7 @@ pub(crate) fn is_pure(op: &Op) -> bool {
         | Op::CallIndirect { .. }
         | Op::RcInc(..)
         | Op::RcDec(..)
+        | Op::RcUnique(_)
         | Op::If { .. }
         | Op::For { .. }
         | Op::Loop { .. }

@@ -107,10 +107,15 @@ pub fn scheduled(text: &str, target: Capabilities) -> (ravel_nest::ir::Module, V
     lowered(text, target, false)
 }
 
-/// The nest of a program for threads and vectors of 64 bytes, as text.
-pub fn for_threads(text: &str) -> String {
+/// The nest of a program for threads and vectors of 64 bytes.
+pub fn nest_for_threads(text: &str) -> ravel_nest::ir::Module {
     let host = capabilities().expect("the host is supported");
-    lowered(text, Capabilities { vector_bytes: 64, ..host }, true).0.to_string()
+    lowered(text, Capabilities { vector_bytes: 64, ..host }, true).0
+}
+
+/// The same as text.
+pub fn for_threads(text: &str) -> String {
+    nest_for_threads(text).to_string()
 }
 
 fn lowered(text: &str, target: Capabilities, parallel: bool) -> (ravel_nest::ir::Module, Vec<Remark>) {

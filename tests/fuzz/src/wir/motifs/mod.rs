@@ -4,6 +4,7 @@
 mod linear;
 mod loops;
 mod rows;
+mod shared;
 mod windows;
 
 use super::ghost::{Ghost, MOST_MAG};
@@ -17,7 +18,7 @@ const NUMBERS: [Elem; 6] = [Elem::F64, Elem::F32, Elem::F64, Elem::F32, Elem::I3
 impl FnGen<'_> {
     /// A kernel; its results come into scope.
     pub(super) fn motif(&mut self) {
-        let made = match self.below(18) {
+        let made = match self.below(20) {
             0 | 1 => self.product(),
             2 => self.outer_products(),
             3 => self.triangle(),
@@ -31,6 +32,7 @@ impl FnGen<'_> {
             14 => self.moments(),
             15 => self.steps(),
             16 => self.sweep(),
+            17 | 18 => self.callers(),
             _ => self.sequential(),
         };
         for var in made {
