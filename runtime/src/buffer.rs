@@ -221,7 +221,8 @@ pub extern "C" fn ravel_pause() {
     std::thread::yield_now();
 }
 
-/// 1 if the caller holds the only reference, so that it may write in place.
+/// 1 if the caller holds the only reference, so that it may write in place. The answer stays true: only who owns a reference, or borrows from
+/// an owner, adds one, and the caller owns the only one. The load acquires what threads did that have given up theirs.
 ///
 /// # Safety
 /// `object` is valid and the caller owns a reference.
@@ -289,6 +290,7 @@ pub unsafe extern "C" fn ravel_resize(object: *mut ArrayHeader, rows: i64) -> u8
     unsafe {
         let header = &mut *object;
         let is_plain = header.kind == ObjectKind::Array as u8 && header.pad == 0;
+        // The caller owns a reference; as in `ravel_unique`, a count of one stays one.
         if !is_plain || header.rc.load(Ordering::Acquire) != 1 || rows < 0 {
             return 0;
         }

@@ -65,6 +65,7 @@ pub unsafe extern "C" fn ravel_spare_keep(object: *mut ArrayHeader, slots: *mut 
     // SAFETY: by contract.
     unsafe {
         let slots = words(slots, n);
+        // The reference is the caller's to give up; as in `ravel_unique`, a count of one stays one.
         let plain = object.as_ref().is_some_and(|header| {
             header.rc.load(Ordering::Acquire) == 1
                 && header.kind == ObjectKind::Array as u8

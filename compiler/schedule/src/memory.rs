@@ -13,6 +13,17 @@
 //! An owned reference with a count of one is the only reference, because borrowers never outlive the owner: such an object may
 //! be updated in place. Static objects have a huge count and are copied instead. Whether the count is one is asked at run time
 //! unless it is known: `fresh` values were made in this function and nobody else was given a reference.
+//!
+//! # Threads
+//! Bodies of parallel loops, and the functions that they reach, run on several threads at once. They count atomically. Such a function is lowered
+//! a second time for them ([`crate::module::Callers`]), and is lent what it only reads ([`crate::lending`]), as a body borrows what it captures.
+//!
+//! No other thread can raise a count that is one when its owner asks. To add a reference a thread must own one or borrow from an owner. The asking
+//! code owns the only one. Whoever borrows from it is in a region nested there, or in a function called from one: on this thread these have
+//! ended, and so have the chunks of parallel loops on others, since a loop ends when all its chunks have. What a body borrows from around its
+//! loop, or a function from its caller, has a count of two or more once the body or function owns a reference of its own, because the owner
+//! around it waits and keeps its own; such a count moves while others count, but never to one. So it is for arrays inside arrays of
+//! handles: the array that holds them owns a reference each.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -297,7 +308,8 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// An array with the same content that may be written: the object itself if the owned reference is the only one, else a copy.
+    /// An array with the same content that may be written: the object itself if the owned reference is the only one, else a copy. The caller has
+    /// taken the reference, so that a count of one stays one (see above, *Threads*).
     pub fn make_unique(&mut self, object: Val) -> Val {
         let unique = self.b.rc_unique(object);
         self.b.begin_if(unique);

@@ -32,6 +32,7 @@ impl Lower<'_, '_> {
         if known {
             return Some(Reused { of: operand, operand: object, object });
         }
+        // The reference was handed over above: a count of one stays one.
         let unique = self.b.rc_unique(object);
         let cache = self.cache.clone();
         self.b.begin_if(unique);
