@@ -6,8 +6,10 @@
 //! the callee borrows the parameter as a body borrows what it captures, and nobody counts.
 //!
 //! A parameter that the callee might change in place is given as ever, or each call would copy it. It flows, through branches, loops
-//! and calls, into an update, a reshape, the array of a modarray, the start of a fold of arrays, or an array that gets longer. One that is
-//! only handed back is lent: then the callee adds a reference, and the caller gives up its own afterwards.
+//! and calls, into an update, a reshape, the array of a modarray, the start of a fold of arrays, or an array that gets longer.
+//!
+//! A result that can only be one of the lent parameters is *borrowed* by the caller, without a reference ([`crate::borrowed`]). Where a result may
+//! be a lent parameter or something else, the callee adds a reference to it.
 //!
 //! Whichever way a parameter goes, the code is right; this is about how much is counted and copied.
 
@@ -16,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use cranelift_entity::SecondaryMap;
 use ravel_types::Elem;
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, FuncId, Module, Op, Part, Value, With, WithOp};
+use ravel_wir::{Func, FuncId, Inst, Module, Op, Part, Value, With, WithOp};
 
 /// What is known of the functions of a module.
 pub(crate) struct Lending {
@@ -31,6 +33,8 @@ struct Facts {
     lent: Vec<bool>,
     /// For each parameter: may a result be the same object?
     returned: Vec<bool>,
+    /// For each result: is it one of the lent parameters, whichever way the function goes?
+    borrowed: Vec<bool>,
 }
 
 /// Is a value of this type a counted object?
@@ -45,9 +49,11 @@ impl Lending {
         for (id, func) in &module.funcs {
             let objects = || func.params().iter().map(|v| is_object(func, *v)).collect::<Vec<_>>();
             let counts = func.values.keys().any(|v| is_object(func, v));
-            lending.funcs[id] = Facts { counts, lent: objects(), returned: vec![false; objects().len()] };
+            let returned = vec![false; func.params().len()];
+            let borrowed = func.results().iter().map(|v| is_object(func, *v)).collect();
+            lending.funcs[id] = Facts { counts, lent: objects(), returned, borrowed };
         }
-        // Parameters are lent until something speaks against it; results are new until something else is seen.
+        // Parameters are lent, and results borrowed, until something speaks against it; no parameter is returned until one is seen to be.
         let mut changed = true;
         while changed {
             changed = false;
@@ -70,6 +76,38 @@ impl Lending {
         &self.funcs[id].lent
     }
 
+    /// For each result: do callers on several threads get it without a reference, as one of the parameters that they lend?
+    pub fn borrowed(&self, id: FuncId) -> &[bool] {
+        &self.funcs[id].borrowed
+    }
+
+    /// The arguments that a borrowed result may be.
+    pub fn sources<'v>(&self, callee: FuncId, args: &'v [Value]) -> impl Iterator<Item = &'v Value> {
+        let facts = &self.funcs[callee];
+        let may_be: Vec<bool> =
+            facts.lent.iter().zip(&facts.returned).map(|(lent, returned)| *lent && *returned).collect();
+        args.iter().zip(may_be).filter(|(_, may_be)| *may_be).map(|(v, _)| v)
+    }
+
+    /// Is the value one of the lent parameters, whichever way the function goes?
+    fn is_lent(&self, func: &Func, lent: &[bool], def: &HashMap<Value, Inst>, v: Value) -> bool {
+        if let Some(k) = func.params().iter().position(|param| *param == v) {
+            return lent[k];
+        }
+        let Some(inst) = def.get(&v) else { return false };
+        let data = &func.insts[*inst];
+        let Some(k) = data.results.iter().position(|result| *result == v) else { return false };
+        match &data.op {
+            Op::If { then, els, .. } => {
+                [then, els].iter().all(|region| self.is_lent(func, lent, def, func.regions[**region].yields[k]))
+            }
+            Op::Call { func: callee, args } => {
+                self.borrowed(*callee)[k] && self.sources(*callee, args).all(|v| self.is_lent(func, lent, def, *v))
+            }
+            _ => false,
+        }
+    }
+
     fn facts(&self, id: FuncId, func: &Func) -> Facts {
         let before = &self.funcs[id];
         let flow = Flow::of(self, func);
@@ -77,10 +115,13 @@ impl Lending {
         let yields: Vec<Value> = func.regions[func.body].yields.clone();
         let returned = reached(&yields, &flow.backward);
         let params = func.params();
+        let lent: Vec<bool> = params.iter().zip(&before.lent).map(|(v, lent)| *lent && !written.contains(v)).collect();
+        let is_lent = |(v, borrowed): (&Value, &bool)| *borrowed && self.is_lent(func, &lent, &flow.def, *v);
         Facts {
             counts: before.counts || flow.calls_counting,
-            lent: params.iter().zip(&before.lent).map(|(v, lent)| *lent && !written.contains(v)).collect(),
             returned: params.iter().map(|v| is_object(func, *v) && returned.contains(v)).collect(),
+            borrowed: yields.iter().zip(&before.borrowed).map(is_lent).collect(),
+            lent,
         }
     }
 }
@@ -104,6 +145,8 @@ struct Flow {
     /// Operands that are changed in place where nobody else holds them.
     written: Vec<Value>,
     calls_counting: bool,
+    /// The instructions that may make a borrowed value: branches and calls.
+    def: HashMap<Value, Inst>,
 }
 
 impl Flow {
@@ -112,6 +155,9 @@ impl Flow {
         walk(func, func.body, &mut |_, inst| {
             let data = &func.insts[inst];
             let results = &data.results;
+            if matches!(data.op, Op::If { .. } | Op::Call { .. }) {
+                flow.def.extend(results.iter().map(|v| (*v, inst)));
+            }
             match &data.op {
                 Op::Update { array, .. }
                 | Op::UpdateDyn { array, .. }
@@ -213,6 +259,26 @@ mod tests {
             %r: i32 = if %c { %j: i32 = sub %i, 1 %x: i32 = call @f0(%a, %j) yield %x } else { %y: i32 = sel %a, [0] yield %y }
             yield %r }";
         assert_eq!(lent(recursive), [true, false]);
+    }
+
+    #[test]
+    fn results_that_are_parameters_are_borrowed() {
+        let borrowed = |text: &str| {
+            let module = ravel_wir::parse::parse_module(text, FileId(0)).unwrap_or_else(|e| panic!("{e}"));
+            let id = module.funcs.keys().next().expect("the text has a function");
+            Lending::of(&module).borrowed(id).to_vec()
+        };
+        let recursive = "func @f0 \"f\" (%a: i32[9], %b: i32[9], %c: bool) -> (i32[9], i32) {
+            %r: i32[9], %n: i32 = if %c { yield %a, 1 } else { %d: bool = not %c %x: i32[9], %y: i32 = call @f0(%b, %a, %d) yield %x, %y }
+            yield %r, %n }";
+        assert_eq!(borrowed(recursive), [true, false]);
+        let sometimes = "func @f0 \"f\" (%a: i32[9], %b: i32[9], %c: bool) -> (i32[9], i32[9]) {
+            %r: i32[9] = if %c { yield %a } else { %x: i32[9] = update %b, [0], 7 yield %x } yield %r, %a }";
+        assert_eq!(borrowed(sometimes), [false, true]);
+        // What the callee is given is not lent.
+        let given = "func @f0 \"f\" (%a: i32[9]) -> (i32[9]) { %r: i32[9] = call @f1(%a) yield %r }
+          func @f1 \"g\" (%a: i32[9]) -> (i32[9]) { %r: i32[9] = update %a, [0], 7 yield %r }";
+        assert_eq!(borrowed(given), [false]);
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod arena_rewrite;
 mod arena_tests;
 mod arrays;
 mod blocks;
+mod borrowed;
 mod carried;
 mod certify;
 mod clipped;

@@ -10,6 +10,7 @@ use ravel_types::Elem;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 use rustc_hash::FxHashMap;
 
+use crate::borrowed::borrowing_regions;
 use crate::combine::Postponed;
 use crate::group_pad::Padded;
 use crate::index::Ext;
@@ -89,6 +90,10 @@ pub(crate) struct Lower<'m, 'a> {
     pub placed: HashSet<Value>,
     /// Arrays that certainly have one reference.
     pub fresh: HashSet<Value>,
+    /// Objects that the caller holds, or that are held outside of the with-loop at work under another name ([`crate::borrowed`]).
+    pub borrowed: HashSet<Value>,
+    /// Bodies of with-loops and functions of folds.
+    pub borrowing: HashSet<Region>,
     /// Where the loop at work keeps objects for its next iteration.
     pub spares: Option<Spares>,
     /// Parameters of the bodies of loops.
@@ -143,10 +148,11 @@ impl<'m, 'a> Lower<'m, 'a> {
         let declared = &cx.nest.funcs[id];
         let params: Vec<Ty> = declared.param_types().collect();
         let (mut b, args) = FuncBuilder::new(declared.name.clone(), &params, &declared.results);
-        let mut lent = vec![false; params.len()];
+        let (mut lent, mut handed_on) = (vec![false; params.len()], vec![false; declared.results.len()]);
         if callers == Callers::Threads {
             b.set_called_by_threads();
             lent.copy_from_slice(cx.lending.lent(cx.func));
+            handed_on.copy_from_slice(cx.lending.borrowed(cx.func));
         }
         let mut lower = Lower {
             cx,
@@ -171,6 +177,8 @@ impl<'m, 'a> Lower<'m, 'a> {
             dests: HashMap::new(),
             placed: HashSet::new(),
             fresh: HashSet::new(),
+            borrowed: HashSet::new(),
+            borrowing: borrowing_regions(func),
             spares: None,
             carried: HashSet::new(),
             handing: HashSet::new(),
@@ -195,12 +203,14 @@ impl<'m, 'a> Lower<'m, 'a> {
         lower.open(func.body);
         for ((&param, arg), lent) in func.params().iter().zip(args).zip(lent) {
             lower.bind(param, arg);
-            if !lent {
+            if lent {
+                lower.borrowed.insert(param);
+            } else {
                 lower.own(param);
             }
         }
         lower.drop_unused();
-        let results = lower.body(func.body)?;
+        let results = lower.body_handing_on(func.body, &handed_on)?;
         lower.close();
         lower.b.ret(&results);
         lower.explain_transfers();
@@ -350,10 +360,17 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     /// Runs a region's instructions in the open scope and returns what it yields, owned.
     pub fn body(&mut self, region: Region) -> Result<Vec<Val>> {
+        self.body_handing_on(region, &[])
+    }
+
+    /// The same for a region that hands some of what it yields on as it is, borrowed.
+    fn body_handing_on(&mut self, region: Region, handed_on: &[bool]) -> Result<Vec<Val>> {
         self.insts(region)?;
         self.start_yields();
         let yields = self.func.regions[region].yields.clone();
-        Ok(yields.into_iter().map(|v| self.take(v)).collect())
+        let hands_on = |k: usize| handed_on.get(k) == Some(&true);
+        let give = |(k, v): (usize, Value)| if hands_on(k) { self.hand_on(v) } else { self.take(v) };
+        Ok(yields.into_iter().enumerate().map(give).collect())
     }
 
     pub fn insts(&mut self, region: Region) -> Result<()> {
@@ -403,15 +420,25 @@ impl<'m, 'a> Lower<'m, 'a> {
                 return done;
             }
             Op::Call { func: callee, args } => {
-                let callers = if self.b.is_run_by_threads() { Callers::Threads } else { Callers::Sequential };
+                let callers = self.callers();
+                let borrowed = self.makes_borrowed(inst);
                 let mut values = Vec::new();
                 for (k, v) in args.iter().enumerate() {
                     let lends = callers == Callers::Threads && self.cx.lending.lent(*callee)[k];
                     values.push(if lends { self.val(*v) } else { self.take(*v) });
                 }
-                let callee = self.cx.version(*callee, callers);
-                let results = self.cx.nest.funcs[callee].results.clone();
-                let values = self.b.call(callee, &values, &results);
+                let version = self.cx.version(*callee, callers);
+                let results = self.cx.nest.funcs[version].results.clone();
+                let values = self.b.call(version, &values, &results);
+                if callers == Callers::Threads {
+                    // What comes back of arguments that end here is held from now on.
+                    for (k, value) in values.iter().enumerate() {
+                        if self.cx.lending.borrowed(*callee)[k] && !borrowed[k] {
+                            self.b.rc_inc(*value);
+                        }
+                    }
+                }
+                self.note_borrowed(inst, &borrowed);
                 self.results(inst, &values);
                 return Ok(());
             }
@@ -509,16 +536,17 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     fn branch(&mut self, inst: Inst, cond: Value, then: Region, els: Region) -> Result<()> {
         let cond = self.val(cond);
+        let borrowed = self.makes_borrowed(inst);
         let dying = self.dying();
         self.disown(&dying);
         self.b.begin_if(cond);
         let fresh = self.fresh.clone();
-        let first = self.branch_region(then, &dying)?;
+        let first = self.branch_region(then, &dying, &borrowed)?;
         let made_by_first = self.fresh_yields(then);
         self.b.begin_else(&first);
         // What the first side handed out the second one may still have for itself.
         let after_first = std::mem::replace(&mut self.fresh, fresh);
-        let second = self.branch_region(els, &dying)?;
+        let second = self.branch_region(els, &dying, &borrowed)?;
         let made_by_second = self.fresh_yields(els);
         self.fresh.retain(|v| after_first.contains(v));
         let mut values = self.b.end_if(&second);
@@ -528,6 +556,7 @@ impl<'m, 'a> Lower<'m, 'a> {
                 *value = *x;
             }
         }
+        self.note_borrowed(inst, &borrowed);
         self.results(inst, &values);
         let results = &self.func.insts[inst].results;
         let made = made_by_first.into_iter().zip(made_by_second).map(|(x, y)| x && y);
@@ -540,14 +569,14 @@ impl<'m, 'a> Lower<'m, 'a> {
         self.func.regions[region].yields.iter().map(|v| self.fresh.contains(v)).collect()
     }
 
-    fn branch_region(&mut self, region: Region, owned: &[Value]) -> Result<Vec<Val>> {
+    fn branch_region(&mut self, region: Region, owned: &[Value], handed_on: &[bool]) -> Result<Vec<Val>> {
         self.handing.insert(region);
         self.open(region);
         for &v in owned {
             self.own(v);
         }
         self.drop_unused();
-        let yields = self.body(region)?;
+        let yields = self.body_handing_on(region, handed_on)?;
         self.close();
         Ok(yields)
     }

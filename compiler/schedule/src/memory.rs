@@ -64,6 +64,13 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// Does the region hold a reference of the value?
+    pub fn owns(&self, v: Value) -> bool {
+        self.owned.contains(&v)
+    }
+}
+
 impl Lower<'_, '_> {
     /// Is the value a counted object (and not a machine scalar)?
     pub fn is_object(&self, v: Value) -> bool {
@@ -126,7 +133,7 @@ impl Lower<'_, '_> {
         }
         self.note_fresh(inst);
         for &v in &self.func.insts[inst].results.clone() {
-            if self.is_object(v) && self.has_val(v) {
+            if self.is_object(v) && self.has_val(v) && !self.borrowed.contains(&v) {
                 self.own(v);
                 if self.live.last_use(region, v).is_none() {
                     self.drop_owned(v);
@@ -177,11 +184,29 @@ impl Lower<'_, '_> {
         object
     }
 
+    /// [`Lower::take`] for a region that borrows the value: what it yields is borrowed around it, too.
+    pub fn hand_on(&mut self, v: Value) -> Val {
+        debug_assert!(self.is_borrowed(v), "{v} is owned where it is handed on");
+        // It has a second name from now on, by which somebody may be given a reference.
+        self.fresh.remove(&v);
+        self.val(v)
+    }
+
     /// [`Lower::take`] for a writer: the result is the only reference.
     pub fn take_unique(&mut self, v: Value) -> Val {
-        let sole = self.is_last_use(v) && self.fresh.contains(&v);
+        if !self.is_last_use(v) {
+            // Somebody holds it beside the writer, who needs no reference to copy it.
+            let object = self.val(v);
+            return self.copy(object);
+        }
+        let sole = self.fresh.contains(&v);
         let object = self.take(v);
         if sole { object } else { self.make_unique(object) }
+    }
+
+    fn copy(&mut self, object: Val) -> Val {
+        let copy = self.cx.runtime("ravel_copy", &[Ty::PTR], Some(Ty::PTR));
+        self.b.call_extern(copy, &[object], Some(Ty::PTR)).expect("ravel_copy returns the copy")
     }
 
     /// Does the region own `v`, and does the with-loop at work use it last, in the bodies of its partitions alone?
@@ -314,8 +339,7 @@ impl Lower<'_, '_> {
         let unique = self.b.rc_unique(object);
         self.b.begin_if(unique);
         self.b.begin_else(&[object]);
-        let copy = self.cx.runtime("ravel_copy", &[Ty::PTR], Some(Ty::PTR));
-        let copied = self.b.call_extern(copy, &[object], Some(Ty::PTR)).expect("ravel_copy returns the copy");
+        let copied = self.copy(object);
         self.b.rc_dec(object);
         self.b.end_if(&[copied])[0]
     }
