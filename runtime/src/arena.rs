@@ -2,7 +2,7 @@
 //!
 //! Compiled code enters an arena where it needs buffers of known size and leaves it at the end of that region, last in, first out.
 //! The memory stays with the thread, so that a loop, or the chunks of a parallel section, find it ready. A thread that faults never
-//! leaves its arenas: they are lost with it, like everything else it held.
+//! leaves its arenas: they go when it ends. The objects that it held are lost.
 
 use std::cell::RefCell;
 
@@ -83,6 +83,11 @@ impl Drop for Segment {
         // SAFETY: the segment came from `blocks::allocate(size)`, and whoever drops it is done with its memory.
         unsafe { blocks::free(self.start, self.size) }
     }
+}
+
+/// Gives back the memory of a thread that ends inside arenas.
+pub(crate) fn give_up() {
+    let _ = STACK.try_with(|stack| stack.try_borrow_mut().map(|mut stack| stack.segments.clear()));
 }
 
 /// Memory of `bytes` bytes, aligned to 64, until the matching [`ravel_arena_leave`]; ends the program when memory is exhausted.
