@@ -155,7 +155,11 @@ fn interrupts_end_computations() -> Tested {
     terminal.answers("int endless(int i) { x = 2 * i + 1; while (x != 0) { x = 5 * x; } return x; }", "")?;
     terminal.answers("void reading() { int n; printf(\"%d runs\\n\", 6 * 7); ok, n = scanf(\"%d\"); }", "")?;
     terminal.answers("kept = 20", "")?;
-    for endless in [ENDLESS, ENDLESS_THREADS, "reading()", ENDLESS] {
+    terminal.answers(
+        "int[*] deeper(int[*] a) { printf(\"%d runs\\n\", 6 * 7); while (dim(a) >= 0) { a = [a]; } return a; }",
+        "",
+    )?;
+    for endless in [ENDLESS, ENDLESS_THREADS, "reading()", "deeper([1])", ENDLESS] {
         terminal.press(&format!("{endless}\r"))?;
         terminal.wait_for("42 runs")?;
         std::thread::sleep(Duration::from_millis(200));

@@ -85,11 +85,6 @@ impl Drop for Segment {
     }
 }
 
-/// Gives back the memory of a thread that ends inside arenas.
-pub(crate) fn give_up() {
-    let _ = STACK.try_with(|stack| stack.try_borrow_mut().map(|mut stack| stack.segments.clear()));
-}
-
 /// Memory of `bytes` bytes, aligned to 64, until the matching [`ravel_arena_leave`]; ends the program when memory is exhausted.
 #[unsafe(no_mangle)]
 pub extern "C" fn ravel_arena_enter(bytes: i64) -> *mut u8 {

@@ -108,11 +108,6 @@ thread_local! {
 
 static SHARED: Mutex<Shared> = Mutex::new(Shared { cache: Cache::new(SHARED_CAPACITY), live: 0, most_live: 0 });
 
-/// Gives back the free blocks of a thread that ends.
-pub(crate) fn give_up() {
-    let _ = LOCAL.try_with(|cache| cache.try_borrow_mut().map(|mut cache| *cache = Cache::new(THREAD_CAPACITY)));
-}
-
 /// Size class of a request, or `None` if the size is out of any machine's range.
 fn class_of(bytes: usize) -> Option<usize> {
     if bytes > isize::MAX as usize / 2 {

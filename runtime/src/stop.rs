@@ -2,7 +2,7 @@
 //!
 //! Nothing unwinds through compiled frames, and threads of a session read each other's stacks. So a thread is stopped where it holds nothing that
 //! the process needs: in compiled code, or where the runtime asks ([`check`]). It stays there until all threads of its session have
-//! stopped, gives back what belongs to it alone, and ends without returning; then its stack can be freed.
+//! stopped, and then ends as if its work had returned ([`escape`]): what belongs to it alone is given back, and its stack can be freed.
 //!
 //! Protocol: a thread's `word` holds its session and whether it is told to stop. The one who stops a session sets that bit in the words of all
 //! threads that work for it and sends them a signal, again and again until all have stopped: the handler does nothing unless the thread
@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::stack::{self, Alternate};
-use crate::{arena, blocks};
+
+mod escape;
 
 /// Ignored unless a handler is installed, and nobody types it.
 const SIGNAL: libc::c_int = libc::SIGURG;
@@ -32,6 +33,8 @@ const LONG_PAUSE: Duration = Duration::from_millis(50);
 /// A thread that may work for sessions.
 #[derive(Default)]
 pub(crate) struct Member {
+    /// The call that it can leave at any time.
+    base: AtomicUsize,
     /// Its `pthread_t`, once it is started.
     thread: AtomicUsize,
     /// Twice the number of its session, and [`TOLD`].
@@ -108,21 +111,11 @@ pub(crate) fn leave() -> ! {
         while !me.released.load(Ordering::SeqCst) {
             pause(PAUSE);
         }
-        arena::give_up();
-        blocks::give_up();
-        end_thread(me);
+        // SAFETY: the thread is inside the call, and no frame above it is needed any more.
+        unsafe { escape::out(me.base.load(Ordering::SeqCst)) };
     }
     loop {
         std::thread::park();
-    }
-}
-
-/// Ends the thread without running what is on its stack. Other libraries than that of GNU would never notice that it has ended.
-fn end_thread(me: &Member) {
-    if cfg!(all(target_os = "linux", target_env = "gnu")) {
-        me.gone.store(true, Ordering::SeqCst);
-        // SAFETY: ends this thread. Its stack is freed by whoever joins it.
-        unsafe { libc::syscall(libc::SYS_exit, 0) };
     }
 }
 
@@ -176,12 +169,21 @@ extern "C" fn run(start: *mut libc::c_void) -> *mut libc::c_void {
     ME.set(Arc::as_ptr(&member));
     // SAFETY: the stack lives until the thread is joined.
     unsafe { stack::watch(&member.alternate) };
-    // A panic is a bug of the runtime, and has said so; nothing may unwind from here.
-    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    let mut work = Some(work);
+    // SAFETY: `body` gets the place of the work.
+    unsafe { escape::call(body, std::ptr::from_mut(&mut work).cast(), member.base.as_ptr()) };
     // The list keeps the member until the thread is joined.
     member.stopped.store(true, Ordering::SeqCst);
     member.gone.store(true, Ordering::SeqCst);
     std::ptr::null_mut()
+}
+
+extern "C" fn body(work: *mut libc::c_void) {
+    // SAFETY: `run` passes this place.
+    if let Some(work) = unsafe { &mut *work.cast::<Option<Work>>() }.take() {
+        // A panic is a bug of the runtime, and has said so; nothing may unwind from here.
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    }
 }
 
 /// Joins the threads that have ended, if no other one of their session may still read their stacks.
