@@ -124,7 +124,7 @@ mod tests {
     fn inputs_are_never_replaced() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let place = |name: &str| root.path().join(name);
-        fs::write(place("life.sac"), "import Cells: all; #include \"cells.h\"\nint main() { return one(); }")
+        fs::write(place("life.sac"), "import Cells: all;\n#include \"cells.h\"\nint main() { return one(); }")
             .expect("ok");
         fs::write(place("Cells.sac"), "module Cells; export all; int one() { return ONE; }").expect("ok");
         fs::write(place("cells.h"), "#define ONE 1\n").expect("ok");
