@@ -3,6 +3,7 @@
 //!
 //! The handler does nothing but wake a thread that waits for signals: only there may locks be taken and memory be asked for.
 
+use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::io::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -15,6 +16,8 @@ const WATCHED: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// How long the end waits for a reader who does not read.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// What the first interrupt finds if an input does not run yet.
+const COMPILING: &[u8] = b"\nthe input is still being compiled, and will not run; Ctrl-C once more ends ravel\n";
 /// Stack of the thread that waits.
 const STACK: usize = 256 << 10;
 
@@ -166,6 +169,13 @@ fn catch() -> bool {
     if !CAUGHT.load(Ordering::SeqCst) {
         return false;
     }
-    // An interrupt that comes while an input is compiled waits until it runs. The second one does not want to wait.
-    fault::interrupt() || !BUSY.load(Ordering::SeqCst) || !PENDING.swap(true, Ordering::SeqCst)
+    if fault::interrupt() || !BUSY.load(Ordering::SeqCst) {
+        return true;
+    }
+    // An interrupt that comes while an input is compiled waits until it would run. The second one does not want to wait.
+    let is_first = !PENDING.swap(true, Ordering::SeqCst);
+    if is_first {
+        let _ = std::io::stderr().write_all(COMPILING);
+    }
+    is_first
 }
