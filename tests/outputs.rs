@@ -138,7 +138,7 @@ fn files_are_written_through_links() -> Tested {
 }
 
 fn send(signal: &str, child: &Child) -> Tested {
-    let sent = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status()?;
+    let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status()?;
     if sent.success() { Ok(()) } else { Err("no signal could be sent".into()) }
 }
 

@@ -5,6 +5,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -46,14 +47,20 @@ fn pseudo_terminal() -> Result<(File, OwnedFd), Failed> {
 
 impl Terminal {
     fn start() -> Result<Terminal, Failed> {
-        let (keyboard, program) = pseudo_terminal()?;
         let folder = tempfile::tempdir()?;
+        let history = folder.path().join("history");
+        Terminal::start_with(folder, &history)
+    }
+
+    /// With this history, in a folder that goes with the terminal.
+    fn start_with(folder: tempfile::TempDir, history: &Path) -> Result<Terminal, Failed> {
+        let (keyboard, program) = pseudo_terminal()?;
         let mut command = Command::new("setsid");
         command
             .args(["--ctty", "--wait"])
             .arg(ravel())
             .args(["repl", "--threads", "4"])
-            .env("RAVEL_HISTORY", folder.path().join("history"))
+            .env("RAVEL_HISTORY", history)
             .env("TERM", "xterm")
             .env("NO_COLOR", "1")
             .stdin(Stdio::from(program.try_clone()?))
@@ -214,6 +221,23 @@ fn open_lines_stay() -> Tested {
     terminal.quit()
 }
 
+fn a_program_never_becomes_a_history() -> Tested {
+    const TEXT: &str = "int main() { return 0; }\n";
+    for (name, text, stays) in [("program.sac", TEXT, true), ("empty", "", false)] {
+        let folder = tempfile::tempdir()?;
+        let history = folder.path().join(name);
+        fs::write(&history, text)?;
+        let mut terminal = Terminal::start_with(folder, &history)?;
+        terminal.answers("20 + 22", "int: 42")?;
+        let after = fs::read_to_string(&history)?;
+        if (after == text) != stays || !stays && !after.contains("20 + 22") {
+            return Err(format!("{name}: {after:?}").into());
+        }
+        terminal.quit()?;
+    }
+    Ok(())
+}
+
 /// Faults on worker threads, and inputs as such, leave nothing behind.
 fn inputs_leave_nothing_behind() -> Tested {
     const FAULTS: &str = "sum({ [i] -> pick(a, i) | [i] < [4000000] })";
@@ -243,11 +267,12 @@ fn inputs_leave_nothing_behind() -> Tested {
 }
 
 fn main() -> ExitCode {
-    let trials: [(&str, fn() -> Tested); 5] = [
+    let trials: [(&str, fn() -> Tested); 6] = [
         ("interrupts end computations", interrupts_end_computations),
         ("an interrupt drops what was pasted behind", an_interrupt_drops_what_was_pasted_behind),
         ("lines that are pasted are inputs", lines_that_are_pasted_are_inputs),
         ("open lines stay", open_lines_stay),
+        ("a program never becomes a history", a_program_never_becomes_a_history),
         ("inputs leave nothing behind", inputs_leave_nothing_behind),
     ];
     let trials = trials.map(|(name, test)| Trial::test(name, test));

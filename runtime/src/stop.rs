@@ -27,6 +27,8 @@ const TOLD: u64 = 1;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Between two signals.
 const PAUSE: Duration = Duration::from_micros(500);
+/// Rounds of signals after which compiled code is looked for again.
+const LOOK_AGAIN: u32 = 100;
 /// Between two signals to threads that did not stop in time.
 const LONG_PAUSE: Duration = Duration::from_millis(50);
 
@@ -210,18 +212,22 @@ pub(crate) fn stop(id: u64) {
     install_handler();
     if !stop_until(id, Instant::now() + PATIENCE, PAUSE) {
         // If no thread can be started, the next session tries again.
-        let _ = std::thread::Builder::new().spawn(move || {
-            while !stop_until(id, Instant::now(), PAUSE) {
-                std::thread::sleep(LONG_PAUSE);
-            }
-        });
+        let _ = std::thread::Builder::new().spawn(
+            move || {
+                while !stop_until(id, Instant::now() + LONG_PAUSE, LONG_PAUSE) {}
+            },
+        );
     }
 }
 
 /// Whether no thread works for the session any more.
 fn stop_until(id: u64, deadline: Instant, pause: Duration) -> bool {
-    loop {
-        if round(id) {
+    for number in 0.. {
+        // Threads that are about to stop need no signal. Code is looked for now and then, since that takes long where there is much.
+        if number % LOOK_AGAIN == 1 {
+            compiled::look_up();
+        }
+        if round(id, number > 0) {
             reap();
             return true;
         }
@@ -230,10 +236,11 @@ fn stop_until(id: u64, deadline: Instant, pause: Duration) -> bool {
         }
         std::thread::sleep(pause);
     }
+    false
 }
 
 /// Tells the threads of a session to stop, and lets them end once all have stopped; whether they have ended.
-fn round(id: u64) -> bool {
+fn round(id: u64, with_signal: bool) -> bool {
     let list = members();
     let of_session: Vec<&Arc<Member>> =
         list.iter().filter(|member| member.word.load(Ordering::SeqCst) / 2 == id).collect();
@@ -245,11 +252,10 @@ fn round(id: u64) -> bool {
         of_session.iter().for_each(|member| member.released.store(true, Ordering::SeqCst));
         return false;
     }
-    compiled::look_up();
     for member in running {
         // A thread that works for another session by now is left alone.
         let told = member.word.compare_exchange(2 * id, 2 * id | TOLD, Ordering::SeqCst, Ordering::SeqCst);
-        if told.is_ok() || told == Err(2 * id | TOLD) {
+        if with_signal && (told.is_ok() || told == Err(2 * id | TOLD)) {
             // SAFETY: the thread was started and is not joined as long as it is on the list.
             unsafe { libc::pthread_kill(member.thread.load(Ordering::SeqCst) as libc::pthread_t, SIGNAL) };
         }
