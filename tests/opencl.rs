@@ -261,6 +261,44 @@ fn tuning_is_kept() -> Tested {
     demand(run.stderr.contains("tuned: 0,"), &run, "no tuned kernels")
 }
 
+/// Files of the cache folder with another byte here and there, cut off, or with each other's content. That no byte can be changed unseen is
+/// a test of the runtime.
+fn damaged_caches_change_nothing() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (expected, cache) = (expected()?, folder.path().join("cache"));
+    let executable = build_with("opencl", folder.path())?;
+    let run = || prints(Command::new(&executable).env("RAVEL_CACHE", &cache), &expected).map(drop);
+    let mut tune = Command::new(ravel());
+    finish(tune.args(["tune", "--launch-work", "1"]).arg(program()).env("RAVEL_CACHE", &cache), b"")?;
+    run()?;
+    let mut files = Vec::new();
+    for kind in ["kernels", "tuned"] {
+        for entry in std::fs::read_dir(cache.join(kind))? {
+            let path = entry?.path();
+            files.push((std::fs::read(&path)?, path));
+        }
+    }
+    if files.len() < 2 {
+        return Err("no kernels or no records".into());
+    }
+    for (number, (good, path)) in files.iter().enumerate() {
+        let places = (0..good.len()).step_by(good.len() / 20 + 1);
+        let flipped = places.clone().map(|at| {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1 << (at % 8);
+            bytes
+        });
+        let cut = places.map(|at| good[..at].to_vec());
+        let foreign = files[(number + 1) % files.len()].0.clone();
+        for bytes in flipped.chain(cut).chain([foreign]) {
+            std::fs::write(path, bytes)?;
+            run()?;
+        }
+        std::fs::write(path, good)?;
+    }
+    Ok(())
+}
+
 /// All sizes of tiles are tried, and the fastest one is compiled from then on; the result is the same.
 fn tiles_are_tuned() -> Tested {
     let folder = tempfile::tempdir()?;
@@ -342,7 +380,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(format!("kernels/{}", test_name(&folder, source)), move || kernel_text(&recorded)));
     }
     type OnDevice = (&'static str, fn() -> Tested);
-    let on_devices: [OnDevice; 10] = [
+    let on_devices: [OnDevice; 11] = [
         ("devices are listed", devices_are_listed),
         ("devices are chosen", devices_are_chosen),
         ("stats are shown", stats_are_shown),
@@ -352,6 +390,7 @@ fn main() -> ExitCode {
         ("processes share a cache", processes_share_a_cache),
         ("tuning is kept", tuning_is_kept),
         ("tiles are tuned", tiles_are_tuned),
+        ("damaged caches change nothing", damaged_caches_change_nothing),
         ("memory may be short", memory_may_be_short),
     ];
     if has_device() {

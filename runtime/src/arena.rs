@@ -2,7 +2,7 @@
 //!
 //! Compiled code enters an arena where it needs buffers of known size and leaves it at the end of that region, last in, first out.
 //! The memory stays with the thread, so that a loop, or the chunks of a parallel section, find it ready. A thread that faults never
-//! leaves its arenas: they are lost with it, like everything else it held.
+//! leaves its arenas: they go when it ends. The objects that it held are lost.
 
 use std::cell::RefCell;
 

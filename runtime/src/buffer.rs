@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering, fence};
 
 use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, ObjectKind};
 use crate::fault::{self, Fault};
-use crate::{blocks, device, stats};
+use crate::{blocks, device, stats, stop};
 
 /// Bytes behind the elements of every object that may be read: compiled code loads whole vectors of which only some lanes lie
 /// inside an array. The header before the elements serves for the other end.
@@ -161,6 +161,7 @@ pub unsafe fn shape_of<'a>(object: *const ArrayHeader) -> &'a [i64] {
 /// `shape` points to `rank` extents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_alloc(elem: u8, rank: u32, shape: *const i64) -> *mut ArrayHeader {
+    stop::check();
     let extents = if rank == 0 {
         &[]
     } else {
@@ -238,6 +239,7 @@ pub unsafe extern "C" fn ravel_unique(object: *const ArrayHeader) -> u8 {
 /// `object` is valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_copy(object: *mut ArrayHeader) -> *mut ArrayHeader {
+    stop::check();
     // SAFETY: valid by contract.
     match unsafe { copy(object) } {
         Ok(copy) => copy,
@@ -286,6 +288,7 @@ pub unsafe fn copy(object: *mut ArrayHeader) -> Result<*mut ArrayHeader, Fault> 
 /// `object` is a valid array of rank 1 or more whose elements are no handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_resize(object: *mut ArrayHeader, rows: i64) -> u8 {
+    stop::check();
     // SAFETY: the object is valid; with a count of one nobody else looks at it.
     unsafe {
         let header = &mut *object;

@@ -9,6 +9,7 @@ use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::buffer::{self, allocate, ravel_copy, ravel_rc_dec, ravel_rc_inc, ravel_unique, shape_of};
 use crate::device;
 use crate::fault::{self, Fault, numbers_message, raise_at};
+use crate::stop;
 
 /// Ends the program at a position.
 ///
@@ -130,6 +131,7 @@ pub unsafe extern "C" fn ravel_fault_numbers(
 /// `object` is valid and owned by the caller; `shape` points to `rank` extents whose product is its count.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_reshaped(object: *mut ArrayHeader, rank: u32, shape: *const i64) -> *mut ArrayHeader {
+    stop::check();
     // SAFETY: by contract.
     unsafe {
         let extents = if rank == 0 { &[] } else { std::slice::from_raw_parts(shape, rank as usize) };
@@ -193,6 +195,7 @@ pub unsafe extern "C" fn ravel_dyn_slot(
     array: *const ArrayHeader,
     index: *const ArrayHeader,
 ) -> *mut u8 {
+    stop::check();
     // SAFETY: by contract; the offset was checked to be inside the array.
     unsafe {
         device::settle(array);
@@ -222,6 +225,7 @@ pub unsafe extern "C" fn ravel_dyn_cell(
     array: *const ArrayHeader,
     index: *const ArrayHeader,
 ) -> *mut ArrayHeader {
+    stop::check();
     // SAFETY: by contract; the offset was checked.
     unsafe {
         let (shape, index) = (shape_of(array), ints(index));
@@ -253,6 +257,7 @@ pub unsafe extern "C" fn ravel_dyn_update(
     index: *const ArrayHeader,
     cell: *const ArrayHeader,
 ) {
+    stop::check();
     // SAFETY: by contract; the offset and the shape of the cell are checked.
     unsafe {
         let (shape, index) = (shape_of(array), ints(index));
@@ -354,6 +359,7 @@ pub unsafe extern "C" fn ravel_array_of_cells(
     cells: *const *const ArrayHeader,
     n: i64,
 ) -> *mut ArrayHeader {
+    stop::check();
     // SAFETY: by contract; every cell's shape is checked before it is copied.
     unsafe {
         let cells = std::slice::from_raw_parts(cells, usize::try_from(n).unwrap_or(0));
@@ -383,6 +389,7 @@ pub unsafe extern "C" fn ravel_alloc_frame(
     cell: *const i64,
     cell_rank: i64,
 ) -> *mut ArrayHeader {
+    stop::check();
     // SAFETY: by contract.
     unsafe {
         let mut shape: Vec<i64> = ints(frame).iter().map(|&e| i64::from(e)).collect();
@@ -404,6 +411,7 @@ pub unsafe extern "C" fn ravel_fill_cells(
     axes: i64,
     default: *const ArrayHeader,
 ) {
+    stop::check();
     // SAFETY: by contract; cells are written inside the array.
     unsafe {
         let elem = elem_of(&*array);

@@ -1,17 +1,18 @@
 //! Faults: run-time errors at a SaC position. They never return and never unwind through compiled frames.
 //!
 //! A fault outside a session prints one line on stderr and ends the process. Inside a session ([`run_session`]) the faulting
-//! thread hands its report to the owner of the session and then sleeps forever: compiled frames above it hold no resource that
-//! the process needs, and a REPL goes on with its next input.
+//! thread hands its report to the owner of the session, who ends all threads that work for it (`stop`): compiled frames hold no resource that
+//! the process needs, and a REPL goes on with its next input. An interrupt ends sessions in the same way.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
 use std::fmt::{self, Display, Write as _};
+use std::io::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
-use crate::{device, pool, stack, stream};
+use crate::{device, pool, signals, stack, stop, stream};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,7 +38,23 @@ pub enum Ending {
         /// Exit status.
         status: i32,
     },
+    /// Somebody interrupted the computation.
+    Interrupted,
 }
+
+impl Ending {
+    /// Status that the process ends with.
+    pub fn status(self) -> i32 {
+        match self {
+            Ending::Error => 1,
+            Ending::User { status } | Ending::Exit { status } => status,
+            Ending::Interrupted => INTERRUPTED,
+        }
+    }
+}
+
+/// Exit status of what an interrupt ended, as shells count.
+const INTERRUPTED: i32 = 128 + libc::SIGINT;
 
 impl Fault {
     /// A run-time error.
@@ -80,10 +97,7 @@ impl Report {
 
     /// Status that the process ends with.
     pub fn status(&self) -> i32 {
-        match self.fault.ending {
-            Ending::Error => 1,
-            Ending::User { status } | Ending::Exit { status } => status,
-        }
+        self.fault.ending.status()
     }
 }
 
@@ -92,6 +106,7 @@ impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.fault.ending {
             Ending::Exit { .. } => Ok(()),
+            Ending::Interrupted => writeln!(f, "{}", self.fault.message),
             Ending::User { .. } => write!(f, "\n\n*** USER runtime error\n*** {}\n\n", self.fault.message),
             Ending::Error => {
                 if let Some(position) = &self.position {
@@ -124,20 +139,8 @@ static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 static ENDING: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// The session this thread works for; 0 outside sessions.
-    static MY_SESSION: Cell<u64> = const { Cell::new(0) };
     /// Where compiled code on this thread last said it was.
     static POSITION: Cell<*const c_char> = const { Cell::new(std::ptr::null()) };
-}
-
-/// The session of this thread, which its worker threads take over; 0 outside sessions.
-pub(crate) fn session() -> u64 {
-    MY_SESSION.get()
-}
-
-/// Makes this thread work for a session.
-pub(crate) fn enter_session(id: u64) {
-    MY_SESSION.set(id);
 }
 
 /// Runs `work` on a thread of its own where a fault does not end the process.
@@ -145,16 +148,20 @@ pub(crate) fn enter_session(id: u64) {
 /// Sessions may run at the same time; of their parallel sections one at a time gets the worker threads.
 ///
 /// # Errors
-/// The report of the first fault, or of a thread that could not be started.
+/// The report of the first fault, of an interrupt, or of a thread that could not be started.
 pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Report> {
     let id = NEXT_SESSION.fetch_add(1, Ordering::Relaxed);
     let (reports, faults) = channel();
     if let Ok(mut sessions) = SESSIONS.lock() {
         sessions.push(Session { id, reports });
     }
+    if signals::take_pending() {
+        drop(end_session(id));
+        return Err(interrupted());
+    }
     let (results, outcome) = channel();
     let spawned = stack::spawn("ravel-session", stack::MAIN_STACK, move || {
-        enter_session(id);
+        stop::enter_session(id);
         let _ = results.send(work());
         drop(end_session(id));
     });
@@ -164,9 +171,30 @@ pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     }
     // The sender lives in SESSIONS: it is taken out by a fault (after sending) or dropped with its entry.
     match faults.recv() {
-        Ok(report) => Err(report),
+        Ok(report) => {
+            stop::stop(id);
+            Err(report)
+        }
         Err(_) => outcome.recv().map_err(|_| Report::new(None, Fault::new("the program ended without a result"))),
     }
+}
+
+fn interrupted() -> Report {
+    Report::new(None, Fault { message: "interrupted".to_string(), ending: Ending::Interrupted })
+}
+
+/// Ends all sessions; false if there is none.
+pub(crate) fn interrupt() -> bool {
+    let ended = SESSIONS.lock().map(|mut sessions| std::mem::take(&mut *sessions)).unwrap_or_default();
+    if ended.is_empty() {
+        return false;
+    }
+    pool::abandon();
+    for session in ended {
+        // The owner waits for it, unless the session has just ended.
+        let _ = session.reports.send(interrupted());
+    }
+    true
 }
 
 /// Takes a session off the list; `None` if it has ended already.
@@ -193,14 +221,15 @@ pub fn raise(fault: Fault) -> ! {
 /// Reports a fault at a position of the form `file.sac:3:10 in f`, and does not return.
 pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
     let report = Report::new(position, fault);
-    let id = session();
+    stop::check();
+    let id = stop::session();
     if id != 0 && !matches!(report.fault.ending, Ending::Exit { .. }) {
         if let Some(session) = end_session(id) {
             stream::flush_stdout();
             pool::abandon();
             let _ = session.reports.send(report);
         }
-        sleep_forever();
+        stop::leave();
     }
     end_process(&report)
 }
@@ -210,13 +239,19 @@ fn end_process(report: &Report) -> ! {
     if ENDING.swap(true, Ordering::SeqCst) {
         sleep_forever();
     }
-    stream::flush_all();
+    let written = stream::finish();
     device::finish();
-    let text = report.to_string();
-    if !text.is_empty() {
-        eprint!("{text}");
+    let mut text = report.to_string();
+    let mut status = report.status();
+    // A program that calls `exit` has not said that all is well with its output.
+    if let (Ending::Exit { .. }, Err(fault)) = (report.fault.ending, written) {
+        let failure = Report::new(None, fault);
+        text = failure.to_string();
+        status = if status == 0 { failure.status() } else { status };
     }
-    std::process::exit(report.status())
+    // Where nobody listens, the status still tells.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    std::process::exit(status)
 }
 
 /// Text of a C string from compiled code.

@@ -23,7 +23,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::abi::ParallelFn;
-use crate::{fault, stack};
+use crate::{stack, stop};
 pub use share::ravel_has_idle_threads;
 use share::{Inside, Offer, within};
 
@@ -270,12 +270,23 @@ impl Pool {
             seen = epoch;
             // SAFETY: this worker is present, so the caller neither writes the job nor returns until it leaves.
             if let Some((job, shares)) = unsafe { *self.board.job.get() } {
-                fault::enter_session(job.session);
-                within(Inside::Chunk(self), || self.work(&job, shares, slot));
-                self.is_idle();
+                self.working_for(&job, || {
+                    within(Inside::Chunk(self), || self.work(&job, shares, slot));
+                    self.is_idle();
+                });
             }
             self.slots[slot].0.present.0.store(false, Ordering::Release);
         }
+    }
+
+    /// Works for the session of a job, unless the pool is abandoned: the session may be over then, and its memory gone. Who stops a
+    /// session has abandoned its pool before: either this thread sees that, or it is seen to work for the session.
+    fn working_for(&self, job: &Job, work: impl FnOnce()) {
+        let before = stop::enter_session(job.session);
+        if !self.quit.load(Ordering::SeqCst) {
+            work();
+        }
+        stop::enter_session(before);
     }
 
     /// Joins the next open job after `seen` and returns its epoch; `None` when the pool ends. Helps others meanwhile.
@@ -409,6 +420,8 @@ impl Pool {
                 if spins < SPINS_BEFORE_YIELD {
                     spin_loop();
                 } else {
+                    // The worker may have found a fault.
+                    stop::check();
                     std::thread::yield_now();
                 }
             }
@@ -418,6 +431,7 @@ impl Pool {
 
 impl Job {
     fn run_chunk(&self, chunk: i64, slot: usize) {
+        stop::check();
         let lo = chunk * self.chunk;
         let hi = self.n.min(lo.saturating_add(self.chunk));
         // SAFETY: the caller of `ravel_parallel` promises that the work function may run on any thread with this context.
@@ -439,7 +453,7 @@ pub unsafe extern "C" fn ravel_parallel(work: ParallelFn, ctx: *mut u8, n: i64, 
     }
     let chunk = chunk.clamp(1, n);
     let chunks = (n - 1) / chunk + 1;
-    let job = Job { work, ctx, n, chunk, session: fault::session() };
+    let job = Job { work, ctx, n, chunk, session: stop::session() };
     let slot = usize::try_from(SLOT.get()).unwrap_or(0);
     match share::inside() {
         Inside::Nothing if chunks > 1 && threads() > 1 => {

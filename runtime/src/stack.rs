@@ -6,9 +6,10 @@
 use std::cell::Cell;
 use std::io;
 use std::sync::{Arc, Mutex, Once};
-use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use crate::fault::{self, Fault};
+use crate::stop;
 
 /// Stack of the thread that runs `main`, in bytes of address space.
 pub const MAIN_STACK: usize = 1 << 30;
@@ -26,19 +27,25 @@ thread_local! {
     static LOWEST: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Starts a named thread with a watched stack of `bytes`; falls back to smaller stacks where address space is limited.
+/// The stack of a thread's signal handlers.
+pub(crate) struct Alternate(Box<[u8]>);
+
+impl Default for Alternate {
+    fn default() -> Alternate {
+        Alternate(vec![0; ALTERNATE_STACK].into_boxed_slice())
+    }
+}
+
+/// Starts a named thread with a watched stack of `bytes`; falls back to smaller stacks where address space is limited. Nobody waits for
+/// it; it may work for sessions.
 ///
 /// # Errors
 /// The system refuses to start a thread.
-pub fn spawn<T: Send + 'static>(
-    name: &str,
-    bytes: usize,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<JoinHandle<T>> {
-    with_stack(name, bytes, work, |builder, work| builder.spawn(work))
+pub fn spawn(name: &str, bytes: usize, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    with_stack(bytes, work, |size, work| stop::spawn(name, size, work))
 }
 
-/// [`spawn`] for work that borrows.
+/// Starts a thread for work that borrows.
 ///
 /// # Errors
 /// The system refuses to start a thread.
@@ -48,18 +55,27 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> io::Result<ScopedJoinHandle<'scope, T>> {
-    with_stack(name, bytes, work, |builder, work| builder.spawn_scoped(scope, work))
+    with_stack(bytes, work, |size, work| {
+        let watched = move || {
+            let alternate = Alternate::default();
+            // SAFETY: the thread stops using it before it is dropped.
+            unsafe { watch(&alternate) };
+            let result = work();
+            unwatch();
+            result
+        };
+        Builder::new().name(name.to_string()).stack_size(size).spawn_scoped(scope, watched)
+    })
 }
 
-/// What a thread runs: watches its stack, then does the work.
+/// What a thread runs.
 type Work<'w, T> = Box<dyn FnOnce() -> T + Send + 'w>;
 
 /// Tries to start a thread with ever smaller stacks.
 fn with_stack<'w, T: Send + 'w, H>(
-    name: &str,
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'w,
-    start: impl Fn(Builder, Work<'w, T>) -> io::Result<H>,
+    start: impl Fn(usize, Work<'w, T>) -> io::Result<H>,
 ) -> io::Result<H> {
     install_handler();
     // A failed start drops its closure, so the work waits in a slot that the thread empties.
@@ -68,19 +84,21 @@ fn with_stack<'w, T: Send + 'w, H>(
     loop {
         let slot = slot.clone();
         let run: Work<'w, T> = Box::new(move || {
-            watch_this_thread();
             let work = slot.lock().ok().and_then(|mut work| work.take());
             work.expect("only the one thread that started takes the work")()
         });
-        match start(Builder::new().name(name.to_string()).stack_size(size), run) {
+        match start(size, run) {
             Err(_) if size > SMALLEST_STACK => size /= 4,
             other => return other,
         }
     }
 }
 
-/// Gives the current thread an alternate signal stack and notes where its stack ends.
-fn watch_this_thread() {
+/// Gives the current thread an alternate signal stack and notes where its own stack ends.
+///
+/// # Safety
+/// `alternate` lives as long as the thread, or until [`unwatch`].
+pub(crate) unsafe fn watch(alternate: &Alternate) {
     // SAFETY: plain calls of the C library on this thread's own attributes; every result is checked before use.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
@@ -94,13 +112,20 @@ fn watch_this_thread() {
         if !found {
             return;
         }
-        // Leaked: threads of the runtime live as long as the process, or end with a session.
-        let memory = Box::leak(vec![0u8; ALTERNATE_STACK].into_boxed_slice());
-        let alternate = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: ALTERNATE_STACK };
+        let memory = alternate.0.as_ptr().cast_mut().cast();
+        let alternate = libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: ALTERNATE_STACK };
         if libc::sigaltstack(&alternate, std::ptr::null_mut()) == 0 {
             LOWEST.set(lowest as usize);
         }
     }
+}
+
+/// Undoes [`watch`].
+fn unwatch() {
+    LOWEST.set(0);
+    let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: ALTERNATE_STACK };
+    // SAFETY: the thread is not on its alternate stack.
+    unsafe { libc::sigaltstack(&none, std::ptr::null_mut()) };
 }
 
 fn install_handler() {

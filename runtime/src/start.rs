@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use crate::abi::EntryFn;
 use crate::fault::{self, Fault};
-use crate::{device, pool, stack, stats, stream};
+use crate::{device, pool, signals, stack, standard, stats, stream};
 
 static ARGUMENTS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
@@ -94,6 +94,8 @@ pub unsafe fn run_program(entry: EntryFn) -> i32 {
 /// `argv` holds `argc` NUL-terminated strings; `entry` obeys the interface of [`crate::abi`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_main_start(argc: i32, argv: *const *const c_char, entry: EntryFn) -> i32 {
+    standard::fill_closed();
+    signals::watch();
     let arguments = (0..usize::try_from(argc).unwrap_or(0))
         // SAFETY: the C start-up code provides `argc` strings.
         .map(|position| unsafe { CStr::from_ptr(*argv.add(position)) }.to_bytes().to_vec())

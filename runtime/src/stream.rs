@@ -5,12 +5,17 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
+use crate::{standard, stop};
 
 /// Bytes of a read or write buffer.
 const BUFFER: usize = 64 << 10;
+/// How long the end of a program waits for a thread that is printing.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// `errno` of an error; `EIO` where the system gave none.
 pub fn errno_of(error: &io::Error) -> i32 {
@@ -156,6 +161,9 @@ impl Stream {
             self.forget_input();
         }
         self.output.extend_from_slice(bytes);
+        if let (Device::Stdout | Device::Stderr, Some(last)) = (&self.device, bytes.last()) {
+            IN_LINE.store(*last != b'\n', Ordering::Relaxed);
+        }
         let unbuffered = matches!(self.device, Device::Stderr);
         if unbuffered || self.output.len() >= BUFFER || (self.line_buffered && bytes.contains(&b'\n')) {
             return self.flush();
@@ -183,10 +191,9 @@ impl Stream {
         }
         let result = match &mut self.device {
             Device::File(file) => file.write_all(&self.output),
-            Device::Stdout => {
-                let mut stdout = io::stdout().lock();
-                stdout.write_all(&self.output).and_then(|()| stdout.flush())
-            }
+            // An output without end stops with its session.
+            Device::Stdout if stop::is_told() => Err(io::ErrorKind::Interrupted.into()),
+            Device::Stdout => standard::Output.write_all(&self.output),
             Device::Stderr => io::stderr().write_all(&self.output),
             Device::Stdin | Device::Closed => Err(io::Error::from_raw_os_error(libc::EBADF)),
         };
@@ -257,7 +264,8 @@ impl Drop for Stream {
 fn read_retrying(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match source.read(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // What waits for input stops with its session.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && !stop::is_told() => {}
             other => return other,
         }
     }
@@ -284,6 +292,14 @@ static STDIN: Mutex<Stream> = Mutex::new(Stream::new(Device::Stdin));
 static STDOUT: Mutex<Stream> = Mutex::new(Stream::new(Device::Stdout));
 static STDERR: Mutex<Stream> = Mutex::new(Stream::new(Device::Stderr));
 
+/// What was last written to standard output or error did not end its line.
+static IN_LINE: AtomicBool = AtomicBool::new(false);
+
+/// Whether programs have left a line without its end. Asking forgets it.
+pub fn leave_line() -> bool {
+    IN_LINE.swap(false, Ordering::Relaxed)
+}
+
 /// Exclusive use of a standard stream.
 pub fn standard(which: Standard) -> MutexGuard<'static, Stream> {
     let stream = match which {
@@ -292,7 +308,7 @@ pub fn standard(which: Standard) -> MutexGuard<'static, Stream> {
         Standard::Err => &STDERR,
     };
     // A poisoned stream is still a stream: its buffers are plain bytes.
-    let mut guard = stream.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut guard = stream.lock().unwrap_or_else(PoisonError::into_inner);
     if which == Standard::Out && !guard.line_buffered && guard.output.capacity() == 0 {
         guard.output.reserve(BUFFER);
         guard.line_buffered = io::stdout().is_terminal();
@@ -300,11 +316,30 @@ pub fn standard(which: Standard) -> MutexGuard<'static, Stream> {
     guard
 }
 
-/// Writes out what the program printed. Does nothing if another thread is printing at this moment.
+/// Writes out what the program printed.
 pub fn flush_stdout() {
-    if let Ok(mut stdout) = STDOUT.try_lock() {
-        let _ = stdout.flush();
+    let _ = flush_printed();
+}
+
+/// Waits a while for a thread that is printing at this moment, but not for one that cannot go on.
+fn flush_printed() -> Result<(), i32> {
+    let start = Instant::now();
+    loop {
+        match STDOUT.try_lock() {
+            Ok(mut stdout) => return stdout.flush(),
+            Err(TryLockError::Poisoned(stdout)) => return stdout.into_inner().flush(),
+            Err(TryLockError::WouldBlock) if start.elapsed() >= PATIENCE => return Ok(()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
     }
+}
+
+/// Writes out what the program printed, however long that takes, and lets nobody print afterwards: a signal ends the process. Files
+/// belong to the program, which may be writing to them.
+pub(crate) fn flush_before_end() {
+    let mut stdout = STDOUT.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = stdout.flush();
+    std::mem::forget(stdout);
 }
 
 /// [`flush_all`] at the regular end of a program.
@@ -312,7 +347,7 @@ pub fn flush_stdout() {
 /// # Errors
 /// What the program printed cannot be written.
 pub fn finish() -> Result<(), Fault> {
-    let written = STDOUT.try_lock().map_or(Ok(()), |mut stdout| stdout.flush());
+    let written = flush_printed();
     flush_all();
     crate::natives::checked(written)
 }

@@ -17,6 +17,8 @@ use args::{BackendName, Build, Check, Cli, Code, Command, Opt, Repl, Run, Source
 use clap::Parser;
 use ravel_driver::passes::passes;
 use ravel_driver::{Backend, Compilation, Explanation, Failure, MacroOption, Options, Stage};
+use ravel_runtime::outputs;
+use ravel_runtime::standard::Output;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,7 +27,17 @@ use std::process::ExitCode;
 const COMPILER_STACK: usize = 1 << 30;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    ravel_runtime::signals::watch();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help is an output like others.
+        Err(asked) if !asked.use_stderr() => {
+            let text = asked.render();
+            let shown = if std::io::stdout().is_terminal() { text.ansi().to_string() } else { text.to_string() };
+            return ExitCode::from(u8::from(!print(&shown)));
+        }
+        Err(wrong) => wrong.exit(),
+    };
     let worker = std::thread::Builder::new().stack_size(COMPILER_STACK).spawn(move || match cli.command {
         Command::Check(check) => run_check(&check),
         Command::Run(run) => run_program(run),
@@ -55,18 +67,28 @@ fn compilation(source: &Source, unchecked: bool) -> Compilation {
     compilation
 }
 
-/// Writes what `--explain` asks for; false if that failed.
-fn explain(source: &Source, compilation: &Compilation) -> bool {
+/// Whether the file that `--explain` names can be written, before anything is done for it.
+fn can_explain(source: &Source, compilation: &Compilation, file: &Path) -> bool {
+    let Some(Some(path)) = &source.explain else { return true };
+    let checked = compilation.check_output(file, path);
+    if let Err(error) = &checked {
+        say!("ravel: {error}");
+    }
+    checked.is_ok()
+}
+
+/// Writes what `--explain` asks for about the program in `file`; false if that failed.
+fn explain(source: &Source, compilation: &Compilation, file: &Path) -> bool {
     let written = match &source.explain {
         None => return true,
         Some(None) => {
             let _ = std::io::stderr().write_all(compilation.explained().as_bytes());
             return true;
         }
-        Some(Some(path)) => std::fs::write(path, compilation.explained()).map_err(|error| (path, error)),
+        Some(Some(path)) => compilation.write_output(file, path, &compilation.explained()),
     };
-    if let Err((path, error)) = &written {
-        say!("ravel: cannot write {}: {error}", path.display());
+    if let Err(error) = &written {
+        say!("ravel: {error}");
     }
     written.is_ok()
 }
@@ -144,8 +166,7 @@ fn stage(name: &str) -> Result<Stage, i32> {
 
 /// Writes a text to standard output; false if that failed.
 fn print(text: &str) -> bool {
-    let mut stdout = std::io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match Output.write_all(text.as_bytes()) {
         // A closed pipe is the reader's choice.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             say!("ravel: cannot write the text: {error}");
@@ -160,10 +181,13 @@ fn emit(mut compilation: Compilation, source: &Source, file: &Path, name: &str) 
         Ok(stage) => stage,
         Err(status) => return status,
     };
+    if !can_explain(source, &compilation, file) {
+        return 1;
+    }
     match compilation.emit(file, stage) {
         Ok(text) => {
             report(&compilation, None);
-            let explained = explain(source, &compilation);
+            let explained = explain(source, &compilation, file);
             i32::from(!print(&text) || !explained)
         }
         Err(failure) => {
@@ -178,12 +202,15 @@ fn run_check(check: &Check) -> i32 {
     if let Some(stage) = &check.emit {
         return emit(compilation, &check.source, &check.file, stage);
     }
+    if !can_explain(&check.source, &compilation, &check.file) {
+        return 1;
+    }
     let checked = compilation.check(&check.file);
     report(&compilation, checked.as_ref().err());
     if check.source.stats {
         print_stats(&compilation);
     }
-    let explained = checked.is_err() || explain(&check.source, &compilation);
+    let explained = checked.is_err() || explain(&check.source, &compilation, &check.file);
     i32::from(checked.is_err() || !explained)
 }
 
@@ -197,6 +224,9 @@ fn run_program(run: Run) -> i32 {
     if let Err(status) = devices::settle(&mut compilation.options, &arguments) {
         return status;
     }
+    if !can_explain(&run.source, &compilation, run.file()) {
+        return 1;
+    }
     let program = match compilation.program(run.file()) {
         Ok(program) => program,
         Err(failure) => {
@@ -205,7 +235,7 @@ fn run_program(run: Run) -> i32 {
         }
     };
     report(&compilation, None);
-    if !explain(&run.source, &compilation) {
+    if !explain(&run.source, &compilation, run.file()) {
         return 1;
     }
     if let Some(threads) = run.threads {
@@ -248,11 +278,20 @@ fn run_build(build: &Build) -> i32 {
             }
         },
     };
+    if !can_explain(&build.source, &compilation, &build.file) {
+        return 1;
+    }
+    if let Some(Some(path)) = &build.source.explain
+        && outputs::destination(path).ok().zip(outputs::destination(&output).ok()).is_some_and(|(a, b)| a == b)
+    {
+        say!("ravel: cannot write {}: it is the executable", path.display());
+        return 1;
+    }
     let built = compilation.build(&build.file, &output);
     let failed = match built {
         Ok(linked) => {
             report(&compilation, None);
-            let explained = explain(&build.source, &compilation);
+            let explained = explain(&build.source, &compilation, &build.file);
             match linked {
                 Ok(()) => !explained,
                 Err(error) => {
@@ -288,6 +327,9 @@ fn run_opt(opt: &Opt) -> i32 {
     }
     let Some(file) = &opt.file else { return 2 };
     let mut compilation = compilation(&opt.source, false);
+    if !can_explain(&opt.source, &compilation, file) {
+        return 1;
+    }
     let passed = match compilation.run_passes(file, names.as_deref()) {
         Ok(passed) => passed,
         Err(failure) => {
@@ -296,7 +338,7 @@ fn run_opt(opt: &Opt) -> i32 {
         }
     };
     report(&compilation, None);
-    let explained = explain(&opt.source, &compilation);
+    let explained = explain(&opt.source, &compilation, file);
     if opt.source.stats {
         print_stats(&compilation);
     }

@@ -1,11 +1,14 @@
 //! `ravel repl`: the terminal side. Lines come from an editor with a history, or from a pipe without prompts.
 
 use ravel_driver::repl::{Reply, Session, show};
-use ravel_runtime::stream::{Standard, standard};
+use ravel_runtime::standard::Output;
+use ravel_runtime::stream::{self, Standard, standard};
+use ravel_runtime::{outputs, signals};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::collections::VecDeque;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 const PROMPT: &str = "ravel> ";
 const CONTINUED: &str = "   ..> ";
@@ -19,7 +22,7 @@ DEFINITION          a function, type, `use` or #define for later inputs
 :load FILE          take in the text of a file
 :reset              forget variables and definitions
 :quit               leave (so does the end of input, Ctrl-D)
-An input goes on over several lines until its brackets are closed; Ctrl-C drops it.
+An input goes on over several lines until its brackets are closed; Ctrl-C drops it. Ctrl-C also ends a computation.
 ";
 
 /// One line of input.
@@ -32,47 +35,62 @@ enum Line {
 
 /// Where lines come from.
 enum Source {
-    Terminal(Box<DefaultEditor>, Option<PathBuf>),
+    Terminal {
+        editor: Box<DefaultEditor>,
+        history: Option<PathBuf>,
+        /// The rest of several lines that came at once.
+        pasted: VecDeque<String>,
+    },
     /// The runtime's own standard input, so that programs can read the lines that follow.
     Pipe,
 }
 
+/// To go on, or the exit status.
+type Flow = Result<(), i32>;
+
 /// Runs the prompt to the end of its input; the exit status.
-pub fn run(mut session: Session) -> i32 {
-    let mut source = match std::io::stdin().is_terminal() {
+pub fn run(session: Session) -> i32 {
+    let source = match std::io::stdin().is_terminal() {
         true => match Source::terminal() {
             Ok(source) => source,
             Err(error) => {
-                eprintln!("ravel: cannot use the terminal: {error}");
+                say!("ravel: cannot use the terminal: {error}");
                 return 1;
             }
         },
         false => Source::Pipe,
     };
-    if let Source::Terminal(..) = source {
-        println!("Ravel {}. `:help` explains, `:quit` leaves.", env!("CARGO_PKG_VERSION"));
+    converse(session, source).err().unwrap_or(0)
+}
+
+fn converse(mut session: Session, mut source: Source) -> Flow {
+    if let Source::Terminal { .. } = source {
+        signals::catch_interrupts();
+        print(&format!("Ravel {}. `:help` explains, `:quit` leaves.\n", env!("CARGO_PKG_VERSION")))?;
     }
     let mut input = String::new();
     loop {
+        source.begin_line()?;
+        signals::set_busy(false);
         let line = source.next(if input.is_empty() { PROMPT } else { CONTINUED });
+        signals::set_busy(true);
         let text = match line {
             Line::Dropped => {
                 input.clear();
                 continue;
             }
-            Line::End if input.is_empty() => return 0,
+            Line::End if input.is_empty() => return Ok(()),
             Line::End => {
-                let written = answer(session.enter(&input, true));
+                let reply = session.enter(&input, true);
                 input.clear();
-                if written { continue } else { return 0 }
+                source.answer(reply)?;
+                continue;
             }
             Line::Text(text) => text,
         };
         if input.is_empty() && text.trim_start().starts_with(':') {
             source.remember(&text);
-            if !command(&mut session, text.trim()) {
-                return 0;
-            }
+            command(&mut session, &mut source, text.trim())?;
             continue;
         }
         input.push_str(&text);
@@ -81,91 +99,111 @@ pub fn run(mut session: Session) -> i32 {
             reply => {
                 source.remember(&input);
                 input.clear();
-                if !answer(reply) {
-                    return 0;
-                }
+                source.answer(reply)?;
             }
         }
     }
 }
 
-/// Obeys a command; whether to go on.
-fn command(session: &mut Session, text: &str) -> bool {
+/// Obeys a command.
+fn command(session: &mut Session, source: &mut Source, text: &str) -> Flow {
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     match (name, rest) {
-        (":quit" | ":q", _) => false,
-        (":help" | ":h" | ":?", _) => print(HELP),
-        (":reset", _) => {
-            session.reset();
-            true
-        }
+        (":quit" | ":q", _) => return Err(0),
+        (":help" | ":h" | ":?", _) => print(HELP)?,
+        (":reset", _) => session.reset(),
         (":vars", _) => {
             let lines: Vec<String> =
                 session.variables().map(|(name, value)| format!("{name}: {}\n", show::type_name(value))).collect();
-            print(&lines.concat())
+            print(&lines.concat())?;
         }
         (":type" | ":load", "") => {
-            eprintln!("`{name}` needs {}", if name == ":type" { "an expression" } else { "the name of a file" });
-            true
+            say!("`{name}` needs {}", if name == ":type" { "an expression" } else { "the name of a file" });
         }
-        (":type", expression) => answer(session.type_of(expression)),
-        (":load", file) => answer(session.load(&PathBuf::from(file))),
+        (":type", expression) => source.answer(session.type_of(expression))?,
+        (":load", file) => source.answer(session.load(&PathBuf::from(file)))?,
+        _ => say!("there is no command `{name}`; `:help` lists them"),
+    }
+    Ok(())
+}
+
+/// Writes to standard output.
+fn print(text: &str) -> Flow {
+    Output.write_all(text.as_bytes()).map_err(|error| match error.kind() {
+        // The reader has gone: nobody waits for answers.
+        ErrorKind::BrokenPipe => 0,
         _ => {
-            eprintln!("there is no command `{name}`; `:help` lists them");
-            true
+            say!("ravel: cannot write to standard output: {error}");
+            1
         }
-    }
-}
-
-/// Prints what came of an input; whether anybody still listens.
-fn answer(reply: Reply) -> bool {
-    match reply {
-        Reply::Incomplete => {
-            eprintln!("the input ends too early");
-            true
-        }
-        Reply::Done { shown, remarks } => {
-            eprint!("{remarks}");
-            shown.is_empty() || print(&format!("{shown}\n"))
-        }
-        Reply::Failed(why) => {
-            eprint!("{why}");
-            true
-        }
-    }
-}
-
-fn print(text: &str) -> bool {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+    })
 }
 
 impl Source {
     fn terminal() -> rustyline::Result<Source> {
-        let mut editor = DefaultEditor::new()?;
-        let history = history_file();
+        let mut editor = Box::new(DefaultEditor::new()?);
+        let history = history_file().filter(|file| is_history(file));
         if let Some(file) = &history {
             // There is none before the first session.
             let _ = editor.load_history(file);
         }
-        Ok(Source::Terminal(Box::new(editor), history))
+        Ok(Source::Terminal { editor, history, pasted: VecDeque::new() })
     }
 
     fn next(&mut self, prompt: &str) -> Line {
-        match self {
-            Source::Terminal(editor, _) => match editor.readline(prompt) {
-                Ok(text) => Line::Text(text),
-                Err(ReadlineError::Interrupted) => Line::Dropped,
-                Err(_) => Line::End,
-            },
-            Source::Pipe => next_of_pipe(),
+        let Source::Terminal { editor, pasted, .. } = self else {
+            return next_of_pipe();
+        };
+        if let Some(line) = pasted.pop_front() {
+            return Line::Text(line);
         }
+        match editor.readline(prompt) {
+            Ok(text) => {
+                // What is pasted is one text for the editor, whatever it is.
+                let mut lines = text.lines().map(String::from);
+                let first = lines.next().unwrap_or_default();
+                pasted.extend(lines);
+                Line::Text(first)
+            }
+            Err(ReadlineError::Interrupted) => Line::Dropped,
+            Err(_) => Line::End,
+        }
+    }
+
+    /// Sees to it that nothing stands where an editor, which clears the line, or a value will be.
+    fn begin_line(&self) -> Flow {
+        match self {
+            Source::Terminal { .. } if stream::leave_line() => print("\n"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints what came of an input.
+    fn answer(&mut self, reply: Reply) -> Flow {
+        self.begin_line()?;
+        match reply {
+            Reply::Incomplete => say!("the input ends too early"),
+            Reply::Done { shown, remarks } => {
+                let _ = std::io::stderr().write_all(remarks.as_bytes());
+                if !shown.is_empty() {
+                    print(&format!("{shown}\n"))?;
+                }
+            }
+            Reply::Failed(why) => drop(std::io::stderr().write_all(why.as_bytes())),
+            Reply::Interrupted => {
+                say!("interrupted");
+                if let Source::Terminal { pasted, .. } = self {
+                    pasted.clear();
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Adds an input to the history, on disk at once: a program that calls `exit` ends the session.
     fn remember(&mut self, input: &str) {
-        let Source::Terminal(editor, history) = self else {
+        let Source::Terminal { editor, history, .. } = self else {
             return;
         };
         if editor.add_history_entry(input).unwrap_or(false)
@@ -174,6 +212,15 @@ impl Source {
             // A history that cannot be written is no reason to disturb the session.
             let _ = editor.append_history(file);
         }
+    }
+}
+
+/// Whether a file is a history, or may become one: whoever names a program by mistake keeps it. Several sessions add to one file, line by line,
+/// so it is not replaced as a whole like other outputs.
+fn is_history(file: &Path) -> bool {
+    match outputs::destination(file) {
+        Ok(place) => std::fs::read(place).map_or(true, |text| text.is_empty() || text.starts_with(b"#V2\n")),
+        Err(_) => false,
     }
 }
 

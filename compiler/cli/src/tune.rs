@@ -22,6 +22,12 @@ pub fn run(tune: &Tune) -> i32 {
         say!("ravel: there is no cache folder to keep results in; RAVEL_CACHE can name one");
         return 1;
     }
+    if let Some(file) = tune::damaged(&device) {
+        say!(
+            "ravel: {} is damaged, or of another version: what it says is not used and is measured again",
+            file.display()
+        );
+    }
     // Every run reads the same input.
     let mut input = Vec::new();
     if !std::io::stdin().is_terminal() && std::io::stdin().read_to_end(&mut input).is_err() {

@@ -9,6 +9,7 @@ pub mod emit;
 pub mod explain;
 pub mod files;
 pub mod link;
+pub mod outputs;
 pub mod passes;
 pub mod pipeline;
 pub mod places;

@@ -1,5 +1,7 @@
 //! Linking object files with the runtime into an executable.
 
+use crate::outputs::OutputError;
+use ravel_runtime::outputs;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,9 +13,9 @@ pub enum LinkError {
     /// The static library of the runtime was looked for in these places.
     NoRuntime(Vec<PathBuf>),
     /// The executable would replace the source, or its place is not possible.
-    Output { path: PathBuf, why: String },
-    /// A file could not be written.
-    Write { path: PathBuf, why: std::io::Error },
+    Output(OutputError),
+    /// As [`LinkError::Output`], before it is known where.
+    Refused(outputs::Refusal),
     /// The C compiler could not be started.
     NoCompiler { command: OsString, why: std::io::Error },
     /// The C compiler failed; its words.
@@ -28,8 +30,8 @@ impl fmt::Display for LinkError {
                 places.iter().try_for_each(|p| write!(f, "\n  {}", p.display()))?;
                 write!(f, "\nset RAVEL_RUNTIME to its path")
             }
-            LinkError::Output { path, why } => write!(f, "cannot write {}: {why}", path.display()),
-            LinkError::Write { path, why } => write!(f, "cannot write {}: {why}", path.display()),
+            LinkError::Output(error) => write!(f, "{error}"),
+            LinkError::Refused(why) => write!(f, "cannot write the executable: {why}"),
             LinkError::NoCompiler { command, why } => {
                 write!(
                     f,
@@ -43,6 +45,18 @@ impl fmt::Display for LinkError {
 }
 
 impl std::error::Error for LinkError {}
+
+impl From<OutputError> for LinkError {
+    fn from(error: OutputError) -> LinkError {
+        LinkError::Output(error)
+    }
+}
+
+impl From<outputs::Refusal> for LinkError {
+    fn from(why: outputs::Refusal) -> LinkError {
+        LinkError::Refused(why)
+    }
+}
 
 /// `RAVEL_RUNTIME`, or beside the running binary, or in the `deps` folder of a cargo build, or in an installed `lib/ravel`.
 fn runtime_library() -> Result<PathBuf, LinkError> {
@@ -82,60 +96,30 @@ fn newest_runtime(folder: &Path) -> Option<PathBuf> {
         .map(|(_, path)| path)
 }
 
-/// Whether an executable of `source` can stand at `output`, as far as that can be known before it is made.
-///
-/// # Errors
-/// [`LinkError::Output`].
-pub fn check_output(source: &Path, output: &Path) -> Result<(), LinkError> {
-    let refuse = |why: String| Err(LinkError::Output { path: output.to_path_buf(), why });
-    if output.is_dir() || output.file_name().is_none() {
-        return refuse("it is a folder; name a file in it".to_string());
-    }
-    let same = |a: &Path, b: &Path| Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
-    if same(source, output) == Some(true) {
-        return refuse("it is the source file".to_string());
-    }
-    if output.extension().is_some_and(|extension| extension == "sac") {
-        return refuse("names with .sac are for source files".to_string());
-    }
-    match output.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            refuse(format!("there is no folder {}", folder.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Links `objects` into the executable `output`, which appears only when it is complete.
 ///
 /// # Errors
 /// See [`LinkError`].
 pub fn link(objects: &[Vec<u8>], output: &Path) -> Result<(), LinkError> {
     let runtime = runtime_library()?;
-    let file_name = output.file_name().unwrap_or_default();
-    let beside = |suffix: &str| {
-        let mut name = OsString::from(".");
-        name.push(file_name);
-        name.push(format!(".{}{suffix}", std::process::id()));
-        output.with_file_name(name)
+    let failed = |error: LinkError| match error {
+        LinkError::Refused(why) => LinkError::Output(OutputError { path: output.to_path_buf(), why: why.to_string() }),
+        other => other,
     };
-    let partial = beside(".partial");
-    let paths: Vec<PathBuf> = (0..objects.len()).map(|n| beside(&format!(".{n}.o"))).collect();
-    let write = paths.iter().zip(objects).try_for_each(|(path, object)| {
-        std::fs::write(path, object).map_err(|why| LinkError::Write { path: path.clone(), why })
-    });
-    let linked = write.and_then(|()| run_linker(&paths, &runtime, &partial)).and_then(|()| {
-        std::fs::rename(&partial, output).map_err(|why| LinkError::Write { path: output.to_path_buf(), why })
-    });
-    // Left-overs of a failure are of no use; that they cannot be removed is no further error.
-    for path in &paths {
-        let _ = std::fs::remove_file(path);
-    }
-    let _ = std::fs::remove_file(&partial);
-    linked
+    outputs::make(output, |folder| {
+        let paths: Vec<PathBuf> = (0..objects.len()).map(|n| folder.join(format!("{n}.o"))).collect();
+        for (path, object) in paths.iter().zip(objects) {
+            std::fs::write(path, object).map_err(outputs::Refusal::from)?;
+        }
+        let linked = folder.join("linked");
+        run_linker(&paths, &runtime, folder, &linked)?;
+        Ok(linked)
+    })
+    .map_err(failed)
 }
 
-fn run_linker(objects: &[PathBuf], runtime: &Path, output: &Path) -> Result<(), LinkError> {
+/// Runs the C compiler, whose own temporary files go to `folder`, too: whatever ends it, they go with the folder.
+fn run_linker(objects: &[PathBuf], runtime: &Path, folder: &Path, output: &Path) -> Result<(), LinkError> {
     let command = std::env::var_os("CC").filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into());
     let result = Command::new(&command)
         .args(objects)
@@ -143,6 +127,7 @@ fn run_linker(objects: &[PathBuf], runtime: &Path, output: &Path) -> Result<(), 
         .args(["-lpthread", "-lm", "-ldl"])
         .arg("-o")
         .arg(output)
+        .env("TMPDIR", folder)
         .output()
         .map_err(|why| LinkError::NoCompiler { command, why })?;
     if result.status.success() {
@@ -153,24 +138,5 @@ fn run_linker(objects: &[PathBuf], runtime: &Path, output: &Path) -> Result<(), 
             words = format!("the C compiler said nothing; {}", result.status);
         }
         Err(LinkError::Failed(words))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn executables_never_replace_sources() {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        let source = root.path().join("life");
-        std::fs::write(&source, "").expect("the folder is writable");
-        let refusal = |output: &Path| check_output(&source, output).map_err(|e| e.to_string());
-        assert!(refusal(&source).is_err_and(|e| e.ends_with("it is the source file")));
-        assert!(refusal(&root.path().join("a.sac")).is_err());
-        assert!(refusal(root.path()).is_err_and(|e| e.contains("it is a folder")));
-        assert!(refusal(&root.path().join("no/p")).is_err_and(|e| e.contains("there is no folder")));
-        assert!(refusal(&root.path().join("p")).is_ok());
-        assert!(refusal(Path::new("p")).is_ok());
     }
 }

@@ -123,13 +123,17 @@ impl Compilation {
     /// Those of the stages; the inner result is that of linking.
     pub fn build(&mut self, path: &Path, output: &Path) -> Result<Result<(), crate::link::LinkError>, Failure> {
         // Better before a long compilation than after it.
-        if let Err(refused) = crate::link::check_output(path, output) {
-            return Ok(Err(refused));
+        if let Err(refused) = self.check_output(path, output) {
+            return Ok(Err(refused.into()));
         }
         let module = self.wir(path)?;
         let module = self.optimize(module)?;
         let nest = self.nest(&module, false)?;
         let objects = self.objects(&nest)?;
+        // By now it is known what else was read.
+        if let Err(refused) = self.check_output(path, output) {
+            return Ok(Err(refused.into()));
+        }
         let start = std::time::Instant::now();
         let linked = crate::link::link(&objects, output);
         self.times.push(("link", start.elapsed()));

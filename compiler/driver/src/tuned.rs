@@ -28,7 +28,7 @@ impl Tuned {
     pub fn tiles(&self, key: &str) -> Tiles {
         match self.measures {
             true => Tiles::All,
-            false => tune::variant(&self.records, key).map_or(Tiles::Usual, Tiles::Only),
+            false => tune::variant(&self.records, key).map_or(Tiles::Usual, |(number, of)| Tiles::Only { number, of }),
         }
     }
 }

@@ -15,7 +15,7 @@ mod with_loop;
 
 pub use array::{Arr, Val};
 
-use ravel_runtime::fault::{Ending, Fault, Report};
+use ravel_runtime::fault::{Fault, Report};
 use ravel_runtime::natives::Native;
 use ravel_runtime::stack;
 use ravel_source::Span;
@@ -55,10 +55,7 @@ impl FaultReport {
 
     /// The status the program ends with.
     pub fn status(&self) -> i32 {
-        match self.fault.ending {
-            Ending::Error => 1,
-            Ending::User { status } | Ending::Exit { status } => status,
-        }
+        self.fault.ending.status()
     }
 }
 
@@ -80,7 +77,12 @@ pub fn run(module: &Arc<Module>, natives: Natives) -> Result<Vec<Val>, RunError>
 pub fn run_func(module: &Arc<Module>, natives: Natives, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
     let module = module.clone();
     let work = move || eval::Machine::new(&module, natives).call_entry(func, args);
-    let thread =
-        stack::spawn("ravel-interp", stack::MAIN_STACK, work).map_err(|e| RunError::NoThread(e.to_string()))?;
-    thread.join().unwrap_or_else(|_| Err(RunError::NoThread("the interpreter's thread panicked".to_string())))
+    let outcome = std::thread::scope(|scope| {
+        stack::spawn_scoped(scope, "ravel-interp", stack::MAIN_STACK, work).map(std::thread::ScopedJoinHandle::join)
+    });
+    match outcome {
+        Ok(Ok(values)) => values,
+        Ok(Err(_)) => Err(RunError::NoThread("the interpreter's thread panicked".to_string())),
+        Err(error) => Err(RunError::NoThread(error.to_string())),
+    }
 }

@@ -73,14 +73,14 @@ impl Lower<'_, '_> {
                     return Ok(true);
                 }
             }
-            (Tiles::Only(n), _) => {
-                match self.every_tile(part, sinks, forced).map(|mut all| (n < all.len()).then(|| all.swap_remove(n))) {
-                    Ok(Some(plan)) => plans = vec![plan],
-                    Ok(None) => {
+            (Tiles::Only { number, of }, _) => {
+                let all = self.every_tile(part, sinks, forced).unwrap_or_default();
+                if of == all.len() + 1 && number < of {
+                    let Some(plan) = all.into_iter().nth(number) else {
                         self.explain_no_tiles();
                         return Ok(false);
-                    }
-                    Err(_) => {}
+                    };
+                    plans = vec![plan];
                 }
             }
         }

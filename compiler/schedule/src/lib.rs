@@ -164,8 +164,9 @@ pub enum Tiles {
     Usual,
     /// All, and the runtime chooses.
     All,
-    /// The one with this number among all of them, the largest first; with a larger number no tiles at all.
-    Only(usize),
+    /// The one with this number among all of them, the largest first; the last number means no tiles at all. If there are not so many
+    /// choices, this one was made for others, and the estimate chooses.
+    Only { number: usize, of: usize },
 }
 
 /// What the caller decides.

@@ -61,10 +61,15 @@ fn all_tiles_are_there_while_a_program_is_tuned() {
 
 #[test]
 fn the_tiles_that_were_the_fastest_are_the_only_ones() {
-    let (remarks, text) = tuned_product(1024, 1024, 512, Tiles::Only(0));
+    let only = |number, of| tuned_product(1024, 1024, 512, Tiles::Only { number, of });
+    let (remarks, text) = only(0, 5);
     assert!(has(&remarks, "tiles of 128 x 128 cells, 8 x 8") && !text.contains("ravel_device_variant"), "{remarks:?}");
-    let (remarks, text) = tuned_product(1024, 1024, 512, Tiles::Only(4));
+    let (remarks, text) = only(4, 5);
     assert!(has(&remarks, "a work-item per cell was faster") && !text.contains("barrier"), "{remarks:?}");
+    // A number that is not there, and one among other choices than these.
+    for (number, of) in [(5, 5), (900, 5), (0, 4), (4, 6)] {
+        assert_eq!(only(number, of), product(1024, 1024, 512));
+    }
 }
 
 fn has(remarks: &[String], wanted: &str) -> bool {

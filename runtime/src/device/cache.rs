@@ -1,22 +1,25 @@
 //! The cache folder: programs as the device's compiler made them, and what was tuned.
 //!
-//! A program is found by its source, the options, the device and its driver. An entry starts with a digest of what follows it: one
-//! that was cut off or changed is not used. Entries are written to a file of their own and renamed, so that two processes may write
+//! A program is found by its source, the options, the device and its driver. An entry starts with a digest of its name and of what follows: one
+//! that was cut off, changed or put under another name is not used. Entries are written to a file of their own and renamed, so that two processes may write
 //! the same one. Whatever goes wrong, the program is built from its source.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha3::{Digest, Sha3_256};
 
+use crate::outputs;
+
 /// First bytes of an entry. The number changes with the form of entries.
-const MAGIC: &[u8; 8] = b"ravelcl1";
+const MAGIC: &[u8; 8] = b"ravelcl2";
 /// Bytes of a digest.
 const DIGEST: usize = 32;
 /// Entries of a folder; the oldest go.
 const MOST_ENTRIES: usize = 1000;
+/// Bytes of a file that may be an entry.
+const LONGEST: u64 = 1 << 28;
 
 /// Digest of several parts; parts that are joined differently have different digests.
 pub(super) fn digest(parts: &[&[u8]]) -> [u8; DIGEST] {
@@ -34,6 +37,30 @@ pub(super) fn name_of(parts: &[&[u8]]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Is this a name that [`name_of`] makes?
+fn is_name(name: &std::ffi::OsStr) -> bool {
+    name.len() == 2 * DIGEST && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit)
+}
+
+/// What a file holds; nothing if it is none, a pipe that nobody writes to for example, or longer than any that Ravel writes.
+fn content(path: &Path) -> Option<Vec<u8>> {
+    let data = fs::metadata(path).ok()?;
+    if data.is_file() && data.len() <= LONGEST { fs::read(path).ok() } else { None }
+}
+
+/// Something with a digest before it that holds for this name only.
+pub(super) fn sealed(magic: &[u8], name: &str, content: &[u8]) -> Vec<u8> {
+    [magic, &digest(&[magic, name.as_bytes(), content]), content].concat()
+}
+
+/// What was [`sealed`] in a file for the file's own name; nothing if a single byte of it is different.
+pub(super) fn unsealed(magic: &[u8], path: &Path) -> Option<Vec<u8>> {
+    let bytes = content(path)?;
+    let (sum, content) = bytes.strip_prefix(magic)?.split_at_checked(DIGEST)?;
+    let name = path.file_name()?.to_str()?;
+    (sum == digest(&[magic, name.as_bytes(), content])).then(|| content.to_vec())
 }
 
 /// The cache folder: `RAVEL_CACHE`, or `ravel` in the user's folder for such things. None if it is switched off (`RAVEL_CACHE` is
@@ -70,16 +97,12 @@ impl Store {
 
     /// What is kept under a name, if it is whole.
     pub fn read(&self, name: &str) -> Option<Vec<u8>> {
-        let bytes = fs::read(self.folder.join(name)).ok()?;
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let (sum, content) = rest.split_at_checked(DIGEST)?;
-        (sum == digest(&[content])).then(|| content.to_vec())
+        unsealed(MAGIC, &self.folder.join(name))
     }
 
     /// Keeps something under a name. That it cannot is no error.
     pub fn write(&self, name: &str, content: &[u8]) {
-        let sum = digest(&[content]);
-        let written = replace(&self.folder.join(name), &[&MAGIC[..], &sum, content].concat());
+        let written = outputs::write(&self.folder.join(name), &sealed(MAGIC, name, content));
         if written.is_ok() {
             self.prune();
         }
@@ -90,6 +113,8 @@ impl Store {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let mut found: Vec<_> = entries
             .flatten()
+            // What else somebody keeps there is not for Ravel to remove.
+            .filter(|entry| is_name(&entry.file_name()))
             .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
             .collect();
         if found.len() > MOST_ENTRIES {
@@ -100,18 +125,6 @@ impl Store {
             }
         }
     }
-}
-
-/// Writes a file that appears complete or not at all.
-pub(super) fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let partial =
-        path.with_extension(format!("{}-{}.partial", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-    let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&partial);
-    }
-    written
 }
 
 #[cfg(test)]
@@ -138,6 +151,18 @@ mod tests {
             fs::write(&file, bad).expect("the temporary folder is writable");
             assert_eq!(store.read(&name), None);
         }
+        for n in 0..good.len() {
+            for bit in [1, 0x80] {
+                let mut bad = good.clone();
+                bad[n] ^= bit;
+                fs::write(&file, bad).expect("the temporary folder is writable");
+                assert_eq!(store.read(&name), None, "byte {n}");
+            }
+        }
+        // A whole entry of another program.
+        let other = name_of(&[b"another source", b"device"]);
+        fs::write(folder.join("kernels").join(&other), &good).expect("the temporary folder is writable");
+        assert_eq!(store.read(&other), None);
         store.write(&name, b"binary");
         assert_eq!(store.read(&name).as_deref(), Some(&b"binary"[..]));
         let _ = fs::remove_dir_all(&folder);
@@ -159,6 +184,22 @@ mod tests {
             }
         });
         assert_eq!(fs::read_dir(folder.join("kernels")).map(Iterator::count).ok(), Some(1));
+        let _ = fs::remove_dir_all(&folder);
+    }
+
+    #[test]
+    fn what_is_no_file_is_no_entry() {
+        let folder = place("no-file");
+        let store = Store::at(&folder).expect("the temporary folder is writable");
+        let pipe = folder.join("kernels/pipe");
+        let name = std::ffi::CString::new(pipe.to_str().expect("a plain name")).expect("no NUL");
+        // SAFETY: the name is NUL-terminated.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        fs::create_dir(folder.join("kernels/folder")).expect("the temporary folder is writable");
+        // Nobody writes to the pipe: reading would never end.
+        assert_eq!((store.read("pipe"), store.read("folder")), (None, None));
+        store.write("pipe", b"binary");
+        assert!(pipe.exists() && !pipe.is_file());
         let _ = fs::remove_dir_all(&folder);
     }
 

@@ -174,7 +174,8 @@ impl Device {
                     self.counters.launches += 1;
                     return Ok(());
                 }
-            } else if let Some(way) = self.tuner.way(key, class, text, &mut self.counters.tuned)
+            } else if let Some(way) =
+                self.tuner.way(key, class, text, || ways(grid, loaded.most), &mut self.counters.tuned)
                 && let Ok(event) = start_in(grid, way, &start)
             {
                 self.counters.launches += 1;

@@ -4,15 +4,19 @@
 //! goes to the cache folder, from where later runs take the fastest way. Records are kept per device and driver; one is found by the kernel's
 //! text (not its name, which changes with the program around it) and the class of its grid: extents up to the same power of two are alike.
 //!
+//! Results depend on nothing that a record says: one that was cut off or changed, or is another device's, is not read, and of one that was
+//! made for other ways than those at hand nothing is taken.
+//!
 //! A way is a list of numbers: the sizes of a group along the axes for kernels whose groups the runtime chooses. Where the compiler offers several
 //! kernels for one purpose, such as tiles of several sizes, it is the number of one of them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::cache;
 use super::context::Listed;
+use crate::outputs;
 
 /// Measurements of each way.
 const RUNS: u32 = 3;
@@ -20,6 +24,9 @@ const RUNS: u32 = 3;
 const GAIN: f64 = 0.97;
 /// Grids of up to this many axes.
 const AXES: usize = 3;
+
+/// First bytes of a file of records. The number changes with their form.
+const MAGIC: &[u8] = b"ravel tuned 2\n";
 
 /// Name of the records that choose between kernels of the compiler, before what they are for.
 const VARIANTS: &str = "tiles:";
@@ -37,7 +44,7 @@ pub(super) struct Trial {
 }
 
 /// What is known of one kernel on one class of grids. The first trial is of the usual way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// Of the kernel, when it was last measured.
     pub name: String,
@@ -54,6 +61,11 @@ impl Record {
         Some(if usual.runs > 0 && fastest.time > usual.time * GAIN { usual } else { fastest })
     }
 
+    /// Whether the record is about these ways.
+    fn is_about(&self, ways: &[Vec<usize>]) -> bool {
+        self.trials.len() == ways.len() && ways.iter().all(|way| self.trials.iter().any(|trial| trial.way == *way))
+    }
+
     /// Whether every way was measured often enough.
     pub fn is_settled(&self) -> bool {
         self.trials.iter().all(|trial| trial.runs >= RUNS)
@@ -61,7 +73,7 @@ impl Record {
 
     /// Measurements so far.
     pub fn runs(&self) -> u32 {
-        self.trials.iter().map(|trial| trial.runs).sum()
+        self.trials.iter().fold(0, |sum, trial| sum.saturating_add(trial.runs))
     }
 
     /// For people: the way that is taken, and how much faster than the usual one it is.
@@ -125,7 +137,22 @@ fn file(device: &Listed) -> Option<PathBuf> {
 
 /// What is known of a device.
 pub fn records(device: &Listed) -> Records {
-    file(device).and_then(|file| std::fs::read_to_string(file).ok()).map_or_else(Records::new, |text| parse(&text))
+    file(device).and_then(|file| read(&file)).unwrap_or_default()
+}
+
+/// The file with a device's records, if it is there but nothing that Ravel wrote for this device.
+pub fn damaged(device: &Listed) -> Option<PathBuf> {
+    file(device).filter(|file| std::fs::symlink_metadata(file).is_ok() && read(file).is_none())
+}
+
+/// The records of a file, if every byte is as it was written.
+fn read(file: &Path) -> Option<Records> {
+    String::from_utf8(cache::unsealed(MAGIC, file)?).ok().map(|text| parse(&text))
+}
+
+fn write(file: &Path, records: &Records) -> Result<(), outputs::Refusal> {
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    outputs::write(file, &cache::sealed(MAGIC, name, print(records).as_bytes()))
 }
 
 /// Lines that are no records are left out.
@@ -142,7 +169,13 @@ fn parse_line(line: &str) -> Option<(String, Record)> {
     while let Some(way) = words.next() {
         let way =
             way.split(',').map(|size| size.parse().ok().filter(|size| *size > 0)).collect::<Option<Vec<usize>>>()?;
-        trials.push(Trial { way, runs: words.next()?.parse().ok()?, time: words.next()?.parse().ok()? });
+        let (runs, time) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let is_new = trials.iter().all(|trial: &Trial| trial.way != way);
+        // Nothing is done in less than no time, and no number compares with what is none.
+        if !is_new || !(time >= 0.0) {
+            return None;
+        }
+        trials.push(Trial { way, runs, time });
     }
     (!trials.is_empty()).then(|| (key_of(digest, class), Record { name: name.to_string(), class, trials }))
 }
@@ -174,11 +207,17 @@ pub(super) struct Tuner {
     digests: HashMap<usize, String>,
     /// What was decided, by kernel and class.
     ways: HashMap<(usize, Class), Option<Vec<usize>>>,
+    /// Records that this run has begun.
+    begun: HashSet<String>,
 }
 
 impl Tuner {
     pub fn new(device: &Listed) -> Tuner {
-        Tuner { records: records(device), measures: measures(), digests: HashMap::new(), ways: HashMap::new() }
+        Tuner::of(records(device), measures())
+    }
+
+    fn of(records: Records, measures: bool) -> Tuner {
+        Tuner { records, measures, digests: HashMap::new(), ways: HashMap::new(), begun: HashSet::new() }
     }
 
     /// Nothing is known, and nothing is to be found out.
@@ -186,18 +225,21 @@ impl Tuner {
         !self.measures && self.records.is_empty()
     }
 
-    /// The best way known for a kernel, found by the address of its description, and a class; counts the first time in `tuned`.
+    /// The best way known for a kernel, found by the address of its description, and a class, if it is one of `ways`; counts the first time
+    /// in `tuned`.
     pub fn way(
         &mut self,
         kernel: usize,
         class: Class,
         text: impl FnOnce() -> String,
+        ways: impl FnOnce() -> Vec<Vec<usize>>,
         tuned: &mut u64,
     ) -> Option<&[usize]> {
         let (digests, records) = (&mut self.digests, &self.records);
         let decide = || {
             let digest = digests.entry(kernel).or_insert_with(|| cache::name_of(&[text().as_bytes()]));
-            let way = records.get(&key_of(digest, class)).and_then(Record::best).map(|best| best.way.clone());
+            let best = records.get(&key_of(digest, class)).and_then(Record::best);
+            let way = best.map(|best| best.way.clone()).filter(|way| ways().contains(way));
             *tuned += u64::from(way.is_some());
             way
         };
@@ -218,12 +260,13 @@ impl Tuner {
         }
         let digest = self.digests.entry(kernel).or_insert_with(|| cache::name_of(&[text().as_bytes()]));
         let key = key_of(digest, class);
-        let new = || Record {
-            name: name.to_string(),
-            class,
-            trials: ways().into_iter().map(|way| Trial { way, runs: 0, time: f64::INFINITY }).collect(),
-        };
-        let record = self.records.entry(key.clone()).or_insert_with(new);
+        let ways = ways();
+        let record = self.records.entry(key.clone()).or_default();
+        // A new record, or one of a compiler that had other ways. A grid of the same class may have another usual way.
+        if !record.is_about(&ways) && self.begun.insert(key.clone()) {
+            let trials = ways.into_iter().map(|way| Trial { way, runs: 0, time: f64::INFINITY }).collect();
+            *record = Record { name: name.to_string(), class, trials };
+        }
         let (trial, least) = record.trials.iter().enumerate().min_by_key(|(_, trial)| trial.runs)?;
         (least.runs < RUNS).then(|| (Measured { key, trial }, least.way.clone()))
     }
@@ -238,9 +281,9 @@ impl Tuner {
             .map(|(measured, way)| (measured, way[0] as i64 - 1))
     }
 
-    /// The best variant known, counted from 0.
-    pub fn variant(&self, key: &str) -> Option<usize> {
-        variant(&self.records, key)
+    /// The best of so many variants, counted from 0.
+    pub fn variant(&self, key: &str, count: i64) -> Option<usize> {
+        variant(&self.records, key).filter(|(_, of)| i64::try_from(*of) == Ok(count)).map(|(best, _)| best)
     }
 
     /// What a launch took; nothing if the device refused it, which it will do again.
@@ -264,14 +307,17 @@ impl Tuner {
         let mut all = records(device);
         all.extend(self.records.iter().map(|(key, record)| (key.clone(), record.clone())));
         // Tuning for nothing is no error.
-        let _ = cache::replace(&file, print(&all).as_bytes());
+        let _ = write(&file, &all);
     }
 }
 
-/// Which variant is the fastest for a purpose, counted from 0; none if that was not measured.
-pub fn variant(records: &Records, key: &str) -> Option<usize> {
-    let best = records.get(&key_of(&cache::name_of(&[key.as_bytes()]), [0; AXES]))?.best()?;
-    best.way.first()?.checked_sub(1)
+/// Which variant is the fastest for a purpose, counted from 0, and of how many; none if that was not measured.
+pub fn variant(records: &Records, key: &str) -> Option<(usize, usize)> {
+    let record = records.get(&key_of(&cache::name_of(&[key.as_bytes()]), [0; AXES]))?;
+    let count = record.trials.len();
+    let all: Vec<Vec<usize>> = (1..=count).map(|number| vec![number]).collect();
+    let best = record.best().filter(|_| record.is_about(&all))?;
+    Some((best.way.first()?.checked_sub(1)?, count))
 }
 
 /// Whether anything was measured on this machine, on any device.
@@ -298,7 +344,7 @@ mod tests {
     use super::*;
 
     fn tuner(measures: bool, records: Records) -> Tuner {
-        Tuner { records, measures, digests: HashMap::new(), ways: HashMap::new() }
+        Tuner::of(records, measures)
     }
 
     const CLASS: Class = [10, 0, 0];
@@ -325,10 +371,12 @@ mod tests {
         assert!(records.values().all(Record::is_settled));
         let mut later = tuner(false, parse(&print(&records)));
         let mut tuned = 0;
-        assert_eq!(later.way(5, CLASS, || "text".into(), &mut tuned), Some(&[32][..]));
-        assert_eq!(later.way(5, CLASS, || "text".into(), &mut tuned), Some(&[32][..]));
-        assert_eq!(later.way(6, CLASS, || "another text".into(), &mut tuned), None);
-        assert_eq!(later.way(5, [11, 0, 0], || "text".into(), &mut tuned), None);
+        assert_eq!(later.way(5, CLASS, || "text".into(), ways, &mut tuned), Some(&[32][..]));
+        assert_eq!(later.way(5, CLASS, || "text".into(), ways, &mut tuned), Some(&[32][..]));
+        assert_eq!(later.way(6, CLASS, || "another text".into(), ways, &mut tuned), None);
+        assert_eq!(later.way(5, [11, 0, 0], || "text".into(), ways, &mut tuned), None);
+        // The device has no such groups any more.
+        assert_eq!(later.way(7, CLASS, || "text".into(), || vec![vec![64], vec![16]], &mut tuned), None);
         assert_eq!(tuned, 1);
         assert!(later.next(5, "f_k0", CLASS, || "text".into(), ways).is_none());
         let summary = records.values().next().map(Record::summary);
@@ -345,9 +393,60 @@ mod tests {
         }
         assert_eq!(seen, [1, 0, 2, 1, 0, 2, 1, 0, 2]);
         let records = parse(&print(&tuner.records));
-        assert_eq!((variant(&records, "a product"), variant(&records, "another")), (Some(0), None));
+        assert_eq!((variant(&records, "a product"), variant(&records, "another")), (Some((0, 3)), None));
         let summary = records.values().next().map(Record::summary);
         assert_eq!(summary.as_deref(), Some("tiles, a product: number 1 of 3, 1.80 times as fast as the usual one"));
+    }
+
+    #[test]
+    fn records_of_other_ways_are_measured_anew() {
+        let mut tuner = tuner(true, settled().records);
+        assert!(tuner.next(1, "f_k0", CLASS, || "text".into(), ways).is_none());
+        let others = || vec![vec![64], vec![16]];
+        let (measured, way) = tuner.next(1, "f_k0", CLASS, || "text".into(), others).expect("nothing is known");
+        assert_eq!(way, [64]);
+        tuner.took(&measured, Some(1.0));
+        assert_eq!(tuner.next(1, "f_k0", CLASS, || "text".into(), others).map(|(_, way)| way), Some(vec![16]));
+        // Variants that are not there are no choice, nor are those of a compiler that had more of them.
+        let of = |ways: &[usize]| {
+            let trials = ways.iter().map(|&n| Trial { way: vec![n], runs: RUNS, time: n as f64 }).collect();
+            let key = key_of(&cache::name_of(&[b"a product"]), [0; AXES]);
+            Records::from([(key, Record { name: "f".into(), class: [0; AXES], trials })])
+        };
+        assert_eq!(variant(&of(&[3, 1, 2]), "a product"), Some((0, 3)));
+        for wrong in [&[3, 1][..], &[7, 1, 2], &[2, 2, 1]] {
+            assert_eq!(variant(&of(wrong), "a product"), None);
+        }
+        assert_eq!(Tuner::of(of(&[3, 1, 2]), false).variant("a product", 3), Some(0));
+        assert_eq!(Tuner::of(of(&[3, 1, 2]), false).variant("a product", 4), None);
+    }
+
+    #[test]
+    fn damaged_files_hold_no_records() {
+        let folder = std::env::temp_dir().join(format!("ravel-tuned-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
+        let (file, foreign) = (folder.join("device"), folder.join("another"));
+        let records = settled().records;
+        write(&file, &records).expect("the folder is writable");
+        assert_eq!(read(&file), Some(records.clone()));
+        let good = std::fs::read(&file).expect("just written");
+        let put = |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).expect("the folder is writable");
+        for n in 0..good.len() {
+            for bit in [1, 0x80] {
+                let mut bad = good.clone();
+                bad[n] ^= bit;
+                put(&file, &bad);
+                assert_eq!(read(&file), None, "byte {n}");
+            }
+            put(&file, &good[..n]);
+            assert_eq!(read(&file), None, "{n} bytes");
+        }
+        // That of another device, and one of an older version.
+        put(&foreign, &good);
+        assert_eq!(read(&foreign), None);
+        put(&file, print(&records).as_bytes());
+        assert_eq!(read(&file), None);
+        let _ = std::fs::remove_dir_all(&folder);
     }
 
     #[test]
@@ -362,7 +461,10 @@ mod tests {
         let records = settled().records;
         assert_eq!(parse(&print(&records)), records);
         assert_eq!(
-            parse("no record\nabc 1,2 f 64 1 1\nabc 1,2,3 f 64 1\nabc 1,2,3 f\nabc 1,2,3 f 0 1 1\n"),
+            parse(
+                "no record\nabc 1,2 f 64 1 1\nabc 1,2,3 f 64 1\nabc 1,2,3 f\nabc 1,2,3 f 0 1 1\nabc 1,2,3 f 64 1 -1\n\
+                 abc 1,2,3 f 64 1 NaN\nabc 1,2,3 f 64 1 1 64 1 2\n"
+            ),
             Records::new()
         );
     }

@@ -36,7 +36,7 @@ impl Device {
                 self.trying = Trying(Some((measured, Instant::now())));
                 variant
             }
-            _ => self.tuner.variant(key).map_or(usual, |best| best as i64),
+            _ => self.tuner.variant(key, count).map_or(usual, |best| best as i64),
         }
     }
 

@@ -8,6 +8,7 @@ use super::{Handle, Object, Str, Text, natives};
 use crate::abi::ObjectKind;
 use crate::array::Array;
 use crate::fault::Fault;
+use crate::stop;
 
 /// Zero point of the monotonic clock: the first time anybody looks.
 fn origin() -> Instant {
@@ -160,7 +161,7 @@ natives! { CLOCKS;
 
     /// Waits.
     effect fn ravel_time_sleep(s: i32) -> () {
-        std::thread::sleep(Duration::from_secs(u64::try_from(s).unwrap_or(0)));
+        stop::sleep(Duration::from_secs(u64::try_from(s).unwrap_or(0)));
         Ok(())
     }
 }

@@ -52,6 +52,7 @@ macro_rules! native_symbol {
             pub unsafe extern "C" fn symbol(
                 $($arg: <$ty as $crate::natives::ArgType>::Abi,)* $($out: $outty,)*
             ) -> $abi {
+                $crate::stop::check();
                 let run = || {
                     // SAFETY: compiled code passes valid objects that live through the call.
                     $(let $arg = unsafe { <$ty as $crate::natives::Arg<'_>>::from_abi($arg) }?;)*

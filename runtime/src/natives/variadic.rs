@@ -8,6 +8,7 @@ use super::{Address, Arg, FileRef, Native, Ret, Str, Text, Ty, Value, Variadic, 
 use crate::abi::{ArrayHeader, ElemTag, VarArg};
 use crate::array::{Array, ArrayRef};
 use crate::fault::{self, Ending, Fault};
+use crate::stop;
 use crate::stream::{self, Standard, Stream};
 
 const HANDLE: Ty = Ty::Scalar(ElemTag::Handle);
@@ -86,6 +87,7 @@ fn error(status: i32, text: Text<'_>, args: &[FormatArg<'_>]) -> Fault {
 /// As every native; `args` points to `n` arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_printf(format: *mut ArrayHeader, args: *const VarArg, n: i64) {
+    stop::check();
     // SAFETY: compiled code passes valid objects and arguments.
     let result = unsafe { Text::from_abi(format).and_then(|text| printf(text, &arguments(args, n)?)) };
     result.unwrap_or_else(|fault| fault::raise(fault))
@@ -97,6 +99,7 @@ pub unsafe extern "C" fn ravel_printf(format: *mut ArrayHeader, args: *const Var
 /// As [`ravel_printf`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_fprintf(file: *mut ArrayHeader, format: *mut ArrayHeader, args: *const VarArg, n: i64) {
+    stop::check();
     // SAFETY: compiled code passes valid objects and arguments.
     let result = unsafe {
         FileRef::from_abi(file).and_then(|file| fprintf(file, Text::from_abi(format)?, &arguments(args, n)?))
@@ -110,6 +113,7 @@ pub unsafe extern "C" fn ravel_fprintf(file: *mut ArrayHeader, format: *mut Arra
 /// As [`ravel_printf`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_sprintf(format: *mut ArrayHeader, args: *const VarArg, n: i64) -> *mut ArrayHeader {
+    stop::check();
     // SAFETY: compiled code passes valid objects and arguments.
     let result = unsafe { Text::from_abi(format).and_then(|text| sprintf(text, &arguments(args, n)?)) };
     result.map_or_else(|fault| fault::raise(fault), Ret::into_abi)

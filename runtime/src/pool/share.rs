@@ -14,7 +14,7 @@ use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::{Apart, EPOCH, Job, Pool, SPINS_BEFORE_YIELD, Stretch};
-use crate::fault;
+use crate::stop;
 
 /// Slots that can offer: one bit each.
 const OWNERS: usize = 64;
@@ -121,6 +121,7 @@ impl Pool {
             if spins < SPINS_BEFORE_YIELD {
                 spin_loop();
             } else {
+                stop::check();
                 std::thread::yield_now();
             }
         }
@@ -152,8 +153,7 @@ impl Pool {
         let open = offer.open.load(Ordering::SeqCst);
         // SAFETY: the owner writes the job of a closed offer only, and does not return before this thread has left.
         if open && let Some(job) = unsafe { *offer.job.get() } {
-            fault::enter_session(job.session);
-            within(Inside::InnerChunk, || offer.chunks.work(&job, slot));
+            self.working_for(&job, || within(Inside::InnerChunk, || offer.chunks.work(&job, slot)));
         }
         offer.helpers.fetch_sub(1, Ordering::SeqCst);
         open

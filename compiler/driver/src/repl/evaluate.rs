@@ -6,7 +6,7 @@ use super::{Outcome, Refusal, Session, USED, show};
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_core::RootSource;
 use ravel_core::ir::{self, ExprKind, FunBody, FunId, LocalId, Program, Target};
-use ravel_runtime::fault::run_session;
+use ravel_runtime::fault::{Ending, Report, run_session};
 use ravel_source::Span;
 use ravel_specialize::Entry;
 use ravel_specialize::value::Kind;
@@ -143,20 +143,24 @@ impl Session {
             Ok(kinds) => kinds,
             Err(failure) => return Err(self.failure(&compilation, &failure)),
         };
-        let entry = self.jit.entry(ENTRY).map_err(|e| Refusal(format!("{e}\n")))?;
+        let entry = self.jit.entry(ENTRY).map_err(|e| Refusal::Wrong(format!("{e}\n")))?;
         let mut given = Vec::new();
         params.iter().filter_map(|name| self.variables.get(name)).for_each(|value| value.words(&mut given));
         let is_object = value::objects(&kinds);
         let outcome = run_session(move || entry.call_owned(given, &is_object));
-        ravel_runtime::stream::flush_all();
+        let written = ravel_runtime::stream::finish();
         let returned = match outcome {
             Ok(returned) => returned,
+            Err(report) if report.fault.ending == Ending::Interrupted => return Err(Refusal::Interrupted),
             Err(mut report) => {
                 // The function around the input is not the user's.
                 report.function = report.function.filter(|function| ![FUNCTION, "entry"].contains(&function.as_str()));
-                return Err(Refusal(report.to_string()));
+                return Err(Refusal::Wrong(report.to_string()));
             }
         };
+        if let Err(fault) = written {
+            return Err(Refusal::Wrong(Report::new(None, fault).to_string()));
+        }
         self.initialised.extend(objects);
         let mut returned = returned.into_iter();
         let mut shown = Vec::new();

@@ -39,10 +39,15 @@ pub enum Reply {
     },
     /// It has no effect; the text, for standard error, says why.
     Failed(String),
+    /// The user has ended the computation. It has no effect.
+    Interrupted,
 }
 
-/// Why an input was refused.
-struct Refusal(String);
+/// Why an input has no effect.
+enum Refusal {
+    Wrong(String),
+    Interrupted,
+}
 
 type Outcome<T> = Result<T, Refusal>;
 
@@ -116,7 +121,7 @@ impl Session {
         let is_value = matches!(input, ReplInput::Expression(_)) || single_call(&input);
         let result = if scanned.has_errors() || !is_value {
             Err(match self.refusal(&scanned, &reports) {
-                Refusal(text) if text.is_empty() => Refusal("this is not an expression\n".to_string()),
+                Refusal::Wrong(text) if text.is_empty() => Refusal::Wrong("this is not an expression\n".to_string()),
                 other => other,
             })
         } else {
@@ -324,14 +329,14 @@ impl Session {
     /// Why the text is not an input.
     fn refusal(&self, scanned: &Scanned, reports: &[Diagnostic]) -> Refusal {
         let all: Vec<Diagnostic> = scanned.reports.iter().chain(reports).cloned().collect();
-        Refusal(self.render(&all, &scanned.map))
+        Refusal::Wrong(self.render(&all, &scanned.map))
     }
 
     fn unfinished(&self, scanned: &Scanned, text: &str) -> Refusal {
         let end = text.trim_end().len();
         let at = Span::new(scanned.file, end.saturating_sub(1), end);
         let report = Diagnostic::error("E0190", "the input ends too early").at(at, "something must follow");
-        Refusal(self.render(&[report], &scanned.map))
+        Refusal::Wrong(self.render(&[report], &scanned.map))
     }
 
     /// Why a stage refused the program.
@@ -340,9 +345,9 @@ impl Session {
             Failure::Source => {
                 let errors: Vec<Diagnostic> =
                     compilation.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
-                Refusal(self.render(&errors, &compilation.map))
+                Refusal::Wrong(self.render(&errors, &compilation.map))
             }
-            other => Refusal(format!("{other}\n")),
+            other => Refusal::Wrong(format!("{other}\n")),
         }
     }
 
@@ -363,7 +368,8 @@ impl Scanned {
 fn reply(outcome: Outcome<(String, String)>) -> Reply {
     match outcome {
         Ok((shown, remarks)) => Reply::Done { shown, remarks },
-        Err(Refusal(text)) => Reply::Failed(text),
+        Err(Refusal::Wrong(text)) => Reply::Failed(text),
+        Err(Refusal::Interrupted) => Reply::Interrupted,
     }
 }
 

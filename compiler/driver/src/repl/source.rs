@@ -246,7 +246,11 @@ impl InputLoader {
     }
 
     /// The line that includes a text which reports call `name`.
-    fn line(&mut self, name: String, text: &str) -> String {
+    fn line(&mut self, mut name: String, text: &str) -> String {
+        // Files are told apart by their names: blanks make two of one.
+        while self.texts.values().any(|(known, _)| *known == name) {
+            name.push(' ');
+        }
         let key = format!("ravel:{}", self.texts.len());
         let line = format!("#include \"{key}\"\n");
         self.texts.insert(key, (name, text.into()));
@@ -261,7 +265,7 @@ impl InputLoader {
         }
         for chunk in chunks {
             if let Some(text) = chunk.loads() {
-                // Files are told apart by their names: if there is more in this chunk, a blank makes it two.
+                // The rest of the chunk has its plain name.
                 let name = if chunk.rest().is_some() { format!("{} ", chunk.name) } else { chunk.name.clone() };
                 out.push_str(&self.line(name, &text));
             }
@@ -275,10 +279,10 @@ impl InputLoader {
         out
     }
 
-    /// The input on its own, but with the macros of earlier ones.
+    /// The input on its own, but with the macros of earlier ones. A file that is loaded again replaces its former self.
     pub fn alone(&mut self, chunks: &[Chunk], name: &str, text: &str) -> String {
         let mut out = String::new();
-        for chunk in chunks {
+        for chunk in chunks.iter().filter(|chunk| chunk.name != name) {
             if let Some(text) = chunk.macros() {
                 out.push_str(&self.line(chunk.name.clone(), &text));
             }
