@@ -45,11 +45,27 @@ pub fn module_cycle(chain: &[(String, Span)]) -> Diagnostic {
 }
 
 pub fn own_module(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0206", format!("module `{name}` loads itself")).at(at, "this is the module's own name")
+    Diagnostic::error("E0206", format!("module `{name}` loads itself"))
+        .at(at, "this is the module's own name")
+        .with_help("a file of another name beside this one may hold a module of this name, but none does")
+}
+
+/// A prototype without a function.
+pub fn missing_body(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0115", format!("function `{name}` has no body"))
+        .at(at, "declared here, defined nowhere in this file")
+        .with_note("only `external` and `specialize` declarations stand without a definition")
 }
 
 pub fn deprecated_module(name: &str, text: &str, at: Span) -> Diagnostic {
     Diagnostic::warning("E0207", format!("module `{name}` is deprecated")).at(at, "loaded here").with_note(text)
+}
+
+/// Two files say that they are the module, and neither is named after it.
+pub fn two_files(name: &str, file: &str, other: &str, at: Span) -> Diagnostic {
+    Diagnostic::warning("E0239", format!("both {file} and {other} are a module `{name}`"))
+        .at(at, format!("{file} is loaded"))
+        .with_help(format!("name the one that is meant {name}.sac"))
 }
 
 pub fn hides_library(name: &str, file: &str, at: Span) -> Diagnostic {

@@ -10,6 +10,7 @@ use crate::scope::Body;
 use crate::types::Place;
 use ravel_source::Span;
 use ravel_syntax::ast::{self, Definition, PragmaArgs, Text};
+use ravel_types::{Basic, Prim};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -212,14 +213,17 @@ impl Core<'_> {
             let Some(id) = self.function(def) else { continue };
             let fun = &self.program.funs[id.index()];
             if fun.name == "main" {
-                let int = fun.results.len() == 1
-                    && fun.results[0].elem == ir::ElemTy::Basic(ravel_types::Basic::Int)
-                    && fun.results[0].dims.is_empty();
-                if !int || !fun.params.is_empty() {
+                let result = match fun.results.as_slice() {
+                    [only] if only.dims.is_empty() => Some(only.elem),
+                    _ => None,
+                };
+                let int = result == Some(ir::ElemTy::Basic(Basic::Int));
+                let bool = result == Some(ir::ElemTy::Basic(Basic::Bool));
+                if !(int || bool) || !fun.params.is_empty() {
                     let span = self.def_span(def);
-                    self.reports.push(report::main_signature(span, int));
+                    self.reports.push(report::main_signature(span, int || bool));
                 } else {
-                    self.program.main = Some(id);
+                    self.program.main = Some(if int { id } else { self.main_as_int(id) });
                 }
             }
             let (file, index) = self.item(def);
@@ -242,6 +246,23 @@ impl Core<'_> {
                 self.check_specialize(root, function);
             }
         }
+    }
+
+    /// `int main()` around a `main` that gives a bool: true is the exit status 1.
+    fn main_as_int(&mut self, main: FunId) -> FunId {
+        let fun = &self.program.funs[main.index()];
+        let (span, name) = (fun.span, Text::from(fun.name.as_str()));
+        let mut outer = ir::Fun { conds: Vec::new(), locals: Vec::new(), ..fun.clone() };
+        outer.results[0].elem = ir::ElemTy::Basic(Basic::Int);
+        let set = self.intern_set(&name, vec![main]);
+        let call = Expr { kind: ExprKind::Call { set, args: Vec::new() }, span };
+        let status = crate::make::prim(Prim::Convert(Basic::Int), vec![call], span);
+        outer.body = FunBody::Sac { block: Vec::new(), returns: vec![status] };
+        let id = FunId(self.program.funs.len() as u32);
+        self.program.funs.push(outer);
+        self.head_slots.push(0);
+        self.foreign.push(false);
+        id
     }
 
     /// A request to specialize is a hint, so a wrong one is only worth a warning.

@@ -155,6 +155,13 @@ impl Core<'_> {
         let found = match self.meanings(module, name, Kind::Function) {
             Ok(found) if !found.is_empty() => found,
             Err(Missing::Reported) => return None,
+            _ if name.module.is_none()
+                && wanted == Wanted::Count(1)
+                && self.records_bring(module, &name.name, args) =>
+            {
+                let set = self.intern_set(&name.name, Vec::new());
+                return Some(Callee { set, results: 1, returned: Vec::new(), by_ref: Vec::new(), variadic_from: None });
+            }
             _ => {
                 self.report_no_function(module, name, syntax);
                 return None;
@@ -191,6 +198,19 @@ impl Core<'_> {
         let callee = Callee { set, results, returned, by_ref, variadic_from: fixed.map(|counts| counts.results) };
         self.callees.insert(key, callee.clone());
         Some(callee)
+    }
+
+    /// Whether a function that no file defines may be one that records bring; dispatch will see whether it gets a record.
+    fn records_bring(&self, module: ModId, name: &str, args: usize) -> bool {
+        let brought = match name {
+            "shape" | "dim" | "zero" => args == 1,
+            "sel" | "reshape" => args == 2,
+            "modarray" => args == 3,
+            _ => false,
+        };
+        let here = self.module(module);
+        let has_records = |table: &crate::interface::Table| table.iter().any(|(_, entry)| !entry.structs.is_empty());
+        brought && (has_records(&here.own) || has_records(&here.used))
     }
 
     fn candidate(&self, def: DefId, args: usize) -> Candidate {
@@ -334,7 +354,7 @@ impl Core<'_> {
         id
     }
 
-    fn intern_set(&mut self, name: &Text, members: Vec<FunId>) -> SetId {
+    pub(crate) fn intern_set(&mut self, name: &Text, members: Vec<FunId>) -> SetId {
         let next = SetId(self.program.sets.len() as u32);
         let key = (name.clone(), members);
         if let Some(known) = self.sets.get(&key) {

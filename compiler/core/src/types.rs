@@ -34,6 +34,9 @@ pub fn basic(ty: BasicType) -> Basic {
 /// Types inside types; nobody writes a tenth of it.
 const MAX_TYPE_DEPTH: usize = 200;
 
+/// Module and name of the type of string literals. It is one type, whichever file of that name defines it.
+pub(crate) const STRING: (&str, &str) = ("String", "string");
+
 /// What is known of a type definition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Known<T> {
@@ -179,6 +182,11 @@ impl Core<'_> {
             }
             _ => return None,
         };
+        let is_string = (&*self.module(module).name, &*name.name) == STRING;
+        if is_string && matches!(kind, UserTypeKind::External) {
+            let known = self.program.string_type;
+            return Some(known.unwrap_or_else(|| self.own_string_type()));
+        }
         let user = UserType {
             name: name.name.to_string(),
             module: self.module(module).name.to_string(),

@@ -262,6 +262,10 @@ impl Spec<'_> {
             let fun = self.fun(*id);
             diagnostic = diagnostic.with_note(format!("{} of {}: {reason}", self.show_head(fun), fun.module));
         }
+        if rejected.is_empty() {
+            // Syntax that asks for a function, in a file that only has those that records bring.
+            diagnostic = diagnostic.with_help("add `use Array: all;`");
+        }
         if rejected.len() > SHOWN {
             diagnostic = diagnostic.with_note(format!("and {} more", rejected.len() - SHOWN));
         }
@@ -304,7 +308,8 @@ impl Spec<'_> {
                         && candidates[best].certain
                         && overlap(&candidates[best].weak, &candidates[**j].weak)
                 }) {
-                    self.ambiguous(name, candidates[best].fun, candidates[*rival].fun);
+                    let decided = candidates[best].wins_leftmost(&candidates[*rival]);
+                    self.ambiguous(name, candidates[best].fun, candidates[*rival].fun, decided);
                 }
                 best
             }
@@ -342,15 +347,23 @@ impl Spec<'_> {
         results
     }
 
-    fn ambiguous(&mut self, name: &str, a: FunId, b: FunId) {
+    /// Reports two instances of which none is more specific: the leftmost argument for which they differ decides, if it can.
+    fn ambiguous(&mut self, name: &str, a: FunId, b: FunId, decided: bool) {
         let (a, b) = (self.fun(a), self.fun(b));
         let site = self.user_site();
-        let diagnostic = Diagnostic::error("E0311", format!("the call of `{name}` is ambiguous"))
-            .at(site, "two instances fit and neither is more specific")
-            .with_note(format!("{} of {} fits: the leftmost argument speaks for it", self.show_head(a), a.module))
-            .with_note(format!("{} of {} fits as well", self.show_head(b), b.module))
-            .with_help("define an instance for the overlap");
-        self.report(diagnostic);
+        let title = format!("the call of `{name}` is ambiguous");
+        let label = "two instances fit and neither is more specific";
+        let (heads, modules) = ([self.show_head(a), self.show_head(b)], [&a.module, &b.module]);
+        let diagnostic = match decided {
+            true => Diagnostic::warning("E0311", title)
+                .at(site, label)
+                .with_note(format!("{} of {} is called: the leftmost argument speaks for it", heads[0], modules[0])),
+            false => Diagnostic::error("E0311", title)
+                .at(site, label)
+                .with_note(format!("{} of {} fits", heads[0], modules[0])),
+        };
+        let diagnostic = diagnostic.with_note(format!("{} of {} fits as well", heads[1], modules[1]));
+        self.report(diagnostic.with_help("define an instance for the overlap"));
     }
 
     /// Whether the run-time shapes belong to the dispatch types.

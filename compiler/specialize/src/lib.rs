@@ -19,6 +19,7 @@ mod call;
 mod check;
 mod conversions;
 mod dispatch;
+mod elementwise;
 mod emit;
 mod expr;
 mod fold;

@@ -37,6 +37,7 @@ use crate::fault::Fault;
 use convert::{AnyArray, Arg, ArgType, ArrayArg, Char, Chars, FileRef, Handle, Object, Of, Results, Ret, Str, Text};
 use define::{has_effect, native_symbol, natives};
 
+pub use clock::wall_clock;
 pub(crate) use files::flush_open_files;
 pub use print::array_text;
 pub(crate) use streams::checked;

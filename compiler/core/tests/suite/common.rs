@@ -14,7 +14,7 @@ impl Loader for Memory {
     fn find_module(&mut self, module: &str, _from: &str) -> Option<ModulePlace> {
         let name = format!("{module}.sac");
         let text = self.0.get(&name)?;
-        Some(ModulePlace { library: text.starts_with("/* library */"), hides_library: false, name })
+        Some(ModulePlace { library: text.starts_with("/* library */"), ..ModulePlace::of_user(name) })
     }
 
     fn find_include(&mut self, path: &str, _from: &str) -> Option<String> {
