@@ -4,15 +4,14 @@ use crate::Core;
 use crate::comprehension::flat_assign;
 use crate::diagnostics as report;
 use crate::interface::DefId;
-use crate::ir::{self, Cond, Expr, ExprKind, External, FunBody, FunId, LocalId, Stmt, Target};
+use crate::ir::{self, Cond, Expr, ExprKind, FunBody, FunId, LocalId, Stmt, Target};
 use crate::modules::ModId;
 use crate::scope::Body;
 use crate::types::Place;
 use ravel_source::Span;
-use ravel_syntax::ast::{self, Definition, PragmaArgs, Text};
+use ravel_syntax::ast::{self, Definition, Text};
 use ravel_types::{Basic, Prim};
 use std::collections::HashSet;
-use std::sync::Arc;
 
 /// A function head while its types are lowered, and afterwards what its body sees of it.
 pub(crate) struct Head {
@@ -118,10 +117,29 @@ impl Core<'_> {
         for result in &function.results {
             results.push(self.type_pat(module, result, &mut Place::Result(&mut head)));
         }
+        self.check_references(module, function, &params);
         // After all types were looked at, so that every error in them is reported.
         head.fun.params = params.into_iter().collect::<Option<_>>()?;
         head.fun.results = results.into_iter().collect::<Option<_>>()?;
         Some(head)
+    }
+
+    /// Only values of a class can be passed by reference; the library knows what it does.
+    fn check_references(&mut self, module: ModId, function: &ast::Function, params: &[Option<ir::Param>]) {
+        if self.module(module).library || self.options.at_prompt {
+            return;
+        }
+        for (param, lowered) in function.params.iter().zip(params) {
+            let Some(lowered) = lowered.as_ref().filter(|lowered| lowered.by_ref) else { continue };
+            let unique = match lowered.ty.elem {
+                ir::ElemTy::User(ty) => self.program.user_types[ty.index()].unique,
+                _ => false,
+            };
+            if !unique {
+                let ty = self.map.snippet(param.ty.span).to_string();
+                self.reports.push(report::reference_on_value(&param.name.name, &ty, param.span));
+            }
+        }
     }
 
     /// Lowers the bodies of all functions that have been mentioned, and of those that they mention, and so on.
@@ -145,7 +163,10 @@ impl Core<'_> {
         let conds = self.conditions(id, module, function, &visible, &result_only);
         let (body, locals) = match &function.body {
             Some(body) => self.sac_body(id, module, function, body, &visible),
-            None => (FunBody::External(external(function)), self.program.funs[id.index()].locals.clone()),
+            None => (
+                FunBody::External(crate::foreign::external(function, id, self.module(module).library)),
+                self.program.funs[id.index()].locals.clone(),
+            ),
         };
         let fun = &mut self.program.funs[id.index()];
         fun.conds = conds;
@@ -229,8 +250,7 @@ impl Core<'_> {
             let (file, index) = self.item(def);
             let Some(Definition::Function(function)) = file.definitions.get(index) else { continue };
             let fun = &self.program.funs[id.index()];
-            let known_ranks = fun.params.iter().all(|param| fixed_rank(&param.ty.dims));
-            if function.body.is_some() && !fun.inline && fun.families.is_empty() && known_ranks {
+            if function.body.is_some() && fun.families.is_empty() {
                 self.program.roots.push(id);
             }
             let name = &function.name.name;
@@ -283,42 +303,6 @@ impl Core<'_> {
         };
         self.reports.push(report::specialize_mismatch(&name.name, name.span, why));
     }
-}
-
-fn fixed_rank(dims: &[ir::DimPat]) -> bool {
-    dims.iter().all(|dim| match dim {
-        ir::DimPat::Num(_) | ir::DimPat::Any | ir::DimPat::Name(_) => true,
-        ir::DimPat::Rank { rank, .. } => matches!(rank, ir::RankPat::Num(_)),
-        ir::DimPat::Star | ir::DimPat::Plus => false,
-    })
-}
-
-fn external(function: &ast::Function) -> External {
-    let mut external = External {
-        symbol: Arc::from(&*function.name.name),
-        effect: function.params.iter().any(|param| param.by_ref)
-            || function.results.is_empty() && !function.variadic_results,
-        linksign: Vec::new(),
-        link: Vec::new(),
-    };
-    for pragma in &function.pragmas {
-        match (&*pragma.name.name, &pragma.args) {
-            ("linkname", PragmaArgs::Strings(names)) => {
-                if let Some(name) = names.first() {
-                    external.symbol = name.clone();
-                }
-            }
-            ("linkobj" | "linkwith", PragmaArgs::Strings(names)) => {
-                external.link.extend(names.iter().map(|name| name.to_string()));
-            }
-            ("linksign", PragmaArgs::Numbers(numbers)) => {
-                external.linksign = numbers.iter().map(|n| u32::try_from(*n).unwrap_or(u32::MAX)).collect();
-            }
-            ("effect", _) => external.effect = true,
-            _ => {}
-        }
-    }
-    external
 }
 
 impl Body<'_, '_> {

@@ -14,6 +14,7 @@ mod comprehension;
 mod diagnostics;
 mod exprs;
 mod flow;
+mod foreign;
 mod frontend;
 mod functions;
 mod globals;
@@ -35,6 +36,7 @@ mod types;
 mod visit;
 mod withloops;
 
+pub use foreign::ADAPTER;
 pub use loader::{Loader, ModulePlace, Options, RootSource};
 pub use overloads::{DispatchShape, dispatch_shape};
 pub use print::print;
@@ -180,7 +182,16 @@ impl Core<'_> {
     fn own_string_type(&mut self) -> UserTypeId {
         let (module, name) = types::STRING;
         let (name, module) = (name.to_string(), module.to_string());
-        self.program.user_types.push(UserType { name, module, kind: UserTypeKind::External, span: Span::NONE });
+        let (kind, unique) = (UserTypeKind::External, false);
+        self.program.user_types.push(UserType {
+            name,
+            module,
+            kind,
+            unique,
+            free: None,
+            link: Vec::new(),
+            span: Span::NONE,
+        });
         let id = UserTypeId(self.program.user_types.len() as u32 - 1);
         self.program.string_type = Some(id);
         id

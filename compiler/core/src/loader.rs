@@ -51,9 +51,11 @@ pub struct RootSource {
     pub text: Arc<str>,
 }
 
-/// Settings of the preprocessor.
+/// Settings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `-D` and `-U`, in order; applied to the root file and to user modules, never to the library.
     pub macros: Vec<MacroOption>,
+    /// What is typed at a prompt may drop what functions give, and pass plain variables by reference.
+    pub at_prompt: bool,
 }

@@ -329,6 +329,9 @@ impl Core<'_> {
                 self.reports.push(report::duplicate(word, &name.name, name.span, before));
                 continue;
             }
+            if kind == 3 && &*name.name == "main" && !matches!(file.header, Header::Program) {
+                self.reports.push(report::main_in_module(name.span));
+            }
             let def = self.add_def(id, DefPlace::Item(i));
             let entry = module.own.entry(&name.name);
             match kind {

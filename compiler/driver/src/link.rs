@@ -106,11 +106,11 @@ pub fn check_output(source: &Path, output: &Path) -> Result<(), LinkError> {
     }
 }
 
-/// Links `objects` into the executable `output`, which appears only when it is complete.
+/// Links `objects`, and what the program's C functions need, into the executable `output`, which appears only when it is complete.
 ///
 /// # Errors
 /// See [`LinkError`].
-pub fn link(objects: &[Vec<u8>], output: &Path) -> Result<(), LinkError> {
+pub fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<(), LinkError> {
     let runtime = runtime_library()?;
     let file_name = output.file_name().unwrap_or_default();
     let beside = |suffix: &str| {
@@ -124,7 +124,7 @@ pub fn link(objects: &[Vec<u8>], output: &Path) -> Result<(), LinkError> {
     let write = paths.iter().zip(objects).try_for_each(|(path, object)| {
         std::fs::write(path, object).map_err(|why| LinkError::Write { path: path.clone(), why })
     });
-    let linked = write.and_then(|()| run_linker(&paths, &runtime, &partial)).and_then(|()| {
+    let linked = write.and_then(|()| run_linker(&paths, foreign, &runtime, &partial)).and_then(|()| {
         std::fs::rename(&partial, output).map_err(|why| LinkError::Write { path: output.to_path_buf(), why })
     });
     // Left-overs of a failure are of no use; that they cannot be removed is no further error.
@@ -135,10 +135,11 @@ pub fn link(objects: &[Vec<u8>], output: &Path) -> Result<(), LinkError> {
     linked
 }
 
-fn run_linker(objects: &[PathBuf], runtime: &Path, output: &Path) -> Result<(), LinkError> {
+fn run_linker(objects: &[PathBuf], foreign: &[OsString], runtime: &Path, output: &Path) -> Result<(), LinkError> {
     let command = std::env::var_os("CC").filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into());
     let result = Command::new(&command)
         .args(objects)
+        .args(foreign)
         .arg(runtime)
         .args(["-lpthread", "-lm", "-ldl"])
         .arg("-o")

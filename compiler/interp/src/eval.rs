@@ -107,10 +107,14 @@ impl<'m> Machine<'m> {
             Op::Native { symbol, args, fixed, .. } => {
                 let args = frame.read_all(inst, args)?;
                 let types: Vec<Ty> = data.results.iter().map(|v| func.ty(*v).clone()).collect();
-                let Some(native) = (self.natives)(symbol) else {
+                let outcome = match (self.natives)(symbol) {
+                    Some(native) => Some(crate::natives::call(native, args, *fixed, &types)),
+                    None => crate::natives::call_foreign(symbol, args, &types),
+                };
+                let Some(outcome) = outcome else {
                     return Err(Box::new(RunError::NoSuchNative { span: data.span, symbol: symbol.to_string() }));
                 };
-                crate::natives::call(native, args, *fixed, &types).map_err(|fault| frame.fault(data.span, fault))?
+                outcome.map_err(|fault| frame.fault(data.span, fault))?
             }
             Op::GlobalGet(global) => vec![self.globals[global_index(*global)].clone()],
             Op::GlobalSet(global, value) => {

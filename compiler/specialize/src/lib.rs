@@ -23,6 +23,7 @@ mod elementwise;
 mod emit;
 mod expr;
 mod fold;
+mod format;
 mod generator;
 mod instance;
 mod literal;

@@ -13,6 +13,7 @@ mod convert;
 mod define;
 mod fibre;
 mod files;
+pub mod foreign;
 mod format;
 mod hide;
 mod idx;
