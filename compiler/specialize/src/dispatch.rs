@@ -99,7 +99,8 @@ impl Spec<'_> {
         }
         let saved = self.here;
         self.at(span);
-        let set = &self.program.sets[set.index()];
+        let id = set;
+        let set = &self.program.sets[id.index()];
         let name = set.name.clone();
         let fits_count = |f: &Fun| {
             if f.variadic_params { f.params.len() <= args.len() } else { f.params.len() == args.len() }
@@ -122,7 +123,14 @@ impl Spec<'_> {
                 Err(reason) => rejected.push((id, reason)),
             }
         }
-        let results = if candidates.is_empty() && wanted == 1 && is_record_builtin(&name, &args) {
+        let results = if candidates.is_empty()
+            && let Some(args) = with_index_vector(&name, &args)
+            && self.some_instance(&members, &args)
+        {
+            // Who defines selection for an index vector has defined it for a scalar index.
+            self.at(saved);
+            return self.call_set(id, args, wanted, span);
+        } else if candidates.is_empty() && wanted == 1 && is_record_builtin(&name, &args) {
             vec![self.record_builtin(&name, args)]
         } else if candidates.is_empty() {
             let miscounted: Vec<FunId> =
@@ -143,6 +151,10 @@ impl Spec<'_> {
         };
         self.at(saved);
         results
+    }
+
+    fn some_instance(&mut self, members: &[FunId], args: &[Val]) -> bool {
+        members.iter().any(|id| self.candidate(*id, args).is_ok())
     }
 
     /// Structure functions on arrays of records, which the language provides without a definition.
@@ -218,6 +230,10 @@ impl Spec<'_> {
             let want = match ty.elem {
                 ElemTy::Family(f) if families[f.index()].is_some() => {
                     families[f.index()].map_or(String::new(), |b| b.name().to_string())
+                }
+                ElemTy::Family(f) if fun.families[f.index()].members.len() <= 3 => {
+                    let members: Vec<&str> = fun.families[f.index()].members.iter().map(|b| b.name()).collect();
+                    members.join(" or ")
                 }
                 other => self.elem_name(other, &fun.families),
             };
@@ -530,8 +546,11 @@ fn conversions_to(fun: &Fun, args: &[Option<Basic>]) -> Option<Vec<(usize, Basic
             ElemTy::Family(family) => match bound[family.index()] {
                 Some(basic) => basic,
                 None => {
-                    bound[family.index()] = *arg;
-                    (*arg)?
+                    let members = &fun.families[family.index()].members;
+                    let member = arg.filter(|basic| members.contains(basic));
+                    let double = members.contains(&Basic::Double).then_some(Basic::Double);
+                    bound[family.index()] = member.or(double).or(members.first().copied());
+                    bound[family.index()]?
                 }
             },
             _ => match arg {
@@ -546,6 +565,19 @@ fn conversions_to(fun: &Fun, args: &[Option<Basic>]) -> Option<Vec<(usize, Basic
         }
     }
     Some(needed)
+}
+
+/// The arguments of a selection or update with a scalar index, that index as a vector.
+fn with_index_vector(name: &str, args: &[Val]) -> Option<Vec<Val>> {
+    let position = match (name, args.len()) {
+        ("sel", 2) => 0,
+        ("modarray", 3) => 1,
+        _ => return None,
+    };
+    let Val::Sc(Basic::Int, index) = &args[position] else { return None };
+    let mut args = args.to_vec();
+    args[position] = Val::Tup(Basic::Int, vec![index.clone()]);
+    Some(args)
 }
 
 /// Whether a call that no instance fits is one of the structure functions of records.
