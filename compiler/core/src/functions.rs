@@ -230,6 +230,7 @@ impl Core<'_> {
     /// Every function of the root file, with checks that need the whole file.
     pub(crate) fn root_functions(&mut self, root: ModId) {
         let mut names = HashSet::new();
+        let module_file = !matches!(self.module(root).file.header, ast::Header::Program);
         for def in self.module(root).functions.clone() {
             let Some(id) = self.function(def) else { continue };
             let fun = &self.program.funs[id.index()];
@@ -250,7 +251,9 @@ impl Core<'_> {
             let (file, index) = self.item(def);
             let Some(Definition::Function(function)) = file.definitions.get(index) else { continue };
             let fun = &self.program.funs[id.index()];
-            if function.body.is_some() && fun.families.is_empty() {
+            // A module's functions are all there is of it; a program is checked from `main`, and may hold more than it needs.
+            let needed = module_file || !fun.inline && fun.params.iter().all(|param| fixed_rank(&param.ty.dims));
+            if function.body.is_some() && fun.families.is_empty() && needed {
                 self.program.roots.push(id);
             }
             let name = &function.name.name;
@@ -303,6 +306,14 @@ impl Core<'_> {
         };
         self.reports.push(report::specialize_mismatch(&name.name, name.span, why));
     }
+}
+
+fn fixed_rank(dims: &[ir::DimPat]) -> bool {
+    dims.iter().all(|dim| match dim {
+        ir::DimPat::Num(_) | ir::DimPat::Any | ir::DimPat::Name(_) => true,
+        ir::DimPat::Rank { rank, .. } => matches!(rank, ir::RankPat::Num(_)),
+        ir::DimPat::Star | ir::DimPat::Plus => false,
+    })
 }
 
 impl Body<'_, '_> {

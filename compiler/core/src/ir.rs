@@ -64,7 +64,8 @@ pub struct Program {
     pub main: Option<FunId>,
     /// The built-in type of string literals, if any module that mentions strings was loaded.
     pub string_type: Option<UserTypeId>,
-    /// Every function of the root file that is of no family: `check` elaborates them although nothing calls them.
+    /// Functions of the root file that are of no family, of a program those whose parameters have known ranks: `check` elaborates
+    /// them although nothing calls them.
     pub roots: Vec<FunId>,
 }
 
