@@ -132,7 +132,11 @@ impl Core<'_> {
         for (param, lowered) in function.params.iter().zip(params) {
             let Some(lowered) = lowered.as_ref().filter(|lowered| lowered.by_ref) else { continue };
             let unique = match lowered.ty.elem {
-                ir::ElemTy::User(ty) => self.program.user_types[ty.index()].unique,
+                // What C code made may change behind its handle.
+                ir::ElemTy::User(id) if self.program.string_type != Some(id) => {
+                    let ty = &self.program.user_types[id.index()];
+                    ty.unique || matches!(ty.kind, ir::UserTypeKind::External)
+                }
                 _ => false,
             };
             if !unique {
