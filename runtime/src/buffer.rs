@@ -51,13 +51,19 @@ pub fn count_of(shape: &[i64]) -> Result<i64, Fault> {
         .ok_or_else(|| Fault::new(format!("an array of shape {} is too large", fault::shape_text(shape))))
 }
 
+/// Axes of an array: more than anybody needs, and what the compiler counts on.
+pub const MAX_RANK: usize = 255;
+
 /// A new object with `rc == 1`; its elements are undefined, except that handles start as null.
 ///
 /// # Errors
 /// The shape is not a valid one, or memory is exhausted.
 pub fn allocate(elem: ElemTag, kind: ObjectKind, shape: &[i64]) -> Result<NonNull<ArrayHeader>, Fault> {
     let count = count_of(shape)?;
-    let rank = u32::try_from(shape.len()).map_err(|_| Fault::new("an array has too many axes".to_string()))?;
+    if shape.len() > MAX_RANK {
+        return Err(Fault::new(format!("an array would have {} axes; {MAX_RANK} are the most", shape.len())));
+    }
+    let rank = shape.len() as u32;
     let memory_fault = || fault::memory(shape);
     let bytes =
         usize::try_from(count).ok().and_then(|count| count.checked_mul(elem.size())).ok_or_else(memory_fault)?;

@@ -4,7 +4,9 @@
 //! are touched), and a signal handler on an alternate stack turns a hit of the guard page into a fault.
 
 use std::cell::Cell;
+use std::ffi::{CStr, c_char};
 use std::io;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
@@ -128,6 +130,33 @@ fn unwatch() {
     unsafe { libc::sigaltstack(&none, std::ptr::null_mut()) };
 }
 
+/// The names of functions that call themselves, which the program has told.
+static RECURSIVE: AtomicPtr<c_char> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Remembers which functions of the program call themselves: names separated by commas.
+///
+/// # Safety
+/// `names` is a NUL-terminated text that lives as long as the program.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ravel_recursive_functions(names: *const c_char) {
+    RECURSIVE.store(names.cast_mut(), Ordering::Relaxed);
+}
+
+/// What an exhausted stack is reported as.
+fn exhausted() -> String {
+    let mut message = String::from("the recursion is too deep: the stack is exhausted");
+    let names = RECURSIVE.load(Ordering::Relaxed);
+    if !names.is_null() {
+        // SAFETY: the program has stored a text that lives as long as it.
+        let names = unsafe { CStr::from_ptr(names) }.to_string_lossy();
+        message.push_str(&match names.contains(',') {
+            true => format!("; one of these functions calls itself without end: {names}"),
+            false => format!("; `{names}` calls itself without end"),
+        });
+    }
+    message
+}
+
 fn install_handler() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -152,7 +181,7 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _contex
         // The thread never returns to the code that overflowed. It can only have been interrupted inside compiled code or a
         // native it called; allocating here is not strictly allowed in a handler, but the alternative is to say nothing.
         // The position that compiled code set last is that of some call before the recursion: it would mislead.
-        fault::raise_at(None, Fault::new("the recursion is too deep: the stack is exhausted"));
+        fault::raise_at(None, Fault::new(exhausted()));
     }
     // SAFETY: restores the default action; the access is repeated on return and ends the process as usual.
     unsafe {

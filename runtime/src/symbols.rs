@@ -1,7 +1,7 @@
 //! Addresses of everything compiled code may call, for JIT symbol tables.
 
-use crate::natives::table;
-use crate::{arena, buffer, device, dynamic, fault, odometer, pool, spare, stats};
+use crate::natives::{foreign, table};
+use crate::{arena, buffer, device, dynamic, fault, odometer, pool, spare, stack, stats};
 
 macro_rules! symbols {
     ($name:expr; $($module:ident :: $function:ident,)*) => {
@@ -16,6 +16,9 @@ macro_rules! symbols {
 pub fn lookup(name: &str) -> Option<*const u8> {
     if let Some(native) = table::find(name) {
         return Some(native.address.0.cast());
+    }
+    if let Some(adapter) = foreign::address(name) {
+        return Some(adapter);
     }
     symbols! { name;
         buffer::ravel_alloc,
@@ -52,6 +55,7 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         pool::ravel_has_idle_threads,
         stats::ravel_stats,
         fault::ravel_set_position,
+        stack::ravel_recursive_functions,
         fault::ravel_fault_index,
         fault::ravel_fault_shape,
         fault::ravel_fault_extent,
@@ -61,6 +65,9 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         fault::ravel_fault_division,
         fault::ravel_fault_message,
         fault::ravel_fault_memory,
+        foreign::ravel_foreign_box,
+        foreign::ravel_foreign_value,
+        foreign::ravel_foreign_null,
         dynamic::ravel_copy_bytes,
         dynamic::ravel_copy_handles,
         dynamic::ravel_fault_numbers,

@@ -48,6 +48,10 @@ impl Body<'_, '_> {
         let Some(callee) = self.core.callee(self.module, &call.callee, args.len(), wanted, Syntax::Call) else {
             return Counted::plain(make::error(call.span), results);
         };
+        if wanted == Wanted::Effect && callee.results > 0 && !self.core.options.at_prompt {
+            let diagnostic = report::ignored_result(&call.callee.name, callee.results, call.span);
+            self.core.reports.push(diagnostic);
+        }
         for i in &callee.by_ref {
             if !matches!(args[*i].kind, ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::Error) {
                 self.core.reports.push(report::reference_argument(&call.callee.name, args[*i].span));

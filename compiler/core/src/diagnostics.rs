@@ -1,4 +1,4 @@
-//! The words of core's errors: one function per kind of mistake. Codes E0201 to E0239 are explained here.
+//! The words of core's errors: one function per kind of mistake. Codes E0201 to E0250 are explained here.
 
 use ravel_diagnostics::{Diagnostic, did_you_mean};
 use ravel_source::Span;
@@ -45,11 +45,63 @@ pub fn module_cycle(chain: &[(String, Span)]) -> Diagnostic {
 }
 
 pub fn own_module(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0206", format!("module `{name}` loads itself")).at(at, "this is the module's own name")
+    Diagnostic::error("E0206", format!("module `{name}` loads itself"))
+        .at(at, "this is the module's own name")
+        .with_help("a file of another name beside this one may hold a module of this name, but none does")
+}
+
+pub fn empty_struct(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0240", format!("struct `{name}` has no fields"))
+        .at(at, "a record needs at least one")
+        .with_help("struct Name { int field; };")
+}
+
+pub fn main_in_module(at: Span) -> Diagnostic {
+    Diagnostic::error("E0241", "a module has no `main`")
+        .at(at, "defined here")
+        .with_help("a program is a file without `module` or `class`; put `main` there and `use` this module")
+}
+
+/// Instances that one call may reach and that give different element types.
+pub fn result_types(name: &str, at: Span, before: Span, types: (&str, &str)) -> Diagnostic {
+    Diagnostic::error("E0242", format!("instances of `{name}` for the same arguments give different types"))
+        .at(at, format!("gives {}", types.0))
+        .with_label(before, format!("gives {}", types.1))
+        .with_note("an argument may fit both, and the type of a call must not depend on the shapes of its arguments")
+        .with_help("give one of them another name")
+}
+
+pub fn reference_on_value(name: &str, ty: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0243", format!("`{name}` cannot be a reference parameter"))
+        .at(at, format!("{ty} is no class"))
+        .with_note("only values of a class have an identity that a function can change")
+        .with_help("drop the `&`, return the new value and assign it: x = f(x);")
+}
+
+/// A call statement that would drop what the function gives. `results` counts that.
+pub fn ignored_result(name: &str, results: usize, at: Span) -> Diagnostic {
+    let names = vec!["_"; results].join(", ");
+    Diagnostic::error("E0244", format!("`{name}` gives {}, and nothing takes it", count(results, "result")))
+        .at(at, "a statement calls functions without results")
+        .with_help(format!("{names} = {name}(...); drops what it gives"))
+}
+
+/// A prototype without a function.
+pub fn missing_body(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("E0115", format!("function `{name}` has no body"))
+        .at(at, "declared here, defined nowhere in this file")
+        .with_note("only `external` and `specialize` declarations stand without a definition")
 }
 
 pub fn deprecated_module(name: &str, text: &str, at: Span) -> Diagnostic {
     Diagnostic::warning("E0207", format!("module `{name}` is deprecated")).at(at, "loaded here").with_note(text)
+}
+
+/// Two files say that they are the module, and neither is named after it.
+pub fn two_files(name: &str, file: &str, other: &str, at: Span) -> Diagnostic {
+    Diagnostic::warning("E0239", format!("both {file} and {other} are a module `{name}`"))
+        .at(at, format!("{file} is loaded"))
+        .with_help(format!("name the one that is meant {name}.sac"))
 }
 
 pub fn hides_library(name: &str, file: &str, at: Span) -> Diagnostic {
@@ -164,7 +216,13 @@ pub fn no_such_counts(
     if candidates.len() > 6 {
         report = report.with_note(format!("and {} more", candidates.len() - 6));
     }
-    report
+    let of_elements = [("max", "maxval", "largest"), ("min", "minval", "smallest")];
+    match of_elements.iter().find(|(of_two, _, _)| *of_two == name && args == 1) {
+        Some((_, function, which)) => {
+            report.with_help(format!("the {which} element of an array is {function}(...), with `use Array: all;`"))
+        }
+        None => report,
+    }
 }
 
 pub fn count(n: usize, thing: &str) -> String {

@@ -86,6 +86,10 @@ impl ravel_syntax::Loader for Includes<'_> {
         self.known.insert(found, id);
         Some(id)
     }
+
+    fn now(&mut self) -> u64 {
+        self.loader.now()
+    }
 }
 
 /// Preprocesses a file and finds what it needs.

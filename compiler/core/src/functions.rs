@@ -4,14 +4,14 @@ use crate::Core;
 use crate::comprehension::flat_assign;
 use crate::diagnostics as report;
 use crate::interface::DefId;
-use crate::ir::{self, Cond, Expr, ExprKind, External, FunBody, FunId, LocalId, Stmt, Target};
+use crate::ir::{self, Cond, Expr, ExprKind, FunBody, FunId, LocalId, Stmt, Target};
 use crate::modules::ModId;
 use crate::scope::Body;
 use crate::types::Place;
 use ravel_source::Span;
-use ravel_syntax::ast::{self, Definition, PragmaArgs, Text};
+use ravel_syntax::ast::{self, Definition, Text};
+use ravel_types::{Basic, Prim};
 use std::collections::HashSet;
-use std::sync::Arc;
 
 /// A function head while its types are lowered, and afterwards what its body sees of it.
 pub(crate) struct Head {
@@ -117,10 +117,33 @@ impl Core<'_> {
         for result in &function.results {
             results.push(self.type_pat(module, result, &mut Place::Result(&mut head)));
         }
+        self.check_references(module, function, &params);
         // After all types were looked at, so that every error in them is reported.
         head.fun.params = params.into_iter().collect::<Option<_>>()?;
         head.fun.results = results.into_iter().collect::<Option<_>>()?;
         Some(head)
+    }
+
+    /// Only values of a class can be passed by reference; the library knows what it does.
+    fn check_references(&mut self, module: ModId, function: &ast::Function, params: &[Option<ir::Param>]) {
+        if self.module(module).library || self.options.at_prompt {
+            return;
+        }
+        for (param, lowered) in function.params.iter().zip(params) {
+            let Some(lowered) = lowered.as_ref().filter(|lowered| lowered.by_ref) else { continue };
+            let unique = match lowered.ty.elem {
+                // What C code made may change behind its handle.
+                ir::ElemTy::User(id) if self.program.string_type != Some(id) => {
+                    let ty = &self.program.user_types[id.index()];
+                    ty.unique || matches!(ty.kind, ir::UserTypeKind::External)
+                }
+                _ => false,
+            };
+            if !unique {
+                let ty = self.map.snippet(param.ty.span).to_string();
+                self.reports.push(report::reference_on_value(&param.name.name, &ty, param.span));
+            }
+        }
     }
 
     /// Lowers the bodies of all functions that have been mentioned, and of those that they mention, and so on.
@@ -144,7 +167,10 @@ impl Core<'_> {
         let conds = self.conditions(id, module, function, &visible, &result_only);
         let (body, locals) = match &function.body {
             Some(body) => self.sac_body(id, module, function, body, &visible),
-            None => (FunBody::External(external(function)), self.program.funs[id.index()].locals.clone()),
+            None => (
+                FunBody::External(crate::foreign::external(function, id, self.module(module).library)),
+                self.program.funs[id.index()].locals.clone(),
+            ),
         };
         let fun = &mut self.program.funs[id.index()];
         fun.conds = conds;
@@ -208,25 +234,30 @@ impl Core<'_> {
     /// Every function of the root file, with checks that need the whole file.
     pub(crate) fn root_functions(&mut self, root: ModId) {
         let mut names = HashSet::new();
+        let module_file = !matches!(self.module(root).file.header, ast::Header::Program);
         for def in self.module(root).functions.clone() {
             let Some(id) = self.function(def) else { continue };
             let fun = &self.program.funs[id.index()];
             if fun.name == "main" {
-                let int = fun.results.len() == 1
-                    && fun.results[0].elem == ir::ElemTy::Basic(ravel_types::Basic::Int)
-                    && fun.results[0].dims.is_empty();
-                if !int || !fun.params.is_empty() {
+                let result = match fun.results.as_slice() {
+                    [only] if only.dims.is_empty() => Some(only.elem),
+                    _ => None,
+                };
+                let int = result == Some(ir::ElemTy::Basic(Basic::Int));
+                let bool = result == Some(ir::ElemTy::Basic(Basic::Bool));
+                if !(int || bool) || !fun.params.is_empty() {
                     let span = self.def_span(def);
-                    self.reports.push(report::main_signature(span, int));
+                    self.reports.push(report::main_signature(span, int || bool));
                 } else {
-                    self.program.main = Some(id);
+                    self.program.main = Some(if int { id } else { self.main_as_int(id) });
                 }
             }
             let (file, index) = self.item(def);
             let Some(Definition::Function(function)) = file.definitions.get(index) else { continue };
             let fun = &self.program.funs[id.index()];
-            let known_ranks = fun.params.iter().all(|param| fixed_rank(&param.ty.dims));
-            if function.body.is_some() && !fun.inline && fun.families.is_empty() && known_ranks {
+            // A module's functions are all there is of it; a program is checked from `main`, and may hold more than it needs.
+            let needed = module_file || !fun.inline && fun.params.iter().all(|param| fixed_rank(&param.ty.dims));
+            if function.body.is_some() && fun.families.is_empty() && needed {
                 self.program.roots.push(id);
             }
             let name = &function.name.name;
@@ -242,6 +273,23 @@ impl Core<'_> {
                 self.check_specialize(root, function);
             }
         }
+    }
+
+    /// `int main()` around a `main` that gives a bool: true is the exit status 1.
+    fn main_as_int(&mut self, main: FunId) -> FunId {
+        let fun = &self.program.funs[main.index()];
+        let (span, name) = (fun.span, Text::from(fun.name.as_str()));
+        let mut outer = ir::Fun { conds: Vec::new(), locals: Vec::new(), ..fun.clone() };
+        outer.results[0].elem = ir::ElemTy::Basic(Basic::Int);
+        let set = self.intern_set(&name, vec![main]);
+        let call = Expr { kind: ExprKind::Call { set, args: Vec::new() }, span };
+        let status = crate::make::prim(Prim::Convert(Basic::Int), vec![call], span);
+        outer.body = FunBody::Sac { block: Vec::new(), returns: vec![status] };
+        let id = FunId(self.program.funs.len() as u32);
+        self.program.funs.push(outer);
+        self.head_slots.push(0);
+        self.foreign.push(false);
+        id
     }
 
     /// A request to specialize is a hint, so a wrong one is only worth a warning.
@@ -270,34 +318,6 @@ fn fixed_rank(dims: &[ir::DimPat]) -> bool {
         ir::DimPat::Rank { rank, .. } => matches!(rank, ir::RankPat::Num(_)),
         ir::DimPat::Star | ir::DimPat::Plus => false,
     })
-}
-
-fn external(function: &ast::Function) -> External {
-    let mut external = External {
-        symbol: Arc::from(&*function.name.name),
-        effect: function.params.iter().any(|param| param.by_ref)
-            || function.results.is_empty() && !function.variadic_results,
-        linksign: Vec::new(),
-        link: Vec::new(),
-    };
-    for pragma in &function.pragmas {
-        match (&*pragma.name.name, &pragma.args) {
-            ("linkname", PragmaArgs::Strings(names)) => {
-                if let Some(name) = names.first() {
-                    external.symbol = name.clone();
-                }
-            }
-            ("linkobj" | "linkwith", PragmaArgs::Strings(names)) => {
-                external.link.extend(names.iter().map(|name| name.to_string()));
-            }
-            ("linksign", PragmaArgs::Numbers(numbers)) => {
-                external.linksign = numbers.iter().map(|n| u32::try_from(*n).unwrap_or(u32::MAX)).collect();
-            }
-            ("effect", _) => external.effect = true,
-            _ => {}
-        }
-    }
-    external
 }
 
 impl Body<'_, '_> {

@@ -64,8 +64,8 @@ pub struct Program {
     pub main: Option<FunId>,
     /// The built-in type of string literals, if any module that mentions strings was loaded.
     pub string_type: Option<UserTypeId>,
-    /// Every non-inline, non-family function of the root file whose parameters are all fully typed, and every `specialize`
-    /// request: `check` elaborates them although nothing calls them.
+    /// Functions of the root file that are of no family, of a program those whose parameters have known ranks: `check` elaborates
+    /// them although nothing calls them.
     pub roots: Vec<FunId>,
 }
 
@@ -120,6 +120,11 @@ pub struct UserType {
     pub name: String,
     pub module: String,
     pub kind: UserTypeKind,
+    /// Of a class: its values have an identity.
+    pub unique: bool,
+    /// The C function that releases values of an external type of the program, and what its pragmas link.
+    pub free: Option<String>,
+    pub link: Vec<Linked>,
     pub span: Span,
 }
 
@@ -238,10 +243,36 @@ pub struct External {
     pub symbol: Arc<str>,
     /// Has an `effect` pragma, a reference parameter or no result: calls are ordered.
     pub effect: bool,
-    /// `linksign` positions, empty if not given.
-    pub linksign: Vec<u32>,
-    /// `linkobj` and `linkwith` values, for user C code.
-    pub link: Vec<String>,
+    /// A C function of the program itself, not one of the runtime.
+    pub foreign: Option<Foreign>,
+}
+
+/// How a C function of the program is called and where it is.
+#[derive(Clone, Debug, Default)]
+pub struct Foreign {
+    /// The C name.
+    pub name: String,
+    /// Positions in the C parameter list of each result, then each parameter, and the place of the pragma; 0 is the C result.
+    pub linksign: Option<(Vec<i64>, Span)>,
+    pub link: Vec<Linked>,
+    /// A pragma that asks for descriptors of sac2c's own runtime.
+    pub descriptors: Option<Span>,
+}
+
+/// What a pragma asks to link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Linked {
+    pub kind: LinkKind,
+    pub what: String,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkKind {
+    /// `linkobj`: an object file.
+    Object,
+    /// `linkwith`: a library.
+    Library,
 }
 
 pub type Block = Vec<Stmt>;

@@ -14,6 +14,7 @@ mod comprehension;
 mod diagnostics;
 mod exprs;
 mod flow;
+mod foreign;
 mod frontend;
 mod functions;
 mod globals;
@@ -35,6 +36,7 @@ mod types;
 mod visit;
 mod withloops;
 
+pub use foreign::ADAPTER;
 pub use loader::{Loader, ModulePlace, Options, RootSource};
 pub use overloads::{DispatchShape, dispatch_shape};
 pub use print::print;
@@ -167,12 +169,32 @@ impl Core<'_> {
     /// The type of string literals, if the library module that defines it has been loaded.
     fn find_string_type(&mut self) {
         let string = QName { module: None, name: "string".into(), span: Span::NONE };
-        let module = self.modules.iter().position(|module| &*module.name == "String" && module.library);
+        let is_string = |module: &Module| &*module.name == types::STRING.0 && module.library;
+        let module = self.modules.iter().position(is_string);
         if let Some(module) = module
             && let Ok(def) = self.meaning(ModId(module as u32), &string, lookup::Kind::Type)
         {
             self.program.string_type = self.user_type(def);
         }
+    }
+
+    /// A type of strings that belongs to no file.
+    fn own_string_type(&mut self) -> UserTypeId {
+        let (module, name) = types::STRING;
+        let (name, module) = (name.to_string(), module.to_string());
+        let (kind, unique) = (UserTypeKind::External, false);
+        self.program.user_types.push(UserType {
+            name,
+            module,
+            kind,
+            unique,
+            free: None,
+            link: Vec::new(),
+            span: Span::NONE,
+        });
+        let id = UserTypeId(self.program.user_types.len() as u32 - 1);
+        self.program.string_type = Some(id);
+        id
     }
 
     /// Makes sure that there is a type for a string literal.
@@ -183,9 +205,7 @@ impl Core<'_> {
         self.load_module(&"String".into(), Span::NONE, "");
         self.find_string_type();
         if self.program.string_type.is_none() {
-            let (name, module) = ("string".to_string(), "String".to_string());
-            self.program.user_types.push(UserType { name, module, kind: UserTypeKind::External, span: Span::NONE });
-            self.program.string_type = Some(UserTypeId(self.program.user_types.len() as u32 - 1));
+            self.own_string_type();
         }
     }
 }

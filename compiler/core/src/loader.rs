@@ -12,12 +12,21 @@ pub struct ModulePlace {
     pub library: bool,
     /// A file of the user that stands in front of a library module of the same name.
     pub hides_library: bool,
+    /// Another file that could be meant as well.
+    pub rival: Option<String>,
+}
+
+impl ModulePlace {
+    /// A file of the user.
+    pub fn of_user(name: String) -> ModulePlace {
+        ModulePlace { name, library: false, hides_library: false, rival: None }
+    }
 }
 
 /// File access. Core itself never touches the file system.
 pub trait Loader {
     /// The file of `module`, as mentioned in the file `from`: searched beside that file first, then along the search path,
-    /// then in the library.
+    /// then in the library. A file of another name may hold a module that no file is named after.
     fn find_module(&mut self, module: &str, from: &str) -> Option<ModulePlace>;
 
     /// The name of the file that `#include "path"` in the file `from` means.
@@ -25,6 +34,11 @@ pub trait Loader {
 
     /// The text of a file that one of the other functions named, or why it cannot be had.
     fn read(&mut self, name: &str) -> Result<Arc<str>, String>;
+
+    /// When the compilation began, for `__DATE__` and `__TIME__`: seconds since 1970 as clocks on walls show them.
+    fn now(&mut self) -> u64 {
+        0
+    }
 
     /// Names of all library modules, most important first: searched for suggestions when a name is unknown.
     fn library_modules(&mut self) -> Vec<String>;
@@ -37,9 +51,11 @@ pub struct RootSource {
     pub text: Arc<str>,
 }
 
-/// Settings of the preprocessor.
+/// Settings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `-D` and `-U`, in order; applied to the root file and to user modules, never to the library.
     pub macros: Vec<MacroOption>,
+    /// What is typed at a prompt may drop what functions give, and pass plain variables by reference.
+    pub at_prompt: bool,
 }

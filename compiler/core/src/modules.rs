@@ -158,6 +158,9 @@ impl Core<'_> {
             }
             None => {}
         }
+        if let Some(rival) = &place.rival {
+            self.reports.push(report::two_files(name, &place.name, rival, at));
+        }
         if place.hides_library {
             self.reports.push(report::hides_library(name, &place.name, at));
         }
@@ -242,6 +245,7 @@ impl Core<'_> {
         };
         self.define_symbols(id, &mut module);
         self.load_symbols(&mut module);
+        self.check_prototypes(&module);
         self.offer_symbols(&mut module);
         self.modules.push(module);
         id
@@ -310,7 +314,7 @@ impl Core<'_> {
                 Definition::ExternalTypedef(def) => (0, &def.name),
                 Definition::Struct(def) => (1, &def.name),
                 Definition::Object(def) => (2, &def.name),
-                Definition::Function(def) if !def.attributes.specialize => (3, &def.name),
+                Definition::Function(def) if !def.attributes.specialize && !is_prototype(def) => (3, &def.name),
                 Definition::Family(family) => {
                     self.define_family(module, family);
                     continue;
@@ -324,6 +328,9 @@ impl Core<'_> {
                 let word = ["type", "struct", "object"][kind as usize];
                 self.reports.push(report::duplicate(word, &name.name, name.span, before));
                 continue;
+            }
+            if kind == 3 && &*name.name == "main" && !matches!(file.header, Header::Program) {
+                self.reports.push(report::main_in_module(name.span));
             }
             let def = self.add_def(id, DefPlace::Item(i));
             let entry = module.own.entry(&name.name);
@@ -344,6 +351,29 @@ impl Core<'_> {
                     entry.functions.push(def);
                     module.functions.push(def);
                 }
+            }
+        }
+    }
+
+    /// A prototype says that a function is defined elsewhere in the file; functions see each other without.
+    fn check_prototypes(&mut self, module: &Module) {
+        let file = module.file.clone();
+        let functions = || {
+            file.definitions.iter().filter_map(|definition| match definition {
+                Definition::Function(function) => Some(function),
+                _ => None,
+            })
+        };
+        for prototype in functions().filter(|function| is_prototype(function)) {
+            let name = &prototype.name;
+            let defined = functions().any(|other| {
+                other.name.name == name.name
+                    && (other.body.is_some() || other.attributes.external)
+                    && other.params.len() == prototype.params.len()
+                    && other.results.len() == prototype.results.len()
+            });
+            if !defined && !module.lost.contains(&name.name) {
+                self.reports.push(report::missing_body(&name.name, name.span));
             }
         }
     }
@@ -442,4 +472,9 @@ impl Core<'_> {
             }
         }
     }
+}
+
+/// Whether this only announces a function that is defined elsewhere in the file.
+fn is_prototype(function: &ast::Function) -> bool {
+    function.body.is_none() && !function.attributes.external && !function.attributes.specialize
 }

@@ -116,6 +116,33 @@ fn same_type(a: (&ir::Fun, &TypePat), b: (&ir::Fun, &TypePat)) -> bool {
     elem && dispatch_shape(&a.1.dims) == dispatch_shape(&b.1.dims)
 }
 
+/// Whether some value may belong to both types.
+fn may_overlap(a: &TypePat, b: &TypePat) -> bool {
+    use DispatchShape::{Any, Known, Nonscalar, Rank};
+    let shapes = match (dispatch_shape(&a.dims), dispatch_shape(&b.dims)) {
+        (Any, _) | (_, Any) | (Nonscalar, Nonscalar) => true,
+        (Known(a), Known(b)) => a == b,
+        (Known(shape), Rank(rank)) | (Rank(rank), Known(shape)) => shape.len() == rank,
+        (Rank(a), Rank(b)) => a == b,
+        (Known(shape), Nonscalar) | (Nonscalar, Known(shape)) => !shape.is_empty(),
+        (Rank(rank), Nonscalar) | (Nonscalar, Rank(rank)) => rank > 0,
+    };
+    a.elem == b.elem && shapes
+}
+
+/// The first result for which two instances that one call may reach give different element types.
+fn disjoint_results(a: &ir::Fun, b: &ir::Fun) -> Option<usize> {
+    let concrete = |ty: &TypePat| !matches!(ty.elem, ElemTy::Family(_));
+    let comparable = a.params.len() == b.params.len()
+        && a.results.len() == b.results.len()
+        && !(a.variadic_params || b.variadic_params || a.variadic_results || b.variadic_results);
+    let overlap = || a.params.iter().zip(&b.params).all(|(x, y)| concrete(&x.ty) && may_overlap(&x.ty, &y.ty));
+    if !comparable || a.params.is_empty() || !overlap() {
+        return None;
+    }
+    a.results.iter().zip(&b.results).position(|(x, y)| concrete(x) && concrete(y) && x.elem != y.elem)
+}
+
 /// Whether no call could tell the two apart.
 fn same_dispatch(a: &ir::Fun, b: &ir::Fun) -> bool {
     let pairs = || a.params.iter().zip(&b.params);
@@ -155,6 +182,13 @@ impl Core<'_> {
         let found = match self.meanings(module, name, Kind::Function) {
             Ok(found) if !found.is_empty() => found,
             Err(Missing::Reported) => return None,
+            _ if name.module.is_none()
+                && wanted == Wanted::Count(1)
+                && self.records_bring(module, &name.name, args) =>
+            {
+                let set = self.intern_set(&name.name, Vec::new());
+                return Some(Callee { set, results: 1, returned: Vec::new(), by_ref: Vec::new(), variadic_from: None });
+            }
             _ => {
                 self.report_no_function(module, name, syntax);
                 return None;
@@ -193,6 +227,19 @@ impl Core<'_> {
         Some(callee)
     }
 
+    /// Whether a function that no file defines may be one that records bring; dispatch will see whether it gets a record.
+    fn records_bring(&self, module: ModId, name: &str, args: usize) -> bool {
+        let brought = match name {
+            "shape" | "dim" | "zero" => args == 1,
+            "sel" | "reshape" => args == 2,
+            "modarray" => args == 3,
+            _ => false,
+        };
+        let here = self.module(module);
+        let has_records = |table: &crate::interface::Table| table.iter().any(|(_, entry)| !entry.structs.is_empty());
+        brought && (has_records(&here.own) || has_records(&here.used))
+    }
+
     fn candidate(&self, def: DefId, args: usize) -> Candidate {
         let counts = self.counts(def);
         let (takes, gives) = counts.describe();
@@ -226,6 +273,7 @@ impl Core<'_> {
         for (i, (a, fun_a)) in members.iter().enumerate() {
             for (b, fun_b) in &members[..i] {
                 if !same_dispatch(&self.program.funs[fun_a.index()], &self.program.funs[fun_b.index()]) {
+                    self.compare_results(name, (*a, *fun_a), (*b, *fun_b));
                     continue;
                 }
                 let (module_a, module_b) = (self.def(*a).module, self.def(*b).module);
@@ -253,6 +301,21 @@ impl Core<'_> {
         }
         members.retain(|(def, _)| !hidden.contains(def));
         members.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Reports two instances for overlapping arguments that give different element types.
+    fn compare_results(&mut self, name: &Text, (a, fun_a): (DefId, FunId), (b, fun_b): (DefId, FunId)) {
+        let own = |def: DefId| !self.module(self.def(def).module).library;
+        let (of_a, of_b) = (&self.program.funs[fun_a.index()], &self.program.funs[fun_b.index()]);
+        let Some(at) = disjoint_results(of_a, of_b).filter(|_| own(a) || own(b)) else { return };
+        if !self.compared.insert((a, b)) {
+            return;
+        }
+        let shown = |fun: &ir::Fun| self.map.snippet(fun.results[at].span).to_string();
+        let mut sides = [(self.def_span(a), shown(of_a)), (self.def_span(b), shown(of_b))];
+        sides.sort_by_key(|(span, _)| *span);
+        let [(before, first), (at, second)] = sides;
+        self.reports.push(report::result_types(name, at, before, (&second, &first)));
     }
 
     /// Reports functions of one module that no call could tell apart, called or not.
@@ -334,7 +397,7 @@ impl Core<'_> {
         id
     }
 
-    fn intern_set(&mut self, name: &Text, members: Vec<FunId>) -> SetId {
+    pub(crate) fn intern_set(&mut self, name: &Text, members: Vec<FunId>) -> SetId {
         let next = SetId(self.program.sets.len() as u32);
         let key = (name.clone(), members);
         if let Some(known) = self.sets.get(&key) {

@@ -34,6 +34,9 @@ pub fn basic(ty: BasicType) -> Basic {
 /// Types inside types; nobody writes a tenth of it.
 const MAX_TYPE_DEPTH: usize = 200;
 
+/// Module and name of the type of string literals. It is one type, whichever file of that name defines it.
+pub(crate) const STRING: (&str, &str) = ("String", "string");
+
 /// What is known of a type definition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Known<T> {
@@ -179,10 +182,24 @@ impl Core<'_> {
             }
             _ => return None,
         };
+        let is_string = (&*self.module(module).name, &*name.name) == STRING;
+        if is_string && matches!(kind, UserTypeKind::External) {
+            let known = self.program.string_type;
+            return Some(known.unwrap_or_else(|| self.own_string_type()));
+        }
+        let pragmas: &[ast::Pragma] = match (file.definitions.get(index), &file.header) {
+            (Some(Definition::ExternalTypedef(external)), _) => &external.pragmas,
+            (None, ast::Header::Class(class)) => &class.pragmas,
+            _ => &[],
+        };
+        let library = self.module(module).library;
         let user = UserType {
+            free: crate::foreign::free_function(pragmas).filter(|_| !library),
+            link: crate::foreign::links(pragmas),
             name: name.name.to_string(),
             module: self.module(module).name.to_string(),
             kind,
+            unique: self.def(def).place == crate::modules::DefPlace::Class,
             span: name.span,
         };
         let id = UserTypeId(self.program.user_types.len() as u32);
@@ -249,6 +266,10 @@ impl Core<'_> {
         let module = self.def(def).module;
         let (file, index) = self.item(def);
         let Some(Definition::Struct(record)) = file.definitions.get(index) else { return None };
+        if record.fields.is_empty() {
+            self.reports.push(report::empty_struct(&record.name.name, record.name.span));
+            return None;
+        }
         let mut fields: Vec<Field> = Vec::new();
         for field in &record.fields {
             if fields.iter().any(|other| other.name == *field.name.name) {

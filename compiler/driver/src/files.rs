@@ -18,12 +18,14 @@ const COMMON: &[&str] = &["Array", "StdIO", "Math", "MathArray", "Structures", "
 /// File access for the core stage.
 pub struct FileLoader {
     folders: Vec<PathBuf>,
+    /// When the compilation began, once somebody has asked.
+    began: Option<u64>,
 }
 
 impl FileLoader {
     /// Searches `folders` after the folder of the mentioning file and before the library.
     pub fn new(folders: Vec<PathBuf>) -> FileLoader {
-        FileLoader { folders }
+        FileLoader { folders, began: None }
     }
 
     /// The folders given by the environment variable `RAVEL_PATH`.
@@ -80,24 +82,66 @@ pub fn read_text(path: &Path) -> Result<Arc<str>, String> {
     }
 }
 
+/// Whether the file says that it is this module, or cannot be read.
+fn defines(path: &Path, module: &str) -> bool {
+    read_text(path).map_or(true, |text| header(&text) == Some(module))
+}
+
+/// The file of a folder whose header names the module, whatever the file is called; the first one by name if there are several.
+fn search(folder: &Path, module: &str) -> Option<ModulePlace> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = std::fs::read_dir(folder).ok()?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "sac") && path.is_file());
+    files.sort();
+    let mut found = files.into_iter().filter(|path| read_text(path).is_ok_and(|text| header(&text) == Some(module)));
+    let shown = |path: PathBuf| path.strip_prefix("./").unwrap_or(&path).display().to_string();
+    let first = shown(found.next()?);
+    Some(ModulePlace { rival: found.next().map(shown), ..ModulePlace::of_user(first) })
+}
+
+/// The name in the header of a module or class. Only blanks, comments and directives may stand before it.
+fn header(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        rest = match rest.get(..2) {
+            Some("/*") => rest.split_once("*/")?.1.trim_start(),
+            Some("//") => rest.split_once('\n')?.1.trim_start(),
+            _ if rest.starts_with('#') => rest.split_once('\n')?.1.trim_start(),
+            _ => break,
+        };
+    }
+    let rest = rest.strip_prefix("module").or_else(|| rest.strip_prefix("class"))?;
+    let name = rest.strip_prefix(char::is_whitespace)?.trim_start();
+    name.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())
+}
+
 impl Loader for FileLoader {
     fn find_module(&mut self, module: &str, from: &str) -> Option<ModulePlace> {
         let file = format!("{module}.sac");
         let in_library = FileLoader::library_file(module);
+        let mut misnamed = None;
         if !is_library(from) {
-            let beside = Path::new(from).parent().map(|dir| dir.join(&file));
-            let found =
-                beside.into_iter().chain(self.folders.iter().map(|dir| dir.join(&file))).find(|path| path.is_file());
-            if let Some(path) = found {
-                let hides_library = in_library.is_some();
-                return Some(ModulePlace { name: path.display().to_string(), library: false, hides_library });
+            let beside = Path::new(from).parent().map(Path::to_path_buf);
+            let folders: Vec<PathBuf> = beside.into_iter().chain(self.folders.iter().cloned()).collect();
+            for path in folders.iter().map(|folder| folder.join(&file)).filter(|path| path.is_file()) {
+                // A program may have the name of a module that another file holds.
+                if defines(&path, module) {
+                    let place = ModulePlace::of_user(path.display().to_string());
+                    return Some(ModulePlace { hides_library: in_library.is_some(), ..place });
+                }
+                misnamed.get_or_insert(path);
+            }
+            if in_library.is_none()
+                && let Some(found) = folders.iter().find_map(|folder| search(folder, module))
+            {
+                return Some(found);
             }
         }
-        in_library.map(|(name, _)| ModulePlace {
-            name: format!("{LIBRARY}{name}"),
-            library: true,
-            hides_library: false,
-        })
+        let library = in_library
+            .map(|(name, _)| ModulePlace { library: true, ..ModulePlace::of_user(format!("{LIBRARY}{name}")) });
+        // Loading a file that is no module of this name ends in a message about it.
+        library.or_else(|| misnamed.map(|path| ModulePlace::of_user(path.display().to_string())))
     }
 
     fn find_include(&mut self, path: &str, from: &str) -> Option<String> {
@@ -120,6 +164,14 @@ impl Loader for FileLoader {
         }
     }
 
+    /// `SOURCE_DATE_EPOCH` makes compilations repeatable, as for other compilers.
+    fn now(&mut self) -> u64 {
+        *self.began.get_or_insert_with(|| {
+            let given = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
+            given.unwrap_or_else(|| u64::try_from(ravel_runtime::natives::wall_clock()).unwrap_or_default())
+        })
+    }
+
     fn library_modules(&mut self) -> Vec<String> {
         let mut names: Vec<String> = COMMON.iter().map(ToString::to_string).collect();
         for (file, _) in library::FILES {
@@ -139,7 +191,8 @@ mod tests {
     use std::fs;
 
     fn write(path: &Path) {
-        fs::write(path, "module M;").expect("the folder is writable");
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        fs::write(path, format!("module {name};")).expect("the folder is writable");
     }
 
     #[test]
@@ -159,6 +212,34 @@ mod tests {
                 write(&path);
                 assert_eq!(find(module), Some((path.display().to_string(), hides)));
             }
+        }
+    }
+
+    #[test]
+    fn modules_are_found_by_their_headers_where_no_file_has_their_name() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let from = root.path().join("M.sac").display().to_string();
+        fs::write(&from, "use M: all;\nint main() { return 0; }").expect("written");
+        let mut loader = FileLoader::new(Vec::new());
+        // Nothing better: its header will be complained of.
+        assert_eq!(loader.find_module("M", &from).map(|place| place.name), Some(from.clone()));
+        for name in ["b.sac", "a.sac"] {
+            fs::write(root.path().join(name), "/* module N; */ // x\n#define X\nmodule  M deprecated;")
+                .expect("written");
+        }
+        fs::write(root.path().join("other.sac"), "module Math;").expect("written");
+        let found = loader.find_module("M", &from).expect("it is there");
+        assert_eq!(found.name, root.path().join("a.sac").display().to_string());
+        assert_eq!(found.rival, Some(root.path().join("b.sac").display().to_string()));
+        assert!(loader.find_module("Math", &from).is_some_and(|place| place.library));
+    }
+
+    #[test]
+    fn headers_are_read_past_comments_and_directives() {
+        assert_eq!(header("// c\n#if X\n/* a */ class  C;\n"), Some("C"));
+        assert_eq!(header("\u{feff}module m;"), Some("m"));
+        for none in ["", "modules M;", "int main() { return 0; } module M;", "/* module M;", "module ;", "//"] {
+            assert_eq!(header(none), None, "{none}");
         }
     }
 

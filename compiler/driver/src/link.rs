@@ -96,11 +96,11 @@ fn newest_runtime(folder: &Path) -> Option<PathBuf> {
         .map(|(_, path)| path)
 }
 
-/// Links `objects` into the executable `output`, which appears only when it is complete.
+/// Links `objects`, and what the program's C functions need, into the executable `output`, which appears only when it is complete.
 ///
 /// # Errors
 /// See [`LinkError`].
-pub fn link(objects: &[Vec<u8>], output: &Path) -> Result<(), LinkError> {
+pub fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<(), LinkError> {
     let runtime = runtime_library()?;
     let failed = |error: LinkError| match error {
         LinkError::Refused(why) => LinkError::Output(OutputError { path: output.to_path_buf(), why: why.to_string() }),
@@ -112,17 +112,24 @@ pub fn link(objects: &[Vec<u8>], output: &Path) -> Result<(), LinkError> {
             std::fs::write(path, object).map_err(outputs::Refusal::from)?;
         }
         let linked = folder.join("linked");
-        run_linker(&paths, &runtime, folder, &linked)?;
+        run_linker(&paths, foreign, &runtime, folder, &linked)?;
         Ok(linked)
     })
     .map_err(failed)
 }
 
 /// Runs the C compiler, whose own temporary files go to `folder`, too: whatever ends it, they go with the folder.
-fn run_linker(objects: &[PathBuf], runtime: &Path, folder: &Path, output: &Path) -> Result<(), LinkError> {
+fn run_linker(
+    objects: &[PathBuf],
+    foreign: &[OsString],
+    runtime: &Path,
+    folder: &Path,
+    output: &Path,
+) -> Result<(), LinkError> {
     let command = std::env::var_os("CC").filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into());
     let result = Command::new(&command)
         .args(objects)
+        .args(foreign)
         .arg(runtime)
         .args(["-lpthread", "-lm", "-ldl"])
         .arg("-o")

@@ -4,6 +4,7 @@ use crate::backend::Backend;
 use crate::caches;
 use crate::explain::{Explanation, placement};
 use crate::files::{FileLoader, is_library, read_text};
+use crate::foreign::Foreign;
 use crate::places::Functions;
 use crate::tuned::Tuned;
 use ravel_codegen::Entry as CompiledEntry;
@@ -40,6 +41,8 @@ pub struct Options {
     pub device_optional: bool,
     /// For tests: plain counts of references give the processor away between load and store.
     pub widen_counts: bool,
+    /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
+    pub at_prompt: bool,
 }
 
 impl Default for Options {
@@ -54,6 +57,7 @@ impl Default for Options {
             launch_work: ravel_schedule::LAUNCH_WORK,
             device_optional: false,
             widen_counts: false,
+            at_prompt: false,
         }
     }
 }
@@ -104,6 +108,8 @@ pub struct Compilation {
     pub with_loops: (usize, usize),
     /// What became of the with-loops, for those who ask before they compile.
     pub explanation: Option<Explanation>,
+    /// The program's own C functions.
+    pub foreign: Foreign,
 }
 
 impl Compilation {
@@ -117,6 +123,7 @@ impl Compilation {
             instances: 0,
             with_loops: (0, 0),
             explanation: None,
+            foreign: Foreign::default(),
         }
     }
 
@@ -125,6 +132,10 @@ impl Compilation {
         let result = work(self);
         self.times.push((stage, start.elapsed()));
         result
+    }
+
+    fn core_options(&self) -> ravel_core::Options {
+        ravel_core::Options { macros: self.options.macros.clone(), at_prompt: self.options.at_prompt }
     }
 
     fn has_errors(&self) -> bool {
@@ -139,7 +150,7 @@ impl Compilation {
         let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
         let file = self.timed("front end", |this| {
             let mut loader = FileLoader::new(this.options.folders.clone());
-            let options = ravel_core::Options { macros: this.options.macros.clone() };
+            let options = this.core_options();
             let root = RootSource { name: path.display().to_string(), text };
             let (file, reports) = ravel_core::parse(root, &mut loader, &options, &mut this.map);
             this.diagnostics.extend(reports.into_sorted());
@@ -197,7 +208,7 @@ impl Compilation {
 
     fn load(&mut self, root: RootSource, loader: &mut dyn ravel_core::Loader) -> ravel_core::ir::Program {
         self.timed("front end", |this| {
-            let options = ravel_core::Options { macros: this.options.macros.clone() };
+            let options = this.core_options();
             let (program, reports) = ravel_core::load(root, loader, &options, &mut this.map);
             this.diagnostics.extend(reports.into_sorted());
             program
@@ -222,6 +233,7 @@ impl Compilation {
             ravel_specialize::specialize(program, entry, &options)
         });
         self.diagnostics.extend(result.diagnostics.iter().cloned());
+        self.foreign = Foreign::of(program, &result.module, &self.map);
         self.instances = result.instances;
         if let Some(explanation) = &mut self.explanation {
             explanation.fold_loops(&result.fold_loops);
@@ -253,6 +265,21 @@ impl Compilation {
         self.suggest_modules(path);
         self.diagnostics.sort_by_key(Diagnostic::span);
         Ok(specialized?.module)
+    }
+
+    /// Loads the program's own C functions into this process.
+    ///
+    /// # Errors
+    /// [`Failure::Source`]: a pragma names what is not there, or does not fit.
+    pub fn load_foreign(&mut self) -> Result<(), Failure> {
+        if self.foreign.is_empty() {
+            return Ok(());
+        }
+        let loaded = self.timed("C functions", |this| this.foreign.load());
+        loaded.map_err(|reports| {
+            self.diagnostics.extend(reports);
+            Failure::Source
+        })
     }
 
     /// Optimises.
@@ -318,8 +345,11 @@ impl Compilation {
             explanation.scheduled(target, module, remarks);
         }
         match scheduled.map(|(nest, _)| self.simplified(nest)) {
-            Ok(nest) => match ravel_codegen::check_externs(&nest).first() {
-                None => Ok(nest),
+            Ok(mut nest) => match ravel_codegen::check_externs(&nest).first() {
+                None => {
+                    crate::recursion::name_recursion(&mut nest, ENTRY);
+                    Ok(nest)
+                }
                 Some(mismatch) => {
                     Err(Failure::Unsupported { position: "foreign function".to_string(), what: mismatch.to_string() })
                 }
@@ -397,10 +427,10 @@ fn words(backend: Backend, target: &ravel_schedule::Capabilities) -> String {
 /// A backend refused what the stages before it made.
 pub(crate) fn code_failure(error: ravel_codegen::EmitError) -> Failure {
     match error {
-        // The program is at fault for naming it, or Ravel for not linking user C code; neither is a bug.
+        // The program is at fault for naming it; that is no bug.
         ravel_codegen::EmitError::UnknownSymbol { name } => Failure::Unsupported {
             position: "foreign function".to_string(),
-            what: format!("`{name}` is not part of the runtime, and linking C code of one's own is not possible yet"),
+            what: format!("`{name}` is not part of the runtime"),
         },
         other => Failure::Internal { stage: "code generation", what: other.to_string() },
     }

@@ -24,6 +24,7 @@ impl Compilation {
     /// Those of the stages.
     pub fn program(&mut self, path: &Path) -> Result<Program, Failure> {
         let module = self.wir(path)?;
+        self.load_foreign()?;
         match self.options.backend {
             // The oracle runs what the specialiser made: it judges the optimiser too.
             Backend::Interp => Ok(Program::Interp(Arc::new(module))),
@@ -135,8 +136,22 @@ impl Compilation {
             return Ok(Err(refused.into()));
         }
         let start = std::time::Instant::now();
-        let linked = crate::link::link(&objects, output);
+        let (_folder, foreign) = match self.foreign.link_inputs() {
+            Ok(inputs) => inputs,
+            Err(reports) => {
+                self.diagnostics.extend(reports);
+                return Err(Failure::Source);
+            }
+        };
+        let linked = crate::link::link(&objects, &foreign, output);
         self.times.push(("link", start.elapsed()));
-        Ok(linked)
+        match linked {
+            // With C code of the program's own it is the program that does not fit together.
+            Err(crate::link::LinkError::Failed(words)) if !self.foreign.is_empty() => {
+                self.diagnostics.push(self.foreign.blame(&words));
+                Err(Failure::Source)
+            }
+            linked => Ok(linked),
+        }
     }
 }

@@ -4,7 +4,7 @@ use crate::array::{Arr, Data, Val};
 use crate::dynamic;
 use crate::last_use::{LastUses, last_uses};
 use crate::{FaultReport, Natives, RunError};
-use ravel_runtime::buffer::count_of;
+use ravel_runtime::buffer::{MAX_RANK, count_of};
 use ravel_runtime::fault::{self, Fault as RunFault};
 use ravel_source::Span;
 use ravel_types::{Elem, EvalFault, Scalar, Shape, Ty, eval_bin, eval_convert, eval_un};
@@ -107,10 +107,14 @@ impl<'m> Machine<'m> {
             Op::Native { symbol, args, fixed, .. } => {
                 let args = frame.read_all(inst, args)?;
                 let types: Vec<Ty> = data.results.iter().map(|v| func.ty(*v).clone()).collect();
-                let Some(native) = (self.natives)(symbol) else {
+                let outcome = match (self.natives)(symbol) {
+                    Some(native) => Some(crate::natives::call(native, args, *fixed, &types)),
+                    None => crate::natives::call_foreign(symbol, args, &types),
+                };
+                let Some(outcome) = outcome else {
                     return Err(Box::new(RunError::NoSuchNative { span: data.span, symbol: symbol.to_string() }));
                 };
-                crate::natives::call(native, args, *fixed, &types).map_err(|fault| frame.fault(data.span, fault))?
+                outcome.map_err(|fault| frame.fault(data.span, fault))?
             }
             Op::GlobalGet(global) => vec![self.globals[global_index(*global)].clone()],
             Op::GlobalSet(global, value) => {
@@ -158,6 +162,12 @@ impl<'m> Frame<'m> {
         {
             self.values[index(value)] = Some(val);
             return Ok(());
+        }
+        if let Val::Array(a) = &val
+            && a.shape.len() > MAX_RANK
+        {
+            let problem = format!("an array would have {} axes; {MAX_RANK} are the most", a.shape.len());
+            return Err(self.fault(span, RunFault::new(problem)));
         }
         let fits = val.elem() == ty.elem
             && match (&ty.shape, &val) {

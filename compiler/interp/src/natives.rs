@@ -4,7 +4,7 @@ use crate::array::{Arr, Data, Val};
 use ravel_runtime::abi::{ElemTag, ObjectKind};
 use ravel_runtime::array::{Array, ArrayRef};
 use ravel_runtime::fault::Fault;
-use ravel_runtime::natives::{Native, Value};
+use ravel_runtime::natives::{Native, Value, foreign};
 use ravel_types::{Elem, Scalar, Ty};
 use std::sync::Arc;
 
@@ -16,6 +16,17 @@ pub fn call(native: &Native, args: Vec<Val>, fixed: usize, results: &[Ty]) -> Re
     let tags: Vec<ElemTag> = wanted.iter().map(|ty| tag(ty.elem)).collect();
     let values = (native.call)(&args, &tags)?;
     values.into_iter().zip(results).map(|(v, ty)| from_runtime(v, ty)).collect()
+}
+
+/// Calls a C function of the program, if the driver has loaded an adapter of this name.
+pub fn call_foreign(symbol: &str, args: Vec<Val>, results: &[Ty]) -> Option<Result<Vec<Val>, Fault>> {
+    let args: Vec<Value> = match args.into_iter().map(to_runtime).collect() {
+        Ok(args) => args,
+        Err(fault) => return Some(Err(fault)),
+    };
+    let tags: Vec<Option<ElemTag>> = results.iter().map(|ty| ty.is_scalar().then(|| tag(ty.elem))).collect();
+    let values = foreign::call(symbol, &args, &tags)?;
+    Some(values.into_iter().zip(results).map(|(v, ty)| from_runtime(v, ty)).collect())
 }
 
 fn tag(elem: Elem) -> ElemTag {

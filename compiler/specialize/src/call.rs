@@ -3,6 +3,7 @@
 use crate::spec::{Frame, Site, Spec};
 use crate::value::{Kind, Sc, Val};
 use ravel_core::ir::{External, Fun, FunBody, FunId, TypePat};
+use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_types::Basic;
 use ravel_wir::{Fault, Op, Value};
@@ -18,11 +19,9 @@ impl Spec<'_> {
             return vec![Val::Bottom; count];
         }
         if self.stack.len() > MAX_STACK {
-            self.error(
-                "E0340",
-                format!("`{}` is specialised without end", fun.name),
-                "the recursion never meets the same shapes again",
-            );
+            self.endless(id);
+        }
+        if self.exhausted {
             return vec![Val::Bottom; count];
         }
         match &fun.body {
@@ -42,6 +41,25 @@ impl Spec<'_> {
                 }
             }
         }
+    }
+
+    /// Gives up a recursion that goes on and on with other shapes or values; nothing else is specialised after that.
+    pub fn endless(&mut self, id: FunId) {
+        if std::mem::replace(&mut self.exhausted, true) {
+            return;
+        }
+        let fun = self.fun(id);
+        // The calls from the last activation of the function to this one.
+        let from = self.stack.iter().rposition(|site| site.fun == id).unwrap_or(0);
+        let mut cycle: Vec<&str> = self.stack[from..].iter().map(|site| self.fun(site.fun).name.as_str()).collect();
+        cycle.truncate(6);
+        cycle.push(&fun.name);
+        let site = self.user_site();
+        let report = Diagnostic::error("E0340", format!("`{}` is specialised without end", fun.name))
+            .at(site, "the recursion never meets the same shapes again")
+            .with_note(format!("the calls go round: {}", cycle.join(" -> ")))
+            .with_help("let the rank and the extents of what it calls itself with come to rest");
+        self.report(report);
     }
 
     /// Executes a function's body on abstract values in the function under construction.
@@ -116,6 +134,7 @@ impl Spec<'_> {
 
     fn external(&mut self, id: FunId, external: &External, families: Vec<Option<Basic>>, args: Vec<Val>) -> Vec<Val> {
         let fun = self.fun(id);
+        self.check_format(&external.symbol, &args);
         let frame = Frame { fun: id, families, env: vec![None; fun.locals.len()] };
         let mut flat = Vec::with_capacity(args.len());
         for (i, arg) in args.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Overload resolution: which instance of a set a call means, decided now or, where shapes are not known, at run time.
 
-use crate::conversions::help_to_agree;
+use crate::conversions::{help_to_agree, help_to_convert};
 use crate::spec::Spec;
 use crate::value::{LeafShape, Sc, ShapeKind, Val};
 use ravel_core::ir::{DimPat, ElemTy, Fun, FunBody, FunId, RankPat, SetId, TypePat};
@@ -99,7 +99,8 @@ impl Spec<'_> {
         }
         let saved = self.here;
         self.at(span);
-        let set = &self.program.sets[set.index()];
+        let id = set;
+        let set = &self.program.sets[id.index()];
         let name = set.name.clone();
         let fits_count = |f: &Fun| {
             if f.variadic_params { f.params.len() <= args.len() } else { f.params.len() == args.len() }
@@ -122,7 +123,14 @@ impl Spec<'_> {
                 Err(reason) => rejected.push((id, reason)),
             }
         }
-        let results = if candidates.is_empty() && wanted == 1 && is_record_builtin(&name, &args) {
+        let results = if candidates.is_empty()
+            && let Some(args) = with_index_vector(&name, &args)
+            && self.some_instance(&members, &args)
+        {
+            // Who defines selection for an index vector has defined it for a scalar index.
+            self.at(saved);
+            return self.call_set(id, args, wanted, span);
+        } else if candidates.is_empty() && wanted == 1 && is_record_builtin(&name, &args) {
             vec![self.record_builtin(&name, args)]
         } else if candidates.is_empty() {
             let miscounted: Vec<FunId> =
@@ -143,6 +151,10 @@ impl Spec<'_> {
         };
         self.at(saved);
         results
+    }
+
+    fn some_instance(&mut self, members: &[FunId], args: &[Val]) -> bool {
+        members.iter().any(|id| self.candidate(*id, args).is_ok())
     }
 
     /// Structure functions on arrays of records, which the language provides without a definition.
@@ -182,13 +194,17 @@ impl Spec<'_> {
         let mut families = vec![None; fun.families.len()];
         let mut certain = true;
         let mut weak = Vec::with_capacity(fun.params.len());
+        let mut reasons = Vec::new();
         for (i, (param, arg)) in fun.params.iter().zip(args).enumerate() {
             match self.fit(fun, &param.ty, &mut families, arg) {
                 Fit::Yes => {}
                 Fit::Maybe => certain = false,
-                Fit::No(reason) => return Err(format!("argument {}: {reason}", i + 1)),
+                Fit::No(reason) => reasons.push(format!("argument {}: {reason}", i + 1)),
             }
             weak.push(weaken(&param.ty.dims));
+        }
+        if !reasons.is_empty() {
+            return Err(reasons.join("; "));
         }
         Ok(Candidate { fun: id, families, certain, weak, generic: !fun.families.is_empty() })
     }
@@ -214,6 +230,10 @@ impl Spec<'_> {
             let want = match ty.elem {
                 ElemTy::Family(f) if families[f.index()].is_some() => {
                     families[f.index()].map_or(String::new(), |b| b.name().to_string())
+                }
+                ElemTy::Family(f) if fun.families[f.index()].members.len() <= 3 => {
+                    let members: Vec<&str> = fun.families[f.index()].members.iter().map(|b| b.name()).collect();
+                    members.join(" or ")
                 }
                 other => self.elem_name(other, &fun.families),
             };
@@ -257,21 +277,68 @@ impl Spec<'_> {
         let mut diagnostic =
             Diagnostic::error("E0310", format!("no instance of `{name}` takes ({})", types.join(", ")))
                 .at(site, format!("called with ({})", types.join(", ")));
-        const SHOWN: usize = 8;
-        for (id, reason) in rejected.iter().take(SHOWN) {
+        // One's own functions first; of the library's, which may be many, a few with different reasons.
+        let (own, library): (Vec<_>, Vec<_>) =
+            rejected.iter().partition(|(id, _)| !(self.options.is_library)(self.fun(*id).span.file));
+        let mut shown: Vec<&(FunId, String)> = own.into_iter().take(8).collect();
+        let room = shown.len() + if shown.is_empty() { 3 } else { 1 };
+        for candidate in library {
+            if shown.len() < room && !shown.iter().any(|(_, reason)| *reason == candidate.1) {
+                shown.push(candidate);
+            }
+        }
+        for (id, reason) in &shown {
             let fun = self.fun(*id);
             diagnostic = diagnostic.with_note(format!("{} of {}: {reason}", self.show_head(fun), fun.module));
         }
-        if rejected.len() > SHOWN {
-            diagnostic = diagnostic.with_note(format!("and {} more", rejected.len() - SHOWN));
+        if rejected.is_empty() {
+            // Syntax that asks for a function, in a file that only has those that records bring.
+            diagnostic = diagnostic.with_help("add `use Array: all;`");
         }
-        let elems: Vec<Option<ElemTy>> = args.iter().map(|a| self.elem_of(a)).collect();
-        if let [Some(ElemTy::Basic(a)), Some(ElemTy::Basic(b))] = elems[..]
-            && a != b
-        {
-            diagnostic = diagnostic.with_help(help_to_agree(a, b));
+        if rejected.len() > shown.len() {
+            diagnostic = diagnostic.with_note(format!("and {} more", rejected.len() - shown.len()));
+        }
+        if let Some(help) = self.conversion_help(name, args, rejected) {
+            diagnostic = diagnostic.with_help(help);
         }
         self.report(diagnostic);
+    }
+
+    /// How the arguments could be made to fit some instance by converting them.
+    fn conversion_help(&self, name: &str, args: &[Val], rejected: &[(FunId, String)]) -> Option<String> {
+        let elems: Vec<Option<Basic>> = args
+            .iter()
+            .map(|arg| match self.elem_of(arg) {
+                Some(ElemTy::Basic(basic)) => Some(basic),
+                _ => None,
+            })
+            .collect();
+        let fitting = || rejected.iter().map(|(id, _)| self.fun(*id)).filter(|fun| fun.params.len() == args.len());
+        if let [Some(a), Some(b)] = elems[..]
+            && a != b
+            && fitting().any(|fun| !fun.families.is_empty())
+        {
+            return Some(help_to_agree(a, b));
+        }
+        let mut best: Option<Vec<(usize, Basic)>> = None;
+        for fun in fitting() {
+            let Some(needed) = conversions_to(fun, &elems).filter(|needed| !needed.is_empty()) else { continue };
+            // The fewest conversions; to double where there is a choice.
+            let better = best.as_ref().is_none_or(|best| {
+                let double = |list: &[(usize, Basic)]| list.iter().any(|(_, to)| *to == Basic::Double);
+                needed.len() < best.len() || needed.len() == best.len() && double(&needed) && !double(best)
+            });
+            if better {
+                best = Some(needed);
+            }
+        }
+        let (position, to) = *best?.first()?;
+        let what = match (name, position) {
+            ("modarray", 2) => "the new value: ".to_string(),
+            _ if args.len() == 1 => String::new(),
+            _ => format!("argument {}: ", position + 1),
+        };
+        Some(format!("{what}{}", help_to_convert(to)))
     }
 
     /// Picks the most specific candidate; emits tests where only the run time can tell.
@@ -304,7 +371,8 @@ impl Spec<'_> {
                         && candidates[best].certain
                         && overlap(&candidates[best].weak, &candidates[**j].weak)
                 }) {
-                    self.ambiguous(name, candidates[best].fun, candidates[*rival].fun);
+                    let decided = candidates[best].wins_leftmost(&candidates[*rival]);
+                    self.ambiguous(name, candidates[best].fun, candidates[*rival].fun, decided);
                 }
                 best
             }
@@ -342,15 +410,23 @@ impl Spec<'_> {
         results
     }
 
-    fn ambiguous(&mut self, name: &str, a: FunId, b: FunId) {
+    /// Reports two instances of which none is more specific: the leftmost argument for which they differ decides, if it can.
+    fn ambiguous(&mut self, name: &str, a: FunId, b: FunId, decided: bool) {
         let (a, b) = (self.fun(a), self.fun(b));
         let site = self.user_site();
-        let diagnostic = Diagnostic::error("E0311", format!("the call of `{name}` is ambiguous"))
-            .at(site, "two instances fit and neither is more specific")
-            .with_note(format!("{} of {} fits: the leftmost argument speaks for it", self.show_head(a), a.module))
-            .with_note(format!("{} of {} fits as well", self.show_head(b), b.module))
-            .with_help("define an instance for the overlap");
-        self.report(diagnostic);
+        let title = format!("the call of `{name}` is ambiguous");
+        let label = "two instances fit and neither is more specific";
+        let (heads, modules) = ([self.show_head(a), self.show_head(b)], [&a.module, &b.module]);
+        let diagnostic = match decided {
+            true => Diagnostic::warning("E0311", title)
+                .at(site, label)
+                .with_note(format!("{} of {} is called: the leftmost argument speaks for it", heads[0], modules[0])),
+            false => Diagnostic::error("E0311", title)
+                .at(site, label)
+                .with_note(format!("{} of {} fits", heads[0], modules[0])),
+        };
+        let diagnostic = diagnostic.with_note(format!("{} of {} fits as well", heads[1], modules[1]));
+        self.report(diagnostic.with_help("define an instance for the overlap"));
     }
 
     /// Whether the run-time shapes belong to the dispatch types.
@@ -458,6 +534,50 @@ impl Spec<'_> {
             other => other.clone(),
         }
     }
+}
+
+/// The arguments that would have to be converted for the function, each with the type that it needs; nothing if that cannot help.
+fn conversions_to(fun: &Fun, args: &[Option<Basic>]) -> Option<Vec<(usize, Basic)>> {
+    let mut bound: Vec<Option<Basic>> = vec![None; fun.families.len()];
+    let mut needed = Vec::new();
+    for (i, (param, arg)) in fun.params.iter().zip(args).enumerate() {
+        let wanted = match param.ty.elem {
+            ElemTy::Basic(basic) => basic,
+            ElemTy::Family(family) => match bound[family.index()] {
+                Some(basic) => basic,
+                None => {
+                    let members = &fun.families[family.index()].members;
+                    let member = arg.filter(|basic| members.contains(basic));
+                    let double = members.contains(&Basic::Double).then_some(Basic::Double);
+                    bound[family.index()] = member.or(double).or(members.first().copied());
+                    bound[family.index()]?
+                }
+            },
+            _ => match arg {
+                None => continue,
+                Some(_) => return None,
+            },
+        };
+        match arg {
+            Some(basic) if *basic == wanted => {}
+            Some(_) => needed.push((i, wanted)),
+            None => return None,
+        }
+    }
+    Some(needed)
+}
+
+/// The arguments of a selection or update with a scalar index, that index as a vector.
+fn with_index_vector(name: &str, args: &[Val]) -> Option<Vec<Val>> {
+    let position = match (name, args.len()) {
+        ("sel", 2) => 0,
+        ("modarray", 3) => 1,
+        _ => return None,
+    };
+    let Val::Sc(Basic::Int, index) = &args[position] else { return None };
+    let mut args = args.to_vec();
+    args[position] = Val::Tup(Basic::Int, vec![index.clone()]);
+    Some(args)
 }
 
 /// Whether a call that no instance fits is one of the structure functions of records.

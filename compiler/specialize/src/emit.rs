@@ -34,6 +34,8 @@ pub struct Emitter {
     /// Index values of at least 0 with symbolic exclusive upper bounds.
     below: HashMap<Value, Vec<Affine>>,
     constants: HashMap<Value, Arc<ConstData>>,
+    /// Strings that are written out.
+    texts: HashMap<Value, Arc<str>>,
     /// Values that were computed for forms.
     computed: HashMap<Affine, Value>,
     /// Forms that a check has bounded, by the scope of the check.
@@ -80,6 +82,7 @@ impl Emitter {
             ranges: HashMap::new(),
             below: HashMap::new(),
             constants: HashMap::new(),
+            texts: HashMap::new(),
             computed: HashMap::new(),
             bounded: HashMap::new(),
             span,
@@ -387,6 +390,18 @@ impl Emitter {
     }
 
     /// The elements of an array that is a constant.
+    /// A string that is written out.
+    pub fn string(&mut self, text: Arc<str>) -> Value {
+        let v = self.inst1(Op::Str(text.clone()), Ty::scalar(Elem::Handle));
+        self.texts.insert(v, text);
+        v
+    }
+
+    /// The text of a string value, if it is known.
+    pub fn text(&self, v: Value) -> Option<Arc<str>> {
+        self.texts.get(&v).cloned()
+    }
+
     pub fn const_data(&self, v: Value) -> Option<&Arc<ConstData>> {
         self.constants.get(&v)
     }

@@ -7,7 +7,6 @@ use crate::walk;
 use ravel_core::ir::{Expr, ExprKind, StructId};
 use ravel_diagnostics::{Diagnostic, did_you_mean};
 use ravel_types::Affine;
-use ravel_wir::Op;
 use std::collections::BTreeSet;
 
 impl Spec<'_> {
@@ -52,13 +51,13 @@ impl Spec<'_> {
         match &e.kind {
             ExprKind::Const { ty, value } => Val::Sc(*ty, Sc::Const(*value)),
             ExprKind::Str(text) => match self.program.string_type {
-                Some(string) => Val::Handle(string, self.em.inst1(Op::Str(text.clone()), Self::handle_type())),
+                Some(string) => Val::Handle(string, self.em.string(text.clone())),
                 None => Val::Bottom,
             },
             ExprKind::Local(slot) => frame.env[slot.index()].clone().unwrap_or(Val::Bottom),
             ExprKind::Global(id) => self.get_global(*id),
             ExprKind::Array(items) => {
-                let v = self.array_literal(frame, items);
+                let v = self.array_literal(frame, items, e.span);
                 self.at(e.span);
                 v
             }
@@ -66,7 +65,10 @@ impl Spec<'_> {
                 [_] if is_tuple(*ty, values.len()) => Val::Tup(*ty, values.iter().map(|c| Sc::Const(*c)).collect()),
                 _ => Val::Arr(*ty, self.em.const_array(ty.elem(), shape, values.to_vec())),
             },
-            ExprKind::Empty { elem, cell } => self.empty_array(frame, *elem, cell),
+            ExprKind::Empty { elem, cell } => {
+                self.at(e.span);
+                self.empty_array(frame, *elem, cell)
+            }
             ExprKind::Call { .. } | ExprKind::With(_) => {
                 self.exprs(frame, e, 1).into_iter().next().unwrap_or(Val::Bottom)
             }

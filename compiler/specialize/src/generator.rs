@@ -212,7 +212,7 @@ impl Spec<'_> {
             upper = upper.iter().map(|u| self.em.add(u, &Sc::int(1))).collect();
         }
         let step = step.map(scalars);
-        let width = width.map(scalars);
+        let mut width = width.map(scalars);
         for v in step.iter().chain(&width) {
             if v.len() != rank {
                 self.error(
@@ -228,14 +228,12 @@ impl Spec<'_> {
                 let low = self.em.bin(BinOp::Ge, Basic::Int, s, &Sc::int(1));
                 let w = width.as_ref().map_or(Sc::int(1), |w| w[axis].clone());
                 let wide = self.em.bin(BinOp::Ge, Basic::Int, &w, &Sc::int(1));
-                let narrow = self.em.bin(BinOp::Le, Basic::Int, &w, s);
-                let both = self.em.and(&wide, &narrow);
-                let ok = self.em.and(&low, &both);
+                let ok = self.em.and(&low, &wide);
                 if ok.as_bool() == Some(false) {
                     self.error(
                         "E0364",
                         format!("step and width of axis {axis} do not fit"),
-                        "a step is at least 1, a width from 1 to the step",
+                        "a step is at least 1, and so is a width",
                     );
                     return None;
                 }
@@ -243,6 +241,10 @@ impl Spec<'_> {
                     let operands = vec![self.em.value(s), self.em.value(&w)];
                     let text = format!("step and width of axis {axis} of a generator do not fit").into();
                     self.emit_check(&ok, Fault::Message { text, operands });
+                }
+                // A width beyond the step takes every index.
+                if let Some(width) = &mut width {
+                    width[axis] = self.em.bin(BinOp::Min, Basic::Int, &w, s);
                 }
             }
         }

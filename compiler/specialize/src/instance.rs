@@ -25,6 +25,10 @@ const MAX_INSTANCES_BY_VALUE: usize = 32;
 /// Rounds of the fixed point over the result of a recursive function, after which its declared type is believed.
 const MAX_ROUNDS: usize = 6;
 
+/// Bodies elaborated for instances of functions that are being elaborated further out. Recursions over ranks need some hundred;
+/// this many take seconds and mean that there is no end.
+const MAX_RECURSIVE_BUILDS: usize = 3000;
+
 /// What an instance is found by. Symbols are numbered in the order of their first appearance in the arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -153,7 +157,15 @@ impl Spec<'_> {
             under_construction: true,
             assumed: false,
         });
+        let recursive = self.stack.iter().any(|site| site.fun == key.fun);
+        let before = self.recursive_builds;
         for round in 0.. {
+            if recursive {
+                self.recursive_builds += 1;
+                if self.recursive_builds > MAX_RECURSIVE_BUILDS {
+                    self.endless(key.fun);
+                }
+            }
             self.instances[index].assumed = false;
             let reported = self.diagnostics.len();
             let inner = self.provisional.len();
@@ -176,6 +188,9 @@ impl Spec<'_> {
             for key in self.provisional.drain(inner..) {
                 self.index.remove(&key);
             }
+        }
+        if !recursive {
+            self.recursive_builds = before;
         }
         self.instances[index].under_construction = false;
         self.provisional.push(key.clone());

@@ -4,6 +4,7 @@ use crate::check::Agree;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, MAX_TUPLE, Sc, ScKind, ShapeKind, Val};
 use ravel_core::ir::{ElemTy, Expr};
+use ravel_source::Span;
 use ravel_types::{Affine, Basic, Scalar, Shape, Ty};
 use ravel_wir::{Frame as WirFrame, Op, Value, With, WithOp};
 
@@ -17,7 +18,7 @@ pub fn is_tuple(basic: Basic, n: usize) -> bool {
 
 impl Spec<'_> {
     /// `[e1, ..., en]`.
-    pub fn array_literal(&mut self, frame: &mut Frame, items: &[Expr]) -> Val {
+    pub fn array_literal(&mut self, frame: &mut Frame, items: &[Expr], span: Span) -> Val {
         let mut values = Vec::with_capacity(items.len());
         for item in items {
             let v = self.expr(frame, item);
@@ -35,6 +36,7 @@ impl Spec<'_> {
                 return Val::Bottom;
             }
         }
+        self.at(span);
         self.stack_values(values)
     }
 

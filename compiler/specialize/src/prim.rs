@@ -8,7 +8,10 @@ use ravel_types::{Basic, BinOp, Elem, EvalFault, Prim, Ranks, Scalar, Ty, UnOp, 
 use ravel_wir::{Fault, Op};
 
 impl Spec<'_> {
-    pub fn prim(&mut self, prim: Prim, args: Vec<Val>) -> Val {
+    pub fn prim(&mut self, prim: Prim, mut args: Vec<Val>) -> Val {
+        for arg in &mut args {
+            self.open_own_class(arg);
+        }
         if args.iter().any(|a| matches!(a, Val::Bottom)) {
             return Val::Bottom;
         }
@@ -20,6 +23,16 @@ impl Spec<'_> {
             );
             return Val::Bottom;
         }
+        for (arg, vector) in args.iter_mut().zip(prim.vectors()) {
+            let fitting = match vector {
+                true => self.vector_arg(arg),
+                false => self.scalar_arg(arg).map(|(basic, s)| Val::Sc(basic, s)),
+            };
+            match fitting {
+                Some(fitting) => *arg = fitting,
+                None => return Val::Bottom,
+            }
+        }
         match prim {
             Prim::Bin(op, ranks) => self.prim_bin(op, ranks, &args),
             Prim::Un(op, ranks) => self.prim_un(op, ranks, &args[0]),
@@ -29,6 +42,9 @@ impl Spec<'_> {
             },
             Prim::Dim => Val::Sc(Basic::Int, self.rank_of(&args[0])),
             Prim::Shape => self.shape_vector(&args[0]),
+            Prim::Size => Val::Sc(Basic::Int, self.size_of(&args[0])),
+            Prim::SelFlat => self.select_flat(&args[0], &args[1]),
+            Prim::ModFlat => self.update_flat(&args[0], &args[1], &args[2]),
             Prim::Sel => match self.index_vector(&args[0]) {
                 Some(iv) => self.select(&iv, &args[1], true),
                 None => Val::Bottom,
@@ -54,7 +70,7 @@ impl Spec<'_> {
                 });
                 Val::Sc(Basic::Bool, all)
             }
-            Prim::Mask => self.mask(&args[0], &args[1], &args[2]),
+            Prim::Mask(_) => self.mask(&args[0], &args[1], &args[2]),
             Prim::HideValue | Prim::HideShape | Prim::HideDim => self.hide(prim, args[1].clone()),
             Prim::Zero | Prim::One | Prim::MaxVal | Prim::MinVal => self.extreme(prim, &args[0]),
         }
@@ -73,6 +89,23 @@ impl Spec<'_> {
                 self.error(
                     "E0307",
                     format!("this primitive takes a scalar, found {shown}"),
+                    format!("an argument is {shown}"),
+                );
+                None
+            }
+        }
+    }
+
+    /// A vector argument of a primitive; an unknown rank is narrowed at run time.
+    fn vector_arg(&mut self, v: &Val) -> Option<Val> {
+        match (v, self.outer_rank(v)) {
+            (Val::Tup(..), _) | (Val::Arr(..), Some(1)) => Some(v.clone()),
+            (Val::Arr(..), None) => Some(self.narrow_outer(v, &[None])),
+            _ => {
+                let shown = self.show_value_type(v);
+                self.error(
+                    "E0307",
+                    format!("this primitive takes a vector, found {shown}"),
                     format!("an argument is {shown}"),
                 );
                 None
@@ -173,7 +206,7 @@ impl Spec<'_> {
         })
     }
 
-    fn scalar_or_element(&mut self, v: &Val, i: &Sc) -> Sc {
+    pub fn scalar_or_element(&mut self, v: &Val, i: &Sc) -> Sc {
         match v {
             Val::Sc(_, s) => s.clone(),
             other => self.vector_element(other, i),
@@ -244,22 +277,6 @@ impl Spec<'_> {
                 Sc::Val(self.em.inst1(Op::Select { cond, then, els }, Ty::scalar(basic.elem())))
             }
         }
-    }
-
-    fn mask(&mut self, p: &Val, a: &Val, b: &Val) -> Val {
-        let (Val::Sc(basic, _) | Val::Tup(basic, _) | Val::Arr(basic, _)) = a else {
-            return Val::Bottom;
-        };
-        let basic = *basic;
-        if let (Val::Sc(_, c), Val::Sc(_, x), Val::Sc(_, y)) = (p, a, b) {
-            return Val::Sc(basic, self.choose_scalar(c, basic, x, y));
-        }
-        let n = self.vector_length(p);
-        self.make_vector(basic, &n, |spec, i| {
-            let c = spec.vector_element(p, i);
-            let (x, y) = (spec.scalar_or_element(a, i), spec.scalar_or_element(b, i));
-            spec.choose_scalar(&c, basic, &x, &y)
-        })
     }
 
     /// The same value with knowledge removed.

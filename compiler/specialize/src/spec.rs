@@ -53,6 +53,10 @@ pub struct Spec<'p> {
     pub fold_loops: BTreeSet<Span>,
     /// Kinds of the further results of a call with variadic results, from the declarations of the targets.
     pub variadic: Vec<Kind>,
+    /// Times that bodies were elaborated for instances while an activation of the same function was being elaborated.
+    pub recursive_builds: usize,
+    /// A recursion without end was met: nothing more is elaborated.
+    pub exhausted: bool,
     pub diagnostics: Vec<Diagnostic>,
     pub reported: HashSet<(&'static str, Span, String)>,
 }
@@ -94,6 +98,8 @@ impl<'p> Spec<'p> {
             liveness: crate::live::Liveness::default(),
             fold_loops: BTreeSet::new(),
             variadic: Vec::new(),
+            recursive_builds: 0,
+            exhausted: false,
             diagnostics: Vec::new(),
             reported: HashSet::new(),
         }

@@ -104,6 +104,7 @@ impl<'p> Spec<'p> {
                     let v = self.expr(frame, a);
                     argv.push(v);
                 }
+                self.at(value.span);
                 self.variadic = self.variadic_kinds(frame, *set, targets);
                 let values = self.call_set(*set, argv, targets.len(), value.span);
                 self.variadic.clear();

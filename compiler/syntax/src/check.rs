@@ -59,9 +59,6 @@ impl Check<'_> {
         let name = || function.name.name.to_string();
         let Attributes { external, specialize, .. } = function.attributes;
         match &function.body {
-            None if !external && !specialize => {
-                self.reports.push(SyntaxError::MissingBody { name: name() }.at(function.name.span));
-            }
             Some(body) if external || specialize => {
                 let attribute = if external { "external" } else { "specialize" };
                 self.reports.push(SyntaxError::ForbiddenBody { name: name(), attribute }.at(body.span));

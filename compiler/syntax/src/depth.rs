@@ -1,7 +1,8 @@
 //! Bounds the nesting of what will be parsed, so that recursive walks over the tree cannot exhaust the stack.
 //!
-//! The estimate is taken from the tokens: brackets, plus the operators and postfix steps that pile up since the last
-//! comma or semicolon, plus the arms of an `else if` chain. It is never smaller than the depth of the tree.
+//! The estimate is taken from the tokens: brackets, plus the prefix operators and postfix steps of an operand, plus the arms of
+//! an `else if` chain; and, counted apart, the operators between operands since the last comma or semicolon. Both together
+//! are never smaller than the depth of the tree.
 
 use crate::tokens::{Kind, Token};
 
@@ -11,27 +12,46 @@ pub(crate) const MAX_BRACKETS: usize = 256;
 /// Levels of the tree. A walk that spends 1 KiB of stack per level needs a megabyte.
 pub(crate) const MAX_DEPTH: usize = 1000;
 
+/// Operators between operands: generated sums are long, and the compiler's stack is made for them.
+pub(crate) const MAX_TERMS: usize = 150_000;
+
 /// One open bracket (the outermost frame is none).
 #[derive(Clone, Copy, Default)]
 struct Frame {
     brace: bool,
-    /// Operators and closed brackets since the last separator.
-    pending: usize,
+    /// Prefix operators and closed brackets of the current operand.
+    operand: usize,
+    /// `?` since the last separator.
+    choices: usize,
+    /// Operators between operands since the last separator.
+    terms: usize,
     /// Arms of the current `else if` chain.
     arms: usize,
+}
+
+impl Frame {
+    fn levels(&self) -> usize {
+        self.operand + self.choices + self.arms
+    }
+
+    fn separate(&mut self) {
+        (self.operand, self.choices, self.terms) = (0, 0, 0);
+    }
 }
 
 /// The index of the first token that is too deep, with the limit that it breaks.
 pub(crate) fn too_deep(tokens: &[Token]) -> Option<(usize, usize)> {
     let mut stack: Vec<Frame> = Vec::new();
     let mut top = Frame::default();
-    // Sum of all frames below `top`.
-    let mut below = 0;
+    // Sums over all frames below `top`.
+    let (mut below, mut terms_below) = (0, 0);
     for (at, token) in tokens.iter().enumerate() {
         let next = tokens.get(at + 1).map(|token| token.kind);
+        let between = at.checked_sub(1).is_some_and(|before| ends_operand(tokens[before].kind));
         match token.kind {
             Kind::LParen | Kind::LBracket | Kind::LBrace => {
-                below += top.pending + top.arms + 1;
+                below += top.levels() + 1;
+                terms_below += top.terms;
                 stack.push(top);
                 top = Frame { brace: token.kind == Kind::LBrace, ..Frame::default() };
                 if stack.len() > MAX_BRACKETS {
@@ -47,32 +67,60 @@ pub(crate) fn too_deep(tokens: &[Token]) -> Option<(usize, usize)> {
                 while let Some(outer) = stack.pop() {
                     let was_brace = top.brace;
                     top = outer;
-                    below -= top.pending + top.arms + 1;
+                    below -= top.levels() + 1;
+                    terms_below -= top.terms;
                     if !closes_brace || was_brace {
                         break;
                     }
                 }
-                top.pending += 1;
+                top.operand += 1;
                 if closes_brace && !next.is_some_and(continues_expression) {
                     end_statement(&mut top, next);
                 }
             }
             Kind::Semi => end_statement(&mut top, next),
-            Kind::Comma => top.pending = 0,
-            Kind::AndAnd | Kind::OrOr | Kind::Question | Kind::Dot => top.pending += 1,
-            kind if kind.is_operator() => top.pending += 1,
+            Kind::Comma => top.separate(),
+            Kind::Question => (top.choices, top.operand) = (top.choices + 1, 0),
+            Kind::Dot => top.operand += 1,
+            kind if kind.is_operator() || matches!(kind, Kind::AndAnd | Kind::OrOr) => match between {
+                true => (top.terms, top.operand) = (top.terms + 1, 0),
+                false => top.operand += 1,
+            },
             _ => {}
         }
-        if below + top.pending + top.arms > MAX_DEPTH {
+        if below + top.levels() > MAX_DEPTH {
             return Some((at, MAX_DEPTH));
+        }
+        if terms_below + top.terms > MAX_TERMS {
+            return Some((at, MAX_TERMS));
         }
     }
     None
 }
 
 fn end_statement(frame: &mut Frame, next: Option<Kind>) {
-    frame.pending = 0;
+    frame.separate();
     frame.arms = if next == Some(Kind::Else) { frame.arms + 1 } else { 0 };
+}
+
+/// Whether an operator behind this token stands between two operands.
+fn ends_operand(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Id
+            | Kind::TypeName
+            | Kind::SName
+            | Kind::Num
+            | Kind::OtherNum
+            | Kind::NumArray
+            | Kind::Str
+            | Kind::Char
+            | Kind::True
+            | Kind::False
+            | Kind::RParen
+            | Kind::RBracket
+            | Kind::RBrace
+    )
 }
 
 /// Whether the token goes on with the expression that a `}` has just closed part of.
@@ -115,7 +163,10 @@ mod tests {
         assert_eq!(check(&"(".repeat(10_000)), Some(MAX_BRACKETS));
         assert_eq!(check(&"(".repeat(200)), None);
         assert_eq!(check(&"-".repeat(3_000)), Some(MAX_DEPTH));
-        assert_eq!(check(&"a+b".repeat(2_000)), Some(MAX_DEPTH));
+        assert_eq!(check(&"a+b".repeat(200_000)), Some(MAX_TERMS));
+        assert_eq!(check(&format!("{}{}", "(a+".repeat(200), "a+b".repeat(149_900))), Some(MAX_TERMS));
+        assert_eq!(check(&"a ? b : ".repeat(2_000)), Some(MAX_DEPTH));
+        assert_eq!(check(&"(a)-".repeat(2_000)), None);
         assert_eq!(check(&format!("a{}", "[0]".repeat(2_000))), Some(MAX_DEPTH));
         assert_eq!(check(&format!("a{}", ".b".repeat(2_000))), Some(MAX_DEPTH));
         assert_eq!(check(&"if (a) { b(); } else ".repeat(2_000)), Some(MAX_DEPTH));
@@ -125,6 +176,8 @@ mod tests {
 
     #[test]
     fn long_flat_text_is_fine() {
+        assert_eq!(check(&"a + ".repeat(100_000)), None);
+        assert_eq!(check(&"-f(a[0], 1) * ".repeat(100_000)), None);
         assert_eq!(check(&"x = -a[0] + f(b) * 2;".repeat(5_000)), None);
         assert_eq!(check(&"if (a == b) { x = 1; } while (c) { y(); }".repeat(5_000)), None);
         assert_eq!(check(&format!("[{}]", "-1,".repeat(50_000))), None);

@@ -62,9 +62,6 @@ pub(crate) enum SyntaxError {
     ManyTargets {
         operator: String,
     },
-    MissingBody {
-        name: String,
-    },
     ForbiddenBody {
         name: String,
         attribute: &'static str,
@@ -161,9 +158,6 @@ impl SyntaxError {
             ManyTargets { operator } => {
                 Diagnostic::error("E0114", format!("`{operator}=` takes one target")).at(span, "several targets")
             }
-            MissingBody { name } => Diagnostic::error("E0115", format!("function `{name}` has no body"))
-                .at(span, "declared here")
-                .with_note("only `external` and `specialize` declarations end in `;`"),
             ForbiddenBody { name, attribute } => {
                 Diagnostic::error("E0115", format!("`{attribute}` function `{name}` cannot have a body"))
                     .at(span, "body")

@@ -191,7 +191,16 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         Kind::RParen if has("(") && has(",") && folds(list, chunk, at) => {
             "a fold needs its neutral element as well: fold(+, 0)"
         }
-        Kind::Return => {
+        Kind::Star if at > chunk.from && kind_at(at - 1) == Some(Kind::Star) => {
+            "there is no operator for powers: write x * x, or pow(x, y) with `use Math: all;`"
+        }
+        Kind::LBracket if has(";") && has(",") && declares(list, at) => {
+            "the shape belongs to the type: int[10] a; and an array with values is made by genarray([10], 0)"
+        }
+        Kind::LBrace if has(";") && is_switch(tokens, chunk, at) => {
+            "there is no switch: write if (x == 1) ... else if (x == 2) ... else ..."
+        }
+        Kind::Return if !has(";") => {
             "`return` stands once, as the last statement of a function; give the value a name in each branch"
         }
         Kind::BaseType | Kind::Struct if has("if") && has("while") => {
@@ -239,6 +248,25 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
 /// Whether the tokens in front of `at` are `fold(` and what it folds with.
 fn folds(list: &[Token], chunk: Chunk, at: usize) -> bool {
     at >= chunk.from + 3 && list[at - 2].kind == Kind::LParen && list[at - 3].kind == Kind::Fold
+}
+
+/// Whether the parentheses in front of `at` are those of a `switch`.
+fn is_switch(tokens: &Classified, chunk: Chunk, at: usize) -> bool {
+    let list = &tokens.list;
+    let mut depth = 0usize;
+    for i in (chunk.from..at).rev() {
+        match list[i].kind {
+            Kind::RParen => depth += 1,
+            Kind::LParen if depth <= 1 => {
+                let word = i.checked_sub(1).map(|i| &**tokens.texts.get(list[i].text));
+                return depth == 1 && word == Some("switch");
+            }
+            Kind::LParen => depth -= 1,
+            _ if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether the tokens in front of `at` are a declaration's type and name.

@@ -122,6 +122,7 @@ pub(crate) enum Kind {
     #[token("~")]
     Tilde,
     #[token("++^")]
+    #[token("@")]
     UserOp,
     /// Characters that no token starts with.
     Stray,
@@ -493,7 +494,7 @@ mod tests {
     #[test]
     fn unclosed_text_is_one_error_token() {
         let (mut texts, mut out) = (Texts::new(), Vec::new());
-        lex(FileId(0), "\"ab\\\" \n 'x\\ü\n \u{1}\u{2}@ /* x", &mut texts, &mut out);
+        lex(FileId(0), "\"ab\\\" \n 'x\\ü\n \u{1}\u{2}§ /* x", &mut texts, &mut out);
         let kinds: Vec<Kind> = out.iter().map(|token| token.kind).filter(|kind| *kind != Kind::Newline).collect();
         assert_eq!(kinds, [Kind::OpenStr, Kind::OpenChar, Kind::Stray, Kind::OpenComment]);
     }

@@ -29,12 +29,18 @@ pub enum Prim {
     Dim,
     /// `_shape_A_(a)`: shape vector.
     Shape,
+    /// `_size_A_(a)`: the number of elements.
+    Size,
     /// `_sel_VxA_(iv, a)`: one element; the length of `iv` is the rank.
     Sel,
     /// `_selcell_VxA_(iv, a)` (Ravel): the sub-array at `iv`, whose length is at most the rank.
     SelCell,
+    /// `_idx_sel_(n, a)`: the element at a place in row-major order.
+    SelFlat,
     /// `_modarray_AxVxS_(a, iv, s)`: one element replaced.
     Modarray,
+    /// `_idx_modarray_AxSxS_(a, n, s)`: the element at a place in row-major order replaced.
+    ModFlat,
     /// `_modcell_AxVxA_(a, iv, c)` (Ravel): the sub-array at `iv` replaced by `c`.
     ModCell,
     /// `_reshape_VxA_(s, a)`.
@@ -47,8 +53,9 @@ pub enum Prim {
     Drop,
     /// `_all_V_`.
     All,
-    /// `_mask_SxSxS_(p, a, b)` .. `_mask_VxVxV_`: element choice, scalars replicate.
-    Mask,
+    /// `_mask_SxSxS_(p, a, b)` .. `_mask_VxVxV_`: element choice, scalars replicate; which arguments are vectors.
+    /// `_mesh_VxVxV_` is its name in older programs.
+    Mask([bool; 3]),
     /// `_hideValue_SxA_(n, a)`: identity that blocks static knowledge of the value.
     HideValue,
     /// `_hideShape_SxA_(n, a)`: identity that leaves only the rank known.
@@ -89,20 +96,27 @@ const CONVERSIONS: &[(&str, crate::Basic)] = &[
 const PLAIN: &[(&str, Prim)] = &[
     ("_dim_A_", Prim::Dim),
     ("_shape_A_", Prim::Shape),
+    ("_size_A_", Prim::Size),
     ("_sel_VxA_", Prim::Sel),
+    ("_idx_sel_", Prim::SelFlat),
     ("_selcell_VxA_", Prim::SelCell),
     ("_modarray_AxVxS_", Prim::Modarray),
+    ("_idx_modarray_AxSxS_", Prim::ModFlat),
     ("_modcell_AxVxA_", Prim::ModCell),
     ("_reshape_VxA_", Prim::Reshape),
     ("_cat_VxV_", Prim::Cat),
     ("_take_SxV_", Prim::Take),
     ("_drop_SxV_", Prim::Drop),
     ("_all_V_", Prim::All),
-    ("_mask_SxSxS_", Prim::Mask),
-    ("_mask_VxSxS_", Prim::Mask),
-    ("_mask_VxVxS_", Prim::Mask),
-    ("_mask_VxSxV_", Prim::Mask),
-    ("_mask_VxVxV_", Prim::Mask),
+    ("_mask_SxSxS_", Prim::Mask([false, false, false])),
+    ("_mask_SxSxV_", Prim::Mask([false, false, true])),
+    ("_mask_SxVxS_", Prim::Mask([false, true, false])),
+    ("_mask_SxVxV_", Prim::Mask([false, true, true])),
+    ("_mask_VxSxS_", Prim::Mask([true, false, false])),
+    ("_mask_VxVxS_", Prim::Mask([true, true, false])),
+    ("_mask_VxSxV_", Prim::Mask([true, false, true])),
+    ("_mask_VxVxV_", Prim::Mask([true, true, true])),
+    ("_mesh_VxVxV_", Prim::Mask([true, true, true])),
     ("_hideValue_SxA_", Prim::HideValue),
     ("_hideShape_SxA_", Prim::HideShape),
     ("_hideDim_SxA_", Prim::HideDim),
@@ -159,11 +173,39 @@ impl Prim {
     /// Number of arguments.
     pub fn arity(self) -> usize {
         match self {
-            Prim::Un(..) | Prim::Convert(_) | Prim::Dim | Prim::Shape | Prim::All => 1,
+            Prim::Un(..) | Prim::Convert(_) | Prim::Dim | Prim::Shape | Prim::Size | Prim::All => 1,
             Prim::Zero | Prim::One | Prim::MaxVal | Prim::MinVal => 1,
-            Prim::Modarray | Prim::ModCell | Prim::Mask => 3,
-            Prim::Bin(..) | Prim::Sel | Prim::SelCell | Prim::Reshape | Prim::Cat | Prim::Take | Prim::Drop => 2,
+            Prim::Modarray | Prim::ModFlat | Prim::ModCell | Prim::Mask(_) => 3,
+            Prim::Bin(..)
+            | Prim::Sel
+            | Prim::SelFlat
+            | Prim::SelCell
+            | Prim::Reshape
+            | Prim::Cat
+            | Prim::Take
+            | Prim::Drop => 2,
             Prim::HideValue | Prim::HideShape | Prim::HideDim => 2,
+        }
+    }
+
+    /// What the arguments must be where that depends on the letters of the name: true for a vector, false for a scalar.
+    pub fn vectors(self) -> &'static [bool] {
+        const S: bool = false;
+        const V: bool = true;
+        match self {
+            Prim::Bin(_, Ranks::SxV) | Prim::Take | Prim::Drop => &[S, V],
+            Prim::Bin(_, Ranks::VxS) => &[V, S],
+            Prim::Bin(_, Ranks::VxV) | Prim::Cat => &[V, V],
+            Prim::Un(_, Ranks::V) | Prim::All => &[V],
+            Prim::Mask([false, false, false]) => &[S, S, S],
+            Prim::Mask([false, false, true]) => &[S, S, V],
+            Prim::Mask([false, true, false]) => &[S, V, S],
+            Prim::Mask([false, true, true]) => &[S, V, V],
+            Prim::Mask([true, false, false]) => &[V, S, S],
+            Prim::Mask([true, false, true]) => &[V, S, V],
+            Prim::Mask([true, true, false]) => &[V, V, S],
+            Prim::Mask([true, true, true]) => &[V, V, V],
+            _ => &[],
         }
     }
 

@@ -57,6 +57,12 @@ fn local(time: i64) -> libc::tm {
     }
 }
 
+/// Seconds since 1970 as the wall clock shows them here, so that dividing them gives the local date and time.
+pub fn wall_clock() -> i64 {
+    let time = seconds_and_nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()).0;
+    time.saturating_add(local(time).tm_gmtoff)
+}
+
 natives! { CLOCKS;
     /// Seconds and nanoseconds of a clock that only moves forward.
     effect fn ravel_clock_monotonic() -> (s: i64, ns: i64) {

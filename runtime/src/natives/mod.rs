@@ -13,6 +13,7 @@ mod convert;
 mod define;
 mod fibre;
 mod files;
+pub mod foreign;
 mod format;
 mod hide;
 mod idx;
@@ -37,6 +38,7 @@ use crate::fault::Fault;
 use convert::{AnyArray, Arg, ArgType, ArrayArg, Char, Chars, FileRef, Handle, Object, Of, Results, Ret, Str, Text};
 use define::{has_effect, native_symbol, natives};
 
+pub use clock::wall_clock;
 pub(crate) use files::flush_open_files;
 pub use print::array_text;
 pub(crate) use streams::checked;

@@ -14,7 +14,7 @@ impl Loader for Memory {
     fn find_module(&mut self, module: &str, _from: &str) -> Option<ModulePlace> {
         let name = format!("{module}.sac");
         let text = self.0.get(&name)?;
-        Some(ModulePlace { library: text.starts_with("/* library */"), hides_library: false, name })
+        Some(ModulePlace { library: text.starts_with("/* library */"), ..ModulePlace::of_user(name) })
     }
 
     fn find_include(&mut self, path: &str, _from: &str) -> Option<String> {
@@ -61,7 +61,9 @@ pub fn load_with(root: &str, files: &[(&str, &str)]) -> (ir::Program, Vec<Diagno
     }
     let mut map = SourceMap::default();
     let root = RootSource { name: "root.sac".into(), text: root.into() };
-    let (program, reports) = ravel_core::load(root, &mut memory, &Options::default(), &mut map);
+    // As at a prompt, so that plain variables will do for reference parameters.
+    let options = Options { at_prompt: true, ..Options::default() };
+    let (program, reports) = ravel_core::load(root, &mut memory, &options, &mut map);
     (program, reports.into_sorted(), map)
 }
 

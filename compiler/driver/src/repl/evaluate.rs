@@ -185,6 +185,7 @@ impl Session {
         entry: Entry,
     ) -> Result<Vec<Kind>, Failure> {
         let specialized = compilation.specialize(program, entry)?;
+        compilation.load_foreign()?;
         let module = compilation.optimize(specialized.module)?;
         let nest = compilation.nest(&module, true)?;
         self.jit.add(&nest).map_err(|e| Failure::Internal { stage: "code generation", what: e.to_string() })?;

@@ -81,6 +81,7 @@ impl Session {
     pub fn new(options: Options, color: bool) -> Result<Session, Failure> {
         let jit = ravel_codegen_cranelift::Jit::with_runtime()
             .map_err(|e| Failure::Internal { stage: "code generation", what: e.to_string() })?;
+        let options = Options { at_prompt: true, ..options };
         Ok(Session {
             options,
             color,
@@ -237,7 +238,7 @@ impl Session {
         let mut loader = self.loader();
         let text = loader.program(USED, &self.chunks, text);
         let root = RootSource { name: ROOT.to_string(), text: text.into() };
-        let options = ravel_core::Options { macros: self.options.macros.clone() };
+        let options = ravel_core::Options { macros: self.options.macros.clone(), at_prompt: true };
         let names = ravel_core::visible_types(&root, &mut loader, &options, &mut map);
         self.names = Some((key, names.clone()));
         names

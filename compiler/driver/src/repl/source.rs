@@ -317,6 +317,10 @@ impl Loader for InputLoader {
         }
     }
 
+    fn now(&mut self) -> u64 {
+        self.files.now()
+    }
+
     fn library_modules(&mut self) -> Vec<String> {
         self.files.library_modules()
     }
@@ -332,5 +336,9 @@ impl ravel_syntax::Loader for InputLoader {
             Some(id) => Some(id),
             None => Some(sources.add(found.clone(), self.read(&found).ok()?)),
         }
+    }
+
+    fn now(&mut self) -> u64 {
+        self.files.now()
     }
 }

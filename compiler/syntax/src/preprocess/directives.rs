@@ -137,7 +137,8 @@ impl Preprocessor<'_> {
     }
 
     pub(super) fn is_defined(&self, name: Token) -> bool {
-        self.macro_of(name.text).is_some() || matches!(self.text(name.text), "__LINE__" | "__FILE__")
+        self.macro_of(name.text).is_some()
+            || matches!(self.text(name.text), "__LINE__" | "__FILE__" | "__DATE__" | "__TIME__")
     }
 
     fn evaluate(&mut self, rest: &[Token], span: Span) -> bool {

@@ -158,7 +158,7 @@ impl Preprocessor<'_> {
         None
     }
 
-    /// `__LINE__` and `__FILE__`; every other name as it is.
+    /// `__LINE__`, `__FILE__`, `__DATE__` and `__TIME__`; every other name as it is.
     fn built_in(&mut self, name: Token) -> Token {
         match self.text(name.text) {
             "__LINE__" => {
@@ -169,6 +169,12 @@ impl Preprocessor<'_> {
             "__FILE__" => {
                 let file = self.sources.get(name.span.file).map_or(String::new(), |file| file.name.clone());
                 let text = self.texts.intern(&quote_string(file.as_bytes()));
+                Token { kind: Kind::Str, text, ..name }
+            }
+            moment @ ("__DATE__" | "__TIME__") => {
+                let words = if moment == "__DATE__" { super::date::date } else { super::date::time };
+                let text = words(self.loader.now());
+                let text = self.texts.intern(&quote_string(text.as_bytes()));
                 Token { kind: Kind::Str, text, ..name }
             }
             _ => name,

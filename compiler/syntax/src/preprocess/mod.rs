@@ -1,10 +1,11 @@
 //! The C preprocessor as far as SaC programs use it, on tokens instead of text.
 //!
 //! Supported: object-like and function-like macros with `#`, `##` and `...`, `#include`, `#if` and its kin, `#undef`,
-//! `#error`, `#warning`, line markers (ignored) and `__LINE__`, `__FILE__`. `#pragma` lines go through unexpanded.
+//! `#error`, `#warning`, line markers (ignored) and `__LINE__`, `__FILE__`, `__DATE__`, `__TIME__`. `#pragma` lines go through unexpanded.
 //! A token that a macro's text put in place carries the span of the macro call; an argument keeps its own.
 
 mod condition;
+mod date;
 mod directives;
 mod macros;
 
@@ -22,6 +23,11 @@ pub trait Loader {
     /// The file that `#include "name"` (or `<name>`, then `angled`) in `from` means, added to `sources` unless it
     /// is there already; nothing if there is none.
     fn include(&mut self, name: &str, angled: bool, from: FileId, sources: &mut SourceMap) -> Option<FileId>;
+
+    /// When the compilation began, in seconds since 1970 as clocks on walls show them; `__DATE__` and `__TIME__` ask for it.
+    fn now(&mut self) -> u64 {
+        0
+    }
 }
 
 /// For texts that include nothing, such as lines typed at a prompt.

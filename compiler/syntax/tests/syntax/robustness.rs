@@ -148,7 +148,7 @@ fn deep_nesting_is_reported_not_followed() {
         "(".repeat(10_000),
         format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)),
         format!("{}1", "- ".repeat(100_000)),
-        format!("1{}", " + 1".repeat(100_000)),
+        format!("1{}", " + 1".repeat(200_000)),
         format!("a{}", "[0]".repeat(100_000)),
         format!("a{}", ".b".repeat(100_000)),
         format!("{}1", "a ? b : ".repeat(100_000)),
@@ -166,6 +166,19 @@ fn deep_nesting_is_reported_not_followed() {
     assert!(!parse(&"}".repeat(100_000)).reports.is_empty());
     let fine = functions(&format!("{}1{}", "(".repeat(200), ")".repeat(200)));
     assert_eq!(summary(&parse(&fine)), ["2: expected an expression, found `;`"]);
+}
+
+#[test]
+fn sums_of_a_hundred_thousand_terms_are_read() {
+    let read = || {
+        for term in [" + 1", " && b", " - f(a[0], -1)", " ++ [1, x]"] {
+            let parsed = parse(&format!("int f() {{ return x{}; }}", term.repeat(100_000)));
+            assert!(parsed.reports.is_empty(), "{}", parsed.rendered());
+        }
+    };
+    // The compiler's own thread has as much.
+    let thread = std::thread::Builder::new().stack_size(1 << 30).spawn(read).expect("a thread starts");
+    thread.join().expect("the sums are read");
 }
 
 #[test]

@@ -1,0 +1,243 @@
+//! The C text of adapters: the interface of natives outside (`docs/runtime-abi.md`), the C function inside.
+
+use super::signature::{CParam, CResult, Extent, Form, Signature};
+use ravel_types::Basic;
+use std::fmt::Write;
+
+const HEAD: &str = r#"typedef struct {
+    long long rc;
+    void *data;
+    long long count;
+    unsigned rank;
+    unsigned char elem, kind;
+    unsigned short pad;
+    long long shape[];
+} ravel_object;
+#ifdef RAVEL_LINKED
+extern ravel_object *ravel_alloc(unsigned char elem, unsigned rank, const long long *shape);
+extern ravel_object *ravel_copy(ravel_object *);
+extern ravel_object *ravel_string_new(const char *, long long);
+extern ravel_object *ravel_foreign_box(void *, void (*)(void *));
+extern void *ravel_foreign_value(ravel_object *);
+extern void ravel_foreign_null(const char *);
+#else
+struct ravel_interface {
+    ravel_object *(*alloc)(unsigned char, unsigned, const long long *);
+    ravel_object *(*copy)(ravel_object *);
+    ravel_object *(*string)(const char *, long long);
+    ravel_object *(*box)(void *, void (*)(void *));
+    void *(*value)(ravel_object *);
+    void (*null)(const char *);
+};
+const struct ravel_interface *ravel_foreign_interface;
+#define ravel_alloc ravel_foreign_interface->alloc
+#define ravel_copy ravel_foreign_interface->copy
+#define ravel_string_new ravel_foreign_interface->string
+#define ravel_foreign_box ravel_foreign_interface->box
+#define ravel_foreign_value ravel_foreign_interface->value
+#define ravel_foreign_null ravel_foreign_interface->null
+#endif
+"#;
+
+/// The adapters as one C file.
+pub(super) fn text(signatures: &[Signature]) -> String {
+    let mut out = String::from(HEAD);
+    for (n, signature) in signatures.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = adapter(&mut out, n, signature);
+    }
+    out
+}
+
+/// The C type of elements, as sac2c names them.
+fn c_type(basic: Basic) -> &'static str {
+    match basic {
+        Basic::Bool => "_Bool",
+        Basic::Char => "unsigned char",
+        Basic::Byte => "signed char",
+        Basic::Short => "short",
+        Basic::Int => "int",
+        Basic::Long => "long",
+        Basic::Longlong => "long long",
+        Basic::Ubyte => "unsigned char",
+        Basic::Ushort => "unsigned short",
+        Basic::Uint => "unsigned",
+        Basic::Ulong => "unsigned long",
+        Basic::Ulonglong => "unsigned long long",
+        Basic::Float => "float",
+        Basic::Double => "double",
+    }
+}
+
+/// The number of an element type in objects.
+fn tag(basic: Basic) -> u8 {
+    match basic {
+        Basic::Bool => 0,
+        Basic::Char => 1,
+        Basic::Byte => 2,
+        Basic::Short => 3,
+        Basic::Int => 4,
+        Basic::Long | Basic::Longlong => 5,
+        Basic::Ubyte => 6,
+        Basic::Ushort => 7,
+        Basic::Uint => 8,
+        Basic::Ulong | Basic::Ulonglong => 9,
+        Basic::Float => 10,
+        Basic::Double => 11,
+    }
+}
+
+/// The type of a value on the side of C.
+fn inner(form: &Form) -> String {
+    match form {
+        Form::Scalar(basic) => c_type(*basic).to_string(),
+        Form::Array(basic) => format!("{} *", c_type(*basic)),
+        Form::Text => "char *".to_string(),
+        Form::Handle { .. } => "void *".to_string(),
+    }
+}
+
+/// The type of a value on the side of Ravel.
+fn outer(form: &Form) -> &'static str {
+    match form {
+        Form::Scalar(Basic::Bool) => "unsigned char",
+        Form::Scalar(basic) => c_type(*basic),
+        _ => "ravel_object *",
+    }
+}
+
+/// What C gets for a parameter that it only reads.
+fn passed(form: &Form, p: usize) -> String {
+    match form {
+        Form::Scalar(_) => format!("p{p}"),
+        Form::Array(_) => format!("p{p}->data"),
+        Form::Text => format!("t{p}"),
+        Form::Handle { .. } => format!("ravel_foreign_value(p{p})"),
+    }
+}
+
+fn adapter(out: &mut String, n: usize, signature: &Signature) -> std::fmt::Result {
+    let Signature { symbol, name, params, results, .. } = signature;
+    let last = params.iter().map(|p| p.position).chain(results.iter().map(|r| r.position)).max().unwrap_or(0);
+    let returned = results.iter().find(|result| result.position == 0);
+    // The C function.
+    let mut types = Vec::new();
+    for position in 1..=last {
+        let param = params.iter().find(|param| param.position == position);
+        let result = results.iter().find(|result| result.position == position);
+        types.push(match (param, result) {
+            // An array is changed in place, anything else through a pointer.
+            (Some(param), Some(_)) if matches!(param.form, Form::Array(_)) => inner(&param.form),
+            (Some(param), Some(_)) => format!("{}*", inner(&param.form)),
+            (Some(param), None) => inner(&param.form),
+            (None, Some(result)) => format!("{}*", inner(&result.form)),
+            (None, None) => "void *".to_string(),
+        });
+    }
+    let types = if types.is_empty() { "void".to_string() } else { types.join(", ") };
+    let c_result = returned.map_or("void".to_string(), |result| inner(&result.form));
+    writeln!(out, "extern {c_result} c{n}({types}) __asm__(\"{name}\");")?;
+    for (r, result) in results.iter().enumerate() {
+        if let Form::Handle { free: Some(free) } = &result.form {
+            writeln!(out, "extern void f{n}_{r}(void *) __asm__(\"{free}\");")?;
+        }
+    }
+    // The adapter.
+    let mut heads: Vec<String> =
+        params.iter().enumerate().map(|(p, param)| format!("{} p{p}", outer(&param.form))).collect();
+    let one = results.len() == 1;
+    if !one {
+        heads.extend(results.iter().enumerate().map(|(r, result)| format!("{} *o{r}", outer(&result.form))));
+    }
+    let heads = if heads.is_empty() { "void".to_string() } else { heads.join(", ") };
+    let given = if one { outer(&results[0].form) } else { "void" };
+    writeln!(out, "{given} {symbol}({heads}) {{")?;
+    for (p, param) in params.iter().enumerate().filter(|(_, param)| param.form == Form::Text) {
+        let _ = param;
+        writeln!(out, "    char *t{p} = __builtin_alloca(p{p}->count + 1);")?;
+        writeln!(out, "    __builtin_memcpy(t{p}, p{p}->data, p{p}->count); t{p}[p{p}->count] = 0;")?;
+    }
+    for (r, result) in results.iter().enumerate() {
+        let ty = inner(&result.form);
+        match (result.shared, &result.form) {
+            (Some(p), Form::Array(_)) => writeln!(out, "    ravel_object *r{r} = ravel_copy(p{p});")?,
+            (Some(p), form) => writeln!(out, "    {ty} r{r} = {};", passed(form, p))?,
+            (None, _) => writeln!(out, "    {ty} r{r} = 0;")?,
+        }
+    }
+    let mut arguments = Vec::new();
+    for position in 1..=last {
+        let result = results.iter().position(|result| result.position == position);
+        let param = params.iter().position(|param| param.position == position);
+        arguments.push(match (result, param) {
+            (Some(r), Some(p)) if matches!(params[p].form, Form::Array(_)) => format!("r{r}->data"),
+            (Some(r), _) => format!("&r{r}"),
+            (None, Some(p)) => passed(&params[p].form, p),
+            (None, None) => "0".to_string(),
+        });
+    }
+    let store = results.iter().position(|result| result.position == 0).map_or(String::new(), |r| format!("r{r} = "));
+    writeln!(out, "    {store}c{n}({});", arguments.join(", "))?;
+    for (r, result) in results.iter().enumerate() {
+        convert(out, (n, r), result, name)?;
+        match one {
+            true => writeln!(out, "    return v{r};")?,
+            false => writeln!(out, "    *o{r} = v{r};")?,
+        }
+    }
+    writeln!(out, "}}")?;
+    words(out, symbol, params, results)
+}
+
+/// Makes `v` of the result `r`.
+fn convert(out: &mut String, (n, r): (usize, usize), result: &CResult, name: &str) -> std::fmt::Result {
+    match &result.form {
+        Form::Scalar(basic) => writeln!(out, "    {} v{r} = r{r};", outer(&Form::Scalar(*basic))),
+        Form::Array(_) if result.shared.is_some() => writeln!(out, "    ravel_object *v{r} = r{r};"),
+        Form::Array(basic) => {
+            let extent = |extent: &Extent| match extent {
+                Extent::Number(n) => n.to_string(),
+                Extent::Axis { param, axis } => format!("p{param}->shape[{axis}]"),
+                Extent::Value { param } => format!("p{param}"),
+            };
+            let extents: Vec<String> = result.extents.iter().map(extent).collect();
+            let (rank, tag) = (extents.len(), tag(*basic));
+            writeln!(out, "    long long s{r}[] = {{{}}};", extents.join(", "))?;
+            writeln!(out, "    ravel_object *v{r} = ravel_alloc({tag}, {rank}, s{r});")?;
+            writeln!(out, "    if (v{r}->count > 0 && !r{r}) ravel_foreign_null(\"{name}\");")?;
+            writeln!(out, "    if (v{r}->count > 0) __builtin_memcpy(v{r}->data, r{r}, v{r}->count * sizeof *r{r});")?;
+            writeln!(out, "    __builtin_free(r{r});")
+        }
+        Form::Text => {
+            writeln!(out, "    if (!r{r}) ravel_foreign_null(\"{name}\");")?;
+            writeln!(out, "    ravel_object *v{r} = ravel_string_new(r{r}, __builtin_strlen(r{r}));")
+        }
+        Form::Handle { free } => {
+            let free = free.as_ref().map_or("0".to_string(), |_| format!("f{n}_{r}"));
+            writeln!(out, "    ravel_object *v{r} = ravel_foreign_box(r{r}, {free});")
+        }
+    }
+}
+
+/// The same with arguments and results in words.
+fn words(out: &mut String, symbol: &str, params: &[CParam], results: &[CResult]) -> std::fmt::Result {
+    writeln!(out, "void {symbol}_words(const unsigned long long *a, unsigned long long *r) {{")?;
+    let mut arguments = Vec::new();
+    for (p, param) in params.iter().enumerate() {
+        writeln!(out, "    {} p{p}; __builtin_memcpy(&p{p}, &a[{p}], sizeof p{p});", outer(&param.form))?;
+        arguments.push(format!("p{p}"));
+    }
+    let one = results.len() == 1;
+    if !one {
+        arguments.extend((0..results.len()).map(|r| format!("(void *)&r[{r}]")));
+    }
+    let call = format!("{symbol}({})", arguments.join(", "));
+    match results {
+        [result] => {
+            writeln!(out, "    {} v = {call};", outer(&result.form))?;
+            writeln!(out, "    r[0] = 0; __builtin_memcpy(&r[0], &v, sizeof v);")?;
+        }
+        _ => writeln!(out, "    {call};")?,
+    }
+    writeln!(out, "}}")
+}

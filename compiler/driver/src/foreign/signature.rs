@@ -1,0 +1,210 @@
+//! How a C function is called: the form of each value and its position, from the declaration and its `linksign`.
+
+use ravel_core::ir::{DimPat, ElemTy, External, Fun, Linked, LocalId, Program, TypePat, UserTypeKind};
+use ravel_diagnostics::Diagnostic;
+use ravel_source::Span;
+use ravel_types::Basic;
+
+/// What a value is for C.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Form {
+    Scalar(Basic),
+    /// The elements in row-major order.
+    Array(Basic),
+    /// A NUL-terminated text.
+    Text,
+    /// A pointer that C code made, and the function that releases it.
+    Handle {
+        free: Option<String>,
+    },
+}
+
+/// One extent of an array that C returns.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Extent {
+    Number(i32),
+    /// Axis of an argument.
+    Axis {
+        param: usize,
+        axis: usize,
+    },
+    /// An `int` argument.
+    Value {
+        param: usize,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct CParam {
+    pub form: Form,
+    pub position: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct CResult {
+    pub form: Form,
+    /// 0 is what the C function returns.
+    pub position: usize,
+    /// The parameter at the same position, which C changes in place.
+    pub shared: Option<usize>,
+    pub extents: Vec<Extent>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    /// Symbol of the adapter.
+    pub symbol: String,
+    /// The C name.
+    pub name: String,
+    pub params: Vec<CParam>,
+    pub results: Vec<CResult>,
+    pub span: Span,
+}
+
+type Refusal = Box<Diagnostic>;
+
+fn refuse(title: String, span: Span, label: &str) -> Refusal {
+    Box::new(Diagnostic::error("E0345", title).at(span, label))
+}
+
+/// The signature of an external function, and what its pragmas and those of its types link.
+pub(super) fn signature(
+    program: &Program,
+    fun: &Fun,
+    external: &External,
+    foreign: &ravel_core::ir::Foreign,
+) -> Result<(Signature, Vec<Linked>), Refusal> {
+    if let Some(span) = foreign.descriptors {
+        let title = format!("the C function `{}` asks for descriptors", foreign.name);
+        let report = refuse(title, span, "descriptors belong to the runtime of sac2c");
+        return Err(Box::new(
+            report.with_help("pass arrays by pointer: leave the pragma out, and let the C function take T *"),
+        ));
+    }
+    if fun.variadic_params || fun.variadic_results {
+        let title = format!("the C function `{}` takes or gives `...`", foreign.name);
+        return Err(refuse(title, fun.span, "only functions of the library can"));
+    }
+    let mut link = foreign.link.clone();
+    let mut form = |ty: &TypePat| match form_of(program, ty.elem, ty.dims.is_empty(), &mut link) {
+        Some(form) => Ok(form),
+        None => Err(refuse("C has no values of this type".to_string(), ty.span, "records and families stay in SaC")),
+    };
+    let positions = positions(fun, foreign)?;
+    let (of_results, of_params) = positions.split_at(fun.results.len());
+    let mut params = Vec::new();
+    for (param, position) in fun.params.iter().zip(of_params) {
+        params.push(CParam { form: form(&param.ty)?, position: *position });
+    }
+    let mut results = Vec::new();
+    for (ty, position) in fun.results.iter().zip(of_results) {
+        let form = form(ty)?;
+        let shared = params.iter().position(|param| param.position == *position);
+        if let Some(param) = shared.filter(|param| params[*param].form != form) {
+            let name = &fun.locals[fun.params[param].local.index()].name;
+            let title = format!("a result of `{}` and its parameter `{name}` share a position", foreign.name);
+            return Err(refuse(title, ty.span, "and differ in their types"));
+        }
+        let extents = match (&form, shared) {
+            (Form::Array(_), None) => extents(program, fun, ty)?,
+            _ => Vec::new(),
+        };
+        results.push(CResult { form, position: *position, shared, extents });
+    }
+    let symbol = external.symbol.to_string();
+    Ok((Signature { symbol, name: foreign.name.clone(), params, results, span: fun.span }, link))
+}
+
+fn form_of(program: &Program, elem: ElemTy, scalar: bool, link: &mut Vec<Linked>) -> Option<Form> {
+    match elem {
+        ElemTy::Basic(basic) if scalar => Some(Form::Scalar(basic)),
+        ElemTy::Basic(basic) => Some(Form::Array(basic)),
+        ElemTy::User(id) => {
+            let ty = &program.user_types[id.index()];
+            link.extend(ty.link.iter().cloned());
+            match &ty.kind {
+                UserTypeKind::External if program.string_type == Some(id) => scalar.then_some(Form::Text),
+                UserTypeKind::External => scalar.then(|| Form::Handle { free: ty.free.clone() }),
+                UserTypeKind::Typedef { base, shape } => form_of(program, *base, scalar && shape.is_empty(), link),
+                UserTypeKind::Class { .. } => None,
+            }
+        }
+        ElemTy::Struct(_) | ElemTy::Family(_) => None,
+    }
+}
+
+/// Positions of all results, then all parameters: those of `linksign`, else one after the other, the first result being what C returns.
+fn positions(fun: &Fun, foreign: &ravel_core::ir::Foreign) -> Result<Vec<usize>, Refusal> {
+    let count = fun.results.len() + fun.params.len();
+    let first = usize::from(fun.results.is_empty());
+    let Some((numbers, span)) = &foreign.linksign else { return Ok((first..first + count).collect()) };
+    let wrong =
+        |why: String| Err(refuse(format!("linksign of `{}` does not fit its declaration", foreign.name), *span, &why));
+    if numbers.len() != count {
+        let (results, params) = (fun.results.len(), fun.params.len());
+        return wrong(format!("{} numbers for {results} results and {params} parameters", numbers.len()));
+    }
+    let positions: Vec<usize> = numbers.iter().map(|n| usize::try_from(*n).unwrap_or(usize::MAX)).collect();
+    let (results, params) = positions.split_at(fun.results.len());
+    let last = positions.iter().copied().max().unwrap_or(0);
+    for position in 0..=last.min(count) {
+        let takes = |list: &[usize]| list.iter().filter(|p| **p == position).count();
+        if takes(results) > 1 || takes(params) > 1 {
+            return wrong(format!("position {position} is there twice"));
+        }
+        if position == 0 && takes(params) > 0 {
+            return wrong("position 0 is what C returns, not a parameter".to_string());
+        }
+        if position > 0 && takes(results) + takes(params) == 0 {
+            return wrong(format!("nothing has position {position}"));
+        }
+    }
+    if last > count {
+        return wrong(format!("{last} is beyond the last parameter"));
+    }
+    Ok(positions)
+}
+
+/// The extents of an array that C makes, which must follow from the declaration.
+fn extents(program: &Program, fun: &Fun, ty: &TypePat) -> Result<Vec<Extent>, Refusal> {
+    let mut found = Vec::new();
+    for dim in &ty.dims {
+        let extent = match dim {
+            DimPat::Num(n) => Some(Extent::Number(*n)),
+            DimPat::Name(local) => named(fun, *local),
+            _ => None,
+        };
+        let Some(extent) = extent else {
+            let report = refuse(
+                "the extents of an array that C makes must follow from the declaration".to_string(),
+                ty.span,
+                "this shape is not known",
+            );
+            return Err(Box::new(
+                report.with_help("write numbers, or names that parameters have, as in int[n] f(int n)"),
+            ));
+        };
+        found.push(extent);
+    }
+    let mut elem = ty.elem;
+    while let ElemTy::User(id) = elem {
+        let UserTypeKind::Typedef { base, shape } = &program.user_types[id.index()].kind else { break };
+        found.extend(shape.iter().map(|n| Extent::Number(*n)));
+        elem = *base;
+    }
+    Ok(found)
+}
+
+/// Where a name of a type pattern gets its value from.
+fn named(fun: &Fun, local: LocalId) -> Option<Extent> {
+    let int = |ty: &TypePat| ty.elem == ElemTy::Basic(Basic::Int) && ty.dims.is_empty();
+    if let Some(param) = fun.params.iter().position(|param| param.local == local && int(&param.ty)) {
+        return Some(Extent::Value { param });
+    }
+    fun.params.iter().enumerate().find_map(|(param, declared)| {
+        let single = |dim: &&DimPat| matches!(dim, DimPat::Num(_) | DimPat::Any | DimPat::Name(_));
+        let leading = declared.ty.dims.iter().take_while(single);
+        let axis = leading.into_iter().position(|dim| *dim == DimPat::Name(local))?;
+        Some(Extent::Axis { param, axis })
+    })
+}
