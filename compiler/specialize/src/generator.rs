@@ -469,6 +469,24 @@ impl Spec<'_> {
         }
     }
 
+    /// Notes what is known of the index `v` of a box along an axis.
+    pub fn set_index_facts(&mut self, v: Value, b: &IndexBox, axis: usize, frame_shape: Option<&Val>) {
+        let (lo, _) = self.em.range(&b.lower[axis]);
+        let (_, hi) = self.em.range(&b.upper[axis]);
+        let lo = if frame_shape.is_some() { lo.max(0) } else { lo };
+        self.em.set_range(v, (lo, hi.max(i32::MIN as i64 + 1) - 1));
+        if lo >= 0 {
+            let upper: Affine = self.em.form(&b.upper[axis]);
+            self.em.set_below(v, upper);
+            if let Some(Val::Tup(_, extents)) = frame_shape
+                && let Some(extent) = extents.get(axis)
+            {
+                let extent = self.em.form(extent);
+                self.em.set_below(v, extent);
+            }
+        }
+    }
+
     /// Parameters of a body that runs over the index set, with what is known of them; the index vector.
     pub fn index_params(&mut self, region: ravel_wir::Region, set: &IndexSet, frame_shape: Option<&Val>) -> Val {
         use crate::value::{LeafShape, ShapeKind};
@@ -477,20 +495,7 @@ impl Spec<'_> {
                 let mut index = Vec::with_capacity(b.rank());
                 for axis in 0..b.rank() {
                     let v: Value = self.em.params_for(region, &[(ravel_types::Elem::I32, LeafShape::Scalar)])[0];
-                    let (lo, _) = self.em.range(&b.lower[axis]);
-                    let (_, hi) = self.em.range(&b.upper[axis]);
-                    let lo = if frame_shape.is_some() { lo.max(0) } else { lo };
-                    self.em.set_range(v, (lo, hi.max(i32::MIN as i64 + 1) - 1));
-                    if lo >= 0 {
-                        let upper: Affine = self.em.form(&b.upper[axis]);
-                        self.em.set_below(v, upper);
-                        if let Some(Val::Tup(_, extents)) = frame_shape
-                            && let Some(extent) = extents.get(axis)
-                        {
-                            let extent = self.em.form(extent);
-                            self.em.set_below(v, extent);
-                        }
-                    }
+                    self.set_index_facts(v, b, axis, frame_shape);
                     index.push(Sc::Val(v));
                 }
                 Val::Tup(Basic::Int, index)

@@ -23,6 +23,7 @@ mod emit;
 mod expr;
 mod fold;
 mod generator;
+mod in_order;
 mod instance;
 mod literal;
 mod live;
@@ -48,6 +49,8 @@ use ravel_core::ir::{FunId, Program};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap, Span};
 use value::Kind;
+
+pub use in_order::Carried;
 
 /// What to start from.
 #[derive(Clone, Debug)]
@@ -77,8 +80,8 @@ pub struct Specialized {
     pub diagnostics: Vec<Diagnostic>,
     /// Number of WIR functions made.
     pub instances: usize,
-    /// With-loops that are loops in WIR: folds whose function needs several values, or the shape, of what it has so far.
-    pub fold_loops: Vec<Span>,
+    /// With-loops that are loops in WIR, and why.
+    pub fold_loops: Vec<(Span, Carried)>,
 }
 
 /// Specialises a program.

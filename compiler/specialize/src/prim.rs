@@ -117,15 +117,15 @@ impl Spec<'_> {
         Some((result, v))
     }
 
-    /// A remainder of a divisor that is not negative (and not zero, as was checked) lies below it.
+    /// A remainder of a positive divisor lies below it; that of `mod` was checked not to be zero.
     fn remainder_bounds(&mut self, op: BinOp, basic: Basic, a: &Sc, b: &Sc, remainder: &Sc) {
         let Sc::Val(v) = remainder else { return };
         let non_negative = match op {
-            BinOp::AplMod => true,
-            BinOp::Mod => self.em.range(a).0 >= 0,
+            BinOp::AplMod => self.em.range(b).0 >= 1,
+            BinOp::Mod => self.em.range(a).0 >= 0 && self.em.range(b).0 >= 0,
             _ => false,
         };
-        if basic == Basic::Int && non_negative && self.em.range(b).0 >= 0 {
+        if basic == Basic::Int && non_negative {
             let high = self.em.range(remainder).1.min(self.em.range(b).1 - 1);
             self.em.set_range(*v, (0, high.max(0)));
             let bound = self.em.form(b);

@@ -1,6 +1,7 @@
 //! The specialiser's state, the entry function, and what happens after the last instance is done.
 
 use crate::emit::Emitter;
+use crate::in_order::Carried;
 use crate::instance::Instance;
 use crate::value::{Kind, Val};
 use crate::{Entry, Options, Specialized};
@@ -9,7 +10,7 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_types::{Basic, Elem, Ty};
 use ravel_wir::{FuncId, GlobalId, Module, Op};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The slots and type variables of one activation of a function.
 pub struct Frame {
@@ -49,8 +50,8 @@ pub struct Spec<'p> {
     /// How often the statement being elaborated is there, for loops whose rounds are elaborated one by one.
     pub copies: usize,
     pub liveness: crate::live::Liveness,
-    /// Folds that became loops.
-    pub fold_loops: BTreeSet<Span>,
+    /// With-loops that became loops.
+    pub fold_loops: BTreeMap<Span, Carried>,
     /// Kinds of the further results of a call with variadic results, from the declarations of the targets.
     pub variadic: Vec<Kind>,
     pub diagnostics: Vec<Diagnostic>,
@@ -92,7 +93,7 @@ impl<'p> Spec<'p> {
             in_version: false,
             copies: 1,
             liveness: crate::live::Liveness::default(),
-            fold_loops: BTreeSet::new(),
+            fold_loops: BTreeMap::new(),
             variadic: Vec::new(),
             diagnostics: Vec::new(),
             reported: HashSet::new(),
