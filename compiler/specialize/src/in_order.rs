@@ -111,8 +111,7 @@ impl<'p> Spec<'p> {
             return accs;
         }
         // Of parts that overlap the first one makes the elements.
-        let overlay =
-            operations.iter().any(|op| matches!(op, Operation::Genarray { .. } | Operation::Modarray { .. }));
+        let overlay = operations.iter().any(|op| matches!(op, Operation::Genarray { .. } | Operation::Modarray { .. }));
         for (i, set) in sets.iter().enumerate() {
             let mut step = |spec: &mut Spec<'p>, iv: Val, accs: Vec<Val>| {
                 let mut hidden = Sc::bool(false);
@@ -160,8 +159,7 @@ impl<'p> Spec<'p> {
                 Operation::Fold { fun, args, stop: Some(stop), .. } if kept.len() > 1 => {
                     let done = self.same_value(&old, stop);
                     let last = old.clone();
-                    let next =
-                        self.branch(&done, |_| vec![last], |spec| vec![spec.apply_fold(fun, args, old, cell)]);
+                    let next = self.branch(&done, |_| vec![last], |spec| vec![spec.apply_fold(fun, args, old, cell)]);
                     next.into_iter().next().unwrap_or(Val::Bottom)
                 }
                 Operation::Fold { fun, args, .. } => self.apply_fold(fun, args, old, cell),

@@ -44,6 +44,7 @@ pub mod value;
 mod vector;
 mod walk;
 mod withloop;
+mod wraps;
 
 use ravel_core::ir::{FunId, Program};
 use ravel_diagnostics::Diagnostic;

@@ -113,8 +113,24 @@ impl Spec<'_> {
         }
         let result = if op.is_comparison() { Basic::Bool } else { basic };
         let v = self.em.bin(op, basic, a, b);
+        if let (Basic::Int, Some(x), Some(y)) = (basic, a.as_int(), b.as_int()) {
+            self.warn_of_wrap(op, x, y);
+        }
         self.remainder_bounds(op, basic, a, b, &v);
         Some((result, v))
+    }
+
+    /// Warns of arithmetic on constants whose result no `int` holds, if the program itself asks for it, by an operator.
+    fn warn_of_wrap(&mut self, op: BinOp, x: i32, y: i32) {
+        let Some(wrap) = crate::wraps::of_constants(op, x, y) else { return };
+        let is_library = self.options.is_library;
+        let called_here = |site: &crate::spec::Site| {
+            matches!(self.fun(site.fun).name.as_str(), "+" | "-" | "*" | "neg") && !is_library(site.span.file)
+        };
+        let own = !is_library(self.here.file) || self.stack.last().is_some_and(called_here);
+        if own && self.conditional == 0 && self.speculative == 0 {
+            self.report(wrap.report(self.user_site()));
+        }
     }
 
     /// A remainder of a positive divisor lies below it; that of `mod` was checked not to be zero.

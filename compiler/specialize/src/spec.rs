@@ -64,6 +64,10 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
     let results = spec.entry(entry);
     spec.mark_effects();
     let module = crate::prune::prune(spec.module);
+    if !spec.diagnostics.iter().any(Diagnostic::is_error) {
+        let own = |d: &Diagnostic| !d.span().is_none() && !(options.is_library)(d.span().file);
+        spec.diagnostics.extend(crate::wraps::warnings(&module).into_iter().filter(own));
+    }
     Specialized {
         // The entry itself is nobody's instance.
         instances: module.funcs.len().saturating_sub(1),

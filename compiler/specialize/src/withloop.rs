@@ -254,8 +254,7 @@ impl<'p> Spec<'p> {
 
     /// Pairwise disjoint index sets, each with the part it belongs to; nothing if that needs layers.
     fn disjoint_pieces(&mut self, operations: &[Operation<'_>], sets: &[IndexSet]) -> Option<Vec<(usize, IndexSet)>> {
-        let overlay =
-            operations.iter().any(|op| matches!(op, Operation::Genarray { .. } | Operation::Modarray { .. }));
+        let overlay = operations.iter().any(|op| matches!(op, Operation::Genarray { .. } | Operation::Modarray { .. }));
         let mut pieces: Vec<(usize, IndexSet)> = Vec::new();
         for (i, set) in sets.iter().enumerate() {
             if !overlay || i == 0 {
