@@ -1,4 +1,4 @@
-//! The words of core's errors: one function per kind of mistake. Codes E0201 to E0239 are explained here.
+//! The words of core's errors: one function per kind of mistake. Codes E0201 to E0240 are explained here.
 
 use ravel_diagnostics::{Diagnostic, did_you_mean};
 use ravel_source::Span;
@@ -302,6 +302,12 @@ pub fn names_in_local_type(at: Span) -> Diagnostic {
     Diagnostic::warning("E0233", "names in this type bind nothing and check nothing")
         .at(at, "read as `.`")
         .with_note("shape patterns have their meaning only in the head of a function")
+}
+
+pub fn too_many_axes(found: i64, most: i64, at: Span) -> Diagnostic {
+    Diagnostic::error("E0240", format!("a type of {found} axes"))
+        .at(at, format!("types have at most {most} axes"))
+        .with_help("`[*]` is an array with any number of axes")
 }
 
 pub fn nested_type(at: Span) -> Diagnostic {

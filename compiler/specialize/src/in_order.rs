@@ -280,28 +280,46 @@ impl<'p> Spec<'p> {
                 (accs, next, again)
             });
         };
-        // Offsets from the lower bound: sums with it stay below the upper one, and a step that is not taken is not added.
         let width = b.width.as_ref().map_or(Sc::int(1), |width| width[axis].clone());
-        let extent = self.em.sub(&upper, &lower);
-        self.carry(&Sc::int(0), accs, &mut |spec, offset, accs| {
+        self.carry(&lower, accs, &mut |spec, i, accs| {
+            if let Sc::Val(v) = i {
+                spec.set_index_facts(*v, b, axis, walk.frame_shape);
+            }
             let accs = spec.carry(&Sc::int(0), accs, &mut |spec, w, accs| {
-                let at = spec.em.add(offset, w);
+                let at = spec.em.add(i, w);
+                if let Sc::Val(v) = at {
+                    spec.set_index_facts(v, b, axis, walk.frame_shape);
+                }
                 let mut inner = index.clone();
-                inner.push(spec.em.add(&lower, &at));
+                inner.push(at.clone());
                 let accs = spec.each_of_axis(b, inner, accs, walk);
                 let next = spec.em.add(w, &Sc::int(1));
                 let wide = spec.em.bin(BinOp::Lt, Basic::Int, &next, &width);
-                let behind = spec.em.add(offset, &next);
-                let within = spec.em.bin(BinOp::Lt, Basic::Int, &behind, &extent);
+                // The index lies below the bound, so that the one behind it is no larger than that.
+                let behind = spec.em.add(&at, &Sc::int(1));
+                let within = spec.em.bin(BinOp::Lt, Basic::Int, &behind, &upper);
                 let again = spec.em.and(&wide, &within);
                 let again = spec.unless_ended(again, &accs, walk);
                 (accs, next, again)
             });
-            let left = spec.em.sub(&extent, offset);
-            let again = spec.em.bin(BinOp::Gt, Basic::Int, &left, &step);
+            let again = spec.is_further(i, &upper, &step);
             let again = spec.unless_ended(again, &accs, walk);
-            (accs, spec.em.add(offset, &step), again)
+            (accs, spec.em.add(i, &step), again)
         })
+    }
+
+    /// Whether the index `i` lies more than a step below the bound, in differences that do not wrap.
+    fn is_further(&mut self, i: &Sc, upper: &Sc, step: &Sc) -> Sc {
+        let distance = self.em.sub(upper, i);
+        let near = self.em.bin(BinOp::Gt, Basic::Int, &distance, step);
+        if self.em.range(i).0 >= 0 {
+            return near;
+        }
+        // Of two numbers with one sign the difference fits; a bound that is not negative less a step fits, too.
+        let last = self.em.sub(upper, step);
+        let far = self.em.bin(BinOp::Lt, Basic::Int, i, &last);
+        let positive = self.em.bin(BinOp::Ge, Basic::Int, upper, &Sc::int(0));
+        self.choose_scalar(&positive, Basic::Bool, &far, &near)
     }
 
     /// A loop that runs at least once: `body` gives what the values become, the next counter and whether it goes on.
