@@ -205,7 +205,7 @@ impl<'p> Spec<'p> {
             if !is_whole(&kind) {
                 self.error(
                     "E0367",
-                    "a with-loop that hands on a state has cells whose shape is not known before the first index",
+                    "a with-loop that takes one index after the other has cells whose shape is not known before the first index",
                     "give genarray a default: `genarray(shape, default)`",
                 );
                 return Val::Bottom;
