@@ -362,6 +362,12 @@ pub fn names_in_local_type(at: Span) -> Diagnostic {
         .with_note("shape patterns have their meaning only in the head of a function")
 }
 
+pub fn too_many_axes(found: i64, most: i64, at: Span) -> Diagnostic {
+    Diagnostic::error("E0240", format!("a type of {found} axes"))
+        .at(at, format!("types have at most {most} axes"))
+        .with_help("`[*]` is an array with any number of axes")
+}
+
 pub fn nested_type(at: Span) -> Diagnostic {
     Diagnostic::error("E0223", "nested types are not supported").at(at, "not possible here")
 }

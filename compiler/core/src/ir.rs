@@ -15,7 +15,7 @@
 //!   handles are mutable objects: there the variable simply keeps its value); a call nested in an expression is hoisted
 //!   into an [`ExprKind::Block`];
 //! - global objects: [`ExprKind::Global`] and [`Target::Global`]; the specialiser orders their uses;
-//! - `propagate`: dropped, effects are ordered anyway; string literals: [`ExprKind::Str`];
+//! - string literals: [`ExprKind::Str`];
 //! - `from_C`, `to_C` of a class: [`ExprKind::Unwrap`], [`ExprKind::Wrap`].
 
 use ravel_source::Span;
@@ -447,6 +447,12 @@ pub enum WithOp {
         fun: FoldFun,
         neutral: Expr,
         stop: Option<Expr>,
+    },
+    /// Hands a state on from index to index, in row-major order, part after part: `slot` has the state when a part is evaluated, and
+    /// the part's value is the next one. No slot if the object has no name, so that parts cannot ask for it.
+    Propagate {
+        object: Expr,
+        slot: Option<LocalId>,
     },
 }
 

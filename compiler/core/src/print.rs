@@ -338,6 +338,7 @@ impl<'p> Printer<'p> {
                 format!("genarray({}{default})", self.expr(shape))
             }
             WithOp::Modarray { array } => format!("modarray({})", self.expr(array)),
+            WithOp::Propagate { object, .. } => format!("propagate({})", self.expr(object)),
             WithOp::Fold { fun, neutral, stop } => {
                 let name = &self.program.sets[fun.set.index()].name;
                 let args = if fun.args.is_empty() { String::new() } else { format!("({})", self.list(&fun.args)) };

@@ -121,7 +121,7 @@ fn with_children<'e>(with: &'e With, f: &mut dyn FnMut(&'e Expr)) {
                 f(shape);
                 default.iter().for_each(&mut *f);
             }
-            WithOp::Modarray { array } => f(array),
+            WithOp::Modarray { array: operand } | WithOp::Propagate { object: operand, .. } => f(operand),
             WithOp::Fold { fun, neutral, stop } => {
                 fun.args.iter().for_each(&mut *f);
                 f(neutral);
@@ -185,7 +185,9 @@ fn rewrite_with(with: &mut With, on_expr: &mut dyn FnMut(&mut Expr), on_target: 
                 rewrite(shape, on_expr, on_target);
                 default.iter_mut().for_each(|default| rewrite(default, on_expr, on_target));
             }
-            WithOp::Modarray { array } => rewrite(array, on_expr, on_target),
+            WithOp::Modarray { array: operand } | WithOp::Propagate { object: operand, .. } => {
+                rewrite(operand, on_expr, on_target);
+            }
             WithOp::Fold { fun, neutral, stop } => {
                 fun.args.iter_mut().for_each(|arg| rewrite(arg, on_expr, on_target));
                 rewrite(neutral, on_expr, on_target);

@@ -88,6 +88,11 @@ impl<'c, 'a> Body<'c, 'a> {
         self.scopes.iter().rev().find_map(|scope| scope.names.get(name).copied())
     }
 
+    /// The slot of a variable.
+    pub(crate) fn slot_of(&self, name: &QName) -> Option<LocalId> {
+        if name.module.is_none() { self.find(&name.name) } else { None }
+    }
+
     /// Whether the name is a variable here.
     pub(crate) fn is_local(&self, name: &QName) -> bool {
         name.module.is_none() && self.find(&name.name).is_some()

@@ -7,7 +7,6 @@ use crate::ir::{Block, Expr, ExprKind, Stmt, Target};
 use crate::make;
 use crate::overloads::{Syntax, Wanted, syntax_name};
 use crate::scope::Body;
-use crate::withloops::is_kept;
 use ravel_source::Span;
 use ravel_syntax::ast::{self, Access, LValue, QName, StmtKind, WithOperationKind};
 
@@ -43,8 +42,17 @@ impl Body<'_, '_> {
             }
             StmtKind::With(with) => {
                 let value = self.with_loop(with);
-                let results = with.operations.iter().filter(|operation| is_kept(operation)).count();
-                out.push(Stmt::Assign { targets: vec![Target::Discard; results], value, span });
+                // Nobody takes the results, but an object has its new state.
+                let targets = with.operations.iter().map(|operation| match &operation.kind {
+                    WithOperationKind::Propagate { object: ast::Expr { kind: ast::ExprKind::Name(name), .. } }
+                        if self.is_local(name) =>
+                    {
+                        self.target(name)
+                    }
+                    _ => Target::Discard,
+                });
+                let targets = targets.collect();
+                out.push(Stmt::Assign { targets, value, span });
             }
             StmtKind::If { cond, then, otherwise } => {
                 let cond = self.expr(cond);
@@ -99,11 +107,6 @@ impl Body<'_, '_> {
 
     /// `a, b = value`
     fn assign_several(&mut self, targets: &[LValue], value: &ast::Expr, span: Span, out: &mut Block) {
-        if let ast::ExprKind::With(with) = &value.kind
-            && with.operations.len() == targets.len()
-        {
-            return self.assign_with(targets, with, span, out);
-        }
         let all = targets.first().zip(targets.last()).map_or(span, |(first, last)| first.span.to(last.span));
         let counted = self.several(value, targets.len()).unwrap_or_else(|| {
             let values = match &value.kind {
@@ -114,25 +117,6 @@ impl Body<'_, '_> {
             Counted::plain(make::error(value.span), targets.len())
         });
         self.bind_results(targets, counted, value, span, out);
-    }
-
-    /// Several results of a with-loop; those of `propagate` are the objects themselves.
-    fn assign_with(&mut self, targets: &[LValue], with: &ast::With, span: Span, out: &mut Block) {
-        let value = self.with_loop(with);
-        let mut results = Vec::new();
-        let mut objects = Vec::new();
-        for (target, operation) in targets.iter().zip(&with.operations) {
-            match &operation.kind {
-                WithOperationKind::Propagate { object } => objects.push((target, object)),
-                _ => results.push(target.clone()),
-            }
-        }
-        let count = results.len();
-        let whole = ast::Expr { kind: ast::ExprKind::Error, span: with.span };
-        self.bind_results(&results, Counted::plain(value, count), &whole, span, out);
-        for (target, object) in objects {
-            self.assign_one(target, object, span, out);
-        }
     }
 
     /// Assigns the results of `counted`, those for targets with accesses through slots.

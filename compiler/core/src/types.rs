@@ -57,6 +57,20 @@ pub(crate) enum Place<'h> {
     Global,
 }
 
+/// Most axes of a type. What is known of a shape is held by axis, so that nothing may grow with a number in a program.
+const MAX_AXES: i64 = 255;
+
+/// How many axes a pattern has at least.
+fn axes(dims: &[DimPat]) -> i64 {
+    dims.iter()
+        .map(|dim| match dim {
+            DimPat::Num(_) | DimPat::Any | DimPat::Name(_) | DimPat::Plus => 1,
+            DimPat::Rank { rank: RankPat::Num(n), .. } | DimPat::Rank { min: n, .. } => i64::from(*n).max(0),
+            DimPat::Star => 0,
+        })
+        .sum()
+}
+
 /// The length of an axis as core counts; lengths that no array can have match nothing.
 fn length(n: i64) -> i32 {
     i32::try_from(n).unwrap_or(-1)
@@ -81,6 +95,10 @@ impl Core<'_> {
                 }
             };
             dims.push(lowered);
+        }
+        if axes(&dims) > MAX_AXES {
+            self.reports.push(report::too_many_axes(axes(&dims), MAX_AXES, ty.span));
+            return None;
         }
         Some(TypePat { elem, dims, span: ty.span })
     }
@@ -315,7 +333,7 @@ fn nameless_dim(kind: &DimKind) -> DimPat {
         DimKind::Star => DimPat::Star,
         DimKind::Axes { count, .. } => {
             let (rank, min) = match count {
-                AxisCount::Num(n) => (RankPat::Num(length(*n)), length(*n)),
+                AxisCount::Num(n) => (RankPat::Num(rank(*n)), rank(*n)),
                 AxisCount::Name { more_than, .. } => (RankPat::Anon, least(*more_than)),
             };
             DimPat::Rank { rank, min, shape: None }
@@ -323,8 +341,13 @@ fn nameless_dim(kind: &DimKind) -> DimPat {
     }
 }
 
+/// A number of axes; too many stay too many.
+fn rank(n: i64) -> i32 {
+    i32::try_from(n).unwrap_or(if n < 0 { 0 } else { i32::MAX })
+}
+
 fn least(more_than: Option<i64>) -> i32 {
-    more_than.map_or(0, |k| length(k.saturating_add(1)))
+    more_than.map_or(0, |k| rank(k.saturating_add(1)))
 }
 
 fn head_dim(head: &mut Head, dim: &ast::Dim, result: bool) -> DimPat {
@@ -332,7 +355,7 @@ fn head_dim(head: &mut Head, dim: &ast::Dim, result: bool) -> DimPat {
         DimKind::Name(name) => head.pattern_name(name, result).map_or(DimPat::Any, DimPat::Name),
         DimKind::Axes { count, shape } => {
             let (rank, min) = match count {
-                AxisCount::Num(n) => (RankPat::Num(length(*n)), length(*n)),
+                AxisCount::Num(n) => (RankPat::Num(rank(*n)), rank(*n)),
                 AxisCount::Name { name, more_than } => {
                     let rank = head.pattern_name(name, result).map_or(RankPat::Anon, RankPat::Name);
                     (rank, least(*more_than))

@@ -9,11 +9,6 @@ use crate::scope::Body;
 use ravel_source::Span;
 use ravel_syntax::ast::{self, Relation, Text, WithOperationKind};
 
-/// Operations other than `propagate`, which is dropped: effects are ordered anyway.
-pub(crate) fn is_kept(operation: &ast::WithOperation) -> bool {
-    !matches!(operation.kind, WithOperationKind::Propagate { .. })
-}
-
 impl Body<'_, '_> {
     /// A with-loop in a place that takes one value.
     pub(crate) fn with_value(&mut self, with: &ast::With) -> Expr {
@@ -21,36 +16,32 @@ impl Body<'_, '_> {
             self.core.reports.push(report::value_count(with.operations.len(), 1, with.span));
         }
         let value = self.with_loop(with);
-        match with.operations.as_slice() {
-            [only] => match &only.kind {
-                WithOperationKind::Propagate { object } => {
-                    let object = self.expr(object);
-                    let run = Stmt::Assign { targets: Vec::new(), value, span: with.span };
-                    make::after(vec![run], object)
-                }
-                _ => value,
-            },
-            _ => make::error(with.span),
-        }
+        if with.operations.len() == 1 { value } else { make::error(with.span) }
     }
 
-    /// The loop with as many results as it has operations other than `propagate`.
+    /// The loop with as many results as it has operations.
     pub(crate) fn with_loop(&mut self, with: &ast::With) -> Expr {
-        let ops = with.operations.iter().filter_map(|operation| self.operation(operation)).collect();
+        let ops = with.operations.iter().map(|operation| self.operation(operation)).collect();
         let parts = with.parts.iter().map(|part| self.part(part, &with.operations)).collect();
         let lowered = With { parts, ops, comprehension: false, span: with.span };
         make::expr(ExprKind::With(Box::new(lowered)), with.span)
     }
 
-    fn operation(&mut self, operation: &ast::WithOperation) -> Option<WithOp> {
-        Some(match &operation.kind {
+    fn operation(&mut self, operation: &ast::WithOperation) -> WithOp {
+        match &operation.kind {
             WithOperationKind::Genarray { shape, default } => {
                 let shape = self.expr(shape);
                 let default = default.as_ref().map(|default| self.expr(default));
                 WithOp::Genarray { shape, default }
             }
             WithOperationKind::Modarray { array } => WithOp::Modarray { array: self.expr(array) },
-            WithOperationKind::Propagate { .. } => return None,
+            WithOperationKind::Propagate { object } => {
+                let slot = match &object.kind {
+                    ast::ExprKind::Name(name) => self.slot_of(name),
+                    _ => None,
+                };
+                WithOp::Propagate { object: self.expr(object), slot }
+            }
             WithOperationKind::Fold { function, neutral } => {
                 let fun = self.fold_function(function);
                 let neutral = self.expr(neutral);
@@ -62,7 +53,7 @@ impl Body<'_, '_> {
                 let stop = self.expr(stop);
                 self.fold(fun, neutral, Some(stop), operation.span)
             }
-        })
+        }
     }
 
     /// After an error in the function's name, an operation with an error for its value.
@@ -131,21 +122,22 @@ impl Body<'_, '_> {
         operations: &[ast::WithOperation],
         body: &mut Vec<Stmt>,
     ) -> Vec<Expr> {
-        let results = operations.iter().filter(|operation| is_kept(operation)).count();
-        if part.values.len() == operations.len() {
-            let mut values = Vec::new();
-            for (value, operation) in part.values.iter().zip(operations) {
-                let value = self.expr(value);
-                if is_kept(operation) {
-                    values.push(value);
-                }
-            }
-            return values;
+        let results = operations.len();
+        if part.values.len() == results {
+            return part.values.iter().map(|value| self.expr(value)).collect();
         }
         match part.values.as_slice() {
-            // The values of `propagate` alone may be left out.
-            [] if results == 0 => Vec::new(),
-            [value] if results > 1 && results == operations.len() => {
+            // Where nothing but objects is handed on their names say it.
+            [] if operations.iter().all(|operation| matches!(operation.kind, WithOperationKind::Propagate { .. })) => {
+                let mut values = Vec::new();
+                for operation in operations {
+                    if let WithOperationKind::Propagate { object } = &operation.kind {
+                        values.push(self.expr(object));
+                    }
+                }
+                values
+            }
+            [value] if results > 1 => {
                 let Some(counted) = self.several(value, results) else {
                     self.core.reports.push(report::value_count(1, results, value.span));
                     return vec![make::error(value.span); results];

@@ -145,11 +145,14 @@ fn bounds_of(frame: &Frame<'_>, generator: &Generator, span: Span) -> Run<Bounds
     let step = step.unwrap_or_else(|| vec![1; rank]);
     let width = width.unwrap_or_else(|| vec![1; rank]);
     if [&upper, &step, &width].iter().any(|v| v.len() != rank) {
-        return Err(frame.internal(span, "the bounds of a generator differ in length"));
+        // What no type tells of vectors of unknown length.
+        return Err(match is_vector {
+            true => frame.fault(span, Fault::new("the bounds of a generator differ in length")),
+            false => frame.internal(span, "the bounds of a generator differ in length"),
+        });
     }
-    // Without axes, `step` or `width` of 1 with 1 means every index.
-    let dense = step.iter().zip(&width).all(|(s, w)| *s >= 1 && (1..=*s).contains(w));
-    if !dense {
+    // A width that is not below its step takes every index.
+    if step.iter().chain(&width).any(|n| *n < 1) {
         return Err(frame.internal(span, "a generator with a bad step or width"));
     }
     Ok(Bounds { lower, upper, step, width, is_vector })

@@ -60,7 +60,7 @@ impl Marker<'_> {
                     self.fold_of(inst, r);
                 }
             }
-            let own = op.regions().is_empty() && has_effect(&|f| cx.has_effects(f), func, inst);
+            let own = op.regions().is_empty() && has_effect(&|f| cx.is_observed(f), func, inst);
             if nested || own {
                 any = true;
                 self.inst(inst);

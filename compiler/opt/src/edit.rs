@@ -177,7 +177,7 @@ pub fn has_loop(func: &Func, region: Region) -> bool {
 
 /// Whether running the region can be observed other than through what it yields.
 pub fn region_has_effect(func: &Func, region: Region, cx: &Context) -> bool {
-    func.regions[region].insts.iter().any(|i| has_effect(&|f| cx.has_effects(f), func, *i))
+    func.regions[region].insts.iter().any(|i| has_effect(&|f| cx.is_observed(f), func, *i))
 }
 
 /// Whether running the region can be observed other than by faults and by what it yields.

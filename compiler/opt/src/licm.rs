@@ -136,7 +136,7 @@ impl Mover<'_> {
                 if is_invariant && may_fault && matches!(self.func.insts[owner].op, Op::With(_)) {
                     self.kept.push(owner);
                 }
-                observed |= has_effect(&|f| self.cx.has_effects(f), self.func, inst);
+                observed |= has_effect(&|f| self.cx.is_observed(f), self.func, inst);
                 inside.extend(self.func.insts[inst].results.iter().copied());
                 kept.push(inst);
             }

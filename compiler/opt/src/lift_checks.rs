@@ -108,7 +108,7 @@ fn first_check(func: &Func, places: &Places, body: Region, cx: &Context) -> Opti
                 may_hang |= matches!(func.insts[inner].op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
             });
         }
-        if may_hang || has_effect(&|f| cx.has_effects(f), func, inst) {
+        if may_hang || has_effect(&|f| cx.is_observed(f), func, inst) {
             return None;
         }
     }

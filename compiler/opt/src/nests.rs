@@ -43,7 +43,7 @@ impl Joiner<'_> {
     /// Whether something in the body other than `cell` has an effect.
     pub fn has_effect_besides(&self, body: Region, cell: Inst) -> bool {
         let insts = &self.func.regions[body].insts;
-        insts.iter().any(|i| *i != cell && has_effect(&|f| self.cx.has_effects(f), self.func, *i))
+        insts.iter().any(|i| *i != cell && has_effect(&|f| self.cx.is_observed(f), self.func, *i))
     }
 
     /// A value of the body as a value that is visible before the with-loop: constants, extents and arithmetic on them are copied.

@@ -2,7 +2,8 @@
 
 use crate::pin_clocks::has_clock;
 use ravel_source::Span;
-use ravel_wir::{Func, FuncId, Inst, Module};
+use ravel_wir::traverse::walk;
+use ravel_wir::{Func, FuncId, Inst, Module, Op};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub enum Run {
 pub struct Context {
     /// By function: calls of it have effects.
     pub effects: Vec<bool>,
+    /// By function: calls of it may fault.
+    pub faults: Vec<bool>,
     /// By function: it reads a clock, or calls a function that does.
     pub clocks: Vec<bool>,
     pub remarks: Vec<Remark>,
@@ -44,6 +47,19 @@ pub struct Context {
     pub unfolded: BTreeMap<FuncId, (Func, Vec<Inst>)>,
     /// Time spent, by pass.
     pub times: BTreeMap<&'static str, Duration>,
+}
+
+/// Whether running a function may end in a fault of the program.
+fn may_fault(func: &Func, cx: &Context) -> bool {
+    let mut found = false;
+    walk(func, func.body, &mut |_, inst| {
+        found |= match &func.insts[inst].op {
+            Op::Check { .. } => true,
+            Op::Call { func: callee, .. } => cx.faults.get(callee.as_u32() as usize).copied().unwrap_or(true),
+            op => op.may_fault(),
+        };
+    });
+    found
 }
 
 /// What a pass did to a with-loop, or why it left it alone.
@@ -78,9 +94,24 @@ impl Context {
         self.effects.get(func.as_u32() as usize).copied().unwrap_or(true)
     }
 
+    /// Whether a call can be observed other than through its results: it has effects or may fault. A call that may fault is made
+    /// whether its results are needed or not, as a check is.
+    pub fn is_observed(&self, func: FuncId) -> bool {
+        self.has_effects(func) || self.faults.get(func.as_u32() as usize).copied().unwrap_or(true)
+    }
+
     /// Notes what is known of the functions of a module, whose numbers are new.
     pub fn look_at(&mut self, module: &Module) {
         self.effects = module.funcs.values().map(|f| f.effects).collect();
+        self.faults = vec![false; module.funcs.len()];
+        loop {
+            let may_fault = |func: &Func| may_fault(func, self);
+            let faults: Vec<bool> = module.funcs.values().map(may_fault).collect();
+            if faults == self.faults {
+                break;
+            }
+            self.faults = faults;
+        }
         self.clocks = vec![false; module.funcs.len()];
         loop {
             let reads = |func: &Func| has_clock(func, func.body, self);

@@ -111,7 +111,7 @@ fn operation(func: &Func, defs: &Defs, region: Region) -> Option<BinOp> {
 }
 
 fn on_operands(op: BinOp, a: Value, b: Value, acc: Value, cell: Value) -> Option<BinOp> {
-    if op.is_comparison() || op.needs_nonzero() {
+    if op.is_comparison() || op.divides() {
         return None;
     }
     let straight = a == acc && b == cell;

@@ -67,7 +67,7 @@ fn nothing_between(func: &Func, places: &Places, row: Inst, update: Inst, cx: &C
     let Some(home) = places.region_of[row].expand() else { return false };
     let insts = &func.regions[home].insts;
     let behind = insts.iter().skip_while(|inst| **inst != row).skip(1);
-    behind.take_while(|inst| **inst != update).all(|inst| !has_effect(&|f| cx.has_effects(f), func, *inst))
+    behind.take_while(|inst| **inst != update).all(|inst| !has_effect(&|f| cx.is_observed(f), func, *inst))
 }
 
 /// Whether a body without with-loops reads an array at its own columns alone, if at all.

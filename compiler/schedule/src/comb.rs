@@ -41,7 +41,12 @@ impl Comb {
 
     /// Vectors after which the pattern of lanes repeats.
     pub fn vectors(self, lanes: i64) -> i64 {
-        (1..=self.step).find(|n| n * lanes % self.step == 0).unwrap_or(self.step)
+        // The step over its greatest common divisor with the lanes: steps may be as large as integers are.
+        let (mut divisor, mut rest) = (self.step, lanes);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        self.step / divisor
     }
 
     /// Indices from the first to behind the last one that belong to a partition with so many indices from its lower bound.
@@ -238,6 +243,8 @@ mod tests {
         assert_eq!(comb.mask(4, 4), [true, false, true, true]);
         assert_eq!(Comb { phase: 2, ..comb }.mask(0, 4), [false, true, true, false]);
         assert_eq!(Comb { step: 4, width: 1, phase: 0 }.vectors(16), 1);
+        assert_eq!(Comb { step: 6, width: 1, phase: 0 }.vectors(4), 3);
+        assert_eq!(Comb { step: 2147483647, width: 1, phase: 0 }.vectors(4), 2147483647);
     }
 
     #[test]

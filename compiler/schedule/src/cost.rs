@@ -97,8 +97,7 @@ impl Lower<'_, '_> {
                 },
                 Op::Bin(op, a, b) => {
                     let from = self.elem(*a);
-                    let division =
-                        self.division_cycles(from, *b, lanes).filter(|_| vector && crate::division::divides(*op));
+                    let division = self.division_cycles(from, *b, lanes).filter(|_| vector && op.divides());
                     if from == Elem::I32 && !vector {
                         0.2
                     } else {
@@ -141,9 +140,7 @@ impl Lower<'_, '_> {
         let mut slow = None;
         walk(self.func, body, &mut |_, inst| {
             let division = match &self.func.insts[inst].op {
-                Op::Bin(op, a, b) if crate::division::divides(*op) && !self.elem(*a).is_float() => {
-                    Some((self.elem(*a), *b))
-                }
+                Op::Bin(op, a, b) if op.divides() && !self.elem(*a).is_float() => Some((self.elem(*a), *b)),
                 _ => None,
             };
             // Two lanes that divide together take less time than twice that of one.

@@ -108,7 +108,7 @@ impl Lower<'_, '_> {
                     return Err("a loop or branch of the body builds arrays".to_string());
                 }
                 op if is_speculable(op) => {}
-                Op::Bin(op, a, b) if op.needs_nonzero() && self.divides_safely(*a, *b) => {}
+                Op::Bin(op, a, b) if op.divides() && self.divides_safely(*a, *b) => {}
                 Op::Bin(..) => return Err("a loop or branch of the body divides integers".to_string()),
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
                 Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
@@ -166,7 +166,7 @@ impl Lower<'_, '_> {
                 *loads += 1;
                 true
             }
-            Op::Bin(op, a, b) if op.needs_nonzero() => self.divides_safely(*a, *b),
+            Op::Bin(op, a, b) if op.divides() => self.divides_safely(*a, *b),
             op => is_speculable(op),
         })
     }

@@ -17,11 +17,6 @@ const LANE: f64 = 4.0;
 /// Bytes of the vectors above which targets divide by constants in vectors.
 const NARROW: u32 = 16;
 
-/// Is this a quotient or a remainder?
-pub(crate) fn divides(op: BinOp) -> bool {
-    matches!(op, BinOp::Div | BinOp::Mod | BinOp::AplMod)
-}
-
 impl Lower<'_, '_> {
     /// The divisor of an integer division if it is a positive constant.
     pub fn constant_divisor(&self, elem: Elem, divisor: Value) -> Option<i64> {
@@ -49,6 +44,9 @@ impl Lower<'_, '_> {
         let ty = self.b.ty(x);
         if k.count_ones() != 1 || !ty.is_vector() {
             let arith = self.arith();
+            if op == BinOp::AplMod {
+                return scalars::residue(&mut self.b, arith, elem, (x, y));
+            }
             return scalars::binary(&mut self.b, arith, op, elem, x, y);
         }
         let (shift, bits) = (i64::from(k.trailing_zeros()), i64::from(ty.prim.bits()));

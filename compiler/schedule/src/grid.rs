@@ -411,7 +411,7 @@ impl Lower<'_, '_> {
             }
             Op::Bin(op, a, b) => {
                 let (from, op) = (self.elem(*a), *op);
-                let divisor = self.constant_divisor(from, *b).filter(|_| crate::division::divides(op));
+                let divisor = self.constant_divisor(from, *b).filter(|_| op.divides());
                 self.apply(g, v, j, u, &[*a, *b], g.packs(from) && g.packs(elem), move |lower, x| {
                     if let Some(k) = divisor {
                         return lower.divide_lanes(op, from, x[0], x[1], k);

@@ -117,6 +117,7 @@ mod pressure;
 mod quotients;
 mod reduce;
 mod reuse;
+mod row_sums;
 mod rows_in_place;
 mod scalars;
 mod shared;

@@ -35,20 +35,20 @@ const MOST_TOGETHER: usize = 4;
 
 /// One accumulator variable of a fold.
 #[derive(Clone, Copy)]
-struct Acc {
-    op: BinOp,
-    elem: Elem,
+pub(crate) struct Acc {
+    pub op: BinOp,
+    pub elem: Elem,
     /// Which of the values that the body yields it takes.
     cell: usize,
     dep: Dep,
     /// Copies along the jam axes that it varies over.
-    j: usize,
+    pub j: usize,
     /// Copies along the vector axis.
-    u: usize,
+    pub u: usize,
     /// Where its copies start in the carried values; jam copies outermost.
-    first: usize,
+    pub first: usize,
     /// Where its scalar accumulators start, if lanes run along the fold.
-    scalars: usize,
+    pub scalars: usize,
 }
 
 impl Acc {
@@ -66,11 +66,11 @@ impl Acc {
 
 /// The accumulators of one fold.
 pub(crate) struct Accs {
-    accs: Vec<Acc>,
+    pub accs: Vec<Acc>,
     pub vals: Vec<Val>,
-    along: bool,
+    pub along: bool,
     /// Accumulators at shifted places instead of vectors along the vector axis.
-    shift: Option<Shift>,
+    pub shift: Option<Shift>,
     /// Bounds of the first axis, if this is a chunk of a parallel loop. Scalar accumulators then start from the identity.
     chunk: Option<Chunk>,
     /// Where the values go that the body yields, if some of them go to arrays.
@@ -257,7 +257,7 @@ impl Lower<'_, '_> {
     }
 
     /// Number of indices from an axis inwards, if constant.
-    fn const_trips(&self, part: &Part, axis: usize) -> Option<i64> {
+    pub fn const_trips(&self, part: &Part, axis: usize) -> Option<i64> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let params = &self.func.regions[part.body].params;
         (axis..lower.len()).try_fold(1i64, |n, k| {
@@ -334,7 +334,9 @@ impl Lower<'_, '_> {
         self.prepare_copies(g, part.body)?;
         self.prepare_slices(g, part, &accs.sinks)?;
         accs.vals = carried;
+        let before = self.begin_row_sums(g, part, axis, accs);
         self.fold_axis(g, with, part, axis + 1, accs)?;
+        self.end_row_sums(&mut accs.vals, before);
         self.close();
         g.release(mark);
         accs.vals = self.b.end_for(&accs.vals);

@@ -170,8 +170,25 @@ pub(crate) fn binary(b: &mut FuncBuilder, arith: Arith, op: BinOp, elem: Elem, x
     b.binary(machine, x, y)
 }
 
-/// Remainder with the sign of the divisor.
+/// Remainder with the sign of the divisor; the dividend if the divisor is zero.
 fn floor_mod(b: &mut FuncBuilder, arith: Arith, elem: Elem, x: Val, y: Val) -> Val {
+    let ty = b.ty(x);
+    let zero = if elem.is_float() { b.fconst(ty, 0.0) } else { b.iconst(ty, 0) };
+    let none = compare(b, BinOp::Eq, elem, y, zero);
+    // Machines trap on a division of integers by zero: it divides by one instead.
+    let divisor = match elem.is_float() {
+        true => y,
+        false => {
+            let one = b.iconst(ty, 1);
+            b.select(none, one, y)
+        }
+    };
+    let rest = residue(b, arith, elem, (x, divisor));
+    b.select(none, x, rest)
+}
+
+/// Remainder with the sign of the divisor, which is not zero.
+pub(crate) fn residue(b: &mut FuncBuilder, arith: Arith, elem: Elem, (x, y): (Val, Val)) -> Val {
     let rest = binary(b, arith, BinOp::Mod, elem, x, y);
     if elem.is_unsigned_int() {
         return rest;

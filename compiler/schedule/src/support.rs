@@ -110,7 +110,7 @@ impl Lower<'_, '_> {
         for op in ops {
             match op {
                 WithOp::Fold { combine: Combine::Op(op), neutral, .. } => {
-                    if op.is_comparison() || op.needs_nonzero() && !self.elem(*neutral).is_float() {
+                    if op.is_comparison() || op.divides() && !self.elem(*neutral).is_float() {
                         return Err("an unusual fold".to_string());
                     }
                 }

@@ -9,7 +9,7 @@ use crate::math;
 /// May the operation be evaluated where its value turns out not to be needed?
 pub(crate) fn is_speculable(op: &Op) -> bool {
     match op {
-        Op::Bin(op, ..) => !op.needs_nonzero(),
+        Op::Bin(op, ..) => !op.divides(),
         Op::Const(_) | Op::Un(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } => true,
         _ => false,
     }

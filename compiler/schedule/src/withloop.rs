@@ -443,7 +443,11 @@ impl Lower<'_, '_> {
             None => {
                 self.bind_wide(param, block, range);
                 self.prepare_inner(part, sinks);
-                self.axis(inst, with, part, sinks, axis + 1, outer, chunk)?
+                let mut outer = outer;
+                let before = self.begin_scalar_row_sums(with, part, sinks, axis, &mut outer);
+                let mut next = self.axis(inst, with, part, sinks, axis + 1, outer, chunk)?;
+                self.end_row_sums(&mut next, before);
+                next
             }
             Some(width) => {
                 let end = self.b.add(block, width);

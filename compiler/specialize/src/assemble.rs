@@ -30,7 +30,9 @@ impl<'p> Spec<'p> {
         let mut result_kinds: Vec<Kind> = Vec::new();
         // Values yielded by each body, for all operations so far.
         let mut yields: Vec<Vec<ravel_wir::Value>> = vec![Vec::new(); bodies.len()];
-        let mut by_loop: Vec<(usize, Val)> = Vec::new();
+        // Results that the `with` does not have, and how many of these are folds.
+        let mut others: Vec<(usize, Val)> = Vec::new();
+        let mut by_loop = 0;
         for (k, operation) in operations.iter().enumerate() {
             let kind = match operation {
                 Operation::Genarray { shape, default } => {
@@ -44,11 +46,16 @@ impl<'p> Spec<'p> {
                         Some(kind) => Some(kind),
                         None if self.diagnostics.iter().any(|d| d.is_error()) => None,
                         None => {
-                            let value = self.fold_by_loop(frame, with, k, fun, args, neutral, frame_shape.as_ref());
-                            by_loop.push((k, value));
+                            by_loop += 1;
+                            others.push((k, Val::Bottom));
                             Some(Kind::Bottom)
                         }
                     }
+                }
+                // A state that changes is none for a `with`.
+                Operation::Propagate { state, .. } => {
+                    others.push((k, state.clone()));
+                    Some(Kind::Bottom)
                 }
             };
             match kind {
@@ -56,17 +63,22 @@ impl<'p> Spec<'p> {
                 None => return lost,
             }
         }
-        let effects = bodies.iter().any(|b| self.region_has_io(&self.em.func, b.region));
-        if !by_loop.is_empty() && operations.len() > 1 && effects {
-            self.error(
-                "E0369",
-                "a with-loop with effects has several operations, one of them a fold that must run in index order",
-                "the effects would be repeated for every such fold: give each operation a with-loop of its own",
-            );
-            return lost;
-        }
-        if by_loop.len() == operations.len() && !operations.is_empty() {
-            return by_loop.into_iter().map(|(_, v)| v).collect();
+        if by_loop > 0 {
+            let Some(sets) = self.part_sets(frame, with, frame_shape.as_ref()) else {
+                return lost;
+            };
+            // Effects happen once, so everything is in one loop then.
+            let effects = bodies.iter().any(|b| self.region_has_io(&self.em.func, b.region));
+            if effects {
+                return self.in_order(frame, with, &operations, &sets, frame_shape.as_ref(), None);
+            }
+            for (k, value) in others.iter_mut().filter(|(_, value)| matches!(value, Val::Bottom)) {
+                let only = self.in_order(frame, with, &operations, &sets, frame_shape.as_ref(), Some(*k));
+                *value = only.into_iter().next().unwrap_or(Val::Bottom);
+            }
+            if others.len() == operations.len() {
+                return others.into_iter().map(|(_, v)| v).collect();
+            }
         }
         let mut parts = Vec::with_capacity(bodies.len());
         let mut ordered = false;
@@ -85,11 +97,11 @@ impl<'p> Spec<'p> {
         result_kinds.iter().for_each(|k| k.leaves(&mut leaves));
         let op = Op::With(With { parts, ops: wir_ops, ordered });
         let mut values = self.em.inst_leaves(op, &leaves).into_iter();
-        let mut by_loop = by_loop.into_iter().peekable();
+        let mut others = others.into_iter().peekable();
         result_kinds
             .iter()
             .enumerate()
-            .map(|(k, kind)| match by_loop.next_if(|(i, _)| *i == k) {
+            .map(|(k, kind)| match others.next_if(|(i, _)| *i == k) {
                 Some((_, v)) => v,
                 None => self.em.instantiate(kind, &mut values),
             })
@@ -254,6 +266,28 @@ impl<'p> Spec<'p> {
         let vector = Val::Arr(Basic::Int, *vector);
         let vector = self.narrow_outer(&vector, &[Some((rank + below) as i32)]);
         self.elements(&vector).map_or(shape.clone(), |s| Val::Tup(Basic::Int, s))
+    }
+
+    /// The array of shape `shape ++ shape(v)` filled with `v`.
+    pub fn array_of(&mut self, shape: &Val, v: Option<&Val>) -> Val {
+        let Some(v) = v else {
+            self.error("E0367", "a with-loop without parts and default has no element type", "give a default");
+            return Val::Bottom;
+        };
+        match shape {
+            Val::Tup(_, extents) => self.replicate(extents, v),
+            _ => {
+                let mut ops = Vec::new();
+                let Some(kind) = self.genarray(0, shape, Some(v), None, &mut [], &mut [], &mut ops) else {
+                    return Val::Bottom;
+                };
+                let with = With { parts: Vec::new(), ops, ordered: false };
+                let mut leaves = Vec::new();
+                kind.leaves(&mut leaves);
+                let mut values = self.em.inst_leaves(Op::With(with), &leaves).into_iter();
+                self.em.instantiate(&kind, &mut values)
+            }
+        }
     }
 
     /// The array of shape `extents ++ shape(v)` filled with `v`.

@@ -3,7 +3,8 @@
 use crate::check::Agree;
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
-use ravel_core::ir::{DimPat, LocalId, RankPat, TypePat};
+use ravel_core::ir::{DimPat, ElemTy, LocalId, RankPat, TypePat};
+use ravel_diagnostics::Diagnostic;
 use ravel_types::{Basic, BinOp};
 use ravel_wir::Fault;
 use std::sync::Arc;
@@ -117,15 +118,15 @@ impl Spec<'_> {
                 }
                 DimPat::Name(l) => {
                     let extent = self.vector_element(&shape, &at);
-                    fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, extent), what);
+                    fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, extent), what, ty);
                 }
                 DimPat::Rank { rank, shape: name, .. } => {
                     if let RankPat::Name(l) = rank {
-                        fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, count.clone()), what);
+                        fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, count.clone()), what, ty);
                     }
                     if let Some(l) = name {
                         let part = self.slice(&shape, &at, &count);
-                        fits &= self.bind_name(frame, *l, part, what);
+                        fits &= self.bind_name(frame, *l, part, what, ty);
                     }
                 }
                 DimPat::Any | DimPat::Star | DimPat::Plus => {}
@@ -136,14 +137,31 @@ impl Spec<'_> {
     }
 
     /// The first place that determines a name defines it, every other is an equality check.
-    fn bind_name(&mut self, frame: &mut Frame, name: LocalId, value: Val, what: &str) -> bool {
-        let Some(bound) = frame.env[name.index()].clone() else {
+    fn bind_name(&mut self, frame: &mut Frame, name: LocalId, value: Val, what: &str, ty: &TypePat) -> bool {
+        let Some(mut bound) = frame.env[name.index()].clone() else {
             frame.env[name.index()] = Some(value);
             return true;
         };
         let fun = self.fun(frame.fun);
         let spelled = fun.locals[name.index()].name.clone();
         let shown = (!self.in_library(frame)).then_some(spelled.as_str());
+        // A parameter of that name.
+        let is_extent = matches!(value, Val::Sc(..));
+        if self.elem_of(&bound) == Some(ElemTy::Basic(Basic::Int)) && self.outer_rank(&bound).is_none() {
+            bound = self.narrow_outer(&bound, if is_extent { &[] } else { &[None] });
+        }
+        let fits = match &bound {
+            Val::Bottom => return true,
+            Val::Sc(Basic::Int, _) => is_extent,
+            Val::Tup(Basic::Int, _) => !is_extent,
+            // The empty literal has a type of its own choosing.
+            Val::Tup(_, scalars) => !is_extent && scalars.is_empty(),
+            Val::Arr(Basic::Int, _) => !is_extent && self.outer_rank(&bound) == Some(1),
+            _ => false,
+        };
+        if !fits {
+            return self.wrong_name(frame, name, &bound, is_extent, ty);
+        }
         match (&bound, &value) {
             (Val::Sc(Basic::Int, a), Val::Sc(Basic::Int, b)) => {
                 let agree = Agree { left: a.clone(), right: b.clone(), axis: 0 };
@@ -168,6 +186,21 @@ impl Spec<'_> {
                 }
             },
         }
+    }
+
+    /// Reports a name of a pattern that is a parameter of another type.
+    fn wrong_name(&mut self, frame: &Frame, name: LocalId, bound: &Val, is_extent: bool, ty: &TypePat) -> bool {
+        let fun = self.fun(frame.fun);
+        let found = match fun.params.iter().find(|param| param.local == name) {
+            Some(param) => self.show_type(fun, &param.ty),
+            None => self.show_value_type(bound),
+        };
+        let name = &fun.locals[name.index()].name;
+        let wanted = if is_extent { "an extent, an `int`" } else { "a vector of extents, an `int[.]`" };
+        let title = format!("`{name}` in this type is {wanted}, but the parameter `{name}` is {found}");
+        let diagnostic = Diagnostic::error("E0325", title).at(ty.span, format!("`{name}` is {found}"));
+        self.report(diagnostic.with_help("give the axes here a name of their own"));
+        false
     }
 
     /// Is this a function of the library, whose patterns say nothing to who calls it?

@@ -76,7 +76,7 @@ impl Spec<'_> {
                 }
                 Some(vec![acc])
             }
-            Operation::Fold { .. } => None,
+            Operation::Fold { .. } | Operation::Propagate { .. } => None,
         }
     }
 
@@ -131,6 +131,9 @@ impl Spec<'_> {
         operations: &[Operation<'_>],
         sets: &[IndexSet],
     ) -> Option<Vec<Val>> {
+        if operations.iter().any(|op| matches!(op, Operation::Fold { stop: Some(_), .. })) {
+            return None;
+        }
         let no_axes = |s: &IndexSet| matches!(s, IndexSet::Box(b) if b.rank() == 0);
         if sets.is_empty() || !sets.iter().all(no_axes) {
             return None;
@@ -147,6 +150,7 @@ impl Spec<'_> {
             .iter()
             .map(|op| match op {
                 Operation::Fold { neutral, .. } => Some(neutral.clone()),
+                Operation::Propagate { state, .. } => Some(state.clone()),
                 _ => None,
             })
             .collect();
@@ -168,6 +172,7 @@ impl Spec<'_> {
                     Operation::Genarray { .. } => {
                         result.get_or_insert(cell);
                     }
+                    Operation::Propagate { .. } => {}
                 }
             }
         }

@@ -1,17 +1,16 @@
-//! Folds: fold functions as scalar operations or regions, records split into independent folds, and loops for the rest.
+//! Folds: fold functions as scalar operations or regions, and records split into independent folds; `in_order` has the rest.
 
 use crate::assemble::cell_kind;
-use crate::generator::IndexSet;
-use crate::spec::{Frame, Spec};
-use crate::value::{Kind, LeafShape, Sc, ScKind, ShapeKind, Val};
+use crate::spec::Spec;
+use crate::value::{Kind, Sc, ScKind, ShapeKind, Val};
 use crate::withloop::Body;
-use ravel_core::ir::{self, FoldFun};
-use ravel_types::{Basic, BinOp, Elem, Scalar};
+use ravel_core::ir::FoldFun;
+use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Combine, Inst, Op, Region, Value, WithOp, traverse};
 use std::collections::HashSet;
 
 /// Rounds of the fixed point over the accumulator's kind.
-const MAX_ROUNDS: usize = 8;
+pub const MAX_ROUNDS: usize = 8;
 
 impl<'p> Spec<'p> {
     /// Adds the fold of the cells of operation `k`; the kind of its result. Nothing if it needs a loop (or was wrong).
@@ -67,6 +66,14 @@ impl<'p> Spec<'p> {
                 }
             }
         }
+        if let Some(stop) = stop
+            && self.elem_of(stop) != self.elem_of(neutral)
+        {
+            let (a, b) = (self.show_value_type(stop), self.show_value_type(neutral));
+            let title = format!("the fixpoint of this foldfix is {a}, its neutral element {b}");
+            self.error("E0368", title, "types differ");
+            return None;
+        }
         let leaves = Self::leaves_of(&acc);
         if leaves.len() == 1 && Self::leaves_of(&cell).len() > 1 {
             cell = cell_kind(&cell);
@@ -81,12 +88,41 @@ impl<'p> Spec<'p> {
             self.em.close(opened);
             self.em.set_yields(region, values);
             let combine = self.plain_operation(region).map_or(Combine::Region(region), Combine::Op);
-            self.finish_fold(k, &acc, &cell, neutral, stop, vec![combine], bodies, yields, ops);
+            if let Some(stop) = stop
+                && !self.absorbs(&combine, stop, bodies)
+            {
+                return None;
+            }
+            self.finish_fold(k, &acc, &cell, neutral, vec![combine], bodies, yields, ops);
             return Some(acc);
         }
+        if stop.is_some() {
+            return None;
+        }
         let combines = self.split(fun, args, &acc, &cell)?;
-        self.finish_fold(k, &acc, &cell, neutral, stop, combines, bodies, yields, ops);
+        self.finish_fold(k, &acc, &cell, neutral, combines, bodies, yields, ops);
         Some(acc)
+    }
+
+    /// Whether nothing but time is lost by going on at the fixpoint `stop`: no cell changes it any more, and none can fault.
+    fn absorbs(&self, combine: &Combine, stop: &Val, bodies: &[Body]) -> bool {
+        let Val::Sc(_, Sc::Const(stop)) = stop else { return false };
+        let absorbing = match combine {
+            Combine::Op(BinOp::Or) => *stop == Scalar::Bool(true),
+            Combine::Op(BinOp::And) => *stop == Scalar::Bool(false),
+            Combine::Op(BinOp::Mul) => stop.as_i64() == Some(0),
+            _ => false,
+        };
+        let func = &self.em.func;
+        let is_pure = |body: &Body| {
+            let mut pure = true;
+            traverse::walk(func, body.region, &mut |_, inst| {
+                let op = &func.insts[inst].op;
+                pure &= !op.is_anchored() && !matches!(op, Op::Call { .. } | Op::Loop { .. });
+            });
+            pure
+        };
+        absorbing && bodies.iter().all(is_pure)
     }
 
     #[expect(
@@ -99,7 +135,6 @@ impl<'p> Spec<'p> {
         acc: &Kind,
         cell: &Kind,
         neutral: &Val,
-        stop: Option<&Val>,
         combines: Vec<Combine>,
         bodies: &[Body],
         yields: &mut [Vec<Value>],
@@ -112,15 +147,8 @@ impl<'p> Spec<'p> {
         }
         let mut neutrals = Vec::new();
         self.em.flatten(neutral, acc, &mut neutrals);
-        let mut stops = Vec::new();
-        if let Some(stop) = stop
-            && combines.len() == 1
-            && self.em.kind_of(stop).forget_values(false) == *acc
-        {
-            self.em.flatten(stop, acc, &mut stops);
-        }
         for (i, combine) in combines.into_iter().enumerate() {
-            ops.push(WithOp::Fold { neutral: neutrals[i], combine, stop: stops.get(i).copied() });
+            ops.push(WithOp::Fold { neutral: neutrals[i], combine, stop: None });
         }
     }
 
@@ -137,7 +165,7 @@ impl<'p> Spec<'p> {
         (region, out, params)
     }
 
-    fn apply_fold(&mut self, fun: &FoldFun, args: &[Val], acc: Val, cell: Val) -> Val {
+    pub fn apply_fold(&mut self, fun: &FoldFun, args: &[Val], acc: Val, cell: Val) -> Val {
         let mut argv = args.to_vec();
         argv.extend([acc, cell]);
         self.conditional += 1;
@@ -218,153 +246,6 @@ impl<'p> Spec<'p> {
         self.em.func.regions[region].insts = kept;
         !needed.iter().any(|v| foreign.contains(v))
     }
-
-    /// A fold whose accumulator cannot be split: sequential loops over the index sets.
-    #[expect(clippy::too_many_arguments, reason = "the operands of the operation")]
-    pub fn fold_by_loop(
-        &mut self,
-        frame: &Frame,
-        with: &ir::With,
-        k: usize,
-        fun: &FoldFun,
-        args: &[Val],
-        neutral: &Val,
-        frame_shape: Option<&Val>,
-    ) -> Val {
-        self.fold_loops.insert(with.span);
-        let mut inner = frame.fork();
-        let mut acc = neutral.clone();
-        for (i, part) in with.parts.iter().enumerate() {
-            let Some(set) = self.index_set(&mut inner, part, frame_shape) else {
-                return Val::Bottom;
-            };
-            let (total, counts) = self.counts(&set);
-            let some = self.em.bin(BinOp::Gt, Basic::Int, &total, &Sc::int(0));
-            let before = acc.clone();
-            let result = self.branch(
-                &some,
-                |spec| {
-                    vec![spec.loop_over(&total, before.clone(), &mut |spec, t, acc| {
-                        let iv = spec.index_at(&set, &counts, t);
-                        let taken = match &set {
-                            IndexSet::Box(b) if b.step.is_none() => Sc::bool(true),
-                            IndexSet::Dyn { step: None, .. } => Sc::bool(true),
-                            strided => spec.covers(strided, &iv),
-                        };
-                        let kept = acc.clone();
-                        let next = spec.branch(
-                            &taken,
-                            |spec| {
-                                let cells = spec.part_cells(&inner, with, i, iv);
-                                let cell = cells.into_iter().nth(k).unwrap_or(Val::Bottom);
-                                vec![spec.apply_fold(fun, args, acc, cell)]
-                            },
-                            |_| vec![kept],
-                        );
-                        next.into_iter().next().unwrap_or(Val::Bottom)
-                    })]
-                },
-                |_| vec![acc],
-            );
-            acc = result.into_iter().next().unwrap_or(Val::Bottom);
-        }
-        acc
-    }
-
-    /// Number of indices between the bounds of an index set, and per axis.
-    fn counts(&mut self, set: &IndexSet) -> (Sc, Val) {
-        let (lower, upper) = match set {
-            IndexSet::Box(b) => (Val::Tup(Basic::Int, b.lower.clone()), Val::Tup(Basic::Int, b.upper.clone())),
-            IndexSet::Dyn { lower, upper, .. } => (lower.clone(), upper.clone()),
-        };
-        let n = self.vector_length(&upper);
-        let counts = self.make_vector(Basic::Int, &n, |spec, i| {
-            let (l, u) = (spec.vector_element(&lower, i), spec.vector_element(&upper, i));
-            let extent = spec.em.sub(&u, &l);
-            spec.em.bin(BinOp::Max, Basic::Int, &extent, &Sc::int(0))
-        });
-        let total =
-            self.fold_vector(BinOp::Mul, Scalar::I32(1), Basic::Int, &n, |spec, i| spec.vector_element(&counts, i));
-        (total, counts)
-    }
-
-    /// Index `t` of a set in row-major order, counting also the indices that its steps leave out.
-    fn index_at(&mut self, set: &IndexSet, counts: &Val, t: Sc) -> Val {
-        match (set, counts) {
-            (IndexSet::Box(b), Val::Tup(_, counts)) => {
-                let mut rest = t;
-                let mut index = vec![Sc::int(0); counts.len()];
-                for axis in (0..counts.len()).rev() {
-                    let offset = self.em.bin(BinOp::Mod, Basic::Int, &rest, &counts[axis]);
-                    rest = self.em.bin(BinOp::Div, Basic::Int, &rest, &counts[axis]);
-                    index[axis] = self.em.add(&b.lower[axis], &offset);
-                }
-                Val::Tup(Basic::Int, index)
-            }
-            (IndexSet::Dyn { lower, .. }, _) => {
-                let n = self.vector_length(counts);
-                self.make_vector(Basic::Int, &n, |spec, i| {
-                    let stride = spec.fold_vector(BinOp::Mul, Scalar::I32(1), Basic::Int, &n, |spec, j| {
-                        let inner = spec.em.bin(BinOp::Gt, Basic::Int, j, i);
-                        let count = spec.vector_element(counts, j);
-                        spec.choose_scalar(&inner, Basic::Int, &count, &Sc::int(1))
-                    });
-                    let steps = spec.em.bin(BinOp::Div, Basic::Int, &t, &stride);
-                    let count = spec.vector_element(counts, i);
-                    let offset = spec.em.bin(BinOp::Mod, Basic::Int, &steps, &count);
-                    let from = spec.vector_element(lower, i);
-                    spec.em.add(&from, &offset)
-                })
-            }
-            // More axes than are held as scalars: the bounds are made vectors.
-            (IndexSet::Box(b), _) => {
-                let lower = Val::Arr(Basic::Int, self.em.vector(Basic::Int, &b.lower));
-                let vectors = IndexSet::Dyn { upper: lower.clone(), lower, step: None, width: None };
-                self.index_at(&vectors, counts, t)
-            }
-        }
-    }
-
-    /// `acc = step(t, acc)` for t in `0 .. n`, n at least 1.
-    fn loop_over(&mut self, n: &Sc, init: Val, step: &mut dyn FnMut(&mut Self, Sc, Val) -> Val) -> Val {
-        let mut kind = cell_kind_of_tuple(&self.em.visible_kind(&init).forget_values(false));
-        self.conditional += 1;
-        let mut found = None;
-        for _ in 0..MAX_ROUNDS {
-            let opened = self.em.open();
-            let t = self.em.params_for(opened.region, &[(Elem::I32, LeafShape::Scalar)])[0];
-            let params = self.em.params_for(opened.region, &Self::leaves_of(&kind));
-            let acc = self.em.instantiate(&kind, &mut params.into_iter());
-            let out = step(self, Sc::Val(t), acc);
-            let next = self.em.add(&Sc::Val(t), &Sc::int(1));
-            let again = self.em.bin(BinOp::Lt, Basic::Int, &next, n);
-            let mut yields = vec![self.em.value(&again), self.em.value(&next)];
-            let seen = self.em.visible_kind(&out).forget_values(false);
-            let joined = kind.join(&seen);
-            if joined.as_ref() == Some(&kind) {
-                self.em.flatten(&out, &kind, &mut yields);
-                let region = self.em.close(opened);
-                self.em.set_yields(region, yields);
-                found = Some(region);
-                break;
-            }
-            self.em.close(opened);
-            match joined {
-                Some(joined) => kind = joined,
-                None => break,
-            }
-        }
-        self.conditional -= 1;
-        let Some(region) = found else {
-            return Val::Bottom;
-        };
-        let mut start = vec![self.em.value(&Sc::int(0))];
-        self.em.flatten(&init, &kind, &mut start);
-        let mut leaves = vec![(Elem::I32, LeafShape::Scalar)];
-        leaves.extend(Self::leaves_of(&kind));
-        let results = self.em.inst_leaves(Op::Loop { init: start, body: region }, &leaves);
-        self.em.instantiate(&kind, &mut results.into_iter().skip(1))
-    }
 }
 
 /// The kind of a cell, with short vectors held as scalars where the accumulator's are, so that each element has a fold of its own.
@@ -382,11 +263,11 @@ fn with_scalars_of(cell: Kind, acc: &Kind) -> Kind {
 }
 
 /// Accumulators keep tuples as scalars; everything else is stored like a cell.
-fn cell_kind_of_tuple(kind: &Kind) -> Kind {
+pub fn kind_in_loops(kind: &Kind) -> Kind {
     match kind {
         Kind::Tup(..) => kind.clone(),
-        Kind::Wrapped(u, k) => Kind::Wrapped(*u, Box::new(cell_kind_of_tuple(k))),
-        Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(cell_kind_of_tuple).collect()),
+        Kind::Wrapped(u, k) => Kind::Wrapped(*u, Box::new(kind_in_loops(k))),
+        Kind::Struct(s, ks) => Kind::Struct(*s, ks.iter().map(kind_in_loops).collect()),
         other => cell_kind(other),
     }
 }

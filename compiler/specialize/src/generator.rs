@@ -149,6 +149,29 @@ impl Spec<'_> {
         }
     }
 
+    /// The index behind a bound, which is not the largest `int`.
+    fn next_index(&mut self, bound: &Sc, which: &str) -> Sc {
+        if self.em.range(bound).1 >= i32::MAX as i64 {
+            let ok = self.em.bin(BinOp::Lt, Basic::Int, bound, &Sc::int(i32::MAX));
+            let fault = Self::beyond_bounds(which);
+            if ok.as_bool() == Some(false) {
+                let Fault::Message { text, .. } = &fault else { return bound.clone() };
+                self.certain_fault("E0364", text.to_string(), fault);
+            } else {
+                self.emit_check(&ok, fault);
+                self.em.set_checked(bound, (i32::MIN as i64, i32::MAX as i64 - 1), None);
+            }
+        }
+        self.em.add(bound, &Sc::int(1))
+    }
+
+    fn beyond_bounds(which: &str) -> Fault {
+        let relation = if which == "upper" { "`<=`" } else { "`<`" };
+        let text =
+            format!("the {which} bound of a generator with {relation} is 2147483647, and there is no index behind it");
+        Fault::Message { text: text.into(), operands: Vec::new() }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "the six features of a generator")]
     fn known_set(
         &mut self,
@@ -206,10 +229,10 @@ impl Spec<'_> {
             }
         }
         if !part.lower_inclusive {
-            lower = lower.iter().map(|l| self.em.add(l, &Sc::int(1))).collect();
+            lower = lower.iter().map(|l| self.next_index(l, "lower")).collect();
         }
         if upper_inclusive {
-            upper = upper.iter().map(|u| self.em.add(u, &Sc::int(1))).collect();
+            upper = upper.iter().map(|u| self.next_index(u, "upper")).collect();
         }
         let step = step.map(scalars);
         let mut width = width.map(scalars);
@@ -268,7 +291,7 @@ impl Spec<'_> {
         let upper = match upper {
             Some(v) => {
                 let v = as_val(self, v);
-                self.shifted(&v, if part.upper_inclusive { 1 } else { 0 })
+                if part.upper_inclusive { self.next_indices(&v, "upper") } else { v }
             }
             None => {
                 let whole = frame_shape.cloned().unwrap_or(Val::Tup(Basic::Int, Vec::new()));
@@ -282,10 +305,41 @@ impl Spec<'_> {
                 self.make_vector(Basic::Int, &n, |_, _| Sc::int(0))
             }
         };
-        let lower = self.shifted(&lower, if part.lower_inclusive { 0 } else { 1 });
+        let mut lengths = vec![self.vector_length(&lower)];
         let step = step.map(|v| as_val(self, v));
         let width = width.map(|v| as_val(self, v));
+        for v in step.iter().chain(&width) {
+            lengths.push(self.vector_length(v));
+        }
+        let n = self.vector_length(&upper);
+        for length in lengths {
+            let same = self.em.bin(BinOp::Eq, Basic::Int, &length, &n);
+            let text = "the bounds of a generator differ in length".into();
+            let operands = vec![self.em.value(&length), self.em.value(&n)];
+            self.emit_check(&same, Fault::Message { text, operands });
+        }
+        let lower = if part.lower_inclusive { lower } else { self.next_indices(&lower, "lower") };
+        for v in step.iter().chain(&width) {
+            let n = self.vector_length(v);
+            let positive = self.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
+                let e = spec.vector_element(v, i);
+                spec.em.bin(BinOp::Ge, Basic::Int, &e, &Sc::int(1))
+            });
+            let text = "the step or width of a generator is not positive".into();
+            self.emit_check(&positive, Fault::Message { text, operands: Vec::new() });
+        }
         IndexSet::Dyn { lower, upper, step, width }
+    }
+
+    /// The indices behind a bound that is a vector.
+    fn next_indices(&mut self, bound: &Val, which: &str) -> Val {
+        let n = self.vector_length(bound);
+        let ok = self.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
+            let e = spec.vector_element(bound, i);
+            spec.em.bin(BinOp::Lt, Basic::Int, &e, &Sc::int(i32::MAX))
+        });
+        self.emit_check(&ok, Self::beyond_bounds(which));
+        self.shifted(bound, 1)
     }
 
     fn shifted(&mut self, v: &Val, by: i32) -> Val {
@@ -322,6 +376,11 @@ impl Spec<'_> {
             }
             IndexSet::Dyn { lower, upper, .. } => {
                 let n = self.vector_length(upper);
+                let axes = self.vector_length(frame_shape);
+                let few = self.em.bin(BinOp::Le, Basic::Int, &n, &axes);
+                let text = "the index of a with-loop has more components than the array has axes".into();
+                let operands = vec![self.em.value(&n), self.em.value(&axes)];
+                self.emit_check(&few, Fault::Message { text, operands });
                 let inside = self.fold_vector(BinOp::And, Scalar::Bool(true), Basic::Bool, &n, |spec, i| {
                     let (l, u) = (spec.vector_element(lower, i), spec.vector_element(upper, i));
                     let extent = spec.vector_element(frame_shape, i);
@@ -471,6 +530,24 @@ impl Spec<'_> {
         }
     }
 
+    /// Notes what is known of the index `v` of a box along an axis.
+    pub fn set_index_facts(&mut self, v: Value, b: &IndexBox, axis: usize, frame_shape: Option<&Val>) {
+        let (lo, _) = self.em.range(&b.lower[axis]);
+        let (_, hi) = self.em.range(&b.upper[axis]);
+        let lo = if frame_shape.is_some() { lo.max(0) } else { lo };
+        self.em.set_range(v, (lo, hi.max(i32::MIN as i64 + 1) - 1));
+        if lo >= 0 {
+            let upper: Affine = self.em.form(&b.upper[axis]);
+            self.em.set_below(v, upper);
+            if let Some(Val::Tup(_, extents)) = frame_shape
+                && let Some(extent) = extents.get(axis)
+            {
+                let extent = self.em.form(extent);
+                self.em.set_below(v, extent);
+            }
+        }
+    }
+
     /// Parameters of a body that runs over the index set, with what is known of them; the index vector.
     pub fn index_params(&mut self, region: ravel_wir::Region, set: &IndexSet, frame_shape: Option<&Val>) -> Val {
         use crate::value::{LeafShape, ShapeKind};
@@ -479,20 +556,7 @@ impl Spec<'_> {
                 let mut index = Vec::with_capacity(b.rank());
                 for axis in 0..b.rank() {
                     let v: Value = self.em.params_for(region, &[(ravel_types::Elem::I32, LeafShape::Scalar)])[0];
-                    let (lo, _) = self.em.range(&b.lower[axis]);
-                    let (_, hi) = self.em.range(&b.upper[axis]);
-                    let lo = if frame_shape.is_some() { lo.max(0) } else { lo };
-                    self.em.set_range(v, (lo, hi.max(i32::MIN as i64 + 1) - 1));
-                    if lo >= 0 {
-                        let upper: Affine = self.em.form(&b.upper[axis]);
-                        self.em.set_below(v, upper);
-                        if let Some(Val::Tup(_, extents)) = frame_shape
-                            && let Some(extent) = extents.get(axis)
-                        {
-                            let extent = self.em.form(extent);
-                            self.em.set_below(v, extent);
-                        }
-                    }
+                    self.set_index_facts(v, b, axis, frame_shape);
                     index.push(Sc::Val(v));
                 }
                 Val::Tup(Basic::Int, index)

@@ -25,6 +25,7 @@ mod expr;
 mod fold;
 mod format;
 mod generator;
+mod in_order;
 mod instance;
 mod literal;
 mod live;
@@ -45,11 +46,14 @@ pub mod value;
 mod vector;
 mod walk;
 mod withloop;
+mod wraps;
 
 use ravel_core::ir::{FunId, Program};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap, Span};
 use value::Kind;
+
+pub use in_order::Carried;
 
 /// What to start from.
 #[derive(Clone, Debug)]
@@ -79,8 +83,8 @@ pub struct Specialized {
     pub diagnostics: Vec<Diagnostic>,
     /// Number of WIR functions made.
     pub instances: usize,
-    /// With-loops that are loops in WIR: folds whose function needs several values, or the shape, of what it has so far.
-    pub fold_loops: Vec<Span>,
+    /// With-loops that are loops in WIR, and why.
+    pub fold_loops: Vec<(Span, Carried)>,
 }
 
 /// Specialises a program.

@@ -146,19 +146,35 @@ impl Spec<'_> {
         }
         let result = if op.is_comparison() { Basic::Bool } else { basic };
         let v = self.em.bin(op, basic, a, b);
+        if let (Basic::Int, Some(x), Some(y)) = (basic, a.as_int(), b.as_int()) {
+            self.warn_of_wrap(op, x, y);
+        }
         self.remainder_bounds(op, basic, a, b, &v);
         Some((result, v))
     }
 
-    /// A remainder of a divisor that is not negative (and not zero, as was checked) lies below it.
+    /// Warns of arithmetic on constants whose result no `int` holds, if the program itself asks for it, by an operator.
+    fn warn_of_wrap(&mut self, op: BinOp, x: i32, y: i32) {
+        let Some(wrap) = crate::wraps::of_constants(op, x, y) else { return };
+        let is_library = self.options.is_library;
+        let called_here = |site: &crate::spec::Site| {
+            matches!(self.fun(site.fun).name.as_str(), "+" | "-" | "*" | "neg") && !is_library(site.span.file)
+        };
+        let own = !is_library(self.here.file) || self.stack.last().is_some_and(called_here);
+        if own && self.conditional == 0 && self.speculative == 0 {
+            self.report(wrap.report(self.user_site()));
+        }
+    }
+
+    /// A remainder of a positive divisor lies below it; that of `mod` was checked not to be zero.
     fn remainder_bounds(&mut self, op: BinOp, basic: Basic, a: &Sc, b: &Sc, remainder: &Sc) {
         let Sc::Val(v) = remainder else { return };
         let non_negative = match op {
-            BinOp::AplMod => true,
-            BinOp::Mod => self.em.range(a).0 >= 0,
+            BinOp::AplMod => self.em.range(b).0 >= 1,
+            BinOp::Mod => self.em.range(a).0 >= 0 && self.em.range(b).0 >= 0,
             _ => false,
         };
-        if basic == Basic::Int && non_negative && self.em.range(b).0 >= 0 {
+        if basic == Basic::Int && non_negative {
             let high = self.em.range(remainder).1.min(self.em.range(b).1 - 1);
             self.em.set_range(*v, (0, high.max(0)));
             let bound = self.em.form(b);

@@ -1,6 +1,7 @@
 //! The specialiser's state, the entry function, and what happens after the last instance is done.
 
 use crate::emit::Emitter;
+use crate::in_order::Carried;
 use crate::instance::Instance;
 use crate::value::{Kind, Val};
 use crate::{Entry, Options, Specialized};
@@ -9,7 +10,7 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_types::{Basic, Elem, Ty};
 use ravel_wir::{FuncId, GlobalId, Module, Op};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The slots and type variables of one activation of a function.
 pub struct Frame {
@@ -49,8 +50,8 @@ pub struct Spec<'p> {
     /// How often the statement being elaborated is there, for loops whose rounds are elaborated one by one.
     pub copies: usize,
     pub liveness: crate::live::Liveness,
-    /// Folds that became loops.
-    pub fold_loops: BTreeSet<Span>,
+    /// With-loops that became loops.
+    pub fold_loops: BTreeMap<Span, Carried>,
     /// Kinds of the further results of a call with variadic results, from the declarations of the targets.
     pub variadic: Vec<Kind>,
     /// Times that bodies were elaborated for instances while an activation of the same function was being elaborated.
@@ -67,6 +68,10 @@ pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialize
     let results = spec.entry(entry);
     spec.mark_effects();
     let module = crate::prune::prune(spec.module);
+    if !spec.diagnostics.iter().any(Diagnostic::is_error) {
+        let own = |d: &Diagnostic| !d.span().is_none() && !(options.is_library)(d.span().file);
+        spec.diagnostics.extend(crate::wraps::warnings(&module).into_iter().filter(own));
+    }
     Specialized {
         // The entry itself is nobody's instance.
         instances: module.funcs.len().saturating_sub(1),
@@ -96,7 +101,7 @@ impl<'p> Spec<'p> {
             in_version: false,
             copies: 1,
             liveness: crate::live::Liveness::default(),
-            fold_loops: BTreeSet::new(),
+            fold_loops: BTreeMap::new(),
             variadic: Vec::new(),
             recursive_builds: 0,
             exhausted: false,

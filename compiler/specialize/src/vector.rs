@@ -64,7 +64,7 @@ impl Spec<'_> {
             return Sc::int(0);
         };
         let rank = self.em.inst1(Op::Rank(carrier), Ty::scalar(Elem::I32));
-        self.em.set_range(rank, (0, 255));
+        self.em.set_range(rank, (0, i32::MAX.into()));
         let hidden = self.hidden_axes(v);
         self.em.sub(&Sc::Val(rank), &Sc::int(hidden as i32))
     }
@@ -78,7 +78,7 @@ impl Spec<'_> {
             return Val::Tup(Basic::Int, Vec::new());
         };
         let whole = self.em.inst1(Op::Rank(carrier), Ty::scalar(Elem::I32));
-        self.em.set_range(whole, (0, 255));
+        self.em.set_range(whole, (0, i32::MAX.into()));
         let length = self.em.form(&Sc::Val(whole));
         let vector = self.em.inst1(Op::ShapeVec(carrier), Ty::new(Elem::I32, Shape::Known(vec![length])));
         match self.hidden_axes(v) {

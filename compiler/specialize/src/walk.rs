@@ -88,7 +88,7 @@ pub fn with_operands(with: &With, f: &mut dyn FnMut(&Expr)) {
                 f(shape);
                 default.iter().for_each(&mut *f);
             }
-            WithOp::Modarray { array } => f(array),
+            WithOp::Modarray { array: operand } | WithOp::Propagate { object: operand, .. } => f(operand),
             WithOp::Fold { fun, neutral, stop } => {
                 fun.args.iter().for_each(&mut *f);
                 f(neutral);

@@ -4,7 +4,7 @@ use crate::generator::IndexSet;
 use crate::select::IndexVector;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
-use ravel_core::ir::{self, ExprKind, FoldFun};
+use ravel_core::ir::{self, ExprKind, FoldFun, LocalId};
 use ravel_types::Basic;
 use ravel_wir::Region;
 
@@ -23,6 +23,10 @@ pub enum Operation<'a> {
         args: Vec<Val>,
         neutral: Val,
         stop: Option<Val>,
+    },
+    Propagate {
+        state: Val,
+        slot: Option<LocalId>,
     },
 }
 
@@ -43,18 +47,18 @@ impl<'p> Spec<'p> {
             return lost;
         };
         let frame_shape = self.frame_shape(&operations);
-        let mut sets = Vec::with_capacity(with.parts.len());
-        for part in &with.parts {
-            let Some(set) = self.index_set(frame, part, frame_shape.as_ref()) else {
-                return lost;
-            };
-            sets.push(set);
-        }
+        let Some(sets) = self.part_sets(frame, with, frame_shape.as_ref()) else {
+            return lost;
+        };
         self.at(span);
         if let Some(shape) = &frame_shape {
             for set in &sets {
                 self.require_within(set, shape);
             }
+        }
+        let hands_on = operations.iter().any(|op| matches!(op, Operation::Propagate { .. }));
+        if hands_on && self.state_changes(frame, with, &operations, &sets, frame_shape.as_ref()) {
+            return self.in_order(frame, with, &operations, &sets, frame_shape.as_ref(), None);
         }
         if let Some(values) = self.by_index(frame, with, &operations, &sets, frame_shape.as_ref()) {
             return values;
@@ -69,6 +73,16 @@ impl<'p> Spec<'p> {
         }
         self.at(span);
         self.assemble(frame, with, operations, bodies, frame_shape)
+    }
+
+    /// The index set of every part.
+    pub fn part_sets(
+        &mut self,
+        frame: &mut Frame,
+        with: &ir::With,
+        frame_shape: Option<&Val>,
+    ) -> Option<Vec<IndexSet>> {
+        with.parts.iter().map(|part| self.index_set(frame, part, frame_shape)).collect()
     }
 
     fn operations<'a>(&mut self, frame: &mut Frame, with: &'a ir::With) -> Option<Vec<Operation<'a>>> {
@@ -116,6 +130,10 @@ impl<'p> Spec<'p> {
                     }
                     Operation::Fold { fun, args, neutral, stop }
                 }
+                ir::WithOp::Propagate { object, slot } => match self.expr(frame, object) {
+                    Val::Bottom => return None,
+                    state => Operation::Propagate { state, slot: *slot },
+                },
             });
             self.at(with.span);
         }
@@ -144,7 +162,7 @@ impl<'p> Spec<'p> {
             match op {
                 Operation::Genarray { shape, .. } => return Some(shape.clone()),
                 Operation::Modarray { array } => return Some(self.shape_vector(array)),
-                Operation::Fold { .. } => {}
+                Operation::Fold { .. } | Operation::Propagate { .. } => {}
             }
         }
         None
@@ -236,7 +254,7 @@ impl<'p> Spec<'p> {
 
     /// Pairwise disjoint index sets, each with the part it belongs to; nothing if that needs layers.
     fn disjoint_pieces(&mut self, operations: &[Operation<'_>], sets: &[IndexSet]) -> Option<Vec<(usize, IndexSet)>> {
-        let overlay = operations.iter().any(|op| !matches!(op, Operation::Fold { .. }));
+        let overlay = operations.iter().any(|op| matches!(op, Operation::Genarray { .. } | Operation::Modarray { .. }));
         let mut pieces: Vec<(usize, IndexSet)> = Vec::new();
         for (i, set) in sets.iter().enumerate() {
             if !overlay || i == 0 {
@@ -275,13 +293,8 @@ impl<'p> Spec<'p> {
         sets: &[IndexSet],
         frame_shape: Option<Val>,
     ) -> Vec<Val> {
-        if operations.iter().any(|op| matches!(op, Operation::Fold { .. })) {
-            self.error(
-                "E0366",
-                "a with-loop with a fold beside other operations has overlapping strided parts",
-                "make the parts disjoint",
-            );
-            return vec![Val::Bottom; operations.len()];
+        if operations.iter().any(|op| matches!(op, Operation::Fold { .. } | Operation::Propagate { .. })) {
+            return self.in_order(frame, with, &operations, sets, frame_shape.as_ref(), None);
         }
         let mut current = operations;
         for i in (0..sets.len()).rev() {

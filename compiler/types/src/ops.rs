@@ -80,7 +80,7 @@ named_ops! {
         Div = "div",
         /// Sign of the dividend; for reals C's `fmod`. A zero divisor must have been excluded for integers.
         Mod = "mod",
-        /// Sign of the divisor. A zero divisor must have been excluded.
+        /// APL's residue: the sign of the divisor; the dividend itself if the divisor is zero.
         AplMod = "aplmod",
         /// `a < b ? a : b`.
         Min = "min",
@@ -119,9 +119,14 @@ impl BinOp {
         matches!(self, BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge)
     }
 
+    /// Quotients and remainders, which no machine has for vectors of integers.
+    pub fn divides(self) -> bool {
+        matches!(self, BinOp::Div | BinOp::Mod | BinOp::AplMod)
+    }
+
     /// Whether integer operands need a non-zero right side.
     pub fn needs_nonzero(self) -> bool {
-        matches!(self, BinOp::Div | BinOp::Mod | BinOp::AplMod)
+        matches!(self, BinOp::Div | BinOp::Mod)
     }
 
     /// Associative and commutative, so that a fold may regroup it (reals: up to rounding).

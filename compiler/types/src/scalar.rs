@@ -266,6 +266,7 @@ macro_rules! int_bin {
             BinOp::Mul => a.wrapping_mul(b),
             BinOp::Div => a.wrapping_div(b),
             BinOp::Mod => a.wrapping_rem(b),
+            BinOp::AplMod if b == 0 => a,
             BinOp::AplMod => {
                 let r = a.wrapping_rem(b);
                 #[allow(unused_comparisons, reason = "the same text serves unsigned types")]
@@ -307,6 +308,7 @@ macro_rules! float_bin {
             BinOp::Mul => a * b,
             BinOp::Div => a / b,
             BinOp::Mod => a % b,
+            BinOp::AplMod if b == 0.0 => a,
             BinOp::AplMod => {
                 let r = a % b;
                 if r != 0.0 && ((r < 0.0) != (b < 0.0)) { r + b } else { r }
@@ -414,6 +416,8 @@ mod tests {
         assert_eq!(eval_bin(BinOp::Mod, i(-7), i(2)), Ok(i(-1)));
         assert_eq!(eval_bin(BinOp::AplMod, i(-7), i(2)), Ok(i(1)));
         assert_eq!(eval_bin(BinOp::AplMod, i(7), i(-2)), Ok(i(-1)));
+        assert_eq!(eval_bin(BinOp::AplMod, i(-7), i(0)), Ok(i(-7)));
+        assert_eq!(eval_bin(BinOp::AplMod, Scalar::F64(1.5), Scalar::F64(0.0)), Ok(Scalar::F64(1.5)));
         assert_eq!(eval_bin(BinOp::Div, i(i32::MIN), i(-1)), Ok(i(i32::MIN)));
         assert_eq!(eval_bin(BinOp::Div, i(1), i(0)), Err(EvalFault::DivisionByZero));
     }

@@ -104,18 +104,17 @@ fn foreign_members_of_a_set_with_reference_results_are_wrapped() {
 }
 
 #[test]
-fn propagated_objects_stay_what_they_are() {
+fn propagated_objects_are_results() {
     expect(
         "external typedef file; external file open(); external void put(file &f, int i);
          int main() { f = open(); f = with { ([0] <= [i] < [3]) { put(f, i); } : f; } : propagate(f); return 0; }",
         "main",
         "f = open();
-         with {
+         f = with {
          ([0] <= [i] < [3]) {
          put(f, i);
-         } : ;
-         } : void;
-         f = f;
+         } : f;
+         } : propagate(f);
          return 0;",
     );
 }

@@ -12,6 +12,7 @@ pub use placement::placement;
 
 use ravel_opt::{InOrder, Outcome};
 use ravel_source::Span;
+use ravel_specialize::Carried;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, FuncId, Inst, Module, Op, Region};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,10 +68,16 @@ impl Explanation {
         }
     }
 
-    /// Folds that the specialiser made loops of.
-    pub fn fold_loops(&mut self, folds: &[Span]) {
-        for span in folds {
-            let note = "its function combines several values, or an array whose shape may change: a loop takes one index after the other";
+    /// With-loops that the specialiser made loops of.
+    pub fn fold_loops(&mut self, loops: &[(Span, Carried)]) {
+        for (span, why) in loops {
+            let note = match why {
+                Carried::Fold => {
+                    "its function combines several values, or an array whose shape may change: a loop takes one index after the other"
+                }
+                Carried::FixPoint => "it ends at the fixpoint: a loop takes one index after the other",
+                Carried::State => "it hands a state on from index to index: a loop takes one index after the other",
+            };
             let notes = &mut self.place(*span).notes;
             if !notes.iter().any(|n| n == note) {
                 notes.push(note.to_string());

@@ -144,6 +144,7 @@ impl Simplifier<'_> {
             match (op, c) {
                 (Add | Sub | Or | Xor | Shl | Shr, 0) | (Mul | Div, 1) => return Step::Is(vec![a]),
                 (Mul | And, 0) => return Step::Is(vec![b]),
+                (AplMod, 0) => return Step::Is(vec![a]),
                 (Mod | AplMod, 1) => return self.number(elem, 0),
                 (Sub, c) => return self.with_constant(Add, a, elem, c.wrapping_neg()),
                 _ => {}
