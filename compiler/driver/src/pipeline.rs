@@ -2,6 +2,7 @@
 
 use crate::backend::Backend;
 use crate::caches;
+use crate::edition::{Edition, wish};
 use crate::explain::{Explanation, placement};
 use crate::files::{FileLoader, is_library, read_text};
 use crate::places::Functions;
@@ -28,6 +29,8 @@ pub struct Options {
     pub macros: Vec<MacroOption>,
     /// `-I`, then `RAVEL_PATH`.
     pub folders: Vec<PathBuf>,
+    /// The edition of the library, where the head of the program is not to decide.
+    pub edition: Option<Edition>,
     pub level: Level,
     pub backend: Backend,
     /// Drop index and shape checks.
@@ -45,6 +48,7 @@ impl Default for Options {
         Options {
             macros: Vec::new(),
             folders: Vec::new(),
+            edition: None,
             level: Level::Full,
             backend: Backend::default(),
             unchecked: false,
@@ -135,11 +139,12 @@ impl Compilation {
     pub fn ast(&mut self, path: &Path) -> Result<String, Failure> {
         let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
         let file = self.timed("front end", |this| {
-            let mut loader = FileLoader::new(this.options.folders.clone());
+            let mut loader = this.loader(&text);
             let options = ravel_core::Options { macros: this.options.macros.clone() };
             let root = RootSource { name: path.display().to_string(), text };
             let (file, reports) = ravel_core::parse(root, &mut loader, &options, &mut this.map);
             this.diagnostics.extend(reports.into_sorted());
+            this.judge_editions(&loader);
             file
         });
         if self.has_errors() {
@@ -162,9 +167,11 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Source`].
     pub fn core_of_text(&mut self, name: &str, text: Arc<str>) -> Result<ravel_core::ir::Program, Failure> {
-        let mut loader = FileLoader::new(self.options.folders.clone());
+        let mut loader = self.loader(&text);
         let root = RootSource { name: name.to_string(), text };
-        self.core_from(root, &mut loader)
+        let program = self.core_from(root, &mut loader);
+        self.judge_editions(&loader);
+        program
     }
 
     /// The same with another access to files.
@@ -187,9 +194,49 @@ impl Compilation {
     /// [`Failure::Unreadable`].
     pub fn core_with_holes(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
         let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
-        let mut loader = FileLoader::new(self.options.folders.clone());
+        let mut loader = self.loader(&text);
         let root = RootSource { name: path.display().to_string(), text };
-        Ok(self.load(root, &mut loader))
+        let program = self.load(root, &mut loader);
+        self.judge_editions(&loader);
+        Ok(program)
+    }
+
+    /// File access for a program, with the library that the options or its head ask for.
+    fn loader(&self, text: &str) -> FileLoader {
+        FileLoader::new(self.options.folders.clone(), self.edition_of(text))
+    }
+
+    pub(crate) fn edition_of(&self, text: &str) -> Edition {
+        let asked = || wish(text).and_then(|wish| wish.edition.ok());
+        self.options.edition.or_else(asked).unwrap_or_default()
+    }
+
+    /// Reports a head that asks for a library which does not exist, and modules that ask for another one than the program has.
+    fn judge_editions(&mut self, loader: &FileLoader) {
+        for (at, (id, file)) in self.map.files().enumerate() {
+            let is_root = at == 0;
+            if !is_root && !loader.strangers().contains(&file.name) {
+                continue;
+            }
+            let Some(wish) = wish(&file.text) else { continue };
+            let span = Span::new(id, wish.line.start, wish.line.end);
+            match wish.edition {
+                Err(why) => self.diagnostics.push(
+                    Diagnostic::error("E0251", why)
+                        .at(span, "asked for here")
+                        .with_help("without the line the program has the current library"),
+                ),
+                Ok(edition) if !is_root => self.diagnostics.push(
+                    Diagnostic::warning(
+                        "E0252",
+                        format!("this module asks for the library of {}, the program has another", edition.name()),
+                    )
+                    .at(span, "the program decides")
+                    .with_help(format!("add the line to the program, or `--stdlib {}`", edition.name())),
+                ),
+                Ok(_) => {}
+            }
+        }
     }
 
     fn load(&mut self, root: RootSource, loader: &mut dyn ravel_core::Loader) -> ravel_core::ir::Program {
@@ -234,6 +281,7 @@ impl Compilation {
     pub fn wir(&mut self, path: &Path) -> Result<Module, Failure> {
         let program = self.core_with_holes(path)?;
         if program.main.is_none() && self.has_errors() {
+            self.suggest_edition(path);
             return Err(Failure::Source);
         }
         if program.main.is_none() {
@@ -247,6 +295,7 @@ impl Compilation {
             return Err(Failure::Source);
         }
         let specialized = self.specialize(&program, Entry::Main);
+        self.suggest_edition(path);
         self.suggest_modules(path);
         self.diagnostics.sort_by_key(Diagnostic::span);
         Ok(specialized?.module)

@@ -24,6 +24,7 @@ mod print;
 mod random;
 mod scan;
 mod streams;
+mod string_array;
 mod strings;
 mod system;
 pub mod table;

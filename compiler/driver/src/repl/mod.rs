@@ -239,7 +239,7 @@ impl Session {
     }
 
     fn loader(&self) -> InputLoader {
-        InputLoader::new(FileLoader::new(self.options.folders.clone()))
+        InputLoader::new(FileLoader::new(self.options.folders.clone(), self.options.edition.unwrap_or_default()))
     }
 
     /// Adds definitions, if the program with them has no errors.
