@@ -4,7 +4,7 @@ use crate::edition::{Edition, wish};
 use crate::files::{layer_mentions, library_modules_mentioning, read_text};
 use crate::pipeline::Compilation;
 use ravel_diagnostics::Diagnostic;
-use ravel_source::Span;
+use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
 use std::path::Path;
 
@@ -61,10 +61,15 @@ impl Compilation {
         // The errors of all functions, as of a module that is checked: those of `main` are among them.
         let Ok(program) = trial.core_with_holes(path) else { return };
         let _ = trial.specialize(&program, if program.main.is_some() { Entry::Main } else { Entry::Roots });
+        // Files are numbered anew in the trial.
+        let place = |map: &SourceMap, report: &Diagnostic| {
+            let span = report.span();
+            map.get(span.file).map(|file| (report.code, file.name.clone(), span.start, span.end))
+        };
+        let left: Vec<_> = trial.diagnostics.iter().map(|report| place(&trial.map, report)).collect();
         let name = older.name();
         for k in doubtful {
-            let (code, span) = (self.diagnostics[k].code, self.diagnostics[k].span());
-            if trial.diagnostics.iter().all(|d| d.code != code || d.span() != span) {
+            if !left.contains(&place(&self.map, &self.diagnostics[k])) {
                 self.diagnostics[k].help = Some(format!(
                     "the library of {name} takes this: add the line `//! stdlib {name}` at the top, or `--stdlib {name}`"
                 ));
