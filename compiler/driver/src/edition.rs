@@ -72,6 +72,7 @@ pub fn wish(text: &str) -> Option<Wish> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::{Compilation, Options};
 
     #[test]
     fn the_head_of_a_file_may_ask_for_an_edition() {
@@ -86,6 +87,19 @@ mod tests {
             assert_eq!(edition(none), None, "{none}");
         }
         assert_eq!(wish("// x\n//! stdlib 2024  \n").map(|wish| wish.line), Some(5..20));
+    }
+
+    #[test]
+    fn options_decide_before_the_head_of_the_program() {
+        let works = |edition: Option<Edition>, head: &str| {
+            let mut compilation = Compilation::new(Options { edition, ..Options::default() });
+            let text = format!("{head}use Bits: all;\nint main() {{ return BitAND(6, 3); }}\n");
+            compilation.core_of_text("program.sac", text.into()).is_ok()
+        };
+        let head = "//! stdlib 2024\n";
+        assert!(!works(None, "") && works(None, head));
+        assert!(works(Some(Edition::Until2024), "") && works(Some(Edition::Until2024), "//! stdlib 2026\n"));
+        assert!(!works(Some(Edition::Current), "") && !works(Some(Edition::Current), head));
     }
 
     #[test]
