@@ -64,9 +64,14 @@ impl Compilation {
         // Files are numbered anew in the trial.
         let place = |map: &SourceMap, report: &Diagnostic| {
             let span = report.span();
-            map.get(span.file).map(|file| (report.code, file.name.clone(), span.start, span.end))
+            map.get(span.file).map(|file| (file.name.clone(), span.start, span.end))
         };
-        let left: Vec<_> = trial.diagnostics.iter().map(|report| place(&trial.map, report)).collect();
+        let left: Vec<_> = trial
+            .diagnostics
+            .iter()
+            .filter(|report| report.is_error())
+            .map(|report| place(&trial.map, report))
+            .collect();
         let name = older.name();
         for k in doubtful {
             if !left.contains(&place(&self.map, &self.diagnostics[k])) {
