@@ -30,6 +30,10 @@ impl FileLoader {
         FileLoader { folders, edition, strangers: Vec::new() }
     }
 
+    pub fn edition(&self) -> Edition {
+        self.edition
+    }
+
     /// Files of the user that were read and ask for another edition of the library.
     pub fn strangers(&self) -> &[String] {
         &self.strangers
@@ -84,6 +88,16 @@ pub fn library_modules_mentioning(word: &str, edition: Edition) -> Vec<String> {
 pub fn layer_mentions(edition: Edition, word: &str) -> bool {
     let in_layer = |name: &str| edition.layer().is_some_and(|layer| folder(name) == layer);
     library::FILES.iter().any(|(name, text)| in_layer(name) && (stem(name) == Some(word) || mentions(text, word)))
+}
+
+/// Whether an older edition has another function in place of one of this library file: its module leaves out the one behind.
+pub fn is_replaced(edition: Edition, file: &str, function: &str) -> bool {
+    let (Some(name), Some(layer)) = (file.strip_prefix(LIBRARY), edition.layer()) else { return false };
+    let Some(module) = stem(name) else { return false };
+    let in_front = library::FILES.iter().find(|(other, _)| folder(other) == layer && stem(other) == Some(module));
+    let head = format!("import {module}: all except {{");
+    let left_out = in_front.and_then(|(_, text)| text.split_once(&head)).and_then(|(_, rest)| rest.split('}').next());
+    folder(name) != layer && left_out.is_some_and(|names| names.split(',').any(|other| other.trim() == function))
 }
 
 /// Whether a file name of the source map denotes a library file.
@@ -259,6 +273,12 @@ mod tests {
         assert!(current.find_module("Bits", "main.sac").is_none());
         assert_eq!(current.other_edition("Bits"), Some("2024"));
         assert!(older.find_module("Bits", "main.sac").is_some());
+        for (function, replaced) in [("take", true), ("drop", true), ("tile", false)] {
+            assert_eq!(is_replaced(Edition::Until2024, behind, function), replaced);
+            assert!(
+                !is_replaced(Edition::Until2024, front, function) && !is_replaced(Edition::Current, behind, function)
+            );
+        }
     }
 
     #[cfg(unix)]

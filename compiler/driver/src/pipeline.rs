@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::caches;
 use crate::edition::{Edition, wish};
 use crate::explain::{Explanation, placement};
-use crate::files::{FileLoader, is_library, read_text};
+use crate::files::{FileLoader, is_library, is_replaced, read_text};
 use crate::places::Functions;
 use crate::tuned::Tuned;
 use ravel_codegen::Entry as CompiledEntry;
@@ -94,6 +94,8 @@ impl std::error::Error for Failure {}
 pub struct Compilation {
     pub options: Options,
     pub map: SourceMap,
+    /// The edition of the library that the program has.
+    edition: Edition,
     pub diagnostics: Vec<Diagnostic>,
     /// Names for the places of faults.
     pub functions: Functions,
@@ -110,6 +112,7 @@ pub struct Compilation {
 impl Compilation {
     pub fn new(options: Options) -> Compilation {
         Compilation {
+            edition: options.edition.unwrap_or_default(),
             options,
             map: SourceMap::default(),
             diagnostics: Vec::new(),
@@ -213,6 +216,7 @@ impl Compilation {
 
     /// Reports a head that asks for a library which does not exist, and modules that ask for another one than the program has.
     fn judge_editions(&mut self, loader: &FileLoader) {
+        self.edition = loader.edition();
         for (at, (id, file)) in self.map.files().enumerate() {
             let is_root = at == 0;
             if !is_root && !loader.strangers().contains(&file.name) {
@@ -261,8 +265,21 @@ impl Compilation {
         let result = self.timed("specialize", |this| {
             let map = &this.map;
             let library = |file| map.get(file).is_some_and(|f| is_library(&f.name));
-            let options =
-                ravel_specialize::Options { map, is_library: &library, check_patterns: this.options.check_patterns };
+            let older = Edition::Until2024;
+            let is_replaced = |file, function: &str| {
+                this.edition == Edition::Current && map.get(file).is_some_and(|f| is_replaced(older, &f.name, function))
+            };
+            let remark = |file, function: &str| {
+                let name = older.name();
+                is_replaced(file, function)
+                    .then(|| format!("the library of {name} has another `{function}`: `--stdlib {name}`"))
+            };
+            let options = ravel_specialize::Options {
+                map,
+                is_library: &library,
+                check_patterns: this.options.check_patterns,
+                condition_remark: &remark,
+            };
             ravel_specialize::specialize(program, entry, &options)
         });
         self.diagnostics.extend(result.diagnostics.iter().cloned());
