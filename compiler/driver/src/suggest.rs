@@ -45,7 +45,7 @@ impl Compilation {
         }
         let speaks = |report: &Diagnostic| {
             let words = report.title.split('`').skip(1).step_by(2);
-            let labels = report.labels.iter().filter_map(|label| Some(self.map.snippet(label.span)));
+            let labels = report.labels.iter().map(|label| self.map.snippet(label.span));
             words.chain(labels).any(|word| layer_mentions(older, word.trim()))
         };
         let doubtful: Vec<usize> = (0..self.diagnostics.len())
