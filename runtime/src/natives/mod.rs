@@ -8,6 +8,7 @@ mod bench;
 mod binary;
 mod chars;
 mod clock;
+mod columns;
 mod command_line;
 mod convert;
 mod define;

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::{
-    Native, Ty, Variadic, bench, binary, chars, clock, command_line, fibre, hide, idx, list, math, print, random,
-    streams, string_array, strings, system, variadic,
+    Native, Ty, Variadic, bench, binary, chars, clock, columns, command_line, fibre, hide, idx, list, math, print,
+    random, streams, string_array, strings, system, variadic,
 };
 
 /// Titles for the documentation, and the natives of every area.
 static AREAS: &[(&str, &[&[Native]])] = &[
-    ("Formatted text", &[variadic::LIST]),
+    ("Formatted text", &[variadic::LIST, columns::COLUMNS]),
     ("Streams", &[streams::FILES, streams::INTEGERS, print::SCALARS, print::ARRAYS]),
     ("FibreIO", &[fibre::OTHERS, fibre::SCALARS]),
     (
