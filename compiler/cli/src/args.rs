@@ -74,6 +74,9 @@ pub struct Source {
     /// Search this folder for modules, before RAVEL_PATH and the built-in library
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
+    /// The edition of the library: 2024 brings what SacBase's Stdlib had until then (also the line `//! stdlib 2024` in a program)
+    #[arg(long, value_name = "YEAR", value_parser = ravel_driver::Edition::from_name)]
+    pub stdlib: Option<ravel_driver::Edition>,
     /// Do not check type patterns and conditions of functions
     #[arg(long)]
     pub no_check: bool,
@@ -169,6 +172,9 @@ pub struct Tune {
     /// Search this folder for modules, before RAVEL_PATH and the built-in library
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
+    /// The edition of the library: 2024 brings what SacBase's Stdlib had until then (also the line `//! stdlib 2024` in a program)
+    #[arg(long, value_name = "YEAR", value_parser = ravel_driver::Edition::from_name)]
+    pub stdlib: Option<ravel_driver::Edition>,
     /// The OpenCL device: its number or a part of its name, as `ravel devices` shows them (also RAVEL_DEVICE)
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
@@ -214,6 +220,9 @@ pub struct Repl {
     /// Search this folder for modules, before RAVEL_PATH and the built-in library
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
+    /// The edition of the library: 2024 brings what SacBase's Stdlib had until then (also the line `//! stdlib 2024` in a program)
+    #[arg(long, value_name = "YEAR", value_parser = ravel_driver::Edition::from_name)]
+    pub stdlib: Option<ravel_driver::Edition>,
     /// Number of threads (also RAVEL_THREADS); all cores by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,

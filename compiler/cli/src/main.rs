@@ -61,8 +61,9 @@ fn main() -> ExitCode {
 }
 
 fn compilation(source: &Source, unchecked: bool) -> Compilation {
-    let mut compilation =
-        Compilation::new(options(&source.include, &source.define, &source.undefine, unchecked, !source.no_check));
+    let mut options = options(&source.include, &source.define, &source.undefine, unchecked, !source.no_check);
+    options.edition = source.stdlib;
+    let mut compilation = Compilation::new(options);
     compilation.explanation = source.explain.as_ref().map(|_| Explanation::default());
     compilation
 }
@@ -351,8 +352,9 @@ fn run_opt(opt: &Opt) -> i32 {
 }
 
 fn run_repl(arguments: &Repl) -> i32 {
-    let options =
+    let mut options =
         options(&arguments.include, &arguments.define, &arguments.undefine, arguments.unchecked, !arguments.no_check);
+    options.edition = arguments.stdlib;
     if let Some(threads) = arguments.threads {
         ravel_runtime::pool::set_threads(usize::from(threads));
     }

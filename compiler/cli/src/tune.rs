@@ -79,6 +79,9 @@ fn run_once(tune: &Tune, input: &[u8]) -> std::io::Result<i32> {
         for folder in &tune.include {
             command.arg("-I").arg(folder);
         }
+        if let Some(edition) = tune.stdlib {
+            command.args(["--stdlib", edition.name()]);
+        }
         if let Some(cycles) = tune.launch_work {
             command.args(["--launch-work", &cycles.to_string()]);
         }

@@ -16,6 +16,13 @@ pub fn unknown_module(name: &str, at: Span, known: &[String]) -> Diagnostic {
     }
 }
 
+/// The module is in the library of another edition.
+pub fn module_of_edition(name: &str, at: Span, edition: &str) -> Diagnostic {
+    Diagnostic::error("E0201", format!("module `{name}` not found")).at(at, "not in this library").with_help(format!(
+        "the library of {edition} has it: add the line `//! stdlib {edition}` at the top, or `--stdlib {edition}`"
+    ))
+}
+
 pub fn unreadable_module(name: &str, file: &str, why: &str, at: Span) -> Diagnostic {
     Diagnostic::error("E0204", format!("cannot read module `{name}`"))
         .at(at, "needed here")

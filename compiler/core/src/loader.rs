@@ -42,6 +42,11 @@ pub trait Loader {
 
     /// Names of all library modules, most important first: searched for suggestions when a name is unknown.
     fn library_modules(&mut self) -> Vec<String>;
+
+    /// Another edition of the library, by name, that has a module which this one lacks.
+    fn other_edition(&mut self, _module: &str) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The file that compilation starts from: a program, or a module that is only checked.

@@ -136,8 +136,11 @@ impl Core<'_> {
     pub(crate) fn load_module(&mut self, name: &Text, at: Span, from: &str) -> Option<ModId> {
         let Some(place) = self.loader.find_module(name, from) else {
             if self.missing.insert((name.clone(), from.to_string())) {
-                let known = self.loader.library_modules();
-                self.reports.push(report::unknown_module(name, at, &known));
+                let report = match self.loader.other_edition(name) {
+                    Some(edition) => report::module_of_edition(name, at, edition),
+                    None => report::unknown_module(name, at, &self.loader.library_modules()),
+                };
+                self.reports.push(report);
             }
             return None;
         };

@@ -1,5 +1,6 @@
 //! Where texts come from: the user's folders, `-I` and `RAVEL_PATH`, and the library inside the binary.
 
+use crate::edition::{Edition, wish};
 use ravel_core::{Loader, ModulePlace};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,12 +21,24 @@ pub struct FileLoader {
     folders: Vec<PathBuf>,
     /// When the compilation began, once somebody has asked.
     began: Option<u64>,
+    edition: Edition,
+    /// Files that were read and ask for another edition of the library.
+    strangers: Vec<String>,
 }
 
 impl FileLoader {
     /// Searches `folders` after the folder of the mentioning file and before the library.
-    pub fn new(folders: Vec<PathBuf>) -> FileLoader {
-        FileLoader { folders, began: None }
+    pub fn new(folders: Vec<PathBuf>, edition: Edition) -> FileLoader {
+        FileLoader { folders, edition, strangers: Vec::new(), began: None }
+    }
+
+    pub fn edition(&self) -> Edition {
+        self.edition
+    }
+
+    /// Files of the user that were read and ask for another edition of the library.
+    pub fn strangers(&self) -> &[String] {
+        &self.strangers
     }
 
     /// The folders given by the environment variable `RAVEL_PATH`.
@@ -33,19 +46,62 @@ impl FileLoader {
         std::env::var_os("RAVEL_PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    fn library_file(module: &str) -> Option<&'static (&'static str, &'static str)> {
-        library::FILES.iter().find(|(name, _)| Path::new(name).file_stem().is_some_and(|stem| stem == module))
+    /// The library file of a module, as mentioned in the file `from`.
+    fn library_file(&self, module: &str, from: &str) -> Option<&'static (&'static str, &'static str)> {
+        // A module of a layer that loads its own name means the one that it stands in front of.
+        let is_behind = |name: &str| from.strip_prefix(LIBRARY) == Some(name);
+        library_files(self.edition).find(|(name, _)| stem(name) == Some(module) && !is_behind(name))
     }
 }
 
+/// The files of an edition, those that stand in front first.
+fn library_files(edition: Edition) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let layer = move |name: &str| edition.layer().is_some_and(|layer| folder(name) == layer);
+    let is_base = |name: &str| Edition::ALL.iter().all(|(_, other)| other.layer() != Some(folder(name)));
+    let front = library::FILES.iter().filter(move |(name, _)| layer(name));
+    front.chain(library::FILES.iter().filter(move |(name, _)| is_base(name)))
+}
+
+fn folder(name: &str) -> &str {
+    name.split_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn stem(name: &str) -> Option<&str> {
+    Path::new(name).file_stem().and_then(|stem| stem.to_str())
+}
+
+fn mentions(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
+}
+
 /// Library modules whose text has this word, those that most programs use first.
-pub fn library_modules_mentioning(word: &str) -> Vec<String> {
-    let has = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word);
-    let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let mut modules: Vec<String> =
-        library::FILES.iter().filter(|(_, text)| has(text)).filter_map(|(name, _)| stem(name)).collect();
+pub fn library_modules_mentioning(word: &str, edition: Edition) -> Vec<String> {
+    let mut modules: Vec<String> = Vec::new();
+    for module in library_files(edition).filter(|(_, text)| mentions(text, word)).filter_map(|(name, _)| stem(name)) {
+        if !modules.iter().any(|known| known == module) {
+            modules.push(module.to_string());
+        }
+    }
     modules.sort_by_key(|module| COMMON.iter().position(|known| known == module).unwrap_or(COMMON.len()));
     modules
+}
+
+/// Whether the modules that an older edition has in front name this word, or this operator.
+pub fn layer_mentions(edition: Edition, word: &str) -> bool {
+    let in_layer = |name: &str| edition.layer().is_some_and(|layer| folder(name) == layer);
+    let is_word = word.contains(|c: char| c.is_alphanumeric());
+    let has = |text: &str| if is_word { mentions(text, word) } else { !word.is_empty() && text.contains(word) };
+    library::FILES.iter().any(|(name, text)| in_layer(name) && (stem(name) == Some(word) || has(text)))
+}
+
+/// Whether an older edition has another function in place of one of this library file: its module leaves out the one behind.
+pub fn is_replaced(edition: Edition, file: &str, function: &str) -> bool {
+    let (Some(name), Some(layer)) = (file.strip_prefix(LIBRARY), edition.layer()) else { return false };
+    let Some(module) = stem(name) else { return false };
+    let in_front = library::FILES.iter().find(|(other, _)| folder(other) == layer && stem(other) == Some(module));
+    let head = format!("import {module}: all except {{");
+    let left_out = in_front.and_then(|(_, text)| text.split_once(&head)).and_then(|(_, rest)| rest.split('}').next());
+    folder(name) != layer && left_out.is_some_and(|names| names.split(',').any(|other| other.trim() == function))
 }
 
 /// Whether a file name of the source map denotes a library file.
@@ -119,7 +175,7 @@ fn header(text: &str) -> Option<&str> {
 impl Loader for FileLoader {
     fn find_module(&mut self, module: &str, from: &str) -> Option<ModulePlace> {
         let file = format!("{module}.sac");
-        let in_library = FileLoader::library_file(module);
+        let in_library = self.library_file(module, from);
         let mut misnamed = None;
         if !is_library(from) {
             let beside = Path::new(from).parent().map(Path::to_path_buf);
@@ -160,7 +216,13 @@ impl Loader for FileLoader {
                 .find(|(file, _)| *file == inner)
                 .map(|(_, text)| Arc::from(*text))
                 .ok_or_else(|| "no such library file".to_string()),
-            None => read_text(Path::new(name)),
+            None => {
+                let text = read_text(Path::new(name))?;
+                if wish(&text).is_some_and(|wish| wish.edition.as_ref() != Ok(&self.edition)) {
+                    self.strangers.push(name.to_string());
+                }
+                Ok(text)
+            }
         }
     }
 
@@ -174,14 +236,18 @@ impl Loader for FileLoader {
 
     fn library_modules(&mut self) -> Vec<String> {
         let mut names: Vec<String> = COMMON.iter().map(ToString::to_string).collect();
-        for (file, _) in library::FILES {
-            if let Some(stem) = Path::new(file).file_stem().and_then(|s| s.to_str())
-                && !COMMON.contains(&stem)
-            {
-                names.push(stem.to_string());
+        for module in library_files(self.edition).filter_map(|(name, _)| stem(name)) {
+            if !names.iter().any(|known| known == module) {
+                names.push(module.to_string());
             }
         }
         names
+    }
+
+    fn other_edition(&mut self, module: &str) -> Option<&'static str> {
+        let others = Edition::ALL.iter().filter(|(_, edition)| *edition != self.edition);
+        let has = |edition: Edition| library_files(edition).any(|(name, _)| stem(name) == Some(module));
+        others.filter(|(_, edition)| has(*edition)).map(|(name, _)| *name).next()
     }
 }
 
@@ -202,7 +268,7 @@ mod tests {
         fs::create_dir(&first).expect("made");
         fs::create_dir(&second).expect("made");
         let from = root.path().join("main.sac").display().to_string();
-        let mut loader = FileLoader::new(vec![first.clone(), second.clone()]);
+        let mut loader = FileLoader::new(vec![first.clone(), second.clone()], Edition::Current);
         let mut find = |module: &str| loader.find_module(module, &from).map(|place| (place.name, place.hides_library));
         assert_eq!(find("M"), None);
         assert_eq!(find("Math"), Some((format!("{LIBRARY}numerical/Math.sac"), false)));
@@ -247,7 +313,7 @@ mod tests {
     fn the_library_uses_itself_only() {
         let root = tempfile::tempdir().expect("a temporary folder");
         write(&root.path().join("Math.sac"));
-        let mut loader = FileLoader::new(vec![root.path().to_path_buf()]);
+        let mut loader = FileLoader::new(vec![root.path().to_path_buf()], Edition::Current);
         let from = format!("{LIBRARY}structures/Array.sac");
         let found = loader.find_module("Math", &from).expect("it is there");
         assert!(found.library && found.name.starts_with(LIBRARY));
@@ -260,7 +326,7 @@ mod tests {
     fn folders_are_no_modules_and_say_so_when_read() {
         let root = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(root.path().join("M.sac")).expect("made");
-        let mut loader = FileLoader::new(Vec::new());
+        let mut loader = FileLoader::new(Vec::new(), Edition::Current);
         let from = root.path().join("main.sac").display().to_string();
         assert!(loader.find_module("M", &from).is_none());
         assert_eq!(read_text(&root.path().join("M.sac")), Err("it is a folder".to_string()));
@@ -269,9 +335,32 @@ mod tests {
 
     #[test]
     fn every_library_module_can_be_found() {
-        let mut loader = FileLoader::new(Vec::new());
-        for module in loader.library_modules() {
-            assert!(loader.find_module(&module, "main.sac").is_some_and(|place| place.library), "{module}");
+        for (_, edition) in Edition::ALL {
+            let mut loader = FileLoader::new(Vec::new(), edition);
+            for module in loader.library_modules() {
+                assert!(loader.find_module(&module, "main.sac").is_some_and(|place| place.library), "{module}");
+            }
+        }
+    }
+
+    #[test]
+    fn modules_of_a_layer_stand_in_front() {
+        let mut current = FileLoader::new(Vec::new(), Edition::Current);
+        let mut older = FileLoader::new(Vec::new(), Edition::Until2024);
+        let mut find = |loader: &mut FileLoader, from: &str| loader.find_module("ArrayTransform", from).map(|p| p.name);
+        let (front, behind) = ("<library>/2024/ArrayTransform.sac", "<library>/structures/ArrayTransform.sac");
+        assert_eq!(find(&mut current, "main.sac").as_deref(), Some(behind));
+        assert_eq!(find(&mut older, "main.sac").as_deref(), Some(front));
+        assert_eq!(find(&mut older, "<library>/structures/Array.sac").as_deref(), Some(front));
+        assert_eq!(find(&mut older, front).as_deref(), Some(behind));
+        assert!(current.find_module("Bits", "main.sac").is_none());
+        assert_eq!(current.other_edition("Bits"), Some("2024"));
+        assert!(older.find_module("Bits", "main.sac").is_some());
+        for (function, replaced) in [("take", true), ("drop", true), ("tile", false)] {
+            assert_eq!(is_replaced(Edition::Until2024, behind, function), replaced);
+            assert!(
+                !is_replaced(Edition::Until2024, front, function) && !is_replaced(Edition::Current, behind, function)
+            );
         }
     }
 

@@ -5,6 +5,7 @@
 
 pub mod backend;
 mod caches;
+pub mod edition;
 pub mod emit;
 pub mod explain;
 pub mod files;
@@ -21,6 +22,7 @@ mod suggest;
 mod tuned;
 
 pub use backend::Backend;
+pub use edition::Edition;
 pub use emit::Stage;
 pub use explain::Explanation;
 pub use pipeline::{Compilation, ENTRY, Failure, Options};

@@ -2,8 +2,9 @@
 
 use crate::backend::Backend;
 use crate::caches;
+use crate::edition::{Edition, wish};
 use crate::explain::{Explanation, placement};
-use crate::files::{FileLoader, is_library, read_text};
+use crate::files::{FileLoader, is_library, is_replaced, read_text};
 use crate::foreign::Foreign;
 use crate::places::Functions;
 use crate::tuned::Tuned;
@@ -29,6 +30,8 @@ pub struct Options {
     pub macros: Vec<MacroOption>,
     /// `-I`, then `RAVEL_PATH`.
     pub folders: Vec<PathBuf>,
+    /// The edition of the library, where the head of the program is not to decide.
+    pub edition: Option<Edition>,
     pub level: Level,
     pub backend: Backend,
     /// Drop index and shape checks.
@@ -50,6 +53,7 @@ impl Default for Options {
         Options {
             macros: Vec::new(),
             folders: Vec::new(),
+            edition: None,
             level: Level::Full,
             backend: Backend::default(),
             unchecked: false,
@@ -97,6 +101,8 @@ impl std::error::Error for Failure {}
 pub struct Compilation {
     pub options: Options,
     pub map: SourceMap,
+    /// The edition of the library that the program has.
+    edition: Edition,
     pub diagnostics: Vec<Diagnostic>,
     /// Names for the places of faults.
     pub functions: Functions,
@@ -115,6 +121,7 @@ pub struct Compilation {
 impl Compilation {
     pub fn new(options: Options) -> Compilation {
         Compilation {
+            edition: options.edition.unwrap_or_default(),
             options,
             map: SourceMap::default(),
             diagnostics: Vec::new(),
@@ -149,11 +156,12 @@ impl Compilation {
     pub fn ast(&mut self, path: &Path) -> Result<String, Failure> {
         let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
         let file = self.timed("front end", |this| {
-            let mut loader = FileLoader::new(this.options.folders.clone());
+            let mut loader = this.loader(&text);
             let options = this.core_options();
             let root = RootSource { name: path.display().to_string(), text };
             let (file, reports) = ravel_core::parse(root, &mut loader, &options, &mut this.map);
             this.diagnostics.extend(reports.into_sorted());
+            this.judge_editions(&loader);
             file
         });
         if self.has_errors() {
@@ -176,9 +184,11 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Source`].
     pub fn core_of_text(&mut self, name: &str, text: Arc<str>) -> Result<ravel_core::ir::Program, Failure> {
-        let mut loader = FileLoader::new(self.options.folders.clone());
+        let mut loader = self.loader(&text);
         let root = RootSource { name: name.to_string(), text };
-        self.core_from(root, &mut loader)
+        let program = self.core_from(root, &mut loader);
+        self.judge_editions(&loader);
+        program
     }
 
     /// The same with another access to files.
@@ -201,9 +211,50 @@ impl Compilation {
     /// [`Failure::Unreadable`].
     pub fn core_with_holes(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
         let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
-        let mut loader = FileLoader::new(self.options.folders.clone());
+        let mut loader = self.loader(&text);
         let root = RootSource { name: path.display().to_string(), text };
-        Ok(self.load(root, &mut loader))
+        let program = self.load(root, &mut loader);
+        self.judge_editions(&loader);
+        Ok(program)
+    }
+
+    /// File access for a program, with the library that the options or its head ask for.
+    fn loader(&self, text: &str) -> FileLoader {
+        FileLoader::new(self.options.folders.clone(), self.edition_of(text))
+    }
+
+    pub(crate) fn edition_of(&self, text: &str) -> Edition {
+        let asked = || wish(text).and_then(|wish| wish.edition.ok());
+        self.options.edition.or_else(asked).unwrap_or_default()
+    }
+
+    /// Reports a head that asks for a library which does not exist, and modules that ask for another one than the program has.
+    fn judge_editions(&mut self, loader: &FileLoader) {
+        self.edition = loader.edition();
+        for (at, (id, file)) in self.map.files().enumerate() {
+            let is_root = at == 0;
+            if !is_root && !loader.strangers().contains(&file.name) {
+                continue;
+            }
+            let Some(wish) = wish(&file.text) else { continue };
+            let span = Span::new(id, wish.line.start, wish.line.end);
+            match wish.edition {
+                Err(why) => self.diagnostics.push(
+                    Diagnostic::error("E0251", why)
+                        .at(span, "asked for here")
+                        .with_help("without the line the program has the current library"),
+                ),
+                Ok(edition) if !is_root => self.diagnostics.push(
+                    Diagnostic::warning(
+                        "E0252",
+                        format!("this module asks for the library of {}, the program has another", edition.name()),
+                    )
+                    .at(span, "the program decides")
+                    .with_help(format!("add the line to the program, or `--stdlib {}`", edition.name())),
+                ),
+                Ok(_) => {}
+            }
+        }
     }
 
     fn load(&mut self, root: RootSource, loader: &mut dyn ravel_core::Loader) -> ravel_core::ir::Program {
@@ -228,8 +279,21 @@ impl Compilation {
         let result = self.timed("specialize", |this| {
             let map = &this.map;
             let library = |file| map.get(file).is_some_and(|f| is_library(&f.name));
-            let options =
-                ravel_specialize::Options { map, is_library: &library, check_patterns: this.options.check_patterns };
+            let older = Edition::Until2024;
+            let is_replaced = |file, function: &str| {
+                this.edition == Edition::Current && map.get(file).is_some_and(|f| is_replaced(older, &f.name, function))
+            };
+            let remark = |file, function: &str| {
+                let name = older.name();
+                is_replaced(file, function)
+                    .then(|| format!("the library of {name} has another `{function}`: `--stdlib {name}`"))
+            };
+            let options = ravel_specialize::Options {
+                map,
+                is_library: &library,
+                check_patterns: this.options.check_patterns,
+                condition_remark: &remark,
+            };
             ravel_specialize::specialize(program, entry, &options)
         });
         self.diagnostics.extend(result.diagnostics.iter().cloned());
@@ -249,6 +313,7 @@ impl Compilation {
     pub fn wir(&mut self, path: &Path) -> Result<Module, Failure> {
         let program = self.core_with_holes(path)?;
         if program.main.is_none() && self.has_errors() {
+            self.suggest_edition(path);
             return Err(Failure::Source);
         }
         if program.main.is_none() {
@@ -262,6 +327,7 @@ impl Compilation {
             return Err(Failure::Source);
         }
         let specialized = self.specialize(&program, Entry::Main);
+        self.suggest_edition(path);
         self.suggest_modules(path);
         self.diagnostics.sort_by_key(Diagnostic::span);
         Ok(specialized?.module)

@@ -107,6 +107,7 @@ impl Compilation {
         };
         let second = self.diagnostics.split_off(first.len());
         self.diagnostics.extend(second.into_iter().filter(|report| !told(report)));
+        self.suggest_edition(path);
         self.suggest_modules(path);
         self.diagnostics.sort_by_key(Diagnostic::span);
         let roots = checked?;

@@ -1,9 +1,10 @@
 //! Library modules that a program lacks: a function is there, but none of its visible instances takes the arguments.
 
-use crate::files::{library_modules_mentioning, read_text};
+use crate::edition::{Edition, wish};
+use crate::files::{layer_mentions, library_modules_mentioning, read_text};
 use crate::pipeline::Compilation;
 use ravel_diagnostics::Diagnostic;
-use ravel_source::Span;
+use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
 use std::path::Path;
 
@@ -22,13 +23,61 @@ impl Compilation {
             return;
         }
         let Ok(text) = read_text(path) else { return };
+        let edition = self.edition_of(&text);
         for k in missed.into_iter().take(MOST_CALLS) {
             let Some(name) = called(&self.diagnostics[k]) else { continue };
             let span = self.diagnostics[k].span();
             let lacks = |module: &String| !mentions_use(&text, module);
-            let mut candidates = library_modules_mentioning(&name).into_iter().filter(lacks).take(MOST_MODULES);
+            let mut candidates =
+                library_modules_mentioning(&name, edition).into_iter().filter(lacks).take(MOST_MODULES);
             if let Some(module) = candidates.find(|module| self.helps(path, &text, module, span)) {
                 self.diagnostics[k].help = Some(format!("add `use {module}: all;`"));
+            }
+        }
+    }
+
+    /// Says of errors that they would not be there with the library of 2024. This is tried out, if they speak of names that it has.
+    pub(crate) fn suggest_edition(&mut self, path: &Path) {
+        let older = Edition::Until2024;
+        let Ok(text) = read_text(path) else { return };
+        if self.options.edition.is_some() || wish(&text).is_some() {
+            return;
+        }
+        let speaks = |report: &Diagnostic| {
+            let words = report.title.split('`').skip(1).step_by(2);
+            let labels = report.labels.iter().map(|label| self.map.snippet(label.span));
+            words.chain(labels).any(|word| layer_mentions(older, word.trim()))
+        };
+        let doubtful: Vec<usize> = (0..self.diagnostics.len())
+            .filter(|k| self.diagnostics[*k].is_error() && self.diagnostics[*k].code != "E0201")
+            .filter(|k| speaks(&self.diagnostics[*k]))
+            .collect();
+        if doubtful.is_empty() {
+            return;
+        }
+        let mut options = self.options.clone();
+        options.edition = Some(older);
+        let mut trial = Compilation::new(options);
+        // The errors of all functions, as of a module that is checked: those of `main` are among them.
+        let Ok(program) = trial.core_with_holes(path) else { return };
+        let _ = trial.specialize(&program, if program.main.is_some() { Entry::Main } else { Entry::Roots });
+        // Files are numbered anew in the trial.
+        let place = |map: &SourceMap, report: &Diagnostic| {
+            let span = report.span();
+            map.get(span.file).map(|file| (file.name.clone(), span.start, span.end))
+        };
+        let left: Vec<_> = trial
+            .diagnostics
+            .iter()
+            .filter(|report| report.is_error())
+            .map(|report| place(&trial.map, report))
+            .collect();
+        let name = older.name();
+        for k in doubtful {
+            if !left.contains(&place(&self.map, &self.diagnostics[k])) {
+                self.diagnostics[k].help = Some(format!(
+                    "the library of {name} takes this: add the line `//! stdlib {name}` at the top, or `--stdlib {name}`"
+                ));
             }
         }
     }

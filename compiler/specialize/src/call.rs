@@ -128,7 +128,9 @@ impl Spec<'_> {
             if holds.as_bool() == Some(false) && self.speculative == 0 && self.conditional == 0 {
                 self.error("E0324", message.clone(), "the condition fails for this call");
             }
-            self.emit_check(&holds, Fault::Message { text: message.into(), operands: Vec::new() });
+            let remark = (self.options.condition_remark)(fun.span.file, &fun.name);
+            let text = remark.map_or(message.clone(), |remark| format!("{message}; {remark}"));
+            self.emit_check(&holds, Fault::Message { text: text.into(), operands: Vec::new() });
         }
     }
 

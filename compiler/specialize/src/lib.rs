@@ -73,6 +73,8 @@ pub struct Options<'a> {
     pub is_library: &'a dyn Fn(FileId) -> bool,
     /// Check type patterns and conditions (on unless `--no-check`).
     pub check_patterns: bool,
+    /// What a fault adds where a condition of a function fails, by the function's file and name.
+    pub condition_remark: &'a dyn Fn(FileId, &str) -> Option<String>,
 }
 
 /// The outcome: a module whose entry is set, what the entry's results are, and everything there is to say.

@@ -165,6 +165,26 @@ natives! { CLOCKS;
         Err(Fault::new("a formatted time is too long"))
     }
 
+    /// The time that a text says in local time, as C's `strptime`, and the rest of the text; 0 and "" if it does not fit.
+    pure fn ravel_time_parse(s: Text<'_>, format: Text<'_>) -> (t: i64, rest: Str) {
+        let no_nul = |_| Fault::new("a time or its format contains a NUL");
+        let (text, pattern) = (CString::new(s.0).map_err(no_nul)?, CString::new(format.0).map_err(no_nul)?);
+        // SAFETY: `tm` is plain data for which zero is a value, and both texts are NUL-terminated.
+        let (mut parts, end) = unsafe {
+            let mut parts: libc::tm = std::mem::zeroed();
+            let end = libc::strptime(text.as_ptr(), pattern.as_ptr(), &mut parts);
+            (parts, end)
+        };
+        if end.is_null() {
+            return Ok((0, Str::new(b"")?));
+        }
+        // SAFETY: the result points into the text.
+        let read = unsafe { end.offset_from(text.as_ptr()) };
+        let rest = usize::try_from(read).ok().and_then(|read| s.0.get(read..)).unwrap_or_default();
+        // SAFETY: the structure is valid and exclusively ours.
+        Ok((unsafe { libc::mktime(&mut parts) }, Str::new(rest)?))
+    }
+
     /// Waits.
     effect fn ravel_time_sleep(s: i32) -> () {
         stop::sleep(Duration::from_secs(u64::try_from(s).unwrap_or(0)));

@@ -276,6 +276,7 @@ object_results! {
     [] Str: Ty::String;
     [] Handle: Ty::Scalar(ElemTag::Handle);
     [] Of<Char>: Ty::Array(ElemTag::Char);
+    [] Of<bool>: Ty::Array(ElemTag::Bool);
     [<E: crate::array::Element>] Of<E>: Ty::Array(E::TAG);
 }
 

@@ -90,9 +90,17 @@ fn expect(stream: &mut Stream, byte: u8) -> Result<(), Fault> {
     Err(malformed(stream, &format!("'{}'", char::from(byte))))
 }
 
+/// How elements of a kind are read.
+struct Leaf<T> {
+    /// What an element is, in words.
+    what: &'static str,
+    read: fn(&mut Stream) -> Option<T>,
+}
+
 /// Reads one part at depth `axis`; the first part of each depth sets the extent of that axis.
-fn part<T: Fibre>(
+fn part<T>(
     stream: &mut Stream,
+    leaf: &Leaf<T>,
     axis: usize,
     shape: &mut Vec<Option<i64>>,
     out: &mut Vec<T>,
@@ -107,12 +115,12 @@ fn part<T: Fibre>(
         if leaf_depth.is_none() {
             shape.push(None);
         }
-        let value = T::read(stream).ok_or_else(|| malformed(stream, "a number"))?;
+        let value = (leaf.read)(stream).ok_or_else(|| malformed(stream, leaf.what))?;
         out.push(value);
         return Ok(());
     }
     if axis >= DEEPEST || leaf_depth == Some(axis) {
-        return Err(malformed(stream, "a number"));
+        return Err(malformed(stream, leaf.what));
     }
     stream.get();
     let low = scan::integer(stream).ok_or_else(|| malformed(stream, "a lower bound"))?;
@@ -130,7 +138,7 @@ fn part<T: Fibre>(
         }
     }
     for _ in 0..extent {
-        part(stream, axis + 1, shape, out)?;
+        part(stream, leaf, axis + 1, shape, out)?;
     }
     skip(stream);
     expect(stream, b']')
@@ -138,10 +146,19 @@ fn part<T: Fibre>(
 
 /// Reads one array, or a number as an array of rank 0.
 pub(super) fn read_array<T: Fibre>(stream: &mut Stream) -> Result<Array, Fault> {
-    let (mut shape, mut elements) = (Vec::new(), Vec::new());
-    part::<T>(stream, 0, &mut shape, &mut elements)?;
-    let shape: Vec<i64> = shape.into_iter().flatten().collect();
+    let (shape, elements) = read(stream, "a number", T::read)?;
     Array::from_slice(&shape, &elements)
+}
+
+/// Shape and elements of one array; elements are called `what` in messages.
+pub(super) fn read<T>(
+    stream: &mut Stream,
+    what: &'static str,
+    read: fn(&mut Stream) -> Option<T>,
+) -> Result<(Vec<i64>, Vec<T>), Fault> {
+    let (mut shape, mut elements) = (Vec::new(), Vec::new());
+    part(stream, &Leaf { what, read }, 0, &mut shape, &mut elements)?;
+    Ok((shape.into_iter().flatten().collect(), elements))
 }
 
 fn integer_text<T: Element + ToString>(array: ArrayRef<'_>) -> Vec<String> {
@@ -180,6 +197,13 @@ pub(super) fn image(array: ArrayRef<'_>) -> Vec<u8> {
     };
     let mut out = String::new();
     nested(array.shape(), 0, &elements, reals, &mut out);
+    out.into_bytes()
+}
+
+/// The Fibre image of an array whose elements are these texts.
+pub(super) fn image_of(shape: &[i64], texts: &[String]) -> Vec<u8> {
+    let mut out = String::new();
+    nested(shape, 0, texts, false, &mut out);
     out.into_bytes()
 }
 

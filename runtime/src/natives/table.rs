@@ -4,16 +4,19 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::{
-    Native, Ty, Variadic, bench, binary, chars, clock, command_line, fibre, hide, idx, list, math, print, random,
-    streams, strings, system, variadic,
+    Native, Ty, Variadic, bench, binary, chars, clock, columns, command_line, fibre, hide, idx, list, math, print,
+    random, streams, string_array, strings, system, variadic,
 };
 
 /// Titles for the documentation, and the natives of every area.
 static AREAS: &[(&str, &[&[Native]])] = &[
-    ("Formatted text", &[variadic::LIST]),
+    ("Formatted text", &[variadic::LIST, columns::COLUMNS]),
     ("Streams", &[streams::FILES, streams::INTEGERS, print::SCALARS, print::ARRAYS]),
     ("FibreIO", &[fibre::OTHERS, fibre::SCALARS]),
-    ("Strings and characters", &[strings::STRINGS, strings::TEXTS, chars::CASES, chars::CLASSES]),
+    (
+        "Strings and characters",
+        &[strings::STRINGS, strings::TEXTS, chars::CASES, chars::CLASSES, string_array::STRINGS],
+    ),
     ("Mathematics", &[math::UNARY, math::BINARY, math::CLASSES, math::PARTS]),
     ("Command line, clocks, benchmarks", &[command_line::ARGUMENTS, clock::CLOCKS, bench::BENCH]),
     ("System", &[system::SYSTEM, binary::BINARY]),

@@ -9,6 +9,7 @@ pub mod show;
 mod source;
 pub mod value;
 
+use crate::edition::wish;
 use crate::files::FileLoader;
 use crate::pipeline::{Compilation, Failure, Options};
 use ravel_core::RootSource;
@@ -96,7 +97,27 @@ impl Session {
 
     /// Takes an input. With `last` there is no other line that could complete it.
     pub fn enter(&mut self, text: &str, last: bool) -> Reply {
-        self.enter_named(INPUT, text, last)
+        match self.follow_wish(text) {
+            Ok(()) => self.enter_named(INPUT, text, last),
+            Err(why) => Reply::Failed(why),
+        }
+    }
+
+    /// Takes the edition of the library that a text asks for in its head, while nothing depends on another one.
+    fn follow_wish(&mut self, text: &str) -> Result<(), String> {
+        let Some(wish) = wish(text) else { return Ok(()) };
+        let edition = wish.edition.map_err(|why| format!("{why}\n"))?;
+        if edition != self.options.edition.unwrap_or_default() {
+            if !self.chunks.is_empty() || !self.variables.is_empty() {
+                let name = edition.name();
+                return Err(format!(
+                    "this asks for the library of {name}, the session has another: `:reset`, then `//! stdlib {name}`\n"
+                ));
+            }
+            self.reset();
+        }
+        self.options.edition = Some(edition);
+        Ok(())
     }
 
     /// Takes the text of a file as if it had been typed.
@@ -104,6 +125,9 @@ impl Session {
         let name = path.display().to_string();
         match crate::files::read_text(path) {
             Ok(text) => {
+                if let Err(why) = self.follow_wish(&text) {
+                    return Reply::Failed(why);
+                }
                 if let Some(folder) = path.parent()
                     && !self.options.folders.iter().any(|known| known == folder)
                 {
@@ -245,7 +269,7 @@ impl Session {
     }
 
     fn loader(&self) -> InputLoader {
-        InputLoader::new(FileLoader::new(self.options.folders.clone()))
+        InputLoader::new(FileLoader::new(self.options.folders.clone(), self.options.edition.unwrap_or_default()))
     }
 
     /// Adds definitions, if the program with them has no errors.

@@ -324,6 +324,10 @@ impl Loader for InputLoader {
     fn library_modules(&mut self) -> Vec<String> {
         self.files.library_modules()
     }
+
+    fn other_edition(&mut self, module: &str) -> Option<&'static str> {
+        self.files.other_edition(module)
+    }
 }
 
 /// Lets the parser alone include the same texts.
