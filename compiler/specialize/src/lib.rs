@@ -28,6 +28,7 @@ mod generator;
 mod instance;
 mod literal;
 mod live;
+mod mismatch;
 mod prim;
 mod prune;
 mod rank_folds;
