@@ -29,6 +29,7 @@ mod in_order;
 mod instance;
 mod literal;
 mod live;
+mod mismatch;
 mod prim;
 mod prune;
 mod rank_folds;

@@ -138,11 +138,25 @@ impl Foreign {
         Folder::new().map_err(|why| vec![self.report("the C functions cannot be compiled", &why)])
     }
 
-    fn inputs(&self) -> impl Iterator<Item = OsString> {
-        self.link.iter().map(|(input, _)| match input {
-            LinkInput::File(path) => path.into(),
-            LinkInput::Flag(flag) => flag.into(),
-        })
+    fn inputs(&self) -> Vec<OsString> {
+        let mut arguments = Vec::new();
+        for (input, _) in &self.link {
+            match input {
+                LinkInput::Flag(flag) => arguments.push(flag.into()),
+                LinkInput::File(path) => {
+                    // A shared library is found where it is now, wherever the program is started.
+                    let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+                    let shared = path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"));
+                    if let Some(folder) = path.parent().filter(|_| shared) {
+                        let mut search = OsString::from("-Wl,-rpath,");
+                        search.push(folder);
+                        arguments.push(search);
+                    }
+                    arguments.push(path.into());
+                }
+            }
+        }
+        arguments
     }
 
     fn write(&self, source: &Path) -> Result<(), Vec<Diagnostic>> {
@@ -178,7 +192,7 @@ impl Foreign {
                 .with_help("name the file that has it, #pragma linkobj \"file.o\", or its library, #pragma linkwith \"-lname\"");
         }
         let named = self.link.iter().find(|(input, _)| match input {
-            LinkInput::File(path) => words.contains(&*path.to_string_lossy()),
+            LinkInput::File(path) => path.file_name().is_some_and(|name| words.contains(&*name.to_string_lossy())),
             LinkInput::Flag(flag) => words.contains(flag.as_str()),
         });
         let span = named.map_or_else(|| self.place(), |(_, span)| *span);
