@@ -112,6 +112,26 @@ fn readme_commands() -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("cargo run --release -- ")).map(String::from).collect()
 }
 
+/// The lines of the README that are about some `program.sac`, without what needs a device or waits for input.
+fn readme_lines() -> Vec<String> {
+    let text = std::fs::read_to_string(repository().join("README.md")).expect("the README is readable");
+    let command = |line: &str| {
+        let command = line.strip_prefix("ravel ")?.split('#').next()?.trim();
+        let is_tried = command.contains("program.sac") && !command.contains("opencl");
+        is_tried.then(|| command.to_string())
+    };
+    text.lines().filter_map(command).collect()
+}
+
+/// Runs such a line where `program.sac` is a program.
+fn run_readme_line(line: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let source = "use Array: all;\nuse StdIO: all;\nint main() { print(sum(iota(9) * iota(9))); return 0; }\n";
+    std::fs::write(folder.path().join("program.sac"), source)?;
+    let run = finish(Command::new(ravel()).args(line.split_whitespace()).current_dir(folder.path()), b"")?;
+    if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
+}
+
 /// The programs of the tour with the outputs that the page promises.
 fn tour_programs() -> Vec<(String, String)> {
     let text = std::fs::read_to_string(repository().join("docs/tour.md")).expect("the tour is readable");
@@ -204,6 +224,9 @@ fn main() -> ExitCode {
         trials.push(Trial::test(format!("README: ravel {command}"), move || {
             in_repository(&mut Command::new(ravel()), command.split_whitespace()).map(drop)
         }));
+    }
+    for line in readme_lines() {
+        trials.push(Trial::test(format!("README: ravel {line}"), move || run_readme_line(&line)));
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
