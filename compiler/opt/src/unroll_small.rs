@@ -324,6 +324,10 @@ fn unrolled(func: &mut Func, defs: &Defs, inst: Inst, with: &With, out: &mut Vec
                     }
                     _ => {
                         let extents = types[k].shape.constants().unwrap_or_default();
+                        // Where the generator is longer than the array, a check in front of the with-loop has failed.
+                        if index.iter().zip(&extents).any(|(i, n)| i64::from(*i) < 0 || i64::from(*i) >= *n as i64) {
+                            continue;
+                        }
                         let written = extents.len() > index.len();
                         let at = index.iter().zip(extents).fold(0, |at, (i, n)| at * n as usize + *i as usize);
                         let cells = match written.then(|| made_of(func, out, cell)) {

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod jits;
+pub mod mutate;
 pub mod outcome;
 pub mod rng;
 pub mod run;

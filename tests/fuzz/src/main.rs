@@ -1,6 +1,10 @@
 //! `ravel-fuzz`: runs random cases, in child processes, so that code that crashes or hangs is a failure like any other.
+//!
+//! Every night: `RAVEL_BIN=target/release/ravel ravel-fuzz --mutate --seed $(date +%s)0000 --count 10000 --failures 50 --shrink`,
+//! some 20 minutes on two cores.
 
 use ravel_fuzz::jits::Jits;
+use ravel_fuzz::mutate::Corpus;
 use ravel_fuzz::{run, sac, shrink, wir};
 use ravel_source::FileId;
 use ravel_wir::Module;
@@ -12,7 +16,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const USAGE: &str = "usage: ravel-fuzz [--sac] [--device] [--seed S] [--count N] [--jobs J] [--failures F] [--shrink]   run N cases from seed S on
-       ravel-fuzz [--sac] --show S                                                print the case of a seed
+       ravel-fuzz --mutate [--seed S] [--count N] [--jobs J] [--failures F] [--shrink]   check, compile and run changed programs of tests/golden
+       ravel-fuzz [--sac | --mutate] --show S                                                print the case of a seed
        ravel-fuzz --file FILE.wir [--device] [--shrink]                                run one module
 Cases are modules of WIR, or with --sac programs. With --device they run on the OpenCL device alone. --shrink makes what fails smaller.";
 
@@ -33,6 +38,7 @@ struct Arguments {
     child: bool,
     sac: bool,
     device: bool,
+    mutate: bool,
 }
 
 impl Arguments {
@@ -54,6 +60,7 @@ fn arguments() -> Result<Arguments, String> {
         child: false,
         sac: false,
         device: false,
+        mutate: false,
     };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -69,6 +76,7 @@ fn arguments() -> Result<Arguments, String> {
             "--shrink" => found.shrink = true,
             "--sac" => found.sac = true,
             "--device" => found.device = true,
+            "--mutate" => found.mutate = true,
             "--child" => found.child = true,
             _ => return Err(USAGE.to_string()),
         }
@@ -84,6 +92,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if arguments.mutate {
+        return if mutated(&arguments) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     if let Some(seed) = arguments.show {
         print!("{}", text_of(seed, arguments.sac));
         return ExitCode::SUCCESS;
@@ -97,6 +108,47 @@ fn main() -> ExitCode {
         None => parent(&arguments),
     };
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs programs with changed text, or shows one; gives the number of failures.
+fn mutated(arguments: &Arguments) -> usize {
+    let corpus = Corpus::read(&ravel_tests::repository().join("tests/golden"));
+    if let Some(seed) = arguments.show {
+        // A reader that is gone needs no text.
+        let _ = std::io::stdout().write_all(&corpus.case(seed).text);
+        return 0;
+    }
+    let (next, end) = (AtomicU64::new(arguments.seed), arguments.seed.saturating_add(arguments.count));
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    let enough = failures.lock().is_ok_and(|f| f.len() >= arguments.failures);
+                    if seed >= end || enough {
+                        return;
+                    }
+                    if let Err(failure) = corpus.case(seed).attempt() {
+                        eprintln!("seed {seed}: {}: {}", failure.kind, failure.what);
+                        if let Ok(mut failures) = failures.lock() {
+                            failures.push((seed, failure));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap_or_default();
+    for (seed, failure) in &failures {
+        let case = corpus.case(*seed);
+        println!("// seed {seed}: {}\n// of {}", failure.kind, case.origin);
+        if arguments.shrink {
+            println!("{}", String::from_utf8_lossy(&case.smallest(&failure.kind).text));
+        }
+    }
+    println!("{} cases, {} failures", arguments.count, failures.len());
+    failures.len()
 }
 
 /// The case of a seed as a module.

@@ -1,4 +1,5 @@
-//! A bounded number of random cases; `RAVEL_FUZZ_CASES` says how many modules, with a tenth as many programs, and some of both on a device.
+//! A bounded number of random cases; `RAVEL_FUZZ_CASES` says how many modules, with a tenth as many programs, and some of both on a device,
+//! and a hundredth as many programs with changed text.
 
 use std::process::Command;
 
@@ -35,4 +36,10 @@ fn random_cases_agree_on_a_device() {
 #[test]
 fn all_ways_to_run_a_random_program_agree() {
     agree(&["--sac"], cases() / 10);
+}
+
+/// Each case starts `ravel` up to three times: 200 of them.
+#[test]
+fn programs_with_changed_text_crash_nothing() {
+    agree(&["--mutate"], (cases() / 100).max(200));
 }
