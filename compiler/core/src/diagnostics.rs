@@ -370,7 +370,7 @@ pub fn names_in_local_type(at: Span) -> Diagnostic {
 }
 
 pub fn too_many_axes(found: i64, most: i64, at: Span) -> Diagnostic {
-    Diagnostic::error("E0240", format!("a type of {found} axes"))
+    Diagnostic::error("E0245", format!("a type of {found} axes"))
         .at(at, format!("types have at most {most} axes"))
         .with_help("`[*]` is an array with any number of axes")
 }

@@ -191,7 +191,8 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         Kind::RParen if has("(") && has(",") && folds(list, chunk, at) => {
             "a fold needs its neutral element as well: fold(+, 0)"
         }
-        Kind::Star if at > chunk.from && kind_at(at - 1) == Some(Kind::Star) => {
+        // The second star alone is no mistake: `x * *(y, z)` calls a function.
+        _ if has("(") && at >= chunk.from + 3 && stars_before(list, at) => {
             "there is no operator for powers: write x * x, or pow(x, y) with `use Math: all;`"
         }
         Kind::LBracket if has(";") && has(",") && declares(list, at) => {
@@ -243,6 +244,11 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         }
     };
     Some(help.to_string())
+}
+
+/// Whether the two tokens in front of `at` are `**`.
+fn stars_before(list: &[Token], at: usize) -> bool {
+    list[at - 1].kind == Kind::Star && list[at - 2].kind == Kind::Star
 }
 
 /// Whether the tokens in front of `at` are `fold(` and what it folds with.

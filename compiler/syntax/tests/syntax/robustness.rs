@@ -121,6 +121,9 @@ fn help_knows_common_slips() {
     let fold = |what: &str| format!("int f() {{ return with {{ ([0] <= [i] < [4]) : i; }} : fold({what}); }}");
     assert!(help(&fold("+")).starts_with("a fold needs its neutral element"));
     assert!(help(&fold("max")).starts_with("a fold needs its neutral element"));
+    assert!(help("int f(int x) { return x ** 2; }").starts_with("there is no operator for powers"));
+    assert!(help("int f(int x) { y = 2; return x**y; }").starts_with("there is no operator for powers"));
+    assert!(parse("int f(int x) { return x * *(2, 3); }").reports.is_empty());
 }
 
 #[test]
