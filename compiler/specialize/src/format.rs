@@ -117,7 +117,8 @@ impl Spec<'_> {
             return self.report(report(title, "format and arguments do not fit".to_string()));
         }
         for (i, ((shown, wanted), arg)) in conversions.iter().zip(args).enumerate() {
-            let (fits, real) = match self.elem_of(arg) {
+            let elem = self.elem_of(arg);
+            let (fits, real) = match elem {
                 None => continue,
                 Some(ElemTy::Basic(Basic::Float | Basic::Double)) => (*wanted == Wanted::Real, true),
                 Some(ElemTy::Basic(_)) => (matches!(wanted, Wanted::Integer | Wanted::Address), false),
@@ -132,10 +133,13 @@ impl Spec<'_> {
             let found = self.show_value_type(arg);
             let title = format!("`{shown}` needs {}, found {found}", wanted.words());
             let report = report(title, format!("argument {} behind the format is {found}", i + 1));
-            let number = matches!(arg, Val::Sc(..) | Val::Arr(..));
+            let number = matches!(arg, Val::Sc(..));
             self.report(match wanted {
                 Wanted::Integer if real => report.with_help("write %f or %g, or convert it: `toi(...)`"),
                 Wanted::Real if number => report.with_help("write %d, or convert it: `tod(...)`"),
+                Wanted::Text if elem == Some(ElemTy::Basic(Basic::Char)) && !number => {
+                    report.with_help("characters become a string by `to_string(...)`")
+                }
                 Wanted::Text if number => report.with_help(if real { "write %g" } else { "write %d" }),
                 _ => report,
             });
