@@ -248,14 +248,37 @@ fn lost_output_is_an_error() -> Tested {
     demand(run.status == 1 && fs::read(place.path("data"))? == b"data\n", &run, "an error, and the data in their file")
 }
 
+/// Profilers and debuggers show the functions of SaC, and the bodies of their parallel loops.
+fn functions_have_names() -> Tested {
+    let place = Place::new()?;
+    place.write(
+        "named.sac",
+        "use Array: all;
+noinline int[.] doubled(int[.] a) { return { [i] -> 2 * a[i] | [i] < shape(a) }; }
+int collatz(int n) { r = 0; if (n > 1) { if (n % 2 == 0) { r = 1 + collatz(n / 2); } else { r = 1 + collatz(3 * n + 1); } } return r; }
+int main() { a = doubled(iota(100000)); return sum({ [i] -> collatz(a[i] % 99 + 1) | [i] < shape(a) }) % 7; }
+",
+    )?;
+    let built = finish(&mut place.ravel(&["build", "named.sac", "-o", "named"]), b"")?;
+    let bytes = fs::read(place.path("named")).map_err(|error| format!("{error}: {}", built.describe()))?;
+    let has = |name: &str| bytes.windows(name.len()).any(|window| window == name.as_bytes());
+    for name in ["sac_doubled_", "sac_collatz_", ".body"] {
+        if !has(name) {
+            return Err(format!("no symbol with {name} in the executable").into());
+        }
+    }
+    Ok(())
+}
+
 fn main() -> ExitCode {
-    let trials: [(&str, fn() -> Tested); 6] = [
+    let trials: [(&str, fn() -> Tested); 7] = [
         ("inputs are not replaced", inputs_are_not_replaced),
         ("what is no file stays", what_is_no_file_stays),
         ("files are written through links", files_are_written_through_links),
         ("signals lose nothing printed", signals_lose_nothing_printed),
         ("signals leave no half executable", signals_leave_no_half_executable),
         ("lost output is an error", lost_output_is_an_error),
+        ("functions have names", functions_have_names),
     ];
     let trials = trials.map(|(name, test)| Trial::test(name, test));
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()

@@ -190,12 +190,12 @@ impl<'a> Plan<'a> {
             plan.funcs.push(id);
         }
         for (id, func) in &module.funcs {
-            plan.func(linker, id, func)?;
+            plan.func(linker, (id, func), prefix)?;
         }
         Ok(plan)
     }
 
-    fn func(&mut self, linker: &mut dyn Linker, id: FuncId, func: &'a Func) -> Result<(), EmitError> {
+    fn func(&mut self, linker: &mut dyn Linker, (id, func): (FuncId, &'a Func), prefix: &str) -> Result<(), EmitError> {
         let mut constants = Constants::new();
         let mut needs = Needs::default();
         walk(&func.body, func, &mut constants, &mut needs);
@@ -218,8 +218,9 @@ impl<'a> Plan<'a> {
             // ctx, lo, hi, slot.
             let mut sig = ir::Signature::new(self.call_conv);
             sig.params = vec![AbiParam::new(types::I64); 4];
-            let body = linker.declare_anonymous_function(&sig).map_err(linker_error)?.as_u32();
-            self.signatures.insert(body, sig);
+            // Profilers show the name.
+            let name = format!("{prefix}{}.body{}", func.name, self.bodies.len());
+            let body = self.local(linker, &name, sig)?;
             self.body_of.insert(region_key(region), self.bodies.len());
             self.bodies.push(Body { func: id, region, captured, remade, id: body });
         }
