@@ -286,7 +286,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary folder");
         let from = root.path().join("M.sac").display().to_string();
         fs::write(&from, "use M: all;\nint main() { return 0; }").expect("written");
-        let mut loader = FileLoader::new(Vec::new());
+        let mut loader = FileLoader::new(Vec::new(), Edition::default());
         // Nothing better: its header will be complained of.
         assert_eq!(loader.find_module("M", &from).map(|place| place.name), Some(from.clone()));
         for name in ["b.sac", "a.sac"] {
@@ -347,7 +347,7 @@ mod tests {
     fn modules_of_a_layer_stand_in_front() {
         let mut current = FileLoader::new(Vec::new(), Edition::Current);
         let mut older = FileLoader::new(Vec::new(), Edition::Until2024);
-        let mut find = |loader: &mut FileLoader, from: &str| loader.find_module("ArrayTransform", from).map(|p| p.name);
+        let find = |loader: &mut FileLoader, from: &str| loader.find_module("ArrayTransform", from).map(|p| p.name);
         let (front, behind) = ("<library>/2024/ArrayTransform.sac", "<library>/structures/ArrayTransform.sac");
         assert_eq!(find(&mut current, "main.sac").as_deref(), Some(behind));
         assert_eq!(find(&mut older, "main.sac").as_deref(), Some(front));
