@@ -271,6 +271,10 @@ fn made_of(func: &Func, insts: &[Inst], cell: Value) -> Vec<Value> {
 pub fn indices(func: &Func, defs: &Defs, part: &Part) -> Vec<Vec<i32>> {
     let Generator::Known { lower, upper, step, width } = &part.generator else { return Vec::new() };
     let int = |v: Value| defs.int(func, v).unwrap_or(0);
+    // One empty axis is enough, however long those before it are.
+    if lower.iter().zip(upper).any(|(low, high)| int(*low) >= int(*high)) {
+        return Vec::new();
+    }
     let mut all = vec![Vec::new()];
     for axis in 0..lower.len() {
         let (low, high) = (int(lower[axis]), int(upper[axis]));

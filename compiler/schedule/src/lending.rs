@@ -27,7 +27,7 @@ pub(crate) struct Lending {
 
 #[derive(Clone, Default, PartialEq)]
 struct Facts {
-    /// Does it, or a function that it calls, hold array objects?
+    /// Does it, or a function that it calls, hold array objects, or have with-loops? These may need objects of their own, on a device for one.
     counts: bool,
     /// For each parameter: is it an object that the function only reads, or hands back?
     lent: Vec<bool>,
@@ -48,7 +48,8 @@ impl Lending {
         let mut lending = Lending { funcs: SecondaryMap::new() };
         for (id, func) in &module.funcs {
             let objects = || func.params().iter().map(|v| is_object(func, *v)).collect::<Vec<_>>();
-            let counts = func.values.keys().any(|v| is_object(func, v));
+            let loops = func.insts.values().any(|data| matches!(data.op, Op::With(_)));
+            let counts = loops || func.values.keys().any(|v| is_object(func, v));
             let returned = vec![false; func.params().len()];
             let borrowed = func.results().iter().map(|v| is_object(func, *v)).collect();
             lending.funcs[id] = Facts { counts, lent: objects(), returned, borrowed };

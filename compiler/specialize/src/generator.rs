@@ -51,6 +51,10 @@ impl IndexBox {
         if count > limit * 4 {
             return None;
         }
+        // One empty axis is enough, however long those before it are.
+        if count == 0 {
+            return Some(Vec::new());
+        }
         let mut all = vec![Vec::new()];
         for axis in 0..lower.len() {
             let taken = |i: &i32| (i - lower[axis]) % step[axis].max(1) < width[axis];
