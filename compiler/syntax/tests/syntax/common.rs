@@ -37,7 +37,8 @@ impl Loader for Beside {
 
 /// The interfaces of all modules in a set of files.
 pub struct Library {
-    modules: HashMap<String, Interface>,
+    /// A module may have a version in each edition of the library.
+    modules: HashMap<String, Vec<Interface>>,
 }
 
 /// Types of public library modules that may be missing from the set.
@@ -55,7 +56,7 @@ const PUBLIC_TYPES: [(&str, &[&str]); 9] = [
 
 impl Library {
     pub fn scan(files: &[PathBuf]) -> Library {
-        let mut modules = HashMap::new();
+        let mut modules: HashMap<String, Vec<Interface>> = HashMap::new();
         for path in files {
             let mut sources = SourceMap::default();
             let text = String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
@@ -64,7 +65,7 @@ impl Library {
             let (tokens, _) = lex_and_preprocess(id, &mut sources, &options, &mut Beside(path.clone()));
             let interface = prescan(&tokens);
             if let Some(module) = &interface.module {
-                modules.insert(module.name.to_string(), interface);
+                modules.entry(module.name.to_string()).or_default().push(interface);
             }
         }
         Library { modules }
@@ -84,11 +85,12 @@ impl Library {
         if !seen.insert(module.to_string()) {
             return;
         }
-        let Some(interface) = self.modules.get(module) else { return };
-        interface.types.iter().filter(|ty| wanted(&ty.name)).for_each(|ty| names.add_type(None, &ty.name));
-        interface.structs.iter().filter(|ty| wanted(&ty.name)).for_each(|ty| names.add_struct(None, &ty.name));
-        for load in &interface.loads {
-            self.add(&load.module.name, &load.symbols, names, seen);
+        for interface in self.modules.get(module).into_iter().flatten() {
+            interface.types.iter().filter(|ty| wanted(&ty.name)).for_each(|ty| names.add_type(None, &ty.name));
+            interface.structs.iter().filter(|ty| wanted(&ty.name)).for_each(|ty| names.add_struct(None, &ty.name));
+            for load in &interface.loads {
+                self.add(&load.module.name, &load.symbols, names, seen);
+            }
         }
     }
 
@@ -98,7 +100,7 @@ impl Library {
             self.add(&load.module.name, &load.symbols, &mut names, &mut HashSet::new());
         }
         for mention in &interface.mentions {
-            if let Some(found) = self.modules.get(&*mention.name) {
+            for found in self.modules.get(&*mention.name).into_iter().flatten() {
                 found.types.iter().for_each(|ty| names.add_type(Some(&mention.name), &ty.name));
                 found.structs.iter().for_each(|ty| names.add_struct(Some(&mention.name), &ty.name));
             }
