@@ -8,41 +8,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, has_device, ravel, repository, test_name};
-
-#[derive(Clone, Copy)]
-enum Way {
-    Interpreter,
-    Jit {
-        backend: &'static str,
-        threads: u32,
-    },
-    Executable {
-        backend: &'static str,
-    },
-    /// On the device that `RAVEL_DEVICE` names, with-loops of any size.
-    Device,
-}
-
-const fn jit(backend: &'static str, threads: u32) -> Way {
-    Way::Jit { backend, threads }
-}
-
-const fn executable(backend: &'static str) -> Way {
-    Way::Executable { backend }
-}
-
-const WAYS: [(&str, Way); 4] = [
-    ("interp", Way::Interpreter),
-    ("jit", jit("cranelift", 1)),
-    ("jit-2", jit("cranelift", 2)),
-    ("build", executable("cranelift")),
-];
-
-const LLVM_WAYS: [(&str, Way); 3] =
-    [("llvm-jit", jit("llvm", 1)), ("llvm-jit-2", jit("llvm", 2)), ("llvm-build", executable("llvm"))];
+use ravel_tests::ways::{self, Way};
+use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, repository, test_name};
 
 #[derive(Clone)]
 struct Program {
@@ -72,42 +41,8 @@ impl Program {
     fn run(&self, way: Way) -> Result<(), Failed> {
         // Programs may write files: each run has a folder of its own.
         let folder = tempfile::tempdir()?;
-        let mut command = Command::new(ravel());
-        let definitions = self.definitions.iter().flat_map(|definition| ["-D", definition]);
-        match way {
-            Way::Interpreter => {
-                command.arg("run").args(definitions).args(["--backend", "interp"]).arg(&self.source);
-            }
-            Way::Jit { backend, threads } => {
-                let threads = threads.to_string();
-                command.arg("run").args(definitions).args(["--backend", backend, "--threads", &threads]);
-                command.arg(&self.source);
-            }
-            Way::Device => {
-                command
-                    .arg("run")
-                    .args(definitions)
-                    .args(["--backend", "opencl", "--launch-work", "1"])
-                    .arg(&self.source);
-                // Kernels of an earlier run of the tests are as good.
-                command.env("RAVEL_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/opencl"));
-            }
-            Way::Executable { backend } => {
-                let executable = folder.path().join("program");
-                command
-                    .arg("build")
-                    .args(definitions)
-                    .args(["--backend", backend, "-o"])
-                    .arg(&executable)
-                    .arg(&self.source);
-                let built = finish(command.current_dir(folder.path()), b"")?;
-                if built.status != 0 {
-                    return Err(format!("cannot build: {}", built.describe()).into());
-                }
-                command = Command::new(executable);
-                command.env("RAVEL_THREADS", "2");
-            }
-        }
+        let options = self.definitions.iter().flat_map(|definition| ["-D".to_string(), definition.clone()]);
+        let mut command = way.command(&self.source, options, folder.path())?;
         let run = finish(command.args(&self.arguments).current_dir(folder.path()), self.input.as_bytes())?;
         self.compare(&run)
     }
@@ -126,20 +61,13 @@ impl Program {
     }
 }
 
-/// Whether `ravel` was built with the LLVM backend.
-fn has_llvm() -> bool {
-    let asked = Command::new(ravel()).args(["run", "--backend", "llvm", "--help"]).output();
-    asked.is_ok_and(|answer| answer.status.success())
-}
-
 fn main() -> ExitCode {
     let folder = repository().join("tests/golden");
-    let llvm_ways: &[_] = if has_llvm() { &LLVM_WAYS } else { &[] };
-    let device_ways: &[_] = if has_device() { &[("opencl", Way::Device)] } else { &[] };
+    let ways = ways::all();
     let mut trials = Vec::new();
     for output in files_below(&folder, "out") {
         let program = Program::load(&output);
-        for &(label, way) in WAYS.iter().chain(llvm_ways).chain(device_ways) {
+        for &(label, way) in &ways {
             let program = program.clone();
             let name = format!("{} [{label}]", test_name(&folder, &output));
             trials.push(Trial::test(name, move || program.run(way)));

@@ -2,6 +2,8 @@
 //! test files. The tests themselves are `golden.rs` (programs and their outputs), `diagnostics.rs` (wrong programs
 //! and hostile input) and `examples.rs` (examples, README commands).
 
+pub mod ways;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

@@ -64,7 +64,7 @@ impl Body<'_, '_> {
                 let value = Box::new(self.expr(record));
                 make::expr(ExprKind::Field { value, field: field.name.clone() }, span)
             }
-            ast::ExprKind::Array(elements) => self.array(elements, span),
+            ast::ExprKind::Array(elements) => self.array(expr, elements),
             ast::ExprKind::EmptyTyped(ty) => self.empty(ty, span),
             ast::ExprKind::Cast { ty, value } => self.cast(ty, value, span),
             ast::ExprKind::Struct(literal) => self.record(literal, span),

@@ -19,7 +19,7 @@
 //! - `from_C`, `to_C` of a class: [`ExprKind::Unwrap`], [`ExprKind::Wrap`].
 
 use ravel_source::Span;
-use ravel_types::{Basic, Prim, Scalar};
+use ravel_types::{Basic, Elem, Prim, Scalar, eval_convert};
 use std::sync::Arc;
 
 macro_rules! ids {
@@ -315,6 +315,28 @@ pub struct Expr {
     pub span: Span,
 }
 
+/// A literal without a suffix whose type is chosen later, rounded once to either real type.
+#[derive(Clone, Copy, Debug)]
+pub struct Decimal {
+    pub double: f64,
+    pub float: f32,
+}
+
+impl Decimal {
+    /// The value in a type, if it is a number there: fractions have none in integer types.
+    pub fn value_in(self, ty: Basic) -> Option<Scalar> {
+        match ty {
+            Basic::Float => Some(Scalar::F32(self.float)),
+            Basic::Double => Some(Scalar::F64(self.double)),
+            Basic::Bool | Basic::Char => None,
+            _ => {
+                let there = eval_convert(Scalar::F64(self.double), ty.elem())?;
+                (eval_convert(there, Elem::F64)? == Scalar::F64(self.double)).then_some(there)
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     Const {
@@ -353,6 +375,12 @@ pub enum ExprKind {
         els: Box<Expr>,
     },
     With(Box<With>),
+    /// `(Real) 0.5`, `(Real[2]) [0.5, 1]`: a literal under a cast to a family takes the type of the family's member.
+    FamilyLit {
+        ty: TypePat,
+        shape: Vec<i32>,
+        values: Arc<Vec<Decimal>>,
+    },
     /// `(type) e`: changes between a user type and its base, or asserts a shape.
     Cast {
         ty: TypePat,

@@ -1,7 +1,7 @@
 //! Literals: numbers, strings, array literals; large constant ones are folded at once.
 
 use crate::diagnostics as report;
-use crate::ir::{ElemTy, Expr, ExprKind};
+use crate::ir::{Decimal, ElemTy, Expr, ExprKind};
 use crate::make;
 use crate::scope::Body;
 use crate::types::{Place, numbers};
@@ -47,21 +47,35 @@ fn constant(expr: &ast::Expr) -> Option<(Basic, Scalar)> {
     }
 }
 
-/// Collects a rectangular literal of constants of one type; gives its shape.
-fn collect(elements: &[ast::Expr], ty: &mut Option<Basic>, values: &mut Vec<Scalar>) -> Option<Vec<i32>> {
+/// A literal without a suffix, also one with a minus, whose type a cast chooses.
+fn decimal(expr: &ast::Expr) -> Option<Decimal> {
+    match &expr.kind {
+        ast::ExprKind::Number(literal) => match literal.value {
+            NumberValue::Int(v) => Some(Decimal { double: f64::from(v), float: v as f32 }),
+            NumberValue::Double(double) => {
+                // Rounding the double once more would be off where it lies between two floats.
+                let float = literal.text.parse().unwrap_or(double as f32);
+                Some(Decimal { double, float })
+            }
+            _ => None,
+        },
+        ast::ExprKind::Unary { op, operand } if &*op.name == "-" && op.module.is_none() => {
+            let value = decimal(operand)?;
+            Some(Decimal { double: -value.double, float: -value.float })
+        }
+        _ => None,
+    }
+}
+
+/// Visits the elements of a literal in row-major order; gives its shape if it is rectangular and every visit succeeds.
+fn rectangular(expr: &ast::Expr, visit: &mut impl FnMut(&ast::Expr) -> Option<()>) -> Option<Vec<i32>> {
+    let ast::ExprKind::Array(elements) = &expr.kind else {
+        visit(expr)?;
+        return Some(Vec::new());
+    };
     let mut cell: Option<Vec<i32>> = None;
     for element in elements {
-        let shape = match &element.kind {
-            ast::ExprKind::Array(inner) => collect(inner, ty, values)?,
-            _ => {
-                let (found, value) = constant(element)?;
-                if *ty.get_or_insert(found) != found {
-                    return None;
-                }
-                values.push(value);
-                Vec::new()
-            }
-        };
+        let shape = rectangular(element, visit)?;
         if cell.as_ref().is_some_and(|cell| *cell != shape) {
             return None;
         }
@@ -70,6 +84,17 @@ fn collect(elements: &[ast::Expr], ty: &mut Option<Basic>, values: &mut Vec<Scal
     let mut shape = cell?;
     shape.insert(0, i32::try_from(elements.len()).ok()?);
     Some(shape)
+}
+
+/// The elements of a rectangular literal of constants of one type, and its shape.
+fn collect(literal: &ast::Expr) -> Option<(Basic, Vec<i32>, Vec<Scalar>)> {
+    let (mut ty, mut values) = (None, Vec::new());
+    let shape = rectangular(literal, &mut |element| {
+        let (found, value) = constant(element)?;
+        values.push(value);
+        (*ty.get_or_insert(found) == found).then_some(())
+    })?;
+    Some((ty?, shape, values))
 }
 
 /// Whether the literal may have enough elements to fold, without looking at all of them.
@@ -82,15 +107,16 @@ fn is_large(elements: &[ast::Expr]) -> bool {
 }
 
 impl Body<'_, '_> {
-    pub(crate) fn array(&mut self, elements: &[ast::Expr], span: Span) -> Expr {
+    /// `[a, b, ...]`; `literal` is the whole.
+    pub(crate) fn array(&mut self, literal: &ast::Expr, elements: &[ast::Expr]) -> Expr {
+        let span = literal.span;
         if elements.is_empty() {
             return make::vector(Vec::new(), span);
         }
-        if is_large(elements) {
-            let (mut ty, mut values) = (None, Vec::new());
-            if let (Some(shape), Some(ty)) = (collect(elements, &mut ty, &mut values), ty) {
-                return make::expr(ExprKind::ConstArray { ty, shape, values: Arc::new(values) }, span);
-            }
+        if is_large(elements)
+            && let Some((ty, shape, values)) = collect(literal)
+        {
+            return make::expr(ExprKind::ConstArray { ty, shape, values: Arc::new(values) }, span);
         }
         let elements = elements.iter().map(|element| self.expr(element)).collect();
         make::expr(ExprKind::Array(elements), span)
@@ -164,9 +190,18 @@ impl Body<'_, '_> {
 
     /// `(T) e`
     pub(crate) fn cast(&mut self, ty: &ast::Type, value: &ast::Expr, span: Span) -> Expr {
-        let value = self.expr(value);
         let families = self.families.clone();
-        match self.core.type_pat(self.module, ty, &mut Place::Local(&families)) {
+        let ty = self.core.type_pat(self.module, ty, &mut Place::Local(&families));
+        if let Some(ty) = &ty
+            && matches!(ty.elem, ElemTy::Family(_))
+        {
+            let mut values = Vec::new();
+            if let Some(shape) = rectangular(value, &mut |element| Some(values.push(decimal(element)?))) {
+                return make::expr(ExprKind::FamilyLit { ty: ty.clone(), shape, values: Arc::new(values) }, span);
+            }
+        }
+        let value = self.expr(value);
+        match ty {
             Some(ty) => make::expr(ExprKind::Cast { ty, value: Box::new(value) }, span),
             None => make::error(span),
         }

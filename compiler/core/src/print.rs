@@ -238,6 +238,11 @@ impl<'p> Printer<'p> {
                 let more = if values.len() > 8 { ", ..." } else { "" };
                 format!("constants {ty}{} {{{}{more}}}", numbers(shape), shown.join(", "))
             }
+            ExprKind::FamilyLit { ty, shape, values } => {
+                let shown: Vec<String> = values.iter().take(8).map(|value| value.double.to_string()).collect();
+                let more = if values.len() > 8 { ", ..." } else { "" };
+                format!("({}) constants{} {{{}{more}}}", self.ty(ty), numbers(shape), shown.join(", "))
+            }
             ExprKind::Empty { elem, cell } => {
                 format!("[:{}{}]", elem_name(self.program, self.fun, *elem), numbers(cell))
             }

@@ -90,6 +90,7 @@ fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
         | ExprKind::Local(_)
         | ExprKind::Global(_)
         | ExprKind::ConstArray { .. }
+        | ExprKind::FamilyLit { .. }
         | ExprKind::Empty { .. }
         | ExprKind::ZeroCell
         | ExprKind::Error => {}
@@ -140,6 +141,7 @@ pub(crate) fn rewrite(expr: &mut Expr, on_expr: &mut dyn FnMut(&mut Expr), on_ta
         | ExprKind::Local(_)
         | ExprKind::Global(_)
         | ExprKind::ConstArray { .. }
+        | ExprKind::FamilyLit { .. }
         | ExprKind::Empty { .. }
         | ExprKind::ZeroCell
         | ExprKind::Error => {}

@@ -1,6 +1,5 @@
 //! Expressions.
 
-use crate::literal::is_tuple;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, ShapeKind, Val};
 use crate::walk;
@@ -61,10 +60,11 @@ impl Spec<'_> {
                 self.at(e.span);
                 v
             }
-            ExprKind::ConstArray { ty, shape, values } => match shape[..] {
-                [_] if is_tuple(*ty, values.len()) => Val::Tup(*ty, values.iter().map(|c| Sc::Const(*c)).collect()),
-                _ => Val::Arr(*ty, self.em.const_array(ty.elem(), shape, values.to_vec())),
-            },
+            ExprKind::ConstArray { ty, shape, values } => self.constants(*ty, shape, values.to_vec()),
+            ExprKind::FamilyLit { ty, shape, values } => {
+                self.at(e.span);
+                self.family_literal(frame, ty, shape, values)
+            }
             ExprKind::Empty { elem, cell } => {
                 self.at(e.span);
                 self.empty_array(frame, *elem, cell)

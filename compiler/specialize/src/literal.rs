@@ -3,7 +3,7 @@
 use crate::check::Agree;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, MAX_TUPLE, Sc, ScKind, ShapeKind, Val};
-use ravel_core::ir::{ElemTy, Expr};
+use ravel_core::ir::{Decimal, ElemTy, Expr, TypePat};
 use ravel_source::Span;
 use ravel_types::{Affine, Basic, Scalar, Shape, Ty};
 use ravel_wir::{Frame as WirFrame, Op, Value, With, WithOp};
@@ -38,6 +38,33 @@ impl Spec<'_> {
         }
         self.at(span);
         self.stack_values(values)
+    }
+
+    /// A literal of constants of a type in row-major order.
+    pub fn constants(&mut self, ty: Basic, shape: &[i32], values: Vec<Scalar>) -> Val {
+        match shape {
+            [] => Val::Sc(ty, Sc::Const(values[0])),
+            [_] if is_tuple(ty, values.len()) => Val::Tup(ty, values.into_iter().map(Sc::Const).collect()),
+            _ => Val::Arr(ty, self.em.const_array(ty.elem(), shape, values)),
+        }
+    }
+
+    /// A literal under a cast to a family: its elements in the member's type, which must hold them.
+    pub fn family_literal(&mut self, frame: &Frame, ty: &TypePat, shape: &[i32], values: &[Decimal]) -> Val {
+        let ElemTy::Basic(member) = self.resolve_elem(&frame.families, ty.elem) else {
+            return Val::Bottom;
+        };
+        let mut scalars = Vec::with_capacity(values.len());
+        for value in values {
+            let Some(scalar) = value.value_in(member) else {
+                let text = format!("{} is not a value of {member}", value.double);
+                self.error("E0323", text, format!("this is {member} here"));
+                return Val::Bottom;
+            };
+            scalars.push(scalar);
+        }
+        let literal = self.constants(member, shape, scalars);
+        self.assert_shape(frame, ty, literal, "the cast")
     }
 
     /// The array whose cells along a new leading axis are `values`, all of one element type.

@@ -45,6 +45,7 @@ pub fn children(e: &Expr, f: &mut dyn FnMut(&Expr)) {
         | ExprKind::Local(_)
         | ExprKind::Global(_)
         | ExprKind::ConstArray { .. }
+        | ExprKind::FamilyLit { .. }
         | ExprKind::Empty { .. }
         | ExprKind::ZeroCell
         | ExprKind::Error => {}

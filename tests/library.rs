@@ -1,0 +1,95 @@
+//! The library's functions against recorded figures: `library/<name>.sac` reports results line by line, `<name>.ref` holds
+//! the references with their tolerances, written by `<name>.py` from NumPy, SciPy and PyTorch.
+//!
+//! A line of results is `name | type | shape | elements`, a reference `name | type | shape | rel | abs | elements`; both files
+//! have the same names in the same order. Every program runs in all ways that the golden programs run.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use ravel_tests::ways::{self, Way};
+use ravel_tests::{Arguments, Failed, Trial, files_below, finish, repository, test_name};
+
+/// What OpenCL's own functions may be off, in roundings.
+const DEVICE_ROUNDINGS: f64 = 16.0;
+
+fn fields(line: &str) -> Vec<&str> {
+    line.split('|').map(str::trim).collect()
+}
+
+fn number(text: &str) -> Result<f64, Failed> {
+    match text {
+        "nan" | "-nan" => Ok(f64::NAN),
+        _ => text.parse().map_err(|_| format!("`{text}` is not a number").into()),
+    }
+}
+
+/// What is wrong with a result, if anything.
+fn judge(result: &str, reference: &str, device: bool) -> Result<Option<String>, Failed> {
+    let (have, want) = (fields(result), fields(reference));
+    let ([name, kind, shape, elements], [_, _, _, rel, abs, expected]) = (&have[..], &want[..]) else {
+        return Ok(Some(format!("not a line of results and one of references: {result}")));
+    };
+    if have[..3] != want[..3] {
+        return Ok(Some(format!("{name} | {kind} | {shape}, expected {}", want[..3].join(" | "))));
+    }
+    let eps = match *kind {
+        "float" => f64::from(f32::EPSILON),
+        "double" => f64::EPSILON,
+        _ => {
+            let same = elements.split_whitespace().eq(expected.split_whitespace());
+            return Ok((!same).then(|| format!("{name} is {elements}, expected {expected}")));
+        }
+    };
+    let (rel, abs) = (number(rel)?, number(abs)?);
+    let rel = if device && rel > 0.0 { rel + DEVICE_ROUNDINGS } else { rel };
+    let (elements, expected): (Vec<&str>, Vec<&str>) =
+        (elements.split_whitespace().collect(), expected.split_whitespace().collect());
+    if elements.len() != expected.len() {
+        return Ok(Some(format!("{name} has {} elements, expected {}", elements.len(), expected.len())));
+    }
+    for (k, (have, want)) in elements.iter().zip(&expected).enumerate() {
+        let (x, r) = (number(have)?, number(want)?);
+        // The reference has more digits than a float: exact means equal in the type.
+        let r = if *kind == "float" { f64::from(r as f32) } else { r };
+        let right = if r.is_nan() { x.is_nan() } else { x == r || (x - r).abs() <= rel * eps * r.abs() + abs };
+        if !right {
+            let off = (x - r).abs();
+            return Ok(Some(format!("{name}: element {k} is {have}, expected {want}; off by {off:e}")));
+        }
+    }
+    Ok(None)
+}
+
+fn run(source: &Path, way: Way) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut command = way.command(source, Vec::new(), folder.path())?;
+    let run = finish(command.current_dir(folder.path()), b"")?;
+    if run.status != 0 {
+        return Err(run.describe().into());
+    }
+    let references = fs::read_to_string(source.with_extension("ref"))?;
+    let (results, references): (Vec<&str>, Vec<&str>) = (run.stdout.lines().collect(), references.lines().collect());
+    let mut wrong = Vec::new();
+    for (result, reference) in results.iter().zip(&references) {
+        wrong.extend(judge(result, reference, matches!(way, Way::Device))?);
+    }
+    if results.len() != references.len() {
+        wrong.push(format!("{} lines of results, {} references", results.len(), references.len()));
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+fn main() -> ExitCode {
+    let folder = repository().join("tests/library");
+    let mut trials = Vec::new();
+    for reference in files_below(&folder, "ref") {
+        for (label, way) in ways::all() {
+            let source = reference.with_extension("sac");
+            let name = format!("{} [{label}]", test_name(&folder, &reference));
+            trials.push(Trial::test(name, move || run(&source, way)));
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
