@@ -355,6 +355,12 @@ pub fn unknown_shape(what: &str, at: Span) -> Diagnostic {
     Diagnostic::error("E0223", format!("{what} must have a known shape")).at(at, "only numbers can stand here")
 }
 
+pub fn array_of_open_records(at: Span) -> Diagnostic {
+    Diagnostic::error("E0223", "records with fields of open shape cannot be elements of an array")
+        .at(at, "its elements would have different shapes")
+        .with_note("a field whose shape is all numbers, such as `double[3]`, can be an element's")
+}
+
 pub fn recursive_type(name: &str, at: Span) -> Diagnostic {
     Diagnostic::error("E0224", format!("type `{name}` contains itself")).at(at, "needs itself")
 }

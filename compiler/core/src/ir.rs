@@ -144,15 +144,20 @@ pub struct Struct {
     pub name: String,
     pub module: String,
     pub fields: Vec<Field>,
+    /// The families that fields mention, also those of records in fields; a value has one member for each.
+    pub families: Vec<Family>,
+    /// Whether a field, or one of a record in a field, has no fixed shape: such records are scalars only.
+    pub open: bool,
     pub span: Span,
 }
 
-/// A field; its shape is known.
+/// A field. A family in its type is one of [`Struct::families`].
 #[derive(Clone, Debug)]
 pub struct Field {
     pub name: String,
-    pub elem: ElemTy,
-    pub shape: Vec<i32>,
+    pub ty: TypePat,
+    /// The shape, if the type fixes it.
+    pub shape: Option<Vec<i32>>,
 }
 
 /// A global object.

@@ -27,7 +27,11 @@ pub fn print(program: &Program) -> String {
     }
     for record in &program.structs {
         let field = |field: &Field| {
-            format!("{}{} {};", elem_name(program, None, field.elem), numbers(&field.shape), field.name)
+            let elem = match field.ty.elem {
+                ElemTy::Family(id) => record.families[id.index()].name.clone(),
+                other => elem_name(program, None, other),
+            };
+            format!("{elem}{} {};", Printer::new(program, None).dims(&field.ty.dims), field.name)
         };
         let fields: Vec<String> = record.fields.iter().map(field).collect();
         let _ = writeln!(out, "struct {}::{} {{ {} }}", record.module, record.name, fields.join(" "));
@@ -97,12 +101,12 @@ impl<'p> Printer<'p> {
     }
 
     fn ty(&self, ty: &TypePat) -> String {
-        let elem = elem_name(self.program, self.fun, ty.elem);
-        if ty.dims.is_empty() {
-            return elem;
-        }
-        let dims: Vec<String> = ty.dims.iter().map(|dim| self.dim(dim)).collect();
-        format!("{elem}[{}]", dims.join(","))
+        format!("{}{}", elem_name(self.program, self.fun, ty.elem), self.dims(&ty.dims))
+    }
+
+    fn dims(&self, dims: &[DimPat]) -> String {
+        let dims: Vec<String> = dims.iter().map(|dim| self.dim(dim)).collect();
+        if dims.is_empty() { String::new() } else { format!("[{}]", dims.join(",")) }
     }
 
     fn dim(&self, dim: &DimPat) -> String {

@@ -53,8 +53,24 @@ pub(crate) enum Place<'h> {
     Result(&'h mut Head),
     /// A body: names mean nothing; families are those of the function.
     Local(&'h [ir::Family]),
+    /// A field: names mean nothing; families become those of the record.
+    Record(&'h mut Vec<ir::Family>),
     /// Outside of functions.
     Global,
+}
+
+/// The place of a family among those of a function or record, which a head or a field extends.
+fn family_in(family: ir::Family, place: &mut Place<'_>) -> Option<usize> {
+    let known: &mut Vec<ir::Family> = match place {
+        Place::Head(head) | Place::Result(head) => &mut head.fun.families,
+        Place::Record(families) => families,
+        Place::Local(families) => return families.iter().position(|known| *known == family),
+        Place::Global => return None,
+    };
+    Some(known.iter().position(|known| *known == family).unwrap_or_else(|| {
+        known.push(family);
+        known.len() - 1
+    }))
 }
 
 /// Most axes of a type. What is known of a shape is held by axis, so that nothing may grow with a number in a program.
@@ -86,7 +102,7 @@ impl Core<'_> {
             let lowered = match place {
                 Place::Head(head) => head_dim(head, dim, false),
                 Place::Result(head) => head_dim(head, dim, true),
-                Place::Local(_) | Place::Global => {
+                Place::Local(_) | Place::Record(_) | Place::Global => {
                     if names_something(&dim.kind) && !warned {
                         self.reports.push(report::names_in_local_type(dim.span));
                         warned = true;
@@ -95,6 +111,13 @@ impl Core<'_> {
                 }
             };
             dims.push(lowered);
+        }
+        if let ElemTy::Struct(record) = elem
+            && !dims.is_empty()
+            && self.program.structs[record.index()].open
+        {
+            self.reports.push(report::array_of_open_records(ty.span));
+            return None;
         }
         if axes(&dims) > MAX_AXES {
             self.reports.push(report::too_many_axes(axes(&dims), MAX_AXES, ty.span));
@@ -106,7 +129,10 @@ impl Core<'_> {
     fn elem(&mut self, module: ModId, base: &TypeBase, span: Span, place: &mut Place<'_>) -> Option<ElemTy> {
         match base {
             TypeBase::Basic(ty) => Some(ElemTy::Basic(basic(*ty))),
-            TypeBase::Struct(name) => self.struct_type(module, name).map(ElemTy::Struct),
+            TypeBase::Struct(name) => {
+                let id = self.struct_type(module, name)?;
+                self.mention(id, span, place)
+            }
             TypeBase::Named(name) => {
                 if name.module.is_none()
                     && let Some(members) = self.module(module).families.get(&name.name)
@@ -118,7 +144,10 @@ impl Core<'_> {
                     Ok(def) => self.user_type(def).map(ElemTy::User),
                     // The parser takes records as types also without the word `struct`.
                     Err(missing) => match self.meaning(module, name, Kind::Struct) {
-                        Ok(def) => self.record(def).map(ElemTy::Struct),
+                        Ok(def) => {
+                            let id = self.record(def)?;
+                            self.mention(id, span, place)
+                        }
                         Err(_) => {
                             self.report_missing(module, name, Kind::Type, missing);
                             None
@@ -129,16 +158,24 @@ impl Core<'_> {
         }
     }
 
+    /// A record type; where it stands, its families are mentioned too.
+    fn mention(&mut self, id: StructId, span: Span, place: &mut Place<'_>) -> Option<ElemTy> {
+        let families = self.program.structs[id.index()].families.clone();
+        match place {
+            Place::Local(_) => {}
+            Place::Global if !families.is_empty() => {
+                self.reports.push(report::family(span, "a record with fields of a family has no one type here"));
+                return None;
+            }
+            _ => families.into_iter().for_each(|family| {
+                family_in(family, place);
+            }),
+        }
+        Some(ElemTy::Struct(id))
+    }
+
     fn family(&mut self, name: &Text, members: Vec<Basic>, span: Span, place: &mut Place<'_>) -> Option<ElemTy> {
-        let position = |families: &[ir::Family]| families.iter().position(|family| family.name == **name);
-        let found = match place {
-            Place::Head(head) | Place::Result(head) => Some(position(&head.fun.families).unwrap_or_else(|| {
-                head.fun.families.push(ir::Family { name: name.to_string(), members });
-                head.fun.families.len() - 1
-            })),
-            Place::Local(families) => position(families),
-            Place::Global => None,
-        };
+        let found = family_in(ir::Family { name: name.to_string(), members }, place);
         if found.is_none() {
             self.reports.push(report::family(span, "the head of this function does not mention it"));
         }
@@ -288,19 +325,24 @@ impl Core<'_> {
             self.reports.push(report::empty_struct(&record.name.name, record.name.span));
             return None;
         }
-        let mut fields: Vec<Field> = Vec::new();
+        let (mut fields, mut families, mut open): (Vec<Field>, _, _) = (Vec::new(), Vec::new(), false);
         for field in &record.fields {
             if fields.iter().any(|other| other.name == *field.name.name) {
                 self.reports.push(report::field_twice(&field.name.name, field.name.span));
             }
-            let (elem, shape) = self.fixed_type(module, &field.ty, "a field")?;
-            fields.push(Field { name: field.name.name.to_string(), elem, shape });
+            let ty = self.type_pat(module, &field.ty, &mut Place::Record(&mut families))?;
+            let shape = numbers(&ty.dims);
+            let inner = matches!(ty.elem, ElemTy::Struct(inner) if self.program.structs[inner.index()].open);
+            open |= inner || shape.is_none();
+            fields.push(Field { name: field.name.name.to_string(), ty, shape });
         }
         let id = StructId(self.program.structs.len() as u32);
         self.program.structs.push(ir::Struct {
             name: record.name.name.to_string(),
             module: self.module(module).name.to_string(),
             fields,
+            families,
+            open,
             span: record.name.span,
         });
         Some(id)

@@ -216,6 +216,10 @@ impl<'p> Spec<'p> {
             self.error("E0367", "a with-loop without parts and default has no element type", "give a default");
             return None;
         }
+        if self.is_open(&cell) {
+            self.open_elements();
+            return None;
+        }
         if contains_handle(&cell) {
             self.error(
                 "E0304",

@@ -131,6 +131,12 @@ impl Spec<'_> {
             self.wrong_elem((elem, want), title, format!("this is {found}"));
             return Val::Bottom;
         }
+        if !self.members_fit(frame, want, &v) {
+            let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
+            let title = format!("{what} is declared {wanted} with other element types than {found} has");
+            self.error("E0301", title, format!("this is {found}"));
+            return Val::Bottom;
+        }
         self.assert_shape(frame, ty, v, what)
     }
 

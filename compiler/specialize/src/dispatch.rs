@@ -223,6 +223,9 @@ impl Spec<'_> {
                     member
                 }
             },
+            (ElemTy::Struct(want), ElemTy::Struct(have)) if want == have => {
+                self.note_members(&fun.families, ty.elem, arg, families)
+            }
             (want, have) => want == have,
         };
         if !matches {
@@ -447,12 +450,13 @@ impl Spec<'_> {
                 Val::Wrapped(*u, Box::new(self.narrow_outer(inner, &axes)))
             }
             Val::Struct(s, fields) => {
-                let shapes: Vec<Vec<i32>> =
+                let shapes: Vec<Option<Vec<i32>>> =
                     self.program.structs[s.index()].fields.iter().map(|f| f.shape.clone()).collect();
                 let fields = fields
                     .iter()
                     .zip(shapes)
                     .map(|(f, shape)| {
+                        let Some(shape) = shape else { return f.clone() };
                         let mut axes = axes.to_vec();
                         axes.extend(shape.into_iter().map(Some));
                         self.narrow_outer(f, &axes)

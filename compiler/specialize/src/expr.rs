@@ -1,11 +1,9 @@
 //! Expressions.
 
 use crate::spec::{Frame, Spec};
-use crate::value::{Kind, Sc, ShapeKind, Val};
+use crate::value::{Sc, Val};
 use crate::walk;
-use ravel_core::ir::{Expr, ExprKind, StructId};
-use ravel_diagnostics::{Diagnostic, did_you_mean};
-use ravel_types::Affine;
+use ravel_core::ir::{Expr, ExprKind};
 use std::collections::BTreeSet;
 
 impl Spec<'_> {
@@ -132,7 +130,7 @@ impl Spec<'_> {
                 }
                 match self.field_index(&v, field) {
                     Some((i, Val::Struct(s, mut fields))) => {
-                        let Some(new) = self.fit_field(&fields[i], new, field) else {
+                        let Some(new) = self.fit_field(frame, s, i, &fields[i], new) else {
                             return Val::Bottom;
                         };
                         fields[i] = new;
@@ -147,46 +145,6 @@ impl Spec<'_> {
             }
             ExprKind::ZeroCell | ExprKind::Error => Val::Bottom,
         }
-    }
-
-    fn field_index(&mut self, v: &Val, field: &str) -> Option<(usize, Val)> {
-        match v {
-            Val::Bottom => None,
-            Val::Struct(s, _) => {
-                let def = &self.program.structs[s.index()];
-                match def.fields.iter().position(|f| f.name == *field) {
-                    Some(i) => Some((i, v.clone())),
-                    None => {
-                        let names = def.fields.iter().map(|f| f.name.as_str());
-                        let site = self.user_site();
-                        let mut diagnostic =
-                            Diagnostic::error("E0350", format!("struct {} has no field `{field}`", def.name))
-                                .at(site, "unknown field");
-                        if let Some(near) = did_you_mean(field, names) {
-                            diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
-                        }
-                        self.report(diagnostic);
-                        None
-                    }
-                }
-            }
-            other => {
-                let shown = self.show_value_type(other);
-                self.error("E0351", format!("{shown} has no fields"), "only structs have fields");
-                None
-            }
-        }
-    }
-
-    /// A new field value, which must have the old one's element type and shape.
-    fn fit_field(&mut self, old: &Val, new: Val, field: &str) -> Option<Val> {
-        if self.elem_of(old) != self.elem_of(&new) {
-            let (a, b) = (self.show_value_type(old), self.show_value_type(&new));
-            self.error("E0301", format!("field `{field}` is {a}, found {b}"), format!("this is {b}"));
-            return None;
-        }
-        self.require_same_shape(old, &new, &format!("field `{field}` and its new value"));
-        Some(new)
     }
 
     /// Checks that two values have one outer shape.
@@ -211,31 +169,5 @@ impl Spec<'_> {
                 self.emit_check(&equal, ravel_wir::Fault::Message { text: text.into(), operands: Vec::new() });
             }
         }
-    }
-
-    fn struct_literal(&mut self, frame: &mut Frame, id: StructId, fields: &[Option<Expr>], e: &Expr) -> Val {
-        let def = &self.program.structs[id.index()];
-        let mut values = Vec::with_capacity(def.fields.len());
-        for (i, field) in def.fields.iter().enumerate() {
-            let shape = ShapeKind::Known(field.shape.iter().map(|n| Some(Affine::constant(*n))).collect());
-            let kind: Kind = self.kind_of_elem(frame, field.elem, &shape);
-            let zero = self.zero_of_kind(&kind);
-            match fields.get(i).and_then(Option::as_ref) {
-                Some(given) => {
-                    let v = self.expr(frame, given);
-                    self.at(given.span);
-                    if matches!(v, Val::Bottom) {
-                        return Val::Bottom;
-                    }
-                    match self.fit_field(&zero, v, &field.name) {
-                        Some(v) => values.push(v),
-                        None => return Val::Bottom,
-                    }
-                }
-                None => values.push(zero),
-            }
-        }
-        self.at(e.span);
-        Val::Struct(id, values)
     }
 }

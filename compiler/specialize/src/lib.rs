@@ -35,6 +35,7 @@ mod prune;
 mod rank_folds;
 mod rank_loops;
 mod rank_versions;
+mod record;
 mod report;
 mod reshape;
 mod select;

@@ -81,6 +81,10 @@ impl Spec<'_> {
                     .collect();
                 Val::Wrapped(u, Box::new(self.stack_values(inner)))
             }
+            Val::Struct(s, _) if self.program.structs[s.index()].open => {
+                self.open_elements();
+                Val::Bottom
+            }
             Val::Struct(s, fields) => {
                 let (s, n) = (*s, fields.len());
                 let fields = (0..n)

@@ -25,8 +25,12 @@ impl Spec<'_> {
                 }
             }
             Val::Struct(s, fields) => {
+                if self.program.structs[s.index()].open {
+                    self.open_elements();
+                    return Val::Bottom;
+                }
                 let defs: Vec<Vec<i32>> =
-                    self.program.structs[s.index()].fields.iter().map(|f| f.shape.clone()).collect();
+                    self.program.structs[s.index()].fields.iter().flat_map(|f| f.shape.clone()).collect();
                 let IndexVector::Scalars(shape) = shape else {
                     return a.clone();
                 };

@@ -1,5 +1,6 @@
 //! Declared types as kinds, outer shapes of values, and how both read in messages.
 
+use crate::record::shape_of;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, ScKind, ShapeKind, Val};
 use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
@@ -26,42 +27,25 @@ impl Spec<'_> {
 
     /// The kind that a declared type promises.
     pub fn kind_of_type(&self, frame: &Frame, ty: &TypePat) -> Kind {
-        let mut extents = Vec::new();
-        let mut known = true;
-        for dim in &ty.dims {
-            match dim {
-                DimPat::Num(n) => extents.push(Some(Affine::constant(*n))),
-                DimPat::Any | DimPat::Name(_) => extents.push(None),
-                DimPat::Rank { rank: RankPat::Num(n), .. } => extents.extend(vec![None; (*n).max(0) as usize]),
-                DimPat::Star | DimPat::Plus | DimPat::Rank { .. } => known = false,
-            }
-        }
-        let shape = if known { ShapeKind::Known(extents) } else { ShapeKind::Unknown };
+        let shape = shape_of(&ty.dims);
         self.kind_of_elem(frame, self.resolve_elem(&frame.families, ty.elem), &shape)
     }
 
     /// The kind of arrays of an element type with this outer shape.
     pub fn kind_of_elem(&self, frame: &Frame, elem: ElemTy, outer: &ShapeKind) -> Kind {
-        let inner = |shape: &[i32]| match outer {
-            ShapeKind::Known(e) => {
-                ShapeKind::Known(e.iter().cloned().chain(shape.iter().map(|n| Some(Affine::constant(*n)))).collect())
-            }
-            ShapeKind::Unknown => ShapeKind::Unknown,
-        };
         match elem {
             ElemTy::Basic(b) if outer.rank() == Some(0) => Kind::Sc(b, ScKind::Any),
             ElemTy::Basic(b) => Kind::Arr(b, outer.clone()),
             ElemTy::User(u) => match &self.program.user_types[u.index()].kind {
                 UserTypeKind::External => Kind::Handle(u),
                 UserTypeKind::Typedef { base, shape } => {
-                    Kind::Wrapped(u, Box::new(self.kind_of_elem(frame, *base, &inner(shape))))
+                    let hidden = shape.iter().map(|n| Some(Affine::constant(*n))).collect();
+                    let whole = outer.then(&ShapeKind::Known(hidden));
+                    Kind::Wrapped(u, Box::new(self.kind_of_elem(frame, *base, &whole)))
                 }
                 UserTypeKind::Class { rep } => Kind::Wrapped(u, Box::new(self.kind_of_type(frame, rep))),
             },
-            ElemTy::Struct(s) => {
-                let fields = &self.program.structs[s.index()].fields;
-                Kind::Struct(s, fields.iter().map(|f| self.kind_of_elem(frame, f.elem, &inner(&f.shape))).collect())
-            }
+            ElemTy::Struct(s) => Kind::Struct(s, self.kinds_of_fields(frame, s, outer)),
             ElemTy::Family(_) => Kind::Bottom,
         }
     }
@@ -88,7 +72,10 @@ impl Spec<'_> {
             Kind::Struct(s, ks) => {
                 let defs = &self.program.structs[s.index()].fields;
                 let fields = ks.iter().zip(defs);
-                let fields = fields.map(|(k, f)| self.forget_extents(k, hidden + f.shape.len()));
+                let fields = fields.map(|(k, f)| match &f.shape {
+                    Some(own) => self.forget_extents(k, hidden + own.len()),
+                    None => self.forget_extents(k, hidden),
+                });
                 Kind::Struct(*s, fields.collect())
             }
             other => other.clone(),
@@ -124,7 +111,11 @@ impl Spec<'_> {
                 Some(shape)
             }
             Val::Struct(s, fields) => {
-                let field_rank = self.program.structs[s.index()].fields.first().map_or(0, |f| f.shape.len());
+                let def = &self.program.structs[s.index()];
+                if def.open {
+                    return Some(Vec::new());
+                }
+                let field_rank = def.fields.first().and_then(|f| f.shape.as_ref()).map_or(0, Vec::len);
                 let first = fields.first()?;
                 let mut shape = self.outer_shape(first)?;
                 shape.truncate(shape.len().saturating_sub(field_rank));

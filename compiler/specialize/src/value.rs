@@ -143,6 +143,18 @@ impl ShapeKind {
     }
 }
 
+impl ShapeKind {
+    /// The shape with these axes outside and those inside.
+    pub fn then(&self, inner: &ShapeKind) -> ShapeKind {
+        match (self, inner) {
+            (ShapeKind::Known(outer), ShapeKind::Known(inner)) => {
+                ShapeKind::Known(outer.iter().chain(inner).cloned().collect())
+            }
+            _ => ShapeKind::Unknown,
+        }
+    }
+}
+
 impl Kind {
     /// The least kind above both, or nothing if the element types differ.
     pub fn join(&self, other: &Kind) -> Option<Kind> {

@@ -48,7 +48,8 @@ impl Spec<'_> {
                 here + self.hidden_axes(inner)
             }
             Val::Struct(s, fields) => {
-                let here = self.program.structs[s.index()].fields.first().map_or(0, |f| f.shape.len());
+                let here =
+                    self.program.structs[s.index()].fields.first().and_then(|f| f.shape.as_ref()).map_or(0, Vec::len);
                 here + fields.first().map_or(0, |f| self.hidden_axes(f))
             }
             _ => 0,

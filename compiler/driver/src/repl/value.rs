@@ -162,7 +162,9 @@ pub fn read(kind: &Kind, program: &Program, words: &mut dyn Iterator<Item = Word
             let mut fields = Vec::new();
             for (field, kind) in record.fields.iter().zip(kinds) {
                 let value = read(kind, program, words)?;
-                fields.push(Field { name: field.name.clone(), inner: field.shape.len(), value });
+                // Records with fields of open shape are scalars: all axes belong to the one element.
+                let inner = field.shape.as_ref().map_or(value.shape().len(), Vec::len);
+                fields.push(Field { name: field.name.clone(), inner, value });
             }
             Value::Record { ty: struct_name(program, *id), fields }
         }
@@ -285,8 +287,10 @@ fn named_shape(kind: &Kind, program: &Program) -> (String, Option<Vec<Option<i32
         }
         Kind::Struct(id, kinds) => {
             let record = &program.structs[id.index()];
-            let first = record.fields.first().zip(kinds.first());
-            let shape = first.map_or(Some(Vec::new()), |(f, k)| outer(named_shape(k, program).1, f.shape.len()));
+            let first = record.fields.first().zip(kinds.first()).filter(|_| !record.open);
+            let shape = first.map_or(Some(Vec::new()), |(f, k)| {
+                outer(named_shape(k, program).1, f.shape.as_ref().map_or(0, Vec::len))
+            });
             (format!("struct {}", record.name), shape)
         }
     }
