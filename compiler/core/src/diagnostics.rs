@@ -385,6 +385,10 @@ pub fn nested_type(at: Span) -> Diagnostic {
     Diagnostic::error("E0223", "nested types are not supported").at(at, "not possible here")
 }
 
+pub fn directive(at: Span, why: impl Into<String>) -> Diagnostic {
+    Diagnostic::error("E0246", "this pragma does not fit its function").at(at, why)
+}
+
 pub fn family(at: Span, why: impl Into<String>) -> Diagnostic {
     Diagnostic::error("E0235", "this type family cannot be used").at(at, why)
 }

@@ -84,6 +84,8 @@ impl Core<'_> {
                 module: self.module(module).name.to_string(),
                 inline: function.attributes.inline,
                 noinline: function.attributes.noinline,
+                associative: false,
+                fieldwise: None,
                 families: Vec::new(),
                 params: Vec::new(),
                 results: Vec::new(),
@@ -118,10 +120,46 @@ impl Core<'_> {
             results.push(self.type_pat(module, result, &mut Place::Result(&mut head)));
         }
         self.check_references(module, function, &params);
+        self.directives(function, &mut head.fun);
         // After all types were looked at, so that every error in them is reported.
         head.fun.params = params.into_iter().collect::<Option<_>>()?;
         head.fun.results = results.into_iter().collect::<Option<_>>()?;
         Some(head)
+    }
+
+    /// What the pragmas behind a function say about it.
+    fn directives(&mut self, function: &ast::Function, fun: &mut ir::Fun) {
+        for pragma in &function.pragmas {
+            let words = match &pragma.args {
+                ast::PragmaArgs::Other(text) => text.split_whitespace().collect::<Vec<&str>>(),
+                _ => Vec::new(),
+            };
+            match (&*pragma.name.name, &words[..]) {
+                ("associative", []) if function.params.len() >= 2 && function.results.len() == 1 => {
+                    fun.associative = true
+                }
+                ("associative", []) => {
+                    let why = "a function that folds takes an accumulator and a cell and gives one result";
+                    self.reports.push(report::directive(pragma.span, why));
+                }
+                ("fieldwise", []) => fun.fieldwise = Some(ir::Fieldwise { name: None }),
+                ("fieldwise", [name]) => {
+                    let at = function.params.iter().position(|param| &*param.name.name == *name);
+                    match at {
+                        Some(_) => fun.fieldwise = Some(ir::Fieldwise { name: at }),
+                        None => {
+                            let why = format!("the function has no parameter `{name}`");
+                            self.reports.push(report::directive(pragma.span, why));
+                        }
+                    }
+                }
+                ("associative" | "fieldwise", _) => {
+                    let why = "expected `#pragma associative`, `#pragma fieldwise` or `#pragma fieldwise parameter`";
+                    self.reports.push(report::directive(pragma.span, why));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Only values of a class can be passed by reference; the library knows what it does.

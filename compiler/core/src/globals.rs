@@ -57,6 +57,8 @@ impl Core<'_> {
             module: global.module.clone(),
             inline: false,
             noinline: false,
+            associative: false,
+            fieldwise: None,
             families: Vec::new(),
             params: Vec::new(),
             results: vec![global.ty.clone()],

@@ -185,6 +185,10 @@ pub struct Fun {
     pub module: String,
     pub inline: bool,
     pub noinline: bool,
+    /// `#pragma associative`: folds by it may regroup.
+    pub associative: bool,
+    /// `#pragma fieldwise`: records are taken field by field.
+    pub fieldwise: Option<Fieldwise>,
     pub families: Vec<Family>,
     pub params: Vec<Param>,
     /// Declared results, without those of reference parameters.
@@ -198,6 +202,13 @@ pub struct Fun {
     pub body: FunBody,
     /// The head, for diagnostics.
     pub span: Span,
+}
+
+/// How a function takes records field by field.
+#[derive(Clone, Debug)]
+pub struct Fieldwise {
+    /// The parameter that gets the field's name behind what the call gives.
+    pub name: Option<usize>,
 }
 
 /// A type variable that stands for one of its members.

@@ -180,7 +180,7 @@ impl<'p> Spec<'p> {
         clippy::too_many_arguments,
         reason = "the operands of the operation and what the loop has gathered so far"
     )]
-    fn genarray(
+    pub fn genarray(
         &mut self,
         k: usize,
         shape: &Val,

@@ -152,6 +152,11 @@ impl Spec<'_> {
         results
     }
 
+    /// Whether a function takes these arguments.
+    pub fn takes(&mut self, id: FunId, args: &[Val]) -> bool {
+        self.fun(id).params.len() == args.len() && self.candidate(id, args).is_ok()
+    }
+
     fn some_instance(&mut self, members: &[FunId], args: &[Val]) -> bool {
         members.iter().any(|id| self.candidate(*id, args).is_ok())
     }

@@ -88,6 +88,9 @@ impl<'p> Spec<'p> {
             self.em.close(opened);
             self.em.set_yields(region, values);
             let combine = self.plain_operation(region).map_or(Combine::Region(region), Combine::Op);
+            if matches!(combine, Combine::Region(_)) && self.in_bodies == 0 && self.regroups(fun, args, neutral) {
+                return None;
+            }
             if let Some(stop) = stop
                 && !self.absorbs(&combine, stop, bodies)
             {

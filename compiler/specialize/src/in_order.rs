@@ -11,6 +11,7 @@
 use crate::assemble::cell_kind;
 use crate::fold::{MAX_ROUNDS, kind_in_loops};
 use crate::generator::{IndexBox, IndexSet};
+use crate::pieces::Among;
 use crate::select::IndexVector;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, Sc, ShapeKind, Val};
@@ -24,6 +25,8 @@ use ravel_wir::{Combine, Fault, Op, Part, With, WithOp};
 pub enum Carried {
     /// A fold of several values, or of arrays whose shape changes.
     Fold,
+    /// The same with a function that may regroup.
+    Pieces,
     /// A fold that ends at a fixpoint.
     FixPoint,
     /// `propagate`.
@@ -86,13 +89,16 @@ impl<'p> Spec<'p> {
         only: Option<usize>,
     ) -> Vec<Val> {
         let kept: Vec<usize> = (0..operations.len()).filter(|k| only.is_none_or(|only| only == *k)).collect();
-        let why = |k: &usize| match &operations[*k] {
+        let mut why = |k: &usize| match &operations[*k] {
             Operation::Propagate { .. } => Some(Carried::State),
             Operation::Fold { stop: Some(_), .. } => Some(Carried::FixPoint),
+            Operation::Fold { fun, args, neutral, .. } if self.in_bodies == 0 && self.regroups(fun, args, neutral) => {
+                Some(Carried::Pieces)
+            }
             Operation::Fold { .. } => Some(Carried::Fold),
             _ => None,
         };
-        if let Some(why) = kept.iter().filter_map(why).max() {
+        if let Some(why) = kept.iter().filter_map(&mut why).max() {
             self.fold_loops.insert(with.span, why);
         }
         let mut accs = Vec::with_capacity(kept.len());
@@ -126,7 +132,22 @@ impl<'p> Spec<'p> {
                 Operation::Fold { stop: Some(stop), .. } if kept.len() == 1 => spec.same_value(&accs[0], stop),
                 _ => Sc::bool(false),
             };
-            accs = self.each_index(set, accs, &mut Walk { step: &mut step, ended: &mut ended, frame_shape });
+            let mut walk = Walk { step: &mut step, ended: &mut ended, frame_shape };
+            accs = match (set, kept.as_slice()) {
+                (IndexSet::Box(b), [k])
+                    if let Operation::Fold { fun, args, neutral, stop: None } = &operations[*k]
+                        && self.regroups(fun, args, neutral) =>
+                {
+                    let acc = accs.swap_remove(0);
+                    let one = |accs: Vec<Val>| accs.into_iter().next().unwrap_or(Val::Bottom);
+                    let mut indices = |spec: &mut Spec<'p>, among: Among<'_>, acc: Val| match among {
+                        Among::All(set) => one(spec.each_index(set, vec![acc], &mut walk)),
+                        Among::Piece { b, start, len } => one(spec.each_of_piece(b, start, len, acc, &mut walk)),
+                    };
+                    vec![self.in_pieces((fun, args), b, acc, neutral, &mut indices)]
+                }
+                _ => self.each_index(set, accs, &mut walk),
+            };
         }
         accs
     }
@@ -253,6 +274,23 @@ impl<'p> Spec<'p> {
         }
     }
 
+    /// The indices of `b` whose first component is one of `len` from `start` on. There are some, as many for any `start`.
+    fn each_of_piece(&mut self, b: &IndexBox, start: &Sc, len: &Sc, acc: Val, walk: &mut Walk<'_, 'p>) -> Vec<Val> {
+        let mut piece = b.clone();
+        (piece.lower[0], piece.upper[0]) = (Sc::int(0), len.clone());
+        let shape = walk.frame_shape;
+        let mut step = |spec: &mut Self, iv: Val, accs: Vec<Val>| {
+            let Val::Tup(basic, mut index) = iv else { return accs };
+            index[0] = spec.em.add(start, &index[0]);
+            if let Sc::Val(v) = index[0] {
+                spec.set_index_facts(v, b, 0, shape);
+            }
+            (walk.step)(spec, Val::Tup(basic, index), accs)
+        };
+        let mut inner = Walk { step: &mut step, ended: &mut *walk.ended, frame_shape: None };
+        self.each_of_axis(&piece, Vec::new(), vec![acc], &mut inner)
+    }
+
     fn unless_ended(&mut self, again: Sc, accs: &[Val], walk: &mut Walk<'_, 'p>) -> Sc {
         let ended = (walk.ended)(self, accs);
         let on = self.not(&ended);
@@ -323,7 +361,7 @@ impl<'p> Spec<'p> {
     }
 
     /// A loop that runs at least once: `body` gives what the values become, the next counter and whether it goes on.
-    fn carry(
+    pub fn carry(
         &mut self,
         first: &Sc,
         init: Vec<Val>,
@@ -536,7 +574,7 @@ fn is_same(a: &Val, b: &Val) -> bool {
 }
 
 /// Whether every shape is known.
-fn is_whole(kind: &Kind) -> bool {
+pub fn is_whole(kind: &Kind) -> bool {
     match kind {
         Kind::Arr(_, ShapeKind::Known(extents)) => extents.iter().all(Option::is_some),
         Kind::Arr(_, ShapeKind::Unknown) => false,

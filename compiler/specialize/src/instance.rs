@@ -215,6 +215,8 @@ impl Spec<'_> {
         em.reserve_syms(n_syms);
         let outer = std::mem::replace(&mut self.em, em);
         let (here, conditional, speculative) = (self.here, self.conditional, self.speculative);
+        // An instance is the same wherever it is called.
+        let in_bodies = std::mem::take(&mut self.in_bodies);
         let body = self.em.func.body;
         let mut defined = vec![false; n_syms as usize];
         let mut args = Vec::new();
@@ -246,7 +248,7 @@ impl Spec<'_> {
         }
         self.em.set_yields(body, yields);
         let built = std::mem::replace(&mut self.em, outer).func;
-        (self.conditional, self.speculative) = (conditional, speculative);
+        (self.conditional, self.speculative, self.in_bodies) = (conditional, speculative, in_bodies);
         self.at(here);
         (built, kinds)
     }

@@ -30,6 +30,7 @@ mod instance;
 mod literal;
 mod live;
 mod mismatch;
+mod pieces;
 mod prim;
 mod prune;
 mod rank_folds;

@@ -43,6 +43,8 @@ pub struct Spec<'p> {
     pub globals: Vec<(Vec<GlobalId>, Kind)>,
     /// Regions entered that may not run: a fault that is certain there is still only a run-time fault.
     pub conditional: u32,
+    /// How many bodies of with-loops are around the code of this function.
+    pub in_bodies: u32,
     /// Branches of run-time dispatch entered: not even a type error is certain there.
     pub speculative: u32,
     /// Within a version of a call for one rank, or the one for all others.
@@ -97,6 +99,7 @@ impl<'p> Spec<'p> {
             provisional: Vec::new(),
             globals: Vec::new(),
             conditional: 0,
+            in_bodies: 0,
             speculative: 0,
             in_version: false,
             copies: 1,

@@ -217,6 +217,7 @@ impl<'p> Spec<'p> {
     ) -> Body {
         let n = with.ops.len();
         self.conditional += 1;
+        self.in_bodies += 1;
         let opened = self.em.open();
         let iv = self.index_params(opened.region, &set, frame_shape);
         let cells = if except.is_empty() {
@@ -249,6 +250,7 @@ impl<'p> Spec<'p> {
         };
         let region = self.em.close(opened);
         self.conditional -= 1;
+        self.in_bodies -= 1;
         Body { set, region, cells }
     }
 

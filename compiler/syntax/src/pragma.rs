@@ -33,7 +33,7 @@ fn shape_of(kind: &str) -> Shape {
         | "cudalinkname" | "mutcthreadfun" | "linksetname" => Shape::Strings,
         "linksign" | "refcounting" | "sacarg" | "gpumem" => Shape::Numbers,
         "effect" => Shape::Names,
-        "refcountdots" | "nocuda" | "safe" => Shape::Nothing,
+        "refcountdots" | "nocuda" | "safe" | "associative" => Shape::Nothing,
         "wlcomp" => Shape::Term,
         _ => Shape::RestOfLine,
     }

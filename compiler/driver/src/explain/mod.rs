@@ -75,6 +75,9 @@ impl Explanation {
                 Carried::Fold => {
                     "its function combines several values, or an array whose shape may change: a loop takes one index after the other"
                 }
+                Carried::Pieces => {
+                    "its function may regroup: long index sets are folded in pieces, and a loop takes the pieces' results"
+                }
                 Carried::FixPoint => "it ends at the fixpoint: a loop takes one index after the other",
                 Carried::State => "it hands a state on from index to index: a loop takes one index after the other",
             };
