@@ -131,6 +131,10 @@ impl Spec<'_> {
             return self.call_set(id, args, wanted, span);
         } else if candidates.is_empty() && wanted == 1 && is_record_builtin(&name, &args) {
             vec![self.record_builtin(&name, args)]
+        } else if candidates.is_empty()
+            && let Some(fields) = self.fieldwise(&members, &args, wanted)
+        {
+            self.call_fields(id, &fields, args, wanted, span)
         } else if candidates.is_empty() {
             let miscounted: Vec<FunId> =
                 set.members.iter().copied().filter(|id| !rejected.iter().any(|(r, _)| r == id)).collect();

@@ -22,6 +22,7 @@ mod dispatch;
 mod elementwise;
 mod emit;
 mod expr;
+mod fieldwise;
 mod fold;
 mod format;
 mod generator;
