@@ -303,8 +303,19 @@ pub fn conformity_message(pattern: &str, shape: &[i64]) -> String {
     format!("{pattern} does not admit a value of shape {}", shape_text(shape))
 }
 
-/// Message with numbers behind its text: `text: 1, 2`.
+/// Message with numbers at the last places of its text that are marked `{}`, or behind it: `text: 1, 2`.
 pub fn numbers_message(text: &str, numbers: &[i64]) -> String {
+    let parts: Vec<&str> = text.split("{}").collect();
+    if let Some(first) = parts.len().checked_sub(numbers.len() + 1)
+        && !numbers.is_empty()
+    {
+        let mut whole = parts[..=first].join("{}");
+        for (part, number) in parts[first + 1..].iter().zip(numbers) {
+            whole.push_str(&number.to_string());
+            whole.push_str(part);
+        }
+        return whole;
+    }
     let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
     if numbers.is_empty() { text.to_string() } else { format!("{text}: {}", numbers.join(", ")) }
 }

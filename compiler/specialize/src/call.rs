@@ -2,11 +2,11 @@
 
 use crate::spec::{Frame, Site, Spec};
 use crate::value::{Kind, Sc, Val};
-use ravel_core::ir::{External, Fun, FunBody, FunId, TypePat};
+use ravel_core::ir::{External, FunBody, FunId, TypePat};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_types::Basic;
-use ravel_wir::{Fault, Op, Value};
+use ravel_wir::{Op, Value};
 
 /// Activations of all functions inside each other before the recursion is given up as endless.
 const MAX_STACK: usize = 4000;
@@ -112,26 +112,6 @@ impl Spec<'_> {
         self.stack.pop();
         self.at(outer);
         results
-    }
-
-    /// The conditions after the parameter list, those over results after the body.
-    fn conditions(&mut self, frame: &mut Frame, fun: &Fun, after: bool) {
-        if !self.options.check_patterns {
-            return;
-        }
-        for cond in fun.conds.iter().filter(|c| c.after == after) {
-            let Val::Sc(Basic::Bool, holds) = self.expr(frame, &cond.expr) else {
-                continue;
-            };
-            let text = self.options.map.snippet(cond.expr.span).split_whitespace().collect::<Vec<_>>().join(" ");
-            let message = format!("condition `{text}` of `{}` does not hold", fun.name);
-            if holds.as_bool() == Some(false) && self.speculative == 0 && self.conditional == 0 {
-                self.error("E0324", message.clone(), "the condition fails for this call");
-            }
-            let remark = (self.options.condition_remark)(fun.span.file, &fun.name);
-            let text = remark.map_or(message.clone(), |remark| format!("{message}; {remark}"));
-            self.emit_check(&holds, Fault::Message { text: text.into(), operands: Vec::new() });
-        }
     }
 
     fn external(&mut self, id: FunId, external: &External, families: Vec<Option<Basic>>, args: Vec<Val>) -> Vec<Val> {

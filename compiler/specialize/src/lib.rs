@@ -17,6 +17,7 @@ mod bind;
 mod by_index;
 mod call;
 mod check;
+mod conditions;
 mod conversions;
 mod dispatch;
 mod elementwise;

@@ -18,6 +18,12 @@ impl Spec<'_> {
         self.stack.iter().rev().map(|s| s.span).find(own).unwrap_or(self.here)
     }
 
+    /// Where the user's own files call the function being elaborated, or what led to it.
+    pub fn call_site(&self) -> Span {
+        let own = |span: &Span| !span.is_none() && !(self.options.is_library)(span.file);
+        self.stack.iter().rev().map(|s| s.span).find(own).unwrap_or(self.here)
+    }
+
     /// Records an error once per code, place and title.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         let key = (diagnostic.code, diagnostic.span(), diagnostic.title.clone());
@@ -33,7 +39,7 @@ impl Spec<'_> {
     }
 
     /// A report on `site`; if the error arose elsewhere, a note says where.
-    fn report_from_here(&mut self, mut diagnostic: Diagnostic, site: Span) {
+    pub fn report_from_here(&mut self, mut diagnostic: Diagnostic, site: Span) {
         if site != self.here
             && let Some(inner) = self.stack.last()
         {
