@@ -1,4 +1,6 @@
-//! The library's functions against recorded figures: `library/<name>.sac` reports results line by line, `<name>.ref` holds
+//! The library: its functions against recorded figures, the examples in its comments, and its reference pages.
+//!
+//! Figures: `library/<name>.sac` reports results line by line, `<name>.ref` holds
 //! the references with their tolerances, written by `<name>.py` from NumPy, SciPy and PyTorch.
 //!
 //! A line of results is `name | type | shape | elements`, a reference `name | type | shape | rel | abs | elements`; both files
@@ -6,10 +8,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use ravel_tests::ways::{self, Way};
-use ravel_tests::{Arguments, Failed, Trial, files_below, finish, repository, test_name};
+use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository, test_name};
 
 /// What OpenCL's own functions may be off, in roundings.
 const DEVICE_ROUNDINGS: f64 = 16.0;
@@ -81,9 +83,35 @@ fn run(source: &Path, way: Way) -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
+/// Runs the examples in the comments of a module.
+fn examples(module: &str) -> Result<(), Failed> {
+    let made = finish(Command::new(ravel()).args(["doc", "--examples", module]), b"")?;
+    if made.status != 0 {
+        return if made.stderr.contains("there are no examples") { Ok(()) } else { Err(made.describe().into()) };
+    }
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("examples.sac");
+    fs::write(&program, made.stdout)?;
+    let run = finish(Command::new(ravel()).arg("run").arg(&program), b"")?;
+    if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
+}
+
+/// The pages in docs/library are those that `ravel doc` makes.
+fn pages() -> Result<(), Failed> {
+    let check =
+        finish(Command::new(ravel()).args(["doc", "--check", "-o"]).arg(repository().join("docs/library")), b"")?;
+    if check.status == 0 { Ok(()) } else { Err(check.describe().into()) }
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/library");
-    let mut trials = Vec::new();
+    let mut trials = vec![Trial::test("pages are up to date", pages)];
+    for page in files_below(&repository().join("docs/library"), "md") {
+        let module = page.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
+        if module != "index" {
+            trials.push(Trial::test(format!("examples of {module}"), move || examples(&module)));
+        }
+    }
     for reference in files_below(&folder, "ref") {
         for (label, way) in ways::all() {
             let source = reference.with_extension("sac");

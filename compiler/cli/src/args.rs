@@ -54,6 +54,11 @@ device and its driver, and later runs take them, on grids of like sizes.")]
 FILE is WIR text (as `--emit wir` prints it) or a SaC program, whose WIR before optimisation is taken.
 Without --passes the whole optimiser runs. Exit status: 0, or 1 if the file is wrong, or 2 if a pass is unknown.")]
     Opt(Opt),
+    /// Write reference pages from the comments in modules
+    #[command(after_help = "\
+Without MODULE all modules of the built-in library are taken. Pages are Markdown: DIR/<module>.md, and DIR/index.md with the list of
+modules and an index of names in other libraries. Exit status: 0, or 1 if a file is wrong or cannot be written.")]
+    Doc(Doc),
     /// Try things at a prompt
     #[command(after_help = "\
 Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
@@ -287,4 +292,20 @@ mod tests {
             assert!(definition(bad).is_err(), "{bad}");
         }
     }
+}
+
+#[derive(Args)]
+pub struct Doc {
+    /// Files of modules, or names of modules of the library
+    #[arg(value_name = "MODULE")]
+    pub modules: Vec<PathBuf>,
+    /// Write the pages into this folder, which is made if it is not there; without it a page is printed
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Only see whether the pages in DIR are up to date; exit with 1 if not
+    #[arg(long, requires = "output")]
+    pub check: bool,
+    /// Print a program that runs the examples in the comments of one module (`call is value.` on a line)
+    #[arg(long, conflicts_with_all = ["output", "check"])]
+    pub examples: bool,
 }

@@ -10,6 +10,7 @@ macro_rules! say {
 
 mod args;
 mod devices;
+mod doc;
 mod repl;
 mod tune;
 
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Tune(tune) => tune::run(&tune),
         Command::Devices => devices::list(),
         Command::Opt(opt) => run_opt(&opt),
+        Command::Doc(doc) => doc::run(&doc),
         Command::Repl(repl) => run_repl(&repl),
     });
     match worker.map(std::thread::JoinHandle::join) {

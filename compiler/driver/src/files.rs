@@ -62,6 +62,11 @@ fn library_files(edition: Edition) -> impl Iterator<Item = &'static (&'static st
     front.chain(library::FILES.iter().filter(move |(name, _)| is_base(name)))
 }
 
+/// Names and texts of the library's files in its current edition.
+pub fn library_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
+    library_files(Edition::Current).copied()
+}
+
 fn folder(name: &str) -> &str {
     name.split_once('/').map_or("", |(folder, _)| folder)
 }

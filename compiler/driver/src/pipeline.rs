@@ -155,19 +155,25 @@ impl Compilation {
     /// [`Failure::Unreadable`], [`Failure::Source`].
     pub fn ast(&mut self, path: &Path) -> Result<String, Failure> {
         let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
+        let file = self.ast_of_text(&path.display().to_string(), text)?;
+        Ok(ravel_syntax::print_file(&file))
+    }
+
+    /// The syntax tree of a text.
+    ///
+    /// # Errors
+    /// [`Failure::Source`].
+    pub fn ast_of_text(&mut self, name: &str, text: Arc<str>) -> Result<Arc<ravel_syntax::ast::File>, Failure> {
         let file = self.timed("front end", |this| {
             let mut loader = this.loader(&text);
             let options = this.core_options();
-            let root = RootSource { name: path.display().to_string(), text };
+            let root = RootSource { name: name.to_string(), text };
             let (file, reports) = ravel_core::parse(root, &mut loader, &options, &mut this.map);
             this.diagnostics.extend(reports.into_sorted());
             this.judge_editions(&loader);
             file
         });
-        if self.has_errors() {
-            return Err(Failure::Source);
-        }
-        Ok(ravel_syntax::print_file(&file))
+        if self.has_errors() { Err(Failure::Source) } else { Ok(file) }
     }
 
     /// Reads a file, its modules, and lowers everything it reaches to core.

@@ -43,7 +43,7 @@ pub use classify::TypeNames;
 pub use parse::parse_file;
 pub use preprocess::{Loader, MacroOption, NoIncludes, PreprocessOptions, lex_and_preprocess};
 pub use prescan::{Interface, prescan};
-pub use print::{print_expr, print_file, print_type};
+pub use print::{print_expr, print_file, print_head, print_type};
 pub use repl::{ReplInput, parse_repl_input};
 pub use spans::{Spans, equal_modulo_spans};
 pub use tokens::Tokens;

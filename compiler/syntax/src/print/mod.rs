@@ -33,6 +33,13 @@ pub fn print_expr(expr: &Expr) -> String {
 }
 
 /// The text of one type, as in `double[n,3]`.
+/// A function's results, name, parameters and conditions, on one line.
+pub fn print_head(function: &Function) -> String {
+    let mut printer = Printer::default();
+    printer.head(function);
+    printer.out
+}
+
 pub fn print_type(ty: &Type) -> String {
     let mut printer = Printer::default();
     printer.ty(ty);
@@ -210,6 +217,19 @@ impl Printer {
                 self.put(word);
             }
         }
+        self.head(function);
+        match &function.body {
+            Some(body) => {
+                self.put("\n{");
+                self.body(body);
+                self.put("\n}");
+            }
+            None => self.put(";"),
+        }
+        self.pragmas(&function.pragmas);
+    }
+
+    fn head(&mut self, function: &Function) {
         if function.results.is_empty() && !function.variadic_results {
             self.put("void");
         }
@@ -228,15 +248,6 @@ impl Printer {
         if !function.conditions.is_empty() {
             self.conditions(&function.conditions);
         }
-        match &function.body {
-            Some(body) => {
-                self.put("\n{");
-                self.body(body);
-                self.put("\n}");
-            }
-            None => self.put(";"),
-        }
-        self.pragmas(&function.pragmas);
     }
 
     fn variadic(&mut self, present: bool, first: bool) {

@@ -1,0 +1,244 @@
+//! `ravel doc`: reference pages of modules from their documentation comments.
+//!
+//! A documentation comment is a `/* ... */` right before a definition; it belongs to the definitions behind it as long as no blank line
+//! or other comment comes between. The comment before `module` is about the module. Its first sentence says what the thing is; a line of its own
+//! `call(...) is value.` is an example, which [`examples`] makes a program of; a last line `Like: numpy.sort.  Work: n log n.` has keys.
+
+mod comment;
+mod page;
+
+pub use page::{index, page};
+
+use crate::files::{LIBRARY, library_sources};
+use crate::pipeline::{Compilation, Failure};
+use comment::{Comment, before};
+use ravel_syntax::ast::{Definition, File, Function, Header, OfferKind, SymbolSet};
+use ravel_syntax::{print_head, print_type};
+use std::path::Path;
+
+/// What the pages say of a module.
+pub struct Module {
+    pub name: String,
+    /// Its folder in the library; empty for files of the user.
+    pub folder: String,
+    about: Comment,
+    /// Modules whose symbols it offers as its own.
+    offers: Vec<String>,
+    entries: Vec<Entry>,
+}
+
+/// Definitions that share a comment.
+struct Entry {
+    /// Each once, in order.
+    names: Vec<String>,
+    heads: Vec<String>,
+    /// Its place on the page, which does not depend on how a reader makes anchors of titles.
+    anchor: String,
+    comment: Comment,
+}
+
+/// The modules of the library, by folder and name; layers of older editions are left out.
+///
+/// # Errors
+/// As for [`module`].
+pub fn library() -> Result<Vec<Module>, (Compilation, Failure)> {
+    library_sources().map(|(name, text)| of_text(&format!("{LIBRARY}{name}"), text)).collect()
+}
+
+/// A module in a file of the user.
+///
+/// # Errors
+/// [`Failure::Unreadable`], [`Failure::Source`] with its reports in the compilation.
+pub fn module(path: &Path) -> Result<Module, (Compilation, Failure)> {
+    match crate::files::read_text(path) {
+        Ok(text) => of_text(&path.display().to_string(), &text),
+        Err(why) => {
+            let failure = Failure::Unreadable { path: path.to_path_buf(), why };
+            Err((Compilation::new(crate::Options::default()), failure))
+        }
+    }
+}
+
+fn of_text(name: &str, text: &str) -> Result<Module, (Compilation, Failure)> {
+    let mut compilation = Compilation::new(crate::Options::default());
+    match compilation.ast_of_text(name, text.into()) {
+        Ok(file) => Ok(describe(name, text, &file)),
+        Err(failure) => Err((compilation, failure)),
+    }
+}
+
+fn describe(file_name: &str, text: &str, file: &File) -> Module {
+    let stem = Path::new(file_name).file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
+    let (name, start) = match &file.header {
+        Header::Module(header) => (header.name.name.to_string(), header.span.start as usize),
+        Header::Class(header) => (header.name.name.to_string(), header.span.start as usize),
+        Header::Program => (stem, 0),
+    };
+    let folder = file_name.strip_prefix(LIBRARY).and_then(|path| path.split_once('/')).map_or("", |(folder, _)| folder);
+    let mut exported: Vec<&SymbolSet> = Vec::new();
+    let mut imported: Vec<String> = Vec::new();
+    for definition in &file.definitions {
+        match definition {
+            Definition::Offer(offer) if offer.kind == OfferKind::Export => exported.push(&offer.symbols),
+            Definition::Offer(offer) => exported.push(&offer.symbols),
+            Definition::Load(load) if load.kind == ravel_syntax::ast::LoadKind::Import => {
+                imported.push(load.module.name.to_string());
+            }
+            _ => {}
+        }
+    }
+    let is_exported = |name: &str| {
+        exported.iter().any(|symbols| match symbols {
+            SymbolSet::All => true,
+            SymbolSet::AllExcept(left_out) => left_out.iter().all(|other| &*other.name != name),
+            SymbolSet::Some(names) => names.iter().any(|other| &*other.name == name),
+        }) || matches!(file.header, Header::Program)
+    };
+    let offers =
+        if exported.iter().any(|symbols| !matches!(symbols, SymbolSet::Some(_))) { imported } else { Vec::new() };
+    let mut entries: Vec<Entry> = Vec::new();
+    for definition in &file.definitions {
+        let Some((name, start, head)) = head(definition) else { continue };
+        if !is_exported(&name) {
+            continue;
+        }
+        match (before(text, start), entries.last_mut()) {
+            (None, Some(entry)) if continues(text, start) => entry.add(name, head),
+            (comment, _) => {
+                let comment = comment.unwrap_or_default();
+                let same = entries.iter().filter(|entry| entry.names[0] == name).count();
+                let anchor = anchor(&name, same);
+                entries.push(Entry { names: vec![name], heads: vec![head], anchor, comment });
+            }
+        }
+    }
+    Module { name, folder: folder.to_string(), about: before(text, start).unwrap_or_default(), offers, entries }
+}
+
+impl Entry {
+    fn add(&mut self, name: String, head: String) {
+        if !self.names.contains(&name) {
+            self.names.push(name);
+        }
+        // A macro with one text for many functions repeats none of them.
+        if !self.heads.contains(&head) {
+            self.heads.push(head);
+        }
+    }
+}
+
+fn anchor(name: &str, earlier: usize) -> String {
+    let plain =
+        |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_string() } else { format!("-{:x}", c as u32) };
+    let name: String = name.chars().map(plain).collect();
+    if earlier == 0 { name } else { format!("{name}.{}", earlier + 1) }
+}
+
+/// Whether the line before a definition has something on it.
+fn continues(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
+    before
+        .strip_suffix('\n')
+        .is_some_and(|lines| !lines.ends_with("\n\n") && !lines.trim_end_matches([' ', '\t']).ends_with('\n'))
+}
+
+/// Name, place and head of a definition that pages show.
+fn head(definition: &Definition) -> Option<(String, usize, String)> {
+    Some(match definition {
+        Definition::Function(function) => of_function(function),
+        Definition::Struct(record) => {
+            let fields: Vec<String> =
+                record.fields.iter().map(|field| format!("{} {};", print_type(&field.ty), field.name.name)).collect();
+            let head = format!("struct {} {{ {} }}", record.name.name, fields.join(" "));
+            (record.name.name.to_string(), record.span.start as usize, head)
+        }
+        Definition::Typedef(typedef) => {
+            let head = format!("typedef {} {}", print_type(&typedef.base), typedef.name.name);
+            (typedef.name.name.to_string(), typedef.span.start as usize, head)
+        }
+        Definition::ExternalTypedef(typedef) => {
+            let head = format!("external typedef {}", typedef.name.name);
+            (typedef.name.name.to_string(), typedef.span.start as usize, head)
+        }
+        Definition::Object(object) => {
+            let head = format!("objdef {} {}", print_type(&object.ty), object.name.name);
+            (object.name.name.to_string(), object.span.start as usize, head)
+        }
+        _ => return None,
+    })
+}
+
+fn of_function(function: &Function) -> (String, usize, String) {
+    (function.name.name.to_string(), function.head_span.start as usize, print_head(function))
+}
+
+/// A program that runs the examples in the comments of a module and reports those that are wrong; nothing if there are none.
+pub fn examples(module: &Module) -> Option<String> {
+    let mut checks = String::new();
+    let comments = module.entries.iter().map(|entry| &entry.comment);
+    for example in std::iter::once(&module.about).chain(comments).flat_map(Comment::examples) {
+        let shown = format!("{} is {}", example.call, example.value).replace('\\', "\\\\").replace('"', "\\\"");
+        let shown = shown.replace('%', "%%");
+        checks.push_str(&format!("    wrong += check(\"{shown}\", {}, {});\n", example.call, example.value));
+    }
+    (!checks.is_empty()).then(|| CHECKER.replace("@MODULE@", &module.name).replace("@CHECKS@", &checks))
+}
+
+/// Real results may be off by a millionth; everything else is equal.
+const CHECKER: &str = r#"use Array: all;
+use Math: all;
+use MathArray: all;
+use StdIO: { printf };
+use String: all;
+use @MODULE@: all;
+
+#pragma family RealOfExamples float double
+#pragma family OtherOfExamples byte short int long longlong ubyte ushort uint ulong ulonglong char bool
+
+inline bool same_in_examples(RealOfExamples a, RealOfExamples b)
+{
+    return _or_SxS_(_eq_SxS_(a, b), _or_SxS_(_and_SxS_(_neq_SxS_(a, a), _neq_SxS_(b, b)),
+                    _le_SxS_(_abs_S_(_sub_SxS_(_tod_S_(a), _tod_S_(b))), _mul_SxS_(1e-6, _add_SxS_(1d, _abs_S_(_tod_S_(b)))))));
+}
+inline bool same_in_examples(OtherOfExamples a, OtherOfExamples b) { return _eq_SxS_(a, b); }
+
+inline bool both_of_examples(bool a, bool b) { return _and_SxS_(a, b); }
+
+#define CHECK(T)                                                                              \
+int check(string text, T[*] a, T[*] b)                                                        \
+{                                                                                             \
+    right = _eq_SxS_(_dim_A_(a), _dim_A_(b));                                                 \
+    if (right) {                                                                              \
+        x = _shape_A_(a);                                                                     \
+        y = _shape_A_(b);                                                                     \
+        for (k = 0; _lt_SxS_(k, _sel_VxA_([0], _shape_A_(x))); k = _add_SxS_(k, 1)) {         \
+            right = _and_SxS_(right, _eq_SxS_(_sel_VxA_([k], x), _sel_VxA_([k], y)));         \
+        }                                                                                     \
+    }                                                                                         \
+    if (right) {                                                                              \
+        right = with { (_mul_SxV_(0, _shape_A_(a)) <= iv < _shape_A_(a)) : same_in_examples(_sel_VxA_(iv, a), _sel_VxA_(iv, b)); } \
+                : fold(both_of_examples, true);                                                     \
+    }                                                                                         \
+    if (_not_S_(right)) {                                                                     \
+        printf("wrong: %s\n", text);                                                          \
+    }                                                                                         \
+    return right ? 0 : 1;                                                                     \
+}
+
+CHECK(RealOfExamples)
+CHECK(OtherOfExamples)
+
+int check(string text, string a, string b)
+{
+    if (a != b) {
+        printf("wrong: %s: %s\n", text, a);
+    }
+    return a == b ? 0 : 1;
+}
+
+int main()
+{
+    wrong = 0;
+@CHECKS@    return wrong;
+}
+"#;
