@@ -54,7 +54,8 @@ fn judge(result: &str, reference: &str, device: bool) -> Result<Option<String>, 
     for (k, (have, want)) in elements.iter().zip(&expected).enumerate() {
         let (x, r) = (number(have)?, number(want)?);
         // The reference has more digits than a float: exact means equal in the type.
-        let r = if *kind == "float" { f64::from(r as f32) } else { r };
+        let in_type = |v: f64| if *kind == "float" { f64::from(v as f32) } else { v };
+        let (x, r) = (in_type(x), in_type(r));
         let right = if r.is_nan() { x.is_nan() } else { x == r || (x - r).abs() <= rel * eps * r.abs() + abs };
         if !right {
             let off = (x - r).abs();

@@ -358,9 +358,9 @@ mod tests {
         assert_eq!(find(&mut older, "main.sac").as_deref(), Some(front));
         assert_eq!(find(&mut older, "<library>/structures/Array.sac").as_deref(), Some(front));
         assert_eq!(find(&mut older, front).as_deref(), Some(behind));
-        assert!(current.find_module("Bits", "main.sac").is_none());
-        assert_eq!(current.other_edition("Bits"), Some("2024"));
-        assert!(older.find_module("Bits", "main.sac").is_some());
+        assert!(current.find_module("Rand48", "main.sac").is_none());
+        assert_eq!(current.other_edition("Rand48"), Some("2024"));
+        assert!(older.find_module("Rand48", "main.sac").is_some());
         for (function, replaced) in [("take", true), ("drop", true), ("tile", false)] {
             assert_eq!(is_replaced(Edition::Until2024, behind, function), replaced);
             assert!(
