@@ -81,6 +81,14 @@ impl Spec<'_> {
             }
             pieces.push(Piece { dim, count });
         }
+        for piece in &pieces {
+            // A number of axes that an argument gives.
+            if let (DimPat::Rank { rank: RankPat::Name(l), .. }, Some(count)) = (piece.dim, &piece.count)
+                && !self.require_axes(frame, ty, *l, count, what)
+            {
+                return Ok(false);
+            }
+        }
         let rank = self.rank_of(v);
         let mut total = Sc::int(0);
         for count in pieces.iter().filter_map(|p| p.count.clone()) {
@@ -134,6 +142,27 @@ impl Spec<'_> {
             at = self.em.add(&at, &count);
         }
         Ok(fits)
+    }
+
+    /// Reports, or checks at run time, that a name is a number of axes. False if it certainly is not.
+    fn require_axes(&mut self, frame: &Frame, ty: &TypePat, name: LocalId, count: &Sc, what: &str) -> bool {
+        let enough = self.em.bin(BinOp::Ge, Basic::Int, count, &Sc::int(0));
+        if !self.options.check_patterns || enough.as_bool() == Some(true) {
+            return true;
+        }
+        let fun = self.fun(frame.fun);
+        let (name, pattern) = (fun.locals[name.index()].name.clone(), self.show_type(fun, ty));
+        let wrong = enough.as_bool() == Some(false) && self.speculative == 0;
+        if wrong {
+            let site = self.call_site();
+            let number = count.as_int().map_or(String::new(), |n| format!(", but is {n}"));
+            let title = format!("{what}: `{name}` is a number of axes in {pattern}{number}");
+            self.report(Diagnostic::error("E0312", title).at(site, "the number of axes is negative"));
+        }
+        let text = format!("{what}: `{name}` is a number of axes in {pattern}, but is {{}}");
+        let operands = vec![self.em.value(count)];
+        self.emit_check(&enough, Fault::Message { text: text.into(), operands });
+        !wrong
     }
 
     /// The first place that determines a name defines it, every other is an equality check.
