@@ -75,11 +75,19 @@ fn is_default(signal: libc::c_int) -> bool {
 }
 
 fn install(signal: libc::c_int) {
-    // SAFETY: installs a handler with the documented signature, in which only a `write` happens.
+    handle(signal, on_signal, libc::SA_RESTART);
+}
+
+/// What the system calls: the signal, what is known about it, and the registers of the thread.
+pub(crate) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// Installs a handler, which runs on the thread's alternate stack if there is one. `flags` are those that not all handlers have.
+pub(crate) fn handle(signal: libc::c_int, handler: Handler, flags: libc::c_int) {
+    // SAFETY: the handler has the signature that `SA_SIGINFO` asks for. What it may do is its own affair.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_signal as *const () as usize;
-        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | flags;
         libc::sigemptyset(&mut action.sa_mask);
         libc::sigaction(signal, &action, std::ptr::null_mut());
     }
@@ -100,7 +108,7 @@ fn next(reader: &OwnedFd) -> Option<libc::c_int> {
     }
 }
 
-extern "C" fn on_signal(signal: libc::c_int) {
+extern "C" fn on_signal(signal: libc::c_int, _info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     let number = signal as u8;
     // SAFETY: `write` may be called in a handler, and the place of `errno` is that of this thread.
     unsafe {
