@@ -262,7 +262,8 @@ impl Session {
         let mut loader = self.loader();
         let text = loader.program(USED, &self.chunks, text);
         let root = RootSource { name: ROOT.to_string(), text: text.into() };
-        let options = ravel_core::Options { macros: self.options.macros.clone(), at_prompt: true };
+        let options =
+            ravel_core::Options { macros: self.options.macros.clone(), at_prompt: true, background_uses: true };
         let names = ravel_core::visible_types(&root, &mut loader, &options, &mut map);
         self.names = Some((key, names.clone()));
         names
