@@ -114,6 +114,13 @@ fn what_is_no_file_stays() -> Tested {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["life.sac"]).collect();
             refuses(&place, &arguments, why)?;
         }
+        let arguments: &[&str] =
+            if output == "-o" { &["build", "-o", "absent/"] } else { &["run", "--explain=absent/"] };
+        refuses(&place, &[arguments, &["life.sac"]].concat(), "there is no folder absent/")?;
+    }
+    for stream in ["pipe", "/dev/null", "/dev/stderr", "/dev/stdout"] {
+        let hint = format!("leave `={stream}` out, and `--explain` prints to standard error");
+        refuses(&place, &["run", &format!("--explain={stream}"), "life.sac"], &hint)?;
     }
     let is_pipe = fs::metadata(place.path("pipe"))?.file_type().is_fifo();
     let is_device = device.is_char_device() && fs::metadata("/dev/null")?.file_type().is_char_device();

@@ -74,7 +74,7 @@ fn remove(path: &Path) {
 /// No file can stand there.
 pub fn destination(path: &Path) -> Result<PathBuf, Refusal> {
     if path.as_os_str().as_bytes().ends_with(b"/") || path.file_name().is_none() {
-        return Err(Refusal::Folder);
+        return Err(if path.is_dir() { Refusal::Folder } else { Refusal::NoFolder(path.to_path_buf()) });
     }
     // Also what a link leads to that has no name of its own, as those below `/proc/self/fd`.
     if let Ok(data) = fs::metadata(path) {
@@ -237,7 +237,8 @@ mod tests {
         assert!(refusal(&socket).starts_with("it is a socket"));
         assert!(refusal(Path::new("/dev/null")).starts_with("it is a device"));
         assert!(refusal(&folder).starts_with("it is a folder"));
-        assert!(refusal(&folder.join("new/")).starts_with("it is a folder"));
+        assert!(refusal(&folder.join("./")).starts_with("it is a folder"));
+        assert!(refusal(&folder.join("new/")).starts_with("there is no folder"));
         assert!(refusal(&folder.join("no/file")).starts_with("there is no folder"));
         assert!(!refusal(&circle).is_empty());
         assert!(fs::metadata(&pipe).is_ok_and(|data| data.file_type().is_fifo()));

@@ -103,7 +103,7 @@ fn newest_runtime(folder: &Path) -> Option<PathBuf> {
 pub fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<(), LinkError> {
     let runtime = runtime_library()?;
     let failed = |error: LinkError| match error {
-        LinkError::Refused(why) => LinkError::Output(OutputError { path: output.to_path_buf(), why: why.to_string() }),
+        LinkError::Refused(why) => LinkError::Output(OutputError::new(output, &why)),
         other => other,
     };
     outputs::make(output, |folder| {
