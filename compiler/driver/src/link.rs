@@ -140,6 +140,7 @@ fn run_linker(
     if result.status.success() {
         Ok(())
     } else {
+        ravel_runtime::signals::command_failed(result.status);
         let mut words = String::from_utf8_lossy(&result.stderr).into_owned();
         if words.trim().is_empty() {
             words = format!("the C compiler said nothing; {}", result.status);
