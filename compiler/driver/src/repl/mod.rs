@@ -240,7 +240,10 @@ impl Session {
         let scanned = self.scan(name, &completed);
         match self.parse(&scanned, &completed).0 {
             ReplInput::Definitions(definitions) => {
-                let is_whole = !matches!(definitions.last(), None | Some(Definition::Function(_)));
+                let is_whole = match definitions.last()? {
+                    Definition::Function(function) => function.attributes.external,
+                    _ => true,
+                };
                 is_whole.then_some(completed)
             }
             _ => None,
