@@ -114,6 +114,13 @@ fn what_is_no_file_stays() -> Tested {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["life.sac"]).collect();
             refuses(&place, &arguments, why)?;
         }
+        let arguments: &[&str] =
+            if output == "-o" { &["build", "-o", "absent/"] } else { &["run", "--explain=absent/"] };
+        refuses(&place, &[arguments, &["life.sac"]].concat(), "there is no folder absent/")?;
+    }
+    for stream in ["pipe", "/dev/null", "/dev/stderr", "/dev/stdout"] {
+        let hint = format!("leave `={stream}` out, and `--explain` prints to standard error");
+        refuses(&place, &["run", &format!("--explain={stream}"), "life.sac"], &hint)?;
     }
     let is_pipe = fs::metadata(place.path("pipe"))?.file_type().is_fifo();
     let is_device = device.is_char_device() && fs::metadata("/dev/null")?.file_type().is_char_device();
@@ -183,6 +190,43 @@ echo ready > /proc/$PPID/fd/2
 sleep 1
 echo more > \"$out\"
 ";
+
+/// A C compiler that Ctrl-C reaches before `ravel`, which gets it a little later.
+const HIT: &str = "#!/bin/sh
+(sleep 0.02; kill -INT $PPID) > /dev/null 2>&1 &
+kill -INT $$
+";
+
+/// Who waits for a linker that Ctrl-C has ended says nothing about it, and removes what is half made.
+fn interrupts_while_linking_end_quietly() -> Tested {
+    let place = Place::new()?;
+    let c_function = "external int three();
+#pragma linkobj \"three.o\"
+int main() { return three(); }
+";
+    place.write("three.sac", c_function)?;
+    place.write("three.o", "")?;
+    place.write("hit", HIT)?;
+    fs::set_permissions(place.path("hit"), fs::Permissions::from_mode(0o755))?;
+    fs::create_dir(place.path("temporary"))?;
+    let before = place.names()?;
+    for program in ["life.sac", "three.sac"] {
+        for _ in 0..3 {
+            let mut command = place.ravel(&["build", "-o", "made", program]);
+            command.env("CC", place.path("hit")).env("TMPDIR", place.path("temporary"));
+            let ended = command.stdin(Stdio::null()).output()?;
+            let words = String::from_utf8_lossy(&ended.stderr);
+            if ended.status.signal() != Some(2) || !words.is_empty() {
+                return Err(format!("{program}: {}, {words}", ended.status).into());
+            }
+            let left = fs::read_dir(place.path("temporary"))?.count();
+            if left != 0 || place.names()? != before {
+                return Err(format!("{program}: {left} and {:?} are left", place.names()?).into());
+            }
+        }
+    }
+    Ok(())
+}
 
 fn signals_leave_no_half_executable() -> Tested {
     let place = Place::new()?;
@@ -271,12 +315,13 @@ int main() { a = doubled(iota(100000)); return sum({ [i] -> collatz(a[i] % 99 + 
 }
 
 fn main() -> ExitCode {
-    let trials: [(&str, fn() -> Tested); 7] = [
+    let trials: [(&str, fn() -> Tested); 8] = [
         ("inputs are not replaced", inputs_are_not_replaced),
         ("what is no file stays", what_is_no_file_stays),
         ("files are written through links", files_are_written_through_links),
         ("signals lose nothing printed", signals_lose_nothing_printed),
         ("signals leave no half executable", signals_leave_no_half_executable),
+        ("interrupts while linking end quietly", interrupts_while_linking_end_quietly),
         ("lost output is an error", lost_output_is_an_error),
         ("functions have names", functions_have_names),
     ];

@@ -74,7 +74,7 @@ fn remove(path: &Path) {
 /// No file can stand there.
 pub fn destination(path: &Path) -> Result<PathBuf, Refusal> {
     if path.as_os_str().as_bytes().ends_with(b"/") || path.file_name().is_none() {
-        return Err(Refusal::Folder);
+        return Err(if path.is_dir() { Refusal::Folder } else { Refusal::NoFolder(path.to_path_buf()) });
     }
     // Also what a link leads to that has no name of its own, as those below `/proc/self/fd`.
     if let Ok(data) = fs::metadata(path) {
@@ -145,6 +145,26 @@ impl Drop for Partial {
     }
 }
 
+/// A folder for temporary files. It goes when it is dropped, or when a signal ends the process.
+pub struct Folder(Partial);
+
+impl Folder {
+    /// # Errors
+    /// None can be made where the system has temporary files.
+    pub fn temporary() -> io::Result<Folder> {
+        Partial::beside(&std::env::temp_dir().join("any"), make_folder).map(|(partial, _)| Folder(partial))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0.0
+    }
+}
+
+/// A folder for this user alone.
+fn make_folder(path: &Path) -> io::Result<File> {
+    fs::DirBuilder::new().mode(0o700).create(path).and_then(|()| File::open(path))
+}
+
 /// Writes a file. One that is there keeps its permissions, and its owner if the system allows it.
 ///
 /// # Errors
@@ -172,8 +192,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Refusal> {
 /// Those of `make`, and those of writing.
 pub fn make<E: From<Refusal>>(path: &Path, make: impl FnOnce(&Path) -> Result<PathBuf, E>) -> Result<(), E> {
     let destination = destination(path)?;
-    let folder = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path).and_then(|()| File::open(path));
-    let (partial, _) = Partial::beside(&destination, folder).map_err(Refusal::from)?;
+    let (partial, _) = Partial::beside(&destination, make_folder).map_err(Refusal::from)?;
     let made = make(&partial.0)?;
     fs::rename(made, &destination).map_err(|error| Refusal::from(error).into())
 }
@@ -237,7 +256,8 @@ mod tests {
         assert!(refusal(&socket).starts_with("it is a socket"));
         assert!(refusal(Path::new("/dev/null")).starts_with("it is a device"));
         assert!(refusal(&folder).starts_with("it is a folder"));
-        assert!(refusal(&folder.join("new/")).starts_with("it is a folder"));
+        assert!(refusal(&folder.join("./")).starts_with("it is a folder"));
+        assert!(refusal(&folder.join("new/")).starts_with("there is no folder"));
         assert!(refusal(&folder.join("no/file")).starts_with("there is no folder"));
         assert!(!refusal(&circle).is_empty());
         assert!(fs::metadata(&pipe).is_ok_and(|data| data.file_type().is_fifo()));

@@ -6,9 +6,11 @@
 use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::io::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Once, OnceLock, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{fault, outputs, stream};
 
@@ -18,11 +20,15 @@ const WATCHED: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 const PATIENCE: Duration = Duration::from_secs(1);
 /// What the first interrupt finds if an input does not run yet.
 const COMPILING: &[u8] = b"\nthe input is still being compiled, and will not run; Ctrl-C once more ends ravel\n";
+/// How long a signal that has ended a command may take to come here, too.
+const DELAY: Duration = Duration::from_millis(500);
 /// Stack of the thread that waits.
 const STACK: usize = 256 << 10;
 
 /// Where the handler writes the number of a signal.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
+/// A signal has come that ends the process, or an interrupt.
+static ARRIVED: AtomicBool = AtomicBool::new(false);
 /// How the terminal was before an editor changed it.
 static TERMINAL: OnceLock<Option<libc::termios>> = OnceLock::new();
 /// Interrupts end what is computed, not the process.
@@ -75,11 +81,19 @@ fn is_default(signal: libc::c_int) -> bool {
 }
 
 fn install(signal: libc::c_int) {
-    // SAFETY: installs a handler with the documented signature, in which only a `write` happens.
+    handle(signal, on_signal, libc::SA_RESTART);
+}
+
+/// What the system calls: the signal, what is known about it, and the registers of the thread.
+pub(crate) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// Installs a handler, which runs on the thread's alternate stack if there is one. `flags` are those that not all handlers have.
+pub(crate) fn handle(signal: libc::c_int, handler: Handler, flags: libc::c_int) {
+    // SAFETY: the handler has the signature that `SA_SIGINFO` asks for. What it may do is its own affair.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_signal as *const () as usize;
-        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | flags;
         libc::sigemptyset(&mut action.sa_mask);
         libc::sigaction(signal, &action, std::ptr::null_mut());
     }
@@ -100,7 +114,8 @@ fn next(reader: &OwnedFd) -> Option<libc::c_int> {
     }
 }
 
-extern "C" fn on_signal(signal: libc::c_int) {
+extern "C" fn on_signal(signal: libc::c_int, _info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    ARRIVED.store(true, Ordering::SeqCst);
     let number = signal as u8;
     // SAFETY: `write` may be called in a handler, and the place of `errno` is that of this thread.
     unsafe {
@@ -132,6 +147,20 @@ fn end(signal: libc::c_int) -> ! {
     loop {
         // SAFETY: the signal's action is the default one, which ends the process.
         unsafe { libc::kill(libc::getpid(), signal) };
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Says that a command for which this process waited has failed. Where a signal came to both, as Ctrl-C comes to all processes of a terminal's
+/// foreground, this one is about to end, and that the command failed is no news: then nothing comes back from here.
+pub fn command_failed(status: ExitStatus) {
+    let by_signal = |signal: &libc::c_int| status.signal() == Some(*signal) || status.code() == Some(128 + signal);
+    let deadline = Instant::now() + if WATCHED.iter().any(by_signal) { DELAY } else { Duration::ZERO };
+    // At a prompt the process goes on.
+    while !CAUGHT.load(Ordering::SeqCst) {
+        if !ARRIVED.load(Ordering::SeqCst) && Instant::now() >= deadline {
+            return;
+        }
         std::thread::sleep(Duration::from_millis(10));
     }
 }

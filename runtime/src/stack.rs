@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, Once};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use crate::fault::{self, Fault};
-use crate::stop;
+use crate::{signals, stop};
 
 /// Stack of the thread that runs `main`, in bytes of address space.
 pub const MAIN_STACK: usize = 1 << 30;
@@ -160,15 +160,9 @@ fn exhausted() -> String {
 fn install_handler() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: installs a handler with the documented signature for synchronous signals of this process.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_signal as *const () as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-            libc::sigemptyset(&mut action.sa_mask);
-            libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut());
-            libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
-        }
+        [libc::SIGSEGV, libc::SIGBUS]
+            .into_iter()
+            .for_each(|signal| signals::handle(signal, on_signal, libc::SA_NODEFER));
     });
 }
 

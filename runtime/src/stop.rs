@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::signals;
 use crate::stack::{self, Alternate};
 
 mod escape;
@@ -265,16 +266,8 @@ fn round(id: u64, with_signal: bool) -> bool {
 
 fn install_handler() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: installs a handler with the documented signature. System calls are not begun again: a thread that waits for input is to stop.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_signal as *const () as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            libc::sigemptyset(&mut action.sa_mask);
-            libc::sigaction(SIGNAL, &action, std::ptr::null_mut());
-        }
-    });
+    // System calls are not begun again: a thread that waits for input is to stop.
+    ONCE.call_once(|| signals::handle(SIGNAL, on_signal, 0));
 }
 
 /// In compiled code a thread holds no lock and is in no function of a library: there it may do anything, also end.

@@ -74,8 +74,12 @@ fn compilation(source: &Source, unchecked: bool) -> Compilation {
 fn can_explain(source: &Source, compilation: &Compilation, file: &Path) -> bool {
     let Some(Some(path)) = &source.explain else { return true };
     let checked = compilation.check_output(file, path);
-    if let Err(error) = &checked {
-        say!("ravel: {error}");
+    match &checked {
+        Err(error) if error.no_file => {
+            say!("ravel: {error}; leave `={}` out, and `--explain` prints to standard error", path.display());
+        }
+        Err(error) => say!("ravel: {error}"),
+        Ok(()) => {}
     }
     checked.is_ok()
 }

@@ -83,7 +83,7 @@ fn converse(mut session: Session, mut source: Source) -> Flow {
             Line::End => {
                 let reply = session.enter(&input, true);
                 input.clear();
-                source.answer(reply)?;
+                source.answer_all(&mut session, reply)?;
                 continue;
             }
             Line::Text(text) => text,
@@ -99,7 +99,7 @@ fn converse(mut session: Session, mut source: Source) -> Flow {
             reply => {
                 source.remember(&input);
                 input.clear();
-                source.answer(reply)?;
+                source.answer_all(&mut session, reply)?;
             }
         }
     }
@@ -122,7 +122,10 @@ fn command(session: &mut Session, source: &mut Source, text: &str) -> Flow {
             say!("`{name}` needs {}", if name == ":type" { "an expression" } else { "the name of a file" });
         }
         (":type", expression) => source.answer(session.type_of(expression))?,
-        (":load", file) => source.answer(session.load(&PathBuf::from(file)))?,
+        (":load", file) => {
+            let reply = session.load(&PathBuf::from(file));
+            source.answer_all(session, reply)?;
+        }
         _ => say!("there is no command `{name}`; `:help` lists them"),
     }
     Ok(())
@@ -177,6 +180,15 @@ impl Source {
             Source::Terminal { .. } if stream::leave_line() => print("\n"),
             _ => Ok(()),
         }
+    }
+
+    /// Prints what came of the first part of an input, and takes the others.
+    fn answer_all(&mut self, session: &mut Session, reply: Reply) -> Flow {
+        self.answer(reply)?;
+        while let Some(reply) = session.go_on() {
+            self.answer(reply)?;
+        }
+        Ok(())
     }
 
     /// Prints what came of an input.

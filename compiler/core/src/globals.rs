@@ -69,7 +69,8 @@ impl Core<'_> {
             body: FunBody::Sac { block: Vec::new(), returns: vec![value] },
             span,
         };
-        self.program.sets.push(Set { name: fun.name.clone(), members: vec![FunId(self.program.funs.len() as u32)] });
+        let members = vec![FunId(self.program.funs.len() as u32)];
+        self.program.sets.push(Set { name: fun.name.clone(), members, first: 1 });
         let set = SetId(self.program.sets.len() as u32 - 1);
         self.program.funs.push(fun);
         self.head_slots.push(0);

@@ -19,6 +19,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Symbols of every kind.
+    pub fn all(&self) -> impl Iterator<Item = DefId> {
+        [&self.functions, &self.types, &self.structs, &self.objects].into_iter().flatten().copied()
+    }
+
     /// Adds what `other` has; a definition that arrives by two routes is one.
     pub fn merge(&mut self, other: &Entry) {
         fn add(into: &mut Vec<DefId>, from: &[DefId]) {

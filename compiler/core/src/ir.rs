@@ -176,6 +176,8 @@ pub struct Global {
 pub struct Set {
     pub name: String,
     pub members: Vec<FunId>,
+    /// So many of the members go before the others, which are not asked if one of these certainly takes the arguments.
+    pub first: usize,
 }
 
 /// One function definition.

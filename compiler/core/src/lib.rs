@@ -116,7 +116,7 @@ struct Core<'a> {
     /// By function: whether it is external.
     foreign: Vec<bool>,
     callees: HashMap<(ModId, Option<Text>, Text, usize, Wanted), Callee>,
-    sets: HashMap<(Text, Vec<FunId>), SetId>,
+    sets: HashMap<(Text, Vec<FunId>, usize), SetId>,
     wrappers: HashMap<(FunId, Vec<usize>), FunId>,
     /// Pairs of functions with the same dispatch types that have been reported.
     compared: HashSet<(DefId, DefId)>,

@@ -63,4 +63,7 @@ pub struct Options {
     pub macros: Vec<MacroOption>,
     /// What is typed at a prompt may drop what functions give, and pass plain variables by reference.
     pub at_prompt: bool,
+    /// The `use` lines of the root file itself, not of what it includes, stand behind all others: what they bring gives way to what others
+    /// bring, and to definitions.
+    pub background_uses: bool,
 }

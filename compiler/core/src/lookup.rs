@@ -90,7 +90,7 @@ impl Core<'_> {
         Ok(found)
     }
 
-    /// The one definition that a name means; a definition of the file itself wins over loaded ones.
+    /// The one definition that a name means; a definition of the file itself wins over loaded ones, and these over what is in the background.
     pub(crate) fn meaning(&self, module: ModId, name: &QName, kind: Kind) -> Result<DefId, Missing> {
         let found = self.meanings(module, name, kind)?;
         match found.as_slice() {
@@ -99,6 +99,11 @@ impl Core<'_> {
             several => {
                 if let Some(own) = several.iter().find(|def| self.def(**def).module == module) {
                     return Ok(*own);
+                }
+                let background = &self.module(module).background;
+                let mut loaded = several.iter().filter(|def| !background.contains(def));
+                if let (Some(one), None) = (loaded.next(), loaded.next()) {
+                    return Ok(*one);
                 }
                 let modules = several.iter().map(|def| self.module(self.def(*def).module).name.to_string());
                 Err(Missing::Several(modules.collect()))

@@ -35,6 +35,8 @@ pub struct Module {
     pub own: Table,
     /// Visible through `use` only.
     pub used: Table,
+    /// What is visible only through the `use` lines of [`crate::Options::background_uses`].
+    pub background: HashSet<DefId>,
     pub exported: Table,
     pub provided: Table,
     /// Modules by the name under which this file mentions them.
@@ -234,6 +236,7 @@ impl Core<'_> {
             file: Arc::new(parsed),
             own: Table::default(),
             used: Table::default(),
+            background: HashSet::new(),
             exported: Table::default(),
             provided: Table::default(),
             mentions,
@@ -247,7 +250,7 @@ impl Core<'_> {
             macros: if library { Vec::new() } else { scanned.macros() },
         };
         self.define_symbols(id, &mut module);
-        self.load_symbols(&mut module);
+        self.load_symbols(&mut module, file);
         self.check_prototypes(&module);
         self.offer_symbols(&mut module);
         self.modules.push(module);
@@ -425,9 +428,11 @@ impl Core<'_> {
         }
     }
 
-    /// `use` and `import`.
-    fn load_symbols(&mut self, module: &mut Module) {
+    /// `use` and `import`. The module's text begins in file `text`.
+    fn load_symbols(&mut self, module: &mut Module, text: FileId) {
         let file = module.file.clone();
+        let may_be_background = self.options.background_uses && matches!(file.header, Header::Program);
+        let mut background = Table::default();
         for definition in &file.definitions {
             let Definition::Load(load) = definition else { continue };
             let Some(source) = module.mentions.get(&load.module.name) else { continue };
@@ -435,8 +440,10 @@ impl Core<'_> {
             let selection = Selection::new(&load.symbols);
             match load.kind {
                 LoadKind::Use => {
-                    module.used.merge_from(&source.exported, |name| selection.has(name));
-                    module.used.merge_from(&source.provided, |name| selection.has(name));
+                    let is_background = may_be_background && load.span.file == text;
+                    let used = if is_background { &mut background } else { &mut module.used };
+                    used.merge_from(&source.exported, |name| selection.has(name));
+                    used.merge_from(&source.provided, |name| selection.has(name));
                 }
                 LoadKind::Import => module.own.merge_from(&source.exported, |name| selection.has(name)),
             }
@@ -451,6 +458,12 @@ impl Core<'_> {
                 self.reports.push(source.not_offered(&symbol.name, symbol.span, provided));
             }
         }
+        for (name, entry) in background.iter() {
+            let known = [module.used.get(name), module.own.get(name)];
+            let is_new = |def: &DefId| !known.iter().flatten().any(|entry| entry.all().any(|known| known == *def));
+            module.background.extend(entry.all().filter(is_new));
+        }
+        module.used.merge_from(&background, |_| true);
     }
 
     /// `export` and `provide`.

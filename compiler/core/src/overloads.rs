@@ -216,12 +216,12 @@ impl Core<'_> {
             return None;
         };
         let fixed = fits.iter().map(|def| self.counts(*def)).find(|counts| counts.results < results);
-        let members = self.members(module, &name.name, &fits);
+        let (members, first) = self.members(module, &name.name, &fits);
         if members.is_empty() {
             return None;
         }
         let (members, returned, by_ref) = self.agree_on_references(members, args);
-        let set = self.intern_set(&name.name, members);
+        let set = self.intern_set_in_order(&name.name, members, first);
         let callee = Callee { set, results, returned, by_ref, variadic_from: fixed.map(|counts| counts.results) };
         self.callees.insert(key, callee.clone());
         Some(callee)
@@ -265,13 +265,22 @@ impl Core<'_> {
         });
     }
 
-    /// The core functions of definitions, without those that a definition of `module` hides.
-    fn members(&mut self, module: ModId, name: &Text, defs: &[DefId]) -> Vec<FunId> {
+    /// The core functions of definitions, without those that a definition of `module` hides. Those in its background stand last, behind as
+    /// many others as the number says.
+    fn members(&mut self, module: ModId, name: &Text, defs: &[DefId]) -> (Vec<FunId>, usize) {
+        let in_background: Vec<DefId> =
+            defs.iter().copied().filter(|def| self.module(module).background.contains(def)).collect();
         let mut members: Vec<(DefId, FunId)> =
             defs.iter().filter_map(|def| self.function(*def).map(|id| (*def, id))).collect();
         let mut hidden = Vec::new();
         for (i, (a, fun_a)) in members.iter().enumerate() {
             for (b, fun_b) in &members[..i] {
+                if in_background.contains(a) != in_background.contains(b) {
+                    if same_dispatch(&self.program.funs[fun_a.index()], &self.program.funs[fun_b.index()]) {
+                        hidden.push(if in_background.contains(a) { *a } else { *b });
+                    }
+                    continue;
+                }
                 if !same_dispatch(&self.program.funs[fun_a.index()], &self.program.funs[fun_b.index()]) {
                     self.compare_results(name, (*a, *fun_a), (*b, *fun_b));
                     continue;
@@ -300,7 +309,9 @@ impl Core<'_> {
             }
         }
         members.retain(|(def, _)| !hidden.contains(def));
-        members.into_iter().map(|(_, id)| id).collect()
+        members.sort_by_key(|(def, _)| in_background.contains(def));
+        let first = members.iter().filter(|(def, _)| !in_background.contains(def)).count();
+        (members.into_iter().map(|(_, id)| id).collect(), first)
     }
 
     /// Reports two instances for overlapping arguments that give different element types.
@@ -398,12 +409,17 @@ impl Core<'_> {
     }
 
     pub(crate) fn intern_set(&mut self, name: &Text, members: Vec<FunId>) -> SetId {
+        let first = members.len();
+        self.intern_set_in_order(name, members, first)
+    }
+
+    fn intern_set_in_order(&mut self, name: &Text, members: Vec<FunId>, first: usize) -> SetId {
         let next = SetId(self.program.sets.len() as u32);
-        let key = (name.clone(), members);
+        let key = (name.clone(), members, first);
         if let Some(known) = self.sets.get(&key) {
             return *known;
         }
-        self.program.sets.push(Set { name: name.to_string(), members: key.1.clone() });
+        self.program.sets.push(Set { name: name.to_string(), members: key.1.clone(), first });
         self.sets.insert(key, next);
         next
     }

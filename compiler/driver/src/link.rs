@@ -103,7 +103,7 @@ fn newest_runtime(folder: &Path) -> Option<PathBuf> {
 pub fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<(), LinkError> {
     let runtime = runtime_library()?;
     let failed = |error: LinkError| match error {
-        LinkError::Refused(why) => LinkError::Output(OutputError { path: output.to_path_buf(), why: why.to_string() }),
+        LinkError::Refused(why) => LinkError::Output(OutputError::new(output, &why)),
         other => other,
     };
     outputs::make(output, |folder| {
@@ -140,6 +140,7 @@ fn run_linker(
     if result.status.success() {
         Ok(())
     } else {
+        ravel_runtime::signals::command_failed(result.status);
         let mut words = String::from_utf8_lossy(&result.stderr).into_owned();
         if words.trim().is_empty() {
             words = format!("the C compiler said nothing; {}", result.status);

@@ -17,6 +17,16 @@ use std::path::{Path, PathBuf};
 pub struct OutputError {
     pub path: PathBuf,
     pub why: String,
+    /// The path is that of a device or a pipe, or of a stream of this process: whoever gives it wants to see the text, and needs no file.
+    pub no_file: bool,
+}
+
+impl OutputError {
+    /// A file that cannot be written.
+    pub fn new(path: &Path, why: &outputs::Refusal) -> OutputError {
+        let no_file = matches!(why, outputs::Refusal::NoFile(_));
+        OutputError { path: path.to_path_buf(), why: why.to_string(), no_file }
+    }
 }
 
 impl fmt::Display for OutputError {
@@ -30,8 +40,16 @@ impl std::error::Error for OutputError {}
 /// Files that no output replaces.
 #[derive(Default)]
 pub struct Inputs {
-    /// Device, number on it, and what to say.
-    known: Vec<(u64, u64, String)>,
+    known: Vec<Input>,
+}
+
+struct Input {
+    device: u64,
+    /// On the device.
+    number: u64,
+    /// What to say.
+    why: String,
+    is_stream: bool,
 }
 
 impl Inputs {
@@ -50,25 +68,24 @@ impl Inputs {
     /// A file; one that is not there cannot be replaced.
     pub fn add(&mut self, path: &Path, why: &str) {
         if let Ok(data) = path.metadata() {
-            self.add_data(&data, why);
+            self.add_data(&data, why, false);
         }
     }
 
     fn add_stream(&mut self, stream: std::os::fd::BorrowedFd<'_>, why: &str) {
         if let Ok(Ok(data)) = stream.try_clone_to_owned().map(|stream| std::fs::File::from(stream).metadata()) {
-            self.add_data(&data, why);
+            self.add_data(&data, why, true);
         }
     }
 
-    fn add_data(&mut self, data: &Metadata, why: &str) {
-        self.known.push((data.dev(), data.ino(), why.to_string()));
+    fn add_data(&mut self, data: &Metadata, why: &str, is_stream: bool) {
+        self.known.push(Input { device: data.dev(), number: data.ino(), why: why.to_string(), is_stream });
     }
 
-    /// Why a file may not be replaced.
-    fn refusal(&self, path: &Path) -> Option<&str> {
+    /// The input that a file is, so that it may not be replaced.
+    fn find(&self, path: &Path) -> Option<&Input> {
         let data = path.metadata().ok()?;
-        let is_it = |(device, number, _): &&(u64, u64, String)| (*device, *number) == (data.dev(), data.ino());
-        self.known.iter().find(is_it).map(|(_, _, why)| why.as_str())
+        self.known.iter().find(|input| (input.device, input.number) == (data.dev(), data.ino()))
     }
 }
 
@@ -88,17 +105,15 @@ impl Compilation {
     /// # Errors
     /// It would replace an input, or something that is no file.
     pub fn check_output(&self, root: &Path, output: &Path) -> Result<(), OutputError> {
-        let refuse = |why: String| Err(OutputError { path: output.to_path_buf(), why });
-        let place = match outputs::destination(output) {
-            Ok(place) => place,
-            Err(why) => return refuse(why.to_string()),
-        };
-        if let Some(why) = self.inputs(root).refusal(&place) {
-            return refuse(why.to_string());
+        let refuse =
+            |why: &str, no_file| Err(OutputError { path: output.to_path_buf(), why: why.to_string(), no_file });
+        let place = outputs::destination(output).map_err(|why| OutputError::new(output, &why))?;
+        if let Some(input) = self.inputs(root).find(&place) {
+            return refuse(&input.why, input.is_stream);
         }
         let is_source = |path: &Path| path.extension().is_some_and(|extension| extension == "sac");
         if is_source(output) || is_source(&place) {
-            return refuse("names with .sac are for source files".to_string());
+            return refuse("names with .sac are for source files", false);
         }
         Ok(())
     }
@@ -109,8 +124,7 @@ impl Compilation {
     /// As [`Compilation::check_output`], and those of writing; the file is then as it was.
     pub fn write_output(&self, root: &Path, output: &Path, text: &str) -> Result<(), OutputError> {
         self.check_output(root, output)?;
-        outputs::write(output, text.as_bytes())
-            .map_err(|why| OutputError { path: output.to_path_buf(), why: why.to_string() })
+        outputs::write(output, text.as_bytes()).map_err(|why| OutputError::new(output, &why))
     }
 }
 

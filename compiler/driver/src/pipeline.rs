@@ -142,7 +142,9 @@ impl Compilation {
     }
 
     fn core_options(&self) -> ravel_core::Options {
-        ravel_core::Options { macros: self.options.macros.clone(), at_prompt: self.options.at_prompt }
+        let at_prompt = self.options.at_prompt;
+        // The lines of the root file are those that every session begins with.
+        ravel_core::Options { macros: self.options.macros.clone(), at_prompt, background_uses: at_prompt }
     }
 
     fn has_errors(&self) -> bool {

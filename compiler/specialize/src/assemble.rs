@@ -1,6 +1,7 @@
 //! Emission of a WIR `with` from elaborated bodies: the common cell, frames, defaults, yields and result kinds.
 
 use crate::generator::IndexSet;
+use crate::in_order::Evaluated;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, Sc, ScKind, ShapeKind, Val};
 use crate::withloop::{Body, Operation};
@@ -69,11 +70,13 @@ impl<'p> Spec<'p> {
             };
             // Effects happen once, so everything is in one loop then.
             let effects = bodies.iter().any(|b| self.region_has_io(&self.em.func, b.region));
+            let all =
+                Evaluated { frame, with, operations: &operations, sets: &sets, frame_shape: frame_shape.as_ref() };
             if effects {
-                return self.in_order(frame, with, &operations, &sets, frame_shape.as_ref(), None);
+                return self.in_order(all, None);
             }
             for (k, value) in others.iter_mut().filter(|(_, value)| matches!(value, Val::Bottom)) {
-                let only = self.in_order(frame, with, &operations, &sets, frame_shape.as_ref(), Some(*k));
+                let only = self.in_order(all, Some(*k));
                 *value = only.into_iter().next().unwrap_or(Val::Bottom);
             }
             if others.len() == operations.len() {

@@ -128,7 +128,7 @@ impl Spec<'_> {
         if want != elem {
             let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
             let title = format!("{what} is declared {wanted} but is {found}");
-            self.wrong_elem((elem, want), title, format!("this is {found}"));
+            self.wrong_elem(&v, (elem, want), title, format!("this is {found}"));
             return Val::Bottom;
         }
         if !self.members_fit(frame, want, &v) {

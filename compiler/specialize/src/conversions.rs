@@ -1,5 +1,6 @@
 //! How numbers of one type are made those of another one, as messages suggest it.
 
+use crate::value::Val;
 use ravel_types::Basic;
 
 /// The library function that converts to a type.
@@ -22,38 +23,55 @@ pub fn conversion(to: Basic) -> &'static str {
     }
 }
 
-/// How a literal of the type is written; none where literals have no suffix.
-fn literal(ty: Basic) -> Option<&'static str> {
+/// What stands behind the digits of a literal of the type; none where literals have no suffix.
+fn suffix(ty: Basic) -> Option<&'static str> {
     Some(match ty {
-        Basic::Double => "2d",
-        Basic::Float => "2f",
-        Basic::Byte => "2b",
-        Basic::Short => "2s",
-        Basic::Long => "2l",
-        Basic::Longlong => "2ll",
-        Basic::Ubyte => "2ub",
-        Basic::Ushort => "2us",
-        Basic::Uint => "2u",
-        Basic::Ulong => "2ul",
-        Basic::Ulonglong => "2ull",
+        Basic::Double => "d",
+        Basic::Float => "f",
+        Basic::Byte => "b",
+        Basic::Short => "s",
+        Basic::Long => "l",
+        Basic::Longlong => "ll",
+        Basic::Ubyte => "ub",
+        Basic::Ushort => "us",
+        Basic::Uint => "u",
+        Basic::Ulong => "ul",
+        Basic::Ulonglong => "ull",
         Basic::Bool | Basic::Char | Basic::Int => return None,
     })
 }
 
-/// How a value becomes one of this type.
-pub fn help_to_convert(to: Basic) -> String {
+/// The largest number that has a literal of every type.
+const MOST_FOR_ALL: i32 = i8::MAX as i32;
+
+/// The number that an `int` certainly is: where nothing was computed, it was written as a literal.
+pub fn written(value: &Val) -> Option<i32> {
+    match value {
+        Val::Sc(Basic::Int, scalar) => scalar.as_int(),
+        _ => None,
+    }
+}
+
+/// How a value becomes one of this type; with its literal, if it is known to be this number.
+pub fn help_to_convert(to: Basic, written: Option<i32>) -> String {
     let convert = conversion(to);
-    let literal = literal(to).map(|literal| format!(", or write literals as `{literal}`")).unwrap_or_default();
+    let is_real = matches!(to, Basic::Float | Basic::Double);
+    let written = written.filter(|n| is_real || (0..=MOST_FOR_ALL).contains(n));
+    let literal = match (suffix(to), written) {
+        (None, _) => String::new(),
+        (Some(suffix), Some(n)) => format!(", or write `{n}{suffix}`"),
+        (Some(suffix), None) => format!(", or write literals as `2{suffix}`"),
+    };
     format!("nothing converts implicitly: use `{convert}(...)`{literal}")
 }
 
-/// How operands of these types become two of one type.
-pub fn help_to_agree(a: Basic, b: Basic) -> String {
+/// How operands of these types become two of one type. `written` is what an `int` among them certainly is.
+pub fn help_to_agree(a: Basic, b: Basic, written: Option<i32>) -> String {
     let both = [a, b];
     if both.contains(&Basic::Float) && both.contains(&Basic::Double) {
         let literals = "`2f` is a float, `2.0` and `2d` are doubles";
         return format!("nothing converts implicitly: use `tof(...)` or `tod(...)`; {literals}");
     }
     let real = [Basic::Double, Basic::Float].into_iter().find(|ty| both.contains(ty));
-    help_to_convert(real.unwrap_or(Basic::Int))
+    help_to_convert(real.unwrap_or(Basic::Int), written)
 }

@@ -122,6 +122,10 @@ impl Spec<'_> {
                 Err(reason) => rejected.push((id, reason)),
             }
         }
+        let first = &set.members[..set.first];
+        if candidates.iter().any(|candidate| candidate.certain && first.contains(&candidate.fun)) {
+            candidates.retain(|candidate| first.contains(&candidate.fun));
+        }
         let results = if candidates.is_empty()
             && let Some(args) = with_index_vector(&name, &args)
             && self.some_instance(&members, &args)

@@ -33,6 +33,18 @@ pub enum Carried {
     State,
 }
 
+/// A with-loop whose operands are evaluated: what it makes, and at which indices.
+#[derive(Clone, Copy)]
+pub struct Evaluated<'l> {
+    pub frame: &'l Frame,
+    pub with: &'l ir::With,
+    pub operations: &'l [Operation<'l>],
+    /// By part.
+    pub sets: &'l [IndexSet],
+    /// Extents that bound the index, if there is an array.
+    pub frame_shape: Option<&'l Val>,
+}
+
 /// What happens at an index, and whether the loop is over before it has seen all of them.
 struct Walk<'w, 'p> {
     step: &'w mut dyn FnMut(&mut Spec<'p>, Val, Vec<Val>) -> Vec<Val>,
@@ -43,17 +55,10 @@ struct Walk<'w, 'p> {
 
 impl<'p> Spec<'p> {
     /// Whether a part changes a state that `propagate` hands on. Handles of the runtime stay what they are.
-    pub fn state_changes(
-        &mut self,
-        frame: &Frame,
-        with: &ir::With,
-        operations: &[Operation<'_>],
-        sets: &[IndexSet],
-        frame_shape: Option<&Val>,
-    ) -> bool {
-        (0..sets.len()).any(|i| {
-            let cells = self.probe(frame, with, i, &sets[i], frame_shape);
-            operations.iter().zip(&cells).any(|(operation, cell)| match operation {
+    pub fn state_changes(&mut self, all: Evaluated<'_>) -> bool {
+        (0..all.sets.len()).any(|part| {
+            let cells = self.probe(all, part);
+            all.operations.iter().zip(&cells).any(|(operation, cell)| match operation {
                 Operation::Propagate { state, .. } => !is_same(state, cell),
                 _ => false,
             })
@@ -61,33 +66,19 @@ impl<'p> Spec<'p> {
     }
 
     /// The cells of a part, in a region that is thrown away.
-    fn probe(
-        &mut self,
-        frame: &Frame,
-        with: &ir::With,
-        part: usize,
-        set: &IndexSet,
-        frame_shape: Option<&Val>,
-    ) -> Vec<Val> {
+    fn probe(&mut self, all: Evaluated<'_>, part: usize) -> Vec<Val> {
         self.conditional += 1;
         let opened = self.em.open();
-        let iv = self.index_params(opened.region, set, frame_shape);
-        let cells = self.part_cells(frame, with, part, iv);
+        let iv = self.index_params(opened.region, &all.sets[part], all.frame_shape);
+        let cells = self.part_cells(all.frame, all.with, part, iv);
         self.em.close(opened);
         self.conditional -= 1;
         cells
     }
 
     /// The results of the operations, or of operation `only` alone, one index after the other.
-    pub fn in_order(
-        &mut self,
-        frame: &Frame,
-        with: &ir::With,
-        operations: &[Operation<'_>],
-        sets: &[IndexSet],
-        frame_shape: Option<&Val>,
-        only: Option<usize>,
-    ) -> Vec<Val> {
+    pub fn in_order(&mut self, all: Evaluated<'_>, only: Option<usize>) -> Vec<Val> {
+        let Evaluated { with, operations, sets, frame_shape, .. } = all;
         let kept: Vec<usize> = (0..operations.len()).filter(|k| only.is_none_or(|only| only == *k)).collect();
         let mut why = |k: &usize| match &operations[*k] {
             Operation::Propagate { .. } => Some(Carried::State),
@@ -107,9 +98,7 @@ impl<'p> Spec<'p> {
                 Operation::Modarray { array } => array.clone(),
                 Operation::Fold { neutral, .. } => neutral.clone(),
                 Operation::Propagate { state, .. } => state.clone(),
-                Operation::Genarray { shape, default } => {
-                    self.filled_array(frame, with, *k, (shape, default.as_ref()), sets, frame_shape)
-                }
+                Operation::Genarray { shape, default } => self.filled_array(all, *k, (shape, default.as_ref())),
             };
             accs.push(first);
         }
@@ -126,7 +115,7 @@ impl<'p> Spec<'p> {
                     hidden = spec.em.or(&hidden, &covered);
                 }
                 let taken = accs.clone();
-                spec.branch(&hidden, |_| accs, |spec| spec.one_index(frame, with, operations, (i, iv), &kept, taken))
+                spec.branch(&hidden, |_| accs, |spec| spec.one_index(all, (i, iv), &kept, taken))
             };
             let mut ended = |spec: &mut Spec<'p>, accs: &[Val]| match &operations[kept[0]] {
                 Operation::Fold { stop: Some(stop), .. } if kept.len() == 1 => spec.same_value(&accs[0], stop),
@@ -155,9 +144,7 @@ impl<'p> Spec<'p> {
     /// What the operations have after an index of part `i`.
     fn one_index(
         &mut self,
-        frame: &Frame,
-        with: &ir::With,
-        operations: &[Operation<'_>],
+        Evaluated { frame, with, operations, .. }: Evaluated<'_>,
         (part, iv): (usize, Val),
         kept: &[usize],
         mut accs: Vec<Val>,
@@ -208,20 +195,12 @@ impl<'p> Spec<'p> {
     }
 
     /// The array of a genarray before the first index.
-    fn filled_array(
-        &mut self,
-        frame: &Frame,
-        with: &ir::With,
-        k: usize,
-        (shape, default): (&Val, Option<&Val>),
-        sets: &[IndexSet],
-        frame_shape: Option<&Val>,
-    ) -> Val {
+    fn filled_array(&mut self, all: Evaluated<'_>, k: usize, (shape, default): (&Val, Option<&Val>)) -> Val {
         let (mut shape, mut cell) = (shape.clone(), default.cloned());
         if cell.is_none()
-            && let Some(set) = sets.first()
+            && let Some(set) = all.sets.first()
         {
-            let found = self.probe(frame, with, 0, set, frame_shape).into_iter().nth(k).unwrap_or(Val::Bottom);
+            let found = self.probe(all, 0).into_iter().nth(k).unwrap_or(Val::Bottom);
             let kind = cell_kind(&self.em.visible_kind(&found).forget_values(false));
             if !is_whole(&kind) {
                 self.error(

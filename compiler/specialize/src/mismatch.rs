@@ -1,6 +1,6 @@
 //! What is said when no instance of an overload set takes the arguments: reasons, and conversions that would help.
 
-use crate::conversions::{help_to_agree, help_to_convert};
+use crate::conversions::{help_to_agree, help_to_convert, written};
 use crate::spec::Spec;
 use crate::value::Val;
 use ravel_core::ir::{ElemTy, Fun, FunId};
@@ -56,7 +56,7 @@ impl Spec<'_> {
             && a != b
             && fitting().any(|fun| !fun.families.is_empty())
         {
-            return Some(help_to_agree(a, b));
+            return Some(help_to_agree(a, b, args.iter().find_map(written)));
         }
         let mut best: Option<Vec<(usize, Basic)>> = None;
         for fun in fitting() {
@@ -76,7 +76,7 @@ impl Spec<'_> {
             _ if args.len() == 1 => String::new(),
             _ => format!("argument {}: ", position + 1),
         };
-        Some(format!("{what}{}", help_to_convert(to)))
+        Some(format!("{what}{}", help_to_convert(to, written(&args[position]))))
     }
 }
 

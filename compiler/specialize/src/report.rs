@@ -1,6 +1,6 @@
 //! Errors of specialisation, reported at the user's code even when they arise inside the library.
 
-use crate::conversions::help_to_convert;
+use crate::conversions::{help_to_convert, written};
 use crate::spec::Spec;
 use crate::value::{Kind, Val};
 use ravel_core::ir::ElemTy;
@@ -50,11 +50,11 @@ impl Spec<'_> {
     }
 
     /// A value of another element type than the one that is declared.
-    pub fn wrong_elem(&mut self, (found, wanted): (ElemTy, ElemTy), title: String, label: String) {
+    pub fn wrong_elem(&mut self, value: &Val, (found, wanted): (ElemTy, ElemTy), title: String, label: String) {
         let site = self.user_site();
         let mut diagnostic = Diagnostic::error("E0301", title).at(site, label);
         if let (ElemTy::Basic(_), ElemTy::Basic(wanted)) = (found, wanted) {
-            diagnostic = diagnostic.with_help(help_to_convert(wanted));
+            diagnostic = diagnostic.with_help(help_to_convert(wanted, written(value)));
         }
         self.report_from_here(diagnostic, site);
     }

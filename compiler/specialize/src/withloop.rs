@@ -1,6 +1,7 @@
 //! With-loops: executed index by index where they make short vectors, emitted as WIR `with` otherwise.
 
 use crate::generator::IndexSet;
+use crate::in_order::Evaluated;
 use crate::select::IndexVector;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
@@ -57,8 +58,9 @@ impl<'p> Spec<'p> {
             }
         }
         let hands_on = operations.iter().any(|op| matches!(op, Operation::Propagate { .. }));
-        if hands_on && self.state_changes(frame, with, &operations, &sets, frame_shape.as_ref()) {
-            return self.in_order(frame, with, &operations, &sets, frame_shape.as_ref(), None);
+        let all = Evaluated { frame, with, operations: &operations, sets: &sets, frame_shape: frame_shape.as_ref() };
+        if hands_on && self.state_changes(all) {
+            return self.in_order(all, None);
         }
         if let Some(values) = self.by_index(frame, with, &operations, &sets, frame_shape.as_ref()) {
             return values;
@@ -296,7 +298,8 @@ impl<'p> Spec<'p> {
         frame_shape: Option<Val>,
     ) -> Vec<Val> {
         if operations.iter().any(|op| matches!(op, Operation::Fold { .. } | Operation::Propagate { .. })) {
-            return self.in_order(frame, with, &operations, sets, frame_shape.as_ref(), None);
+            let all = Evaluated { frame, with, operations: &operations, sets, frame_shape: frame_shape.as_ref() };
+            return self.in_order(all, None);
         }
         let mut current = operations;
         for i in (0..sets.len()).rev() {

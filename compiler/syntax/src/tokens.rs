@@ -380,6 +380,11 @@ impl Tokens {
         self.list.is_empty()
     }
 
+    /// Where the last token stands.
+    pub fn end(&self) -> Option<Span> {
+        self.list.last().map(|token| token.span)
+    }
+
     /// The last `;` outside of brackets that something follows.
     pub fn last_separator(&self) -> Option<Span> {
         let mut depth = 0;

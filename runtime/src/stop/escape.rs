@@ -6,6 +6,20 @@
 mod machine {
     use std::arch::naked_asm;
 
+    /// Leaves the frame of [`call`], whose lowest word holds the control words.
+    macro_rules! restore {
+        () => {
+            "add rsp, 8
+            pop r15
+            pop r14
+            pop r13
+            pop r12
+            pop rbx
+            pop rbp
+            ret"
+        };
+    }
+
     /// Calls `work(data)` and notes in `base` where it can be left for.
     ///
     /// # Safety
@@ -26,14 +40,7 @@ mod machine {
             "mov rax, rdi",
             "mov rdi, rsi",
             "call rax",
-            "add rsp, 8",
-            "pop r15",
-            "pop r14",
-            "pop r13",
-            "pop r12",
-            "pop rbx",
-            "pop rbp",
-            "ret",
+            restore!(),
         )
     }
 
@@ -43,20 +50,7 @@ mod machine {
     /// This thread is inside the call that noted `base`, and what is in between need not be dropped.
     #[unsafe(naked)]
     pub unsafe extern "C" fn out(base: usize) -> ! {
-        naked_asm!(
-            "mov rsp, rdi",
-            "ldmxcsr [rsp]",
-            "fldcw [rsp + 4]",
-            "cld",
-            "add rsp, 8",
-            "pop r15",
-            "pop r14",
-            "pop r13",
-            "pop r12",
-            "pop rbx",
-            "pop rbp",
-            "ret",
-        )
+        naked_asm!("mov rsp, rdi", "ldmxcsr [rsp]", "fldcw [rsp + 4]", "cld", restore!(),)
     }
 }
 

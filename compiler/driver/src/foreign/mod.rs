@@ -8,6 +8,7 @@ mod signature;
 
 use ravel_core::ir::{FunBody, LinkKind, Linked, Program};
 use ravel_diagnostics::Diagnostic;
+use ravel_runtime::outputs::Folder;
 use ravel_source::{SourceMap, Span};
 use ravel_wir::{Module, Op};
 use signature::Signature;
@@ -99,14 +100,14 @@ impl Foreign {
             return Ok(());
         }
         let folder = self.folder()?;
-        let source = folder.0.join("adapters.c");
-        let library = folder.0.join("adapters.so");
+        let source = folder.path().join("adapters.c");
+        let library = folder.path().join("adapters.so");
         self.write(&source)?;
         let mut arguments: Vec<OsString> = ["-shared", "-fPIC", "-O1", "-w"].map(OsString::from).to_vec();
         arguments.extend([source.into(), "-o".into(), library.clone().into()]);
         arguments.extend(self.inputs());
         arguments.extend(["-Wl,-z,defs", "-lm"].map(OsString::from));
-        self.compile(&arguments)?;
+        self.compile(&folder, &arguments)?;
         let names: Vec<String> = self.signatures.iter().map(|signature| signature.symbol.clone()).collect();
         ravel_runtime::natives::foreign::load(&library, &names)
             .map_err(|why| vec![self.report("the C functions of this program cannot be loaded", &why)])
@@ -121,11 +122,11 @@ impl Foreign {
             return Ok((None, Vec::new()));
         }
         let folder = self.folder()?;
-        let (source, object) = (folder.0.join("adapters.c"), folder.0.join("adapters.o"));
+        let (source, object) = (folder.path().join("adapters.c"), folder.path().join("adapters.o"));
         self.write(&source)?;
         let mut arguments: Vec<OsString> = ["-c", "-fPIC", "-O1", "-w", "-DRAVEL_LINKED"].map(OsString::from).to_vec();
         arguments.extend([source.into(), "-o".into(), object.clone().into()]);
-        self.compile(&arguments)?;
+        self.compile(&folder, &arguments)?;
         let mut inputs = vec![object.into()];
         inputs.extend(self.inputs());
         Ok((Some(folder), inputs))
@@ -135,7 +136,7 @@ impl Foreign {
         if !self.problems.is_empty() {
             return Err(self.problems.clone());
         }
-        Folder::new().map_err(|why| vec![self.report("the C functions cannot be compiled", &why)])
+        Folder::temporary().map_err(|why| vec![self.report("the C functions cannot be compiled", &why.to_string())])
     }
 
     fn inputs(&self) -> Vec<OsString> {
@@ -165,11 +166,14 @@ impl Foreign {
         })
     }
 
-    fn compile(&self, arguments: &[OsString]) -> Result<(), Vec<Diagnostic>> {
+    fn compile(&self, folder: &Folder, arguments: &[OsString]) -> Result<(), Vec<Diagnostic>> {
         let command = std::env::var_os("CC").filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into());
-        match Command::new(&command).args(arguments).output() {
+        match Command::new(&command).args(arguments).env("TMPDIR", folder.path()).output() {
             Ok(result) if result.status.success() => Ok(()),
-            Ok(result) => Err(vec![self.blame(&String::from_utf8_lossy(&result.stderr))]),
+            Ok(result) => {
+                ravel_runtime::signals::command_failed(result.status);
+                Err(vec![self.blame(&String::from_utf8_lossy(&result.stderr))])
+            }
             Err(why) => {
                 let why = format!("cannot start the C compiler `{}`: {why}", command.display());
                 Err(vec![self.report("C functions need a C compiler", &why).with_help("set CC to another one")])
@@ -237,29 +241,5 @@ fn library(name: &str, folder: &Path) -> LinkInput {
         flag if flag.starts_with('-') => LinkInput::Flag(flag.to_string()),
         _ if beside.is_file() => LinkInput::File(beside),
         name => LinkInput::Flag(format!("-l{name}")),
-    }
-}
-
-/// A folder for temporary files, removed when dropped.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder, String> {
-        static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.subsec_nanos());
-        let name = format!("ravel-{}-{number}-{clock}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        match std::fs::create_dir(&path) {
-            Ok(()) => Ok(Folder(path)),
-            Err(why) => Err(format!("{}: {why}", path.display())),
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // That it cannot be removed is no further error.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

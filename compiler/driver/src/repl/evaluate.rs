@@ -34,8 +34,7 @@ struct Wrapped {
 enum Form {
     /// It has one value.
     Value,
-    /// A call whose results, if there are any, are shown.
-    Call,
+    /// What calls among them give is shown.
     Statements,
 }
 
@@ -55,7 +54,7 @@ impl Session {
                 let miscounted = compilation.diagnostics.iter().any(|d| d.code == COUNT_MISMATCH);
                 if is_call
                     && miscounted
-                    && let Ok(wrapped) = self.wrap(name, text, Form::Call, semicolon)
+                    && let Ok(wrapped) = self.wrap(name, text, Form::Statements, semicolon)
                 {
                     return self.run(name, wrapped);
                 }
@@ -100,7 +99,7 @@ impl Session {
         let mut loader = self.loader();
         let before = match form {
             Form::Value => format!("{VALUE} ="),
-            Form::Call | Form::Statements => String::new(),
+            Form::Statements => String::new(),
         };
         let after = if semicolon { ";" } else { "" };
         let body = loader.function(&head.join(", "), &before, name, text, after);
@@ -117,7 +116,7 @@ impl Session {
             return Err(Box::new(compilation));
         };
         let function = &mut program.funs[fun.index()];
-        if form == Form::Call {
+        if form == Form::Statements {
             keep_results(function);
         }
         let results = return_variables(&compilation, function);

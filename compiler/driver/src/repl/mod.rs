@@ -65,6 +65,8 @@ pub struct Session {
     names: Option<(String, TypeNames)>,
     /// How many inputs have been accepted as definitions.
     accepted: usize,
+    /// Parts of an input that wait until those in front of them are done, the next one last: name and text.
+    waiting: Vec<(String, String)>,
 }
 
 /// An input in tokens, with the texts that they come from.
@@ -92,13 +94,14 @@ impl Session {
             initialised: HashSet::new(),
             names: None,
             accepted: 0,
+            waiting: Vec::new(),
         })
     }
 
-    /// Takes an input. With `last` there is no other line that could complete it.
+    /// Takes an input, or its first part: [`Session::go_on`] takes the next. With `last` there is no other line that could complete it.
     pub fn enter(&mut self, text: &str, last: bool) -> Reply {
         match self.follow_wish(text) {
-            Ok(()) => self.enter_named(INPUT, text, last),
+            Ok(()) => self.begin(INPUT, text, last),
             Err(why) => Reply::Failed(why),
         }
     }
@@ -120,6 +123,25 @@ impl Session {
         Ok(())
     }
 
+    /// Takes the next part of the last input, if that has one and all in front of it are done.
+    pub fn go_on(&mut self) -> Option<Reply> {
+        let (name, text) = self.waiting.pop()?;
+        Some(self.enter_part(&name, &text, true))
+    }
+
+    fn begin(&mut self, name: &str, text: &str, last: bool) -> Reply {
+        self.waiting.clear();
+        self.enter_part(name, text, last)
+    }
+
+    fn enter_part(&mut self, name: &str, text: &str, last: bool) -> Reply {
+        let reply = self.enter_named(name, text, last);
+        if !matches!(reply, Reply::Done { .. }) {
+            self.waiting.clear();
+        }
+        reply
+    }
+
     /// Takes the text of a file as if it had been typed.
     pub fn load(&mut self, path: &Path) -> Reply {
         let name = path.display().to_string();
@@ -133,7 +155,7 @@ impl Session {
                 {
                     self.options.folders.push(folder.to_path_buf());
                 }
-                self.enter_named(&name, &text, true)
+                self.begin(&name, &text, true)
             }
             Err(why) => Reply::Failed(format!("cannot read {name}: {why}\n")),
         }
@@ -179,10 +201,14 @@ impl Session {
             if !is_complete && !last {
                 return Reply::Incomplete;
             }
-            return match self.enter_named(name, &first, true) {
-                Reply::Done { .. } => self.enter_named(name, &second, true),
-                failed => failed,
-            };
+            self.waiting.push((name.to_string(), second));
+            return self.enter_named(name, &first, true);
+        }
+        if input == ReplInput::Incomplete
+            && name == INPUT
+            && let Some(completed) = self.completed(&scanned, name, text)
+        {
+            return self.enter_named(name, &completed, last);
         }
         if input == ReplInput::Incomplete && !last {
             return Reply::Incomplete;
@@ -206,8 +232,26 @@ impl Session {
         reply(outcome)
     }
 
-    /// Statements with an expression behind them, as two inputs in which everything stands at its place; and whether the
-    /// expression is complete.
+    /// The input with the `;` that a `use` line or another definition lacks at its end. The head of a function goes on with its body.
+    fn completed(&mut self, scanned: &Scanned, name: &str, text: &str) -> Option<String> {
+        let at = scanned.tokens.end().filter(|at| at.file == scanned.file)?;
+        let (before, behind) = text.split_at_checked(at.end as usize)?;
+        let completed = format!("{before};{behind}");
+        let scanned = self.scan(name, &completed);
+        match self.parse(&scanned, &completed).0 {
+            ReplInput::Definitions(definitions) => {
+                let is_whole = match definitions.last()? {
+                    Definition::Function(function) => function.attributes.external,
+                    _ => true,
+                };
+                is_whole.then_some(completed)
+            }
+            _ => None,
+        }
+    }
+
+    /// Statements and expressions, as two inputs in which everything stands at its place: what is up to the last `;` that something follows,
+    /// and the rest; and whether the rest is complete. What is up to there may have halves of its own.
     fn halves(&mut self, scanned: &Scanned, name: &str, text: &str) -> Option<(String, String, bool)> {
         let at = scanned.tokens.last_separator()?;
         if at.file != scanned.file {
@@ -215,17 +259,16 @@ impl Session {
         }
         let (first, second) = text.split_at_checked(at.end as usize)?;
         let second = format!("{}{second}", source::blank(first));
-        let mut parsed = |text: &str| {
-            let scanned = self.scan(name, text);
-            self.parse(&scanned, text).0
-        };
-        if !matches!(parsed(first), ReplInput::Statements(_)) {
-            return None;
+        let before = self.scan(name, first);
+        match self.parse(&before, first).0 {
+            ReplInput::Statements(_) | ReplInput::Expression(_) => {}
+            ReplInput::Invalid if self.halves(&before, name, first).is_some() => {}
+            _ => return None,
         }
-        let is_complete = match parsed(&second) {
-            ReplInput::Expression(_) => true,
+        let behind = self.scan(name, &second);
+        let is_complete = match self.parse(&behind, &second).0 {
+            ReplInput::Expression(_) | ReplInput::Statements(_) => true,
             ReplInput::Incomplete => false,
-            call if single_call(&call) => true,
             _ => return None,
         };
         Some((first.to_string(), second, is_complete))
@@ -262,7 +305,8 @@ impl Session {
         let mut loader = self.loader();
         let text = loader.program(USED, &self.chunks, text);
         let root = RootSource { name: ROOT.to_string(), text: text.into() };
-        let options = ravel_core::Options { macros: self.options.macros.clone(), at_prompt: true };
+        let options =
+            ravel_core::Options { macros: self.options.macros.clone(), at_prompt: true, background_uses: true };
         let names = ravel_core::visible_types(&root, &mut loader, &options, &mut map);
         self.names = Some((key, names.clone()));
         names
