@@ -83,8 +83,8 @@ impl Spec<'_> {
         }
         for piece in &pieces {
             // A number of axes that an argument gives.
-            if let (DimPat::Rank { rank: RankPat::Name(l), .. }, Some(count)) = (piece.dim, &piece.count)
-                && !self.require_axes(frame, ty, *l, count, what)
+            if let (DimPat::Rank { rank: RankPat::Name(l), min, .. }, Some(count)) = (piece.dim, &piece.count)
+                && !self.require_axes(frame, ty, (*l, (*min).max(0)), count, what)
             {
                 return Ok(false);
             }
@@ -144,9 +144,16 @@ impl Spec<'_> {
         Ok(fits)
     }
 
-    /// Reports, or checks at run time, that a name is a number of axes. False if it certainly is not.
-    fn require_axes(&mut self, frame: &Frame, ty: &TypePat, name: LocalId, count: &Sc, what: &str) -> bool {
-        let enough = self.em.bin(BinOp::Ge, Basic::Int, count, &Sc::int(0));
+    /// Reports, or checks at run time, that a name is a number of axes, and not too small. False if it certainly is.
+    fn require_axes(
+        &mut self,
+        frame: &Frame,
+        ty: &TypePat,
+        (name, least): (LocalId, i32),
+        count: &Sc,
+        what: &str,
+    ) -> bool {
+        let enough = self.em.bin(BinOp::Ge, Basic::Int, count, &Sc::int(least));
         if !self.options.check_patterns || enough.as_bool() == Some(true) {
             return true;
         }
@@ -157,7 +164,7 @@ impl Spec<'_> {
             let site = self.call_site();
             let number = count.as_int().map_or(String::new(), |n| format!(", but is {n}"));
             let title = format!("{what}: `{name}` is a number of axes in {pattern}{number}");
-            self.report(Diagnostic::error("E0312", title).at(site, "the number of axes is negative"));
+            self.report(Diagnostic::error("E0312", title).at(site, format!("expected at least {least}")));
         }
         let text = format!("{what}: `{name}` is a number of axes in {pattern}, but is {{}}");
         let operands = vec![self.em.value(count)];
