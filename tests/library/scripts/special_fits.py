@@ -58,21 +58,31 @@ def literal(c, kind):
     return repr(float(c)) + "d"
 
 
-def horner(name, p, kind, variable):
+def powers(p, kind, t):
+    """Horner's scheme as text."""
     body = literal(p[-1], kind)
     for c in reversed(p[:-1]):
         text = literal(c, kind)
-        body = f"({body}) * t " + (f"- {text[1:]}" if text.startswith("-") else f"+ {text}")
-    # Lines of bearable length.
-    words, rows, row = body.split(" "), [], ""
-    for w in words:
-        if len(row) + len(w) > 118:
-            rows.append(row)
-            row = ""
-        row = f"{row} {w}" if row else w
-    rows.append(row)
-    text = "\n        ".join(rows)
-    lines.append(f"inline {kind} {name}({kind} {variable})\n{{\n" + f"    return {text};\n}}")
+        body = f"({body}) * {t} " + (f"- {text[1:]}" if text.startswith("-") else f"+ {text}")
+    return body
+
+
+def horner(name, p, kind, variable):
+    """A function: short polynomials by Horner's scheme, long ones as two, of even and of odd powers, which run beside each other."""
+    if len(p) > 6:
+        text = f"    s = t * t;\n    return {powers(p[0::2], kind, 's')} + t * ({powers(p[1::2], kind, 's')});"
+    else:
+        text = f"    return {powers(p, kind, 't')};"
+    rows = []
+    for line in text.split("\n"):
+        row = ""
+        for w in line[4:].split(" "):
+            if len(row) + len(w) > 116:
+                rows.append("    " + row)
+                row = "    "
+            row = f"{row} {w}" if row.strip() else row + w
+        rows.append("    " + row)
+    lines.append(f"inline {kind} {name}({kind} {variable})\n{{\n" + "\n".join(rows) + "\n}")
 
 
 def fit(name, what, f, lo, hi, kinds=("float", "double"), centred=True, limits=None, slack=1, absolute=False):
