@@ -216,10 +216,11 @@ def main():
     z1 = [mp.besseljzero(1, k) for k in (1, 2)]
     for z in z0 + z1:
         print("bessel zero", repr(float(z)), repr(float(z - mp.mpf(float(z)))), repr(np.float32(float(z))), float(z - mp.mpf(float(np.float32(float(z))))))
-    fit("fit_j0_near", "j0(x) / ((x^2 - a^2)(x^2 - b^2)) with its first two zeros a and b; t is x^2 from 0 to 64 mapped to -1..1.",
-        lambda u: mp.besselj(0, mp.sqrt(u)) / (u - z0[0] ** 2) / (u - z0[1] ** 2), 0, 64)
+    fit("fit_j0_near", "j0(x) / ((x^2 - a^2)(x^2 - b^2)) with its first two zeros a and b; t is 64 - x^2, from 0: no signs alternate.",
+        lambda s: mp.besselj(0, mp.sqrt(64 - s)) / (64 - s - z0[0] ** 2) / (64 - s - z0[1] ** 2), 0, 64, centred=False)
     fit("fit_j1_near", "j1(x) / (x (x^2 - a^2)(x^2 - b^2)) likewise.",
-        lambda u: (mp.besselj(1, mp.sqrt(u)) / mp.sqrt(u) if u > 0 else half) / (u - z1[0] ** 2) / (u - z1[1] ** 2), 0, 64)
+        lambda s: (mp.besselj(1, mp.sqrt(64 - s)) / mp.sqrt(64 - s) if s < 64 else half) / (64 - s - z1[0] ** 2) / (64 - s - z1[1] ** 2),
+        0, 64, centred=False)
 
     def phase(n, part):
         """P or Q of the asymptotic form, exactly: from j and y. P + iQ = sqrt(pi x / 2) (j + i y) exp(-i (x - n pi/2 - pi/4))."""
