@@ -171,4 +171,12 @@ cases("round", plus(every, [0.5, 1.5, 2.5, -0.5]))
 cases("signbit", plus(near, mid, [0.0, -0.0, INF, -INF]))
 for f in ("isfinite", "isnan", "isinf", "finite", "sign"):
     cases(f, every)
+for f, name, x, kinds in (
+    ("erf", "15", far, ("double", "float")),
+    ("lgamma", "16", abs(near[:16]), ("double", "float")),
+    ("j0", "17", near, ("double",)),
+    ("expit", "17", near, ("float",)),
+):
+    for kind in kinds:
+        table.elementwise(f"{f} {name}", values(f, x, kind), kind, ulps=16)
 table.write()
