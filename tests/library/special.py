@@ -96,7 +96,8 @@ def value(f, x, kind):
 
 
 def values(f, x, kind):
-    x = np.asarray(x).astype(DTYPE[kind])
+    with np.errstate(over="ignore"):
+        x = np.asarray(x).astype(DTYPE[kind])
     return np.array([value(f, v, kind) for v in x.ravel()]).reshape(x.shape)
 
 
