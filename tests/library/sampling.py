@@ -137,6 +137,9 @@ drawn("uniform cube", uniform(0, 1, "float"), (3, 1, 5), "float", k=K4, rel=1)
 drawn("randint", randint(-5, 20), (17,), "int", result="int")
 drawn("randint", randint(-2147483647, 2147483647), (15,), "int", result="int")
 drawn("randint", randint(-5000000000, 5000000000), (2, 3), "long", result="long")
+drawn("randint", randint(5, 4294967295), (2, 3), "uint", result="uint")
+big = [randint(3, 18446744073709551615)(K, at) for at in range(17)]
+table.exact("randint", np.array(big, dtype=np.uint64), "ulong")
 drawn("randint scalar", randint(0, 100), (), "int", result="int")
 for kind in ("double", "float"):
     drawn("bernoulli", lambda k, at: unit(*pair(k, at, kind), kind) < (0.3 if kind == "double" else float(np.float32(0.3))), (33,), kind, result="bool")
