@@ -64,6 +64,8 @@ fn judge(result: &str, reference: &str, device: bool) -> Result<Option<String>, 
 
 fn run(source: &Path, way: Way) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
+    // Files that the scripts of references made, for programs that read some.
+    std::os::unix::fs::symlink(repository().join("tests/library/files"), folder.path().join("files"))?;
     let mut command = way.command(source, Vec::new(), folder.path())?;
     let run = finish(command.current_dir(folder.path()), b"")?;
     if run.status != 0 {

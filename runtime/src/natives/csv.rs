@@ -25,8 +25,13 @@ struct Options {
 }
 
 impl Options {
-    fn new(separator: u8, skip: i32) -> Result<Options, Fault> {
-        let separator = if separator == 0 { b',' } else { separator };
+    /// A blank, SaC's zero of characters, is a comma.
+    fn new(separator: Char, blanks: bool, skip: i32) -> Result<Options, Fault> {
+        let separator = match separator.0 {
+            _ if blanks => b' ',
+            0 | b' ' => b',',
+            other => other,
+        };
         if matches!(separator, b'"' | b'\n' | b'\r' | b'.' | b'-' | b'+') || separator.is_ascii_alphanumeric() {
             let shown = char::from(separator).escape_default();
             return Err(Fault::new(format!("`{shown}` cannot separate the fields of a table")));
@@ -287,16 +292,18 @@ fn image(header: &[u8], a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
 }
 
 natives! { CSV;
-    /// The numbers in a file of separated fields; separator `\0` is a comma; `fill` tells whether empty fields mean `value` or are refused.
-    effect fn ravel_csv_read(name: Text<'_>, separator: Char, skip: i32, fill: bool, value: f64) -> (a: Of<f64>) {
-        let mut options = Options::new(separator.0, skip)?;
+    /// The numbers in a file of separated fields. Separator ' ' is a comma, `blanks` any number of blanks and tabs; `fill` tells whether empty fields mean `value` or are refused.
+    effect fn ravel_csv_read(
+        name: Text<'_>, separator: Char, blanks: bool, skip: i32, fill: bool, value: f64
+    ) -> (a: Of<f64>) {
+        let mut options = Options::new(separator, blanks, skip)?;
         options.fill = fill.then_some(value);
         read(name.0, &options).map(Of::new)
     }
 
     /// Field `k` of the line before the numbers, that is of the last line skipped; negative `k` count from the end.
-    effect fn ravel_csv_header(name: Text<'_>, k: i32, separator: Char, skip: i32) -> (field: Str) {
-        let options = Options::new(separator.0, skip)?;
+    effect fn ravel_csv_header(name: Text<'_>, k: i32, separator: Char, blanks: bool, skip: i32) -> (field: Str) {
+        let options = Options::new(separator, blanks, skip)?;
         let fields = header(&content(name.0)?, &options).map_err(|why| Fault::new(format!("{} {why}", quoted(name.0))))?;
         let count = i64::try_from(fields.len()).unwrap_or(i64::MAX);
         let place = if k < 0 { i64::from(k) + count } else { i64::from(k) };
@@ -317,7 +324,7 @@ mod tests {
     use super::*;
 
     fn table(text: &str, separator: u8, skip: i32, fill: Option<f64>) -> Result<(usize, Vec<f64>), String> {
-        let options = Options { fill, ..Options::new(separator, skip).expect("valid") };
+        let options = Options { fill, ..Options::new(Char(separator), separator == b'_', skip).expect("valid") };
         parse(text.as_bytes(), &options)
     }
 
@@ -327,7 +334,7 @@ mod tests {
         for text in ["1,2.5\n-3e4,.5\n", "1,2.5\r\n-3e4,.5", "\u{feff} 1 , 2.5\n\n\"-3e4\",\".5\"\r\n\r\n", "1,+2.5\n-3E4,0.5\r"] {
             assert_eq!(table(text, 0, 0, None), expected, "{text:?}");
         }
-        assert_eq!(table("a b\n  1   2.5 \n-3e4\t.5\n", b' ', 1, None), expected);
+        assert_eq!(table("a b\n  1   2.5 \n-3e4\t.5\n", b'_', 1, None), expected);
         assert_eq!(table("# x\ny\n1\t2.5\n-3e4\t.5\n", b'\t', 2, None), expected);
         assert_eq!(table("1;\n;4\n", b';', 0, Some(9.0)), Ok((2, vec![1.0, 9.0, 9.0, 4.0])));
         assert_eq!(table("", 0, 0, None), Ok((0, vec![])));
@@ -348,12 +355,12 @@ mod tests {
             assert!(table(text, 0, 0, None).is_err_and(|why| why.contains(reason)), "{text:?}: {:?}", table(text, 0, 0, None));
         }
         assert!(table("a\n", 0, 2, None).is_err_and(|why| why.contains("only 1 lines")));
-        assert!(Options::new(b'"', 0).is_err() && Options::new(b',', -1).is_err());
+        assert!(Options::new(Char(b'"'), false, 0).is_err() && Options::new(Char(b','), false, -1).is_err());
     }
 
     #[test]
     fn headers_have_names_in_quotes() {
-        let options = |skip| Options::new(0, skip).expect("valid");
+        let options = |skip| Options::new(Char(0), false, skip).expect("valid");
         let names = header(b"a, \"b\" ,\"c,\"\"d\"\"\"\r\n1,2,3\n", &options(1));
         assert_eq!(names, Ok(vec![b"a".to_vec(), b"b".to_vec(), b"c,\"d\"".to_vec()]));
         let names = header(b"about\na,\"c,\"\"d\"\"\"\r\n1,2,3\n", &options(2));
