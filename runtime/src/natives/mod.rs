@@ -27,6 +27,7 @@ mod list;
 mod math;
 mod npy;
 mod number;
+mod plot;
 mod print;
 mod random;
 mod scan;
