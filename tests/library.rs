@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use ravel_tests::ways::{self, Way};
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, repository, test_name};
@@ -83,9 +83,35 @@ fn run(source: &Path, way: Way) -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
+/// The Python to ask, `RAVEL_PYTHON` or `python3`, if it has NumPy and Pillow.
+fn python() -> Option<Command> {
+    let name = std::env::var_os("RAVEL_PYTHON").unwrap_or_else(|| "python3".into());
+    let found = Command::new(&name).args(["-c", "import numpy, PIL"]).output();
+    found.is_ok_and(|answer| answer.status.success()).then(|| Command::new(name))
+}
+
+/// What a program writes is read by others.
+fn read_by_others(mut python: Command, way: Way) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let library = repository().join("tests/library");
+    let mut command = way.command(&library.join("written.sac"), Vec::new(), folder.path())?;
+    let run = finish(command.current_dir(folder.path()), b"")?;
+    if run.status != 0 {
+        return Err(run.describe().into());
+    }
+    let run = finish(python.arg(library.join("written.py")).arg(folder.path()), b"")?;
+    if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/library");
     let mut trials = Vec::new();
+    if python().is_some() {
+        for (label, way) in ways::all() {
+            let check = move || read_by_others(python().ok_or("Python has gone")?, way);
+            trials.push(Trial::test(format!("written [{label}]"), check));
+        }
+    }
     for reference in files_below(&folder, "ref") {
         for (label, way) in ways::all() {
             let source = reference.with_extension("sac");

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use scene::{Data, Field, Layer, Panel, Scene};
 
 use super::data_files::{quoted, write};
-use super::{ArrayArg, Handle, Object, Text, natives};
+use super::{ArrayArg, Handle, Object, Text, colors, natives};
 use crate::abi::ObjectKind;
 use crate::array::{Array, ArrayRef};
 use crate::fault::{Fault, shape_text};
@@ -90,7 +90,7 @@ fn save(name: &[u8], scene: &Scene) -> Result<(), Fault> {
 
 natives! { PLOT;
     /// An empty plot with a title, of this size in units of a screen.
-    pure fn ravel_plot_figure(title: Text<'_>, width: i32, height: i32) -> (p: Handle) {
+    effect fn ravel_plot_figure(title: Text<'_>, width: i32, height: i32) -> (p: Handle) {
         if !SIDES.contains(&width) || !SIDES.contains(&height) {
             let (least, most) = SIDES.into_inner();
             return Err(Fault::new(format!("a plot of {width} by {height}: its sides are from {least} to {most}")));
@@ -157,7 +157,7 @@ natives! { PLOT;
     effect fn ravel_plot_heat(
         p: Object<'_>, x: ArrayArg<'_, f64>, y: ArrayArg<'_, f64>, z: ArrayRef<'_>, map: i32
     ) -> () {
-        if super::colors::color(map, 0).is_none() {
+        if colors::color(map, 0).is_none() {
             return Err(Fault::new(format!("there is no table of colors {map}")));
         }
         let upward = !(x.0.is_empty() && y.0.is_empty());

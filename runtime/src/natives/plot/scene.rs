@@ -25,7 +25,7 @@ const SCALE_WIDTH: f64 = 12.0;
 const TICKS_X: f64 = 75.0;
 const TICKS_Y: f64 = 45.0;
 /// Levels of a contour plot, about.
-const LEVELS: f64 = 8.0;
+const LEVELS: f64 = 10.0;
 /// Part of the distance between bars that they take.
 const BAR_WIDTH: f64 = 0.8;
 /// Dots become smaller if there are more.
@@ -215,9 +215,11 @@ impl<'a> Layout<'a> {
         let top = cell.y + MARGIN / 2.0 + title;
         let bottom = cell.bottom() - MARGIN / 2.0 - x_label - SMALL * LEADING - TICK - 3.0;
         let height = (bottom - top).max(10.0);
-        self.y_ticks = ticks(self.y, height / TICKS_Y);
+        // Rows and columns have whole numbers.
+        let least = if self.downward { 1.0 } else { 0.0 };
+        self.y_ticks = ticks(self.y, height / TICKS_Y, least);
         if let Some((range, _)) = self.scale {
-            self.scale_ticks = ticks(range, height / TICKS_Y);
+            self.scale_ticks = ticks(range, height / TICKS_Y, 0.0);
         }
         let left = cell.x + MARGIN / 2.0 + y_label + widest(&self.y_ticks) + TICK + 4.0;
         let scale = match self.scale {
@@ -227,11 +229,11 @@ impl<'a> Layout<'a> {
         let right = cell.right() - MARGIN - scale;
         let width = (right - left).max(10.0);
         let mut wanted = width / TICKS_X;
-        self.x_ticks = ticks(self.x, wanted);
+        self.x_ticks = ticks(self.x, wanted, least);
         // Long numbers need more room.
         while self.x_ticks.len() > 2 && (widest(&self.x_ticks) + 8.0) * self.x_ticks.len() as f64 > width {
             wanted *= 0.7;
-            self.x_ticks = ticks(self.x, wanted);
+            self.x_ticks = ticks(self.x, wanted, least);
         }
         self.inside = Rect { x: left, y: top, width, height };
     }
@@ -429,7 +431,7 @@ impl<'a> Layout<'a> {
     fn draw_contour(&self, cells: &Field, shapes: &mut Vec<Shape>) {
         let Some(range) = cells.range() else { return };
         let over_heat = self.panel.layers.iter().any(|layer| matches!(layer.data, Data::Heat { .. }));
-        for (level, _) in ticks(range, LEVELS) {
+        for (level, _) in ticks(range, LEVELS, 0.0) {
             let parts = contour(cells, level)
                 .into_iter()
                 .filter_map(|[a, b]| Some(vec![self.at(a.0, a.1)?, self.at(b.0, b.1)?]))
@@ -473,7 +475,8 @@ impl<'a> Layout<'a> {
                 Data::Text { x, y, text } => {
                     if let Some((x, y)) = self.at(*x, *y) {
                         let width = font::width(text, SMALL);
-                        marks.extend((0..20).map(|k| (x + width * f64::from(k) / 20.0, y - 5.0)));
+                        let across = (0..20).map(|k| x + 5.0 + width * f64::from(k) / 20.0);
+                        marks.extend(across.flat_map(|x| [(x, y - 4.0), (x, y - 5.0 - SMALL)]));
                     }
                 }
                 Data::Heat { .. } | Data::Contour { .. } => {}

@@ -54,14 +54,16 @@ impl Range {
     }
 }
 
-/// Marks at round numbers, with their texts.
-pub(super) fn ticks(range: Range, wanted: f64) -> Vec<(f64, String)> {
-    let rough = range.span() / wanted.max(1.0);
+/// Marks at round numbers, about as many as wanted, with their texts; `least` is the least distance of marks.
+pub(super) fn ticks(range: Range, wanted: f64, least: f64) -> Vec<(f64, String)> {
+    let rough = (range.span() / wanted.max(1.0)).max(least);
     let power = 10f64.powf(rough.log10().floor());
     if !power.is_finite() || power <= 0.0 {
         return Vec::new();
     }
-    let step = [1.0, 2.0, 5.0, 10.0].iter().map(|m| m * power).find(|&step| step >= rough * 0.999).unwrap_or(power);
+    let off = |step: &f64| (step / rough).ln().abs();
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * power);
+    let step = steps.into_iter().min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(power);
     let (first, last) = ((range.low / step - 1e-9).ceil(), (range.high / step + 1e-9).floor());
     if last - first > 100.0 || last < first {
         return Vec::new();
@@ -85,7 +87,7 @@ fn label(x: f64, step: f64, greatest: f64) -> String {
             None => text,
         }
     } else {
-        let digits = (-step.log10() + 1e-9).ceil().clamp(0.0, 12.0) as usize;
+        let digits = (-step.log10() - 1e-9).ceil().clamp(0.0, 12.0) as usize;
         format!("{x:.digits$}")
     };
     text.replace('-', "\u{2212}")
@@ -100,15 +102,15 @@ mod tests {
     use super::*;
 
     fn texts(low: f64, high: f64) -> Vec<String> {
-        ticks(Range { low, high }, 5.0).into_iter().map(|(_, text)| text).collect()
+        ticks(Range { low, high }, 5.0, 0.0).into_iter().map(|(_, text)| text).collect()
     }
 
     #[test]
     fn marks_are_round() {
-        assert_eq!(texts(0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"].map(|t| if t == "0.0" { "0" } else { t }));
+        assert_eq!(texts(0.0, 1.0), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(texts(-7.0, 9.0), ["\u{2212}5", "0", "5"]);
-        assert_eq!(texts(0.0, 3e7), ["0", "1e7", "2e7", "3e7"]);
-        assert_eq!(texts(1.0, 1.003), ["1.000", "1.001", "1.002", "1.003"]);
+        assert_eq!(texts(0.0, 5e7), ["0", "1e7", "2e7", "3e7", "4e7", "5e7"]);
+        assert_eq!(texts(1.0, 1.004), ["1.000", "1.001", "1.002", "1.003", "1.004"]);
         assert!(texts(f64::MIN_POSITIVE, f64::MIN_POSITIVE).len() <= 1);
     }
 
