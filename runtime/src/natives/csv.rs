@@ -108,9 +108,8 @@ impl<'a> Records<'a> {
                 &unescaped[..]
             } else {
                 let separator = self.separator;
-                let end = self.rest.iter().position(|&byte| {
-                    byte == separator || byte == b'\n' || blank && byte == b'\t'
-                });
+                let end =
+                    self.rest.iter().position(|&byte| byte == separator || byte == b'\n' || blank && byte == b'\t');
                 let (field, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
                 self.rest = rest;
                 match field {
@@ -331,7 +330,12 @@ mod tests {
     #[test]
     fn tables_of_all_styles() {
         let expected = Ok((2, vec![1.0, 2.5, -3e4, 0.5]));
-        for text in ["1,2.5\n-3e4,.5\n", "1,2.5\r\n-3e4,.5", "\u{feff} 1 , 2.5\n\n\"-3e4\",\".5\"\r\n\r\n", "1,+2.5\n-3E4,0.5\r"] {
+        for text in [
+            "1,2.5\n-3e4,.5\n",
+            "1,2.5\r\n-3e4,.5",
+            "\u{feff} 1 , 2.5\n\n\"-3e4\",\".5\"\r\n\r\n",
+            "1,+2.5\n-3E4,0.5\r",
+        ] {
             assert_eq!(table(text, 0, 0, None), expected, "{text:?}");
         }
         assert_eq!(table("a b\n  1   2.5 \n-3e4\t.5\n", b'_', 1, None), expected);
@@ -352,7 +356,11 @@ mod tests {
             ("1,\"2\"3\n", "line 1, field 2: text follows"),
             ("1,0x10\n", "`0x10` is not a number"),
         ] {
-            assert!(table(text, 0, 0, None).is_err_and(|why| why.contains(reason)), "{text:?}: {:?}", table(text, 0, 0, None));
+            assert!(
+                table(text, 0, 0, None).is_err_and(|why| why.contains(reason)),
+                "{text:?}: {:?}",
+                table(text, 0, 0, None)
+            );
         }
         assert!(table("a\n", 0, 2, None).is_err_and(|why| why.contains("only 1 lines")));
         assert!(Options::new(Char(b'"'), false, 0).is_err() && Options::new(Char(b','), false, -1).is_err());

@@ -52,7 +52,9 @@ fn parse_png(bytes: &[u8]) -> Result<Picture, String> {
     let mut reader = decoder.read_info().map_err(failed)?;
     let length = reader.output_buffer_size().ok_or_else(|| format!("announces {width} by {height} points"))?;
     let mut picture = Vec::new();
-    picture.try_reserve_exact(length).map_err(|_| format!("announces {width} by {height} points, too many for the memory"))?;
+    picture
+        .try_reserve_exact(length)
+        .map_err(|_| format!("announces {width} by {height} points, too many for the memory"))?;
     picture.resize(length, 0);
     let frame = reader.next_frame(&mut picture).map_err(failed)?;
     reader.finish().map_err(failed)?;
@@ -123,7 +125,10 @@ fn parse_pnm(bytes: &[u8]) -> Result<Picture, String> {
         let mut words = Words(rest);
         (0..count).map(|_| words.number("a value").and_then(scaled)).collect::<Result<_, _>>()?
     } else if size == 2 {
-        rest.as_chunks::<2>().0[..count].iter().map(|&pair| scaled(u16::from_be_bytes(pair).into())).collect::<Result<_, _>>()?
+        rest.as_chunks::<2>().0[..count]
+            .iter()
+            .map(|&pair| scaled(u16::from_be_bytes(pair).into()))
+            .collect::<Result<_, _>>()?
     } else if most == 255 {
         rest[..count].to_vec()
     } else {

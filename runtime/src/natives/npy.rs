@@ -543,7 +543,8 @@ fn image(a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
         I8 i8, "|i1"; I16 i16, "<i2"; I32 i32, "<i4"; I64 i64, "<i8";
         U8 u8, "|u1"; U16 u16, "<u2"; U32 u32, "<u4"; U64 u64, "<u8"; F32 f32, "<f4"; F64 f64, "<f8";
     };
-    let data = data.ok_or_else(|| Fault::new("only arrays of numbers, booleans and characters are written to npy files"))?;
+    let data =
+        data.ok_or_else(|| Fault::new("only arrays of numbers, booleans and characters are written to npy files"))?;
     let extents: Vec<String> = a.shape().iter().map(i64::to_string).collect();
     let (tuple, growth) = match &extents[..] {
         [] => ("()".to_string(), 0),
@@ -695,7 +696,8 @@ mod tests {
         let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }";
         let array = parse_bytes::<i16>(&file(header, &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 1, 0])).expect("well-formed");
         assert_eq!(array.view().as_slice::<i16>(), Some(&[1, 3, 5, 2, 4, 256][..]));
-        let wider = parse_bytes::<f64>(&file(header, &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0xff, 0xff])).expect("well-formed");
+        let wider =
+            parse_bytes::<f64>(&file(header, &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0xff, 0xff])).expect("well-formed");
         assert_eq!(wider.view().as_slice::<f64>(), Some(&[1.0, 3.0, 5.0, 2.0, 4.0, -1.0][..]));
         let scalar = "{\"shape\": (), \"fortran_order\": False, \"descr\": '<f2'}\n";
         let scalar = parse_bytes::<f32>(&file(scalar, &[0, 0x3e])).expect("well-formed");
@@ -706,7 +708,8 @@ mod tests {
 
     #[test]
     fn what_is_malformed_is_refused() {
-        let dictionary = |descr: &str, shape: &str| format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
+        let dictionary =
+            |descr: &str, shape: &str| format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
         let with = |descr: &str, shape: &str, data: &[u8]| file(&dictionary(descr, shape), data);
         let good = with("'<i4'", "(2,)", &[0; 8]);
         assert!(parse_bytes::<i32>(&good).is_ok());
@@ -740,7 +743,9 @@ mod tests {
 
     #[test]
     fn halves_are_exact() {
-        for (bits, value) in [(0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65504.0), (1, 2f64.powi(-24)), (0x7c00, f64::INFINITY)] {
+        for (bits, value) in
+            [(0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65504.0), (1, 2f64.powi(-24)), (0x7c00, f64::INFINITY)]
+        {
             assert_eq!(half(bits), value);
         }
         assert!(half(0x7e00).is_nan());

@@ -69,7 +69,8 @@ fn field(x: &[f64], y: &[f64], z: ArrayRef<'_>) -> Result<Field, Fault> {
         return Err(Fault::new("a matrix of doubles is plotted here"));
     };
     let indices = |n: i64| (0..n).map(|k| k as f64).collect::<Vec<_>>();
-    let (x, y) = if x.is_empty() && y.is_empty() { (indices(columns), indices(rows)) } else { (x.to_vec(), y.to_vec()) };
+    let (x, y) =
+        if x.is_empty() && y.is_empty() { (indices(columns), indices(rows)) } else { (x.to_vec(), y.to_vec()) };
     if x.len() as i64 != columns || y.len() as i64 != rows {
         let shape = shape_text(z.shape());
         return Err(Fault::new(format!("{} by {} coordinates do not fit a matrix of shape {shape}", y.len(), x.len())));
@@ -203,26 +204,45 @@ mod tests {
         let small = Field { x: vec![0.0, 1.0, 2.0], y: vec![0.0, 1.0], z: vec![1.0, 2.0, f64::NAN, 4.0, 5.0, 6.0] };
         let panels = vec![
             Panel::new((1, 1, 0)),
-            panel(0, "lines and a band", vec![
-                layer("spread", Data::Band { x: x.clone(), low: each(|x| x.sin() - 0.3), high: each(|x| x.sin() + 0.3) }),
-                layer("sine", Data::Line { x: x.clone(), y: each(f64::sin) }),
-                layer("half cosine", Data::Line { x: x.clone(), y: each(|x| x.cos() / 2.0) }),
-            ]),
-            panel(1, "dots", vec![
-                layer("sample", Data::Scatter { x: x.clone(), y: each(|x| x * 1e6 + (x * 1234.5).sin() * 1e6) }),
-                layer("", Data::Text { x: 2.0, y: 9e6, text: "\u{3b1} < \u{3b2} & \u{3b3}".to_string() }),
-            ]),
-            panel(2, "bars", vec![
-                layer("2023", Data::Bars { x: vec![1.0, 2.0, 3.0], y: vec![3.0, 5.0, 2.0] }),
-                layer("2024", Data::Bars { x: vec![1.0, 2.0, 3.0], y: vec![4.0, 4.5, 3.5] }),
-            ]),
+            panel(
+                0,
+                "lines and a band",
+                vec![
+                    layer(
+                        "spread",
+                        Data::Band { x: x.clone(), low: each(|x| x.sin() - 0.3), high: each(|x| x.sin() + 0.3) },
+                    ),
+                    layer("sine", Data::Line { x: x.clone(), y: each(f64::sin) }),
+                    layer("half cosine", Data::Line { x: x.clone(), y: each(|x| x.cos() / 2.0) }),
+                ],
+            ),
+            panel(
+                1,
+                "dots",
+                vec![
+                    layer("sample", Data::Scatter { x: x.clone(), y: each(|x| x * 1e6 + (x * 1234.5).sin() * 1e6) }),
+                    layer("", Data::Text { x: 2.0, y: 9e6, text: "\u{3b1} < \u{3b2} & \u{3b3}".to_string() }),
+                ],
+            ),
+            panel(
+                2,
+                "bars",
+                vec![
+                    layer("2023", Data::Bars { x: vec![1.0, 2.0, 3.0], y: vec![3.0, 5.0, 2.0] }),
+                    layer("2024", Data::Bars { x: vec![1.0, 2.0, 3.0], y: vec![4.0, 4.5, 3.5] }),
+                ],
+            ),
             panel(3, "cells", vec![layer("", Data::Heat { cells: small, map: 0, upward: false })]),
             panel(4, "contours", vec![layer("", Data::Contour { cells: cells() })]),
-            panel(5, "both", vec![
-                layer("", Data::Heat { cells: cells(), map: 2, upward: true }),
-                layer("", Data::Contour { cells: cells() }),
-                layer("", Data::Text { x: 1.0, y: 0.0, text: "summit".to_string() }),
-            ]),
+            panel(
+                5,
+                "both",
+                vec![
+                    layer("", Data::Heat { cells: cells(), map: 2, upward: true }),
+                    layer("", Data::Contour { cells: cells() }),
+                    layer("", Data::Text { x: 1.0, y: 0.0, text: "summit".to_string() }),
+                ],
+            ),
         ];
         Scene { title: "Everything that is drawn".to_string(), width: 1000.0, height: 600.0, panels }
     }

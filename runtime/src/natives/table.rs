@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::{
-    Native, Ty, Variadic, bench, binary, chars, clock, colors, columns, command_line, csv, fibre, hide, idx, image, list,
-    math, npy, plot, print, random, streams, string_array, strings, system, variadic,
+    Native, Ty, Variadic, bench, binary, chars, clock, colors, columns, command_line, csv, fibre, hide, idx, image,
+    list, math, npy, plot, print, random, streams, string_array, strings, system, variadic,
 };
 
 /// Titles for the documentation, and the natives of every area.

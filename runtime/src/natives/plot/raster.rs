@@ -68,8 +68,7 @@ impl Canvas {
 
     fn stroke(&mut self, path: Option<Path>, color: Color, width: f64) {
         let mask = self.mask.as_ref().map(|(_, mask)| mask);
-        let stroke =
-            Stroke { width: width as f32, line_join: tiny_skia::LineJoin::Round, ..Stroke::default() };
+        let stroke = Stroke { width: width as f32, line_join: tiny_skia::LineJoin::Round, ..Stroke::default() };
         if let Some(path) = path {
             self.pixmap.stroke_path(&path, &paint(color), &stroke, transform(), mask);
         }
@@ -100,7 +99,8 @@ impl Canvas {
                         Anchor::End => 1.0,
                     };
                 let turn = if *upright { -90.0 } else { 0.0 };
-                let place = transform().pre_translate(*x as f32, *y as f32).pre_rotate(turn).pre_translate(-back as f32, 0.0);
+                let place =
+                    transform().pre_translate(*x as f32, *y as f32).pre_rotate(turn).pre_translate(-back as f32, 0.0);
                 self.fill(font::outline(text, *size), *color, place);
             }
             Shape::Cells { place, columns, rows, colors, clip } => {

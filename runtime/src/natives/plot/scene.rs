@@ -33,14 +33,37 @@ const MANY_DOTS: usize = 400;
 
 /// What is drawn in a panel.
 pub(super) enum Data {
-    Line { x: Vec<f64>, y: Vec<f64> },
-    Scatter { x: Vec<f64>, y: Vec<f64> },
-    Bars { x: Vec<f64>, y: Vec<f64> },
-    Band { x: Vec<f64>, low: Vec<f64>, high: Vec<f64> },
+    Line {
+        x: Vec<f64>,
+        y: Vec<f64>,
+    },
+    Scatter {
+        x: Vec<f64>,
+        y: Vec<f64>,
+    },
+    Bars {
+        x: Vec<f64>,
+        y: Vec<f64>,
+    },
+    Band {
+        x: Vec<f64>,
+        low: Vec<f64>,
+        high: Vec<f64>,
+    },
     /// Cells in rows; the first row is the top one unless `upward`.
-    Heat { cells: Field, map: i32, upward: bool },
-    Contour { cells: Field },
-    Text { x: f64, y: f64, text: String },
+    Heat {
+        cells: Field,
+        map: i32,
+        upward: bool,
+    },
+    Contour {
+        cells: Field,
+    },
+    Text {
+        x: f64,
+        y: f64,
+        text: String,
+    },
 }
 
 /// Numbers at the crossings of coordinates: `z[i * x.len() + j]` at `x[j]`, `y[i]`.
@@ -160,7 +183,8 @@ fn joined(a: Option<Range>, b: Option<Range>) -> Option<Range> {
 
 impl<'a> Layout<'a> {
     fn new(panel: &'a Panel, cell: Rect) -> Layout<'a> {
-        let all = |at: fn(&Data) -> Option<Range>| panel.layers.iter().fold(None, |range, l| joined(range, at(&l.data)));
+        let all =
+            |at: fn(&Data) -> Option<Range>| panel.layers.iter().fold(None, |range, l| joined(range, at(&l.data)));
         let bar_width = bar_width(panel);
         let bar_series = panel.layers.iter().filter(|layer| matches!(layer.data, Data::Bars { .. })).count();
         let (mut x, mut y) = (all(points_x), all(points_y));
@@ -304,7 +328,12 @@ impl<'a> Layout<'a> {
             shapes.push(text((middle.0, inside.y - GAP), &panel.title, MEDIUM, Anchor::Middle));
         }
         if !panel.x_label.is_empty() {
-            shapes.push(text((middle.0, self.cell.bottom() - MARGIN / 2.0 - 1.5), &panel.x_label, MEDIUM, Anchor::Middle));
+            shapes.push(text(
+                (middle.0, self.cell.bottom() - MARGIN / 2.0 - 1.5),
+                &panel.x_label,
+                MEDIUM,
+                Anchor::Middle,
+            ));
         }
         if !panel.y_label.is_empty() {
             shapes.push(Shape::Text {
@@ -395,7 +424,15 @@ impl<'a> Layout<'a> {
                     }
                     let anchor = if at.0 + width > self.inside.right() { Anchor::End } else { Anchor::Start };
                     let at = if anchor == Anchor::End { (x - 5.0, at.1) } else { at };
-                    shapes.push(Shape::Text { at, text: words.clone(), size, anchor, upright: false, color: INK, clip });
+                    shapes.push(Shape::Text {
+                        at,
+                        text: words.clone(),
+                        size,
+                        anchor,
+                        upright: false,
+                        color: INK,
+                        clip,
+                    });
                 }
             }
         }
@@ -403,7 +440,8 @@ impl<'a> Layout<'a> {
 
     fn draw_heat(&self, cells: &Field, map: i32, shapes: &mut Vec<Shape>) {
         let (columns, rows) = (cells.x.len(), cells.y.len());
-        let (Some(range), Some(x), Some(y)) = (cells.range(), Field::borders(&cells.x), Field::borders(&cells.y)) else {
+        let (Some(range), Some(x), Some(y)) = (cells.range(), Field::borders(&cells.x), Field::borders(&cells.y))
+        else {
             return;
         };
         let color = |z: f64| {

@@ -71,7 +71,8 @@ fn clip_attribute(clip: Option<Rect>, clips: &mut Vec<Rect>, out: &mut String) -
         clips.push(clip);
         let (x, y, w, h) = (number(clip.x), number(clip.y), number(clip.width), number(clip.height));
         let n = clips.len();
-        let _ = writeln!(out, "<clipPath id=\"c{n}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>");
+        let _ =
+            writeln!(out, "<clipPath id=\"c{n}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>");
         n - 1
     });
     format!(" clip-path=\"url(#c{})\"", place + 1)
@@ -147,7 +148,8 @@ mod tests {
 
     #[test]
     fn bytes_as_base64() {
-        let texts: Vec<String> = [&b""[..], b"f", b"fo", b"foo", b"\xff\xfe\xfd\xfc"].iter().map(|b| base64(b)).collect();
+        let texts: Vec<String> =
+            [&b""[..], b"f", b"fo", b"foo", b"\xff\xfe\xfd\xfc"].iter().map(|b| base64(b)).collect();
         assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "//79/A=="]);
     }
 
