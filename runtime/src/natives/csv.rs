@@ -87,7 +87,8 @@ impl<'a> Records<'a> {
         self.start = start;
         loop {
             // Blanks in front of a quote and behind it belong to no field.
-            if let Some(quote) = self.rest.iter().position(|&byte| byte != b' ')
+            if self.rest.first() == Some(&b' ')
+                && let Some(quote) = self.rest.iter().position(|&byte| byte != b' ')
                 && self.rest[quote] == b'"'
             {
                 self.rest = &self.rest[quote..];
@@ -236,12 +237,16 @@ fn header(text: &[u8], options: &Options) -> Result<Vec<Vec<u8>>, String> {
 }
 
 /// The shortest text that is read as the same number.
-fn real(out: &mut String, plain: &str, scientific: &str) {
-    out.push_str(match plain {
-        "NaN" => "nan",
-        text if text.len() > LONGEST_PLAIN => scientific,
-        text => text,
-    });
+fn real<R: Into<f64> + Copy + std::fmt::Display + std::fmt::LowerExp>(out: &mut String, x: R) {
+    if x.into().is_nan() {
+        return out.push_str("nan");
+    }
+    let start = out.len();
+    let _ = write!(out, "{x}");
+    if out.len() - start > LONGEST_PLAIN {
+        out.truncate(start);
+        let _ = write!(out, "{x:e}");
+    }
 }
 
 /// A matrix as text, a vector as one column.
@@ -275,8 +280,8 @@ fn image(header: &[u8], a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
         (whole $($tag:ident $ty:ty)*) => {
             elements! {
                 $($tag $ty, x out => { let _ = write!(out, "{x}"); };)*
-                F32 f32, x out => real(out, &x.to_string(), &format!("{x:e}"));
-                F64 f64, x out => real(out, &x.to_string(), &format!("{x:e}"));
+                F32 f32, x out => real(out, *x);
+                F64 f64, x out => real(out, *x);
             }
         };
     }

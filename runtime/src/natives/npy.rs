@@ -525,26 +525,23 @@ fn read_entry<T: Target>(name: &[u8], array: &[u8]) -> Result<Array, Fault> {
 
 /// An array as the bytes of an `.npy` file.
 fn image(a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
-    macro_rules! bytes {
-        ($($tag:ident $ty:ty, $descr:literal;)*) => {
-            match a.elem() {
-                ElemTag::Bool => ("|b1", a.as_slice::<u8>().map(<[u8]>::to_vec)),
-                ElemTag::Char => ("|S1", a.as_slice::<u8>().map(<[u8]>::to_vec)),
-                $(ElemTag::$tag => ($descr, a.as_slice::<$ty>().map(|elements| {
-                    let mut bytes = Vec::with_capacity(elements.len() * size_of::<$ty>());
-                    elements.iter().for_each(|element| bytes.extend_from_slice(&element.to_le_bytes()));
-                    bytes
-                })),)*
-                ElemTag::Handle => ("", None),
-            }
-        };
-    }
-    let (descr, data) = bytes! {
-        I8 i8, "|i1"; I16 i16, "<i2"; I32 i32, "<i4"; I64 i64, "<i8";
-        U8 u8, "|u1"; U16 u16, "<u2"; U32 u32, "<u4"; U64 u64, "<u8"; F32 f32, "<f4"; F64 f64, "<f8";
+    let descr = match a.elem() {
+        ElemTag::Bool => "|b1",
+        ElemTag::Char => "|S1",
+        ElemTag::I8 => "|i1",
+        ElemTag::I16 => "<i2",
+        ElemTag::I32 => "<i4",
+        ElemTag::I64 => "<i8",
+        ElemTag::U8 => "|u1",
+        ElemTag::U16 => "<u2",
+        ElemTag::U32 => "<u4",
+        ElemTag::U64 => "<u8",
+        ElemTag::F32 => "<f4",
+        ElemTag::F64 => "<f8",
+        ElemTag::Handle => {
+            return Err(Fault::new("only arrays of numbers, booleans and characters are written to npy files"));
+        }
     };
-    let data =
-        data.ok_or_else(|| Fault::new("only arrays of numbers, booleans and characters are written to npy files"))?;
     let extents: Vec<String> = a.shape().iter().map(i64::to_string).collect();
     let (tuple, growth) = match &extents[..] {
         [] => ("()".to_string(), 0),
@@ -558,12 +555,26 @@ fn image(a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
     header.push_str(&" ".repeat(padding));
     header.push('\n');
     let length = u16::try_from(header.len()).map_err(|_| Fault::new("the array has too many axes for an npy file"))?;
-    let mut image = Vec::with_capacity(start + header.len() + data.len());
-    image.extend_from_slice(MAGIC);
-    image.extend_from_slice(&[1, 0]);
-    image.extend_from_slice(&length.to_le_bytes());
-    image.extend_from_slice(header.as_bytes());
-    image.extend_from_slice(&data);
+    let mut image = vec![0; start + header.len() + a.count() * a.elem().size()];
+    let (head, data) = image.split_at_mut(start + header.len());
+    head[..MAGIC.len()].copy_from_slice(MAGIC);
+    head[MAGIC.len()] = 1;
+    head[MAGIC.len() + 2..start].copy_from_slice(&length.to_le_bytes());
+    head[start..].copy_from_slice(header.as_bytes());
+    macro_rules! put {
+        ($($tag:ident $ty:ty;)*) => {
+            match a.elem() {
+                $(ElemTag::$tag => {
+                    let parts = data.chunks_exact_mut(size_of::<$ty>());
+                    for (bytes, element) in parts.zip(a.as_slice::<$ty>().unwrap_or_default()) {
+                        bytes.copy_from_slice(&element.to_le_bytes());
+                    }
+                })*
+                _ => data.copy_from_slice(a.as_slice::<u8>().unwrap_or_default()),
+            }
+        };
+    }
+    put! { I8 i8; I16 i16; I32 i32; I64 i64; U16 u16; U32 u32; U64 u64; F32 f32; F64 f64; }
     Ok(image)
 }
 
@@ -600,12 +611,11 @@ impl Npz {
             .compression_method(CompressionMethod::Stored)
             .last_modified_time(zip::DateTime::default())
             .large_file(u32::try_from(image.len()).is_err());
-        let put = || -> Result<(), ZipError> {
+        let mut put = || -> Result<(), ZipError> {
             self.archive.start_file(format!("{text}.npy"), options)?;
             self.archive.write_all(&image)?;
             Ok(())
         };
-        let mut put = put;
         put().map_err(|error| Fault::new(format!("cannot write {}: {error}", quoted(&self.name))))
     }
 
