@@ -1,7 +1,8 @@
 //! What readers and writers of data files share: files read whole or in order, and refusals that name the file.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileTypeExt;
 
 use super::streams::error_text;
 use crate::fault::Fault;
@@ -19,25 +20,36 @@ pub(super) fn unreadable(name: &[u8], error: &io::Error) -> Fault {
     Fault::new(format!("cannot read {}: {why}", quoted(name)))
 }
 
+/// A file opened for reading. Devices are refused: they may have no end.
+fn opened(name: &[u8]) -> Result<(File, Metadata), Fault> {
+    let file = File::open(path_of(name)).map_err(|error| unreadable(name, &error))?;
+    let data = file.metadata().map_err(|error| unreadable(name, &error))?;
+    if data.file_type().is_char_device() || data.file_type().is_block_device() {
+        return Err(Fault::new(format!("cannot read {}: it is a device", quoted(name))));
+    }
+    Ok((file, data))
+}
+
 /// A file opened for reading, and its length in bytes. What has no length, as a pipe, is read into memory.
 pub(super) fn open(name: &[u8]) -> Result<(Box<dyn Read>, u64), Fault> {
-    let open = || -> io::Result<(Box<dyn Read>, u64)> {
-        let mut file = File::open(path_of(name))?;
-        let data = file.metadata()?;
-        if data.is_file() {
-            return Ok((Box::new(BufReader::with_capacity(1 << 16, file)), data.len()));
-        }
-        let mut content = Vec::new();
-        file.read_to_end(&mut content)?;
-        let length = content.len() as u64;
-        Ok((Box::new(io::Cursor::new(content)), length))
-    };
-    open().map_err(|error| unreadable(name, &error))
+    let (file, data) = opened(name)?;
+    if data.is_file() {
+        return Ok((Box::new(BufReader::with_capacity(1 << 16, file)), data.len()));
+    }
+    let content = content_of(name, file)?;
+    let length = content.len() as u64;
+    Ok((Box::new(io::Cursor::new(content)), length))
 }
 
 /// The whole content of a file.
 pub(super) fn content(name: &[u8]) -> Result<Vec<u8>, Fault> {
-    std::fs::read(path_of(name)).map_err(|error| unreadable(name, &error))
+    content_of(name, opened(name)?.0)
+}
+
+fn content_of(name: &[u8], mut file: File) -> Result<Vec<u8>, Fault> {
+    let mut content = Vec::new();
+    file.read_to_end(&mut content).map_err(|error| unreadable(name, &error))?;
+    Ok(content)
 }
 
 /// Writes a whole file, or nothing.

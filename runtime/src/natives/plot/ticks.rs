@@ -78,7 +78,7 @@ pub(super) fn ticks(range: Range, wanted: f64, least: f64) -> Vec<(f64, String)>
 fn label(x: f64, step: f64, greatest: f64) -> String {
     let text = if x == 0.0 {
         "0".to_string()
-    } else if greatest >= 1e6 || greatest < 1e-3 {
+    } else if !(1e-3..1e6).contains(&greatest) {
         let exponent = x.abs().log10().floor();
         let digits = (exponent - step.log10().floor()).clamp(0.0, 12.0) as usize;
         let text = format!("{x:.digits$e}");
