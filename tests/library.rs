@@ -67,6 +67,8 @@ fn judge(result: &str, reference: &str, device: bool) -> Result<Option<String>, 
 
 fn run(source: &Path, way: Way) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
+    // Files that the scripts of references made, for programs that read some.
+    std::os::unix::fs::symlink(repository().join("tests/library/files"), folder.path().join("files"))?;
     let mut command = way.command(source, Vec::new(), folder.path())?;
     let run = finish(command.current_dir(folder.path()), b"")?;
     if run.status != 0 {
@@ -104,6 +106,26 @@ fn pages() -> Result<(), Failed> {
     if check.status == 0 { Ok(()) } else { Err(check.describe().into()) }
 }
 
+/// The Python to ask, `RAVEL_PYTHON` or `python3`, if it has NumPy and Pillow.
+fn python() -> Option<Command> {
+    let name = std::env::var_os("RAVEL_PYTHON").unwrap_or_else(|| "python3".into());
+    let found = Command::new(&name).args(["-c", "import numpy, PIL"]).output();
+    found.is_ok_and(|answer| answer.status.success()).then(|| Command::new(name))
+}
+
+/// What a program writes is read by others.
+fn read_by_others(mut python: Command, way: Way) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let library = repository().join("tests/library");
+    let mut command = way.command(&library.join("written.sac"), Vec::new(), folder.path())?;
+    let run = finish(command.current_dir(folder.path()), b"")?;
+    if run.status != 0 {
+        return Err(run.describe().into());
+    }
+    let run = finish(python.arg(library.join("written.py")).arg(folder.path()), b"")?;
+    if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
+}
+
 fn main() -> ExitCode {
     let folder = repository().join("tests/library");
     let mut trials = vec![Trial::test("pages are up to date", pages)];
@@ -111,6 +133,12 @@ fn main() -> ExitCode {
         let module = page.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
         if module != "index" {
             trials.push(Trial::test(format!("examples of {module}"), move || examples(&module)));
+        }
+    }
+    if python().is_some() {
+        for (label, way) in ways::all() {
+            let check = move || read_by_others(python().ok_or("Python has gone")?, way);
+            trials.push(Trial::test(format!("written [{label}]"), check));
         }
     }
     for reference in files_below(&folder, "ref") {

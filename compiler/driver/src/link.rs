@@ -118,6 +118,9 @@ pub fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<
     .map_err(failed)
 }
 
+/// Leaves out what a program does not use of the runtime: most of it.
+const WITHOUT_UNUSED: &str = if cfg!(target_vendor = "apple") { "-Wl,-dead_strip" } else { "-Wl,--gc-sections" };
+
 /// Runs the C compiler, whose own temporary files go to `folder`, too: whatever ends it, they go with the folder.
 fn run_linker(
     objects: &[PathBuf],
@@ -132,6 +135,7 @@ fn run_linker(
         .args(foreign)
         .arg(runtime)
         .args(["-lpthread", "-lm", "-ldl"])
+        .arg(WITHOUT_UNUSED)
         .arg("-o")
         .arg(output)
         .env("TMPDIR", folder)

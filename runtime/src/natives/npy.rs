@@ -1,0 +1,809 @@
+//! Files of NumPy: `.npy`, one array behind a header that is a Python dictionary, and `.npz`, a zip archive of such files.
+//!
+//! Numbers are converted where nothing is lost but digits of a real: integers to other integers if they fit, integers to reals, reals to
+//! other reals. Everything else is refused, with the name of the file and the reason. Nothing is allocated for what a file only
+//! announces: shapes are compared with the bytes that are there.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read, Write};
+
+use zip::result::ZipError;
+use zip::write::{SimpleFileOptions, ZipWriter};
+use zip::{CompressionMethod, ZipArchive};
+
+use super::data_files::{open, quoted, unreadable, unwritable, write};
+use super::{Char, Handle, Object, Of, Text, natives};
+use crate::abi::{ElemTag, ObjectKind};
+use crate::array::{Array, ArrayRef, Element};
+use crate::buffer::count_of;
+use crate::fault::{Fault, shape_text};
+use crate::outputs;
+use crate::stream::path_of;
+
+/// First bytes of an `.npy` file.
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// NumPy starts the elements at a multiple of this.
+const ALIGNMENT: usize = 64;
+/// NumPy leaves room for the first extent to grow to this many digits.
+const DIGITS_OF_GROWTH: usize = 21;
+/// Headers are shorter: NumPy itself refuses ones beyond 10000 bytes.
+const LONGEST_HEADER: u64 = 1 << 20;
+/// Elements are converted through a buffer of this many bytes.
+const BUFFER: usize = 1 << 16;
+/// Deflate makes at most this many bytes of one.
+const MOST_INFLATION: u64 = 1032;
+
+/// What kind of element a file holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Bool,
+    Char,
+    Signed,
+    Unsigned,
+    Real,
+}
+
+/// Elements as a file holds them.
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    kind: Kind,
+    size: usize,
+    big_endian: bool,
+}
+
+/// What the header of a file says.
+#[derive(Debug)]
+struct Header {
+    descr: String,
+    stored: Stored,
+    fortran_order: bool,
+    shape: Vec<i64>,
+}
+
+/// A number on its way from one type to another.
+#[derive(Clone, Copy)]
+enum Number {
+    Whole(i128),
+    Real(f64),
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Number::Whole(x) => x.fmt(f),
+            Number::Real(x) => x.fmt(f),
+        }
+    }
+}
+
+/// An element type of SaC that files are read as.
+trait Target {
+    type Element: Element;
+    const TAG: ElemTag;
+    /// Elements stored like this are the same in memory, except for the order of bytes.
+    const SAME: (Kind, usize);
+    fn accepts(kind: Kind) -> bool;
+    /// The number in this type, if it has it.
+    fn of(x: Number) -> Option<Self::Element>;
+    fn of_bytes(bytes: &[u8], big_endian: bool) -> Self::Element;
+}
+
+macro_rules! numbers {
+    ($($ty:ty: $kind:ident, $accepts:pat, $x:ident => $convert:expr;)*) => {$(
+        impl Target for $ty {
+            type Element = $ty;
+            const TAG: ElemTag = <$ty as Element>::TAG;
+            const SAME: (Kind, usize) = (Kind::$kind, size_of::<$ty>());
+            fn accepts(kind: Kind) -> bool {
+                matches!(kind, $accepts)
+            }
+            fn of($x: Number) -> Option<$ty> {
+                $convert
+            }
+            fn of_bytes(bytes: &[u8], big_endian: bool) -> $ty {
+                let bytes = bytes.first_chunk().copied().unwrap_or_default();
+                if big_endian { <$ty>::from_be_bytes(bytes) } else { <$ty>::from_le_bytes(bytes) }
+            }
+        }
+    )*};
+    (integers $($ty:ident $kind:ident)*) => {
+        numbers! { $($ty: $kind, Kind::Bool | Kind::Signed | Kind::Unsigned, x => match x {
+            Number::Whole(x) => x.try_into().ok(),
+            Number::Real(_) => None,
+        };)* }
+    };
+    (reals $($ty:ident)*) => {
+        numbers! { $($ty: Real, Kind::Bool | Kind::Signed | Kind::Unsigned | Kind::Real, x => match x {
+            Number::Whole(x) => Some(x as $ty),
+            Number::Real(x) => Some(x as $ty),
+        };)* }
+    };
+}
+numbers!(integers i8 Signed i16 Signed i32 Signed i64 Signed u8 Unsigned u16 Unsigned u32 Unsigned u64 Unsigned);
+numbers!(reals f32 f64);
+
+impl Target for bool {
+    type Element = u8;
+    const TAG: ElemTag = ElemTag::Bool;
+    // Bytes other than 0 and 1 are converted.
+    const SAME: (Kind, usize) = (Kind::Bool, usize::MAX);
+    fn accepts(kind: Kind) -> bool {
+        kind == Kind::Bool
+    }
+    fn of(x: Number) -> Option<u8> {
+        match x {
+            Number::Whole(x) => Some(u8::from(x != 0)),
+            Number::Real(_) => None,
+        }
+    }
+    fn of_bytes(bytes: &[u8], _: bool) -> u8 {
+        bytes.first().copied().unwrap_or(0)
+    }
+}
+
+impl Target for Char {
+    type Element = u8;
+    const TAG: ElemTag = ElemTag::Char;
+    const SAME: (Kind, usize) = (Kind::Char, 1);
+    fn accepts(kind: Kind) -> bool {
+        matches!(kind, Kind::Char | Kind::Unsigned)
+    }
+    fn of(x: Number) -> Option<u8> {
+        u8::of(x)
+    }
+    fn of_bytes(bytes: &[u8], _: bool) -> u8 {
+        bytes.first().copied().unwrap_or(0)
+    }
+}
+
+impl Stored {
+    /// The number in the bytes of one element.
+    fn number(self, bytes: &[u8]) -> Number {
+        let b = self.big_endian;
+        match (self.kind, self.size) {
+            (Kind::Signed, 1) => Number::Whole(i8::of_bytes(bytes, b).into()),
+            (Kind::Signed, 2) => Number::Whole(i16::of_bytes(bytes, b).into()),
+            (Kind::Signed, 4) => Number::Whole(i32::of_bytes(bytes, b).into()),
+            (Kind::Signed, _) => Number::Whole(i64::of_bytes(bytes, b).into()),
+            (Kind::Unsigned, 2) => Number::Whole(u16::of_bytes(bytes, b).into()),
+            (Kind::Unsigned, 4) => Number::Whole(u32::of_bytes(bytes, b).into()),
+            (Kind::Unsigned, 8) => Number::Whole(u64::of_bytes(bytes, b).into()),
+            (Kind::Bool | Kind::Char | Kind::Unsigned, _) => Number::Whole(u8::of_bytes(bytes, b).into()),
+            (Kind::Real, 2) => Number::Real(half(u16::of_bytes(bytes, b))),
+            (Kind::Real, 4) => Number::Real(f32::of_bytes(bytes, b).into()),
+            (Kind::Real, _) => Number::Real(f64::of_bytes(bytes, b)),
+        }
+    }
+}
+
+/// The value of a real of 16 bits.
+fn half(bits: u16) -> f64 {
+    let (sign, exponent, fraction) = (bits >> 15, i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    };
+    if sign == 1 { -magnitude } else { magnitude }
+}
+
+/// The kind of element that a `descr` names, or why it cannot be read.
+fn stored(descr: &str) -> Result<Stored, String> {
+    let (order, code) = match descr.as_bytes() {
+        [order @ (b'<' | b'>' | b'|' | b'='), ..] => (*order, &descr[1..]),
+        _ => (b'=', descr),
+    };
+    let kind = match code {
+        "b1" | "?" => Some((Kind::Bool, 1)),
+        "S1" | "a1" => Some((Kind::Char, 1)),
+        "i1" => Some((Kind::Signed, 1)),
+        "i2" => Some((Kind::Signed, 2)),
+        "i4" => Some((Kind::Signed, 4)),
+        "i8" => Some((Kind::Signed, 8)),
+        "u1" => Some((Kind::Unsigned, 1)),
+        "u2" => Some((Kind::Unsigned, 2)),
+        "u4" => Some((Kind::Unsigned, 4)),
+        "u8" => Some((Kind::Unsigned, 8)),
+        "f2" => Some((Kind::Real, 2)),
+        "f4" => Some((Kind::Real, 4)),
+        "f8" => Some((Kind::Real, 8)),
+        _ => None,
+    };
+    if let Some((kind, size)) = kind {
+        let big_endian = order == b'>' || order == b'=' && cfg!(target_endian = "big");
+        return Ok(Stored { kind, size, big_endian });
+    }
+    let what = match code.as_bytes().first() {
+        Some(b'c') => "complex numbers",
+        Some(b'O') => "Python objects",
+        Some(b'U' | b'S' | b'a') => "texts",
+        Some(b'M' | b'm') => "dates or times",
+        Some(b'V') => "structures",
+        Some(b'f') => "reals of a size that SaC does not have",
+        _ => "elements of an unknown type",
+    };
+    Err(format!("holds {what} (NumPy type '{descr}'), which cannot be read"))
+}
+
+/// A reader of the few forms of Python that headers consist of.
+struct Parser<'a>(&'a [u8]);
+
+impl Parser<'_> {
+    fn skip(&mut self) {
+        while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.0 {
+            self.0 = rest;
+        }
+    }
+
+    /// Takes a sign if it comes next.
+    fn take(&mut self, sign: u8) -> bool {
+        self.skip();
+        match self.0 {
+            [first, rest @ ..] if *first == sign => {
+                self.0 = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn expect(&mut self, sign: u8) -> Result<(), String> {
+        if self.take(sign) { Ok(()) } else { Err(self.error(&format!("`{}`", char::from(sign)))) }
+    }
+
+    fn error(&self, wanted: &str) -> String {
+        let rest: String = String::from_utf8_lossy(self.0).chars().take(20).collect();
+        format!("has a header that NumPy would not write: {wanted} is expected before `{}`", rest.trim_end())
+    }
+
+    /// A text in quotes, without escapes.
+    fn text(&mut self) -> Result<String, String> {
+        self.skip();
+        let [quote @ (b'\'' | b'"'), rest @ ..] = self.0 else { return Err(self.error("a text")) };
+        let end = rest.iter().position(|byte| byte == quote).ok_or_else(|| self.error("a closed text"))?;
+        let text = String::from_utf8_lossy(&rest[..end]).into_owned();
+        self.0 = &rest[end + 1..];
+        Ok(text)
+    }
+
+    fn truth(&mut self) -> Result<bool, String> {
+        self.skip();
+        for (word, value) in [(&b"True"[..], true), (b"False", false)] {
+            if let Some(rest) = self.0.strip_prefix(word) {
+                self.0 = rest;
+                return Ok(value);
+            }
+        }
+        Err(self.error("True or False"))
+    }
+
+    /// A tuple of extents: `()`, `(3,)`, `(3, 4)`.
+    fn extents(&mut self) -> Result<Vec<i64>, String> {
+        self.expect(b'(')?;
+        let mut extents = Vec::new();
+        while !self.take(b')') {
+            self.skip();
+            let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let (number, rest) = self.0.split_at(digits);
+            let number = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok());
+            extents.push(number.ok_or_else(|| self.error("an extent"))?);
+            // Python 2 marked long numbers.
+            self.0 = rest.strip_prefix(b"L").unwrap_or(rest);
+            if !self.take(b',') {
+                self.expect(b')')?;
+                break;
+            }
+        }
+        Ok(extents)
+    }
+}
+
+/// What the dictionary of a header says.
+fn header_of(text: &[u8]) -> Result<Header, String> {
+    let mut parser = Parser(text);
+    let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+    parser.expect(b'{')?;
+    while !parser.take(b'}') {
+        let key = parser.text()?;
+        parser.expect(b':')?;
+        match key.as_str() {
+            "descr" => {
+                parser.skip();
+                if parser.0.starts_with(b"[") || parser.0.starts_with(b"(") {
+                    return Err("holds structures, which cannot be read".to_string());
+                }
+                descr = Some(parser.text()?);
+            }
+            "fortran_order" => fortran_order = Some(parser.truth()?),
+            "shape" => shape = Some(parser.extents()?),
+            other => return Err(format!("has a header with the unknown key '{other}'")),
+        }
+        if !parser.take(b',') {
+            parser.expect(b'}')?;
+            break;
+        }
+    }
+    parser.skip();
+    if !parser.0.is_empty() {
+        return Err(parser.error("the end"));
+    }
+    match (descr, fortran_order, shape) {
+        (Some(descr), Some(fortran_order), Some(shape)) => {
+            Ok(Header { stored: stored(&descr)?, descr, fortran_order, shape })
+        }
+        _ => Err("has a header without 'descr', 'fortran_order' or 'shape'".to_string()),
+    }
+}
+
+/// Why something is no array: words that follow its name.
+type Reason = String;
+
+/// Bytes in order, of which a known number is there.
+struct Source<R> {
+    reader: R,
+    left: u64,
+}
+
+impl<R: Read> Source<R> {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Reason> {
+        self.reader.read_exact(bytes).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => "is truncated".to_string(),
+            _ => format!("is damaged: {error}"),
+        })?;
+        self.left = self.left.saturating_sub(bytes.len() as u64);
+        Ok(())
+    }
+
+    /// As many bytes, if they are there.
+    fn take(&mut self, count: u64, what: &str) -> Result<Vec<u8>, Reason> {
+        if count > self.left {
+            return Err(format!("is truncated: {what} needs {count} bytes, but there are {}", self.left));
+        }
+        let mut bytes = vec![0; usize::try_from(count).unwrap_or(0)];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// The array in the bytes of an `.npy` file.
+fn parse<T: Target, R: Read>(reader: R, length: u64) -> Result<Array, Reason> {
+    let mut source = Source { reader, left: length };
+    let short = || format!("is not an npy file: it has only {length} bytes");
+    if length < 8 {
+        return Err(short());
+    }
+    let start = source.take(8, "the header")?;
+    if !start.starts_with(MAGIC) {
+        return Err("is not an npy file: it does not begin with \\x93NUMPY".to_string());
+    }
+    let size_of_length = match (start[6], start[7]) {
+        (1, 0) => 2,
+        (2 | 3, 0) => 4,
+        (major, minor) => return Err(format!("has version {major}.{minor} of the npy format; 1.0 to 3.0 are known")),
+    };
+    let length = source.take(size_of_length, "the header")?;
+    let length = length.iter().rev().fold(0, |value, &byte| value * 256 + u64::from(byte));
+    if length > LONGEST_HEADER {
+        return Err(format!("announces a header of {length} bytes; {LONGEST_HEADER} are the most"));
+    }
+    let header = header_of(&source.take(length, "the header")?)?;
+    let stored = header.stored;
+    if !T::accepts(stored.kind) {
+        let (descr, wanted) = (&header.descr, T::TAG.name());
+        return Err(format!("holds elements of NumPy type '{descr}', which are not read as {wanted}"));
+    }
+    let count = count_of(&header.shape).map_err(|fault| format!("announces an impossible shape: {fault}"))?;
+    let expected = (count as u64).saturating_mul(stored.size as u64);
+    let shape = shape_text(&header.shape);
+    if source.left < expected {
+        let found = source.left;
+        return Err(format!("is truncated: the shape {shape} needs {expected} bytes of data, but there are {found}"));
+    }
+    if source.left > expected {
+        let excess = source.left - expected;
+        return Err(format!("has {excess} bytes more than the shape {shape} in its header needs"));
+    }
+    let mut array = Array::zeroed(T::TAG, &header.shape).map_err(|fault| fault.message)?;
+    if let Some(elements) = array.as_mut_slice::<T::Element>() {
+        if header.fortran_order && header.shape.len() > 1 {
+            let mut columns = elements.to_vec();
+            convert::<T, R>(&mut source, &header, &mut columns)?;
+            from_fortran_order(&header.shape, &columns, elements);
+        } else {
+            convert::<T, R>(&mut source, &header, elements)?;
+        }
+    }
+    // The end of a compressed entry, where its check sum is compared.
+    match source.reader.read(&mut [0]) {
+        Ok(0) => Ok(array),
+        Ok(_) => Err("has more bytes than it announces".to_string()),
+        Err(error) => Err(format!("is damaged: {error}")),
+    }
+}
+
+/// Reads elements in the order of the file.
+fn convert<T: Target, R: Read>(
+    source: &mut Source<R>,
+    header: &Header,
+    elements: &mut [T::Element],
+) -> Result<(), Reason> {
+    let stored = header.stored;
+    let mut buffer = vec![0; BUFFER.min(elements.len() * stored.size)];
+    let mut at = 0;
+    for part in elements.chunks_mut(BUFFER / stored.size) {
+        let bytes = &mut buffer[..part.len() * stored.size];
+        source.fill(bytes)?;
+        if T::SAME == (stored.kind, stored.size) {
+            for (element, bytes) in part.iter_mut().zip(bytes.chunks_exact(size_of::<T::Element>())) {
+                *element = T::of_bytes(bytes, stored.big_endian);
+            }
+        } else {
+            for (k, (element, bytes)) in part.iter_mut().zip(bytes.chunks_exact(stored.size)).enumerate() {
+                let number = stored.number(bytes);
+                *element = T::of(number).ok_or_else(|| {
+                    let (wanted, place) = (T::TAG.name(), at + k);
+                    format!("holds {number} (element {place}), which no {wanted} can hold")
+                })?;
+            }
+        }
+        at += part.len();
+    }
+    Ok(())
+}
+
+/// Puts elements whose first axis varies fastest into row-major order.
+fn from_fortran_order<E: Copy>(shape: &[i64], columns: &[E], rows: &mut [E]) {
+    let extents: Vec<usize> = shape.iter().map(|&extent| usize::try_from(extent).unwrap_or(0)).collect();
+    let Some((&last, outer)) = extents.split_last() else { return };
+    let mut strides = vec![1; outer.len()];
+    for axis in 1..outer.len() {
+        strides[axis] = strides[axis - 1] * outer[axis - 1];
+    }
+    let step: usize = outer.iter().product();
+    let mut index = vec![0; outer.len()];
+    let mut start = 0;
+    for row in rows.chunks_exact_mut(last.max(1)) {
+        for (k, element) in row.iter_mut().enumerate() {
+            *element = columns[start + k * step];
+        }
+        for axis in (0..outer.len()).rev() {
+            index[axis] += 1;
+            start += strides[axis];
+            if index[axis] < outer[axis] {
+                break;
+            }
+            start -= strides[axis] * outer[axis];
+            index[axis] = 0;
+        }
+    }
+}
+
+fn read<T: Target>(name: &[u8]) -> Result<Array, Fault> {
+    let (reader, length) = open(name)?;
+    parse::<T, _>(reader, length).map_err(|reason| Fault::new(format!("{} {reason}", quoted(name))))
+}
+
+/// Words for an error of the archive.
+fn archive_error(name: &[u8], error: &ZipError) -> Fault {
+    match error {
+        ZipError::Io(error) if error.raw_os_error().is_some() => unreadable(name, error),
+        ZipError::InvalidArchive(why) => Fault::new(format!("{} is not an npz file: {why}", quoted(name))),
+        ZipError::CompressionMethodNotSupported(_) => {
+            Fault::new(format!("{} is compressed in another way than NumPy does it", quoted(name)))
+        }
+        other => Fault::new(format!("{} is damaged: {other}", quoted(name))),
+    }
+}
+
+fn read_entry<T: Target>(name: &[u8], array: &[u8]) -> Result<Array, Fault> {
+    let file = File::open(path_of(name)).map_err(|error| unreadable(name, &error))?;
+    if file.metadata().is_ok_and(|data| data.is_dir()) {
+        return Err(unreadable(name, &std::io::Error::from_raw_os_error(libc::EISDIR)));
+    }
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| archive_error(name, &error))?;
+    let full = [array, b".npy"].concat();
+    let Some(place) = archive.index_for_name_raw(&full).or_else(|| archive.index_for_name_raw(array)) else {
+        let mut names: Vec<String> = archive
+            .file_names_raw()
+            .map(|name| String::from_utf8_lossy(name.strip_suffix(b".npy").unwrap_or(name)).into_owned())
+            .collect();
+        names.sort();
+        let names = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
+        return Err(Fault::new(format!("{} has no array {}, but {names}", quoted(name), quoted(array))));
+    };
+    let entry = archive.by_index(place).map_err(|error| archive_error(name, &error))?;
+    let failed = |reason: String| Fault::new(format!("array {} of {} {reason}", quoted(array), quoted(name)));
+    let (length, packed) = (entry.size(), entry.compressed_size());
+    if length > packed.saturating_mul(MOST_INFLATION).saturating_add(MOST_INFLATION) {
+        return Err(failed(format!("announces {length} bytes; its {packed} compressed ones cannot hold so many")));
+    }
+    parse::<T, _>(BufReader::new(entry), length).map_err(failed)
+}
+
+/// An array as the bytes of an `.npy` file.
+fn image(a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
+    let descr = match a.elem() {
+        ElemTag::Bool => "|b1",
+        ElemTag::Char => "|S1",
+        ElemTag::I8 => "|i1",
+        ElemTag::I16 => "<i2",
+        ElemTag::I32 => "<i4",
+        ElemTag::I64 => "<i8",
+        ElemTag::U8 => "|u1",
+        ElemTag::U16 => "<u2",
+        ElemTag::U32 => "<u4",
+        ElemTag::U64 => "<u8",
+        ElemTag::F32 => "<f4",
+        ElemTag::F64 => "<f8",
+        ElemTag::Handle => {
+            return Err(Fault::new("only arrays of numbers, booleans and characters are written to npy files"));
+        }
+    };
+    let extents: Vec<String> = a.shape().iter().map(i64::to_string).collect();
+    let (tuple, growth) = match &extents[..] {
+        [] => ("()".to_string(), 0),
+        [only] => (format!("({only},)"), DIGITS_OF_GROWTH - only.len()),
+        [first, ..] => (format!("({})", extents.join(", ")), DIGITS_OF_GROWTH - first.len()),
+    };
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple}, }}");
+    header.push_str(&" ".repeat(growth));
+    let start = MAGIC.len() + 2 + 2;
+    let padding = ALIGNMENT - (start + header.len() + 1) % ALIGNMENT;
+    header.push_str(&" ".repeat(padding));
+    header.push('\n');
+    let length = u16::try_from(header.len()).map_err(|_| Fault::new("the array has too many axes for an npy file"))?;
+    let mut image = vec![0; start + header.len() + a.count() * a.elem().size()];
+    let (head, data) = image.split_at_mut(start + header.len());
+    head[..MAGIC.len()].copy_from_slice(MAGIC);
+    head[MAGIC.len()] = 1;
+    head[MAGIC.len() + 2..start].copy_from_slice(&length.to_le_bytes());
+    head[start..].copy_from_slice(header.as_bytes());
+    macro_rules! put {
+        ($($tag:ident $ty:ty;)*) => {
+            match a.elem() {
+                $(ElemTag::$tag => {
+                    let parts = data.chunks_exact_mut(size_of::<$ty>());
+                    for (bytes, element) in parts.zip(a.as_slice::<$ty>().unwrap_or_default()) {
+                        bytes.copy_from_slice(&element.to_le_bytes());
+                    }
+                })*
+                _ => data.copy_from_slice(a.as_slice::<u8>().unwrap_or_default()),
+            }
+        };
+    }
+    put! { I8 i8; I16 i16; I32 i32; I64 i64; U16 u16; U32 u32; U64 u64; F32 f32; F64 f64; }
+    Ok(image)
+}
+
+/// An archive that is being put together, in memory until it is closed.
+struct Npz {
+    name: Vec<u8>,
+    archive: ZipWriter<Cursor<Vec<u8>>>,
+    arrays: BTreeSet<Vec<u8>>,
+}
+
+/// `None` once closed.
+struct NpzCell(RefCell<Option<Npz>>);
+
+fn npz<'a>(object: Object<'a>) -> Result<&'a NpzCell, Fault> {
+    match object.0.opaque::<NpzCell>() {
+        // SAFETY: the value lives as long as the object; its cell is used by one native at a time.
+        Some(npz) => Ok(unsafe { npz.as_ref() }),
+        None => Err(Fault::new("a native expects an npz file")),
+    }
+}
+
+impl Npz {
+    fn put(&mut self, array: &[u8], a: ArrayRef<'_>) -> Result<(), Fault> {
+        let refused = |why: &str| Err(Fault::new(format!("an array of {} {why}", quoted(&self.name))));
+        let Ok(text) = std::str::from_utf8(array) else { return refused("has a name that is no UTF-8") };
+        if text.is_empty() || text.contains(['/', '\\', '\0']) {
+            return refused(&format!("cannot have the name {}", quoted(array)));
+        }
+        if !self.arrays.insert(array.to_vec()) {
+            return Err(Fault::new(format!("{} has an array {} already", quoted(&self.name), quoted(array))));
+        }
+        let image = image(a)?;
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .last_modified_time(zip::DateTime::default())
+            .large_file(u32::try_from(image.len()).is_err());
+        let mut put = || -> Result<(), ZipError> {
+            self.archive.start_file(format!("{text}.npy"), options)?;
+            self.archive.write_all(&image)?;
+            Ok(())
+        };
+        put().map_err(|error| Fault::new(format!("cannot write {}: {error}", quoted(&self.name))))
+    }
+
+    fn close(self) -> Result<(), Fault> {
+        let content = self.archive.finish();
+        let content = content.map_err(|error| Fault::new(format!("cannot write {}: {error}", quoted(&self.name))))?;
+        write(&self.name, &content.into_inner())
+    }
+}
+
+macro_rules! readers {
+    ($($file:ident $entry:ident $ty:ty;)*) => {
+        natives! { NPY;
+            $(
+                /// The array in a file of NumPy's npy format.
+                effect fn $file(name: Text<'_>) -> (a: Of<$ty>) {
+                    read::<$ty>(name.0).map(Of::new)
+                }
+
+                /// The array of this name in a file of NumPy's npz format.
+                effect fn $entry(name: Text<'_>, array: Text<'_>) -> (a: Of<$ty>) {
+                    read_entry::<$ty>(name.0, array.0).map(Of::new)
+                }
+            )*
+
+            /// Writes an array as a file of NumPy's npy format.
+            effect fn ravel_npy_write(name: Text<'_>, a: ArrayRef<'_>) -> () {
+                write(name.0, &image(a)?)
+            }
+
+            /// A file of NumPy's npz format that arrays are put into; it appears when it is closed.
+            effect fn ravel_npz_create(name: Text<'_>) -> (file: Handle) {
+                outputs::destination(path_of(name.0)).map_err(|why| unwritable(name.0, &why))?;
+                let archive = ZipWriter::new(Cursor::new(Vec::new()));
+                let npz = Npz { name: name.0.to_vec(), archive, arrays: BTreeSet::new() };
+                Array::opaque(ObjectKind::Other, NpzCell(RefCell::new(Some(npz)))).map(Handle)
+            }
+
+            /// Puts an array into an npz file under a name.
+            effect fn ravel_npz_put(file: Object<'_>, name: Text<'_>, a: ArrayRef<'_>) -> () {
+                match npz(file)?.0.borrow_mut().as_mut() {
+                    Some(npz) => npz.put(name.0, a),
+                    None => Err(Fault::new(format!("the npz file for {} is closed", quoted(name.0)))),
+                }
+            }
+
+            /// Writes an npz file.
+            effect fn ravel_npz_close(file: Object<'_>) -> () {
+                match npz(file)?.0.take() {
+                    Some(npz) => npz.close(),
+                    None => Err(Fault::new("the npz file is closed already")),
+                }
+            }
+        }
+    };
+}
+readers! {
+    ravel_npy_read_bool ravel_npz_read_bool bool;
+    ravel_npy_read_char ravel_npz_read_char Char;
+    ravel_npy_read_byte ravel_npz_read_byte i8;
+    ravel_npy_read_short ravel_npz_read_short i16;
+    ravel_npy_read_int ravel_npz_read_int i32;
+    ravel_npy_read_long ravel_npz_read_long i64;
+    ravel_npy_read_ubyte ravel_npz_read_ubyte u8;
+    ravel_npy_read_ushort ravel_npz_read_ushort u16;
+    ravel_npy_read_uint ravel_npz_read_uint u32;
+    ravel_npy_read_ulong ravel_npz_read_ulong u64;
+    ravel_npy_read_float ravel_npz_read_float f32;
+    ravel_npy_read_double ravel_npz_read_double f64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An npy file of version 1.0 with this dictionary.
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(header.len()).expect("short").to_le_bytes();
+        [&MAGIC[..], &[1, 0], &length, header.as_bytes(), data].concat()
+    }
+
+    fn parse_bytes<T: Target>(bytes: &[u8]) -> Result<Array, String> {
+        parse::<T, _>(bytes, bytes.len() as u64)
+    }
+
+    #[test]
+    fn orders_of_bytes_and_axes() {
+        let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }";
+        let array = parse_bytes::<i16>(&file(header, &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 1, 0])).expect("well-formed");
+        assert_eq!(array.view().as_slice::<i16>(), Some(&[1, 3, 5, 2, 4, 256][..]));
+        let wider =
+            parse_bytes::<f64>(&file(header, &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0xff, 0xff])).expect("well-formed");
+        assert_eq!(wider.view().as_slice::<f64>(), Some(&[1.0, 3.0, 5.0, 2.0, 4.0, -1.0][..]));
+        let scalar = "{\"shape\": (), \"fortran_order\": False, \"descr\": '<f2'}\n";
+        let scalar = parse_bytes::<f32>(&file(scalar, &[0, 0x3e])).expect("well-formed");
+        assert_eq!((scalar.view().rank(), scalar.view().as_slice::<f32>()), (0, Some(&[1.5][..])));
+        let empty = parse_bytes::<i32>(&file("{'descr': '<i4', 'fortran_order': True, 'shape': (2L, 0L)}", &[]));
+        assert_eq!(empty.expect("well-formed").view().shape(), [2, 0]);
+    }
+
+    #[test]
+    fn what_is_malformed_is_refused() {
+        let dictionary =
+            |descr: &str, shape: &str| format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
+        let with = |descr: &str, shape: &str, data: &[u8]| file(&dictionary(descr, shape), data);
+        let good = with("'<i4'", "(2,)", &[0; 8]);
+        assert!(parse_bytes::<i32>(&good).is_ok());
+        for (bytes, reason) in [
+            (good[..5].to_vec(), "only 5 bytes"),
+            (good[..9].to_vec(), "is truncated"),
+            (good[..30].to_vec(), "is truncated"),
+            (good[..good.len() - 1].to_vec(), "needs 8 bytes of data, but there are 7"),
+            ([&good[..], &[0]].concat(), "1 bytes more"),
+            (b"GIF89a..........".to_vec(), "does not begin with"),
+            ([&MAGIC[..], &[9, 0, 0, 0]].concat(), "version 9.0"),
+            ([&MAGIC[..], &[2, 0, 0xff, 0xff, 0xff, 0xff]].concat(), "announces a header"),
+            (with("'<c16'", "(1,)", &[0; 16]), "complex numbers"),
+            (with("'|O'", "(1,)", &[0; 16]), "Python objects"),
+            (with("'<U3'", "(1,)", &[0; 12]), "texts"),
+            (with("[('x', '<i4')]", "(1,)", &[0; 4]), "structures"),
+            (with("'<f8'", "(1,)", &[0; 8]), "are not read as int"),
+            (with("'<i8'", "(2,)", &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]), "holds 4294967296 (element 1)"),
+            (with("'<i4'", "(4000000000, 4000000000, 4000000000)", &[]), "impossible shape"),
+            (with("'<i4'", "(1000000000000,)", &[0; 4]), "is truncated"),
+            (with("'<i4'", "(-1,)", &[]), "an extent"),
+            (with("'<i4'", "(1", &[]), "expected"),
+            (file("{'descr': '<i4', 'shape': (1,)}", &[0; 4]), "without"),
+            (file("{'descr': '<i4', 'size': (1,)}", &[0; 4]), "unknown key"),
+            (file("__import__('os')", &[]), "`{` is expected"),
+        ] {
+            let message = parse_bytes::<i32>(&bytes).expect_err("malformed");
+            assert!(message.contains(reason), "{message}");
+        }
+    }
+
+    #[test]
+    fn halves_are_exact() {
+        for (bits, value) in
+            [(0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65504.0), (1, 2f64.powi(-24)), (0x7c00, f64::INFINITY)]
+        {
+            assert_eq!(half(bits), value);
+        }
+        assert!(half(0x7e00).is_nan());
+    }
+
+    #[test]
+    fn archives_are_written_and_read_back() {
+        let name = std::env::temp_dir().join(format!("ravel-npz-{}.npz", std::process::id()));
+        let text = name.to_str().expect("a plain name").as_bytes().to_vec();
+        let mut npz =
+            Npz { name: text.clone(), archive: ZipWriter::new(Cursor::new(Vec::new())), arrays: BTreeSet::new() };
+        let array = Array::from_slice(&[2], &[1.5f64, -2.0]).expect("small");
+        npz.put(b"x", array.view()).expect("in memory");
+        assert!(npz.put(b"x", array.view()).is_err_and(|fault| fault.message.contains("already")));
+        assert!(npz.put(b"../x", array.view()).is_err());
+        npz.close().expect("a writable folder");
+        let back = read_entry::<f32>(&text, b"x").expect("well-formed");
+        assert_eq!(back.view().as_slice::<f32>(), Some(&[1.5, -2.0][..]));
+        let fault = read_entry::<f32>(&text, b"y").expect_err("there is none");
+        assert!(fault.message.ends_with("has no array 'y', but x"), "{fault}");
+        // A damaged element is found by the check sum.
+        let mut bytes = std::fs::read(&name).expect("written");
+        let at = bytes.windows(8).position(|part| part == 1.5f64.to_le_bytes()).expect("stored");
+        bytes[at] ^= 1;
+        std::fs::write(&name, &bytes).expect("writable");
+        let fault = read_entry::<f64>(&text, b"x").expect_err("damaged");
+        assert!(fault.message.contains("is damaged"), "{fault}");
+        std::fs::remove_file(&name).expect("it exists");
+    }
+
+    #[test]
+    fn bombs_are_not_inflated() {
+        let name = std::env::temp_dir().join(format!("ravel-bomb-{}.npz", std::process::id()));
+        let text = name.to_str().expect("a plain name").as_bytes().to_vec();
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        archive.start_file("x.npy", options).expect("in memory");
+        let zeros = file("{'descr': '|u1', 'fortran_order': False, 'shape': (100000,), }", &[0; 100_000]);
+        archive.write_all(&zeros).expect("in memory");
+        let mut bytes = archive.finish().expect("in memory").into_inner();
+        std::fs::write(&name, &bytes).expect("writable");
+        assert_eq!(read_entry::<u8>(&text, b"x").expect("well-formed").view().count(), 100_000);
+        // The entry of the directory announces another size.
+        let at = bytes.windows(4).position(|part| part == b"PK\x01\x02").expect("there is one");
+        bytes[at + 24..at + 28].copy_from_slice(&0xf000_0000u32.to_le_bytes());
+        std::fs::write(&name, &bytes).expect("writable");
+        let fault = read_entry::<u8>(&text, b"x").expect_err("a bomb");
+        assert!(fault.message.contains("cannot hold so many"), "{fault}");
+        std::fs::remove_file(&name).expect("it exists");
+    }
+}

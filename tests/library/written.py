@@ -1,0 +1,37 @@
+"""Checks with NumPy and Pillow the files that written.sac left in the folder that is named on the command line."""
+
+import sys
+import xml.dom.minidom
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from cases import noise, whole
+
+folder = Path(sys.argv[1])
+arrays = np.load(folder / "arrays.npz")
+expected = {
+    "reals": noise(1, [3, 4, 5]),
+    "floats": noise(2, [17], "float").astype("f4"),
+    "counts": whole(3, [2, 2], 100).astype("i4"),
+    "truths": whole(4, [15], 2) == 1,
+    "letters": np.array([b"a", b"b"]),
+    "scalar": np.array(2.5, "f4"),
+    "empty": np.zeros((0, 3), "i8"),
+}
+assert sorted(arrays.files) == sorted(expected)
+for name, array in expected.items():
+    assert arrays[name].dtype == array.dtype and arrays[name].shape == array.shape, name
+    assert np.array_equal(arrays[name], array), name
+for name, mode, channels in [("gray", "L", []), ("gray-alpha", "LA", [2]), ("color", "RGB", [3]), ("color-alpha", "RGBA", [4])]:
+    picture = Image.open(folder / f"{name}.png")
+    assert picture.mode == mode, name
+    assert np.array_equal(np.asarray(picture), whole(5, [7, 9] + channels, 256)), name
+assert np.array_equal(np.loadtxt(folder / "table.csv", delimiter=",", skiprows=1), noise(6, [16, 3]))
+assert np.array_equal(np.loadtxt(folder / "column.csv"), whole(7, [5], 1000))
+plot = Image.open(folder / "plot.png")
+assert plot.size == (600, 400) and len(plot.getcolors(100000)) > 10
+texts = [node.firstChild.data for node in xml.dom.minidom.parse(str(folder / "plot.svg")).getElementsByTagName("text")]
+assert "Noise" in texts and "a & b" in texts
+print("all right")
