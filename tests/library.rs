@@ -13,6 +13,9 @@ use std::process::{Command, ExitCode};
 use ravel_tests::ways::{self, Way};
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository, test_name};
 
+/// Programs of so many kernels that a processor's OpenCL compiles them for minutes: they run on a device if `RAVEL_MANY_KERNELS` is set.
+const MANY_KERNELS: [&str; 3] = ["arrays-contract", "arrays-search", "linalg-product"];
+
 /// What OpenCL's own functions may be off, in roundings.
 const DEVICE_ROUNDINGS: f64 = 16.0;
 
@@ -144,6 +147,10 @@ fn main() -> ExitCode {
     for reference in files_below(&folder, "ref") {
         for (label, way) in ways::all() {
             let source = reference.with_extension("sac");
+            let is_long = MANY_KERNELS.iter().any(|name| source.ends_with(format!("{name}.sac")));
+            if matches!(way, Way::Device) && is_long && std::env::var_os("RAVEL_MANY_KERNELS").is_none() {
+                continue;
+            }
             let name = format!("{} [{label}]", test_name(&folder, &reference));
             trials.push(Trial::test(name, move || run(&source, way)));
         }

@@ -22,6 +22,8 @@ pub struct Module {
     /// Its folder in the library; empty for files of the user.
     pub folder: String,
     about: Comment,
+    /// Modules that it uses; examples may, too.
+    uses: Vec<String>,
     /// Modules whose symbols it offers as its own.
     offers: Vec<String>,
     entries: Vec<Entry>,
@@ -76,7 +78,7 @@ fn describe(file_name: &str, text: &str, file: &File) -> Module {
     };
     let folder = file_name.strip_prefix(LIBRARY).and_then(|path| path.split_once('/')).map_or("", |(folder, _)| folder);
     let mut exported: Vec<&SymbolSet> = Vec::new();
-    let mut imported: Vec<String> = Vec::new();
+    let (mut imported, mut uses): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for definition in &file.definitions {
         match definition {
             Definition::Offer(offer) if offer.kind == OfferKind::Export => exported.push(&offer.symbols),
@@ -84,6 +86,7 @@ fn describe(file_name: &str, text: &str, file: &File) -> Module {
             Definition::Load(load) if load.kind == ravel_syntax::ast::LoadKind::Import => {
                 imported.push(load.module.name.to_string());
             }
+            Definition::Load(load) => uses.push(load.module.name.to_string()),
             _ => {}
         }
     }
@@ -112,7 +115,7 @@ fn describe(file_name: &str, text: &str, file: &File) -> Module {
             }
         }
     }
-    Module { name, folder: folder.to_string(), about: before(text, start).unwrap_or_default(), offers, entries }
+    Module { name, folder: folder.to_string(), about: before(text, start).unwrap_or_default(), uses, offers, entries }
 }
 
 impl Entry {
@@ -181,7 +184,11 @@ pub fn examples(module: &Module) -> Option<String> {
         let shown = shown.replace('%', "%%");
         checks.push_str(&format!("    wrong += check(\"{shown}\", {}, {});\n", example.call, example.value));
     }
-    (!checks.is_empty()).then(|| CHECKER.replace("@MODULE@", &module.name).replace("@CHECKS@", &checks))
+    let known = ["Array", "Math", "MathArray", "StdIO", "String"];
+    let uses = module.uses.iter().filter(|name| !known.contains(&name.as_str()));
+    let uses: String = uses.map(|name| format!("use {name}: all;\n")).collect();
+    (!checks.is_empty())
+        .then(|| CHECKER.replace("@USES@", &uses).replace("@MODULE@", &module.name).replace("@CHECKS@", &checks))
 }
 
 /// Real results may be off by a millionth; everything else is equal.
@@ -191,7 +198,7 @@ use MathArray: all;
 use StdIO: { printf };
 use String: all;
 use @MODULE@: all;
-
+@USES@
 #pragma family RealOfExamples float double
 #pragma family OtherOfExamples byte short int long longlong ubyte ushort uint ulong ulonglong char bool
 
