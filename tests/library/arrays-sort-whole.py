@@ -1,22 +1,8 @@
 import numpy as np
 from cases import Table, whole
+from sorting import both
 
 t = Table()
-
-
-def both(name, v, kind):
-    v = np.asarray(v)
-    order = np.argsort(v, kind="stable")
-    # Backwards, equal elements keep their order.
-    down = (len(v) - 1 - np.argsort(v[::-1], kind="stable"))[::-1].astype(int)
-    t.exact(f"{name} sort", v[order], kind)
-    t.exact(f"{name} values", v[order], kind)
-    t.exact(f"{name} order", order, "int")
-    t.exact(f"{name} down", v[down], kind)
-    t.exact(f"{name} down values", v[down], kind)
-    t.exact(f"{name} down order", down, "int")
-    return down
-
 
 few = whole(3, (600,), 7)
 many = whole(4, (600,), 9973)
@@ -26,19 +12,19 @@ def ints(name, value):
     t.exact(name, value, "int")
 
 
-down = both("few", few, "int")
-both("many", many, "int")
-both("equal", np.full(100, 4), "int")
-both("sorted", np.sort(many), "int")
-both("reversed", np.sort(many)[::-1], "int")
-both("bytes", many.astype(np.int8), "byte")
-both("longs", (many - 5000) * 900000000000000, "long")
-both("ulongs", many.astype(np.uint64) * np.uint64(1800000000000000), "ulong")
-both("near longs", 4611686018427387904 + few[:200], "long")
-both("bools", (few > 3).astype(int), "bool")
-both("chars", [ord(c) for c in "sorted"], "char")
-both("extremes", [2147483647, -2147483648, 0, -1, 2147483647], "int")
-both("none", np.zeros(0, dtype=int), "int")
+down = both(t, "few", few, "int")
+both(t, "many", many, "int")
+both(t, "equal", np.full(100, 4), "int")
+both(t, "sorted", np.sort(many), "int")
+both(t, "reversed", np.sort(many)[::-1], "int")
+both(t, "bytes", many.astype(np.int8), "byte")
+both(t, "longs", (many - 5000) * 900000000000000, "long")
+both(t, "ulongs", many.astype(np.uint64) * np.uint64(1800000000000000), "ulong")
+both(t, "near longs", 4611686018427387904 + few[:200], "long")
+both(t, "bools", (few > 3).astype(int), "bool")
+both(t, "chars", [ord(c) for c in "sorted"], "char")
+both(t, "extremes", [2147483647, -2147483648, 0, -1, 2147483647], "int")
+both(t, "none", np.zeros(0, dtype=int), "int")
 ints("sort empty axis", np.zeros((0, 3)))
 ints("sort to empty", np.zeros((0, 3)))
 ints("sort vector axis", [1, 2, 3])

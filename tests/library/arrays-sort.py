@@ -1,25 +1,8 @@
 import numpy as np
 from cases import DTYPE, Table, noise
+from sorting import both
 
 t = Table()
-
-
-def both(name, v, kind):
-    v = np.asarray(v)
-    order = np.argsort(v, kind="stable")
-    # Backwards, equal elements keep their order, and NaN stays last.
-    down = (len(v) - 1 - np.argsort(v[::-1], kind="stable"))[::-1].astype(int)
-    if v.dtype.kind == "f":
-        nan = np.isnan(v[down])
-        down = np.concatenate((down[~nan], down[nan]))
-    t.exact(f"{name} sort", v[order], kind)
-    t.exact(f"{name} values", v[order], kind)
-    t.exact(f"{name} order", order, "int")
-    t.exact(f"{name} down", v[down], kind)
-    t.exact(f"{name} down values", v[down], kind)
-    t.exact(f"{name} down order", down, "int")
-    return down
-
 
 for kind in ("float", "double"):
 
@@ -32,21 +15,21 @@ for kind in ("float", "double"):
     inf, nan = np.inf, np.nan
     x = noise(1, (600,), kind)
     for n in (1, 15, 17, 64, 65, 600):
-        down = both(f"{kind} {n}", x[:n], kind)
-    both(f"{kind} special", [0, inf, nan, -1, -inf, nan, 5, -0.0, 0], kind)
-    both(f"{kind} empty", x[600:], kind)
+        down = both(t, f"{kind} {n}", x[:n], kind)
+    both(t, f"{kind} special", [0, inf, nan, -1, -inf, nan, 5, -0.0, 0], kind)
+    both(t, f"{kind} empty", x[600:], kind)
     # Products are rounded to the type, step by step.
     z = x.astype(DTYPE[kind])
     y = z
     for _ in range(14):
         y = y * z
     y = y.astype(np.float64)
-    both(f"{kind} steep", y, kind)
+    both(t, f"{kind} steep", y, kind)
     at = np.arange(600) % 100 == 7
-    both(f"{kind} inf", np.where(at, inf, x), kind)
-    both(f"{kind} nan", np.where(at, nan, x), kind)
-    both(f"{kind} all nan", np.full(70, nan), kind)
-    both(f"{kind} unknown", x, kind)
+    both(t, f"{kind} inf", np.where(at, inf, x), kind)
+    both(t, f"{kind} nan", np.where(at, nan, x), kind)
+    both(t, f"{kind} all nan", np.full(70, nan), kind)
+    both(t, f"{kind} unknown", x, kind)
     m = noise(2, (3, 17, 2), kind)
     same("sort axis", np.sort(m, -1))
     same("sort axis values", np.sort(m, 1))

@@ -370,19 +370,7 @@ fn constant(ty: Basic, value: Scalar) -> String {
         other => {
             let digits = other.as_i64().map_or(String::new(), |v| v.to_string());
             let digits = if let Scalar::U64(v) = other { v.to_string() } else { digits };
-            let suffix = match ty {
-                Basic::Byte => "b",
-                Basic::Short => "s",
-                Basic::Long => "l",
-                Basic::Longlong => "ll",
-                Basic::Ubyte => "ub",
-                Basic::Ushort => "us",
-                Basic::Uint => "u",
-                Basic::Ulong => "ul",
-                Basic::Ulonglong => "ull",
-                _ => "",
-            };
-            digits + suffix
+            digits + ty.suffix().unwrap_or_default()
         }
     }
 }

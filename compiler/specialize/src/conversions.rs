@@ -23,24 +23,6 @@ pub fn conversion(to: Basic) -> &'static str {
     }
 }
 
-/// What stands behind the digits of a literal of the type; none where literals have no suffix.
-fn suffix(ty: Basic) -> Option<&'static str> {
-    Some(match ty {
-        Basic::Double => "d",
-        Basic::Float => "f",
-        Basic::Byte => "b",
-        Basic::Short => "s",
-        Basic::Long => "l",
-        Basic::Longlong => "ll",
-        Basic::Ubyte => "ub",
-        Basic::Ushort => "us",
-        Basic::Uint => "u",
-        Basic::Ulong => "ul",
-        Basic::Ulonglong => "ull",
-        Basic::Bool | Basic::Char | Basic::Int => return None,
-    })
-}
-
 /// The largest number that has a literal of every type.
 const MOST_FOR_ALL: i32 = i8::MAX as i32;
 
@@ -57,7 +39,7 @@ pub fn help_to_convert(to: Basic, written: Option<i32>) -> String {
     let convert = conversion(to);
     let is_real = matches!(to, Basic::Float | Basic::Double);
     let written = written.filter(|n| is_real || (0..=MOST_FOR_ALL).contains(n));
-    let literal = match (suffix(to), written) {
+    let literal = match (to.suffix(), written) {
         (None, _) => String::new(),
         (Some(suffix), Some(n)) => format!(", or write `{n}{suffix}`"),
         (Some(suffix), None) => format!(", or write literals as `2{suffix}`"),

@@ -22,6 +22,24 @@ pub enum Basic {
 }
 
 impl Basic {
+    /// What stands behind the digits of a literal of the type; none where literals have no suffix.
+    pub fn suffix(self) -> Option<&'static str> {
+        Some(match self {
+            Basic::Double => "d",
+            Basic::Float => "f",
+            Basic::Byte => "b",
+            Basic::Short => "s",
+            Basic::Long => "l",
+            Basic::Longlong => "ll",
+            Basic::Ubyte => "ub",
+            Basic::Ushort => "us",
+            Basic::Uint => "u",
+            Basic::Ulong => "ul",
+            Basic::Ulonglong => "ull",
+            Basic::Bool | Basic::Char | Basic::Int => return None,
+        })
+    }
+
     pub const ALL: [Basic; 14] = [
         Basic::Bool,
         Basic::Char,

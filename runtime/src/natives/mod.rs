@@ -26,6 +26,7 @@ mod layout;
 mod list;
 mod math;
 mod npy;
+mod npz;
 mod number;
 mod plot;
 mod print;

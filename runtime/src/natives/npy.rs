@@ -1,26 +1,18 @@
-//! Files of NumPy: `.npy`, one array behind a header that is a Python dictionary, and `.npz`, a zip archive of such files.
+//! Files of NumPy: `.npy`, one array behind a header that is a Python dictionary. Archives of them are in `npz`.
 //!
 //! Numbers are converted where nothing is lost but digits of a real: integers to other integers if they fit, integers to reals, reals to
 //! other reals. Everything else is refused, with the name of the file and the reason. Nothing is allocated for what a file only
 //! announces: shapes are compared with the bytes that are there.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Write};
+use std::io::Read;
 
-use zip::result::ZipError;
-use zip::write::{SimpleFileOptions, ZipWriter};
-use zip::{CompressionMethod, ZipArchive};
-
-use super::data_files::{open, quoted, unreadable, unwritable, write};
+use super::data_files::{open, quoted, write};
+use super::npz::{Npz, archive, read_entry};
 use super::{Char, Handle, Object, Of, Text, natives};
-use crate::abi::{ElemTag, ObjectKind};
+use crate::abi::ElemTag;
 use crate::array::{Array, ArrayRef, Element};
 use crate::buffer::count_of;
 use crate::fault::{Fault, shape_text};
-use crate::outputs;
-use crate::stream::path_of;
 
 /// First bytes of an `.npy` file.
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -32,12 +24,9 @@ const DIGITS_OF_GROWTH: usize = 21;
 const LONGEST_HEADER: u64 = 1 << 20;
 /// Elements are converted through a buffer of this many bytes.
 const BUFFER: usize = 1 << 16;
-/// Deflate makes at most this many bytes of one.
-const MOST_INFLATION: u64 = 1032;
-
 /// What kind of element a file holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Bool,
     Char,
     Signed,
@@ -64,7 +53,7 @@ struct Header {
 
 /// A number on its way from one type to another.
 #[derive(Clone, Copy)]
-enum Number {
+pub(super) enum Number {
     Whole(i128),
     Real(f64),
 }
@@ -79,7 +68,7 @@ impl std::fmt::Display for Number {
 }
 
 /// An element type of SaC that files are read as.
-trait Target {
+pub(super) trait Target {
     type Element: Element;
     const TAG: ElemTag;
     /// Elements stored like this are the same in memory, except for the order of bytes.
@@ -369,7 +358,7 @@ impl<R: Read> Source<R> {
 }
 
 /// The array in the bytes of an `.npy` file.
-fn parse<T: Target, R: Read>(reader: R, length: u64) -> Result<Array, Reason> {
+pub(super) fn parse<T: Target, R: Read>(reader: R, length: u64) -> Result<Array, Reason> {
     let mut source = Source { reader, left: length };
     let short = || format!("is not an npy file: it has only {length} bytes");
     if length < 8 {
@@ -486,45 +475,8 @@ fn read<T: Target>(name: &[u8]) -> Result<Array, Fault> {
     parse::<T, _>(reader, length).map_err(|reason| Fault::new(format!("{} {reason}", quoted(name))))
 }
 
-/// Words for an error of the archive.
-fn archive_error(name: &[u8], error: &ZipError) -> Fault {
-    match error {
-        ZipError::Io(error) if error.raw_os_error().is_some() => unreadable(name, error),
-        ZipError::InvalidArchive(why) => Fault::new(format!("{} is not an npz file: {why}", quoted(name))),
-        ZipError::CompressionMethodNotSupported(_) => {
-            Fault::new(format!("{} is compressed in another way than NumPy does it", quoted(name)))
-        }
-        other => Fault::new(format!("{} is damaged: {other}", quoted(name))),
-    }
-}
-
-fn read_entry<T: Target>(name: &[u8], array: &[u8]) -> Result<Array, Fault> {
-    let file = File::open(path_of(name)).map_err(|error| unreadable(name, &error))?;
-    if file.metadata().is_ok_and(|data| data.is_dir()) {
-        return Err(unreadable(name, &std::io::Error::from_raw_os_error(libc::EISDIR)));
-    }
-    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| archive_error(name, &error))?;
-    let full = [array, b".npy"].concat();
-    let Some(place) = archive.index_for_name_raw(&full).or_else(|| archive.index_for_name_raw(array)) else {
-        let mut names: Vec<String> = archive
-            .file_names_raw()
-            .map(|name| String::from_utf8_lossy(name.strip_suffix(b".npy").unwrap_or(name)).into_owned())
-            .collect();
-        names.sort();
-        let names = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
-        return Err(Fault::new(format!("{} has no array {}, but {names}", quoted(name), quoted(array))));
-    };
-    let entry = archive.by_index(place).map_err(|error| archive_error(name, &error))?;
-    let failed = |reason: String| Fault::new(format!("array {} of {} {reason}", quoted(array), quoted(name)));
-    let (length, packed) = (entry.size(), entry.compressed_size());
-    if length > packed.saturating_mul(MOST_INFLATION).saturating_add(MOST_INFLATION) {
-        return Err(failed(format!("announces {length} bytes; its {packed} compressed ones cannot hold so many")));
-    }
-    parse::<T, _>(BufReader::new(entry), length).map_err(failed)
-}
-
 /// An array as the bytes of an `.npy` file.
-fn image(a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
+pub(super) fn image(a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
     let descr = match a.elem() {
         ElemTag::Bool => "|b1",
         ElemTag::Char => "|S1",
@@ -578,54 +530,6 @@ fn image(a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
     Ok(image)
 }
 
-/// An archive that is being put together, in memory until it is closed.
-struct Npz {
-    name: Vec<u8>,
-    archive: ZipWriter<Cursor<Vec<u8>>>,
-    arrays: BTreeSet<Vec<u8>>,
-}
-
-/// `None` once closed.
-struct NpzCell(RefCell<Option<Npz>>);
-
-fn npz<'a>(object: Object<'a>) -> Result<&'a NpzCell, Fault> {
-    match object.0.opaque::<NpzCell>() {
-        // SAFETY: the value lives as long as the object; its cell is used by one native at a time.
-        Some(npz) => Ok(unsafe { npz.as_ref() }),
-        None => Err(Fault::new("a native expects an npz file")),
-    }
-}
-
-impl Npz {
-    fn put(&mut self, array: &[u8], a: ArrayRef<'_>) -> Result<(), Fault> {
-        let refused = |why: &str| Err(Fault::new(format!("an array of {} {why}", quoted(&self.name))));
-        let Ok(text) = std::str::from_utf8(array) else { return refused("has a name that is no UTF-8") };
-        if text.is_empty() || text.contains(['/', '\\', '\0']) {
-            return refused(&format!("cannot have the name {}", quoted(array)));
-        }
-        if !self.arrays.insert(array.to_vec()) {
-            return Err(Fault::new(format!("{} has an array {} already", quoted(&self.name), quoted(array))));
-        }
-        let image = image(a)?;
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Stored)
-            .last_modified_time(zip::DateTime::default())
-            .large_file(u32::try_from(image.len()).is_err());
-        let mut put = || -> Result<(), ZipError> {
-            self.archive.start_file(format!("{text}.npy"), options)?;
-            self.archive.write_all(&image)?;
-            Ok(())
-        };
-        put().map_err(|error| Fault::new(format!("cannot write {}: {error}", quoted(&self.name))))
-    }
-
-    fn close(self) -> Result<(), Fault> {
-        let content = self.archive.finish();
-        let content = content.map_err(|error| Fault::new(format!("cannot write {}: {error}", quoted(&self.name))))?;
-        write(&self.name, &content.into_inner())
-    }
-}
-
 macro_rules! readers {
     ($($file:ident $entry:ident $ty:ty;)*) => {
         natives! { NPY;
@@ -648,15 +552,12 @@ macro_rules! readers {
 
             /// A file of NumPy's npz format that arrays are put into; it appears when it is closed.
             effect fn ravel_npz_create(name: Text<'_>) -> (file: Handle) {
-                outputs::destination(path_of(name.0)).map_err(|why| unwritable(name.0, &why))?;
-                let archive = ZipWriter::new(Cursor::new(Vec::new()));
-                let npz = Npz { name: name.0.to_vec(), archive, arrays: BTreeSet::new() };
-                Array::opaque(ObjectKind::Other, NpzCell(RefCell::new(Some(npz)))).map(Handle)
+                Npz::create(name.0)
             }
 
             /// Puts an array into an npz file under a name.
             effect fn ravel_npz_put(file: Object<'_>, name: Text<'_>, a: ArrayRef<'_>) -> () {
-                match npz(file)?.0.borrow_mut().as_mut() {
+                match archive(file)?.0.borrow_mut().as_mut() {
                     Some(npz) => npz.put(name.0, a),
                     None => Err(Fault::new(format!("the npz file for {} is closed", quoted(name.0)))),
                 }
@@ -664,7 +565,7 @@ macro_rules! readers {
 
             /// Writes an npz file.
             effect fn ravel_npz_close(file: Object<'_>) -> () {
-                match npz(file)?.0.take() {
+                match archive(file)?.0.take() {
                     Some(npz) => npz.close(),
                     None => Err(Fault::new("the npz file is closed already")),
                 }
@@ -759,51 +660,5 @@ mod tests {
             assert_eq!(half(bits), value);
         }
         assert!(half(0x7e00).is_nan());
-    }
-
-    #[test]
-    fn archives_are_written_and_read_back() {
-        let name = std::env::temp_dir().join(format!("ravel-npz-{}.npz", std::process::id()));
-        let text = name.to_str().expect("a plain name").as_bytes().to_vec();
-        let mut npz =
-            Npz { name: text.clone(), archive: ZipWriter::new(Cursor::new(Vec::new())), arrays: BTreeSet::new() };
-        let array = Array::from_slice(&[2], &[1.5f64, -2.0]).expect("small");
-        npz.put(b"x", array.view()).expect("in memory");
-        assert!(npz.put(b"x", array.view()).is_err_and(|fault| fault.message.contains("already")));
-        assert!(npz.put(b"../x", array.view()).is_err());
-        npz.close().expect("a writable folder");
-        let back = read_entry::<f32>(&text, b"x").expect("well-formed");
-        assert_eq!(back.view().as_slice::<f32>(), Some(&[1.5, -2.0][..]));
-        let fault = read_entry::<f32>(&text, b"y").expect_err("there is none");
-        assert!(fault.message.ends_with("has no array 'y', but x"), "{fault}");
-        // A damaged element is found by the check sum.
-        let mut bytes = std::fs::read(&name).expect("written");
-        let at = bytes.windows(8).position(|part| part == 1.5f64.to_le_bytes()).expect("stored");
-        bytes[at] ^= 1;
-        std::fs::write(&name, &bytes).expect("writable");
-        let fault = read_entry::<f64>(&text, b"x").expect_err("damaged");
-        assert!(fault.message.contains("is damaged"), "{fault}");
-        std::fs::remove_file(&name).expect("it exists");
-    }
-
-    #[test]
-    fn bombs_are_not_inflated() {
-        let name = std::env::temp_dir().join(format!("ravel-bomb-{}.npz", std::process::id()));
-        let text = name.to_str().expect("a plain name").as_bytes().to_vec();
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
-        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-        archive.start_file("x.npy", options).expect("in memory");
-        let zeros = file("{'descr': '|u1', 'fortran_order': False, 'shape': (100000,), }", &[0; 100_000]);
-        archive.write_all(&zeros).expect("in memory");
-        let mut bytes = archive.finish().expect("in memory").into_inner();
-        std::fs::write(&name, &bytes).expect("writable");
-        assert_eq!(read_entry::<u8>(&text, b"x").expect("well-formed").view().count(), 100_000);
-        // The entry of the directory announces another size.
-        let at = bytes.windows(4).position(|part| part == b"PK\x01\x02").expect("there is one");
-        bytes[at + 24..at + 28].copy_from_slice(&0xf000_0000u32.to_le_bytes());
-        std::fs::write(&name, &bytes).expect("writable");
-        let fault = read_entry::<u8>(&text, b"x").expect_err("a bomb");
-        assert!(fault.message.contains("cannot hold so many"), "{fault}");
-        std::fs::remove_file(&name).expect("it exists");
     }
 }
