@@ -71,9 +71,8 @@ impl<'p> Spec<'p> {
         neutral: &Val,
         indices: Indices<'_, 'p>,
     ) -> Val {
-        let kind = kind_in_loops(&self.em.visible_kind(neutral).forget_values(false));
         let whole = IndexSet::Box(b.clone());
-        if self.in_bodies > 0 || b.rank() == 0 || !is_whole(&kind) {
+        if self.in_bodies > 0 || b.rank() == 0 || !self.keeps_its_shape(&whole, neutral, indices) {
             return indices(self, Among::All(&whole), acc);
         }
         let mut inner = Sc::int(1);
@@ -106,6 +105,23 @@ impl<'p> Spec<'p> {
             |spec| vec![(again.borrow_mut())(spec, Among::All(&whole), start)],
         );
         results.into_iter().next().unwrap_or(Val::Bottom)
+    }
+
+    /// Whether the accumulators of all pieces have the neutral element's shape, so that they can be cells of an array.
+    fn keeps_its_shape(&mut self, set: &IndexSet, neutral: &Val, indices: Indices<'_, 'p>) -> bool {
+        let kind = kind_in_loops(&self.em.visible_kind(neutral).forget_values(false));
+        if !is_whole(&kind) {
+            return false;
+        }
+        self.conditional += 1;
+        self.in_bodies += 1;
+        let opened = self.em.open();
+        let end = indices(self, Among::All(set), neutral.clone());
+        self.em.close(opened);
+        self.in_bodies -= 1;
+        self.conditional -= 1;
+        let found = kind_in_loops(&self.em.visible_kind(&end).forget_values(false));
+        kind.join(&found).is_some_and(|kind| is_whole(&kind))
     }
 
     /// Number of indices between the bounds of an axis, at least 0.

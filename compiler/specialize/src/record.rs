@@ -5,7 +5,7 @@
 
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, ShapeKind, Val};
-use ravel_core::ir::{DimPat, ElemTy, Expr, Family, RankPat, StructId, TypePat};
+use ravel_core::ir::{DimPat, ElemTy, Expr, Family, Field, RankPat, StructId, TypePat};
 use ravel_diagnostics::{Diagnostic, did_you_mean};
 use ravel_types::{Affine, Basic};
 
@@ -194,6 +194,18 @@ impl Spec<'_> {
                 self.kind_of_elem(&frame, other, &shape)
             }
         }
+    }
+
+    /// The members that a record's families stand for, ` of float`; nothing if it has none.
+    pub fn shown_members(&self, record: StructId, fields: &[Kind]) -> String {
+        let def = &self.program.structs[record.index()];
+        let mut names: Vec<&str> = Vec::new();
+        for family in 0..def.families.len() {
+            let of_family = |field: &Field| matches!(field.ty.elem, ElemTy::Family(f) if f.index() == family);
+            let found = def.fields.iter().zip(fields).find(|(field, _)| of_family(field));
+            names.extend(found.and_then(|(_, kind)| kind.basic()).map(|basic| basic.name()));
+        }
+        if names.is_empty() { String::new() } else { format!(" of {}", names.join(" and ")) }
     }
 
     /// Whether values of a kind have one shape for all elements of an array.

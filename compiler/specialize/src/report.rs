@@ -105,6 +105,8 @@ pub fn show_kind(spec: &Spec<'_>, kind: &Kind) -> String {
         Kind::Tup(b, s) => format!("{}[{}]", b.name(), s.len()),
         Kind::Arr(b, shape) => with_shape(b.name(), shape),
         Kind::Handle(u) | Kind::Wrapped(u, _) => spec.program.user_types[u.index()].name.clone(),
-        Kind::Struct(s, _) => format!("struct {}", spec.program.structs[s.index()].name),
+        Kind::Struct(s, fields) => {
+            format!("struct {}{}", spec.program.structs[s.index()].name, spec.shown_members(*s, fields))
+        }
     }
 }

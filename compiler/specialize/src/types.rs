@@ -143,7 +143,10 @@ impl Spec<'_> {
         let Some(elem) = self.elem_of(v) else {
             return "?".to_string();
         };
-        let name = self.elem_name(elem, &[]);
+        let mut name = self.elem_name(elem, &[]);
+        if let Kind::Struct(s, fields) = self.em.kind_of(v) {
+            name.push_str(&self.shown_members(s, &fields));
+        }
         match self.outer_shape(v) {
             None => format!("{name}[*]"),
             Some(shape) if shape.is_empty() => name,

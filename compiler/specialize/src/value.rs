@@ -179,7 +179,7 @@ impl Kind {
         })
     }
 
-    fn basic(&self) -> Option<Basic> {
+    pub fn basic(&self) -> Option<Basic> {
         match self {
             Kind::Sc(b, _) | Kind::Tup(b, _) | Kind::Arr(b, _) => Some(*b),
             _ => None,
