@@ -36,6 +36,10 @@ impl Translator<'_, '_> {
                 let known = self.known_bits(b);
                 self.lanewise(ty, ty, &[a, b], |t, args| t.divide(op, ty.prim, args[0], args[1], known))
             }
+            BinOp::FMin | BinOp::FMax if self.is_number(b) => {
+                let (xs, ys) = (self.pieces(a), self.pieces(b));
+                xs.into_iter().zip(ys).map(|(x, y)| self.float_extremum(op, ty, y, x)).collect()
+            }
             _ => {
                 let (xs, ys) = (self.pieces(a), self.pieces(b));
                 xs.into_iter().zip(ys).map(|(x, y)| self.binary_piece(op, ty, x, y)).collect()
@@ -61,7 +65,16 @@ impl Translator<'_, '_> {
             BinOp::FSub => self.b.ins().fsub(x, y),
             BinOp::FMul => self.b.ins().fmul(x, y),
             BinOp::FDiv => self.b.ins().fdiv(x, y),
-            BinOp::FMin | BinOp::FMax => self.float_extremum(op, ty, x, y),
+            BinOp::FMin | BinOp::FMax => {
+                let best = self.float_extremum(op, ty, y, x);
+                let nan = self.b.ins().fcmp(FloatCC::Unordered, y, y);
+                if ty.is_vector() {
+                    let nan = self.bitcast(piece_type(ty), nan);
+                    self.b.ins().bitselect(nan, y, best)
+                } else {
+                    self.b.ins().select(nan, y, best)
+                }
+            }
             BinOp::SDiv | BinOp::UDiv | BinOp::SRem | BinOp::URem => {
                 unreachable!("division goes through `divide`")
             }
@@ -84,6 +97,19 @@ impl Translator<'_, '_> {
             BinOp::SMax => self.b.ins().smax(x, y),
             BinOp::UMin => self.b.ins().umin(x, y),
             _ => self.b.ins().umax(x, y),
+        }
+    }
+
+    /// Whether a real value is a constant other than NaN.
+    fn is_number(&self, value: Value) -> bool {
+        let scalar = match self.constants[value] {
+            Some(Op::Splat(scalar, _)) => *scalar,
+            _ => value,
+        };
+        let Some(Op::Const { ty, bits }) = self.constants[scalar] else { return false };
+        match ty.prim {
+            Prim::F32 => !f32::from_bits(*bits as u32).is_nan(),
+            _ => !f64::from_bits(*bits).is_nan(),
         }
     }
 

@@ -60,9 +60,15 @@ impl<'c> Translator<'_, 'c> {
             BinOp::FSub => self.op(InstructionOpcode::FSub, x, y),
             BinOp::FMul => self.op(InstructionOpcode::FMul, x, y),
             BinOp::FDiv => self.op(InstructionOpcode::FDiv, x, y),
-            BinOp::FMin => self.choose(self.compare_floats(FloatPredicate::OLT, x, y)?, x, y),
-            BinOp::FMax => self.choose(self.compare_floats(FloatPredicate::OGT, x, y)?, x, y),
+            BinOp::FMin => self.float_extremum(FloatPredicate::OLT, x, y),
+            BinOp::FMax => self.float_extremum(FloatPredicate::OGT, x, y),
         }
+    }
+
+    /// `y` if it is NaN or goes before `x`, else `x`. LLVM drops the test for NaN where `y` is a constant.
+    fn float_extremum(&self, before: FloatPredicate, x: BasicValueEnum<'c>, y: BasicValueEnum<'c>) -> Built<'c> {
+        let best = self.choose(self.compare_floats(before, y, x)?, y, x)?;
+        self.choose(self.compare_floats(FloatPredicate::UNO, y, y)?, y, best)
     }
 
     /// LLVM leaves shifts by the lane width and more undefined; here the amount counts modulo the width.

@@ -173,17 +173,17 @@ pub fn binary_model(op: BinOp, prim: Prim, a: u64, b: u64) -> u64 {
         BinOp::FMul => float_bits(prim, fa * fb),
         BinOp::FDiv => float_bits(prim, fa / fb),
         BinOp::FMin => {
-            if fa < fb {
-                a
-            } else {
+            if fb < fa || fb.is_nan() {
                 b
+            } else {
+                a
             }
         }
         BinOp::FMax => {
-            if fa > fb {
-                a
-            } else {
+            if fb > fa || fb.is_nan() {
                 b
+            } else {
+                a
             }
         }
     }

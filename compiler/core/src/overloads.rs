@@ -116,18 +116,9 @@ fn same_type(a: (&ir::Fun, &TypePat), b: (&ir::Fun, &TypePat)) -> bool {
     elem && dispatch_shape(&a.1.dims) == dispatch_shape(&b.1.dims)
 }
 
-/// Whether some value may belong to both types.
+/// Whether an array of unknown rank may turn out to belong to both types.
 fn may_overlap(a: &TypePat, b: &TypePat) -> bool {
-    use DispatchShape::{Any, Known, Nonscalar, Rank};
-    let shapes = match (dispatch_shape(&a.dims), dispatch_shape(&b.dims)) {
-        (Any, _) | (_, Any) | (Nonscalar, Nonscalar) => true,
-        (Known(a), Known(b)) => a == b,
-        (Known(shape), Rank(rank)) | (Rank(rank), Known(shape)) => shape.len() == rank,
-        (Rank(a), Rank(b)) => a == b,
-        (Known(shape), Nonscalar) | (Nonscalar, Known(shape)) => !shape.is_empty(),
-        (Rank(rank), Nonscalar) | (Nonscalar, Rank(rank)) => rank > 0,
-    };
-    a.elem == b.elem && shapes
+    a.elem == b.elem
 }
 
 /// The first result for which two instances that one call may reach give different element types.

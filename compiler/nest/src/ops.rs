@@ -98,9 +98,9 @@ operators! {
         FMul = "fmul",
         /// IEEE quotient; never faults.
         FDiv = "fdiv",
-        /// SaC's minimum `a < b ? a : b`: the second operand if either is NaN, or if both are zeros.
+        /// The lesser: NaN if an operand is NaN, the first of two equal ones.
         FMin = "fmin",
-        /// SaC's maximum `a > b ? a : b`: the second operand if either is NaN, or if both are zeros.
+        /// The greater: NaN if an operand is NaN, the first of two equal ones.
         FMax = "fmax",
     }
 }

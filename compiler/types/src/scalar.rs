@@ -313,18 +313,19 @@ macro_rules! float_bin {
                 let r = a % b;
                 if r != 0.0 && ((r < 0.0) != (b < 0.0)) { r + b } else { r }
             }
+            // NaN wins wherever it stands, so that folds may regroup; of zeros of both signs the first.
             BinOp::Min => {
-                if a < b {
-                    a
-                } else {
+                if b < a || b.is_nan() {
                     b
+                } else {
+                    a
                 }
             }
             BinOp::Max => {
-                if a > b {
-                    a
-                } else {
+                if b > a || b.is_nan() {
                     b
+                } else {
+                    a
                 }
             }
             BinOp::Pow => a.powf(b),

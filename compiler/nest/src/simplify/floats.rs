@@ -35,17 +35,17 @@ pub(super) fn binary(op: BinOp, prim: Prim, x: u64, y: u64) -> Option<u64> {
         BinOp::FMul => x * y,
         BinOp::FDiv => x / y,
         BinOp::FMin => {
-            if x < y {
-                x
-            } else {
+            if y < x || y.is_nan() {
                 y
+            } else {
+                x
             }
         }
         BinOp::FMax => {
-            if x > y {
-                x
-            } else {
+            if y > x || y.is_nan() {
                 y
+            } else {
+                x
             }
         }
         _ => return None,

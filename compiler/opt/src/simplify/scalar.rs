@@ -60,8 +60,9 @@ impl Simplifier<'_> {
                 Err(_) => Step::Keep,
             };
         }
-        // Constants stand on the right. The smaller or larger of two reals depends on their order if they are zeros or NaN.
-        let is_order_sensitive = matches!(op, BinOp::Min | BinOp::Max) && self.func.ty(a).elem.is_float();
+        // Constants stand on the right. The smaller or larger of two reals depends on their order if they are zeros.
+        let is_zero = ca.is_some_and(|c| matches!(c, Scalar::F32(0.0) | Scalar::F64(0.0)));
+        let is_order_sensitive = matches!(op, BinOp::Min | BinOp::Max) && is_zero;
         if ca.is_some() && op.commutes() && !is_order_sensitive {
             return Step::Becomes(Op::Bin(op, b, a));
         }

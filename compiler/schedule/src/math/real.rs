@@ -144,20 +144,20 @@ impl<'a> Real<'a> {
 
     /// At most `limit`; NaN stays.
     pub fn at_most(self, limit: f64) -> Real<'a> {
-        self.constant(limit).binary(BinOp::FMin, self)
+        self.binary(BinOp::FMin, self.constant(limit))
     }
 
     /// At least `limit`; NaN stays.
     pub fn at_least(self, limit: f64) -> Real<'a> {
-        self.constant(limit).binary(BinOp::FMax, self)
+        self.binary(BinOp::FMax, self.constant(limit))
     }
 
-    /// The greater of two, `other` if one is NaN.
+    /// The greater of two, NaN if one is NaN.
     pub fn max(self, other: Real<'a>) -> Real<'a> {
         self.binary(BinOp::FMax, other)
     }
 
-    /// The lesser of two, `other` if one is NaN.
+    /// The lesser of two, NaN if one is NaN.
     pub fn min(self, other: Real<'a>) -> Real<'a> {
         self.binary(BinOp::FMin, other)
     }
