@@ -4,10 +4,13 @@ use std::process::{Command, ExitCode};
 
 use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository, test_name};
 
-/// One training run of `examples/mnist/zhang.sac` and what PyTorch computes for it in single precision.
+/// One training run of `examples/mnist/zhang.sac` and `examples/digits/digits.sac`, and what PyTorch computes for it in single precision.
+#[derive(Clone, Copy)]
 struct Reference {
     name: &'static str,
     arguments: &'static str,
+    /// The same run of `digits.sac`.
+    digits: &'static str,
     epoch_errors: &'static [f64],
     /// Relative; single precision with another order of additions stays far below it.
     tolerance: f64,
@@ -21,6 +24,7 @@ const REFERENCES: [Reference; 3] = [
     Reference {
         name: "paper",
         arguments: "",
+        digits: "-raw -equal -b 100 -r 0.05 -e 10",
         epoch_errors: PAPER,
         tolerance: 1e-6,
         norms: &[0.490154, 0.406982, 0.397427, 0.297051, 0.673704, 0.228765],
@@ -29,6 +33,7 @@ const REFERENCES: [Reference; 3] = [
     Reference {
         name: "paper at rate 0.5",
         arguments: "-r 0.5 -e 7",
+        digits: "-raw -equal -b 100 -r 0.5 -e 7",
         epoch_errors: PAPER_RATE_HALF,
         tolerance: 1e-5,
         norms: &[],
@@ -37,6 +42,7 @@ const REFERENCES: [Reference; 3] = [
     Reference {
         name: "seeded",
         arguments: "-seeded -scaled -b 20 -r 2 -e 6 -test",
+        digits: "",
         epoch_errors: SEEDED,
         tolerance: 1e-4,
         norms: &[8.025_619, 3.505_356, 12.092_070, 0.373_758, 17.981_006, 1.987_471],
@@ -60,10 +66,9 @@ const PAPER_RATE_HALF: &[f64] =
     &[0.468_196_340, 0.449_771_734, 0.449_304_643, 0.448_560_841, 0.447_169_358, 0.443_753_995, 0.418_631_070];
 const SEEDED: &[f64] = &[0.460_724_788, 0.450_144_976, 0.268_006_664, 0.107_789_117, 0.087_121_513, 0.073_180_670];
 
-fn train(reference: &Reference) -> Result<(), Failed> {
-    let arguments = reference.arguments.split_whitespace();
-    let run =
-        in_repository(&mut Command::new(ravel()), ["run", "examples/mnist/zhang.sac"].into_iter().chain(arguments))?;
+fn train(program: &str, arguments: &str, reference: &Reference) -> Result<(), Failed> {
+    let arguments = arguments.split_whitespace();
+    let run = in_repository(&mut Command::new(ravel()), ["run", program].into_iter().chain(arguments))?;
     let numbers = |marker: &str| -> Vec<f64> {
         let lines = run.stdout.lines().filter(|line| line.contains(marker));
         lines.filter_map(|line| number_after(line, marker)).collect()
@@ -207,12 +212,22 @@ fn main() -> ExitCode {
         let name = test_name(&repository(), &source);
         trials.push(Trial::test(format!("check {name}"), move || {
             let path = source.to_string_lossy().into_owned();
-            in_repository(&mut Command::new(ravel()), ["check", path.as_str()]).map(drop)
+            // The comparison of gradients is with the modules of examples/mnist.
+            in_repository(&mut Command::new(ravel()), ["check", "-I", "examples/mnist", path.as_str()]).map(drop)
         }));
     }
     for reference in REFERENCES {
-        trials.push(Trial::test(format!("train as in {}", reference.name), move || train(&reference)));
+        trials.push(Trial::test(format!("train as in {}", reference.name), move || {
+            train("examples/mnist/zhang.sac", reference.arguments, &reference)
+        }));
+        trials.push(Trial::test(format!("digits train as in {}", reference.name), move || {
+            train("examples/digits/digits.sac", reference.digits, &reference)
+        }));
     }
+    trials.push(Trial::test("digits have the gradients of mnist", || {
+        let arguments = ["run", "-I", "examples/mnist", "examples/digits/gradients.sac"];
+        in_repository(&mut Command::new(ravel()), arguments).map(drop)
+    }));
     for (number, (source, output)) in tour_programs().into_iter().enumerate() {
         let name = format!("tour program {}", number + 1);
         trials.push(Trial::test(name, move || run_tour_program(&source, &output)));

@@ -24,6 +24,11 @@ assert sorted(arrays.files) == sorted(expected)
 for name, array in expected.items():
     assert arrays[name].dtype == array.dtype and arrays[name].shape == array.shape, name
     assert np.array_equal(arrays[name], array), name
+record = np.load(folder / "record.npz")
+assert sorted(record.files) == ["net.first.b", "net.first.w", "net.size"]
+assert np.array_equal(record["net.first.w"], noise(10, [3, 2], "float").astype("f4"))
+assert np.array_equal(record["net.first.b"], noise(11, [5], "float").astype("f4"))
+assert record["net.size"].dtype == np.int32 and list(record["net.size"]) == [3, 2]
 for name, mode, channels in [("gray", "L", []), ("gray-alpha", "LA", [2]), ("color", "RGB", [3]), ("color-alpha", "RGBA", [4])]:
     picture = Image.open(folder / f"{name}.png")
     assert picture.mode == mode, name
