@@ -113,6 +113,12 @@ float_w, float_o = tensor(2, [24, 6], "float"), tensor(4, [6, 8], "float")
 t.summed("multi_head no bias", multi_head(small, float_w, none, float_o, none, 4, False), "float", 100)
 t.summed("multi_head_causal", multi_head(tensor(1, [2, 5, 6]), w, b, o, a, 2, True), "double", 2000)
 t.summed("multi_head_causal no bias", multi_head(tensor(1, [5, 6]), w, none, o, none, 4, True), "double", 2000)
+leaves = [a.clone().requires_grad_() for a in (tensor(1, [2, 5, 6]), w / 4, b, o, a)]
+for name, y, args, keys in (("multi_head", multi_head(*leaves, 2, False), leaves, ("dx", "dw", "db", "do", "da")),
+                            ("multi_head_causal", multi_head(*leaves[:2], none, leaves[3], none, 4, True),
+                             [leaves[0], leaves[1], leaves[3]], ("dx", "dw", "do"))):
+    for key, value in zip(keys, torch.autograd.grad(y, args, tensor(6, [2, 5, 6]))):
+        t.summed(f"{name} {key}", value, "double", 400)
 heads = tensor(1, [2, 3, 6], "float")
 t.exact("split", heads.unflatten(-1, (3, 2)).transpose(1, 2), "float")
 t.exact("merge", heads, "float")

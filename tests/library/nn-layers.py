@@ -60,10 +60,13 @@ def nearest(x, r):
 
 
 def sizes(name, kind, xs, r):
-    x = tensor(1, xs, kind)
-    t.exact(f"{name} nearest", nearest(x, r), kind)
-    t.summed(f"{name} bilinear", F.interpolate(x, r, mode="linear"), kind, 2)
-    t.summed(f"{name} bicubic", bicubic(x, r), kind, 4)
+    x = tensor(1, xs, kind).requires_grad_()
+    dy = tensor(2, xs[:2] + r, kind)
+    forms = ("nearest", nearest(x, r)), ("bilinear", F.interpolate(x, r, mode="linear")), ("bicubic", bicubic(x, r))
+    for key, y in forms:
+        t.summed(f"{name} {key}", y.detach(), kind, 4)
+    for key, y in forms:
+        t.summed(f"{name} {key} dx", torch.autograd.grad(y, x, dy)[0], kind, 8)
 
 
 lines("cube", "float", [2, 3, 17], [5, 17])
@@ -99,6 +102,12 @@ t.summed("plane mixed bicubic", bicubic(mixed, [7, 4]), "float", 4)
 t.summed("plane bilinear", F.interpolate(mixed, [7, 4], mode="bilinear"), "float", 2)
 t.exact("plane nearest", nearest(mixed, [7, 4]), "float")
 t.summed("space bilinear", F.interpolate(tensor(1, [1, 2, 3, 4, 2]), [5, 2, 4], mode="trilinear"), "double", 2)
+plane, dplane = tensor(1, [1, 2, 3, 9]).requires_grad_(), tensor(2, [1, 2, 7, 4])
+y = bicubic(plane, [7, 4])
+t.summed("plane bicubic dx", torch.autograd.grad(y, plane, dplane)[0], "double", 16)
+for name in ("adjoint", "adjoint again"):
+    t.summed(name, (y * dplane).sum().detach(), "double", 200)
+t.summed("plane nearest dx", torch.autograd.grad(nearest(plane, [7, 4]), plane, dplane)[0], "double", 8)
 t.summed("same", tensor(1, [1, 1, 3, 4]), "double", 2)
 t.summed("one", tensor(1, [1, 1, 1]).expand(1, 1, 4), "double", 2)
 
