@@ -1,5 +1,5 @@
 #include "../bench/common/bench.h"
-#define N 64
+#define N 256
 #define T 4
 #define S (2 * (N - 1) + T)
 static void spread(real *y, const real *x, const real *w)
