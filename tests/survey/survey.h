@@ -4,3 +4,10 @@ use Array: all;
 use Measure: { datum, checksum, report };
 #include "../bench/common/measure.h"
 #define DATA(i, k) TOREAL(datum(i, k) - 0.5)
+
+/* With -DHIDDEN, extents are known to the run only. */
+#ifdef HIDDEN
+#define INPUT Hiding::hideShape
+#else
+#define INPUT
+#endif
