@@ -231,6 +231,7 @@ def bands():
         table.exact("ok", 1, "bool")
         x = np.linalg.solve(t, b)
         to.solved("tridiagonal", t, x)
+        to.solved("cyclic", t, x)
         db = np.linalg.solve(t.T, seed)
         dt = -db @ x.T
         values = np.append(0, np.diag(dt, -1)), np.diag(dt), np.append(np.diag(dt, 1), 0), db
@@ -248,6 +249,8 @@ def bands():
         to.solved("tridiagonal", t, np.linalg.solve(t, v))
     table.exact("ok", 0, "bool")
     table.exact("singular", [np.nan] * 3, "double")
+    t = tridiagonal([0, 2, 1], [4, 6, 5], [2, 1, 0])
+    to.solved("cyclic", t, np.linalg.solve(t, [2, 6, -2]))
     table.exact("ok", 0, "bool")
     table.exact("singular", [np.nan] * 2, "double")
 
