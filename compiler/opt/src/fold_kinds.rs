@@ -1,10 +1,13 @@
 //! What the folds in the bodies of a partition compute, as far as it decides how they run.
 
 use crate::edit::{Def, Defs};
-use crate::places::Places;
+use crate::places::{Places, total_trips, trips};
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Inst, Op, Part, Value, With};
+use ravel_wir::{Func, Inst, Op, Part, Value, With, WithOp};
 use std::collections::HashSet;
+
+/// Sums that are shorter, and partitions of fewer than its square indices, do not run in tiles.
+const LEAST_TILED: u64 = 24;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -76,4 +79,24 @@ impl<'a> Folds<'a> {
             _ => {}
         }
     }
+}
+
+/// Whether a with-loop makes an array whose cells are long sums of products: tiles speed them up many times, if it has no other results and
+/// its cells stay cells of an array.
+pub fn runs_in_tiles(func: &Func, defs: &Defs, places: &Places, with: &With) -> bool {
+    let is_fold = |op: &WithOp| matches!(op, WithOp::Fold { .. });
+    let is_long_sum =
+        |sum: &With| sum.ops.iter().all(is_fold) && total_trips(func, defs, sum).is_none_or(|n| n >= LEAST_TILED);
+    let sums = |part: &Part| {
+        func.regions[part.body].insts.iter().filter_map(|inst| match &func.insts[*inst].op {
+            Op::With(sum) if is_long_sum(sum) => Some(sum),
+            _ => None,
+        })
+    };
+    !with.ops.iter().any(is_fold)
+        && with.parts.iter().any(|part| {
+            let folds = Folds::new(func, defs, places, part);
+            trips(func, defs, part).is_none_or(|n| n >= LEAST_TILED * LEAST_TILED)
+                && sums(part).any(|sum| folds.kind(sum) == Kind::Contraction)
+        })
 }

@@ -12,9 +12,9 @@
 //! Leaves alone: sums of products that run in tiles, effects, changes of arrays that the other with-loop reads, folds that may stop early, and with-loops between which a value would have to move past a check.
 
 use crate::edit::{Copier, Def, Defs, is_speculatable, region_has_effect};
-use crate::fold_kinds::{Folds, Kind};
+use crate::fold_kinds::runs_in_tiles;
 use crate::pass::{Context, Pass, Run};
-use crate::places::{Places, same_int, total_trips, trips};
+use crate::places::{Places, same_int};
 use crate::split_operators::checks_of;
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, With, WithOp};
@@ -25,8 +25,6 @@ pub const PASS: Pass =
 
 /// More accumulators or results than this would not stay in registers.
 pub const MAX_OPERATORS: usize = 8;
-/// Axes and sums that are shorter do not run in tiles.
-const LEAST_TILED: u64 = 24;
 
 pub fn fuse(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
@@ -95,7 +93,10 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
                 .any(|(a, b)| is_written_out(func, *a) && makes_arrays(func, *b))
             {
                 refusals.entry(second).or_insert("another one over the same index set writes out its cells, for lanes");
-            } else if [first, second].iter().any(|inst| has_contraction(func, defs, places, *inst)) {
+            } else if [first, second]
+                .iter()
+                .any(|inst| with_of(func, *inst).is_some_and(|with| runs_in_tiles(func, defs, places, with)))
+            {
                 refusals.entry(second).or_insert(
                     "its sums, or those of another one over the same index set, run in tiles, one at a time",
                 );
@@ -164,22 +165,6 @@ fn same_generator(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> boo
         ) => same(l, l2) && same(u, u2) && same_option(s, s2) && same_option(w, w2),
         _ => false,
     }
-}
-
-/// Whether cells are long sums of products that tiles speed up: they take one with-loop at a time.
-fn has_contraction(func: &Func, defs: &Defs, places: &Places, inst: Inst) -> bool {
-    let Some(with) = with_of(func, inst) else { return false };
-    let is_array = with.ops.iter().all(|op| !matches!(op, WithOp::Fold { .. }));
-    is_array
-        && with.parts.iter().any(|part| {
-            let sums = func.regions[part.body].insts.iter().filter_map(|inner| with_of(func, *inner));
-            let long = |sum: &With| total_trips(func, defs, sum).is_none_or(|n| n >= LEAST_TILED);
-            let folds = |sum: &With| sum.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
-            trips(func, defs, part).is_none_or(|n| n >= LEAST_TILED * LEAST_TILED)
-                && sums
-                    .filter(|sum| folds(sum) && long(sum))
-                    .any(|sum| Folds::new(func, defs, places, part).kind(sum) == Kind::Contraction)
-        })
 }
 
 /// Whether cells are arrays whose elements the bodies compute as scalars.
