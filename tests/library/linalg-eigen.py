@@ -1,0 +1,124 @@
+"""References of linalg-eigen.sac: NumPy's eigenvalues, singular values and norms, in double precision."""
+
+import numpy as np
+
+from cases import EPS, Table, noise
+
+table = Table()
+NAN = np.nan
+
+
+def near(name, value, kind, n, magnitude, factor=1.0):
+    """Within 10 n roundings of the matrix, times what the problem's condition makes of them."""
+    table.add(name, value, kind, rel=0, absolute=10 * max(n, 1) * EPS[kind] * magnitude * factor)
+
+
+def signed(v):
+    return v * np.where(v[0] < 0, -1, 1)
+
+
+def least_gap(w):
+    """By how much a vector may turn is the matrix over the distance of the nearest value."""
+    return np.min(np.abs(np.diff(w)), initial=np.max(np.abs(w)))
+
+
+def eigen(name, a, kind, vectors):
+    n = len(a)
+    a = np.tril(a) + np.tril(a, -1).T
+    w, v = np.linalg.eigh(a)
+    size = np.max(np.abs(w), initial=0)
+    near(name, w, kind, n, size)
+    near("w", w, kind, n, size)
+    near("orthonormal", np.eye(n), kind, n, 1)
+    near("v w v'", a, kind, n, size)
+    if vectors:
+        near("v", signed(v), kind, n, 1, size / least_gap(w))
+
+
+def singular(name, a, kind, vectors):
+    m, n = a.shape
+    k = min(m, n)
+    u, s, vt = np.linalg.svd(a, full_matrices=False) if k else (np.zeros((m, 0)), np.zeros(0), np.zeros((0, n)))
+    size = np.max(s, initial=0)
+    for label in (name, "s"):
+        near(label, s, kind, m + n, size)
+    near("u'u", np.eye(k), kind, m + n, 1)
+    near("v'v", np.eye(k), kind, m + n, 1)
+    near("u s v'", a, kind, m + n, size)
+    if vectors:
+        gap = min(least_gap(s), s[-1]) if m != n else least_gap(s)
+        near("u", signed(u), kind, m + n, 1, size / gap)
+        near("v", signed(vt.T), kind, m + n, 1, size / gap)
+
+
+def norms(a, kind):
+    size = float(np.sum(np.abs(a)))
+    n = sum(a.shape)
+
+    def add(name, value):
+        near(name, value, kind, n, size)
+
+    add("norm", np.linalg.norm(a))
+    add("norm_p", np.linalg.norm(a.ravel(), 3))
+    table.exact("norm_p", np.max(np.abs(a), initial=0), kind)
+    table.exact("norm_p", np.min(np.abs(a), initial=np.finfo(float).max), kind)
+    table.exact("norm_p", a.size, kind)
+    add("norm_1", np.max(np.sum(np.abs(a), 0), initial=0))
+    add("norm_inf", np.max(np.sum(np.abs(a), 1), initial=0))
+    s = np.linalg.svd(a, compute_uv=False) if a.size else np.zeros(0)
+    add("norm_2", np.max(s, initial=0))
+    add("norm_nuc", np.sum(s))
+    table.exact("has_nan", False, "bool")
+    table.exact("has_zero_diagonal", False, "bool")
+
+
+for n, vectors in ((0, 0), (1, 1), (2, 1), (15, 1), (33, 1), (65, 0)):
+    eigen("eigh", noise(1, (n, n)), "double", vectors)
+eigen("eigh", noise(1, (17, 17), "float"), "float", True)
+eigen("large", noise(1, (5, 5), "float") * 1e30, "float", False)
+eigen("small", noise(1, (5, 5), "float") * 1e-30, "float", False)
+eigen("equal", np.ones((20, 20)) + 2 * np.eye(20), "double", False)
+eigen("diagonal", np.diag(np.arange(7) % 3).astype(float), "double", False)
+eigen("zero", np.zeros((3, 3)), "double", False)
+i = np.arange(7)
+eigen("graded", 0.5 ** (4.0 * np.maximum.outer(i, i)) * (0.5 + 0.5 * np.eye(7)), "double", False)
+
+for shape, vectors in (((1, 1), 1), ((15, 3), 1), ((3, 16), 1), ((33, 31), 1), ((65, 65), 0)):
+    singular("svd", noise(2, shape), "double", vectors)
+singular("svd", noise(2, (17, 16), "float"), "float", True)
+singular("svd", noise(2, (0, 3)), "double", False)
+singular("svd", noise(2, (3, 0)), "double", False)
+singular("large", noise(2, (5, 4), "float") * 1e30, "float", False)
+singular("rank one", np.outer(np.arange(9) + 1.0, np.arange(8) + 1.0), "double", False)
+singular("zero", np.zeros((4, 3)), "double", False)
+i = np.arange(6)
+singular("zeros among others", i[:, None] * (i[:, None] + i + 1 == 6.0), "double", False)
+singular("equal", 2 * np.eye(5), "double", False)
+
+table.exact("nan", [NAN] * 2, "double")
+table.exact("infinite", [NAN] * 2, "double")
+table.exact("infinite v", [[NAN] * 2] * 2, "double")
+table.exact("nan", [NAN] * 2, "double")
+table.exact("nan", [NAN] * 2, "double")
+table.exact("nan u", [[NAN] * 2] * 2, "double")
+table.exact("nan v", [[NAN] * 2] * 2, "double")
+
+norms(noise(3, (4, 3)), "double")
+norms(noise(3, (17, 16), "float"), "float")
+norms(noise(3, (0, 3)), "double")
+table.exact("norm", 3, "double")
+a = noise(3, (2, 3, 2))
+table.elementwise("norm", np.linalg.norm(a), "double")
+table.elementwise("norm_p", np.linalg.norm(a.ravel(), 1.5), "double", 16)
+v = noise(3, (5,))
+table.elementwise("norm_1", np.linalg.norm(v, 1), "double")
+table.exact("norm_inf", np.linalg.norm(v, np.inf), "double")
+table.elementwise("norm_2", np.linalg.norm(v), "double")
+for name in ("norm_1 nan", "norm_inf nan", "norm_p nan"):
+    table.exact(name, NAN, "double")
+for value in (True, True, False, False, True):
+    table.exact("is_symmetric", value, "bool")
+table.exact("has_nan", True, "bool")
+table.exact("has_nan", True, "bool")
+table.exact("has_zero_diagonal", True, "bool")
+table.write()
