@@ -1,6 +1,7 @@
 """References of linalg-eigen.sac: NumPy's eigenvalues, singular values and norms, in double precision."""
 
 import numpy as np
+import scipy.linalg as sl
 
 from cases import EPS, Table, noise
 
@@ -121,4 +122,35 @@ for value in (True, True, False, False, True):
 table.exact("has_nan", True, "bool")
 table.exact("has_nan", True, "bool")
 table.exact("has_zero_diagonal", True, "bool")
+
+
+def functions(n, m, kind):
+    a, b = noise(1, (n, n), kind), noise(2, (m, n), kind)
+    e = sl.expm(a) if n else a
+    near("expm", e, kind, n, np.max(np.abs(e), initial=0), 1 + float(np.sum(np.abs(a))) / max(n, 1))
+    s = b.T @ b
+    near("sqrtm_spd", s, kind, m, np.max(np.abs(s), initial=0))
+    u, p = sl.polar(b) if n else (b, s)
+    near("polar u", u, kind, m, 1, np.linalg.cond(b) if n else 1)
+    near("polar p", p, kind, m, np.max(np.abs(p), initial=0))
+
+
+functions(1, 2, "double")
+functions(16, 17, "double")
+functions(5, 5, "float")
+functions(0, 3, "double")
+near("expm large", sl.expm([[-40.0, 1], [3, -20]]), "double", 2, 2e-8)
+table.exact("expm nan", np.full((2, 2), NAN), "double")
+table.exact("sqrtm_spd negative", np.full((2, 2), NAN), "double")
+near("polar wide u", [[1, 0, 0], [0, -1, 0]], "double", 3, 1)
+near("polar wide p", [[3, 0, 0], [0, 4, 0], [0, 0, 0]], "double", 3, 4)
+c, r = noise(4, (4,), "float"), noise(5, (6,), "float")
+table.exact("toeplitz", sl.toeplitz([1, 2, 3]), "int")
+table.exact("toeplitz", sl.toeplitz(c, r), "float")
+table.exact("toeplitz", np.zeros((0, 0)), "double")
+table.exact("hankel", sl.hankel([1, 2, 3]), "int")
+table.exact("hankel", sl.hankel(c, r), "float")
+table.elementwise("vander", np.vander(noise(4, (3,))), "double")
+table.exact("vander", np.vander([1, 2, -3], 5), "int")
+table.exact("vander", np.zeros((2, 0)), "int")
 table.write()
