@@ -2,6 +2,7 @@
 
 import numpy as np
 import scipy.linalg as sl
+import torch
 
 from cases import EPS, Table, noise
 
@@ -122,6 +123,48 @@ for value in (True, True, False, False, True):
 table.exact("has_nan", True, "bool")
 table.exact("has_nan", True, "bool")
 table.exact("has_zero_diagonal", True, "bool")
+
+
+def gradient(f, a, *seeds):
+    """The gradient of the sum of f(a) * seeds, which must agree with differences in one direction."""
+
+    def loss(x):
+        return sum((r * torch.tensor(s)).sum() for r, s in zip(f(x), seeds))
+
+    x = torch.tensor(a, requires_grad=True)
+    loss(x).backward()
+    way = noise(11, a.shape) * 1e-6
+    moved = float(loss(torch.tensor(a + way)) - loss(torch.tensor(a - way)))
+    expected = 2 * float(np.sum(x.grad.numpy() * way))
+    assert abs(moved - expected) < 1e-10 * (1 + np.max(np.abs(x.grad.numpy()))) ** 2, (moved, expected)
+    return x.grad.numpy()
+
+
+def eigh_of_lower(x):
+    w, v = torch.linalg.eigh(torch.tril(x) + torch.tril(x, -1).T)
+    return w, v * torch.sign(v[0])
+
+
+def svd_with_signs(x):
+    u, s, vt = torch.linalg.svd(x, full_matrices=False)
+    signs = torch.sign(u[0])
+    return u * signs, s, vt * signs[:, None]
+
+
+def gradients(n, shape, kind):
+    a, b = np.tril(noise(1, (n, n), kind)), noise(2, shape, kind)
+    w = np.linalg.eigvalsh(a)
+    da = gradient(eigh_of_lower, a, noise(4, (n,), kind), noise(5, (n, n), kind))
+    near("eigh_back", np.tril(da), kind, n, np.max(np.abs(da)), (np.max(np.abs(w)) / least_gap(w)) ** 2)
+    k = min(shape)
+    db = gradient(svd_with_signs, b, noise(6, (shape[0], k), kind), noise(8, (k,), kind), noise(7, (k, shape[1]), kind))
+    s = np.linalg.svd(b, compute_uv=False)
+    near("svd_back", db, kind, sum(shape), np.max(np.abs(db)), (s[0] / min(least_gap(s), s[-1])) ** 2)
+
+
+gradients(5, (7, 4), "double")
+gradients(1, (4, 5), "double")
+gradients(5, (4, 4), "float")
 
 
 def functions(n, m, kind):

@@ -24,11 +24,23 @@ def order(piv, m):
     return perm
 
 
-def gradients(f, arguments, seed):
-    """Gradients of the sum of f(arguments) * seed."""
+def gradients(f, arguments, *seeds):
+    """Gradients of the sum of f(arguments) * seeds, which must agree with differences in one direction."""
+
+    def loss(tensors):
+        results = f(*tensors)
+        results = results if isinstance(results, tuple) else (results,)
+        return sum((r * torch.tensor(s)).sum() for r, s in zip(results, seeds))
+
     tensors = [torch.tensor(x, requires_grad=True) for x in arguments]
-    (f(*tensors) * torch.tensor(seed)).sum().backward()
-    return [t.grad.numpy() for t in tensors]
+    loss(tensors).backward()
+    grads = [t.grad.numpy() for t in tensors]
+    ways = [noise(11, x.shape) * 1e-6 for x in arguments]
+    far, near = (float(loss([torch.tensor(x + h * w) for x, w in zip(arguments, ways)])) for h in (1, -1))
+    expected = 2 * sum(float(np.sum(g * w)) for g, w in zip(grads, ways))
+    size = 1 + max(np.max(np.abs(g), initial=0) for g in grads)
+    assert abs(far - near - expected) < 1e-10 * size * (1 + max(np.max(np.abs(g), initial=0) for g in grads)), (far - near, expected)
+    return grads
 
 
 def from_lower(t):
@@ -108,7 +120,11 @@ def general(a, kind):
         add(f"solve_back{suffix} da", da)
         add(f"solve_back{suffix} db", db[:, 0] if suffix else db)
     add("inv", np.linalg.inv(a))
-    add("det", np.linalg.det(a / max(n, 1)))
+    near("inv_back", gradients(torch.linalg.inv, [a], noise(9, (n, n), kind))[0], kind, n, cond)
+    c = a / max(n, 1)
+    add("det", np.linalg.det(c))
+    add("det_back", gradients(torch.linalg.det, [c], 2.0)[0])
+    add("slogdet_back", gradients(lambda x: torch.linalg.slogdet(x)[1], [a], 2.0)[0])
     sign, log = np.linalg.slogdet(a)
     table.exact("slogdet sign", sign, kind)
     near("slogdet", log, kind, n, cond)
@@ -142,6 +158,14 @@ def rectangular(shape, kind):
     table.exact("perm", perm, "int")
 
 
+def reflected(shape):
+    a = noise(1, shape)
+    n = shape[1]
+    f = lambda x: tuple(torch.linalg.qr(x))
+    da = gradients(f, [a], noise(5, shape), np.triu(noise(6, (n, n))))[0]
+    near("qr_back", da, "double", shape[0], np.linalg.cond(a))
+
+
 def square(n, kind):
     a = noise(1, (n, n), kind)
     definite(a, kind)
@@ -154,6 +178,8 @@ square(17, "float")
 for shape in ((5, 3), (3, 5), (70, 66), (0, 3), (3, 0)):
     rectangular(shape, "double")
 rectangular((17, 16), "float")
+reflected((7, 4))
+reflected((17, 17))
 
 a = noise(3, (2, 3, 4, 4))
 spd = a + np.swapaxes(a, -1, -2)
