@@ -1,10 +1,15 @@
 """References for stats-glm.sac: log likelihoods and gradients by torch in double precision, fits by statsmodels and sklearn."""
 
+import warnings
+
 import numpy as np
+import statsmodels.api as sm
 import torch
+from sklearn.linear_model import LogisticRegression
 
 from cases import EPS, Table, noise, whole
 
+warnings.filterwarnings("ignore")
 t = Table()
 T = lambda x: torch.tensor(np.asarray(x), dtype=torch.float64)
 lgamma = torch.special.gammaln
@@ -109,4 +114,29 @@ for name, f, y, args, along in (
 
 half, far = np.log(0.5), 900 + np.log1p(np.exp(-900))
 t.elementwise("beyond", [np.nan, np.nan, -np.inf, 0, -np.inf, 0, np.nan, -far - far + 0 * half, -np.inf, -np.inf, np.nan], "double", 8)
+
+
+def fit(name, x, y, family, kind="double", intercept=True):
+    r = sm.GLM(y, sm.add_constant(x) if intercept else x, family=family).fit(tol=1e-14, maxiter=100)
+    lead = [] if intercept else [0]
+    # The steps end when they are some 1e-10 of the parameters.
+    t.add(name, [*lead, *r.params, *lead, *np.diag(r.cov_params())], kind, absolute=1e-3 if kind == "float" else 1e-8)
+    t.exact(name, np.array(1), "bool")
+
+
+x, y = noise(1, [40, 3]), noise(3, [40])
+o, p = whole(4, [40], 2), whole(5, [40], 9)
+fit("fit normal", x, y, sm.families.Gaussian())
+fit("fit normal through zero", x, y, sm.families.Gaussian(), intercept=False)
+fit("fit bernoulli", x, o, sm.families.Binomial())
+fit("fit bernoulli float", noise(1, [40, 3], "float"), o, sm.families.Binomial(), "float")
+fit("fit poisson", x, p, sm.families.Poisson())
+fit("fit poisson far", 30 + x, p, sm.families.Poisson())
+fit("fit neg_binomial", x, p, sm.families.NegativeBinomial(alpha=1 / 2.5))
+for name in ("fit impossible", "fit dependent", "fit none"):
+    t.exact(name, [np.nan] * 8, "double")
+    t.exact(name, np.array(0), "bool")
+r = LogisticRegression(C=0.5, tol=1e-14, solver="newton-cholesky", max_iter=1000).fit(x, o)
+t.add("logistic_regression", [*r.intercept_, *r.coef_[0]], "double", absolute=1e-8)
+t.exact("divided", np.array(0), "bool")
 t.write()
