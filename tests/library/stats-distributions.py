@@ -169,5 +169,19 @@ t.elementwise("normal far", far, "double", 2 * 730)
 t.elementwise("student_t tail", stats.t(7).ppf(p), "double", 64)
 t.elementwise("gamma tail", stats.gamma(7).ppf(p), "double", 64)
 t.elementwise("beta tail", stats.beta(7, 3).ppf(p), "double", 64)
+
+
+
+def root(f, p, start):
+    """The x > 0 with f(x) = p, from two places near it, on logarithms."""
+    g = lambda u: mpmath.log(f(mpmath.exp(u))) - mpmath.log(mpmath.mpf(p))
+    return float(mpmath.exp(mpmath.findroot(g, (mpmath.log(start), mpmath.log(start) + 1e-6))))
+
+
+# scipy loses these.
+hard = [root(lambda x: mpmath.gammainc(10**6, 0, x, regularized=True), 1e-8, 994398),
+        root(lambda x: mpmath.betainc(5, 100, 0, x, regularized=True), 1e-300, 3.6e-62),
+        -root(lambda x: mpmath.betainc(0.25, 0.5, 0, 0.5 / (0.5 + x * x), regularized=True) / 2, 1e-100, 1e199)]
+t.elementwise("hard", hard, "double", 128)
 t.elementwise("vectors", stats.t([[1, 2], [3, 4]], 0, [[1, 2], [3, 4]]).cdf([[0.5, 1], [2, 3]]), "double", 32)
 t.write()
