@@ -1,5 +1,6 @@
 //! The examples do what they say, and so do the commands of the README.
 
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository, test_name};
@@ -162,6 +163,18 @@ fn run_tour_program(source: &str, output: &str) -> Result<(), Failed> {
     }
 }
 
+/// What an example prints: a file `.out` beside it begins with the command, behind `$ `, or has it from the example without arguments.
+fn run_recorded(recorded: &Path) -> Result<(), Failed> {
+    let text = std::fs::read_to_string(recorded)?;
+    let example = format!("run {}", recorded.with_extension("sac").display());
+    let (command, output) = match text.strip_prefix("$ ravel ") {
+        Some(rest) => rest.split_once('\n').ok_or("nothing behind the command")?,
+        None => (example.as_str(), text.as_str()),
+    };
+    let run = in_repository(&mut Command::new(ravel()), command.split_whitespace())?;
+    if run.stdout == output { Ok(()) } else { Err(format!("expected\n{output}--- but got {}", run.describe()).into()) }
+}
+
 /// An IDX file of unsigned bytes.
 fn idx(extents: &[u32], data: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, extents.len() as u8];
@@ -215,6 +228,10 @@ fn main() -> ExitCode {
             // The comparison of gradients is with the modules of examples/mnist.
             in_repository(&mut Command::new(ravel()), ["check", "-I", "examples/mnist", path.as_str()]).map(drop)
         }));
+    }
+    for recorded in files_below(&repository().join("examples"), "out") {
+        let name = test_name(&repository(), &recorded);
+        trials.push(Trial::test(format!("output of {name}"), move || run_recorded(&recorded)));
     }
     for reference in REFERENCES {
         trials.push(Trial::test(format!("train as in {}", reference.name), move || {
