@@ -7,6 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.gaussian_process import kernels
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import NearestNeighbors
 
 from cases import DTYPE, EPS, Table, noise, whole
@@ -63,6 +64,14 @@ for kind in ("float", "double"):
     t.add("one inertia", ((p - p.mean(0)) ** 2).sum(), kind, rel=64)
     t.exact("as many", p[:4], kind)
     t.exact("equal", np.zeros((3, 2)), kind)
+
+    m = rounded(noise(11, [60, 2], kind) + 6 * whole(12, [60], 3)[:, None], kind)
+    fit = GaussianMixture(3, tol=1e-14, max_iter=1000, n_init=5, random_state=1).fit(m)
+    w, c, s = fit.weights_, fit.means_, fit.covariances_
+    t.add("weights", (w * w).sum(), kind, absolute=1e4 * eps)
+    t.add("mixed means", fit.predict_proba(m) @ c, kind, absolute=1e5 * eps)
+    t.add("mixed covariances", np.tensordot(w, s, 1), kind, absolute=1e5 * eps)
+    t.add("mixed density", fit.score_samples(rounded(noise(13, [5, 2], kind) * 3, kind)), kind, rel=1e4, absolute=1e5 * eps)
 
     def neighbours(table, query, k):
         """Places by scikit-learn; distances, which it takes from products, by differences."""
