@@ -45,7 +45,7 @@ for kind in ("float", "double"):
     fit = Ridge(0.5, solver="svd").fit(wide, few)
     t.factor("ridge wide intercept", fit.intercept_, kind, 5, 4, cond)
     t.factor("ridge wide", fit.coef_, kind, 5, 4, cond)
-    for name, a, k in (("", x, 2), (" wide", wide, 4)):
+    for name, a, k in (("", x, 2), (" wide", wide, 4), (" tall", noise(14, [20, 4], kind), 3)):
         s = np.linalg.svd(a - a.mean(0), compute_uv=False)
         gap = s[0] / min(abs(np.diff(s[: k + 1])))
         fit = PCA(k, svd_solver="full").fit(a)
@@ -54,6 +54,8 @@ for kind in ("float", "double"):
         t.factor("directions" + name, c, kind, len(a), 0.25, gap)
         t.factor("scores" + name, (a - a.mean(0)) @ c.T, kind, len(a), 1, gap)
         t.factor("variances" + name, fit.explained_variance_, kind, len(a), s[0] ** 2 / len(a))
+    fit = LinearRegression().fit(noise(15, [1100, 2], kind), noise(16, [1100], kind))
+    t.factor("many", fit.coef_, kind, 2, 1)
     t.exact("no directions", np.zeros((0, 3)), kind)
 
     p = rounded(whole(5, [40, 2], 3) * 20 + noise(6, [40, 2], kind), kind)
