@@ -134,7 +134,8 @@ def cholesky_back(size):
         a = tensor(definite(n)).requires_grad_()
         l = torch.linalg.cholesky(a)
     gradient = lambda: torch.autograd.grad(l, a, dl, retain_graph=True)[0]
-    return gradient, lambda da: digest(np.tril(da))
+    # Here the gradient is symmetric; Ravel's is to the lower triangle, the only one that is read.
+    return gradient, lambda da: digest(np.tril(da) + np.tril(da, -1))
 
 
 @row("numpy", ("lu-1000", 1000, 20), ("lu-2000", 2000, 21))
@@ -297,13 +298,18 @@ def adam(size):
         optimiser.state[w] = {"step": torch.tensor(9.0), "exp_avg": 0.1 * m, "exp_avg_sq": 0.1 + 0.1 * v}
         return w, optimiser
 
+    w, optimiser = state()
+
+    def step():
+        optimiser.step()
+        return w
+
     def check(_):
         w, optimiser = state()
         optimiser.step()
         return digest(w, *(optimiser.state[w][name] for name in ("exp_avg", "exp_avg_sq")))
 
-    _, optimiser = state()
-    return optimiser.step, check
+    return step, check
 
 
 # Sequences.

@@ -15,6 +15,8 @@ class Row:
     """Or milliseconds."""
     tolerance: float = 1e-3
     """Relative, between the checksums."""
+    random: bool = False
+    """Whether checksums agree only for large sizes."""
 
 
 def both(goal):
@@ -87,7 +89,7 @@ def statistics():
     yield Row("lscv-2000-16", "the same in 16 dimensions", *rows, both(1 / 30), tolerance=1e-2)
     yield Row("glm-logit", "logistic regression with gradient, 100,000 x 100, f64", *rows, both(0.55))
     yield Row("knn-1000", "10 nearest, 1000 x 1000 x 64", *rows)
-    yield Row("k-means", "k-means, 100,000 x 16, 10 centres, 10 steps", *rows, tolerance=5e-2)
+    yield Row("k-means", "k-means, 100,000 x 16, 10 centres, 10 steps", *rows, tolerance=5e-2, random=True)
 
 
 def arrays():
@@ -102,8 +104,8 @@ def arrays():
     yield Row("sum-last", "sums of rows, 3162^2", *rows)
     yield Row("sum-first", "sums of columns, 3162^2", *rows)
     yield Row("histogram", "histogram of 10,000,000, 256 bins", *rows)
-    yield Row("uniform", "uniform 10,000,000", *rows, both(0.25))
-    yield Row("normal", "normal 10,000,000", *rows, both(0.4))
+    yield Row("uniform", "uniform 10,000,000", *rows, both(0.25), random=True)
+    yield Row("normal", "normal 10,000,000", *rows, both(0.4), random=True)
 
 
 ROWS = [row for part in (products, factors, convolutions, layers, sequences, statistics, arrays) for row in part()]
