@@ -62,6 +62,20 @@ def back(a, b, dc):
     return da.reshape(a.shape), db.reshape(b.shape)
 
 
+def differences(f, x, step=0.5):
+    """Central differences of a number, exact for what is linear in x."""
+    x = x.copy()
+    slope = np.zeros_like(x)
+    for at in np.ndindex(*x.shape):
+        keep = x[at]
+        x[at] = keep + step
+        above = f(x)
+        x[at] = keep - step
+        slope[at] = (above - f(x)) / (2 * step)
+        x[at] = keep
+    return slope
+
+
 def gradients(kind):
     for s, t in (
         ((2, 3), (3, 4)),
@@ -76,9 +90,20 @@ def gradients(kind):
         a, b = some(1, s, kind), some(2, t, kind)
         dc = some(3, np.matmul(a, b).shape, kind)
         da, db = back(a, b, dc)
+        assert np.allclose(da, differences(lambda x: np.sum(dc * np.matmul(x, b)), a))
+        assert np.allclose(db, differences(lambda x: np.sum(dc * np.matmul(a, x)), b))
         for _ in range(2):
             summed("da", da, kind, 40)
             summed("db", db, kind, 40)
+
+
+def transposed():
+    a, b, c = noise(1, (17, 4)), noise(2, (4, 17)), noise(3, (2, 3, 4))
+    turned = np.swapaxes(c, 1, 2)
+    for name, x, y in (("a' b'", a.T, b.T), ("a' a", a.T, a), ("b b'", b, b.T), ("c' c", turned, c), ("c c'", c, turned)):
+        summed(name, x @ y, "double", np.abs(x) @ np.abs(y))
+    summed("tcrossprod", a.T @ a, "double", 70)
+    summed("crossprod", b @ b.T, "double", 70)
 
 
 def others(kind):
@@ -121,6 +146,10 @@ for kind in REALS:
     gradients(kind)
 for kind in ("int", *REALS):
     others(kind)
+transposed()
 table.exact("nan", [[np.nan, np.nan], [3, 2]], "double")
 table.exact("large", whole(7, (65, 130), 10) @ whole(8, (130, 33), 10), "int")
+large = whole(9, (130, 5), 10)
+table.exact("large", large.T @ large, "int")
+table.exact("large", (large @ large.T).sum(1), "int")
 table.write()

@@ -374,11 +374,10 @@ pub(crate) fn binary(op: BinOp, o: &Operands<'_>, constant: Option<i64>) -> Expr
 }
 
 /// Definitions of the functions above that OpenCL does not have: a program begins with those it uses.
-pub(crate) const DEFINITIONS: [(&str, &str); 2] =
-    [
-        ("MIN(", "#define MIN(x, y) ((y) < (x) || (y) != (y) ? (y) : (x))\n"),
-        ("MAX(", "#define MAX(x, y) ((y) > (x) || (y) != (y) ? (y) : (x))\n"),
-    ];
+pub(crate) const DEFINITIONS: [(&str, &str); 2] = [
+    ("MIN(", "#define MIN(x, y) ((y) < (x) || (y) != (y) ? (y) : (x))\n"),
+    ("MAX(", "#define MAX(x, y) ((y) > (x) || (y) != (y) ? (y) : (x))\n"),
+];
 
 fn comparison(sign: &str, x: &Expr, y: &Expr) -> Expr {
     Expr::new(format!("{} {sign} {}", x.within(Prec::Sum), y.within(Prec::Sum)), Prec::Other, CType::Int)

@@ -9,9 +9,10 @@
 //!
 //! Before: the cycle of folding has ended, for several operators stand in its way. After: no two folds, and no two array
 //! makers with a common input, over equal index sets in one region, unless one depends on the other.
-//! Leaves alone: effects, changes of arrays that the other with-loop reads, folds that may stop early, and with-loops between which a value would have to move past a check.
+//! Leaves alone: sums of products that run in tiles, effects, changes of arrays that the other with-loop reads, folds that may stop early, and with-loops between which a value would have to move past a check.
 
 use crate::edit::{Copier, Def, Defs, is_speculatable, region_has_effect};
+use crate::fold_kinds::runs_in_tiles;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, same_int};
 use crate::split_operators::checks_of;
@@ -92,6 +93,13 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
                 .any(|(a, b)| is_written_out(func, *a) && makes_arrays(func, *b))
             {
                 refusals.entry(second).or_insert("another one over the same index set writes out its cells, for lanes");
+            } else if [first, second]
+                .iter()
+                .any(|inst| with_of(func, *inst).is_some_and(|with| runs_in_tiles(func, defs, places, with)))
+            {
+                refusals.entry(second).or_insert(
+                    "its sums, or those of another one over the same index set, run in tiles, one at a time",
+                );
             } else if operators > MAX_OPERATORS {
                 refusals
                     .entry(second)

@@ -23,6 +23,7 @@ mod edit;
 mod expand_scalars;
 mod extreme_places;
 mod fold_checked;
+mod fold_kinds;
 mod fold_updates;
 mod fold_with_loops;
 mod folds_as_loops;

@@ -13,11 +13,12 @@
 //! Leaves alone: folds that may fault where the condition does not hold, conditions on data, short folds, windows.
 
 use crate::edit::{Def, Defs};
+use crate::fold_kinds::{Folds, Kind};
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, trips, visit_partitions};
 use crate::safety::Safety;
 use ravel_types::{BinOp, Elem, UnOp};
-use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use std::collections::HashSet;
 
@@ -77,16 +78,6 @@ struct Lifter<'a> {
     moves: Vec<Lifted>,
 }
 
-/// What a fold of a part computes.
-#[derive(PartialEq)]
-enum Kind {
-    /// Every load varies over at most one axis of the part, and not all over the same one.
-    Contraction,
-    Other,
-    /// Some index mixes axes with those of the fold.
-    Window,
-}
-
 impl Lifter<'_> {
     /// Looks for folds in the branches of an instruction that this share of the indices reaches.
     fn visit(&mut self, inst: Inst, share: f64) {
@@ -137,20 +128,15 @@ impl Lifter<'_> {
                 *varies = true;
                 true
             }
-            Def::Inst(inst, _) if self.is_inside(inst) => match &self.func.insts[inst].op {
-                Op::Const(_) | Op::Extent { .. } => true,
-                Op::Bin(BinOp::Add | BinOp::Sub, a, b) => self.is_index(*a, varies) && self.is_index(*b, varies),
-                _ => false,
-            },
+            Def::Inst(inst, _) if Folds::new(self.func, self.defs, self.places, self.part).has(inst) => {
+                match &self.func.insts[inst].op {
+                    Op::Const(_) | Op::Extent { .. } => true,
+                    Op::Bin(BinOp::Add | BinOp::Sub, a, b) => self.is_index(*a, varies) && self.is_index(*b, varies),
+                    _ => false,
+                }
+            }
             _ => true,
         }
-    }
-
-    /// Is an instruction part of the body?
-    fn is_inside(&self, inst: Inst) -> bool {
-        self.places.region_of[inst]
-            .expand()
-            .is_some_and(|region| region == self.part.body || self.places.path(region, self.part.body).is_some())
     }
 
     /// Whether a fold is better computed for all indices.
@@ -163,7 +149,7 @@ impl Lifter<'_> {
         if length.is_some_and(|n| n < LEAST_TRIPS && !self.eager) || !self.has_even_bounds(with) {
             return false;
         }
-        match self.kind(with) {
+        match Folds::new(self.func, self.defs, self.places, self.part).kind(with) {
             Kind::Contraction => share >= HALF,
             Kind::Other => share >= MOST,
             Kind::Window => false,
@@ -179,49 +165,6 @@ impl Lifter<'_> {
             }),
             _ => false,
         })
-    }
-
-    fn kind(&self, with: &With) -> Kind {
-        let axes = &self.func.regions[self.part.body].params;
-        let mut over: Vec<Option<usize>> = Vec::new();
-        let (mut window, mut crossed) = (false, false);
-        for part in &with.parts {
-            let own = &self.func.regions[part.body].params;
-            walk(self.func, part.body, &mut |_, inst| {
-                let Op::Sel { index, .. } = &self.func.insts[inst].op else { return };
-                let mut seen = HashSet::new();
-                for i in index {
-                    let mut mentioned = HashSet::new();
-                    self.mentioned(*i, &mut mentioned);
-                    let of_part: HashSet<usize> = (0..axes.len()).filter(|k| mentioned.contains(&axes[*k])).collect();
-                    window |= !of_part.is_empty() && own.iter().any(|v| mentioned.contains(v));
-                    seen.extend(of_part);
-                }
-                crossed |= seen.len() > 1;
-                over.push(seen.into_iter().next());
-            });
-        }
-        over.retain(Option::is_some);
-        over.sort_unstable();
-        over.dedup();
-        match () {
-            () if window => Kind::Window,
-            () if !crossed && over.len() > 1 => Kind::Contraction,
-            () => Kind::Other,
-        }
-    }
-
-    /// The parameters that a value is computed from.
-    fn mentioned(&self, v: Value, out: &mut HashSet<Value>) {
-        match self.defs.get(v) {
-            Def::Param(..) => {
-                out.insert(v);
-            }
-            Def::Inst(inst, _) if self.is_inside(inst) => {
-                self.func.insts[inst].op.for_each_operand(|v| self.mentioned(v, out))
-            }
-            _ => {}
-        }
     }
 
     /// What must move in front of the outermost branch with a fold, the fold last; nothing if some of it may not run for all indices.

@@ -25,6 +25,7 @@ use self::shared::work_for_others;
 use crate::cost::{Cost, cost_of_yield};
 use crate::edit::{Copier, Defs};
 use crate::fold_checked::{is_checked, moves_with_its_checks, take_out};
+use crate::fold_kinds::runs_in_tiles;
 use crate::guard_extents;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame};
@@ -274,6 +275,10 @@ fn check(
     let cheap = worst.is_copy() || reads <= 1.0 || (reads - 1.0) * worst.arithmetic.max(1.0) <= MAX_EXTRA_WORK;
     if !cheap {
         return Err(Refusal::TooCostly(reads, worst.arithmetic));
+    }
+    let is_fold = |consumer: &Inst| matches!(&func.insts[*consumer].op, Op::With(with) if with.ops.iter().any(|op| matches!(op, WithOp::Fold { .. })));
+    if by_consumer.keys().any(is_fold) && runs_in_tiles(func, defs, places, with) {
+        return Err(Refusal::Tiles);
     }
     let shared = work_for_others(func, places, defs, with, (producer, k), home);
     if reads * shared > MAX_EXTRA_WORK {

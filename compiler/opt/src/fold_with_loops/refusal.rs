@@ -19,6 +19,8 @@ pub enum Refusal {
     TooCostly(f64, f64),
     /// Another result needs the same work, of this cost, somewhere else.
     Shared(f64),
+    /// Its cells run in tiles, unless they end in a fold.
+    Tiles,
     /// A loop reads its elements one after the other.
     InLoop,
     /// A loop reads its elements, which need arrays that may be replaced meanwhile.
@@ -35,6 +37,9 @@ impl Refusal {
             }
             Refusal::Replaced => {
                 "a loop reads its elements, and an array that they need might be changed in place meanwhile".to_string()
+            }
+            Refusal::Tiles => {
+                "its cells are sums of products, which run in tiles as long as a fold does not take them in".to_string()
             }
             Refusal::PartialSelections => "it is only used in pieces larger than its cells".to_string(),
             Refusal::DynamicFrame => "it has no frame of known rank".to_string(),

@@ -1,0 +1,13 @@
+/* For the SaC programs of the survey: what most of them use. */
+use StdIO: all;
+use Array: all;
+use Measure: { datum, checksum, report };
+#include "../bench/common/measure.h"
+#define DATA(i, k) TOREAL(datum(i, k) - 0.5)
+
+/* With -DHIDDEN, extents are known to the run only. */
+#ifdef HIDDEN
+#define INPUT Hiding::hideShape
+#else
+#define INPUT
+#endif
