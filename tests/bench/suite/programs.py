@@ -57,8 +57,8 @@ class Program:
         self.failure = None
         self.built = False
 
-    def measure(self, threads):
-        """Seconds of each measurement, and the checksum."""
+    def measure(self, threads, *options):
+        """Seconds of each measurement, and the checksum; `options` stand behind the program's own."""
         if not self.built:
             self.built = True
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ class Program:
         if self.failure:
             raise self.failure
         settings = {"OMP_NUM_THREADS": str(threads), "RAVEL_THREADS": str(threads)}
-        return self.read(output([str(self.path), *self.options], os.environ | settings))
+        return self.read(output([str(self.path), *self.options, *options], os.environ | settings))
 
     @staticmethod
     def read(text):
