@@ -14,7 +14,21 @@ use ravel_tests::ways::{self, Way};
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository, test_name};
 
 /// Programs of so many kernels that a processor's OpenCL compiles them for minutes: they run on a device if `RAVEL_MANY_KERNELS` is set.
-const MANY_KERNELS: [&str; 4] = ["arrays-contract", "arrays-search", "linalg-product", "nn-recurrent"];
+const MANY_KERNELS: [&str; 13] = [
+    "arrays-contract",
+    "arrays-search",
+    "linalg-eigen",
+    "linalg-factor",
+    "linalg-product",
+    "linalg-views",
+    "nn-attention",
+    "nn-layers",
+    "nn-norm",
+    "nn-recurrent",
+    "stats-distributions",
+    "stats-glm",
+    "stats-models",
+];
 
 /// What OpenCL's own functions may be off, in roundings.
 const DEVICE_ROUNDINGS: f64 = 16.0;
