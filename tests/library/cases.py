@@ -32,6 +32,20 @@ def whole(seed, shape, n):
     return (step(seed, int(np.prod(shape))) % n).reshape(shape)
 
 
+def differences(f, x, step=1e-5):
+    """Central differences of a number, for each element of x. What is linear in x bears any step."""
+    x = np.array(x)
+    slope = np.zeros_like(x)
+    for at in np.ndindex(*x.shape):
+        keep = x[at]
+        x[at] = keep + step
+        above = f(x)
+        x[at] = keep - step
+        slope[at] = (above - f(x)) / (2 * step)
+        x[at] = keep
+    return slope
+
+
 class Table:
     """Collects cases and writes them beside the script."""
 

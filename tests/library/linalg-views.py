@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import solve_banded
 
-from cases import EPS, Table, noise
+from cases import EPS, Table, differences, noise
 
 table = Table()
 
@@ -169,20 +169,6 @@ def rest():
 
 def tridiagonal(lo, mid, up):
     return np.diag(mid) + np.diag(lo[1:], -1) + np.diag(up[:-1], 1)
-
-
-def differences(f, x, step=1e-5):
-    """Central differences of a number."""
-    x = np.array(x)
-    slope = np.zeros_like(x)
-    for at in np.ndindex(*x.shape):
-        keep = x[at]
-        x[at] = keep + step
-        above = f(x)
-        x[at] = keep - step
-        slope[at] = (above - f(x)) / (2 * step)
-        x[at] = keep
-    return slope
 
 
 def checked(value, f, x):

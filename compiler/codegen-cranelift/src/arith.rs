@@ -102,11 +102,7 @@ impl Translator<'_, '_> {
 
     /// Whether a real value is a constant other than NaN.
     fn is_number(&self, value: Value) -> bool {
-        let scalar = match self.constants[value] {
-            Some(Op::Splat(scalar, _)) => *scalar,
-            _ => value,
-        };
-        let Some(Op::Const { ty, bits }) = self.constants[scalar] else { return false };
+        let Some(Op::Const { ty, bits }) = self.constants[value] else { return false };
         match ty.prim {
             Prim::F32 => !f32::from_bits(*bits as u32).is_nan(),
             _ => !f64::from_bits(*bits).is_nan(),

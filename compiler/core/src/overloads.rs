@@ -116,18 +116,14 @@ fn same_type(a: (&ir::Fun, &TypePat), b: (&ir::Fun, &TypePat)) -> bool {
     elem && dispatch_shape(&a.1.dims) == dispatch_shape(&b.1.dims)
 }
 
-/// Whether an array of unknown rank may turn out to belong to both types.
-fn may_overlap(a: &TypePat, b: &TypePat) -> bool {
-    a.elem == b.elem
-}
-
-/// The first result for which two instances that one call may reach give different element types.
+/// The first result for which two instances that one call may reach give different element types: an array of unknown rank
+/// may turn out to fit either, whatever their shapes.
 fn disjoint_results(a: &ir::Fun, b: &ir::Fun) -> Option<usize> {
     let concrete = |ty: &TypePat| !matches!(ty.elem, ElemTy::Family(_));
     let comparable = a.params.len() == b.params.len()
         && a.results.len() == b.results.len()
         && !(a.variadic_params || b.variadic_params || a.variadic_results || b.variadic_results);
-    let overlap = || a.params.iter().zip(&b.params).all(|(x, y)| concrete(&x.ty) && may_overlap(&x.ty, &y.ty));
+    let overlap = || a.params.iter().zip(&b.params).all(|(x, y)| concrete(&x.ty) && x.ty.elem == y.ty.elem);
     if !comparable || a.params.is_empty() || !overlap() {
         return None;
     }
