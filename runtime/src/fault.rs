@@ -320,6 +320,29 @@ pub fn numbers_message(text: &str, numbers: &[i64]) -> String {
     if numbers.is_empty() { text.to_string() } else { format!("{text}: {}", numbers.join(", ")) }
 }
 
+/// Message of conditions that were violated together; what they are violated by (`arguments of f: `) is said once.
+pub fn several_message(messages: &[String]) -> String {
+    let whose = messages.first().and_then(|first| first.find(": ").map(|end| &first[..end + 2]));
+    let behind = |message: &String| whose.and_then(|whose| message.strip_prefix(whose)).unwrap_or(message).to_string();
+    let others = messages.iter().skip(1).map(behind);
+    messages.first().cloned().into_iter().chain(others).collect::<Vec<_>>().join("; ")
+}
+
+/// [`several_message`] as compiled code hands it over: a line of text for each condition, and for each line one number that says whether
+/// the condition holds, how many numbers belong into the text, and these numbers.
+pub fn several_from(text: &str, mut numbers: &[i64]) -> String {
+    let mut messages = Vec::new();
+    for line in text.split('\n') {
+        let [holds, count, rest @ ..] = numbers else { break };
+        let (shown, rest) = rest.split_at(usize::try_from(*count).unwrap_or(0).min(rest.len()));
+        if *holds == 0 {
+            messages.push(numbers_message(line, shown));
+        }
+        numbers = rest;
+    }
+    several_message(&messages)
+}
+
 /// Message of an extent that had to be another one.
 pub fn extent_message(what: &str, axis: i64, expected: i64, found: i64) -> String {
     format!("{what}: axis {axis} has extent {found}, expected {expected}")

@@ -8,7 +8,7 @@ use ravel_runtime::buffer::{MAX_RANK, count_of};
 use ravel_runtime::fault::{self, Fault as RunFault};
 use ravel_source::Span;
 use ravel_types::{Elem, EvalFault, Scalar, Shape, Ty, eval_bin, eval_convert, eval_un};
-use ravel_wir::{Fault, Func, FuncId, GlobalId, Inst, Module, Op, Region, Value};
+use ravel_wir::{Fault, Func, FuncId, GlobalId, Inst, Module, Op, Region, Value, Violation};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -263,6 +263,15 @@ impl<'m> Frame<'m> {
                 let number = |v: &Value| Ok(self.scalar(*v, span)?.as_i64().unwrap_or(0));
                 let numbers: Vec<i64> = operands.iter().map(number).collect::<Run<_>>()?;
                 RunFault::new(fault::numbers_message(text, &numbers))
+            }
+            Fault::Several { first, others } => {
+                let mut messages = vec![self.check_fault(first, span)?.message];
+                for Violation { holds, fault } in others {
+                    if !self.cond(*holds, span)? {
+                        messages.push(self.check_fault(fault, span)?.message);
+                    }
+                }
+                RunFault::new(fault::several_message(&messages))
             }
         })
     }

@@ -32,6 +32,8 @@ pub const PASS: Pass = Pass {
 struct Found {
     body: Region,
     check: Inst,
+    /// What it would report besides depends on the index, and is forgotten.
+    alone: bool,
     needs: HashSet<Inst>,
     /// Bounds of which it is not known that there is an index between them.
     maybe_empty: Vec<(Value, Value)>,
@@ -80,7 +82,10 @@ fn find(func: &Func, defs: &Defs, places: &Places, owner: Inst, cx: &Context) ->
         _ => return None,
     };
     let check = first_check(func, places, body, cx)?;
-    let needs = needs_of(func, defs, body, check)?;
+    let (needs, alone) = match needs_of(func, defs, body, check, false) {
+        Some(needs) => (needs, false),
+        None => (needs_of(func, defs, body, check, true)?, true),
+    };
     let mut maybe_empty = Vec::new();
     if let Some(generator) = generator {
         let Generator::Known { lower, upper, .. } = generator else { return None };
@@ -92,7 +97,7 @@ fn find(func: &Func, defs: &Defs, places: &Places, owner: Inst, cx: &Context) ->
             }
         }
     }
-    Some(Found { body, check, needs, maybe_empty })
+    Some(Found { body, check, alone, needs, maybe_empty })
 }
 
 /// The check that is the first thing of a body that can be observed.
@@ -130,8 +135,9 @@ fn only_checks(func: &Func, places: &Places, inst: Inst, cx: &Context) -> bool {
         && with.parts.iter().all(plain)
 }
 
-/// The instructions of a body that a check needs, if they may stand before it; nothing if it depends on the index.
-fn needs_of(func: &Func, defs: &Defs, body: Region, check: Inst) -> Option<HashSet<Inst>> {
+/// The instructions of a body that a check needs, if they may stand before it; nothing if it depends on the index. `alone`: what else the check
+/// would report is not asked for.
+fn needs_of(func: &Func, defs: &Defs, body: Region, check: Inst, alone: bool) -> Option<HashSet<Inst>> {
     let own: HashSet<Inst> = func.regions[body].insts.iter().copied().collect();
     let mut needs = HashSet::new();
     let mut work = vec![check];
@@ -139,7 +145,12 @@ fn needs_of(func: &Func, defs: &Defs, body: Region, check: Inst) -> Option<HashS
     while let Some(inst) = work.pop() {
         let op = &func.insts[inst].op;
         let mut used: Vec<Value> = op.regions().into_iter().flat_map(|nested| free_values(func, nested)).collect();
-        op.for_each_operand(|v| used.push(v));
+        match op {
+            Op::Check { cond, fault } if alone && inst == check => {
+                Op::Check { cond: *cond, fault: fault.own().clone() }.for_each_operand(|v| used.push(v));
+            }
+            op => op.for_each_operand(|v| used.push(v)),
+        }
         used.into_iter().for_each(|v| match defs.get(v) {
             Def::Inst(from, _) if own.contains(&from) => {
                 let op = &func.insts[from].op;
@@ -177,7 +188,10 @@ fn lift(func: &mut Func, defs: &mut Defs, home: Region, owner: Inst, found: Foun
         })
         .collect();
     let op = match e.func.insts[found.check].op.clone() {
-        Op::Check { mut cond, fault } => {
+        Op::Check { mut cond, mut fault } => {
+            if found.alone {
+                fault = fault.own().clone();
+            }
             for empty in empty {
                 cond = e.emit(Op::Bin(BinOp::Or, empty, cond), bool_type.clone());
             }

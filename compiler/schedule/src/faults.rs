@@ -89,18 +89,42 @@ impl Lower<'_, '_> {
                 self.b.fault(callee, &[position]);
             }
             Fault::Message { text, operands } => {
-                let text = self.cx.text(text);
-                let text = self.b.data_addr(text);
-                let numbers = self.b.stack_slot(8 * operands.len().max(1) as u32, 8);
-                for (k, v) in operands.iter().enumerate() {
-                    let number = self.number(*v);
-                    self.b.store(number, numbers, 8 * k as i32, Access::ALIGNED);
+                let numbers = operands.iter().map(|v| self.number(*v)).collect();
+                self.fault_with("ravel_fault_numbers", position, text, numbers);
+            }
+            // A device only says that there was a fault.
+            Fault::Several { first, .. } if self.b.in_launch() => self.fault(first, span),
+            Fault::Several { first, others } => {
+                let mut lines = Vec::new();
+                let mut numbers = Vec::new();
+                let violated = std::iter::once((None, &**first));
+                for (holds, fault) in violated.chain(others.iter().map(|other| (Some(other.holds), &other.fault))) {
+                    let (text, shown) = in_words(fault);
+                    lines.push(text.replace('\n', " "));
+                    numbers.push(match holds {
+                        Some(holds) => self.number(holds),
+                        None => self.b.i64(0),
+                    });
+                    numbers.push(self.b.i64(shown.len() as i64));
+                    numbers.extend(shown.into_iter().map(|v| self.number(v)));
                 }
-                let count = self.b.i64(operands.len() as i64);
-                let callee = self.cx.runtime("ravel_fault_numbers", &[ptr, ptr, ptr, long], None);
-                self.b.fault(callee, &[position, text, numbers, count]);
+                self.fault_with("ravel_fault_several", position, &lines.join("\n"), numbers);
             }
         }
+    }
+
+    /// Calls what reports a text and numbers.
+    fn fault_with(&mut self, callee: &str, position: Val, text: &str, numbers: Vec<Val>) {
+        let (ptr, long) = (Ty::PTR, Ty::I64);
+        let text = self.cx.text(text);
+        let text = self.b.data_addr(text);
+        let place = self.b.stack_slot(8 * numbers.len().max(1) as u32, 8);
+        let count = self.b.i64(numbers.len() as i64);
+        for (k, number) in numbers.into_iter().enumerate() {
+            self.b.store(number, place, 8 * k as i32, Access::ALIGNED);
+        }
+        let callee = self.cx.runtime(callee, &[ptr, ptr, ptr, long], None);
+        self.b.fault(callee, &[position, text, place, count]);
     }
 
     /// An operand of a message as an `i64`; anything but an integer scalar shows as 0.
@@ -131,5 +155,20 @@ impl Lower<'_, '_> {
             other => self.b.convert(scalars::widening(other), value, Prim::I64),
         };
         (crate::layout::tag(promoted), bits)
+    }
+}
+
+/// A fault as a text in which `{}` stands for numbers, as the runtime words it.
+fn in_words(fault: &Fault) -> (String, Vec<Value>) {
+    match fault {
+        Fault::Index { index, extent, axis } => {
+            (format!("index {{}} is out of range for axis {axis} of extent {{}}"), vec![*index, *extent])
+        }
+        Fault::Shape { left, right, axis, what } => {
+            (format!("{what}: axis {axis} has extent {{}}, expected {{}}"), vec![*right, *left])
+        }
+        Fault::Division => ("division by zero".to_string(), Vec::new()),
+        Fault::Message { text, operands } => (text.to_string(), operands.clone()),
+        Fault::Several { first, .. } => in_words(first),
     }
 }

@@ -1,9 +1,10 @@
 //! Type patterns: matching the shape of a value against named axes, binding names and checking the rest.
 
 use crate::check::Agree;
+use crate::conditions::measures;
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
-use ravel_core::ir::{DimPat, ElemTy, LocalId, RankPat, TypePat};
+use ravel_core::ir::{DimPat, ElemTy, Fun, LocalId, RankPat, TypePat};
 use ravel_diagnostics::Diagnostic;
 use ravel_types::{Basic, BinOp};
 use ravel_wir::Fault;
@@ -23,6 +24,13 @@ impl Spec<'_> {
     /// Binds the patterns of several values in dependency order (language reference 2.3, rule 3). `what` names the values in
     /// messages. False if they were found not to fit, which was reported.
     pub fn bind_patterns(&mut self, frame: &mut Frame, items: &[(&TypePat, &Val)], what: &str) -> bool {
+        let head = self.em.mark();
+        let fits = self.bind_each(frame, items, what);
+        self.em.join_checks(head);
+        fits
+    }
+
+    fn bind_each(&mut self, frame: &mut Frame, items: &[(&TypePat, &Val)], what: &str) -> bool {
         let mut fits = true;
         let mut pending: Vec<usize> = (0..items.len()).collect();
         while !pending.is_empty() {
@@ -116,7 +124,7 @@ impl Spec<'_> {
         }
         let shape = self.shape_vector(v);
         let mut at = Sc::int(0);
-        for piece in pieces {
+        for (place, piece) in pieces.into_iter().enumerate() {
             let count = piece.count.expect("every count is known or was computed");
             match piece.dim {
                 DimPat::Num(n) => {
@@ -126,15 +134,15 @@ impl Spec<'_> {
                 }
                 DimPat::Name(l) => {
                     let extent = self.vector_element(&shape, &at);
-                    fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, extent), what, ty);
+                    fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, extent), what, (item, place, ty));
                 }
                 DimPat::Rank { rank, shape: name, .. } => {
                     if let RankPat::Name(l) = rank {
-                        fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, count.clone()), what, ty);
+                        fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, count.clone()), what, (item, place, ty));
                     }
                     if let Some(l) = name {
                         let part = self.slice(&shape, &at, &count);
-                        fits &= self.bind_name(frame, *l, part, what, ty);
+                        fits &= self.bind_name(frame, *l, part, what, (item, place, ty));
                     }
                 }
                 DimPat::Any | DimPat::Star | DimPat::Plus => {}
@@ -172,8 +180,15 @@ impl Spec<'_> {
         !wrong
     }
 
-    /// The first place that determines a name defines it, every other is an equality check.
-    fn bind_name(&mut self, frame: &mut Frame, name: LocalId, value: Val, what: &str, ty: &TypePat) -> bool {
+    /// The first place that determines a name defines it, every other is an equality check. The place is a feature of an item's pattern.
+    fn bind_name(
+        &mut self,
+        frame: &mut Frame,
+        name: LocalId,
+        value: Val,
+        what: &str,
+        (item, place, ty): (usize, usize, &TypePat),
+    ) -> bool {
         let Some(mut bound) = frame.env[name.index()].clone() else {
             frame.env[name.index()] = Some(value);
             return true;
@@ -201,7 +216,8 @@ impl Spec<'_> {
         match (&bound, &value) {
             (Val::Sc(Basic::Int, a), Val::Sc(Basic::Int, b)) => {
                 let agree = Agree { left: a.clone(), right: b.clone(), axis: 0 };
-                self.require_agreement(&[agree], what, shown)
+                let origins = origins(fun, name, (item, place, ty));
+                self.require_agreement_of(&[agree], what, shown, origins.map(|origins| (spelled.as_str(), origins)))
             }
             _ => match (self.elements(&bound), self.elements(&value)) {
                 (Some(a), Some(b)) if a.len() == b.len() => {
@@ -285,4 +301,14 @@ impl Spec<'_> {
 
 fn same_const(a: &Sc, b: &Sc) -> Option<bool> {
     Some(a.as_int()? == b.as_int()?)
+}
+
+/// What a name measures where it is defined, and at another place of a head; nothing for results and where the definition may stand elsewhere.
+fn origins(fun: &Fun, name: LocalId, (item, place, ty): (usize, usize, &TypePat)) -> Option<(String, String)> {
+    if !fun.params.get(item).is_some_and(|param| std::ptr::eq(&param.ty, ty)) {
+        return None;
+    }
+    let (_, here) = measures(fun, name, item).into_iter().find(|(k, _)| *k == place)?;
+    let (first, (at, there)) = (0..=item).find_map(|k| Some((k, measures(fun, name, k).into_iter().next()?)))?;
+    ((first, at) != (item, place)).then_some((there, here))
 }

@@ -76,12 +76,12 @@ impl Spec<'_> {
         }
         let items: Vec<(&TypePat, &Val)> = fun.params.iter().map(|p| &p.ty).zip(&args).collect();
         let what = format!("arguments of `{}`", fun.name);
-        if !self.bind_patterns(&mut frame, &items, &what) {
+        // What follows from arguments that do not fit would only repeat that.
+        if !self.bind_patterns(&mut frame, &items, &what) || !self.conditions(&mut frame, fun, false) {
             self.stack.pop();
             self.at(outer);
             return vec![Val::Bottom; self.result_count(fun).unwrap_or(0)];
         }
-        self.conditions(&mut frame, fun, false);
         self.block(&mut frame, block);
         let mut results = Vec::new();
         if returns.len() == 1 && fun.results.len() != 1 {

@@ -26,6 +26,17 @@ impl Spec<'_> {
     /// Extents that must agree: known disagreement is an error, which is reported and gives false, unknown agreement a check. `name` is what
     /// the program calls them; nothing if it has no name for them, as for patterns of the library.
     pub fn require_agreement(&mut self, pairs: &[Agree], what: &str, name: Option<&str>) -> bool {
+        self.require_agreement_of(pairs, what, name, None)
+    }
+
+    /// The same of a name in a head, and of what it measures where it is defined and here.
+    pub fn require_agreement_of(
+        &mut self,
+        pairs: &[Agree],
+        what: &str,
+        name: Option<&str>,
+        measured: Option<(&str, (String, String))>,
+    ) -> bool {
         let mut known = Vec::new();
         let mut wrong = false;
         for Agree { left, right, axis } in pairs {
@@ -36,7 +47,14 @@ impl Spec<'_> {
                 None => {
                     let same = self.em.bin(BinOp::Eq, Basic::Int, left, right);
                     let (left, right) = (self.em.value(left), self.em.value(right));
-                    self.emit_check(&same, Fault::Shape { left, right, axis: *axis, what: what.into() });
+                    let fault = match &measured {
+                        Some((name, (there, here))) => Fault::Message {
+                            text: format!("{what}: `{name}` is {{}} ({there}) and {{}} ({here})").into(),
+                            operands: vec![left, right],
+                        },
+                        None => Fault::Shape { left, right, axis: *axis, what: what.into() },
+                    };
+                    self.emit_check(&same, fault);
                 }
             }
             known.push((x, y));
@@ -50,6 +68,9 @@ impl Spec<'_> {
             let (a, b) = (side(|p| &p.0), side(|p| &p.1));
             if self.speculative == 0 {
                 let label = match name {
+                    _ if let Some((name, (there, here))) = &measured => {
+                        format!("`{name}` is {a} ({there}) and {b} ({here})")
+                    }
                     Some(name) => format!("`{name}` would be both [{a}] and [{b}]"),
                     None => format!("one has the shape [{a}], another [{b}]"),
                 };

@@ -26,11 +26,13 @@ struct Shown {
 }
 
 impl Spec<'_> {
-    /// The conditions after the parameter list, those over results after the body.
-    pub fn conditions(&mut self, frame: &mut Frame, fun: &Fun, after: bool) {
+    /// The conditions after the parameter list, those over results after the body. False if one certainly does not hold, which was reported.
+    pub fn conditions(&mut self, frame: &mut Frame, fun: &Fun, after: bool) -> bool {
         if !self.options.check_patterns {
-            return;
+            return true;
         }
+        let mut hold = true;
+        let head = self.em.mark();
         for cond in fun.conds.iter().filter(|c| c.after == after) {
             let Val::Sc(Basic::Bool, holds) = self.expr(frame, &cond.expr) else {
                 continue;
@@ -49,6 +51,7 @@ impl Spec<'_> {
                     diagnostic = diagnostic.with_note(shown.known.join(", "));
                 }
                 self.report_from_here(diagnostic, site);
+                hold = false;
             }
             let mut text = message;
             if !shown.text.is_empty() {
@@ -59,6 +62,8 @@ impl Spec<'_> {
             }
             self.emit_check(&holds, Fault::Message { text: text.into(), operands: shown.numbers });
         }
+        self.em.join_checks(head);
+        hold
     }
 
     /// The parameters, fields of parameters, extents and ranks that an expression mentions.
@@ -152,33 +157,40 @@ fn mentioned(e: &Expr, out: &mut Vec<Mention>) {
 
 /// What a name of a type pattern measures: `x, axis 1`, `rank of x`. Nothing for a parameter.
 fn origin(fun: &Fun, slot: LocalId) -> Option<String> {
-    for param in &fun.params {
-        let name = &fun.locals[param.local.index()].name;
-        let mut before = Some(0);
-        for (k, dim) in param.ty.dims.iter().enumerate() {
-            match dim {
-                DimPat::Name(named) if *named == slot => {
-                    let behind = param.ty.dims[k + 1..].iter().map(fixed).sum::<Option<i32>>();
-                    return Some(match (before, behind) {
+    (0..fun.params.len()).flat_map(|param| measures(fun, slot, param)).next().map(|(_, text)| text)
+}
+
+/// Where a name stands among the features of a parameter's pattern, with what it measures there.
+pub fn measures(fun: &Fun, slot: LocalId, param: usize) -> Vec<(usize, String)> {
+    let param = &fun.params[param];
+    let name = &fun.locals[param.local.index()].name;
+    let whole = param.ty.dims.len() == 1;
+    let mut found = Vec::new();
+    let mut before = Some(0);
+    for (k, dim) in param.ty.dims.iter().enumerate() {
+        match dim {
+            DimPat::Name(named) if *named == slot => {
+                let behind = param.ty.dims[k + 1..].iter().map(fixed).sum::<Option<i32>>();
+                found.push((
+                    k,
+                    match (before, behind) {
                         (Some(axis), _) => format!("{name}, axis {axis}"),
                         (None, Some(behind)) => format!("{name}, axis {}", -1 - behind),
                         (None, None) => format!("an axis of {name}"),
-                    });
-                }
-                DimPat::Rank { shape: Some(named), .. } if *named == slot => {
-                    let whole = param.ty.dims.len() == 1;
-                    return Some(if whole { format!("shape of {name}") } else { format!("axes of {name}") });
-                }
-                DimPat::Rank { rank: RankPat::Name(named), .. } if *named == slot => {
-                    let whole = param.ty.dims.len() == 1;
-                    return Some(if whole { format!("rank of {name}") } else { format!("number of axes of {name}") });
-                }
-                _ => {}
+                    },
+                ));
             }
-            before = before.zip(fixed(dim)).map(|(a, b)| a + b);
+            DimPat::Rank { shape: Some(named), .. } if *named == slot => {
+                found.push((k, if whole { format!("shape of {name}") } else { format!("axes of {name}") }));
+            }
+            DimPat::Rank { rank: RankPat::Name(named), .. } if *named == slot => {
+                found.push((k, if whole { format!("rank of {name}") } else { format!("number of axes of {name}") }));
+            }
+            _ => {}
         }
+        before = before.zip(fixed(dim)).map(|(a, b)| a + b);
     }
-    None
+    found
 }
 
 /// The number of axes of a feature, if it is always the same.

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod materialize;
+mod together;
 
 use crate::value::{Kind, LeafShape, Sc, ShapeKind, Val};
 use ravel_source::Span;

@@ -205,6 +205,25 @@ pub enum Fault {
     Division,
     /// Anything else, in words; `operands` are appended as numbers.
     Message { text: Arc<str>, operands: Vec<Value> },
+    /// `first` is what the failed check reports; of the others those are reported as well that do not hold either. None holds several itself.
+    Several { first: Box<Fault>, others: Vec<Violation> },
+}
+
+/// What else a failed check reports, unless it `holds`.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    pub holds: Value,
+    pub fault: Fault,
+}
+
+impl Fault {
+    /// What the check itself reports.
+    pub fn own(&self) -> &Fault {
+        match self {
+            Fault::Several { first, .. } => first,
+            other => other,
+        }
+    }
 }
 
 /// A with-loop: partitions and operators.

@@ -448,7 +448,7 @@ impl<'a> Parser<'a> {
             "check" => {
                 let cond = self.operand(region)?;
                 self.expect(",")?;
-                Op::Check { cond, fault: self.fault(region)? }
+                Op::Check { cond, fault: self.faults(region)? }
             }
             _ => return self.error("an operation"),
         })
@@ -471,6 +471,18 @@ impl<'a> Parser<'a> {
             Some(value) => Ok(value),
             None => self.error("a constant of the result's type"),
         }
+    }
+
+    /// `fault and condition, fault ..`
+    fn faults(&mut self, region: Region) -> Result<Fault> {
+        let first = self.fault(region)?;
+        let mut others = Vec::new();
+        while self.eat("and") {
+            let holds = self.operand(region)?;
+            self.expect(",")?;
+            others.push(Violation { holds, fault: self.fault(region)? });
+        }
+        Ok(if others.is_empty() { first } else { Fault::Several { first: Box::new(first), others } })
     }
 
     fn fault(&mut self, region: Region) -> Result<Fault> {

@@ -140,6 +140,18 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn fault(&self, fault: &Fault) -> String {
+        match fault {
+            Fault::Index { index, extent, axis } => format!("index {}, {}, {axis}", self.v(*index), self.v(*extent)),
+            Fault::Shape { left, right, axis, what } => {
+                format!("shape {}, {}, {axis}, {}", self.v(*left), self.v(*right), quote(what))
+            }
+            Fault::Division => "division".to_string(),
+            Fault::Message { text, operands } => format!("message {} [{}]", quote(text), self.list(operands)),
+            Fault::Several { first, .. } => self.fault(first),
+        }
+    }
+
     fn list(&self, values: &[Value]) -> String {
         let values: Vec<String> = values.iter().map(|v| self.v(*v)).collect();
         values.join(", ")
@@ -327,15 +339,13 @@ impl<'a> Printer<'a> {
             Op::GlobalGet(global) => format!("globalget {global}"),
             Op::GlobalSet(global, value) => format!("globalset {global}, {}", v(value)),
             Op::Check { cond, fault } => {
-                let fault = match fault {
-                    Fault::Index { index, extent, axis } => format!("index {}, {}, {axis}", v(index), v(extent)),
-                    Fault::Shape { left, right, axis, what } => {
-                        format!("shape {}, {}, {axis}, {}", v(left), v(right), quote(what))
+                let mut text = format!("check {}, {}", v(cond), self.fault(fault.own()));
+                if let Fault::Several { others, .. } = fault {
+                    for Violation { holds, fault } in others {
+                        text.push_str(&format!(" and {}, {}", v(holds), self.fault(fault)));
                     }
-                    Fault::Division => "division".to_string(),
-                    Fault::Message { text, operands } => format!("message {} [{}]", quote(text), self.list(operands)),
-                };
-                format!("check {}, {fault}", v(cond))
+                }
+                text
             }
             Op::If { .. } | Op::Loop { .. } | Op::With(_) => String::new(),
         }

@@ -21,9 +21,27 @@ macro_rules! visit_generator {
     };
 }
 
+/// Visits the operands of a fault that is one, as above.
+macro_rules! visit_fault {
+    ($fault:expr, $f:expr, $iter:ident) => {
+        match $fault {
+            Fault::Index { index, extent, .. } => {
+                $f(index);
+                $f(extent);
+            }
+            Fault::Shape { left, right, .. } => {
+                $f(left);
+                $f(right);
+            }
+            Fault::Division | Fault::Several { .. } => {}
+            Fault::Message { operands, .. } => operands.$iter().for_each(&mut $f),
+        }
+    };
+}
+
 /// Visits the operands of an operation, as above.
 macro_rules! visit_operands {
-    ($op:expr, $f:expr, $iter:ident, $visit_generator:ident) => {
+    ($op:expr, $f:expr, $iter:ident, $as_ref:ident, $visit_generator:ident) => {
         match $op {
             Op::Const(_) | Op::Str(_) | Op::ConstArray(_) | Op::GlobalGet(_) => {}
             Op::Un(_, a)
@@ -77,16 +95,14 @@ macro_rules! visit_operands {
             Op::Check { cond, fault } => {
                 $f(cond);
                 match fault {
-                    Fault::Index { index, extent, .. } => {
-                        $f(index);
-                        $f(extent);
+                    Fault::Several { first, others } => {
+                        visit_fault!(first.$as_ref(), $f, $iter);
+                        for Violation { holds, fault } in others.$iter() {
+                            $f(holds);
+                            visit_fault!(fault, $f, $iter);
+                        }
                     }
-                    Fault::Shape { left, right, .. } => {
-                        $f(left);
-                        $f(right);
-                    }
-                    Fault::Division => {}
-                    Fault::Message { operands, .. } => operands.$iter().for_each(&mut $f),
+                    one => visit_fault!(one, $f, $iter),
                 }
             }
             Op::With(with) => {
@@ -133,11 +149,11 @@ impl Op {
     /// Every operand, in a fixed order; not those inside nested regions.
     pub fn for_each_operand(&self, mut f: impl FnMut(Value)) {
         let mut f = |v: &Value| f(*v);
-        visit_operands!(self, f, iter, visit);
+        visit_operands!(self, f, iter, as_ref, visit);
     }
 
     pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut Value)) {
-        visit_operands!(self, f, iter_mut, for_each_mut);
+        visit_operands!(self, f, iter_mut, as_mut, for_each_mut);
     }
 
     /// Every directly nested region, in a fixed order: branches, loop bodies, part bodies, then fold functions.

@@ -306,8 +306,19 @@ impl<'a> Verifier<'a> {
                 data.op.for_each_operand(|v| shown.push(v));
                 let holds = shown[1..].iter().all(|v| self.ty(*v).is_scalar());
                 self.require(inst, holds, "the operands of a fault are scalars");
-                if let Fault::Index { index, extent, .. } = fault {
-                    self.all_ints(inst, &[*index, *extent]);
+                let mut faults = vec![fault.own()];
+                if let Fault::Several { others, .. } = fault {
+                    for Violation { holds, fault } in others {
+                        self.condition(inst, *holds);
+                        faults.push(fault);
+                    }
+                }
+                for fault in faults {
+                    match fault {
+                        Fault::Index { index, extent, .. } => self.all_ints(inst, &[*index, *extent]),
+                        Fault::Several { .. } => self.require(inst, false, "faults are not nested"),
+                        _ => {}
+                    }
                 }
             }
             op => {

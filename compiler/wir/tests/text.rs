@@ -14,6 +14,7 @@ func @f0 "f" noinline (%a: f64[s0,2*s1-3], %u: f64[*], %i: i32) -> (f64, f64[*])
   check %lo, shape %n, 3, 1, "arguments of +"
   check %lo, division
   check %lo, message "odd \22text\22" [%i, %n]
+  check %lo, message "first" [%i] and %lo, shape %n, 3, 1, "arguments of f" and %lo, division
   %x: f64 = sel %a, [%i, 0]
   %row: f64[2*s1-3] = sel %a, [%i]
   %iv: i32[2] = constarray [1, 2]
