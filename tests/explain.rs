@@ -65,6 +65,26 @@ fn placements_are_explained() -> Result<(), Failed> {
     contains_in_order(&explained.stderr, &std::fs::read_to_string(repository().join("tests/explain/heat.device"))?)
 }
 
+/// What is left of the nine convolutions of a network with their normalisations and relus: nine with-loops. Five store their results;
+/// the others are the inner part of a padded copy, which the next convolution wants.
+fn halves_of_blocks_are_with_loops() -> Result<(), Failed> {
+    const LEFT: [&str; 7] = [
+        "[1,16,24,24]",
+        "[1,32,12,12]",
+        "[1,64,12,12] (2 alike)",
+        "[1,96,12,12]",
+        "[1,16,26,26] over [0,0,1,1] <= iv < [1,16,25,25]",
+        "[1,32,26,26] over [0,0,1,1] <= iv < [1,32,25,25]",
+        "[1,64,14,14] over [0,0,1,1] <= iv < [1,64,13,13] (2 alike)",
+    ];
+    let explained = run(&["check", "--explain", "-I", "examples/mobilenet", "tests/explain/separable.sac"])?;
+    let layers = explained.stderr.split_once("==== normed (").and_then(|(_, rest)| rest.split_once("==== layers ("));
+    let (layers, _) = layers.ok_or_else(|| format!("no layers are explained: {}", explained.describe()))?;
+    let left: Vec<&str> = layers.lines().filter_map(|line| line.strip_prefix("  left  array float")).collect();
+    let left: Vec<&str> = left.into_iter().filter(|array| array.starts_with("[1,")).collect();
+    if left == LEFT { Ok(()) } else { Err(format!("{left:?} are left in\n{layers}").into()) }
+}
+
 fn passes_are_listed() -> Result<(), Failed> {
     let list = run(&["opt", "--list"])?;
     for line in list.stdout.lines() {
@@ -117,6 +137,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(name, move || explains(&expectation)));
     }
     trials.push(Trial::test("placements are explained", placements_are_explained));
+    trials.push(Trial::test("halves of blocks are with-loops", halves_of_blocks_are_with_loops));
     trials.push(Trial::test("passes are listed and run alone", passes_are_listed));
     trials.push(Trial::test("passes make text", passes_make_text));
     trials.push(Trial::test("programs can be optimized", programs_can_be_optimized));
