@@ -137,7 +137,7 @@ impl Simplifier<'_> {
                 }
                 self.perhaps_written(old, &written, value, index)
             }
-            Op::Reshape { array: source, shape } => self.through_reshape(source, &shape, index),
+            Op::Reshape { array: source, shape } => self.through_reshape((source, array), &shape, index),
             _ => Step::Keep,
         }
     }
@@ -294,21 +294,25 @@ impl Simplifier<'_> {
     }
 
     /// Element of a reshaped array, where the index translates without divisions: from a vector, or along equal trailing axes.
-    fn through_reshape(&mut self, source: Value, shape: &[Value], index: &[Value]) -> Step {
+    fn through_reshape(&mut self, (source, reshaped): (Value, Value), shape: &[Value], index: &[Value]) -> Step {
         if index.len() != shape.len() {
             return Step::Keep;
         }
         let Some(rank) = self.func.ty(source).rank() else { return Step::Keep };
         // Axes of extent 1 carry no information; what is left must agree, or the source must be a vector.
-        let source_extents: Vec<Option<i32>> =
-            self.func.ty(source).shape.extents().unwrap_or_default().iter().map(|e| e.as_const()).collect();
-        let extents: Vec<Option<i32>> = shape.iter().map(|v| self.int_of(*v)).collect();
-        let squeezed: Vec<Option<i32>> = extents.iter().copied().filter(|e| *e != Some(1)).collect();
-        let source_squeezed: Vec<Option<i32>> = source_extents.iter().copied().filter(|e| *e != Some(1)).collect();
-        if squeezed == source_squeezed && squeezed.iter().all(Option::is_some) {
-            let mut significant = index.iter().zip(&extents).filter(|(_, e)| **e != Some(1)).map(|(i, _)| *i);
+        let extents_of = |v: Value| self.func.ty(v).shape.extents().map(<[Affine]>::to_vec).unwrap_or_default();
+        let (source_extents, mut extents) = (extents_of(source), extents_of(reshaped));
+        for (extent, v) in extents.iter_mut().zip(shape) {
+            if let Some(known) = self.int_of(*v) {
+                *extent = Affine::constant(known);
+            }
+        }
+        let is_one = |extent: &Affine| extent.as_const() == Some(1);
+        let squeezed = extents.iter().filter(|e| !is_one(e));
+        if extents.len() == index.len() && squeezed.eq(source_extents.iter().filter(|e| !is_one(e))) {
+            let mut significant = index.iter().zip(&extents).filter(|(_, e)| !is_one(e)).map(|(i, _)| *i);
             let plan: Vec<Option<Value>> =
-                source_extents.iter().map(|e| if *e == Some(1) { None } else { significant.next() }).collect();
+                source_extents.iter().map(|e| if is_one(e) { None } else { significant.next() }).collect();
             let index = plan.into_iter().map(|i| i.unwrap_or_else(|| self.int(0))).collect();
             return Step::Becomes(Op::Sel { array: source, index });
         }
