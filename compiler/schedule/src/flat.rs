@@ -61,20 +61,27 @@ impl Lower<'_, '_> {
     /// The longest rows of a partition that may be walked as one axis, if its innermost ones fill vectors of so many lanes badly.
     /// Chunks are of whole rows.
     pub fn flat_rows(&self, part: &Part, sinks: &[Sink], lanes: usize, chunked: Option<usize>) -> Option<Flat> {
-        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
-        let params = &self.func.regions[part.body].params;
-        let last = params.len().checked_sub(1).filter(|last| *last > 0)?;
-        let lengths: Vec<Option<i64>> = lower
-            .iter()
-            .zip(upper)
-            .map(|(l, u)| self.const_i32(*u).filter(|n| *n > 0 && self.const_i32(*l) == Some(0)))
-            .collect();
-        let innermost = lengths[last]?;
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        let innermost = self.extent_from_zero(*lower.last()?, *upper.last()?)?;
         let vectors = (innermost + lanes as i64 - 1) / lanes as i64;
         let is_filled = (vectors * lanes as i64) as f64 <= WASTE * innermost as f64;
         if innermost < 2 || is_filled && vectors >= SHORT {
             return None;
         }
+        self.rows_end_to_end(part, sinks, chunked)
+    }
+
+    /// The extent of an axis that is covered from zero on, if it is known.
+    fn extent_from_zero(&self, lower: Value, upper: Value) -> Option<i64> {
+        self.const_i32(upper).filter(|n| *n > 0 && self.const_i32(lower) == Some(0))
+    }
+
+    /// The longest rows of a partition that may be walked as one axis, whether that pays or not.
+    pub fn rows_end_to_end(&self, part: &Part, sinks: &[Sink], chunked: Option<usize>) -> Option<Flat> {
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
+        let params = &self.func.regions[part.body].params;
+        let last = params.len().checked_sub(1).filter(|last| *last > 0)?;
+        let lengths: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| self.extent_from_zero(*l, *u)).collect();
         let mut found = None;
         let mut length = 1i64;
         for rows in (chunked.unwrap_or(0)..last).rev() {

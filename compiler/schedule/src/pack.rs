@@ -63,10 +63,7 @@ impl Lower<'_, '_> {
 
     fn pack_panel(&mut self, nest: &Nest<'_>, side: &Side, panels: Panels, block: FoldBlock, p: Val) -> Result<()> {
         let (plan, body) = (nest.plan, nest.inner.body);
-        let Generator::Known { lower, upper, .. } = &nest.part.generator else {
-            return self.unsupported(ravel_source::Span::NONE, "tiles of unknown rank");
-        };
-        let range = self.axis_range(nest.with, lower[side.axis], upper[side.axis]);
+        let range = self.side_range(nest, side);
         let width = side.width as i64;
         let skipped = self.times(p, width);
         let first = self.b.add(panels.low, skipped);

@@ -21,6 +21,7 @@ use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, W
 
 use crate::Result;
 use crate::company::Around;
+use crate::flat::Flat;
 use crate::grid::{Grid, Jam};
 use crate::guards::Guard;
 use crate::kernel::Chunk;
@@ -107,6 +108,8 @@ pub(crate) struct TilePlan {
     pub rows: Side,
     /// The vector axis: the last one of the partition.
     pub columns: Side,
+    /// Inner axes whose rows lie end to end are one axis of columns.
+    pub flat: Option<Flat>,
     pub lanes: u8,
     /// Vectors per row of a tile.
     pub u: usize,
@@ -129,11 +132,14 @@ pub(crate) struct TilePlan {
 impl TilePlan {
     fn describe(&self) -> String {
         let Side { axis, width, .. } = self.rows;
-        let last = self.columns.axis;
+        let last = match (self.flat, self.columns.axis) {
+            (Some(flat), last) => format!("axes {} to {last} as one", flat.rows),
+            (None, last) => format!("axis {last}"),
+        };
         let (u, lanes) = (self.u, self.lanes);
         let skipped =
             if self.needed.is_empty() { "" } else { "; those without a cell that needs the fold are skipped" };
-        format!("packed tiles of {width} along axis {axis} by {u} vectors of {lanes} along axis {last}{skipped}")
+        format!("packed tiles of {width} along axis {axis} by {u} vectors of {lanes} along {last}{skipped}")
     }
 }
 
@@ -232,7 +238,11 @@ impl Lower<'_, '_> {
             return refuse("no result can hold accumulators");
         };
         let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
-        let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
+        let mut extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
+        let flat = self.rows_end_to_end(part, sinks, chunked.then_some(1));
+        if let Some(flat) = flat {
+            extents[last] = extents[flat.rows].and_then(|n| n.checked_mul(flat.length));
+        }
         let Generator::Known { lower, upper, .. } = &inner.generator else {
             return refuse("the rank of the fold is not known");
         };
@@ -246,7 +256,8 @@ impl Lower<'_, '_> {
         }
         let mut best: Option<(i64, usize, Split)> = None;
         let mut refusal = "columns are used too rarely".to_string();
-        for axis in (usize::from(chunked)..last).filter(|k| fits(extents[*k], LEAST_REUSE)) {
+        let outer = usize::from(chunked)..flat.map_or(last, |flat| flat.rows);
+        for axis in outer.filter(|k| fits(extents[*k], LEAST_REUSE)) {
             g.set_vec(Some(params[last]), 2, 1);
             g.push_jam(Jam::of(params[axis], 2));
             let split = self.split_fold(g, inner, params[axis], params[last], result);
@@ -301,6 +312,7 @@ impl Lower<'_, '_> {
             fold,
             rows,
             columns,
+            flat,
             lanes,
             u,
             bytes,

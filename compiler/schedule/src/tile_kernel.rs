@@ -5,7 +5,7 @@
 //! buffer and is copied cell by cell.
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
-use ravel_wir::{Combine, Generator, WithOp};
+use ravel_wir::{Combine, WithOp};
 
 use crate::Result;
 use crate::grid::{Cell, Grid, Jam, Panel};
@@ -190,11 +190,9 @@ impl Lower<'_, '_> {
 
     /// Binds the indices of a tile's first cell.
     fn bind_tile(&mut self, nest: &Nest<'_>, i: Val, j: Val) {
-        if let Generator::Known { lower, upper, .. } = &nest.part.generator {
-            for (side, index) in [(&nest.plan.rows, i), (&nest.plan.columns, j)] {
-                let range = self.axis_range(nest.with, lower[side.axis], upper[side.axis]);
-                self.bind_wide(side.param, index, range);
-            }
+        for (side, index) in [(&nest.plan.rows, i), (&nest.plan.columns, j)] {
+            let range = self.side_range(nest, side);
+            self.bind_wide(side.param, index, range);
         }
     }
 

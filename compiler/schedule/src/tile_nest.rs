@@ -75,7 +75,7 @@ impl Lower<'_, '_> {
             return condition;
         };
         let rows = self.axis_extent(lower[plan.rows.axis], upper[plan.rows.axis]);
-        let columns = self.axis_extent(lower[plan.columns.axis], upper[plan.columns.axis]);
+        let columns = self.columns_extent(part, plan);
         let extents: Vec<Ext> = fold_lower.iter().zip(fold_upper).map(|(l, u)| self.axis_extent(*l, *u)).collect();
         let trips = self.product(&extents);
         let across = self.extent_product(columns, trips);
@@ -141,6 +141,10 @@ impl Lower<'_, '_> {
         for side in [&plan.rows, &plan.columns] {
             let extent = match chunk.filter(|_| side.axis == 0) {
                 Some(chunk) => self.b.sub(chunk.high, chunk.low),
+                None if side.axis == plan.columns.axis => {
+                    let extent = self.columns_extent(part, plan);
+                    self.extent_val(extent)
+                }
                 None => {
                     let extent = self.axis_extent(lower[side.axis], upper[side.axis]);
                     self.extent_val(extent)
@@ -169,6 +173,13 @@ impl Lower<'_, '_> {
             return self.stretch_loops(nest, blocks);
         }
         if axis == nest.plan.rows.axis || axis == nest.plan.columns.axis {
+            return self.other_axes(nest, blocks, axis + 1);
+        }
+        if nest.plan.flat.is_some_and(|flat| axis >= flat.rows) {
+            // The index of the columns runs on through these.
+            let range = self.axis_range(nest.with, lower[axis], upper[axis]);
+            let low = self.wide(lower[axis]);
+            self.bind_wide(self.func.regions[nest.part.body].params[axis], low, range);
             return self.other_axes(nest, blocks, axis + 1);
         }
         let (low, high) = match nest.chunk.filter(|_| axis == 0) {
@@ -214,7 +225,13 @@ impl Lower<'_, '_> {
             Generator::Known { lower, upper, .. } => (lower[side.axis], upper[side.axis]),
             Generator::Dyn { .. } => unreachable!("plans are made for known ranks"),
         };
-        let (from, to) = (self.wide(lower), self.wide(upper));
+        let (from, to) = match nest.plan.flat.filter(|_| side.axis == nest.plan.columns.axis) {
+            Some(_) => {
+                let columns = self.columns_extent(nest.part, nest.plan);
+                (self.b.i64(0), self.extent_val(columns))
+            }
+            None => (self.wide(lower), self.wide(upper)),
+        };
         let step = self.b.i64(stretch(side));
         let (low, _) = self.b.begin_for(from, to, step, &[]);
         self.open(nest.part.body);
@@ -223,6 +240,30 @@ impl Lower<'_, '_> {
         let length = self.b.sub(high, low);
         let count = self.ceil_div(length, side.width as i64);
         Panels { low, high, count, data }
+    }
+
+    /// Indices of the axis of columns.
+    fn columns_extent(&mut self, part: &Part, plan: &TilePlan) -> Ext {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return Ext::Const(0) };
+        match plan.flat {
+            Some(flat) => {
+                let rows = self.axis_extent(lower[flat.rows], upper[flat.rows]);
+                self.extent_product(rows, Ext::Const(flat.length))
+            }
+            None => self.axis_extent(lower[plan.columns.axis], upper[plan.columns.axis]),
+        }
+    }
+
+    /// The indices that a side of the tiles runs through.
+    pub fn side_range(&self, nest: &Nest<'_>, side: &Side) -> (i64, i64) {
+        let Generator::Known { lower, upper, .. } = &nest.part.generator else { return (0, i64::from(i32::MAX)) };
+        match nest.plan.flat.filter(|_| side.axis == nest.plan.columns.axis) {
+            Some(flat) => {
+                let rows = self.axis_range(nest.with, lower[flat.rows], upper[flat.rows]);
+                (0, (rows.1 - rows.0 + 1).saturating_mul(flat.length) - 1)
+            }
+            None => self.axis_range(nest.with, lower[side.axis], upper[side.axis]),
+        }
     }
 
     /// Computes the tiles of two stretches, some panels at a time.

@@ -340,3 +340,47 @@ fn what_is_not_packed() {
     let triangle = fold([90, 80, 90], body).replace("[%k] < [90]", "[%k] < [%i]");
     declines(&triangle, [90, 90], [80, 90], [90, 80]);
 }
+
+/// Remarks on `y[j,p,q]`, the sum over `l` of `w[j,l]` and an element of `x`.
+fn maps_of_points(element: &str) -> String {
+    let text = format!(
+        r#"
+func @f0 "f" (%w: f64[25,40], %x: f64[40,41,83]) -> (f64[25,40,83]) {{
+  %y: f64[25,40,83] = with {{
+    part [0, 0, 0] <= [%j, %p, %q] < [25, 40, 83] {{
+      %f: f64 = with {{
+        part [0] <= [%l] < [40] {{
+          %a: f64 = sel %w, [%j, %l]
+          {element}
+          %z: f64 = mul %a, %b
+          yield %z
+        }}
+      }} fold add neutral 0.0
+      yield %f
+    }}
+  }} genarray [25, 40, 83] cell []
+  yield %y
+}}
+"#
+    );
+    let target = Capabilities {
+        vector_bytes: 32,
+        vector_registers: 16,
+        has_fma: true,
+        fma_takes_factor: false,
+        has_gather: false,
+    };
+    let (_, remarks) = scheduled(&text, target);
+    remarks.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn columns_run_through_rows_that_lie_end_to_end() {
+    let as_one = |element: &str| maps_of_points(element).contains("along axes 1 to 2 as one");
+    assert!(as_one("%b: f64 = sel %x, [%l, %p, %q]"));
+    assert!(as_one("%p1: i32 = add %p, 1 %b: f64 = sel %x, [%l, %p1, %q]"));
+    // Another place within the row, a row that is read backwards, and an index that is data.
+    assert!(!as_one("%m: i32 = sub 82, %q %b: f64 = sel %x, [%l, %p, %m]"));
+    assert!(!as_one("%r: i32 = sub 39, %p %b: f64 = sel %x, [%l, %r, %q]"));
+    assert!(!as_one("%d: f64 = convert %q %e: f64 = sel %x, [%l, %p, %q] %b: f64 = add %d, %e"));
+}
