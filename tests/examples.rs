@@ -118,12 +118,12 @@ fn readme_commands() -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("cargo run --release -- ")).map(String::from).collect()
 }
 
-/// The lines of the README that are about some `program.sac`, without what needs a device or waits for input.
+/// The lines of the README that are about some `program.sac` or the library, without what needs a device or waits for input.
 fn readme_lines() -> Vec<String> {
     let text = std::fs::read_to_string(repository().join("README.md")).expect("the README is readable");
     let command = |line: &str| {
         let command = line.strip_prefix("ravel ")?.split('#').next()?.trim();
-        let is_tried = command.contains("program.sac") && !command.contains("opencl");
+        let is_tried = command.starts_with("doc ") || command.contains("program.sac") && !command.contains("opencl");
         is_tried.then(|| command.to_string())
     };
     text.lines().filter_map(command).collect()
