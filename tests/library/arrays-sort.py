@@ -4,6 +4,20 @@ from sorting import both
 
 t = Table()
 
+
+def misleading(n, levels):
+    """The values of `misleading` in arrays-sort.sac."""
+    left = np.arange(n)
+    v = (levels + left * 7919 % 601).astype(float)
+    v[n - 1] = 1e20
+    for level in range(levels):
+        step = len(left) // 32
+        at = [k * step + k * 31 % step for k in range(32)]
+        v[left[at]] = level
+        left = np.delete(left, at)
+    return v
+
+
 for kind in ("float", "double"):
 
     def same(name, value, kind=kind):
@@ -30,6 +44,22 @@ for kind in ("float", "double"):
     both(t, f"{kind} nan", np.where(at, nan, x), kind)
     both(t, f"{kind} all nan", np.full(70, nan), kind)
     both(t, f"{kind} unknown", x, kind)
+    i = np.arange(70)
+    both(t, f"{kind} infinite", np.where(i % 3 == 0, inf, np.where(i % 3 == 1, -inf, i % 2)), kind)
+    real = DTYPE[kind]
+    tiny, greatest = (real(1e-44), np.finfo(real).max) if kind == "float" else (1e-322, np.finfo(real).max)
+    both(t, f"{kind} denormal", tiny * (np.arange(101) * 37 % 101 - 50).astype(real), kind)
+    both(t, f"{kind} wide", z * real(0.49) * greatest, kind)
+    both(t, f"{kind} equal", np.full(70, 3.0), kind)
+    both(t, f"{kind} sorted", np.sort(x), kind)
+    both(t, f"{kind} reversed", np.sort(x)[::-1], kind)
+    both(t, f"{kind} misleading", misleading(600, 4).astype(real), kind)
+    i = np.arange(100)
+    zeros = np.where(i % 3 == 0, -0.0, np.where(i % 3 == 1, 0.0, x[:100])).astype(real)
+    both(t, f"{kind} zeros", zeros, kind)
+    t.exact(f"signs of zeros {kind}", np.ones(100), "bool")
+    with np.errstate(divide="ignore"):
+        same("signs of zeros alone", real(1) / np.sort(zeros, kind="stable"))
     m = noise(2, (3, 17, 2), kind)
     same("sort axis", np.sort(m, -1))
     same("sort axis values", np.sort(m, 1))

@@ -153,6 +153,13 @@ drawn("normal", normal(1, 2, "double"), (17,), "double", absolute=16)
 drawn("normal", normal(1, 2, "float"), (16,), "float", absolute=16)
 drawn("normal scalar", normal(0, 1, "double"), (), "double", absolute=16)
 drawn("normal cube", normal(0, 1, "float"), (2, 2, 2, 2), "float", absolute=16)
+for length in range(1, 6):
+    drawn("uniform length", uniform(0, 1, "double"), (length,), "double", rel=1)
+    drawn("uniform length", uniform(0, 1, "float"), (length,), "float", rel=1)
+    drawn("normal length", normal(0, 1, "double"), (length,), "double", absolute=16)
+    drawn("normal length", normal(0, 1, "float"), (length,), "float", absolute=16)
+    drawn("randint length", randint(0, 1000), (length,), "int", result="int")
+drawn("uniform rows", uniform(0, 1, "float"), (3, 6), "float", rel=1)
 both("lognormal", lambda k, at, kind: math.exp(0.5 * one_normal(k, at, kind)), rel=64)
 
 
