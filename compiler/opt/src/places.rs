@@ -2,6 +2,7 @@
 
 use crate::edit::Defs;
 use crate::ranges::Ranges;
+use crate::rounds::same_sum;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
@@ -255,7 +256,7 @@ pub fn covers_frame(func: &Func, defs: &Defs, part: &Part, frame: &[Value]) -> b
         && upper.iter().zip(frame).all(|(u, f)| same_int(func, defs, *u, *f))
 }
 
-/// Whether two `i32` scalars are equal: one value, one constant, or one extent.
+/// Whether two `i32` scalars are equal: one value, one constant, one extent, or one sum, `300 - i` and `-1 * i + 300`.
 pub fn same_int(func: &Func, defs: &Defs, a: Value, b: Value) -> bool {
     if a == b {
         return true;
@@ -266,6 +267,7 @@ pub fn same_int(func: &Func, defs: &Defs, a: Value, b: Value) -> bool {
             let form = |v: Value, k: u32| func.ty(v).shape.extents().and_then(|e| e.get(k as usize));
             (x, i) == (y, j) || (form(*x, *i).is_some() && form(*x, *i) == form(*y, *j))
         }
+        (Some(Op::Bin(..) | Op::Un(..)), Some(Op::Bin(..) | Op::Un(..))) => same_sum(func, defs, a, b),
         _ => false,
     }
 }

@@ -1,23 +1,25 @@
-//! Reading elements from an array after an update instead of from the one before, which then need not be kept.
+//! Reading elements and rows from an array after an update instead of from the one before, which then need not be kept.
 //!
 //! ```text
 //!    %b = update %a, [%i], %x   %y = sel %a, [%i + 1]
 //! => %b = update %a, [%i], %x   %y = sel %b, [%i + 1]
 //! ```
 //!
-//! Rows that were taken before the update serve as well: of `%r = sel %a, [%p]` before it, `sel %a, [%p, %j]` behind it is `sel %r, [%j]`.
+//! So it is behind a modarray, for what none of its partitions replaces. Rows that were taken before the update serve as well: of `%r = sel %a, [%p]`
+//! before it, `sel %a, [%p, %j]` behind it is `sel %r, [%j]`.
 //!
 //! Simplification looks through updates, so that selections are known early; but an update is made in place only where nobody
 //! reads the old array any more. Once everything is simple, what is left of these selections goes back.
 //!
 //! Before: the passes have ended. After: no old array outlives an update for the sake of elements that the update did not change.
-//! Leaves alone: old arrays that somebody needs as a whole, or at an index that may be the one that was written.
+//! Leaves alone: old arrays that somebody needs as a whole, or at an index that may be one that was written.
 
 use crate::edit::{Defs, use_counts};
 use crate::pass::{Context, Pass, Run};
+use crate::places::Places;
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Inst, Op, Region, Value};
+use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
 
 pub const PASS: Pass = Pass {
     name: "reread",
@@ -28,22 +30,22 @@ pub const PASS: Pass = Pass {
 pub fn reread(func: &mut Func, cx: &mut Context) -> bool {
     let mut updates: Vec<(Region, Inst)> = Vec::new();
     walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Update { .. }) {
+        if written(func, inst).is_some() {
             updates.push((region, inst));
         }
     });
     if updates.is_empty() {
         return false;
     }
-    let defs = Defs::new(func);
+    let (defs, places) = (Defs::new(func), Places::new(func));
     let mut uses = use_counts(func);
     let mut changed = false;
     for (region, update) in updates {
-        let Op::Update { array, index, .. } = func.insts[update].op.clone() else { continue };
+        let Some((array, boxes)) = written(func, update) else { continue };
         if uses[array] < 2 {
             continue;
         }
-        let Some(later) = later_selections(func, &defs, region, update, array, &index) else { continue };
+        let Some(later) = later_selections(func, (&defs, &places), region, update, array, &boxes) else { continue };
         let new = func.insts[update].results[0];
         for (inst, from) in &later {
             if let Op::Sel { array, index } = &mut func.insts[*inst].op {
@@ -78,15 +80,59 @@ enum From {
     Row(Value, usize),
 }
 
-/// The instructions behind an update that select elements of the old array, if that is all that happens to it there and they select others
-/// than the one that was written, or such of rows at hand.
+/// Indices that an update writes, along the first axes: one, or those from the first to before the second.
+enum Written {
+    At(Vec<Value>),
+    Box(Vec<Value>, Vec<Value>),
+}
+
+/// The array that an instruction changes, and where.
+fn written(func: &Func, inst: Inst) -> Option<(Value, Vec<Written>)> {
+    match &func.insts[inst].op {
+        Op::Update { array, index, .. } => Some((*array, vec![Written::At(index.clone())])),
+        Op::With(with) => {
+            let [WithOp::Modarray { array }] = with.ops[..] else { return None };
+            let of = |part: &ravel_wir::Part| match &part.generator {
+                Generator::Known { lower, upper, .. } => Some(Written::Box(lower.clone(), upper.clone())),
+                Generator::Dyn { .. } => None,
+            };
+            Some((array, with.parts.iter().map(of).collect::<Option<_>>()?))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a selection reads nothing of what was written.
+fn is_untouched(func: &Func, (defs, places): (&Defs, &Places), inst: Inst, index: &[Value], written: &Written) -> bool {
+    let (lower, upper) = match written {
+        Written::At(at) => return at.iter().zip(index).any(|(x, y)| differ(func, defs, *x, *y)),
+        Written::Box(lower, upper) => (lower, upper),
+    };
+    let is_single = |axis: usize| {
+        let ((low, c), (high, d)) = (split(func, defs, lower[axis]), split(func, defs, upper[axis]));
+        low == high && d.wrapping_sub(c) == 1
+    };
+    let axes = lower.len().min(index.len());
+    if (0..axes).any(|axis| is_single(axis) && differ(func, defs, lower[axis], index[axis])) {
+        return true;
+    }
+    let mut ranges = places.ranges_at(func, defs, inst);
+    (0..axes).any(|axis| {
+        let i = ranges.form(func, defs, index[axis]);
+        let (low, high) = (ranges.form(func, defs, lower[axis]), ranges.form(func, defs, upper[axis]));
+        ranges.compare(BinOp::Lt, &i, &low) == Some(true) || ranges.compare(BinOp::Ge, &i, &high) == Some(true)
+    })
+}
+
+/// The instructions behind an update that select from the old array, if that is all that happens to it there and they select nothing that was
+/// written, or elements of rows at hand.
 fn later_selections(
     func: &Func,
-    defs: &Defs,
+    facts: (&Defs, &Places),
     region: Region,
     update: Inst,
     array: Value,
-    written: &[Value],
+    written: &[Written],
 ) -> Option<Vec<(Inst, From)>> {
     let data = &func.regions[region];
     let at = data.insts.iter().position(|inst| *inst == update)?;
@@ -106,9 +152,9 @@ fn later_selections(
     let mut see = |inst: Inst| {
         let op = &func.insts[inst].op;
         match op {
-            Op::Sel { array: from, index } if *from == array && func.ty(func.insts[inst].results[0]).is_scalar() => {
-                match rows.iter().find(|(_, lead)| index.starts_with(lead)) {
-                    _ if written.iter().zip(index).any(|(x, y)| differ(func, defs, *x, *y)) => {
+            Op::Sel { array: from, index } if fits && *from == array && !index.contains(&array) => {
+                match rows.iter().find(|(_, lead)| lead.len() < index.len() && index.starts_with(lead)) {
+                    _ if written.iter().all(|w| is_untouched(func, facts, inst, index, w)) => {
                         found.push((inst, From::Updated))
                     }
                     Some((row, lead)) => found.push((inst, From::Row(*row, lead.len()))),

@@ -48,6 +48,35 @@ impl Sum {
     }
 }
 
+/// An `i32` scalar as a sum; none if it depends on others than those that are known, which stay as they are, or has more operations than we look at.
+fn sum_of(func: &Func, defs: &Defs, v: Value, is_known: &dyn Fn(Value) -> bool, depth: u32) -> Option<Sum> {
+    let depth = depth.checked_sub(1)?;
+    let inner = |v: Value| sum_of(func, defs, v, is_known, depth);
+    let scaled = |v: Value, factor: i32| Some(Sum::default().add(&inner(v)?, factor));
+    match defs.op(func, v) {
+        Some(Op::Const(Scalar::I32(constant))) => {
+            return Some(Sum::constant(*constant));
+        }
+        Some(Op::Bin(BinOp::Add, a, b)) => return Some(inner(*a)?.add(&inner(*b)?, 1)),
+        Some(Op::Bin(BinOp::Sub, a, b)) => return Some(inner(*a)?.add(&inner(*b)?, -1)),
+        Some(Op::Un(UnOp::Neg, a)) => return scaled(*a, -1),
+        Some(Op::Bin(BinOp::Mul, a, b)) => match (defs.int(func, *a), defs.int(func, *b)) {
+            (Some(k), _) => return scaled(*b, k),
+            (_, Some(k)) => return scaled(*a, k),
+            _ => {}
+        },
+        _ => {}
+    }
+    let is_int = func.ty(v).is_scalar() && func.ty(v).elem == Elem::I32;
+    (is_int && is_known(v)).then(|| Sum::of(v))
+}
+
+/// Whether two `i32` scalars are one sum, however it is written.
+pub fn same_sum(func: &Func, defs: &Defs, a: Value, b: Value) -> bool {
+    let sum = |v: Value| sum_of(func, defs, v, &|_| true, MAX_DEPTH);
+    sum(a).is_some_and(|a| sum(b).is_some_and(|b| a == b))
+}
+
 /// A loop, and what its indices are made of.
 pub struct Rounds<'a> {
     pub func: &'a Func,
@@ -82,30 +111,8 @@ impl<'a> Rounds<'a> {
 
     /// An index in terms of the loop's counters and of what no round changes.
     pub fn sum(&self, v: Value) -> Option<Sum> {
-        self.sum_within(v, MAX_DEPTH)
-    }
-
-    fn sum_within(&self, v: Value, depth: u32) -> Option<Sum> {
-        let depth = depth.checked_sub(1)?;
-        let inner = |v: Value| self.sum_within(v, depth);
-        let scaled = |v: Value, factor: i32| Some(Sum::default().add(&inner(v)?, factor));
-        match self.defs.op(self.func, v) {
-            Some(Op::Const(Scalar::I32(constant))) => {
-                return Some(Sum::constant(*constant));
-            }
-            Some(Op::Bin(BinOp::Add, a, b)) => return Some(inner(*a)?.add(&inner(*b)?, 1)),
-            Some(Op::Bin(BinOp::Sub, a, b)) => return Some(inner(*a)?.add(&inner(*b)?, -1)),
-            Some(Op::Un(UnOp::Neg, a)) => return scaled(*a, -1),
-            Some(Op::Bin(BinOp::Mul, a, b)) => match (self.defs.int(self.func, *a), self.defs.int(self.func, *b)) {
-                (Some(k), _) => return scaled(*b, k),
-                (_, Some(k)) => return scaled(*a, k),
-                _ => {}
-            },
-            _ => {}
-        }
-        let is_known = self.steps.contains_key(&v) || !self.inside.contains(&v);
-        let is_int = self.func.ty(v).is_scalar() && self.func.ty(v).elem == Elem::I32;
-        (is_known && is_int).then(|| Sum::of(v))
+        let is_known = |v: Value| self.steps.contains_key(&v) || !self.inside.contains(&v);
+        sum_of(self.func, self.defs, v, &is_known, MAX_DEPTH)
     }
 
     /// By how much an index changes in a round.

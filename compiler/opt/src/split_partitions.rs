@@ -6,9 +6,11 @@
 //! => c = genarray { [0 <= j < min(n, m - 1)] -> h(b[j + 1]), [max(0, m - 1) <= j < n] -> h(b[j + 1]) }
 //! ```
 //!
-//! A service of `fold_with_loops`, which asks for it when everything else speaks for folding.
+//! A service of `fold_with_loops`, which asks for it when everything else speaks for folding. Sums of reals stay in order: they are cut along their
+//! first axis, and along others where all but one partition of what they add up is zero.
 
 use crate::edit::{Copier, Def, Defs, size_of};
+use crate::interleave::identity;
 use crate::linear::{Atom, Lin};
 use crate::places::Places;
 use crate::ranges::Ranges;
@@ -30,8 +32,15 @@ pub struct Cut {
     offset: i64,
 }
 
-/// A cut that brings the selection `site` of `producer`, at `index`, nearer to a decision. None if there is no simple one.
-pub fn find_cut(func: &Func, places: &Places, defs: &Defs, producer: Inst, site: Inst, index: &[Value]) -> Option<Cut> {
+/// A cut that brings the selection `site` of a result of `producer`, at `index`, nearer to a decision. None if there is no simple one.
+pub fn find_cut(
+    func: &Func,
+    places: &Places,
+    defs: &Defs,
+    (producer, k): (Inst, usize),
+    site: Inst,
+    index: &[Value],
+) -> Option<Cut> {
     let Op::With(with) = &func.insts[producer].op else { return None };
     let mut ranges = places.ranges_at(func, defs, site);
     for part in &with.parts {
@@ -54,7 +63,7 @@ pub fn find_cut(func: &Func, places: &Places, defs: &Defs, producer: Inst, site:
             continue;
         }
         if let Some((form, boundary)) = cuts.first() {
-            return cut_for(func, places, defs, &mut ranges, producer, site, form, *boundary);
+            return cut_for(func, places, defs, &mut ranges, (producer, k), site, form, *boundary);
         }
     }
     None
@@ -66,7 +75,7 @@ fn cut_for(
     places: &Places,
     defs: &Defs,
     ranges: &mut Ranges,
-    producer: Inst,
+    (producer, k): (Inst, usize),
     site: Inst,
     form: &Lin,
     boundary: Value,
@@ -83,11 +92,12 @@ fn cut_for(
     let Generator::Known { lower, upper, step: None, .. } = &with.parts[part].generator else { return None };
     let edge = ranges.form(func, defs, boundary).plus(-form.c);
     // Where there is an index at all, the cut lies between the bounds: pieces in any order would multiply without end. A fold can do with
-    // one that may be empty, since it leaves nothing uncovered.
+    // those that may be empty, since it leaves nothing uncovered, where one cut is made or each leaves one piece to be cut further.
     let (low, high) = (ranges.form(func, defs, lower[axis as usize]), ranges.form(func, defs, upper[axis as usize]));
     let is_between =
         ranges.compare(BinOp::Le, &low, &edge) == Some(true) && ranges.compare(BinOp::Le, &edge, &high) == Some(true);
-    let is_first = with.parts.len() == 1 && with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
+    let one_counts = adds_one_part(func, defs, (producer, k), site, with, body);
+    let is_first = (with.parts.len() == 1 || one_counts) && with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
     if !is_between && !is_first {
         return None;
     }
@@ -96,7 +106,7 @@ fn cut_for(
     let keeps_order = with.ops.iter().all(|op| match op {
         WithOp::Fold { neutral, combine, .. } => {
             let regroups = matches!(combine, Combine::Op(op) if op.regroups()) && !func.ty(*neutral).elem.is_float();
-            axis == 0 || regroups
+            axis == 0 || regroups || one_counts
         }
         _ => true,
     });
@@ -109,6 +119,33 @@ fn cut_for(
         boundary,
         offset: form.c,
     })
+}
+
+/// Whether a fold adds up, or multiplies, the cells of a with-loop as they are, of which one partition alone has others than zeros, or ones: their order
+/// stays whatever the fold is cut along.
+fn adds_one_part(
+    func: &Func,
+    defs: &Defs,
+    (producer, k): (Inst, usize),
+    site: Inst,
+    consumer: &With,
+    body: Region,
+) -> bool {
+    let [WithOp::Fold { neutral, combine: Combine::Op(op @ (BinOp::Add | BinOp::Mul)), stop: None }] = consumer.ops[..]
+    else {
+        return false;
+    };
+    let (Op::With(with), Some(unit)) = (&func.insts[producer].op, identity(op, func.ty(neutral).elem)) else {
+        return false;
+    };
+    let is_unit = |v: Value| defs.constant(func, v) == Some(unit);
+    let outside = match with.ops[k] {
+        WithOp::Genarray { default: Some(default), .. } => is_unit(default),
+        WithOp::Genarray { default: None, .. } => Scalar::zero(unit.elem()) == Some(unit),
+        _ => false,
+    };
+    let others = with.parts.iter().filter(|part| !is_unit(func.regions[part.body].yields[k])).count();
+    outside && others <= 1 && is_unit(neutral) && func.regions[body].yields[..] == func.insts[site].results[..]
 }
 
 /// Cuts a partition in two, drops what is empty then, and keeps the facts true.

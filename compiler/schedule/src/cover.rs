@@ -14,6 +14,9 @@ use crate::scalars::prim_of;
 pub const FEW: i64 = 8;
 /// Partitions at most that are looked at in pairs.
 const MOST_BOXES: usize = 32;
+/// What counts as the length of a box along an axis where it is not known, and the most that counts.
+const LONG: i64 = 1 << 10;
+const MOST_ALONG: i64 = 1 << 20;
 
 /// What happens to the elements outside of a box.
 #[derive(Clone, Copy)]
@@ -22,7 +25,7 @@ enum Rest {
     Fill { to: Val, value: Val },
 }
 
-/// The elements that the only partition of a with-loop leaves, if that is a box, and what they become.
+/// The elements that a box of a with-loop leaves, and what they become.
 pub(crate) struct Border {
     elem: Elem,
     what: Rest,
@@ -37,11 +40,9 @@ type Bounds = (Vec<Value>, Vec<Value>);
 
 impl Lower<'_, '_> {
     /// A new array for a modarray whose operand stays alive, which gets the operand's elements wherever the only partition does not
-    /// write ([`Border`]); nothing if the operand could be updated in place or the partition is not a box.
+    /// write ([`Border`]), or outside of the largest box that several make up; nothing if the operand could be updated in place or there is no box.
     pub fn copy_around(&mut self, with: &With, array: Value, span: Span) -> Result<Option<Val>> {
-        let [Part { generator: Generator::Known { lower, upper, step: None, .. }, .. }] = &with.parts[..] else {
-            return Ok(None);
-        };
+        let Some((lower, upper)) = self.largest_box(with) else { return Ok(None) };
         let elem = self.elem(array);
         if self.is_last_use(array)
             || elem == Elem::Handle
@@ -55,8 +56,25 @@ impl Lower<'_, '_> {
         let object = self.allocate(elem, &extents, span);
         let old = self.val(array);
         let (to, from) = (self.data_of(object), self.data_of(old));
-        self.leave_border(elem, Rest::Copy { to, from }, (lower, upper), (&extents, &strides));
+        self.leave_border(elem, Rest::Copy { to, from }, (&lower, &upper), (&extents, &strides));
+        // Other partitions may write in it.
+        if with.parts.len() > 1
+            && let Some(border) = self.borders.pop()
+        {
+            self.whole_border(&border);
+        }
         Ok(Some(object))
+    }
+
+    /// The largest box of partitions or of such that meet, as far as it can be told. Extents that only the run knows count as long.
+    fn largest_box(&self, with: &With) -> Option<Bounds> {
+        let boxes = self.joined_boxes(with)?;
+        let size = |(lower, upper): &Bounds| {
+            lower.iter().zip(upper).fold(1i64, |size, (l, u)| {
+                size.saturating_mul(self.ahead_of(*l, *u).unwrap_or(LONG).clamp(0, MOST_ALONG))
+            })
+        };
+        boxes.into_iter().reduce(|a, b| if size(&b) > size(&a) { b } else { a })
     }
 
     /// Has what the only partition leaves filled, if that is a box; false otherwise.
@@ -274,27 +292,32 @@ impl Lower<'_, '_> {
     /// Do boxes that end where others begin make up the whole frame, whatever the bounds are? As `[0] <= [i] < [k]` and `[k] <= [i] < [n]` do:
     /// partitions lie within their frame, and no two have an index in common.
     fn boxes_meet(&self, with: &With, frame: &[Value]) -> bool {
-        let mut boxes: Vec<Bounds> = Vec::new();
+        let Some(boxes) = self.joined_boxes(with) else { return false };
+        let [(lower, upper)] = &boxes[..] else { return false };
+        lower.len() == frame.len()
+            && lower.iter().all(|v| self.const_i32(*v) == Some(0))
+            && upper.iter().zip(frame).all(|(u, f)| self.same_scalar(*u, *f))
+    }
+
+    /// The partitions as boxes, those that meet as one; nothing if some are no boxes, or they are too many. A joint box has no index that is in none of them.
+    fn joined_boxes(&self, with: &With) -> Option<Vec<Bounds>> {
+        let of = |part: &Part| match &part.generator {
+            Generator::Known { lower, upper, step: None, .. } => Some((lower.clone(), upper.clone())),
+            _ => None,
+        };
         if with.parts.len() > MOST_BOXES {
-            return false;
+            return None;
         }
-        for part in &with.parts {
-            match &part.generator {
-                Generator::Known { lower, upper, step: None, .. } if lower.len() == frame.len() => {
-                    boxes.push((lower.clone(), upper.clone()));
-                }
-                _ => return false,
-            }
+        let mut boxes: Vec<Bounds> = with.parts.iter().map(of).collect::<Option<_>>()?;
+        let rank = boxes.first()?.0.len();
+        if boxes.iter().any(|(lower, _)| lower.len() != rank) {
+            return None;
         }
-        while boxes.len() > 1 {
-            let Some((a, b, axis)) = self.neighbours(&boxes) else { return false };
+        while let Some((a, b, axis)) = self.neighbours(&boxes) {
             boxes[a].1[axis] = boxes[b].1[axis];
             boxes.swap_remove(b);
         }
-        boxes.first().is_some_and(|(lower, upper)| {
-            lower.iter().all(|v| self.const_i32(*v) == Some(0))
-                && upper.iter().zip(frame).all(|(u, f)| self.same_scalar(*u, *f))
-        })
+        Some(boxes)
     }
 
     /// Two boxes of which the second begins where the first ends, along one axis, and which are equal along the others.

@@ -195,3 +195,22 @@ fn neighbours_are_old_ones() {
         assert!(!said, "{with}, {distance}: {:?}", run.remarks);
     }
 }
+
+#[test]
+fn several_boxes_that_are_not_changed_in_place_copy_what_lies_around_the_largest() {
+    let parts = |step: &str| {
+        rounds(&format!(
+            "%k1: i32 = add %k, 1
+             %b: f64[9,20] = with {{
+               part [%k, %k] <= [%i, %j] < [9, %k1] {{ %x: f64 = sel %a, [%k, %j] yield %x }}
+               part [%k, %k1] <= [%i_2, %j_2] < [9, 20]{step} {{
+                 %s: f64 = with {{ part [0] <= [%m] < [20] {{ %y: f64 = sel %a, [%k, %m] yield %y }} }} fold add neutral 0.0
+                 %z: f64 = sel %a, [%i_2, %j_2] %w: f64 = mul %s, 0.01 %v: f64 = sub %z, %w yield %v }}
+               part [0, 0] <= [%i_3, %j_3] < [%k, 1] {{ %u: f64 = sel %a, [8, %j_3] yield %u }}
+             }} modarray %a"
+        ))
+    };
+    assert_eq!(parts("").copies, 0);
+    // What lies between steps is the old array's.
+    assert!(parts(" step [1, 2]").copies > 0);
+}

@@ -1,8 +1,9 @@
 //! `ravel doc`: reference pages of modules from their documentation comments.
 //!
 //! A documentation comment is a `/* ... */` right before a definition; it belongs to the definitions behind it as long as no blank line
-//! or other comment comes between. The comment before `module` is about the module. Its first sentence says what the thing is; a line of its own
-//! `call(...) is value.` is an example, which [`examples`] makes a program of; a last line `Like: numpy.sort.  Work: n log n.` has keys.
+//! or other comment comes between, and to all that a macro behind it defines. The comment before `module` is about the module. Its first
+//! sentence says what the thing is; a line of its own `call(...) is value.` is an example, which [`examples`] makes a program of; a last line
+//! `Like: numpy.sort.  Work: n log n.` has keys.
 
 mod comment;
 mod page;
@@ -100,12 +101,16 @@ fn describe(file_name: &str, text: &str, file: &File) -> Module {
     let offers =
         if exported.iter().any(|symbols| !matches!(symbols, SymbolSet::Some(_))) { imported } else { Vec::new() };
     let mut entries: Vec<Entry> = Vec::new();
+    let mut last_start = None;
     for definition in &file.definitions {
         let Some((name, start, head)) = head(definition) else { continue };
         if !is_exported(&name) {
             continue;
         }
+        // What a macro defines stands where the macro is used.
+        let same_macro = last_start.replace(start) == Some(start);
         match (before(text, start), entries.last_mut()) {
+            (_, Some(entry)) if same_macro => entry.add(name, head),
             (None, Some(entry)) if continues(text, start) => entry.add(name, head),
             (comment, _) => {
                 let comment = comment.unwrap_or_default();
@@ -249,3 +254,18 @@ int main()
 @CHECKS@    return wrong;
 }
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_macro_defines_is_one_entry() {
+        let text = "module M;\n#define F(f) \\\nint f(int x) { return x; } \\\nint f##_2(int x) { return x; } \\\nint f(int x, int y) { return x; }\n\
+                    export all except { g_2 };\n\n/* Is f. */\nF(f)\n\n/* Is g. */\nF(g)\nint h(int x) { return x; }\n";
+        let Ok(module) = of_text("M.sac", text) else { panic!("it parses") };
+        let found: Vec<_> = module.entries.iter().map(|e| (e.names.join(" "), e.heads.len())).collect();
+        assert_eq!(found, [("f f_2".to_string(), 3), ("g h".to_string(), 3)]);
+        assert_eq!(module.entries[1].comment.first_sentence(), "Is g.");
+    }
+}

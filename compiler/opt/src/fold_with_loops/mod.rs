@@ -149,7 +149,7 @@ fn check_and_split(
         let cut_of = |site: &Inst| {
             let Op::Sel { index, .. } = &func.insts[*site].op else { return None };
             let rank = frame_rank(with_of(func, producer), k)?;
-            split_partitions::find_cut(func, places, defs, producer, *site, &index[..rank])
+            split_partitions::find_cut(func, places, defs, (producer, k), *site, &index[..rank])
         };
         // Only if there is a way for every one of them: a copy that helps nobody is waste.
         let found: Option<Vec<_>> = undecided.iter().map(cut_of).collect();

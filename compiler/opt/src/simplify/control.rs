@@ -2,7 +2,8 @@
 
 use super::{Simplifier, Step};
 use crate::edit::{divides_by_constant, is_speculatable};
-use ravel_types::{Affine, Scalar, Shape};
+use crate::interleave::identity;
+use ravel_types::{Affine, BinOp, Scalar, Shape};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 /// Branches of at most this many cheap instructions become selections.
@@ -158,22 +159,24 @@ impl Simplifier<'_> {
     }
 
     /// Partitions of folds that combine the neutral elements with themselves, which stay what they are: the first ones, and any where the order
-    /// does not count.
+    /// does not count or neutral elements change nothing. A sum of reals that begins with 0.0 is never -0.0, which 0.0 would change.
     fn drop_neutral_parts(&mut self, with: &mut With) {
         let neutrals = with.ops.iter().map(|op| match op {
             WithOp::Fold { neutral, combine: Combine::Op(op), stop: None } => {
                 let n = self.const_of(*neutral)?;
-                (ravel_types::eval_bin(*op, n, n).ok()? == n).then_some(n)
+                let anywhere =
+                    !n.elem().is_float() || matches!(op, BinOp::Add | BinOp::Mul) && identity(*op, n.elem()) == Some(n);
+                (ravel_types::eval_bin(*op, n, n).ok()? == n).then_some((n, anywhere))
             }
             _ => None,
         });
         let Some(neutrals) = neutrals.collect::<Option<Vec<_>>>() else { return };
-        let in_any_order = neutrals.iter().all(|n| !n.elem().is_float());
+        let in_any_order = neutrals.iter().all(|(_, anywhere)| *anywhere);
         let mut leading = true;
         with.parts.retain(|part| {
             let body = &self.func.regions[part.body];
             let pure = body.insts.iter().all(|inst| matches!(self.func.insts[*inst].op, Op::Const(_)));
-            let is_neutral = pure && body.yields.iter().zip(&neutrals).all(|(v, n)| self.const_of(*v) == Some(*n));
+            let is_neutral = pure && body.yields.iter().zip(&neutrals).all(|(v, (n, _))| self.const_of(*v) == Some(*n));
             leading &= is_neutral;
             !(is_neutral && (leading || in_any_order))
         });
