@@ -74,7 +74,12 @@ impl Lower<'_, '_> {
                 size.saturating_mul(self.ahead_of(*l, *u).unwrap_or(LONG).clamp(0, MOST_ALONG))
             })
         };
-        boxes.into_iter().reduce(|a, b| if size(&b) > size(&a) { b } else { a })
+        let largest = boxes.into_iter().reduce(|a, b| if size(&b) > size(&a) { b } else { a });
+        // A few columns are not worth a copy of each row for itself.
+        largest.filter(|(lower, upper)| {
+            let row = lower.last().zip(upper.last()).and_then(|(l, u)| self.ahead_of(*l, *u));
+            with.parts.len() == 1 || row.is_none_or(|n| n > FEW)
+        })
     }
 
     /// Has what the only partition leaves filled, if that is a box; false otherwise.

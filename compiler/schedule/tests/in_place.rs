@@ -213,4 +213,12 @@ fn several_boxes_that_are_not_changed_in_place_copy_what_lies_around_the_largest
     assert_eq!(parts("").copies, 0);
     // What lies between steps is the old array's.
     assert!(parts(" step [1, 2]").copies > 0);
+    // Two columns that need each other: a copy of the whole is one call.
+    let columns = rounds(
+        "%b: f64[9,20] = with {
+           part [0, 0] <= [%i, %j] < [9, 1] { %x: f64 = sel %a, [%i, 1] yield %x }
+           part [0, 1] <= [%i_2, %j_2] < [9, 2] { %x_2: f64 = sel %a, [%i_2, 0] yield %x_2 }
+         } modarray %a",
+    );
+    assert!(columns.copies > 0);
 }
