@@ -1,8 +1,8 @@
 //! Files of NumPy: `.npy`, one array behind a header that is a Python dictionary. Archives of them are in `npz`.
 //!
 //! Numbers are converted where nothing is lost but digits of a real: integers to other integers if they fit, integers to reals, reals to
-//! other reals. Everything else is refused, with the name of the file and the reason. Nothing is allocated for what a file only
-//! announces: shapes are compared with the bytes that are there.
+//! other reals unless a finite one would become infinite. Everything else is refused, with the name of the file and the reason.
+//! Nothing is allocated for what a file only announces: shapes are compared with the bytes that are there.
 
 use std::io::Read;
 
@@ -62,7 +62,8 @@ impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Number::Whole(x) => x.fmt(f),
-            Number::Real(x) => x.fmt(f),
+            // Not all digits of a large one.
+            Number::Real(x) => write!(f, "{x:?}"),
         }
     }
 }
@@ -106,7 +107,7 @@ macro_rules! numbers {
     (reals $($ty:ident)*) => {
         numbers! { $($ty: Real, Kind::Bool | Kind::Signed | Kind::Unsigned | Kind::Real, x => match x {
             Number::Whole(x) => Some(x as $ty),
-            Number::Real(x) => Some(x as $ty),
+            Number::Real(x) => Some(x as $ty).filter(|y| y.is_finite() || !x.is_finite()),
         };)* }
     };
 }
@@ -384,6 +385,9 @@ pub(super) fn parse<T: Target, R: Read>(reader: R, length: u64) -> Result<Array,
         let (descr, wanted) = (&header.descr, T::TAG.name());
         return Err(format!("holds elements of NumPy type '{descr}', which are not read as {wanted}"));
     }
+    if let Some(extent) = header.shape.iter().find(|&&extent| extent > i64::from(i32::MAX)) {
+        return Err(format!("announces an impossible shape: no array of SaC has the extent {extent}"));
+    }
     let count = count_of(&header.shape).map_err(|fault| format!("announces an impossible shape: {fault}"))?;
     let expected = (count as u64).saturating_mul(stored.size as u64);
     let shape = shape_text(&header.shape);
@@ -639,8 +643,11 @@ mod tests {
             (with("[('x', '<i4')]", "(1,)", &[0; 4]), "structures"),
             (with("'<f8'", "(1,)", &[0; 8]), "are not read as int"),
             (with("'<i8'", "(2,)", &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]), "holds 4294967296 (element 1)"),
-            (with("'<i4'", "(4000000000, 4000000000, 4000000000)", &[]), "impossible shape"),
-            (with("'<i4'", "(1000000000000,)", &[0; 4]), "is truncated"),
+            (with("'<i4'", "(2000000000, 2000000000, 2000000000)", &[]), "impossible shape"),
+            (with("'<i4'", "(0, 99999999999)", &[]), "impossible shape: no array of SaC has the extent 99999999999"),
+            (with("'<i4'", "(3000000000, 0)", &[]), "impossible shape"),
+            (with("'<i4'", "(2147483648,)", &[0; 4]), "impossible shape"),
+            (with("'<i4'", "(2147483647,)", &[0; 4]), "is truncated"),
             (with("'<i4'", "(-1,)", &[]), "an extent"),
             (with("'<i4'", "(1", &[]), "expected"),
             (file("{'descr': '<i4', 'shape': (1,)}", &[0; 4]), "without"),
@@ -650,6 +657,23 @@ mod tests {
             let message = parse_bytes::<i32>(&bytes).expect_err("malformed");
             assert!(message.contains(reason), "{message}");
         }
+    }
+
+    #[test]
+    fn reals_beyond_float_are_refused() {
+        let doubles = |x: f64| file("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", &x.to_le_bytes());
+        for x in [1e300, -1e300, 3.5e38] {
+            let message = parse_bytes::<f32>(&doubles(x)).expect_err("too large");
+            assert!(message.contains("(element 0), which no float can hold"), "{message}");
+            let kept = parse_bytes::<f64>(&doubles(x)).expect("well-formed");
+            assert_eq!(kept.view().as_slice::<f64>(), Some(&[x][..]));
+        }
+        for (x, y) in [(f64::NEG_INFINITY, f32::NEG_INFINITY), (1e-300, 0.0), (f64::from(f32::MAX), f32::MAX)] {
+            let read = parse_bytes::<f32>(&doubles(x)).expect("well-formed");
+            assert_eq!(read.view().as_slice::<f32>(), Some(&[y][..]));
+        }
+        let nan = parse_bytes::<f32>(&doubles(f64::NAN)).expect("well-formed");
+        assert!(nan.view().as_slice::<f32>().is_some_and(|x| x[0].is_nan()));
     }
 
     #[test]
