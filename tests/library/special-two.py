@@ -20,11 +20,13 @@ def log_beta(a, b):
     return mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
 
 
-def positive(f):
+def positive(f, limit):
     def g(a, b):
         if math.isnan(a) or math.isnan(b) or a < 0:
             return NAN
-        return INF if a == 0 else f(mp.mpf(a), mp.mpf(b))
+        if a == 0:
+            return INF
+        return limit if math.isinf(a) or math.isinf(b) else f(mp.mpf(a), mp.mpf(b))
 
     return g
 
@@ -55,8 +57,8 @@ def times_log(x, y):
 
 
 EXACT = {
-    "beta": positive(lambda a, b: mp.exp(log_beta(a, b))),
-    "lbeta": positive(log_beta),
+    "beta": positive(lambda a, b: mp.exp(log_beta(a, b)), 0.0),
+    "lbeta": positive(log_beta, -INF),
     "gammainc": incomplete(False),
     "gammaincc": incomplete(True),
     "logaddexp": sum_of_two,
@@ -111,8 +113,8 @@ def plus(*parts):
 a = plus(abs(noise(1, [17])) * 6, [8.5, 0.001, 3, 150, 20])
 b = plus(abs(noise(2, [17])) * 6, [20, 0.02, 90, 170, 0.5])
 # Results as small as e^-230: two roundings more per factor e.
-cases("beta", plus(a, [0, NAN, -1]), plus(b, [1, 1, 1]), rel=200)
-cases("lbeta", plus(a, [0, NAN, -1, 1e5]), plus(b, [1, 1, 1, 2e7]), absolute=64)
+cases("beta", plus(a, [0, NAN, -1, INF, 2, INF]), plus(b, [1, 1, 1, 2, INF, INF]), rel=200)
+cases("lbeta", plus(a, [0, NAN, -1, 1e5, INF, 2, INF]), plus(b, [1, 1, 1, 2e7, 2, INF, INF]), absolute=64)
 g = plus(a, [250, 250, 5000, 1e5, 40, 1e-3, 2, 2, 0, -1, NAN])
 h = plus(b, [240, 290, 5010, 99800, 3, 0.3, 0, INF, 1, 1, 1])
 cases("gammainc", g, h, rel=200)
@@ -154,6 +156,9 @@ table.add("betainc scalars", part(2.5, 30, mp.mpf(0.05)), "double", rel=40)
 table.add("betainc floats", [part(2.5, mp.mpf(float(np.float32(0.3))), v) for v in f], "float", rel=4)
 table.add("betainc large", [part(400, 700, v) for v in (0.3, 0.35, 0.363, 0.37, 0.45)], "double", rel=200)
 table.add("betainc edges", [0, 1, NAN, NAN, NAN], "double", rel=0)
+table.add("betainc all at 0", [0, 1, 1], "double", rel=0)
+table.add("betainc all at 1", [0, 0, 1], "double", rel=0)
+table.add("betainc nowhere", [0, NAN, 1], "double", rel=0)
 table.add("betainc cube", np.array([part(0.1, 0.2, v) for v in p[:16]]).reshape(2, 2, 4), "double", rel=40)
 
 x = noise(8, [3, 4, 5]) * 20
