@@ -252,6 +252,25 @@ dirichlet("dirichlet", (2, 2), [0.5, 1, 3], "double")
 dirichlet("dirichlet", (), [0.5, 1], "float")
 
 
+def vectors(name, shape, mean, l, kind):
+    l, n = np.tril(l), len(mean)
+    z = np.array([one_normal(K, at, kind) for at in range(int(np.prod(shape)) * n)]).reshape(*shape, n)
+    scale = float(np.max(np.abs(z) @ np.abs(l).T + np.abs(mean), initial=1))
+    table.add(name, mean + z @ l.T, kind, rel=4, absolute=16 * EPS[kind] * scale)
+
+
+cov = np.array([[4, 2, 0.5], [2, 5, 1], [0.5, 1, 3]])
+vectors("multivariate_normal", (17,), [1, 2, 3], np.linalg.cholesky(cov), "double")
+vectors("multivariate_normal", (2, 3), [1, -2], np.linalg.cholesky([[0.25, 0.1], [0.1, 9]]), "float")
+vectors("multivariate_normal one", (), [1, 2, 3], np.linalg.cholesky(cov), "double")
+# The smaller of two numbers from 1 has a factor of ones: sums of the numbers so far.
+vectors("multivariate_normal large", (2,), [0] * 70, np.ones((70, 70)), "double")
+vectors("multivariate_normal none", (0,), [1, 2], np.eye(2), "double")
+vectors("multivariate_normal of nothing", (2,), [], np.zeros((0, 0)), "double")
+for kind in ("double", "float"):
+    vectors("multivariate_normal_cholesky", (17,), [1, 2], [[2, 9], [-1, 3]], kind)
+
+
 def poisson(k, at, mean, purpose=0):
     if mean < 10:
         u = unit(*words(k, at, 0, purpose)[:2], "double")
@@ -355,7 +374,8 @@ TESTS = """uniform moments, uniform spread, uniform moments, uniform spread, nor
 normal spread, normal pairs, lognormal spread, laplace moments, laplace spread, logistic moments, logistic spread, cauchy spread,
 gumbel moments, gumbel spread, exponential moments, exponential spread, weibull spread, truncated_normal spread,
 truncated_normal spread, gamma moments, gamma spread, gamma spread, gamma spread, beta moments, beta spread, chi2 spread,
-student_t spread, dirichlet spread, poisson moments, poisson shares, poisson moments, poisson shares, binomial shares,
+student_t spread, dirichlet spread, multivariate_normal spread, multivariate_normal spread, multivariate_normal apart,
+poisson moments, poisson shares, poisson moments, poisson shares, binomial shares,
 binomial moments, binomial shares, neg_binomial moments, neg_binomial shares, randint shares, bernoulli shares,
 categorical shares, permutation shares, choice shares, permutation whole"""
 for name in TESTS.replace("\n", " ").split(", "):
