@@ -5,6 +5,7 @@ use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_diagnostics::Diagnostic;
 use ravel_interp::{RunError, Val};
 use ravel_runtime::fault::Report;
+use ravel_specialize::Entry;
 use ravel_types::Scalar;
 use ravel_wir::Module;
 use std::io::Write;
@@ -96,10 +97,10 @@ impl Compilation {
         let program = self.core_with_holes(path)?;
         let mut main = None;
         if program.main.is_some() {
-            main = self.specialize(&program, ravel_specialize::Entry::Main).ok();
+            main = self.specialize(&program, Entry::Main).ok();
         }
         let first = self.diagnostics.clone();
-        let checked = self.specialize(&program, ravel_specialize::Entry::Roots);
+        let checked = self.specialize(&program, Entry::Roots);
         // The second look finds again what the first one found.
         let told = |report: &Diagnostic| {
             let same = |other: &Diagnostic| (other.code, other.span()) == (report.code, report.span());
@@ -107,8 +108,10 @@ impl Compilation {
         };
         let second = self.diagnostics.split_off(first.len());
         self.diagnostics.extend(second.into_iter().filter(|report| !told(report)));
-        self.suggest_edition(path);
-        self.suggest_modules(path);
+        let main_too = program.main.is_some().then_some(Entry::Main);
+        let entries: Vec<Entry> = main_too.into_iter().chain([Entry::Roots]).collect();
+        self.suggest_edition(path, &entries);
+        self.suggest_modules(path, &entries);
         self.diagnostics.sort_by_key(Diagnostic::span);
         let roots = checked?;
         if self.explanation.is_some() {
