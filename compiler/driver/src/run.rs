@@ -57,7 +57,8 @@ impl Compilation {
     }
 
     fn interpret(&self, module: &Arc<Module>) -> Result<i32, Failure> {
-        let outcome = ravel_interp::run(module, ravel_runtime::natives::table::find);
+        let places = |span, function: &str| self.functions.place(&self.map, span, function);
+        let outcome = ravel_interp::run_with_places(module, ravel_runtime::natives::table::find, &places);
         let written = ravel_runtime::stream::finish();
         if let (Ok(_), Err(fault)) = (&outcome, written) {
             ravel_runtime::fault::raise(fault);
