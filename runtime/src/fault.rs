@@ -5,7 +5,7 @@
 //! the process needs, and a REPL goes on with its next input. An interrupt ends sessions in the same way.
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::fmt::{self, Display, Write as _};
 use std::io::Write as _;
 use std::sync::Mutex;
@@ -360,6 +360,15 @@ pub fn rank_message(what: &str, expected: i64, found: i64) -> String {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_set_position(pos: *const c_char) {
     POSITION.set(pos);
+}
+
+/// Runs `work` with a position that faults inside natives and C functions on this thread report.
+pub fn at<T>(position: &str, work: impl FnOnce() -> T) -> T {
+    let text = CString::new(position).unwrap_or_default();
+    let before = POSITION.replace(text.as_ptr());
+    let result = work();
+    POSITION.set(before);
+    result
 }
 
 /// Index out of range.

@@ -166,6 +166,18 @@ def reflected(shape):
     near("qr_back", da, "double", shape[0], np.linalg.cond(a))
 
 
+def strips(shape):
+    a = noise(1, shape)
+    m, n = shape
+    y = noise(3, (n,))
+    near("r of many columns", np.linalg.qr(a)[1] @ y, "double", n, np.linalg.cond(a))
+    x = y
+    for i in (2, 1, 0):
+        v = np.array([0.0 if j < i else 1.0 if j == i else y[(i + j) % n] for j in range(n)])
+        x = x - 2 / (v @ v) * v * (v @ x)
+    near("many reflections", x, "double", n)
+
+
 def square(n, kind):
     a = noise(1, (n, n), kind)
     definite(a, kind)
@@ -178,6 +190,7 @@ square(17, "float")
 for shape in ((5, 3), (3, 5), (70, 66), (0, 3), (3, 0)):
     rectangular(shape, "double")
 rectangular((17, 16), "float")
+strips((66, 400))
 reflected((7, 4))
 reflected((17, 17))
 

@@ -130,4 +130,11 @@ for kind in ("float", "double"):
     t.summed("box count", count, kind, count * 3)
     t.summed("box sum", total, kind, size)
     t.add("box mean", total / count, kind, rel=16, absolute=8 * eps * size / count)
+    for _ in range(4):
+        t.exact("lscv none", np.full(4, np.nan), kind)
+    t.exact("plugin rounded", np.nan, kind)
+    g, size = lscv(x[:, None], [0.5])
+    t.summed("lscv widths", [0.5, np.nan, np.nan, g[0], np.nan], kind, size)
+    for _ in range(3):
+        t.exact("no width", np.full(12, np.nan), kind)
 t.write()

@@ -7,7 +7,7 @@ import statsmodels.api as sm
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from cases import EPS, Table, noise, whole
+from cases import DTYPE, EPS, Table, noise, whole
 
 warnings.filterwarnings("ignore")
 t = Table()
@@ -119,7 +119,7 @@ t.elementwise("beyond", [np.nan, np.nan, -np.inf, 0, -np.inf, 0, np.nan, -far - 
 def fit(name, x, y, family, kind="double", intercept=True):
     r = sm.GLM(y, sm.add_constant(x) if intercept else x, family=family).fit(tol=1e-14, maxiter=100)
     lead = [] if intercept else [0]
-    # The steps end when they are some 1e-10 of the parameters.
+    # The reference stops where the deviance is at rest, which leaves half of the digits.
     t.add(name, [*lead, *r.params, *lead, *np.diag(r.cov_params())], kind, absolute=1e-3 if kind == "float" else 1e-8)
     t.exact(name, np.array(1), "bool")
 
@@ -133,6 +133,35 @@ fit("fit bernoulli float", noise(1, [40, 3], "float"), o, sm.families.Binomial()
 fit("fit poisson", x, p, sm.families.Poisson())
 fit("fit poisson far", 30 + x, p, sm.families.Poisson())
 fit("fit neg_binomial", x, p, sm.families.NegativeBinomial(alpha=1 / 2.5))
+
+
+def newton(x, y, mean, weight):
+    """The parameters at which the gradient is zero, in extended precision but for the step's direction."""
+    x = np.column_stack([np.ones(len(y)), x]).astype(np.longdouble)
+    q = np.zeros(x.shape[1], np.longdouble)
+    q[0] = 0.5
+    for _ in range(200):
+        g = x.T @ (y - mean(x @ q)) if weight is None else x.T @ ((y - mean(x @ q)) * weight(mean(x @ q)))
+        v = mean(x @ q + 1e-6) - mean(x @ q - 1e-6)
+        h = (x.T * (v / 2e-6 if weight is None else v / 2e-6 * weight(mean(x @ q)))) @ x
+        q = q + np.linalg.solve(h.astype(float), g.astype(float))
+    return q.astype(float)
+
+
+exact = {}
+for kind in ("double", "float"):
+    a = (np.add.outer(np.arange(12) * 7, np.arange(2) * 3) % 11 / DTYPE[kind](5)).astype(DTYPE[kind]).astype(np.longdouble)
+    c = (np.arange(12) ** 2 % 7).astype(np.longdouble)
+    share = (c.astype(DTYPE[kind]) / DTYPE[kind](7)).astype(np.longdouble)
+    for name, y, mean, weight in (
+        ("poisson", c, np.exp, None), ("neg_binomial", c, np.exp, lambda m: 0.5 / (0.5 + m)),
+        ("bernoulli", share, lambda m: 1 / (1 + np.exp(-m)), None),
+    ):
+        exact[name, kind] = newton(a, y, mean, weight)
+for name in ("poisson", "neg_binomial", "bernoulli"):
+    for kind in ("double", "float"):
+        t.add(f"last digits {name}", exact[name, kind], kind, rel=4, absolute=16 * EPS[kind])
+        t.exact(f"last digits {name}", np.array(1), "bool")
 for name in ("fit impossible", "fit dependent", "fit none"):
     t.exact(name, [np.nan] * 8, "double")
     t.exact(name, np.array(0), "bool")

@@ -90,6 +90,20 @@ mod tests {
     }
 
     #[test]
+    fn an_edition_that_does_not_help_is_not_advised() {
+        let advised = |text: &str| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("program.sac");
+            std::fs::write(&path, text).expect("a file");
+            let mut compilation = Compilation::new(Options::default());
+            assert!(compilation.check(&path).is_err());
+            compilation.diagnostics.iter().any(|d| d.help.as_ref().is_some_and(|help| help.contains("2024")))
+        };
+        assert!(advised("use Array: all;\nint f(int x) { return to_bool(x) ? 1 : 0; }\nint main() { return 0; }\n"));
+        assert!(!advised("use String: all;\nint f(string to_bool) { return to_bool; }\nint main() { return 0; }\n"));
+    }
+
+    #[test]
     fn options_decide_before_the_head_of_the_program() {
         let works = |edition: Option<Edition>, head: &str| {
             let mut compilation = Compilation::new(Options { edition, ..Options::default() });

@@ -321,7 +321,7 @@ impl Compilation {
     pub fn wir(&mut self, path: &Path) -> Result<Module, Failure> {
         let program = self.core_with_holes(path)?;
         if program.main.is_none() && self.has_errors() {
-            self.suggest_edition(path);
+            self.suggest_edition(path, &[Entry::Main, Entry::Roots]);
             return Err(Failure::Source);
         }
         if program.main.is_none() {
@@ -335,8 +335,8 @@ impl Compilation {
             return Err(Failure::Source);
         }
         let specialized = self.specialize(&program, Entry::Main);
-        self.suggest_edition(path);
-        self.suggest_modules(path);
+        self.suggest_edition(path, &[Entry::Main]);
+        self.suggest_modules(path, &[Entry::Main]);
         self.diagnostics.sort_by_key(Diagnostic::span);
         Ok(specialized?.module)
     }

@@ -5,6 +5,7 @@ use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_diagnostics::Diagnostic;
 use ravel_interp::{RunError, Val};
 use ravel_runtime::fault::Report;
+use ravel_specialize::Entry;
 use ravel_types::Scalar;
 use ravel_wir::Module;
 use std::io::Write;
@@ -56,7 +57,8 @@ impl Compilation {
     }
 
     fn interpret(&self, module: &Arc<Module>) -> Result<i32, Failure> {
-        let outcome = ravel_interp::run(module, ravel_runtime::natives::table::find);
+        let places = |span, function: &str| self.functions.place(&self.map, span, function);
+        let outcome = ravel_interp::run_with_places(module, ravel_runtime::natives::table::find, &places);
         let written = ravel_runtime::stream::finish();
         if let (Ok(_), Err(fault)) = (&outcome, written) {
             ravel_runtime::fault::raise(fault);
@@ -96,10 +98,10 @@ impl Compilation {
         let program = self.core_with_holes(path)?;
         let mut main = None;
         if program.main.is_some() {
-            main = self.specialize(&program, ravel_specialize::Entry::Main).ok();
+            main = self.specialize(&program, Entry::Main).ok();
         }
         let first = self.diagnostics.clone();
-        let checked = self.specialize(&program, ravel_specialize::Entry::Roots);
+        let checked = self.specialize(&program, Entry::Roots);
         // The second look finds again what the first one found.
         let told = |report: &Diagnostic| {
             let same = |other: &Diagnostic| (other.code, other.span()) == (report.code, report.span());
@@ -107,8 +109,10 @@ impl Compilation {
         };
         let second = self.diagnostics.split_off(first.len());
         self.diagnostics.extend(second.into_iter().filter(|report| !told(report)));
-        self.suggest_edition(path);
-        self.suggest_modules(path);
+        let main_too = program.main.is_some().then_some(Entry::Main);
+        let entries: Vec<Entry> = main_too.into_iter().chain([Entry::Roots]).collect();
+        self.suggest_edition(path, &entries);
+        self.suggest_modules(path, &entries);
         self.diagnostics.sort_by_key(Diagnostic::span);
         let roots = checked?;
         if self.explanation.is_some() {

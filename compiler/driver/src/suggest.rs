@@ -15,7 +15,7 @@ const MOST_MODULES: usize = 6;
 impl Compilation {
     /// Names a library module where an instance was missed and is found once the program uses that module. This is tried out, with
     /// the `use` behind the text, where it moves no position.
-    pub(crate) fn suggest_modules(&mut self, path: &Path) {
+    pub(crate) fn suggest_modules(&mut self, path: &Path, entries: &[Entry]) {
         let missed: Vec<usize> = (0..self.diagnostics.len())
             .filter(|k| self.diagnostics[*k].code == "E0310" && self.diagnostics[*k].help.is_none())
             .collect();
@@ -30,14 +30,15 @@ impl Compilation {
             let lacks = |module: &String| !mentions_use(&text, module);
             let mut candidates =
                 library_modules_mentioning(&name, edition).into_iter().filter(lacks).take(MOST_MODULES);
-            if let Some(module) = candidates.find(|module| self.helps(path, &text, module, span)) {
+            if let Some(module) = candidates.find(|module| self.helps(path, &text, module, (span, entries))) {
                 self.diagnostics[k].help = Some(format!("add `use {module}: all;`"));
             }
         }
     }
 
-    /// Says of errors that they would not be there with the library of 2024. This is tried out, if they speak of names that it has.
-    pub(crate) fn suggest_edition(&mut self, path: &Path) {
+    /// Says of errors that they would not be there with the library of 2024. This is tried out with the entries that have shown the errors, if these
+    /// speak of names that it has.
+    pub(crate) fn suggest_edition(&mut self, path: &Path, entries: &[Entry]) {
         let older = Edition::Until2024;
         let Ok(text) = read_text(path) else { return };
         if self.options.edition.is_some() || wish(&text).is_some() {
@@ -58,9 +59,10 @@ impl Compilation {
         let mut options = self.options.clone();
         options.edition = Some(older);
         let mut trial = Compilation::new(options);
-        // The errors of all functions, as of a module that is checked: those of `main` are among them.
         let Ok(program) = trial.core_with_holes(path) else { return };
-        let _ = trial.specialize(&program, if program.main.is_some() { Entry::Main } else { Entry::Roots });
+        for entry in entries {
+            let _ = trial.specialize(&program, entry.clone());
+        }
         // Files are numbered anew in the trial.
         let place = |map: &SourceMap, report: &Diagnostic| {
             let span = report.span();
@@ -83,12 +85,13 @@ impl Compilation {
     }
 
     /// Whether the program with one more module has no such error at a place, and can be read.
-    fn helps(&self, path: &Path, text: &str, module: &str, span: Span) -> bool {
+    fn helps(&self, path: &Path, text: &str, module: &str, (span, entries): (Span, &[Entry])) -> bool {
         let mut trial = Compilation::new(self.options.clone());
         let text = format!("{text}\nuse {module}: all;\n");
         let Ok(program) = trial.core_of_text(&path.display().to_string(), text.into()) else { return false };
-        let entry = if program.main.is_some() { Entry::Main } else { Entry::Roots };
-        let _ = trial.specialize(&program, entry);
+        for entry in entries {
+            let _ = trial.specialize(&program, entry.clone());
+        }
         // Another error about the call would be no help either.
         trial.diagnostics.iter().all(|d| d.span() != span)
     }

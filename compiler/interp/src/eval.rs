@@ -3,7 +3,7 @@
 use crate::array::{Arr, Data, Val};
 use crate::dynamic;
 use crate::last_use::{LastUses, last_uses};
-use crate::{FaultReport, Natives, RunError};
+use crate::{FaultReport, Natives, Places, RunError};
 use ravel_runtime::buffer::{MAX_RANK, count_of};
 use ravel_runtime::fault::{self, Fault as RunFault};
 use ravel_source::Span;
@@ -25,6 +25,7 @@ const MAX_SMALL_INDEX: usize = 8;
 pub struct Machine<'m> {
     pub module: &'m Module,
     pub natives: Natives,
+    places: Places<'m>,
     globals: Vec<Val>,
     last_uses: Vec<Option<Rc<LastUses>>>,
     stack_base: usize,
@@ -38,9 +39,10 @@ pub struct Frame<'m> {
 }
 
 impl<'m> Machine<'m> {
-    pub fn new(module: &'m Module, natives: Natives) -> Machine<'m> {
+    pub fn new(module: &'m Module, natives: Natives, places: Places<'m>) -> Machine<'m> {
         let globals = module.globals.values().map(|g| null_of(&g.ty)).collect();
-        Machine { module, natives, globals, last_uses: vec![None; module.funcs.len()], stack_base: stack_address() }
+        let last_uses = vec![None; module.funcs.len()];
+        Machine { module, natives, places, globals, last_uses, stack_base: stack_address() }
     }
 
     /// The outermost call.
@@ -109,7 +111,10 @@ impl<'m> Machine<'m> {
                 let types: Vec<Ty> = data.results.iter().map(|v| func.ty(*v).clone()).collect();
                 let outcome = match (self.natives)(symbol) {
                     Some(native) => Some(crate::natives::call(native, args, *fixed, &types)),
-                    None => crate::natives::call_foreign(symbol, args, &types),
+                    None => {
+                        let place = (self.places)(data.span, &func.name);
+                        fault::at(&place, || crate::natives::call_foreign(symbol, args, &types))
+                    }
                 };
                 let Some(outcome) = outcome else {
                     return Err(Box::new(RunError::NoSuchNative { span: data.span, symbol: symbol.to_string() }));

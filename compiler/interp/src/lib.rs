@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// Finds a native by its symbol.
 pub type Natives = fn(&str) -> Option<&'static Native>;
 
+/// The text of a place in a function, for faults that end the process inside C code.
+pub type Places<'a> = &'a (dyn Fn(Span, &str) -> String + Sync);
+
 /// Why a run ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
@@ -64,10 +67,22 @@ impl FaultReport {
 /// # Errors
 /// See [`RunError`]; `exit` is among the faults.
 pub fn run(module: &Arc<Module>, natives: Natives) -> Result<Vec<Val>, RunError> {
+    run_with_places(module, natives, &no_place)
+}
+
+/// [`run`], with texts for the places of calls of C functions.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run_with_places(module: &Arc<Module>, natives: Natives, places: Places<'_>) -> Result<Vec<Val>, RunError> {
     match module.entry {
-        Some(entry) => run_func(module, natives, entry, Vec::new()),
+        Some(entry) => on_large_stack(module, natives, places, entry, Vec::new()),
         None => Ok(Vec::new()),
     }
+}
+
+fn no_place(_: Span, function: &str) -> String {
+    format!(" in {function}")
 }
 
 /// Runs one function on a thread with a large stack.
@@ -75,8 +90,18 @@ pub fn run(module: &Arc<Module>, natives: Natives) -> Result<Vec<Val>, RunError>
 /// # Errors
 /// See [`RunError`].
 pub fn run_func(module: &Arc<Module>, natives: Natives, func: FuncId, args: Vec<Val>) -> Result<Vec<Val>, RunError> {
+    on_large_stack(module, natives, &no_place, func, args)
+}
+
+fn on_large_stack(
+    module: &Arc<Module>,
+    natives: Natives,
+    places: Places<'_>,
+    func: FuncId,
+    args: Vec<Val>,
+) -> Result<Vec<Val>, RunError> {
     let module = module.clone();
-    let work = move || eval::Machine::new(&module, natives).call_entry(func, args);
+    let work = move || eval::Machine::new(&module, natives, places).call_entry(func, args);
     let outcome = std::thread::scope(|scope| {
         stack::spawn_scoped(scope, "ravel-interp", stack::MAIN_STACK, work).map(std::thread::ScopedJoinHandle::join)
     });

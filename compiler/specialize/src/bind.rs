@@ -22,7 +22,7 @@ pub struct Pending;
 
 impl Spec<'_> {
     /// Binds the patterns of several values in dependency order (language reference 2.3, rule 3). `what` names the values in
-    /// messages. False if they were found not to fit, which was reported.
+    /// messages. False if they were found not to fit: that was reported, or is checked where it is not certain to be reached.
     pub fn bind_patterns(&mut self, frame: &mut Frame, items: &[(&TypePat, &Val)], what: &str) -> bool {
         let head = self.em.mark();
         let fits = self.bind_each(frame, items, what);
@@ -111,14 +111,18 @@ impl Spec<'_> {
                     _ => 0,
                 };
                 let enough = self.em.bin(BinOp::Ge, Basic::Int, &count, &Sc::int(min.max(0)));
+                let never = enough.as_bool() == Some(false);
                 fits &= self.require(frame, items, item, enough, what, "has fewer axes");
+                if never {
+                    return Ok(false);
+                }
                 pieces[i].count = Some(count);
             }
             None => {
                 let same = self.em.bin(BinOp::Eq, Basic::Int, &rank, &total);
                 fits &= self.require(frame, items, item, same, what, "has another rank");
                 if same_const(&rank, &total) == Some(false) {
-                    return Ok(fits);
+                    return Ok(false);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::spec::{Frame, Site, Spec};
 use crate::value::{Kind, Sc, Val};
-use ravel_core::ir::{External, FunBody, FunId, TypePat};
+use ravel_core::ir::{External, Fun, FunBody, FunId, TypePat};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_types::Basic;
@@ -34,7 +34,7 @@ impl Spec<'_> {
             FunBody::Sac { .. } => {
                 // A recursive call is never elaborated in place: two of them in one body would double the code at every level.
                 let active = self.stack.iter().any(|s| s.fun == id);
-                if fun.inline && !fun.noinline && !active {
+                if fun.inline && !fun.noinline && !active && !self.wants_rank(fun, &args) {
                     self.elaborate(id, families, args, span)
                 } else {
                     self.call_by_rank(id, families, args, span)
@@ -78,9 +78,10 @@ impl Spec<'_> {
         let what = format!("arguments of `{}`", fun.name);
         // What follows from arguments that do not fit would only repeat that.
         if !self.bind_patterns(&mut frame, &items, &what) || !self.conditions(&mut frame, fun, false) {
+            let results = self.unreached_results(&frame, fun);
             self.stack.pop();
             self.at(outer);
-            return vec![Val::Bottom; self.result_count(fun).unwrap_or(0)];
+            return results;
         }
         self.block(&mut frame, block);
         let mut results = Vec::new();
@@ -112,6 +113,17 @@ impl Spec<'_> {
         self.stack.pop();
         self.at(outer);
         results
+    }
+
+    /// What stands for the results of a call whose arguments do not fit: nothing where that was reported; values of the declared types where a
+    /// check stops the program if it comes to that.
+    fn unreached_results(&mut self, frame: &Frame, fun: &Fun) -> Vec<Val> {
+        if self.speculative == 0 {
+            return vec![Val::Bottom; self.result_count(fun).unwrap_or(0)];
+        }
+        let refs = fun.params.iter().filter(|param| param.by_ref).map(|param| &param.ty);
+        let kinds: Vec<_> = fun.results.iter().chain(refs).map(|ty| self.kind_of_type(frame, ty)).collect();
+        kinds.iter().map(|kind| self.undefined(kind)).collect()
     }
 
     fn external(&mut self, id: FunId, external: &External, families: Vec<Option<Basic>>, args: Vec<Val>) -> Vec<Val> {

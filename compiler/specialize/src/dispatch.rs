@@ -33,6 +33,8 @@ struct Candidate {
     fun: FunId,
     families: Vec<Option<Basic>>,
     certain: bool,
+    /// Has no argument fewer axes than its pattern names?
+    possible: bool,
     weak: Vec<Weak>,
     generic: bool,
 }
@@ -59,6 +61,17 @@ pub fn weaken(dims: &[DimPat]) -> Weak {
         (true, true) => Weak::NonScalar,
         (true, false) => Weak::Any,
     }
+}
+
+/// How many axes a value has at least that fits a pattern.
+pub fn least_axes(dims: &[DimPat]) -> usize {
+    let of = |dim: &DimPat| match dim {
+        DimPat::Num(_) | DimPat::Any | DimPat::Name(_) | DimPat::Plus => 1,
+        DimPat::Rank { rank: RankPat::Num(n), .. } => usize::try_from(*n).unwrap_or(0),
+        DimPat::Rank { min, .. } => usize::try_from(*min).unwrap_or(0),
+        DimPat::Star => 0,
+    };
+    dims.iter().map(of).sum()
 }
 
 impl Weak {
@@ -121,6 +134,9 @@ impl Spec<'_> {
                 Ok(candidate) => candidates.push(candidate),
                 Err(reason) => rejected.push((id, reason)),
             }
+        }
+        if candidates.iter().any(|candidate| candidate.possible) {
+            candidates.retain(|candidate| candidate.possible);
         }
         let first = &set.members[..set.first];
         if candidates.iter().any(|candidate| candidate.certain && first.contains(&candidate.fun)) {
@@ -204,7 +220,7 @@ impl Spec<'_> {
     fn candidate(&mut self, id: FunId, args: &[Val]) -> Result<Candidate, String> {
         let fun = self.fun(id);
         let mut families = vec![None; fun.families.len()];
-        let mut certain = true;
+        let (mut certain, mut possible) = (true, true);
         let mut weak = Vec::with_capacity(fun.params.len());
         let mut reasons = Vec::new();
         for (i, (param, arg)) in fun.params.iter().zip(args).enumerate() {
@@ -214,11 +230,12 @@ impl Spec<'_> {
                 Fit::No(reason) => reasons.push(format!("argument {}: {reason}", i + 1)),
             }
             weak.push(weaken(&param.ty.dims));
+            possible &= self.outer_rank(arg).is_none_or(|rank| rank >= least_axes(&param.ty.dims));
         }
         if !reasons.is_empty() {
             return Err(reasons.join("; "));
         }
-        Ok(Candidate { fun: id, families, certain, weak, generic: !fun.families.is_empty() })
+        Ok(Candidate { fun: id, families, certain, possible, weak, generic: !fun.families.is_empty() })
     }
 
     fn fit(&mut self, fun: &Fun, ty: &TypePat, families: &mut [Option<Basic>], arg: &Val) -> Fit {

@@ -6,14 +6,16 @@
 //! ```
 //!
 //! What works on arrays of unknown rank has index vectors and shape vectors in memory, and its with-loops are not folded. Only calls from outside are
-//! made in versions: within one, of a rank or of any rank, there are no others, so that code grows by a constant factor.
+//! made in versions: within one, of a rank or of any rank, there are no others, so that code grows by a constant factor. Functions that are written for
+//! inlining are elaborated where they are called, unless they name some axes of such an array (`double[n,c,d:s]`).
 //! Functions that neither loop nor call what loops stay as they are, as do those without results, and a rank for which the
 //! body has an error has no version.
 
+use crate::dispatch::{Weak, least_axes, weaken};
 use crate::spec::Spec;
 use crate::value::{Sc, Val};
 use crate::walk;
-use ravel_core::ir::{Block, Expr, ExprKind, Fun, FunBody, FunId, Stmt};
+use ravel_core::ir::{Block, DimPat, Expr, ExprKind, Fun, FunBody, FunId, Stmt};
 use ravel_source::Span;
 use ravel_types::{Basic, BinOp};
 
@@ -27,8 +29,7 @@ const MAX_LOOKED_AT: usize = 60;
 impl Spec<'_> {
     /// Calls an instance, in versions for usual ranks if arguments have ranks that only the run knows and the function is worth it.
     pub fn call_by_rank(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
-        let is_plain = |spec: &mut Self, v: &Val| matches!(v, Val::Arr(..)) && spec.outer_rank(v).is_none();
-        let unknown: Vec<usize> = (0..args.len()).filter(|i| is_plain(self, &args[*i])).collect();
+        let unknown: Vec<usize> = (0..args.len()).filter(|i| self.hides_rank(&args[*i])).collect();
         let fun = self.fun(id);
         let is_active = self.stack.iter().any(|s| s.fun == id);
         if self.in_version || unknown.is_empty() || is_active || fun.results.is_empty() || !self.loops(fun) {
@@ -36,10 +37,29 @@ impl Spec<'_> {
         }
         self.in_version = true;
         let call = Call { id, families, args, unknown, span };
-        let ranks: Vec<usize> = RANKS.into_iter().filter(|rank| self.is_sound(&call, *rank)).collect();
+        let least = call.unknown.iter().map(|i| least_axes(&fun.params[*i].ty.dims)).max().unwrap_or(0);
+        let ranks: Vec<usize> =
+            RANKS.into_iter().filter(|rank| *rank >= least && self.is_sound(&call, *rank)).collect();
         let results = self.by_rank(&call, &ranks);
         self.in_version = false;
         results
+    }
+
+    /// Whether a function that is written for inlining is better called in versions: it names some axes of an array whose rank only the run knows,
+    /// as functions do that treat axes unlike (`double[n,c,d:s]`). What treats all elements alike is fast for any rank.
+    pub fn wants_rank(&mut self, fun: &Fun, args: &[Val]) -> bool {
+        let names_some = |dims: &[DimPat]| {
+            let names = dims.iter().any(|dim| matches!(dim, DimPat::Num(_) | DimPat::Any | DimPat::Name(_)));
+            names && matches!(weaken(dims), Weak::NonScalar)
+        };
+        !self.in_version
+            && !fun.results.is_empty()
+            && fun.params.iter().zip(args).any(|(param, arg)| self.hides_rank(arg) && names_some(&param.ty.dims))
+            && self.loops(fun)
+    }
+
+    fn hides_rank(&mut self, v: &Val) -> bool {
+        matches!(v, Val::Arr(..)) && self.outer_rank(v).is_none()
     }
 
     fn by_rank(&mut self, call: &Call, ranks: &[usize]) -> Vec<Val> {

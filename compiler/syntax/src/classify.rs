@@ -383,7 +383,10 @@ impl Pass<'_> {
                     break;
                 }
                 symbol.push_str(self.out.texts.get(piece.text));
-                if count > 0 && self.names.operators.contains(&symbol) {
+                // The symbols that begin like this, in order.
+                let mut longer = self.names.operators.range(symbol.clone()..).take_while(|s| s.starts_with(&symbol));
+                let Some(next) = longer.next() else { break };
+                if count > 0 && *next == symbol {
                     best = Some((count, symbol.clone()));
                 }
             }

@@ -20,6 +20,9 @@ const READ_WRITE: i32 = 2;
 const CREATE: i32 = 64;
 const TRUNCATE: i32 = 512;
 
+/// Doubles that are written at once: no second copy of the array is made.
+const BLOCK: usize = 1 << 16;
+
 /// A file of raw numbers; `None` once closed.
 struct BinFile(RefCell<Option<File>>);
 
@@ -118,8 +121,12 @@ natives! { BINARY;
         if count_of(&extents(d, shape.0)?)? != i64::try_from(a.0.len()).unwrap_or(i64::MAX) {
             return Err(Fault::new("binary file: the shape does not fit the array"));
         }
-        let bytes: Vec<u8> = a.0.iter().flat_map(|element| element.to_ne_bytes()).collect();
-        with_file(file, |file| file.write_all(&bytes))?;
+        with_file(file, |file| {
+            a.0.chunks(BLOCK).try_for_each(|block| {
+                let bytes: Vec<u8> = block.iter().flat_map(|element| element.to_ne_bytes()).collect();
+                file.write_all(&bytes)
+            })
+        })?;
         Ok(0)
     }
 

@@ -280,11 +280,6 @@ natives! { OTHERS;
     effect fn ravel_fibre_print(file: FileRef<'_>, a: ArrayRef<'_>) -> () {
         write(file, &image(a))
     }
-
-    /// Writes a string in quotes on a line.
-    effect fn ravel_fibre_print_string(file: FileRef<'_>, s: Text<'_>) -> () {
-        write(file, &[b"\"", s.0, b"\"\n"].concat())
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{Char, Handle, Object, Of, Text, natives};
 use crate::abi::ElemTag;
 use crate::array::{Array, ArrayRef, Element};
 use crate::buffer::count_of;
-use crate::fault::{Fault, shape_text};
+use crate::fault::{self, Fault, shape_text};
 
 /// First bytes of an `.npy` file.
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -511,7 +511,10 @@ pub(super) fn image(a: ArrayRef<'_>) -> Result<Vec<u8>, Fault> {
     header.push_str(&" ".repeat(padding));
     header.push('\n');
     let length = u16::try_from(header.len()).map_err(|_| Fault::new("the array has too many axes for an npy file"))?;
-    let mut image = vec![0; start + header.len() + a.count() * a.elem().size()];
+    let bytes = start + header.len() + a.count() * a.elem().size();
+    let mut image = Vec::new();
+    image.try_reserve_exact(bytes).map_err(|_| fault::memory(a.shape()))?;
+    image.resize(bytes, 0);
     let (head, data) = image.split_at_mut(start + header.len());
     head[..MAGIC.len()].copy_from_slice(MAGIC);
     head[MAGIC.len()] = 1;

@@ -6,6 +6,7 @@ use super::fibre::{self, image_of};
 use super::{ArrayArg, FileRef, Handle, Object, Of, Str, Text, natives, streams};
 use crate::abi::{ElemTag, ObjectKind};
 use crate::array::Array;
+use crate::buffer::count_of;
 use crate::fault::{self, Fault};
 use crate::stream::Stream;
 
@@ -50,6 +51,14 @@ fn strings<'a>(object: Object<'a>) -> Result<&'a Strings, Fault> {
         Some(strings) => Ok(unsafe { strings.as_ref() }),
         None => Err(Fault::new("a native expects a string array")),
     }
+}
+
+/// A string array of `shape` with these `count` texts; a fault if there is no memory for them.
+fn gathered(shape: Vec<i64>, count: usize, texts: impl Iterator<Item = Arc<[u8]>>) -> Result<Handle, Fault> {
+    let mut kept = Vec::new();
+    kept.try_reserve_exact(count).map_err(|_| fault::memory(&shape))?;
+    kept.extend(texts.take(count));
+    new(Strings { shape, texts: kept })
 }
 
 fn new(strings: Strings) -> Result<Handle, Fault> {
@@ -121,7 +130,7 @@ natives! { STRINGS;
     pure fn ravel_strings_sel(iv: ArrayArg<'_, i32>, a: Object<'_>) -> (b: Handle) {
         let a = strings(a)?;
         let (range, inner) = a.cell(iv.0)?;
-        new(Strings { shape: inner.to_vec(), texts: a.texts[range].to_vec() })
+        gathered(inner.to_vec(), range.len(), a.texts[range].iter().cloned())
     }
 
     /// A string array with another part at an index.
@@ -132,22 +141,16 @@ natives! { STRINGS;
             let (part, value) = (words(inner), words(&v.shape));
             return Err(Fault::new(format!("a part of shape {part} is replaced by a string array of shape {value}")));
         }
-        let mut texts = a.texts.clone();
-        texts[range].clone_from_slice(&v.texts);
-        new(Strings { shape: a.shape.clone(), texts })
+        let texts = a.texts[..range.start].iter().chain(&v.texts).chain(&a.texts[range.end..]);
+        gathered(a.shape.clone(), a.texts.len(), texts.cloned())
     }
 
     /// A string array at every index of a shape.
     pure fn ravel_strings_genarray(shp: ArrayArg<'_, i32>, a: Object<'_>) -> (b: Handle) {
         let a = strings(a)?;
-        if let Some(extent) = shp.0.iter().find(|&&extent| extent < 0) {
-            return Err(Fault::new(format!("a string array cannot have the extent {extent}")));
-        }
         let shape: Vec<i64> = shp.0.iter().map(|&extent| extent.into()).chain(a.shape.iter().copied()).collect();
-        let count = shape.iter().try_fold(1i64, |count, &extent| count.checked_mul(extent));
-        let count = count.and_then(|count| usize::try_from(count).ok()).filter(|count| *count <= 1 << 31);
-        let count = count.ok_or_else(|| Fault::new(format!("a string array of shape {} is too large", words(&shape))))?;
-        new(Strings { shape, texts: a.texts.iter().cycle().take(count).cloned().collect() })
+        let count = usize::try_from(count_of(&shape)?).map_err(|_| fault::memory(&shape))?;
+        gathered(shape, count, a.texts.iter().cycle().cloned())
     }
 
     /// Two string arrays in a row on axis 0.
@@ -156,7 +159,7 @@ natives! { STRINGS;
         match (a.shape.split_first(), b.shape.split_first()) {
             (Some((m, inner)), Some((n, other))) if inner == other => {
                 let shape = std::iter::once(m + n).chain(inner.iter().copied()).collect();
-                new(Strings { shape, texts: [&a.texts[..], &b.texts[..]].concat() })
+                gathered(shape, a.texts.len() + b.texts.len(), a.texts.iter().chain(&b.texts).cloned())
             }
             _ => {
                 let (a, b) = (words(&a.shape), words(&b.shape));
@@ -235,6 +238,14 @@ mod tests {
         for wrong in [&[2][..], &[0, -1], &[0, 0, 0]] {
             assert!(a.cell(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn what_memory_cannot_hold_is_a_fault() {
+        let shape = vec![1 << 31, 1 << 20];
+        let many = std::iter::repeat(Arc::from(&b""[..]));
+        let fault = gathered(shape, 1 << 51, many).err().map(|fault| fault.to_string());
+        assert_eq!(fault.as_deref(), Some("out of memory for an array of shape [2147483648,1048576]"));
     }
 
     #[test]

@@ -165,6 +165,9 @@ fn deep_nesting_is_reported_not_followed() {
         let text = format!("int f() {{ {} x = 1; }}", stmt.repeat(100_000));
         assert!(!parse(&text).reports.is_empty());
     }
+    // Symbols of a user's operators are sought in a run of others.
+    let run = format!("int +++(int a, int b) {{ return a; }}\nint f() {{ return {}1; }}", "!".repeat(1_000_000));
+    assert!(summary(&parse(&run)).contains(&"2: nested too deeply".to_string()));
     assert!(!parse(&"{".repeat(1_000_000)).reports.is_empty());
     assert!(!parse(&"}".repeat(100_000)).reports.is_empty());
     let fine = functions(&format!("{}1{}", "(".repeat(200), ")".repeat(200)));
