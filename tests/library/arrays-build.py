@@ -47,6 +47,11 @@ t.exact("arange byte", np.arange(-100, 100, 50), "byte")
 t.exact("arange ubyte", np.arange(10, 255, 100), "ubyte")
 t.exact("arange ulong", np.arange(18446744073709551600, 18446744073709551615, 7, dtype=np.uint64), "ulong")
 t.exact("arange long", np.arange(-3, 3, 2), "long")
+# NumPy's own distance of such numbers wraps.
+FAR = 9 * 10**18
+t.exact("arange long far", np.array(range(-FAR, FAR, 4 * 10**18)), "long")
+t.exact("arange long far down", np.array(range(FAR, -FAR, -4 * 10**18)), "long")
+t.exact("arange byte far", [127, 27, -73], "byte")
 t.exact("eye 15", np.eye(15), "int")
 t.exact("eye 17 bytes", np.eye(17), "byte")
 t.exact("diag chars", [[ord("a"), 32], [32, ord("b")]], "char")
