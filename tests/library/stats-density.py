@@ -29,6 +29,31 @@ def plugin(x):
     return h, abs(six).sum() / abs(six.sum()) + abs(four).sum() / abs(four.sum())
 
 
+def binned(x, bins):
+    """The same where each pair of points is the four pairs of places beside them."""
+    at = (x - x.min()) / (x.max() - x.min()) * (bins - 1)
+    k = np.minimum(at.astype(int), bins - 2)
+    f = at - k
+    n, s = len(x), x.std(ddof=1)
+    step = (x.max() - x.min()) / (bins - 1) / s
+
+    def total(kernel, g):
+        value, size = n * kernel(0), 0
+        for p, u in ((k, 1 - f), (k + 1, f)):
+            for q, v in ((k, 1 - f), (k + 1, f)):
+                terms = np.outer(u, v) * kernel((p[:, None] - q) * step / g)
+                value, size = value + terms.sum() - np.trace(terms), size + abs(terms).sum()
+        return value, size / abs(value)
+
+    k6 = lambda u: (u**6 - 15 * u**4 + 45 * u**2 - 15) * norm.pdf(u)
+    k4 = lambda u: (u**4 - 6 * u**2 + 3) * norm.pdf(u)
+    g1 = (-2 * k6(0) / (105 / (32 * sqrt(pi)) * n)) ** (1 / 9)
+    six, rounding6 = total(k6, g1)
+    g2 = (-2 * k4(0) / (six / (n * n * g1**7) * n)) ** (1 / 7)
+    four, rounding4 = total(k4, g2)
+    return s * (1 / (2 * sqrt(pi)) / (four / (n * n * g2**5) * n)) ** 0.2, rounding6 + rounding4
+
+
 def lscv(x, grid):
     n, d = x.shape
     if n < 2:
@@ -89,6 +114,13 @@ for kind in ("float", "double"):
     for name, data in (("plugin", x), ("plugin far", few), ("plugin one", one), ("plugin equal", 0 * x)):
         h, terms = plugin(data)
         t.add(name, h, kind, rel=8 * terms)
+    for bins in (2, 40, 401):
+        h, terms = binned(x, bins)
+        t.add(f"plugin binned {bins}", h, kind, rel=8 * terms)
+    t.add("plugin binned as exact", plugin(x)[0], kind, absolute=1e-3 * plugin(x)[0])
+    h = plugin(noise(7, [700], kind))[0]
+    t.add("plugin binned as exact of many", h, kind, absolute=1e-3 * h)
+    t.exact("plugin binned none", np.full(4, np.nan), kind)
     t.elementwise("grid", grid, kind)
     t.elementwise("grid 3", steps(rule(n, d), 4), kind)
     for h in grid[1:]:
