@@ -13,7 +13,7 @@ pub use page::{index, page};
 use crate::files::{LIBRARY, library_sources};
 use crate::pipeline::{Compilation, Failure};
 use comment::{Comment, before};
-use ravel_syntax::ast::{Definition, File, Function, Header, OfferKind, SymbolSet};
+use ravel_syntax::ast::{Definition, File, Function, Header, OfferKind, SymbolSet, TypeBase};
 use ravel_syntax::{print_head, print_type};
 use std::path::Path;
 
@@ -25,8 +25,11 @@ pub struct Module {
     about: Comment,
     /// Modules that it uses; examples may, too.
     uses: Vec<String>,
-    /// Modules whose symbols it offers as its own.
-    offers: Vec<String>,
+    /// Modules whose symbols it offers as its own, with these if they are some, and what it keeps for itself.
+    offers: Vec<(String, Vec<String>)>,
+    kept: Vec<String>,
+    /// Names that stand for one of several element types.
+    families: Vec<(String, Vec<String>)>,
     entries: Vec<Entry>,
 }
 
@@ -79,13 +82,20 @@ fn describe(file_name: &str, text: &str, file: &File) -> Module {
     };
     let folder = file_name.strip_prefix(LIBRARY).and_then(|path| path.split_once('/')).map_or("", |(folder, _)| folder);
     let mut exported: Vec<&SymbolSet> = Vec::new();
-    let (mut imported, mut uses): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut imported, mut uses) = (Vec::new(), Vec::new());
+    let mut families = Vec::new();
+    let texts = |names: &[ravel_syntax::ast::Ident]| names.iter().map(|n| n.name.to_string()).collect::<Vec<_>>();
     for definition in &file.definitions {
         match definition {
             Definition::Offer(offer) if offer.kind == OfferKind::Export => exported.push(&offer.symbols),
             Definition::Offer(offer) => exported.push(&offer.symbols),
-            Definition::Load(load) if load.kind == ravel_syntax::ast::LoadKind::Import => {
-                imported.push(load.module.name.to_string());
+            Definition::Load(load) if load.kind == ravel_syntax::ast::LoadKind::Import => match &load.symbols {
+                SymbolSet::Some(names) => imported.push((load.module.name.to_string(), texts(names))),
+                _ => imported.push((load.module.name.to_string(), Vec::new())),
+            },
+            Definition::Family(family) => {
+                let members = family.members.iter().map(|member| member_name(&member.base)).collect();
+                families.push((family.name.name.to_string(), members));
             }
             Definition::Load(load) => uses.push(load.module.name.to_string()),
             _ => {}
@@ -98,6 +108,11 @@ fn describe(file_name: &str, text: &str, file: &File) -> Module {
             SymbolSet::Some(names) => names.iter().any(|other| &*other.name == name),
         }) || matches!(file.header, Header::Program)
     };
+    let kept = exported.iter().flat_map(|symbols| match symbols {
+        SymbolSet::AllExcept(names) => texts(names),
+        _ => Vec::new(),
+    });
+    let kept: Vec<String> = kept.collect();
     let offers =
         if exported.iter().any(|symbols| !matches!(symbols, SymbolSet::Some(_))) { imported } else { Vec::new() };
     let mut entries: Vec<Entry> = Vec::new();
@@ -120,7 +135,16 @@ fn describe(file_name: &str, text: &str, file: &File) -> Module {
             }
         }
     }
-    Module { name, folder: folder.to_string(), about: before(text, start).unwrap_or_default(), uses, offers, entries }
+    Module {
+        name,
+        folder: folder.to_string(),
+        about: before(text, start).unwrap_or_default(),
+        uses,
+        offers,
+        kept,
+        families,
+        entries,
+    }
 }
 
 impl Entry {
@@ -132,6 +156,14 @@ impl Entry {
         if !self.heads.contains(&head) {
             self.heads.push(head);
         }
+    }
+}
+
+fn member_name(member: &TypeBase) -> String {
+    match member {
+        TypeBase::Basic(basic) => basic.keyword().to_string(),
+        TypeBase::Named(name) => name.name.to_string(),
+        TypeBase::Struct(name) => format!("struct {}", name.name),
     }
 }
 

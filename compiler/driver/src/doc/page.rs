@@ -10,8 +10,24 @@ pub fn page(module: &Module, modules: &[Module]) -> String {
     let mut out = format!("# {}\n", module.name);
     prose(&mut out, &module.about);
     if !module.offers.is_empty() {
-        let links: Vec<String> = module.offers.iter().map(|name| link(name, modules)).collect();
-        let _ = write!(out, "\nOffers all of {}.\n", links.join(", "));
+        let of = |(name, symbols): &(String, Vec<String>)| match &symbols[..] {
+            [] => format!("all of {}", link(name, modules)),
+            some => {
+                let some = some.iter().filter(|symbol| !module.kept.contains(symbol));
+                let some: Vec<String> = some.map(|symbol| format!("`{symbol}`")).collect();
+                format!("{} of {}", some.join(", "), link(name, modules))
+            }
+        };
+        let offers: Vec<String> = module.offers.iter().map(of).collect();
+        let _ = write!(out, "\nOffers {}.\n", offers.join("; "));
+    }
+    if !module.families.is_empty() {
+        let of = |(name, members): &(String, Vec<String>)| match members.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("`{name}` is {} or {last}", rest.join(", ")),
+            _ => format!("`{name}` is {}", members.join("")),
+        };
+        let families: Vec<String> = module.families.iter().map(of).collect();
+        let _ = write!(out, "\nElement types: {}; the same throughout a head.\n", families.join("; "));
     }
     let entries: Vec<&Entry> = module.entries.iter().collect();
     if !entries.is_empty() {
@@ -77,8 +93,8 @@ fn split_names(text: &str) -> Vec<String> {
     let (mut names, mut name, mut depth) = (Vec::new(), String::new(), 0);
     for c in text.chars() {
         match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
             ',' | ';' if depth == 0 => {
                 names.push(std::mem::take(&mut name));
                 continue;
@@ -88,7 +104,11 @@ fn split_names(text: &str) -> Vec<String> {
         name.push(c);
     }
     names.push(name);
-    names.iter().map(|name| name.trim().trim_matches('`').to_string()).filter(|name| !name.is_empty()).collect()
+    // Words behind a name, `numpy.sort, where NaN are equal`, are none themselves.
+    let is_name =
+        |name: &String| !name.contains(' ') || name.contains(['.', '(', '\'']) || name.starts_with(char::is_uppercase);
+    let names = names.iter().map(|name| name.trim().trim_matches('`').to_string());
+    names.filter(|name| !name.is_empty() && is_name(name)).collect()
 }
 
 /// A comment as paragraphs, examples as code, keys as a list.
