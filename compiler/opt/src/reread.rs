@@ -5,18 +5,21 @@
 //! => %b = update %a, [%i], %x   %y = sel %b, [%i + 1]
 //! ```
 //!
+//! Extents are asked of an array before it is given away: to an update, a call, or a loop that changes it.
+//!
 //! So it is behind a modarray, for what none of its partitions replaces. Rows that were taken before the update serve as well: of `%r = sel %a, [%p]`
 //! before it, `sel %a, [%p, %j]` behind it is `sel %r, [%j]`.
 //!
 //! Simplification looks through updates, so that selections are known early; but an update is made in place only where nobody
 //! reads the old array any more. Once everything is simple, what is left of these selections goes back.
 //!
-//! Before: the passes have ended. After: no old array outlives an update for the sake of elements that the update did not change.
+//! Before: the passes have ended. After: no old array outlives an update for the sake of elements that the update did not change, nor what takes it for
+//! the sake of extents.
 //! Leaves alone: old arrays that somebody needs as a whole, or at an index that may be one that was written.
 
-use crate::edit::{Defs, use_counts};
+use crate::edit::{Defs, Renames, use_counts};
 use crate::pass::{Context, Pass, Run};
-use crate::places::Places;
+use crate::places::{Places, Use};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
@@ -28,6 +31,75 @@ pub const PASS: Pass = Pass {
 };
 
 pub fn reread(func: &mut Func, cx: &mut Context) -> bool {
+    let early = extents_early(func);
+    read_again(func, cx) || early
+}
+
+/// Moves extents before what takes the array that they are asked of.
+fn extents_early(func: &mut Func) -> bool {
+    let mut extents = Vec::new();
+    walk(func, func.body, &mut |_, inst| {
+        if let Op::Extent { array, axis } = func.insts[inst].op {
+            extents.push((inst, array, axis));
+        }
+    });
+    let places = Places::new(func);
+    let mut moves: Vec<(Inst, Inst, Value, u32)> = Vec::new();
+    for (inst, array, axis) in extents {
+        let mut at = inst;
+        while let Some(taker) = taker_before(func, &places, at, array) {
+            at = taker;
+        }
+        if at != inst {
+            moves.push((inst, at, array, axis));
+        }
+    }
+    let mut renames = Renames::default();
+    for (k, &(inst, at, array, axis)) in moves.iter().enumerate() {
+        let (Some(from), Some(to)) = (places.region_of[inst].expand(), places.region_of[at].expand()) else { continue };
+        func.regions[from].insts.retain(|other| *other != inst);
+        match moves[..k].iter().find(|m| (m.1, m.2, m.3) == (at, array, axis)) {
+            Some(same) => renames.set(func.insts[inst].results[0], func.insts[same.0].results[0]),
+            None => {
+                let place = func.regions[to].insts.iter().position(|other| *other == at).unwrap_or(0);
+                func.regions[to].insts.insert(place, inst);
+            }
+        }
+    }
+    renames.apply(func);
+    !moves.is_empty()
+}
+
+/// The instruction that takes an array before `at`, in a region around it, or that has `at` inside.
+fn taker_before(func: &Func, places: &Places, at: Inst, array: Value) -> Option<Inst> {
+    let takes = |user: &Use| match user {
+        Use::Operand(inst) => match &func.insts[*inst].op {
+            Op::Update { array: taken, .. } => (*taken == array).then_some(*inst),
+            Op::With(with) => {
+                let changes = |op: &WithOp| matches!(op, WithOp::Modarray { array: taken } if *taken == array);
+                with.ops.iter().any(changes).then_some(*inst)
+            }
+            Op::Call { .. } | Op::Loop { .. } => Some(*inst),
+            _ => None,
+        },
+        Use::Yield(_) => None,
+    };
+    places.uses(array).iter().filter_map(takes).find(|taker| {
+        let Some(region) = places.region_of[*taker].expand() else { return false };
+        let mut around = at;
+        while places.region_of[around].expand() != Some(region) {
+            match places.region_of[around].expand().and_then(|inner| places.owner[inner].expand()) {
+                Some(owner) => around = owner,
+                None => return false,
+            }
+        }
+        let insts = &func.regions[region].insts;
+        let place = |inst: Inst| insts.iter().position(|other| *other == inst);
+        around == *taker && at != *taker || around != *taker && place(*taker) < place(around)
+    })
+}
+
+fn read_again(func: &mut Func, cx: &mut Context) -> bool {
     let mut updates: Vec<(Region, Inst)> = Vec::new();
     walk(func, func.body, &mut |region, inst| {
         if written(func, inst).is_some() {
