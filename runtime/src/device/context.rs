@@ -52,6 +52,18 @@ pub(super) struct Context {
 // SAFETY: OpenCL objects may be used from any thread; the state around them is behind a lock.
 unsafe impl Send for Context {}
 
+/// How PoCL runs the work-items of a group.
+const POCL_METHOD: &str = "POCL_WORK_GROUP_METHOD";
+
+/// PoCL runs the work-items of a group in a loop that it asks LLVM to vectorise, and then keeps sums of one group for the next where two loops
+/// with barriers stand in a branch (seen in 3.1). Its plain loops do not, and compile faster. What the user has chosen stays.
+fn run_groups_in_plain_loops() {
+    if std::env::var_os(POCL_METHOD).is_none() {
+        // SAFETY: the program's other threads read the environment through Rust's lock; drivers that read it are opened behind this.
+        unsafe { std::env::set_var(POCL_METHOD, "loops") };
+    }
+}
+
 /// All devices, in the order in which `--device` numbers them.
 ///
 /// # Errors
@@ -60,6 +72,7 @@ pub fn list() -> Result<Vec<Listed>, String> {
     // Some drivers start up at the first question, and crash if two threads ask it.
     static ASKING: Mutex<()> = Mutex::new(());
     let _alone = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+    run_groups_in_plain_loops();
     let platforms = get_platforms().map_err(errors::no_platforms)?;
     if platforms.is_empty() {
         return Err(errors::NO_DRIVER.to_string());
@@ -84,7 +97,11 @@ pub fn list() -> Result<Vec<Listed>, String> {
                 memory: device.global_mem_size().unwrap_or(0),
                 units: device.max_compute_units().unwrap_or(0),
                 largest: device.max_mem_alloc_size().unwrap_or(0),
-                platform: platform.version().unwrap_or_default(),
+                platform: format!(
+                    "{} {}",
+                    platform.version().unwrap_or_default(),
+                    std::env::var(POCL_METHOD).unwrap_or_default()
+                ),
                 id: id as usize,
             });
         }
