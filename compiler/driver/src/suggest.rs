@@ -47,7 +47,8 @@ impl Compilation {
         let speaks = |report: &Diagnostic| {
             let words = report.title.split('`').skip(1).step_by(2);
             let labels = report.labels.iter().map(|label| self.map.snippet(label.span));
-            words.chain(labels).any(|word| layer_mentions(older, word.trim()))
+            let last = |word: &str| word.rsplit("::").next().is_some_and(|name| layer_mentions(older, name.trim()));
+            words.chain(labels).any(last)
         };
         let doubtful: Vec<usize> = (0..self.diagnostics.len())
             .filter(|k| self.diagnostics[*k].is_error() && self.diagnostics[*k].code != "E0201")

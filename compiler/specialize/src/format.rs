@@ -99,7 +99,7 @@ impl Spec<'_> {
         let conversions = match conversions(&text) {
             Ok(conversions) => conversions,
             Err(shown) => {
-                let title = format!("the format contains the unknown conversion `{shown}`");
+                let title = format!("the format contains the unknown conversion `{}`", shown.escape_debug());
                 let help = "conversions are d i u o x c f e g a s p, and %% for the sign itself";
                 return self.report(report(title, "used here".to_string()).with_help(help));
             }
