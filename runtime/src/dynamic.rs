@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
 use crate::buffer::{self, allocate, ravel_copy, ravel_rc_dec, ravel_rc_inc, ravel_unique, shape_of};
 use crate::device;
-use crate::fault::{self, Fault, numbers_message, raise_at, several_from};
+use crate::fault::{self, Fault, raise_at, several_from};
 use crate::stop;
 
 /// Ends the program at a position.
@@ -105,14 +105,7 @@ pub unsafe extern "C" fn ravel_copy_handles(to: *mut *mut ArrayHeader, from: *co
     }
 }
 
-/// # Safety
-/// The text is null or NUL-terminated.
-unsafe fn text_of(text: *const c_char) -> String {
-    // SAFETY: by contract.
-    if text.is_null() { String::new() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned() }
-}
-
-/// A fault with numbers behind its text.
+/// A fault in words, or several that are violated together; [`several_from`] says how they are given.
 ///
 /// # Safety
 /// Texts are null or NUL-terminated; `numbers` points to `n` numbers.
@@ -124,26 +117,10 @@ pub unsafe extern "C" fn ravel_fault_numbers(
     n: i64,
 ) -> ! {
     // SAFETY: by contract.
-    let (text, numbers) =
-        unsafe { (text_of(text), std::slice::from_raw_parts(numbers, usize::try_from(n).unwrap_or(0))) };
-    // SAFETY: by contract.
-    unsafe { raise(pos, Fault::new(numbers_message(&text, numbers))) }
-}
-
-/// Conditions that are violated together; [`several_from`] says how they are given.
-///
-/// # Safety
-/// Texts are null or NUL-terminated; `numbers` points to `n` numbers.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_fault_several(
-    pos: *const c_char,
-    text: *const c_char,
-    numbers: *const i64,
-    n: i64,
-) -> ! {
-    // SAFETY: by contract.
-    let (text, numbers) =
-        unsafe { (text_of(text), std::slice::from_raw_parts(numbers, usize::try_from(n).unwrap_or(0))) };
+    let (text, numbers) = unsafe {
+        let text = if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() };
+        (text, std::slice::from_raw_parts(numbers, usize::try_from(n).unwrap_or(0)))
+    };
     // SAFETY: by contract.
     unsafe { raise(pos, Fault::new(several_from(&text, numbers))) }
 }

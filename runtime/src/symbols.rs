@@ -71,7 +71,6 @@ pub fn lookup(name: &str) -> Option<*const u8> {
         dynamic::ravel_copy_bytes,
         dynamic::ravel_copy_handles,
         dynamic::ravel_fault_numbers,
-        dynamic::ravel_fault_several,
         dynamic::ravel_reshaped,
         dynamic::ravel_shape_vec,
         dynamic::ravel_dyn_slot,

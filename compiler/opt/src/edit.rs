@@ -196,16 +196,13 @@ pub fn region_has_effect_but_checks(func: &Func, region: Region, cx: &Context) -
 /// Whether the instruction may run where it was not asked to: no effect, no fault, nothing that a check must precede.
 pub fn is_speculatable(func: &Func, inst: Inst) -> bool {
     match &func.insts[inst].op {
-        Op::Bin(op, a, _) => !op.needs_nonzero() || func.ty(*a).elem.is_float(),
-        Op::Un(ravel_types::UnOp::Reciproc, a) => func.ty(*a).elem.is_float(),
-        Op::Const(_) | Op::Str(_) | Op::ConstArray(_) | Op::Un(..) | Op::Convert(_) | Op::Select { .. } => true,
-        Op::Extent { .. } | Op::Rank(_) | Op::ShapeVec(_) | Op::Array(_) | Op::Widen(_) | Op::Opaque(_) => true,
+        Op::Str(_) | Op::ConstArray(_) | Op::ShapeVec(_) | Op::Array(_) | Op::Widen(_) | Op::Opaque(_) => true,
         Op::If { .. } => func.insts[inst]
             .op
             .regions()
             .into_iter()
             .all(|r| func.regions[r].insts.iter().all(|i| is_speculatable(func, *i))),
-        _ => false,
+        _ => func.is_total(inst),
     }
 }
 

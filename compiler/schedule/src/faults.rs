@@ -88,42 +88,40 @@ impl Lower<'_, '_> {
                 let callee = self.cx.runtime("ravel_fault_division", &[ptr], None);
                 self.b.fault(callee, &[position]);
             }
-            Fault::Message { text, operands } => {
-                let numbers = operands.iter().map(|v| self.number(*v)).collect();
-                self.fault_with("ravel_fault_numbers", position, text, numbers);
-            }
             // A device only says that there was a fault.
             Fault::Several { first, .. } if self.b.in_launch() => self.fault(first, span),
+            Fault::Message { .. } => self.fault_in_words(position, &[(None, fault)]),
             Fault::Several { first, others } => {
-                let mut lines = Vec::new();
-                let mut numbers = Vec::new();
-                let violated = std::iter::once((None, &**first));
-                for (holds, fault) in violated.chain(others.iter().map(|other| (Some(other.holds), &other.fault))) {
-                    let (text, shown) = in_words(fault);
-                    lines.push(text.replace('\n', " "));
-                    numbers.push(match holds {
-                        Some(holds) => self.number(holds),
-                        None => self.b.i64(0),
-                    });
-                    numbers.push(self.b.i64(shown.len() as i64));
-                    numbers.extend(shown.into_iter().map(|v| self.number(v)));
-                }
-                self.fault_with("ravel_fault_several", position, &lines.join("\n"), numbers);
+                let others = others.iter().map(|other| (Some(other.holds), &other.fault));
+                let violated: Vec<_> = std::iter::once((None, &**first)).chain(others).collect();
+                self.fault_in_words(position, &violated);
             }
         }
     }
 
-    /// Calls what reports a text and numbers.
-    fn fault_with(&mut self, callee: &str, position: Val, text: &str, numbers: Vec<Val>) {
+    /// Reports those faults whose condition, if they have one, does not hold.
+    fn fault_in_words(&mut self, position: Val, faults: &[(Option<Value>, &Fault)]) {
+        let mut lines = Vec::new();
+        let mut numbers = Vec::new();
+        for (holds, fault) in faults {
+            let (text, shown) = in_words(fault);
+            lines.push(text.replace('\n', " "));
+            numbers.push(match holds {
+                Some(holds) => self.number(*holds),
+                None => self.b.i64(0),
+            });
+            numbers.push(self.b.i64(shown.len() as i64));
+            numbers.extend(shown.into_iter().map(|v| self.number(v)));
+        }
         let (ptr, long) = (Ty::PTR, Ty::I64);
-        let text = self.cx.text(text);
+        let text = self.cx.text(&lines.join("\n"));
         let text = self.b.data_addr(text);
-        let place = self.b.stack_slot(8 * numbers.len().max(1) as u32, 8);
+        let place = self.b.stack_slot(8 * numbers.len() as u32, 8);
         let count = self.b.i64(numbers.len() as i64);
         for (k, number) in numbers.into_iter().enumerate() {
             self.b.store(number, place, 8 * k as i32, Access::ALIGNED);
         }
-        let callee = self.cx.runtime(callee, &[ptr, ptr, ptr, long], None);
+        let callee = self.cx.runtime("ravel_fault_numbers", &[ptr, ptr, ptr, long], None);
         self.b.fault(callee, &[position, text, place, count]);
     }
 

@@ -292,6 +292,17 @@ pub enum Combine {
 }
 
 impl Func {
+    /// Whether an instruction computes a number from its operands, or asks an array for its extents, and has a result whatever these are.
+    pub fn is_total(&self, inst: Inst) -> bool {
+        let is_float = |v: Value| self.ty(v).elem.is_float();
+        match &self.insts[inst].op {
+            Op::Bin(op, a, _) => !op.needs_nonzero() || is_float(*a),
+            Op::Un(UnOp::Reciproc, a) => is_float(*a),
+            Op::Const(_) | Op::Un(..) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } | Op::Rank(_) => true,
+            _ => false,
+        }
+    }
+
     /// A function without parameters, instructions or results.
     pub fn new(name: impl Into<String>, span: Span) -> Func {
         let mut regions = PrimaryMap::new();

@@ -4,8 +4,7 @@
 //! user sees all that is wrong with a call, the first of them that fails shows those behind it as well.
 
 use super::{Emitter, Mark};
-use ravel_types::UnOp;
-use ravel_wir::{Fault, Func, Inst, Op, Violation};
+use ravel_wir::{Fault, Inst, Op, Violation};
 
 /// A check shows no more violations than these besides its own.
 const MOST_OTHERS: usize = 7;
@@ -22,7 +21,7 @@ impl Emitter {
             if matches!(self.func.insts[inst].op, Op::Check { .. }) {
                 joined.append(&mut between);
                 checks.push(inst);
-            } else if always_defined(&self.func, inst) {
+            } else if self.func.is_total(inst) {
                 between.push(inst);
             } else {
                 self.show_later(&checks);
@@ -50,15 +49,5 @@ impl Emitter {
                 *fault = Fault::Several { first: Box::new(own), others };
             }
         }
-    }
-}
-
-/// Whether an instruction has a result whatever its operands are, and costs next to nothing.
-fn always_defined(func: &Func, inst: Inst) -> bool {
-    match &func.insts[inst].op {
-        Op::Bin(op, a, _) => !op.needs_nonzero() || func.ty(*a).elem.is_float(),
-        Op::Un(UnOp::Reciproc, a) => func.ty(*a).elem.is_float(),
-        Op::Un(..) | Op::Const(_) | Op::Convert(_) | Op::Select { .. } | Op::Extent { .. } | Op::Rank(_) => true,
-        _ => false,
     }
 }
