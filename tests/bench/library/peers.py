@@ -418,6 +418,34 @@ def plug_in(size):
     return width, lambda h: digest([h])
 
 
+@row("jax", "plug-in-20000")
+def plug_in_jax(size):
+    import jax
+
+    n, block = size(20000, 50), size(250, 10)
+    x = jax.numpy.asarray(spread(n, 1) ** 3 + spread(n, 2))
+
+    def pairs(z, f):
+        """As above; blocks are rounds of a compiled loop, which XLA makes one pass of."""
+        rows = jax.lax.map(lambda b: f(jax.numpy.square(b[:, None] - z)).sum(dtype=np.float32), z.reshape(-1, block))
+        return rows.sum(dtype=np.float64)
+
+    @jax.jit
+    def width(x):
+        s = x.std(ddof=1, dtype=np.float64)
+        z = ((x - x.mean()) / s).astype(np.float32)
+        root = np.sqrt(2 * np.pi)
+        sixth = lambda y: (((y - 15) * y + 45) * y - 15) * jax.numpy.exp(np.float32(-0.5) * y)
+        fourth = lambda y: ((y - 6) * y + 3) * jax.numpy.exp(np.float32(-0.5) * y)
+        g1 = (30 / root / (105 / (32 * np.sqrt(np.pi)) * n)) ** (1 / 9)
+        psi6 = pairs(z / np.float32(g1), sixth) / root / (n * n * g1**7)
+        g2 = (-6 / root / (psi6 * n)) ** (1 / 7)
+        psi4 = pairs(z / g2.astype(np.float32), fourth) / root / (n * n * g2**5)
+        return s * (1 / (2 * np.sqrt(np.pi) * psi4 * n)) ** 0.2
+
+    return lambda: width(x).block_until_ready(), lambda h: digest([h])
+
+
 @row("numpy", ("lscv-2000", (30, 1), 0.05), ("lscv-2000-16", (60, 16), 0.4))
 def lscv(size, small, first):
     n, d = size(2000, small[0]), small[1]
