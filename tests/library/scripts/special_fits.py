@@ -107,7 +107,7 @@ def fit(name, what, f, lo, hi, kinds=("float", "double"), centred=True, limits=N
 
 
 def main():
-    lines.append("/* Polynomials of the special functions. Made by tests/library/scripts/special_fits.py; see there for what they are. */")
+    lines.append("/* For the library itself: polynomials of the special functions. Made by tests/library/scripts/special_fits.py, which says what they are. */")
     lines.append("module SpecialFits;\n\nuse ScalarArith: { +, -, * };\n\nexport all;\n")
 
     def small_erf(s):
