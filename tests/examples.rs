@@ -155,7 +155,8 @@ fn run_tour_program(source: &str, output: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("tour.sac");
     std::fs::write(&path, source)?;
-    let run = finish(Command::new(ravel()).arg("run").arg(&path), b"")?;
+    // Some of them write files.
+    let run = finish(Command::new(ravel()).arg("run").arg(&path).current_dir(folder.path()), b"")?;
     if run.status == 0 && run.stdout == output {
         Ok(())
     } else {
