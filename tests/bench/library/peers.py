@@ -264,7 +264,7 @@ def max_pool(size):
     return lambda: max_pool2d(x, 3, 2, 1), digest
 
 
-@row("torch", "max-pool-back")
+@row("torch", "max-pool-back", "max-pool-placed")
 def max_pool_back(size):
     import torch
 

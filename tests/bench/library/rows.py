@@ -68,7 +68,8 @@ def layers():
     yield Row("layer-norm", "layer norm 8192 x 1024", *rows)
     yield Row("softmax", "softmax 8192 x 1024", *rows)
     yield Row("max-pool", "max pool 3x3 /2, 8x64x112x112", *rows)
-    yield Row("max-pool-back", "its gradient", *rows)
+    yield Row("max-pool-back", "its gradient, places unknown", *rows)
+    yield Row("max-pool-placed", "its gradient, places known from before, as PyTorch's are", *rows)
     for name in ("relu", "gelu", "tanh"):
         yield Row(name, f"{name} 10,000,000", *rows)
     yield Row("adam", "Adam, 4,000,000 weights", *rows)
