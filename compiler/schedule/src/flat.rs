@@ -15,7 +15,7 @@ use std::collections::HashSet;
 
 use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::BinOp;
-use ravel_wir::{Generator, Op, Part, Region, Value};
+use ravel_wir::{Generator, Inst, Op, Part, Region, Value};
 
 use crate::index::Ext;
 use crate::kernel::Chunk;
@@ -25,6 +25,12 @@ use crate::withloop::Sink;
 /// How many times as many lanes as elements the vectors of a row must have, so that rows are walked as one; or they have fewer vectors than this.
 const WASTE: f64 = 1.25;
 const SHORT: i64 = 4;
+
+/// Do so many elements fill vectors of so many lanes well, and several of them?
+pub(crate) fn fills_vectors(elements: i64, lanes: usize) -> bool {
+    let vectors = (elements + lanes as i64 - 1) / lanes as i64;
+    (vectors * lanes as i64) as f64 <= WASTE * elements as f64 && vectors >= SHORT
+}
 
 /// The inner axes of a partition that are walked as one with the axis around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +55,8 @@ struct Indices<'a> {
     rows: HashSet<Value>,
     within: &'a [Value],
     lengths: &'a [i64],
+    /// What is not looked at.
+    skipped: &'a HashSet<Inst>,
 }
 
 impl Indices<'_> {
@@ -63,12 +71,10 @@ impl Lower<'_, '_> {
     pub fn flat_rows(&self, part: &Part, sinks: &[Sink], lanes: usize, chunked: Option<usize>) -> Option<Flat> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let innermost = self.extent_from_zero(*lower.last()?, *upper.last()?)?;
-        let vectors = (innermost + lanes as i64 - 1) / lanes as i64;
-        let is_filled = (vectors * lanes as i64) as f64 <= WASTE * innermost as f64;
-        if innermost < 2 || is_filled && vectors >= SHORT {
+        if innermost < 2 || fills_vectors(innermost, lanes) {
             return None;
         }
-        self.rows_end_to_end(part, sinks, chunked)
+        self.rows_end_to_end(part, sinks, chunked, None)
     }
 
     /// The extent of an axis that is covered from zero on, if it is known.
@@ -76,20 +82,28 @@ impl Lower<'_, '_> {
         self.const_i32(upper).filter(|n| *n > 0 && self.const_i32(lower) == Some(0))
     }
 
-    /// The longest rows of a partition that may be walked as one axis, whether that pays or not.
-    pub fn rows_end_to_end(&self, part: &Part, sinks: &[Sink], chunked: Option<usize>) -> Option<Flat> {
+    /// The longest rows of a partition that may be walked as one axis, whether that pays or not. The outermost axis that may be one of them is
+    /// given, and a fold that finds its operands in another way.
+    pub fn rows_end_to_end(
+        &self,
+        part: &Part,
+        sinks: &[Sink],
+        outermost: Option<usize>,
+        fold: Option<Inst>,
+    ) -> Option<Flat> {
         let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
         let params = &self.func.regions[part.body].params;
         let last = params.len().checked_sub(1).filter(|last| *last > 0)?;
         let lengths: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| self.extent_from_zero(*l, *u)).collect();
+        let skipped = fold.map(|fold| self.only_needed_by(part.body, fold)).unwrap_or_default();
         let mut found = None;
         let mut length = 1i64;
-        for rows in (chunked.unwrap_or(0)..last).rev() {
+        for rows in (outermost.unwrap_or(0)..last).rev() {
             let Some(along) = lengths[rows + 1] else { break };
             length = length.checked_mul(along).filter(|n| *n <= i64::from(i32::MAX))?;
             let lengths: Vec<i64> = lengths[rows + 1..].iter().map(|n| n.unwrap_or(0)).collect();
             let mut indices =
-                Indices { rows: HashSet::from([params[rows]]), within: &params[rows + 1..], lengths: &lengths };
+                Indices { rows: HashSet::from([params[rows]]), within: &params[rows + 1..], lengths: &lengths, skipped: &skipped };
             if !rows_lie_end_to_end(sinks, rows, &lengths) || !self.is_flat(part.body, &mut indices) {
                 break;
             }
@@ -98,10 +112,31 @@ impl Lower<'_, '_> {
         found
     }
 
+    /// A fold of a body and the instructions that only it needs.
+    fn only_needed_by(&self, body: Region, fold: Inst) -> HashSet<Inst> {
+        let func = self.func;
+        let mut needed = HashSet::new();
+        let mut values: Vec<Value> = func.regions[body].yields.clone();
+        while let Some(v) = values.pop() {
+            let Some(inst) = self.live.def(v).filter(|inst| *inst != fold) else { continue };
+            if func.regions[body].insts.contains(&inst) && needed.insert(inst) {
+                let op = &func.insts[inst].op;
+                op.for_each_operand(|v| values.push(v));
+                for region in op.regions() {
+                    values.extend(self.live.free(region).iter().copied());
+                }
+            }
+        }
+        func.regions[body].insts.iter().copied().filter(|inst| !needed.contains(inst)).collect()
+    }
+
     /// Are the indices used for nothing but elements of rows of these lengths?
     fn is_flat(&self, region: Region, indices: &mut Indices<'_>) -> bool {
         let func = self.func;
         for &inst in &func.regions[region].insts {
+            if indices.skipped.contains(&inst) {
+                continue;
+            }
             let data = &func.insts[inst];
             match &data.op {
                 Op::Sel { array, index } if index.iter().any(|v| indices.has(*v)) => {

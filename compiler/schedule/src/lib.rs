@@ -49,6 +49,7 @@ mod certify;
 mod clipped;
 mod comb;
 mod combine;
+mod collapse;
 mod company;
 mod cost;
 mod cover;

@@ -63,13 +63,16 @@ impl Lower<'_, '_> {
 
     fn pack_panel(&mut self, nest: &Nest<'_>, side: &Side, panels: Panels, block: FoldBlock, p: Val) -> Result<()> {
         let (plan, body) = (nest.plan, nest.inner.body);
-        let range = self.side_range(nest, side);
         let width = side.width as i64;
         let skipped = self.times(p, width);
         let first = self.b.add(panels.low, skipped);
         let panel_bytes = self.times(block.count, (side.stride * plan.bytes) as i64);
         let at = self.b.mul(panel_bytes, p);
         let to = self.b.ptr_add(panels.data, at);
+        if let Some(collapsed) = plan.collapsed().filter(|_| side.axis == plan.columns.axis) {
+            return self.pack_collapsed(nest, collapsed, block, (first, panels.high), to);
+        }
+        let range = self.side_range(nest, side);
         let all = self.b.i64(width);
         let end = self.b.add(first, all);
         let whole = self.b.icmp(IntCmp::Sle, end, panels.high);
@@ -191,7 +194,7 @@ impl Lower<'_, '_> {
     }
 
     /// Opens the loop over a block's indices from one of them on; returns the memory of the row.
-    fn begin_rows(
+    pub fn begin_rows(
         &mut self,
         nest: &Nest<'_>,
         side: &Side,

@@ -20,6 +20,7 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
+use crate::collapse::{Collapsed, Contraction};
 use crate::company::Around;
 use crate::flat::Flat;
 use crate::grid::{Grid, Jam};
@@ -37,6 +38,8 @@ pub(crate) const LEAST_CELLS: i64 = 80 * 80 * 80;
 pub(crate) const LEAST_REUSE: i64 = 24;
 /// Operands of fewer bytes stay in the second cache: packing them pays only if vectors would have to be gathered.
 pub(crate) const CACHED_BYTES: i64 = 512 << 10;
+/// The same for one whose element is looked for by itself.
+const LEAST_SEARCHED: i64 = 64;
 /// Least number of indices of the fold: a tile is loaded and stored once for each block of them.
 pub(crate) const LEAST_FOLD: i64 = 24;
 /// Bytes of one panel of rows and one of columns that the first cache keeps.
@@ -100,6 +103,17 @@ impl Side {
     }
 }
 
+/// The axes that the columns of tiles run through.
+#[derive(Clone, Debug)]
+pub(crate) enum Along {
+    /// The last one.
+    Last,
+    /// Inner ones whose rows lie end to end in all arrays, as one.
+    Flat(Flat),
+    /// Several, whose elements are looked for when columns are packed.
+    Collapsed(Collapsed),
+}
+
 /// A schedule with tiles for one partition.
 #[derive(Clone, Debug)]
 pub(crate) struct TilePlan {
@@ -108,8 +122,8 @@ pub(crate) struct TilePlan {
     pub rows: Side,
     /// The vector axis: the last one of the partition.
     pub columns: Side,
-    /// Inner axes whose rows lie end to end are one axis of columns.
-    pub flat: Option<Flat>,
+    /// What an index of the columns stands for.
+    pub along: Along,
     pub lanes: u8,
     /// Vectors per row of a tile.
     pub u: usize,
@@ -132,9 +146,11 @@ pub(crate) struct TilePlan {
 impl TilePlan {
     fn describe(&self) -> String {
         let Side { axis, width, .. } = self.rows;
-        let last = match (self.flat, self.columns.axis) {
-            (Some(flat), last) => format!("axes {} to {last} as one", flat.rows),
-            (None, last) => format!("axis {last}"),
+        let last = self.columns.axis;
+        let last = match &self.along {
+            Along::Flat(flat) => format!("axes {} to {last} as one", flat.rows),
+            Along::Collapsed(collapsed) => collapsed.describe(),
+            Along::Last => format!("axis {last}"),
         };
         let (u, lanes) = (self.u, self.lanes);
         let skipped =
@@ -145,10 +161,10 @@ impl TilePlan {
 
 /// What a fold's body consists of: values that vary over the rows, over the columns, over neither.
 #[derive(Default)]
-struct Split {
+pub(crate) struct Split {
     seen: Vec<Value>,
-    rows: Vec<(Value, bool)>,
-    columns: Vec<(Value, bool)>,
+    pub rows: Vec<(Value, bool)>,
+    pub columns: Vec<(Value, bool)>,
     /// Operations on values that vary over both.
     operations: usize,
 }
@@ -208,6 +224,19 @@ impl Lower<'_, '_> {
         sinks: &[Sink],
         chunked: bool,
     ) -> std::result::Result<TilePlan, Refusal> {
+        self.plan_columns(with, part, sinks, chunked, false)
+            .or_else(|refusal| self.plan_columns(with, part, sinks, chunked, true).map_err(|_| refusal))
+    }
+
+    /// The same with columns along the last axis, or `collapsed` along several.
+    fn plan_columns(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        chunked: bool,
+        collapsed: bool,
+    ) -> std::result::Result<TilePlan, Refusal> {
         let func = self.func;
         let refuse = |reason: &str| Err(reason.to_string());
         let Generator::Known { lower, upper, step, .. } = &part.generator else {
@@ -239,7 +268,7 @@ impl Lower<'_, '_> {
         };
         let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
         let mut extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
-        let flat = self.rows_end_to_end(part, sinks, chunked.then_some(1));
+        let flat = self.rows_end_to_end(part, sinks, chunked.then_some(1), None).filter(|_| !collapsed);
         if let Some(flat) = flat {
             extents[last] = extents[flat.rows].and_then(|n| n.checked_mul(flat.length));
         }
@@ -250,44 +279,65 @@ impl Lower<'_, '_> {
         if trips.is_some_and(|n| n < LEAST_FOLD) {
             return refuse("the fold is short");
         }
+        let most = self.cx.target.vector_bytes as usize / bytes;
         let fits = |n: Option<i64>, least: i64| n.is_none_or(|n| n >= least);
-        if !fits(extents[last], LEAST_REUSE) {
+        if !collapsed && !fits(extents[last], LEAST_REUSE) {
             return refuse("rows are used too rarely");
         }
-        let mut best: Option<(i64, usize, Split)> = None;
+        let mut best: Option<(i64, usize, Split, Along)> = None;
         let mut refusal = "columns are used too rarely".to_string();
         let outer = usize::from(chunked)..flat.map_or(last, |flat| flat.rows);
-        for axis in outer.filter(|k| fits(extents[*k], LEAST_REUSE)) {
+        let least_rows = if collapsed { LEAST_SEARCHED } else { LEAST_REUSE };
+        for axis in outer.filter(|k| fits(extents[*k], least_rows)) {
             g.set_vec(Some(params[last]), 2, 1);
             g.push_jam(Jam::of(params[axis], 2));
-            let split = self.split_fold(g, inner, params[axis], params[last], result);
+            let fixed: &[Value] = if collapsed { &[params[axis]] } else { &[params[axis], params[last]] };
+            let split = self.split_fold(g, inner, fixed, result).and_then(|split| {
+                let along = match flat {
+                    _ if collapsed => {
+                        let (rows, first) = (axis, usize::from(chunked));
+                        let contraction =
+                            Contraction { part, sinks, fold, inner, split: &split, rows, first, lanes: most };
+                        Along::Collapsed(self.collapse(g, &contraction)?)
+                    }
+                    Some(flat) => Along::Flat(flat),
+                    None => Along::Last,
+                };
+                Ok((split, along))
+            });
             g.pop_jam();
             match split {
-                Ok(split) => {
+                Ok((split, along)) => {
                     let extent = extents[axis].unwrap_or(crate::cost::UNKNOWN_EXTENT);
                     if best.as_ref().is_none_or(|(n, ..)| extent > *n) {
-                        best = Some((extent, axis, split));
+                        best = Some((extent, axis, split, along));
                     }
                 }
                 Err(reason) => refusal = reason,
             }
         }
-        let Some((_, axis, split)) = best else { return Err(refusal) };
+        let Some((_, axis, split, along)) = best else { return Err(refusal) };
+        if let Along::Collapsed(collapsed) = &along {
+            extents[last] = collapsed.axes.iter().try_fold(1i64, |n, k| n.checked_mul(extents[*k]?));
+            if !fits(extents[last], LEAST_REUSE) {
+                return refuse("rows are used too rarely");
+            }
+        }
         let known = [extents[axis], extents[last], trips].into_iter().try_fold(1i64, |n, e| n.checked_mul(e?));
         if known.is_some_and(|n| n < LEAST_CELLS) {
             return refuse("the operands fit the caches");
         }
         g.set_vec(Some(params[last]), 2, 1);
-        let gathers = !self.loads_are_unit(g, inner, |dep| dep.vec);
+        let gathers = collapsed || !self.loads_are_unit(g, inner, |dep| dep.vec);
         let least_columns = if gathers { 0 } else { CACHED_BYTES / (split.columns.len() * bytes) as i64 };
         let known = extents[last].and_then(|n| n.checked_mul(trips?));
         if known.is_some_and(|n| n < least_columns) {
             return refuse("the operands fit the caches");
         }
-        if axis > 0 && !chunked && extents[0].is_some_and(|n| n >= BATCHES) && self.may_run_on_threads(with, part) {
+        let is_batch = axis > 0 && !matches!(&along, Along::Collapsed(collapsed) if collapsed.axes[0] == 0);
+        if is_batch && !chunked && extents[0].is_some_and(|n| n >= BATCHES) && self.may_run_on_threads(with, part) {
             return refuse("whole products are shared among threads");
         }
-        let most = self.cx.target.vector_bytes as usize / bytes;
         let lanes = std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n * bytes >= 16);
         let Some(lanes) = lanes.into_iter().find(|n| fits(extents[last], *n as i64)) else {
             return refuse("the target has no vectors");
@@ -306,13 +356,16 @@ impl Lower<'_, '_> {
         let columns = Side::new(last, params[last], u * lanes, &split.columns, 1);
         let block = fold_block(&rows, &columns, bytes);
         let across = (TASK_BYTES / (block * (columns.stride * bytes) as i64)).max(1);
-        let needed = self.tile_conditions(part.body, result, &[params[axis], params[last]]);
+        let needed = match along {
+            Along::Collapsed(_) => Vec::new(),
+            _ => self.tile_conditions(part.body, result, &[params[axis], params[last]]),
+        };
         let lanes = lanes as u8;
         Ok(TilePlan {
             fold,
             rows,
             columns,
-            flat,
+            along,
             lanes,
             u,
             bytes,
@@ -374,13 +427,12 @@ impl Lower<'_, '_> {
         self.is_bound(v) || self.live.def(v).is_some_and(|inst| matches!(self.func.insts[inst].op, Op::Const(_)))
     }
 
-    /// Splits the body of a fold by what its values vary over.
+    /// Splits the body of a fold by what its values vary over. Subscripts must not add an index of the fold to a `fixed` one.
     fn split_fold(
         &self,
         g: &mut Grid,
         inner: &Part,
-        row: Value,
-        column: Value,
+        fixed: &[Value],
         result: Value,
     ) -> std::result::Result<Split, Refusal> {
         let func = self.func;
@@ -394,7 +446,7 @@ impl Lower<'_, '_> {
             for &i in index {
                 let form = self.form(i);
                 let among = |of: &[Value]| form.terms.iter().any(|(v, _)| of.contains(v));
-                if among(indices) && among(&[row, column]) {
+                if among(indices) && among(fixed) {
                     return Err("windows overlap".to_string());
                 }
             }

@@ -28,7 +28,8 @@ struct Place {
 }
 
 impl Lower<'_, '_> {
-    /// One tile: the panels `rows.1` and `columns.1` of two stretches, in one block of the fold.
+    /// One tile: the panels `rows.1` and `columns.1` of two stretches, in one block of the fold. Its accumulators rest in the result, or
+    /// in `cells`.
     pub fn tile(
         &mut self,
         nest: &Nest<'_>,
@@ -36,6 +37,7 @@ impl Lower<'_, '_> {
         columns: (Panels, Val),
         block: FoldBlock,
         trips: Val,
+        cells: Option<Val>,
     ) -> Result<()> {
         let plan = nest.plan;
         let func = self.func;
@@ -58,7 +60,10 @@ impl Lower<'_, '_> {
         let (all_rows, all_columns) = (self.b.i64(height as i64), self.b.i64(width as i64));
         let whole_rows = self.b.icmp(IntCmp::Sge, rest_rows, all_rows);
         let whole_columns = self.b.icmp(IntCmp::Sge, rest_columns, all_columns);
-        let whole = self.b.binary(NestBin::And, whole_rows, whole_columns);
+        let mut whole = self.b.binary(NestBin::And, whole_rows, whole_columns);
+        if let Some(end_to_end) = plan.collapsed().and_then(|of| self.is_end_to_end(nest, of, j)) {
+            whole = self.b.binary(NestBin::And, whole, end_to_end);
+        }
         let zero = self.b.i64(0);
         let first = self.b.icmp(IntCmp::Eq, block.first, zero);
         let end = self.b.add(block.first, block.count);
@@ -73,11 +78,15 @@ impl Lower<'_, '_> {
         let home_stride = self.extent_val(home_stride);
         self.close();
         let home = Place { first: home, stride: home_stride };
-        let buffer = self.b.stack_slot((height * width * plan.bytes) as u32, 64);
+        let buffer =
+            cells.unwrap_or_else(|| self.b.stack_slot((height * width * plan.bytes) as u32, 64));
         let buffer = Place { first: buffer, stride: self.b.i64(width as i64 * bytes) };
-        let place = Place {
-            first: self.b.select(whole, home.first, buffer.first),
-            stride: self.b.select(whole, home.stride, buffer.stride),
+        let place = match cells {
+            Some(_) => buffer,
+            None => Place {
+                first: self.b.select(whole, home.first, buffer.first),
+                stride: self.b.select(whole, home.stride, buffer.stride),
+            },
         };
         let rest = (
             self.b.binary(NestBin::SMin, rest_rows, all_rows),
@@ -88,9 +97,11 @@ impl Lower<'_, '_> {
         let later = self.b.binary(NestBin::Xor, first, one);
         let resumed = self.b.binary(NestBin::And, partial, later);
         let ty = Ty::scalar(prim_of(elem));
-        self.b.begin_if(resumed);
-        self.copy_cells(ty, home, buffer, rest);
-        self.b.end_if(&[]);
+        if cells.is_none() {
+            self.b.begin_if(resumed);
+            self.copy_cells(ty, home, buffer, rest);
+            self.b.end_if(&[]);
+        }
 
         // Start.
         let mut g = Grid::scalar(plan.bytes);
@@ -142,7 +153,7 @@ impl Lower<'_, '_> {
 
         // Stop.
         let result = func.insts[plan.fold].results[0];
-        let plain = nest.sinks.len() == 1 && func.regions[nest.part.body].yields[..] == [result];
+        let plain = cells.is_none() && nest.sinks.len() == 1 && func.regions[nest.part.body].yields[..] == [result];
         if !plain {
             let finished = self.b.binary(NestBin::And, whole, last);
             self.b.begin_if(finished);
@@ -173,8 +184,10 @@ impl Lower<'_, '_> {
         } else {
             self.b.begin_if(last);
             self.finish_cells(nest, ty, buffer, (i, j), rest)?;
-            self.b.begin_else(&[]);
-            self.copy_cells(ty, buffer, home, rest);
+            if cells.is_none() {
+                self.b.begin_else(&[]);
+                self.copy_cells(ty, buffer, home, rest);
+            }
             self.b.end_if(&[]);
         }
         self.b.end_if(&[]);
@@ -191,6 +204,10 @@ impl Lower<'_, '_> {
     /// Binds the indices of a tile's first cell.
     fn bind_tile(&mut self, nest: &Nest<'_>, i: Val, j: Val) {
         for (side, index) in [(&nest.plan.rows, i), (&nest.plan.columns, j)] {
+            if let Some(collapsed) = nest.plan.collapsed().filter(|_| side.axis == nest.plan.columns.axis) {
+                self.bind_collapsed(nest, collapsed, index);
+                continue;
+            }
             let range = self.side_range(nest, side);
             self.bind_wide(side.param, index, range);
         }

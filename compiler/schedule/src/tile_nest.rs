@@ -17,11 +17,13 @@ use crate::index::Ext;
 use crate::kernel::Chunk;
 use crate::lower::{Lower, Val};
 use crate::pack::{FoldBlock, Panels};
-use crate::tile::{LEAST_CELLS, LEAST_FOLD, LEAST_REUSE, Side, TilePlan};
+use crate::tile::{Along, LEAST_CELLS, LEAST_FOLD, LEAST_REUSE, Side, TilePlan};
 use crate::withloop::Sink;
 
 /// Indices of an axis whose panels exist at the same time.
 const STRETCH: i64 = 4096;
+/// The same for collapsed columns, whose accumulators rest in memory of their own.
+const STRETCH_COLLAPSED: i64 = 1024;
 /// Most panels of rows in one task.
 const TASK_ROWS: i64 = 8;
 /// There should be about this many tasks if they are not too small: sixteen threads leave little of their last round idle then.
@@ -52,6 +54,8 @@ struct Blocks {
     block: Val,
     rows: Val,
     columns: Val,
+    /// Accumulators of collapsed columns.
+    cells: Option<Val>,
 }
 
 impl Lower<'_, '_> {
@@ -138,6 +142,7 @@ impl Lower<'_, '_> {
         };
         // Panels of the longest stretch of either side.
         let mut bytes = Vec::new();
+        let mut tiles = self.b.i64(1);
         for side in [&plan.rows, &plan.columns] {
             let extent = match chunk.filter(|_| side.axis == 0) {
                 Some(chunk) => self.b.sub(chunk.high, chunk.low),
@@ -150,18 +155,25 @@ impl Lower<'_, '_> {
                     self.extent_val(extent)
                 }
             };
-            let most = self.b.i64(stretch(side));
+            let most = self.b.i64(stretch(plan, side));
             let extent = self.b.binary(NestBin::SMin, extent, most);
             let panels = self.ceil_div(extent, side.width as i64);
+            tiles = self.b.mul(tiles, panels);
             let elements = self.b.mul(panels, block);
             let lines = self.times(elements, (side.stride * plan.bytes) as i64);
             let lines = self.ceil_div(lines, 64);
             bytes.push(self.times(lines, 64));
         }
-        let all = self.b.add(bytes[0], bytes[1]);
+        let mut all = self.b.add(bytes[0], bytes[1]);
+        let panels = all;
+        if plan.collapsed().is_some() {
+            let cells = self.times(tiles, (plan.rows.width * plan.columns.width * plan.bytes) as i64);
+            all = self.b.add(all, cells);
+        }
         let memory = self.helper_ptr("ravel_scratch_alloc", &[all]);
         let columns = self.b.ptr_add(memory, bytes[0]);
-        self.other_axes(&nest, Blocks { trips, block, rows: memory, columns }, 0)?;
+        let cells = plan.collapsed().map(|_| self.b.ptr_add(memory, panels));
+        self.other_axes(&nest, Blocks { trips, block, rows: memory, columns, cells }, 0)?;
         self.helper("ravel_scratch_free", &[memory, all], None);
         Ok(())
     }
@@ -175,7 +187,10 @@ impl Lower<'_, '_> {
         if axis == nest.plan.rows.axis || axis == nest.plan.columns.axis {
             return self.other_axes(nest, blocks, axis + 1);
         }
-        if nest.plan.flat.is_some_and(|flat| axis >= flat.rows) {
+        if nest.plan.collapsed().is_some_and(|collapsed| collapsed.axes.contains(&axis)) {
+            return self.other_axes(nest, blocks, axis + 1);
+        }
+        if matches!(nest.plan.along, Along::Flat(flat) if axis >= flat.rows) {
             // The index of the columns runs on through these.
             let range = self.axis_range(nest.with, lower[axis], upper[axis]);
             let low = self.wide(lower[axis]);
@@ -209,7 +224,7 @@ impl Lower<'_, '_> {
         let block = FoldBlock { first: k, count };
         self.pack_stretch(nest, &plan.columns, columns, block)?;
         self.pack_stretch(nest, &plan.rows, rows, block)?;
-        self.tasks(nest, rows, columns, block, blocks.trips)?;
+        self.tasks(nest, rows, columns, block, blocks)?;
         self.close();
         for _ in 0..3 {
             self.b.end_for(&[]);
@@ -225,14 +240,14 @@ impl Lower<'_, '_> {
             Generator::Known { lower, upper, .. } => (lower[side.axis], upper[side.axis]),
             Generator::Dyn { .. } => unreachable!("plans are made for known ranks"),
         };
-        let (from, to) = match nest.plan.flat.filter(|_| side.axis == nest.plan.columns.axis) {
-            Some(_) => {
+        let (from, to) = match nest.plan.along {
+            Along::Flat(_) | Along::Collapsed(_) if side.axis == nest.plan.columns.axis => {
                 let columns = self.columns_extent(nest.part, nest.plan);
                 (self.b.i64(0), self.extent_val(columns))
             }
-            None => (self.wide(lower), self.wide(upper)),
+            _ => (self.wide(lower), self.wide(upper)),
         };
-        let step = self.b.i64(stretch(side));
+        let step = self.b.i64(stretch(nest.plan, side));
         let (low, _) = self.b.begin_for(from, to, step, &[]);
         self.open(nest.part.body);
         let high = self.b.add(low, step);
@@ -245,29 +260,41 @@ impl Lower<'_, '_> {
     /// Indices of the axis of columns.
     fn columns_extent(&mut self, part: &Part, plan: &TilePlan) -> Ext {
         let Generator::Known { lower, upper, .. } = &part.generator else { return Ext::Const(0) };
-        match plan.flat {
-            Some(flat) => {
+        match &plan.along {
+            Along::Flat(flat) => {
                 let rows = self.axis_extent(lower[flat.rows], upper[flat.rows]);
                 self.extent_product(rows, Ext::Const(flat.length))
             }
-            None => self.axis_extent(lower[plan.columns.axis], upper[plan.columns.axis]),
+            Along::Collapsed(collapsed) => {
+                let extents: Vec<Ext> =
+                    collapsed.axes.iter().map(|axis| self.axis_extent(lower[*axis], upper[*axis])).collect();
+                self.product(&extents)
+            }
+            Along::Last => self.axis_extent(lower[plan.columns.axis], upper[plan.columns.axis]),
         }
     }
 
     /// The indices that a side of the tiles runs through.
     pub fn side_range(&self, nest: &Nest<'_>, side: &Side) -> (i64, i64) {
         let Generator::Known { lower, upper, .. } = &nest.part.generator else { return (0, i64::from(i32::MAX)) };
-        match nest.plan.flat.filter(|_| side.axis == nest.plan.columns.axis) {
-            Some(flat) => {
+        match nest.plan.along {
+            Along::Flat(flat) if side.axis == nest.plan.columns.axis => {
                 let rows = self.axis_range(nest.with, lower[flat.rows], upper[flat.rows]);
                 (0, (rows.1 - rows.0 + 1).saturating_mul(flat.length) - 1)
             }
-            None => self.axis_range(nest.with, lower[side.axis], upper[side.axis]),
+            _ => self.axis_range(nest.with, lower[side.axis], upper[side.axis]),
         }
     }
 
     /// Computes the tiles of two stretches, some panels at a time.
-    fn tasks(&mut self, nest: &Nest<'_>, rows: Panels, columns: Panels, block: FoldBlock, trips: Val) -> Result<()> {
+    fn tasks(
+        &mut self,
+        nest: &Nest<'_>,
+        rows: Panels,
+        columns: Panels,
+        block: FoldBlock,
+        blocks: Blocks,
+    ) -> Result<()> {
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
         let most_rows = self.b.i64(TASK_ROWS);
         let most_columns = self.b.i64(nest.plan.across);
@@ -304,7 +331,13 @@ impl Lower<'_, '_> {
         self.open(nest.part.body);
         let (c, _) = self.b.begin_for(first_column, end_column, one, &[]);
         self.open(nest.part.body);
-        self.tile(nest, (rows, r), (columns, c), block, trips)?;
+        let cells = blocks.cells.map(|cells| {
+            let before = self.b.mul(r, columns.count);
+            let tile = self.b.add(before, c);
+            let skipped = self.times(tile, (nest.plan.rows.width * nest.plan.columns.width * nest.plan.bytes) as i64);
+            self.b.ptr_add(cells, skipped)
+        });
+        self.tile(nest, (rows, r), (columns, c), block, blocks.trips, cells)?;
         self.close();
         self.b.end_for(&[]);
         self.close();
@@ -333,9 +366,10 @@ impl Lower<'_, '_> {
 }
 
 /// Indices of an axis in one stretch: whole panels.
-fn stretch(side: &Side) -> i64 {
+fn stretch(plan: &TilePlan, side: &Side) -> i64 {
     let width = side.width as i64;
-    STRETCH / width * width
+    let is_collapsed = plan.collapsed().is_some() && side.axis == plan.columns.axis;
+    (if is_collapsed { STRETCH_COLLAPSED } else { STRETCH }) / width * width
 }
 
 /// The size of equal blocks of at most `most` indices.

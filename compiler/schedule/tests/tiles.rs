@@ -384,3 +384,65 @@ fn columns_run_through_rows_that_lie_end_to_end() {
     assert!(!as_one("%r: i32 = sub 39, %p %b: f64 = sel %x, [%l, %r, %q]"));
     assert!(!as_one("%d: f64 = convert %q %e: f64 = sel %x, [%l, %p, %q] %b: f64 = add %d, %e"));
 }
+
+/// Remarks on `y[n,k,p,q]`, the sum over `c, u, v` of an element of the weights and one of the data, for rows of so many elements.
+fn windows(maps: usize, row: usize, weight: &str, element: &str, rest: &str) -> String {
+    let wide = 2 * row + 2;
+    let text = format!(
+        r#"
+func @f0 "f" (%w: f32[{maps},16,3,3], %x: f32[9,16,16,{wide}], %at: i32[{wide}]) -> (f32[9,{maps},7,{row}]) {{
+  %y: f32[9,{maps},7,{row}] = with {{
+    part [0, 0, 0, 0] <= [%n, %k, %p, %q] < [9, {maps}, 7, {row}] {{
+      %f: f32 = with {{
+        part [0, 0, 0] <= [%c, %u, %v] < [16, 3, 3] {{
+          {weight}
+          {element}
+          %z: f32 = mul %a, %b
+          yield %z
+        }}
+      }} fold add neutral 0.0:f32
+      {rest}
+    }}
+  }} genarray [9, {maps}, 7, {row}] cell []
+  yield %y
+}}
+"#
+    );
+    let target = Capabilities {
+        vector_bytes: 32,
+        vector_registers: 16,
+        has_fma: true,
+        fma_takes_factor: false,
+        has_gather: false,
+    };
+    let (_, remarks) = scheduled(&text, target);
+    remarks.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn columns_are_collapsed_where_rows_fill_no_vector() {
+    let weight = "%a: f32 = sel %w, [%k, %c, %u, %v]";
+    let window = "%i: i32 = add %p, %u %j: i32 = add %q, %v";
+    let element = &format!("{window} %b: f32 = sel %x, [%n, %c, %i, %j]");
+    let collapsed = |maps: usize, row: usize, weight: &str, element: &str, rest: &str| {
+        windows(maps, row, weight, element, rest).contains("along axes 0, 2 and 3 as one")
+    };
+    assert!(collapsed(70, 7, weight, element, "yield %f"));
+    // Steps, values that are made of the elements, and whatever the cells are made of.
+    let steps = "%i2: i32 = mul %p, 2 %j2: i32 = mul %q, 2 %i: i32 = add %i2, %u %j: i32 = add %j2, %v \
+                 %e: f32 = sel %x, [%n, %c, %i, %j] %b: f32 = abs %e";
+    assert!(collapsed(70, 7, weight, steps, "yield %f"));
+    let around = "%e: f32 = sel %x, [%n, 0, %p, 1] %g: f32 = add %f, %e yield %g";
+    assert!(!collapsed(70, 7, weight, element, around));
+    // Rows that fill vectors, and few rows of the other operand: an element is looked for to be used seldom.
+    assert!(!collapsed(70, 64, weight, element, "yield %f"));
+    assert!(!collapsed(20, 7, weight, element, "yield %f"));
+    // Weights of every image or row of it: axes of their own.
+    let own = "%r: i32 = mod %p, 3 %a: f32 = sel %w, [%k, %c, %u, %r]";
+    assert!(!collapsed(70, 7, own, element, "yield %f"));
+    // An index that is data, and one that the data have.
+    let index = format!("{element} ").replace("%b:", "%e:") + "%d: f32 = convert %q %b: f32 = add %d, %e";
+    assert!(!collapsed(70, 7, weight, &index, "yield %f"));
+    let looked_up = "%i: i32 = add %p, %u %j: i32 = sel %at, [%q] %b: f32 = sel %x, [%n, %c, %i, %j]";
+    assert!(!collapsed(70, 7, weight, looked_up, "yield %f"));
+}
