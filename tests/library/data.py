@@ -174,6 +174,8 @@ for name in FILES.glob("*.png"):  # Pillow reads all of them.
 for channels in (1, 2, 3, 4):
     pictured(f"written {channels}", whole(40, SIZE + [channels], 256))
 pictured("written colors", np.array([[[255, 0, 0], [0, 255, 0]]]))
+pictured("first of three frames", whole(41, [3] + SIZE + [3], 256)[0])
+pictured("only frame", whole(42, [1, 1, 1, 4], 256)[0])
 
 # Colors: a few of each table
 VIRIDIS = [[68, 1, 84], [58, 82, 139], [32, 144, 140], [94, 201, 97], [253, 231, 36], [255, 255, 255], [68, 1, 84], [253, 231, 36]]

@@ -53,6 +53,26 @@ def singular(name, a, kind, vectors):
         near("v", signed(vt.T), kind, m + n, 1, size / gap)
 
 
+def batches(lead, n, shape, kind):
+    a, b = noise(1, (*lead, n, n), kind), noise(2, (*lead, *shape), kind)
+    a = np.tril(a) + np.swapaxes(np.tril(a, -1), -1, -2)
+    w, v = np.linalg.eigh(a)
+    size = np.max(np.abs(w), initial=0)
+    turn = max((np.max(np.abs(x)) / least_gap(x) for x in w.reshape(-1, n)), default=1)
+    near("eigh batch", w, kind, n, size)
+    near("w batch", w, kind, n, size)
+    near("v batch", v * np.where(v[..., :1, :] < 0, -1, 1), kind, n, 1, turn)
+    near("v w v' batch", a, kind, n, size)
+    u, s, vt = np.linalg.svd(b, full_matrices=False)
+    signs = np.where(u[..., :1, :] < 0, -1, 1)
+    turn = max((x[0] / min(least_gap(x), x[-1]) for x in s.reshape(-1, min(shape))), default=1)
+    size = np.max(s, initial=0)
+    near("svd batch", s, kind, sum(shape), size)
+    near("s batch", s, kind, sum(shape), size)
+    near("u batch", u * signs, kind, sum(shape), 1, turn)
+    near("vt batch", vt * np.swapaxes(signs, -1, -2), kind, sum(shape), 1, turn)
+
+
 def norms(a, kind):
     size = float(np.sum(np.abs(a)))
     n = sum(a.shape)
@@ -97,6 +117,16 @@ i = np.arange(6)
 singular("zeros among others", i[:, None] * (i[:, None] + i + 1 == 6.0), "double", False)
 singular("equal", 2 * np.eye(5), "double", False)
 
+batches((3,), 4, (3, 5), "double")
+batches((2, 3), 5, (5, 2), "double")
+batches((2, 2), 3, (4, 4), "float")
+batches((1,), 1, (1, 3), "double")
+batches((0,), 3, (3, 2), "double")
+for name, value in zip(("w", "v"), np.linalg.eigh(np.zeros((2, 0, 3, 3)))):
+    table.exact(f"{name} of no batch", value, "double")
+for name, shape in (("u", (2, 0, 0)), ("s", (2, 0)), ("vt", (2, 0, 3))):
+    table.exact(f"{name} without rows", np.zeros(shape), "double")
+near("one of a batch is nan", [[2, 1], [NAN, NAN]], "double", 4, 2)
 table.exact("nan", [NAN] * 2, "double")
 table.exact("infinite", [NAN] * 2, "double")
 table.exact("infinite v", [[NAN] * 2] * 2, "double")

@@ -213,6 +213,20 @@ sign, log = np.linalg.slogdet(a)
 sign[0, 1] = 0
 table.exact("slogdet batch sign", sign, "double")
 near("slogdet batch", log[1], "double", 4, cond)
+wide, narrow = noise(3, (2, 2, 3, 5)), noise(4, (3, 5, 3), "float")
+wide[1, 0, 2] = wide[1, 0, 0]
+cond, few = 20.0, float(np.max(np.linalg.cond(narrow)))
+for label, a, kind in (("", wide, "double"), (" narrow", narrow, "float")):
+    for letter, value in zip("qr", np.linalg.qr(a)):
+        near(f"{letter} batch{label}", value, kind, 5, cond if kind == "double" else few)
+near("r batch alone", np.linalg.qr(narrow)[1], "float", 5, few)
+near("pinv batch", np.linalg.pinv(wide), "double", 5, cond)
+near("pinv batch narrow", np.linalg.pinv(narrow), "float", 5, few)
+table.exact("rank batch", [[3, 3], [2, 3]], "int")
+table.exact("rank batch narrow", [3, 3, 3], "int")
+near("cond batch", np.linalg.cond(narrow), "float", 5, few * few)
+for name, shape in (("q", (0, 3, 3)), ("r", (0, 3, 5)), ("pinv", (2, 0, 5, 3)), ("rank", (0,)), ("cond", (0,))):
+    table.exact(f"{name} of no batch", np.zeros(shape), "int" if name == "rank" else "double")
 near("det known", np.linalg.det(noise(3, (3, 3))), "double", 3)
 
 table.exact("indefinite", [[2, 0, 0], [1, NAN, 0], [1, NAN, NAN]], "double")

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import scipy.special as sp
+from scipy.stats import qmc
 
 from cases import EPS, Table
 
@@ -367,6 +368,25 @@ def choice(k, weight, kind):
 table.exact("choice", choice(5, range(16), "double"), "int")
 table.exact("choice", choice(3, [1, 2, 0], "float"), "int")
 table.exact("choice", [], "int")
+
+
+def sobol(name, n, d, lo=0, hi=1, kind="double"):
+    # A power of two of points, since SciPy warns of others.
+    points = qmc.Sobol(d, scramble=False).random_base2(max(n - 1, 0).bit_length())[:n] if d else np.zeros((n, 0))
+    table.exact(name, lo + (hi - lo) * points, kind)
+
+
+sobol("sobol", 17, 5)
+sobol("sobol", 9, 4, kind="float")
+sobol("sobol of all dimensions", 33, 101)
+points = qmc.Sobol(101, scramble=False).random_base2(13)[:5000]
+table.exact("sobol sums", np.sum(points, 0), "double")
+table.exact("sobol last", qmc.Sobol(2, scramble=False).random_base2(17)[69990:70001], "double")
+sobol("sobol between", 8, 3, -1, 3)
+sobol("sobol between", 8, 3, -1, 3, "float")
+sobol("sobol one", 1, 1)
+sobol("sobol none", 0, 3)
+sobol("sobol of nothing", 3, 0, kind="float")
 table.exact("same", True, "bool")
 table.exact("same", True, "bool")
 

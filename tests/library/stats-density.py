@@ -114,7 +114,7 @@ for kind in ("float", "double"):
     for name, data in (("plugin", x), ("plugin far", few), ("plugin one", one), ("plugin equal", 0 * x)):
         h, terms = plugin(data)
         t.add(name, h, kind, rel=8 * terms)
-    for bins in (2, 40, 401):
+    for bins in (2, 40, 401, 2100):
         h, terms = binned(x, bins)
         t.add(f"plugin binned {bins}", h, kind, rel=8 * terms)
     t.add("plugin binned as exact", plugin(x)[0], kind, absolute=1e-3 * plugin(x)[0])

@@ -33,6 +33,13 @@ for name, mode, channels in [("gray", "L", []), ("gray-alpha", "LA", [2]), ("col
     picture = Image.open(folder / f"{name}.png")
     assert picture.mode == mode, name
     assert np.array_equal(np.asarray(picture), whole(5, [7, 9] + channels, 256)), name
+for name, shape, ms in [("frames", [4, 7, 9, 3], 40), ("frames-alpha", [2, 7, 9, 4], 65535), ("one-frame", [1, 7, 9, 3], 0)]:
+    picture = Image.open(folder / f"{name}.png")
+    assert picture.n_frames == shape[0] and picture.info["loop"] == 0, name
+    for k, frame in enumerate(whole(12, shape, 256)):
+        picture.seek(k)
+        assert picture.info["duration"] == ms, name
+        assert np.array_equal(np.asarray(picture), frame), (name, k)
 assert np.array_equal(np.loadtxt(folder / "table.csv", delimiter=",", skiprows=1), noise(6, [16, 3]))
 assert np.array_equal(np.loadtxt(folder / "column.csv"), whole(7, [5], 1000))
 plot = Image.open(folder / "plot.png")

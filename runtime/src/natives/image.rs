@@ -1,8 +1,8 @@
-//! Pictures: PNG, PGM and PPM read as bytes by height, width and channel; PNG written.
+//! Pictures: PNG, PGM and PPM read as bytes by height, width and channel; PNG written, also with several frames (APNG).
 
 use std::io::Cursor;
 
-use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, Limits, Transformations};
+use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError, Limits, Transformations};
 
 use super::data_files::{content, quoted, write};
 use super::{ArrayArg, Of, Text, natives};
@@ -137,8 +137,38 @@ fn parse_pnm(bytes: &[u8]) -> Result<Picture, String> {
     Ok((shape, picture))
 }
 
+/// How many frames an animation has, and for how many milliseconds each is shown.
+struct Animation {
+    frames: u32,
+    ms: u16,
+}
+
 /// A picture as the bytes of a PNG file. `channels` are 1 to 4.
 pub(super) fn png_image(height: i64, width: i64, channels: i64, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    encoded(height, width, channels, None, bytes)
+}
+
+/// Frames of one size as the bytes of an animated PNG file, which starts again when it ends.
+fn png_animation(shape: &[i64], ms: i32, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let &[frames, height, width, channels] = shape else {
+        return Err(format!("an animation has 4 axes, not {}", shape.len()));
+    };
+    // Frames and their data are numbered together, in 31 bits.
+    let frames = match u32::try_from(frames) {
+        Ok(frames) if (1..=1 << 30).contains(&frames) => frames,
+        _ => return Err(format!("an animation of {frames} frames cannot be a PNG file")),
+    };
+    let ms = u16::try_from(ms).map_err(|_| format!("a frame is shown for 0 to {} milliseconds, not {ms}", u16::MAX))?;
+    encoded(height, width, channels, Some(Animation { frames, ms }), bytes)
+}
+
+fn encoded(
+    height: i64,
+    width: i64,
+    channels: i64,
+    animation: Option<Animation>,
+    bytes: &[u8],
+) -> Result<Vec<u8>, String> {
     let color = match channels {
         1 => ColorType::Grayscale,
         2 => ColorType::GrayscaleAlpha,
@@ -154,9 +184,19 @@ pub(super) fn png_image(height: i64, width: i64, channels: i64, bytes: &[u8]) ->
     let mut encoder = Encoder::new(&mut image, side(width)?, side(height)?);
     encoder.set_color(color);
     encoder.set_depth(BitDepth::Eight);
-    let mut writer = encoder.write_header().map_err(|error| error.to_string())?;
-    writer.write_image_data(bytes).map_err(|error| error.to_string())?;
-    writer.finish().map_err(|error| error.to_string())?;
+    encoder.validate_sequence(true);
+    let failed = |error: EncodingError| error.to_string();
+    let mut frame_length = bytes.len();
+    if let Some(Animation { frames, ms }) = animation {
+        encoder.set_animated(frames, 0).map_err(failed)?;
+        encoder.set_frame_delay(ms, 1000).map_err(failed)?;
+        frame_length /= frames as usize;
+    }
+    let mut writer = encoder.write_header().map_err(failed)?;
+    for frame in bytes.chunks_exact(frame_length.max(1)) {
+        writer.write_image_data(frame).map_err(failed)?;
+    }
+    writer.finish().map_err(failed)?;
     Ok(image)
 }
 
@@ -166,6 +206,10 @@ fn write_png(name: &[u8], shape: &[i64], bytes: &[u8]) -> Result<(), Fault> {
         [height, width, channels] => png_image(*height, *width, *channels, bytes),
         _ => Err(format!("a picture has 2 or 3 axes, not {}", shape.len())),
     };
+    write_image(name, image)
+}
+
+fn write_image(name: &[u8], image: Result<Vec<u8>, String>) -> Result<(), Fault> {
     write(name, &image.map_err(|why| Fault::new(format!("cannot write {}: {why}", quoted(name))))?)
 }
 
@@ -194,6 +238,14 @@ natives! { IMAGE;
         }
         write_png(name.0, &shape, &bytes)
     }
+
+    /// Writes frames of height, width and 1 to 4 channels, each shown for some milliseconds, as an animated PNG file.
+    effect fn ravel_image_write_apng(name: Text<'_>, a: ArrayRef<'_>, ms: i32) -> () {
+        match a.as_slice::<u8>() {
+            Some(bytes) => write_image(name.0, png_animation(a.shape(), ms, bytes)),
+            None => Err(Fault::new("a picture consists of bytes")),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -209,6 +261,48 @@ mod tests {
         }
         assert!(png_image(0, 3, 1, &[]).is_err());
         assert!(png_image(1, 1, 5, &[0; 5]).is_err());
+    }
+
+    /// The animation of a file: its frames, and for how long the last of them is shown.
+    fn parse_animation(image: &[u8]) -> (u32, u32, Vec<Vec<u8>>, (u16, u16)) {
+        let mut reader = Decoder::new(Cursor::new(image)).read_info().expect("valid");
+        let control = *reader.info().animation_control().expect("animated");
+        let mut frames = Vec::new();
+        for _ in 0..control.num_frames {
+            let mut frame = vec![0; reader.output_buffer_size().expect("small")];
+            reader.next_frame(&mut frame).expect("valid");
+            frames.push(frame);
+        }
+        let shown = reader.info().frame_control().expect("animated");
+        (control.num_frames, control.num_plays, frames, (shown.delay_num, shown.delay_den))
+    }
+
+    #[test]
+    fn animations_survive() {
+        for (count, channels) in [(1, 3), (2, 1), (4, 4)] {
+            let bytes: Vec<u8> = (0..count * 5 * 3 * channels).map(|k| (k * 37 % 251) as u8).collect();
+            let shape = [count as i64, 5, 3, channels as i64];
+            let image = png_animation(&shape, 40, &bytes).expect("valid");
+            let frames: Vec<Vec<u8>> = bytes.chunks(5 * 3 * channels).map(<[u8]>::to_vec).collect();
+            assert_eq!(parse(&image), Ok(([5, 3, channels as i64], frames[0].clone())));
+            assert_eq!(parse_animation(&image), (count as u32, 0, frames, (40, 1000)));
+        }
+        for (shape, ms, reason) in [
+            (&[0, 2, 2, 3][..], 40, "0 frames"),
+            (&[i64::MAX, 2, 2, 3], 40, "frames cannot"),
+            (&[1, 0, 2, 3], 40, "0 by 2 points"),
+            (&[1, 2, 0, 3], 40, "2 by 0 points"),
+            (&[1, 2, 2, 0], 40, "not 0"),
+            (&[1, 2, 2, 5], 40, "not 5"),
+            (&[1, 2, 2], 40, "4 axes, not 3"),
+            (&[1, 2, 2, 3], -1, "not -1"),
+            (&[1, 2, 2, 3], 65536, "not 65536"),
+            // A frame is missing.
+            (&[2, 2, 2, 3], 40, ""),
+        ] {
+            let refusal = png_animation(shape, ms, &[0; 12]);
+            assert!(refusal.as_ref().is_err_and(|why| why.contains(reason)), "{refusal:?}");
+        }
     }
 
     #[test]
