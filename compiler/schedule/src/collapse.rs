@@ -284,10 +284,15 @@ impl Lower<'_, '_> {
                 let offset = lower.b.load(place, offsets, at(n, column), Access::ALIGNED);
                 let address = lower.b.ptr_add(base, offset);
                 let ty = Ty::scalar(prim_of(lower.elem(v)));
-                g.remember(v, 0, 0, match lanes {
-                    1 => Cell::One(lower.b.load(ty, address, constant, Access::ALIGNED)),
-                    _ => Cell::Packed(lower.b.load(ty.with_lanes(lanes), address, constant, Access::ANY)),
-                });
+                g.remember(
+                    v,
+                    0,
+                    0,
+                    match lanes {
+                        1 => Cell::One(lower.b.load(ty, address, constant, Access::ALIGNED)),
+                        _ => Cell::Packed(lower.b.load(ty.with_lanes(lanes), address, constant, Access::ANY)),
+                    },
+                );
             }
             for packed in &side.values {
                 let at = ((packed.at + column) * bytes) as i32;

@@ -102,8 +102,12 @@ impl Lower<'_, '_> {
             let Some(along) = lengths[rows + 1] else { break };
             length = length.checked_mul(along).filter(|n| *n <= i64::from(i32::MAX))?;
             let lengths: Vec<i64> = lengths[rows + 1..].iter().map(|n| n.unwrap_or(0)).collect();
-            let mut indices =
-                Indices { rows: HashSet::from([params[rows]]), within: &params[rows + 1..], lengths: &lengths, skipped: &skipped };
+            let mut indices = Indices {
+                rows: HashSet::from([params[rows]]),
+                within: &params[rows + 1..],
+                lengths: &lengths,
+                skipped: &skipped,
+            };
             if !rows_lie_end_to_end(sinks, rows, &lengths) || !self.is_flat(part.body, &mut indices) {
                 break;
             }

@@ -78,8 +78,7 @@ impl Lower<'_, '_> {
         let home_stride = self.extent_val(home_stride);
         self.close();
         let home = Place { first: home, stride: home_stride };
-        let buffer =
-            cells.unwrap_or_else(|| self.b.stack_slot((height * width * plan.bytes) as u32, 64));
+        let buffer = cells.unwrap_or_else(|| self.b.stack_slot((height * width * plan.bytes) as u32, 64));
         let buffer = Place { first: buffer, stride: self.b.i64(width as i64 * bytes) };
         let place = match cells {
             Some(_) => buffer,

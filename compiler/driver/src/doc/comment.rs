@@ -42,6 +42,11 @@ impl Comment {
         self.lines.is_empty()
     }
 
+    /// Whether it says that what follows is for the library's other modules only.
+    pub fn is_internal(&self) -> bool {
+        self.lines.first().is_some_and(|line| line.starts_with(INTERNAL))
+    }
+
     /// The first sentence.
     pub fn first_sentence(&self) -> String {
         let mut text = String::new();
@@ -73,6 +78,7 @@ impl Comment {
     }
 }
 
+const INTERNAL: &str = "For the library itself";
 const KEYS: [&str; 4] = ["Like", "Gradient", "Work", "Source"];
 
 /// Whether a line consists of keys.

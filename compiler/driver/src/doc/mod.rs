@@ -2,7 +2,7 @@
 //!
 //! A documentation comment is a `/* ... */` right before a definition; it belongs to the definitions behind it as long as no blank line
 //! or other comment comes between, and to all that a macro behind it defines. The comment before `module` is about the module. Its first
-//! sentence says what the thing is; a line of its own `call(...) is value.` is an example, which [`examples`] makes a program of; a last line
+//! sentence says what the thing is; where it begins with `For the library itself` no page shows it; a line of its own `call(...) is value.` is an example, which [`examples`] makes a program of; a last line
 //! `Like: numpy.sort.  Work: n log n.` has keys.
 
 mod comment;
@@ -43,12 +43,15 @@ struct Entry {
     comment: Comment,
 }
 
-/// The modules of the library, by folder and name; layers of older editions are left out.
+/// The modules of the library, by folder and name; layers of older editions are left out, and so is what it has for itself.
 ///
 /// # Errors
 /// As for [`module`].
 pub fn library() -> Result<Vec<Module>, (Compilation, Failure)> {
-    library_sources().map(|(name, text)| of_text(&format!("{LIBRARY}{name}"), text)).collect()
+    library_sources()
+        .map(|(name, text)| of_text(&format!("{LIBRARY}{name}"), text))
+        .filter(|module| module.as_ref().map_or(true, |module| !module.about.is_internal()))
+        .collect()
 }
 
 /// A module in a file of the user.
@@ -135,6 +138,7 @@ fn describe(file_name: &str, text: &str, file: &File) -> Module {
             }
         }
     }
+    entries.retain(|entry| !entry.comment.is_internal());
     Module {
         name,
         folder: folder.to_string(),
@@ -299,5 +303,15 @@ mod tests {
         let found: Vec<_> = module.entries.iter().map(|e| (e.names.join(" "), e.heads.len())).collect();
         assert_eq!(found, [("f f_2".to_string(), 3), ("g h".to_string(), 3)]);
         assert_eq!(module.entries[1].comment.first_sentence(), "Is g.");
+    }
+
+    #[test]
+    fn what_the_library_has_for_itself_is_not_shown() {
+        let text = "/* Two functions. */\nmodule M;\nexport all;\n\n/* For the library itself: f. */\nint f(int x) { return x; }\n\n\
+                    /* Is g. */\nint g(int x) { return x; }\n";
+        let Ok(module) = of_text("M.sac", text) else { panic!("it parses") };
+        let names: Vec<_> = module.entries.iter().map(|e| e.names.join(" ")).collect();
+        assert_eq!(names, ["g"]);
+        assert!(!module.about.is_internal());
     }
 }
