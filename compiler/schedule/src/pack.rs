@@ -61,7 +61,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn pack_panel(&mut self, nest: &Nest<'_>, side: &Side, panels: Panels, block: FoldBlock, p: Val) -> Result<()> {
+    pub fn pack_panel(&mut self, nest: &Nest<'_>, side: &Side, panels: Panels, block: FoldBlock, p: Val) -> Result<()> {
         let (plan, body) = (nest.plan, nest.inner.body);
         let width = side.width as i64;
         let skipped = self.times(p, width);

@@ -28,7 +28,7 @@ use crate::guards::Guard;
 use crate::kernel::Chunk;
 use crate::lower::Lower;
 use crate::support::Refusal;
-use crate::tile_nest::BLOCK_UNIT;
+use crate::tile_nest::{BLOCK_UNIT, TASK_ROWS};
 use crate::tile_skip::Comparison;
 use crate::withloop::Sink;
 
@@ -134,6 +134,8 @@ pub(crate) struct TilePlan {
     pub block: i64,
     /// Most panels of columns in one task.
     pub across: i64,
+    /// Rows are so few that one task has all of them: then it packs its columns itself, and finds them in its cache.
+    pub packs_in_tasks: bool,
     /// The sink whose cells hold accumulators between blocks.
     pub home: usize,
     /// Least product of the extents of columns and fold, for operands that vectors can load as they are.
@@ -356,6 +358,7 @@ impl Lower<'_, '_> {
         let columns = Side::new(last, params[last], u * lanes, &split.columns, 1);
         let block = fold_block(&rows, &columns, bytes);
         let across = (TASK_BYTES / (block * (columns.stride * bytes) as i64)).max(1);
+        let packs_in_tasks = extents[axis].is_some_and(|n| n <= TASK_ROWS * j as i64);
         let needed = match along {
             Along::Collapsed(_) => Vec::new(),
             _ => self.tile_conditions(part.body, result, &[params[axis], params[last]]),
@@ -372,6 +375,7 @@ impl Lower<'_, '_> {
             takes_factor,
             block,
             across,
+            packs_in_tasks,
             home,
             least_columns,
             guards,

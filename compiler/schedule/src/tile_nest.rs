@@ -5,7 +5,7 @@
 //!   for a stretch of columns, for a stretch of rows            (bounds the memory for panels)
 //!     for a block of the fold's index set
 //!       pack the columns, pack the rows                        (threads over panels)
-//!       for a task: some panels of rows and of columns         (threads)
+//!       for a task: some panels of rows and of columns         (threads; where few rows are all in one task it packs its columns)
 //!         for a panel of rows, for a panel of columns: one tile (so that the rows of the result are written from end to end)
 //! ```
 
@@ -25,7 +25,9 @@ const STRETCH: i64 = 4096;
 /// The same for collapsed columns, whose accumulators rest in memory of their own.
 const STRETCH_COLLAPSED: i64 = 1024;
 /// Most panels of rows in one task.
-const TASK_ROWS: i64 = 8;
+pub(crate) const TASK_ROWS: i64 = 8;
+/// Panels of columns that a task packs for itself: they stay in the second cache, and threads have enough tasks.
+const OWN_COLUMNS: i64 = 4;
 /// There should be about this many tasks if they are not too small: sixteen threads leave little of their last round idle then.
 const TASKS: i64 = 128;
 /// Blocks of a fold hold a multiple of this many indices, except the last one.
@@ -222,7 +224,9 @@ impl Lower<'_, '_> {
         let rest = self.b.sub(blocks.trips, k);
         let count = self.b.binary(NestBin::SMin, rest, blocks.block);
         let block = FoldBlock { first: k, count };
-        self.pack_stretch(nest, &plan.columns, columns, block)?;
+        if !plan.packs_in_tasks {
+            self.pack_stretch(nest, &plan.columns, columns, block)?;
+        }
         self.pack_stretch(nest, &plan.rows, rows, block)?;
         self.tasks(nest, rows, columns, block, blocks)?;
         self.close();
@@ -296,18 +300,23 @@ impl Lower<'_, '_> {
         blocks: Blocks,
     ) -> Result<()> {
         let (zero, one) = (self.b.i64(0), self.b.i64(1));
+        let across = if nest.plan.packs_in_tasks { nest.plan.across.min(OWN_COLUMNS) } else { nest.plan.across };
         let most_rows = self.b.i64(TASK_ROWS);
-        let most_columns = self.b.i64(nest.plan.across);
+        let most_columns = self.b.i64(across);
         // Enough tasks for many threads, but at least two tiles of each panel of columns.
         let tiles = self.b.mul(rows.count, columns.count);
-        let fair = self.ceil_div(tiles, nest.plan.across * TASKS);
-        let two = self.b.i64(2);
-        let fair = self.b.binary(NestBin::SMax, fair, two);
-        let row_panels = self.b.binary(NestBin::SMin, fair, most_rows);
+        let row_panels = if nest.plan.packs_in_tasks {
+            rows.count
+        } else {
+            let fair = self.ceil_div(tiles, across * TASKS);
+            let two = self.b.i64(2);
+            let fair = self.b.binary(NestBin::SMax, fair, two);
+            self.b.binary(NestBin::SMin, fair, most_rows)
+        };
         let up = self.b.add(rows.count, row_panels);
         let up = self.b.sub(up, one);
         let down = self.b.binary(NestBin::SDiv, up, row_panels);
-        let across = self.ceil_div(columns.count, nest.plan.across);
+        let across = self.ceil_div(columns.count, across);
         let count = self.b.mul(down, across);
         self.open(nest.part.body);
         let (mut low, mut high) = (zero, count);
@@ -327,6 +336,13 @@ impl Lower<'_, '_> {
         let first_row = self.b.mul(row, row_panels);
         let end = self.b.add(first_row, row_panels);
         let end_row = self.b.binary(NestBin::SMin, end, rows.count);
+        if nest.plan.packs_in_tasks {
+            let (c, _) = self.b.begin_for(first_column, end_column, one, &[]);
+            self.open(nest.part.body);
+            self.pack_panel(nest, &nest.plan.columns, columns, block, c)?;
+            self.close();
+            self.b.end_for(&[]);
+        }
         let (r, _) = self.b.begin_for(first_row, end_row, one, &[]);
         self.open(nest.part.body);
         let (c, _) = self.b.begin_for(first_column, end_column, one, &[]);
