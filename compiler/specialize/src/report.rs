@@ -76,9 +76,14 @@ impl Spec<'_> {
         self.em.inst(Op::Check { cond, fault }, Vec::new());
     }
 
+    /// Whether this place is certainly reached.
+    pub fn is_certain(&self) -> bool {
+        self.conditional == 0 && self.speculative == 0
+    }
+
     /// A fault that is certain once this place is reached: an error where the place is certainly reached, else a check.
     pub fn certain_fault(&mut self, code: &'static str, title: String, fault: Fault) {
-        if self.conditional == 0 && self.speculative == 0 {
+        if self.is_certain() {
             self.error(code, title, "this always fails");
         }
         self.emit_check(&crate::value::Sc::bool(false), fault);
