@@ -7,7 +7,7 @@ use crate::check::Agree;
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use misfit::Misfit;
-use origin::Place;
+use origin::{Place, are_parameters};
 use ravel_core::ir::{DimPat, ElemTy, LocalId, RankPat, TypePat};
 use ravel_diagnostics::Diagnostic;
 use ravel_types::{Basic, BinOp};
@@ -28,8 +28,6 @@ pub struct Heads<'a> {
     pub items: &'a [(&'a TypePat, &'a Val)],
     /// What the values are called in messages.
     pub what: &'a str,
-    /// Where names were bound.
-    places: Vec<(LocalId, Place)>,
 }
 
 impl Spec<'_> {
@@ -37,12 +35,12 @@ impl Spec<'_> {
     /// messages. False if they were found not to fit: that was reported, or is checked where it is not certain to be reached.
     pub fn bind_patterns(&mut self, frame: &mut Frame, items: &[(&TypePat, &Val)], what: &str) -> bool {
         let head = self.em.mark();
-        let fits = self.bind_each(frame, &mut Heads { items, what, places: Vec::new() });
+        let fits = self.bind_each(frame, &Heads { items, what });
         self.em.join_checks(head);
         fits
     }
 
-    fn bind_each(&mut self, frame: &mut Frame, heads: &mut Heads<'_>) -> bool {
+    fn bind_each(&mut self, frame: &mut Frame, heads: &Heads<'_>) -> bool {
         let mut fits = true;
         let mut pending: Vec<usize> = (0..heads.items.len()).collect();
         while !pending.is_empty() {
@@ -69,7 +67,7 @@ impl Spec<'_> {
         fits
     }
 
-    fn bind_pattern(&mut self, frame: &mut Frame, heads: &mut Heads<'_>, item: usize) -> Result<bool, Pending> {
+    fn bind_pattern(&mut self, frame: &mut Frame, heads: &Heads<'_>, item: usize) -> Result<bool, Pending> {
         let (ty, v) = heads.items[item];
         if matches!(v, Val::Bottom) || ty.dims.is_empty() {
             return Ok(true);
@@ -135,10 +133,11 @@ impl Spec<'_> {
             }
         }
         let shape = self.shape_vector(v);
+        let of_result = !are_parameters(self.fun(frame.fun), heads);
         let mut at = Sc::int(0);
         for (feature, piece) in pieces.into_iter().enumerate() {
             let count = piece.count.expect("every count is known or was computed");
-            let place = Place { item, feature, axis: at.as_int() };
+            let place = Place { item, feature, axis: at.as_int(), of_result };
             match piece.dim {
                 DimPat::Num(n) => {
                     let extent = self.vector_element(&shape, &at);
@@ -200,10 +199,10 @@ impl Spec<'_> {
     }
 
     /// The first place that determines a name defines it, every other is an equality check.
-    fn bind_name(&mut self, frame: &mut Frame, heads: &mut Heads<'_>, name: LocalId, value: Val, place: Place) -> bool {
+    fn bind_name(&mut self, frame: &mut Frame, heads: &Heads<'_>, name: LocalId, value: Val, place: Place) -> bool {
         let Some(mut bound) = frame.env[name.index()].clone() else {
             frame.env[name.index()] = Some(value);
-            heads.places.push((name, place));
+            frame.places.push((name, place));
             return true;
         };
         let is_extent = matches!(value, Val::Sc(..));
@@ -223,7 +222,7 @@ impl Spec<'_> {
         if !fits {
             return self.wrong_name(frame, name, &bound, is_extent, heads.items[place.item].0);
         }
-        let compared = self.compared(frame, heads, name, place);
+        let compared = self.compared(frame, name, place);
         match (&bound, &value) {
             (Val::Sc(Basic::Int, a), Val::Sc(Basic::Int, b)) => {
                 let agree = Agree { left: a.clone(), right: b.clone(), axis: 0 };

@@ -4,7 +4,7 @@
 //! condition `c == g * groups` of `conv` does not hold: c is 3 (x, axis 1), g is 5 (w, axis 1), groups is 1
 //! ```
 
-use crate::bind::origin::origin;
+use crate::bind::origin::measured;
 use crate::literal::zero;
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
@@ -45,7 +45,7 @@ impl Spec<'_> {
                 continue;
             }
             let text = self.options.map.snippet(cond.expr.span).split_whitespace().collect::<Vec<_>>().join(" ");
-            let message = format!("condition `{text}` of `{}` does not hold", fun.name);
+            let message = format!("condition `{text}` of {} does not hold", self.quoted(fun));
             let mentions = self.mentions(frame, fun, &cond.expr);
             if holds.as_bool() == Some(false) && self.is_certain() {
                 let site = self.call_site();
@@ -113,8 +113,20 @@ impl Spec<'_> {
                 v = inner;
             }
             let name = path.iter().fold(fun.locals[slot.index()].name.clone(), |name, field| format!("{name}.{field}"));
-            let origin = origin(fun, slot).map_or(String::new(), |origin| format!(" ({origin})"));
-            found.push((Mentioned { name, origin }, v));
+            let place = frame.places.iter().find(|(bound, _)| *bound == slot);
+            let origin = place.and_then(|(_, place)| measured(fun, slot, *place));
+            let origin = origin.map_or(String::new(), |origin| format!(" ({origin})"));
+            // Of a record that a condition hands on, its scalars.
+            if let Val::Struct(record, fields) = &v {
+                let names = self.program.structs[record.index()].fields.iter().map(|field| &field.name);
+                let scalars = names.zip(fields).filter(|(_, field)| matches!(field, Val::Sc(..)));
+                found.extend(scalars.map(|(field, value)| {
+                    let name = format!("{name}.{field}");
+                    (Mentioned { name, origin: String::new() }, value.clone())
+                }));
+            } else {
+                found.push((Mentioned { name, origin }, v));
+            }
         }
         found
     }

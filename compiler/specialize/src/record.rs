@@ -190,7 +190,7 @@ impl Spec<'_> {
                 Kind::Struct(inner, fields.collect())
             }
             other => {
-                let frame = Frame { fun: ravel_core::ir::FunId(0), families: Vec::new(), env: Vec::new() };
+                let frame = Frame::new(ravel_core::ir::FunId(0), Vec::new(), 0);
                 self.kind_of_elem(&frame, other, &shape)
             }
         }

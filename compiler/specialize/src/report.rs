@@ -1,9 +1,9 @@
 //! Errors of specialisation, reported at the user's code even when they arise inside the library.
 
 use crate::conversions::{help_to_convert, written};
-use crate::spec::Spec;
+use crate::spec::{Site, Spec};
 use crate::value::{Kind, Val};
-use ravel_core::ir::ElemTy;
+use ravel_core::ir::{ElemTy, Fun};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_wir::{Fault, Op};
@@ -22,6 +22,17 @@ impl Spec<'_> {
     pub fn call_site(&self) -> Span {
         let own = |span: &Span| !span.is_none() && !(self.options.is_library)(span.file);
         self.stack.iter().rev().map(|s| s.span).find(own).unwrap_or(self.here)
+    }
+
+    /// The function being elaborated as messages name it: `f`, or `f` in `g` if it is one of the library that the user called by way of `g`.
+    pub fn quoted(&self, fun: &Fun) -> String {
+        let calls = &self.stack[self.outside.min(self.stack.len())..];
+        let in_library = |site: &Site| (self.options.is_library)(self.fun(site.fun).span.file);
+        let first = calls.iter().rposition(|site| !in_library(site)).map_or(0, |user| user + 1);
+        match calls.get(first).map(|site| &self.fun(site.fun).name) {
+            Some(called) if *called != fun.name => format!("`{}` in `{called}`", fun.name),
+            _ => format!("`{}`", fun.name),
+        }
     }
 
     /// Records an error once per code, place and title.

@@ -1,7 +1,7 @@
 //! Values of a rank or an extent that their pattern does not admit.
 
 use super::Heads;
-use super::origin::{are_parameters, called, measure};
+use super::origin::{are_parameters, called, measured};
 use crate::spec::{Frame, Spec};
 use crate::value::Sc;
 use ravel_core::ir::{DimPat, RankPat};
@@ -63,7 +63,7 @@ impl Spec<'_> {
                         [one, other] => format!("{what} differ in shape: {one} and {other}"),
                         _ => format!("{what} do not fit together: {}", types.join(", ")),
                     };
-                    let who = called(fun, heads, item);
+                    let who = called(fun, item, !are_parameters(fun, heads));
                     let who = match are_parameters(fun, heads) && !who.contains(' ') {
                         true => format!("argument {} ({who})", item + 1),
                         false => who,
@@ -72,7 +72,7 @@ impl Spec<'_> {
                 }
             }
         }
-        let who = called(fun, heads, item);
+        let who = called(fun, item, !are_parameters(fun, heads));
         let who = if items.len() == 1 && !are_parameters(fun, heads) { "it" } else { &who };
         let text = format!("{what}: {who} {clause}{asks}");
         let operands = self.em.values(&numbers);
@@ -83,8 +83,7 @@ impl Spec<'_> {
     /// Where the rank of a pattern that is one named group comes from, if that is another item.
     fn source_of_rank(&self, frame: &Frame, heads: &Heads<'_>, item: usize) -> Option<String> {
         let [DimPat::Rank { rank: RankPat::Name(name), .. }] = heads.items[item].0.dims[..] else { return None };
-        let (_, place) = heads.places.iter().find(|(bound, _)| *bound == name)?;
-        let who = called(self.fun(frame.fun), heads, place.item);
-        measure(&who, heads.items[place.item].0, place.feature, name, place.axis)
+        let (_, place) = frame.places.iter().find(|(bound, _)| *bound == name)?;
+        measured(self.fun(frame.fun), name, *place)
     }
 }

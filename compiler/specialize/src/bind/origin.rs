@@ -14,6 +14,8 @@ pub struct Place {
     pub item: usize,
     pub feature: usize,
     pub axis: Option<i32>,
+    /// The item is a result, no parameter.
+    pub of_result: bool,
 }
 
 /// One of two places of a name.
@@ -65,15 +67,13 @@ impl Compared {
 
 impl Spec<'_> {
     /// A name that was bound before, and where it stands again.
-    pub fn compared(&self, frame: &Frame, heads: &Heads<'_>, name: LocalId, place: Place) -> Compared {
+    pub fn compared(&self, frame: &Frame, name: LocalId, place: Place) -> Compared {
         let fun = self.fun(frame.fun);
-        let known = heads.places.iter().find(|(bound, _)| *bound == name);
-        let there = match known {
-            Some((_, there)) => side(fun, heads, name, *there),
-            // A parameter, or a name of a parameter's pattern in that of a result.
-            None => Side { inside: String::new(), axis: None, measure: origin(fun, name) },
-        };
-        let here = side(fun, heads, name, place);
+        let known = frame.places.iter().find(|(bound, _)| *bound == name);
+        // A parameter of that name is no measure.
+        let none = Side { inside: String::new(), axis: None, measure: None };
+        let there = known.map_or(none, |(_, there)| side(fun, name, *there));
+        let here = side(fun, name, place);
         let in_library = self.in_library(frame);
         Compared { name: fun.locals[name.index()].name.clone(), in_library, there, here }
     }
@@ -149,42 +149,37 @@ fn is_operator(fun: &Fun) -> bool {
     fun.params.len() == 2 && !fun.name.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// What an item is called: `a`, `the left side`, `the result`.
-pub fn called(fun: &Fun, heads: &Heads<'_>, item: usize) -> String {
-    match (are_parameters(fun, heads), item) {
-        (true, 0) if is_operator(fun) => "the left side".to_string(),
-        (true, 1) if is_operator(fun) => "the right side".to_string(),
-        (true, _) => fun.params.get(item).map_or(String::new(), |param| fun.locals[param.local.index()].name.clone()),
-        (false, _) if heads.items.len() == 1 => "the result".to_string(),
-        (false, _) => format!("result {}", item + 1),
+/// What a parameter or result is called: `a`, `the left side`, `the result`.
+pub fn called(fun: &Fun, item: usize, of_result: bool) -> String {
+    match (of_result, item) {
+        (false, 0) if is_operator(fun) => "the left side".to_string(),
+        (false, 1) if is_operator(fun) => "the right side".to_string(),
+        (false, _) => fun.params.get(item).map_or(String::new(), |param| fun.locals[param.local.index()].name.clone()),
+        (true, _) if fun.results.len() == 1 => "the result".to_string(),
+        (true, _) => format!("result {}", item + 1),
     }
 }
 
-fn side(fun: &Fun, heads: &Heads<'_>, name: LocalId, place: Place) -> Side {
-    let who = called(fun, heads, place.item);
-    let inside = match (are_parameters(fun, heads) && is_operator(fun), place.item) {
+fn side(fun: &Fun, name: LocalId, place: Place) -> Side {
+    let inside = match (is_operator(fun) && !place.of_result, place.item) {
         (true, 0) => "on the left".to_string(),
         (true, _) => "on the right".to_string(),
-        _ => format!("in {who}"),
+        _ => format!("in {}", called(fun, place.item, place.of_result)),
     };
-    let measure = measure(&who, heads.items[place.item].0, place.feature, name, place.axis);
-    Side { inside, axis: place.axis, measure }
+    Side { inside, axis: place.axis, measure: measured(fun, name, place) }
 }
 
-/// What a name of a type pattern measures: `x, axis 1`, `rank of x`. Nothing for a parameter.
-pub fn origin(fun: &Fun, slot: LocalId) -> Option<String> {
-    let of = |param: &ravel_core::ir::Param| {
-        let who = &fun.locals[param.local.index()].name;
-        (0..param.ty.dims.len()).find_map(|k| measure(who, &param.ty, k, slot, None))
+/// What a name measures at its place: `x, axis 1`, `rank of x`.
+pub fn measured(fun: &Fun, name: LocalId, place: Place) -> Option<String> {
+    let ty = match place.of_result {
+        true => fun.results.get(place.item)?,
+        false => &fun.params.get(place.item)?.ty,
     };
-    if fun.params.iter().any(|param| param.local == slot) {
-        return None;
-    }
-    fun.params.iter().find_map(of)
+    measure(&called(fun, place.item, place.of_result), ty, place.feature, name, place.axis)
 }
 
 /// What a name measures at a feature of a pattern, if it stands there. The axis is known where ranks are.
-pub fn measure(who: &str, ty: &TypePat, feature: usize, slot: LocalId, axis: Option<i32>) -> Option<String> {
+fn measure(who: &str, ty: &TypePat, feature: usize, slot: LocalId, axis: Option<i32>) -> Option<String> {
     let whole = ty.dims.len() == 1;
     let count = |dims: &[DimPat]| dims.iter().map(fixed).sum::<Option<i32>>();
     match &ty.dims[feature] {
