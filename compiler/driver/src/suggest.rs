@@ -1,7 +1,7 @@
 //! Library modules that a program lacks: a function is there, but none of its visible instances takes the arguments.
 
 use crate::edition::{Edition, wish};
-use crate::files::{layer_mentions, library_modules_mentioning, read_text};
+use crate::files::{layer_mentions, library_modules_with, read_text};
 use crate::pipeline::Compilation;
 use ravel_diagnostics::Diagnostic;
 use ravel_source::{SourceMap, Span};
@@ -27,9 +27,11 @@ impl Compilation {
         for k in missed.into_iter().take(MOST_CALLS) {
             let Some(name) = called(&self.diagnostics[k]) else { continue };
             let span = self.diagnostics[k].span();
-            let lacks = |module: &String| !mentions_use(&text, module);
-            let mut candidates =
-                library_modules_mentioning(&name, edition).into_iter().filter(lacks).take(MOST_MODULES);
+            // A module that was named for an instance that does not fit is there already.
+            let notes = self.diagnostics[k].notes.clone();
+            let is_seen = |module: &str| notes.iter().any(|note| note.contains(&format!(" of {module}: ")));
+            let lacks = |module: &String| !mentions_use(&text, module) && !is_seen(module);
+            let mut candidates = library_modules_with(&name, edition).into_iter().filter(lacks).take(MOST_MODULES);
             if let Some(module) = candidates.find(|module| self.helps(path, &text, module, (span, entries))) {
                 self.diagnostics[k].help = Some(format!("add `use {module}: all;`"));
             }

@@ -52,9 +52,17 @@ impl Spec<'_> {
             })
             .collect();
         let fitting = || rejected.iter().map(|(id, _)| self.fun(*id)).filter(|fun| fun.params.len() == args.len());
+        // Two numbers of one family.
+        let one_family = |fun: &Fun| {
+            let mut families = fun.params.iter().map(|param| match param.ty.elem {
+                ElemTy::Family(family) => Some(family),
+                _ => None,
+            });
+            families.next().flatten().is_some_and(|first| families.all(|other| other == Some(first)))
+        };
         if let [Some(a), Some(b)] = elems[..]
             && a != b
-            && fitting().any(|fun| !fun.families.is_empty())
+            && fitting().any(one_family)
         {
             return Some(help_to_agree(a, b, args.iter().find_map(written)));
         }
@@ -92,7 +100,9 @@ fn conversions_to(fun: &Fun, args: &[Option<Basic>]) -> Option<Vec<(usize, Basic
                 None => {
                     let members = &fun.families[family.index()].members;
                     let member = arg.filter(|basic| members.contains(basic));
-                    let double = members.contains(&Basic::Double).then_some(Basic::Double);
+                    // Truth values are counted, not measured.
+                    let plain = if *arg == Some(Basic::Bool) { Basic::Int } else { Basic::Double };
+                    let double = [plain, Basic::Double].into_iter().find(|basic| members.contains(basic));
                     bound[family.index()] = member.or(double).or(members.first().copied());
                     bound[family.index()]?
                 }
