@@ -298,6 +298,16 @@ pub fn reshape_message(found: i64, expected: i64) -> String {
     format!("reshape: {found} elements do not fill a shape of {expected} elements")
 }
 
+/// Message of a value of another shape than its place admits; negative extents admit any.
+pub fn narrow_message(wanted: &[i64], shape: &[i64]) -> String {
+    let extents = wanted.iter().map(|extent| if *extent < 0 { ".".to_string() } else { extent.to_string() });
+    let place = match wanted {
+        [] => "a scalar belongs".to_string(),
+        _ => format!("one of shape [{}] belongs", extents.collect::<Vec<_>>().join(",")),
+    };
+    format!("a value of shape {} where {place}", shape_text(shape))
+}
+
 /// Message of a value whose shape does not conform to a declared type or pattern.
 pub fn conformity_message(pattern: &str, shape: &[i64]) -> String {
     format!("{pattern} does not admit a value of shape {}", shape_text(shape))

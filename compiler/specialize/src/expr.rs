@@ -175,8 +175,12 @@ impl Spec<'_> {
             _ => {
                 let (x, y) = (self.shape_vector(a), self.shape_vector(b));
                 let equal = self.vectors_equal(&x, &y);
-                let text = format!("{what} differ in shape");
-                self.emit_check(&equal, ravel_wir::Fault::Message { text: text.into(), operands: Vec::new() });
+                self.emit_explained_check(&equal, |spec| {
+                    let mut operands = Vec::new();
+                    let mut show = |v: &Val| spec.show_value(v, &mut operands).unwrap_or_default();
+                    let text = format!("{what} differ in shape: {} and {}", show(&x), show(&y));
+                    ravel_wir::Fault::Message { text: text.into(), operands }
+                });
             }
         }
     }
