@@ -26,7 +26,7 @@ impl Spec<'_> {
         }
         match &fun.body {
             FunBody::External(external) => {
-                self.stack.push(Site { fun: id, span });
+                self.enter(id, span);
                 let results = self.external(id, external, families, args);
                 self.stack.pop();
                 results
@@ -41,6 +41,12 @@ impl Spec<'_> {
                 }
             }
         }
+    }
+
+    /// The next elaboration of a function, called at a place.
+    fn enter(&mut self, fun: FunId, span: Span) {
+        self.activations += 1;
+        self.stack.push(Site { fun, span, activation: self.activations });
     }
 
     /// Gives up a recursion that goes on and on with other shapes or values; nothing else is specialised after that.
@@ -69,7 +75,7 @@ impl Spec<'_> {
             return Vec::new();
         };
         let outer = self.here;
-        self.stack.push(Site { fun: id, span });
+        self.enter(id, span);
         let mut frame = Frame::new(id, families, fun.locals.len());
         for (param, arg) in fun.params.iter().zip(&args) {
             frame.env[param.local.index()] = Some(arg.clone());

@@ -36,10 +36,25 @@ impl Spec<'_> {
         if rejected.len() > shown.len() {
             diagnostic = diagnostic.with_note(format!("and {} more", rejected.len() - shown.len()));
         }
-        if let Some(help) = self.conversion_help(name, args, rejected) {
+        let help = self.conversion_help(name, args, rejected).or_else(|| self.vector_help(args, rejected));
+        if let Some(help) = help {
             diagnostic = diagnostic.with_help(help);
         }
         self.report(diagnostic);
+    }
+
+    /// That a scalar would do as a vector of one element.
+    fn vector_help(&mut self, args: &[Val], rejected: &[(FunId, String)]) -> Option<String> {
+        for (k, arg) in args.iter().enumerate() {
+            let Val::Sc(basic, scalar) = arg else { continue };
+            let mut vectors = args.to_vec();
+            vectors[k] = Val::Tup(*basic, vec![scalar.clone()]);
+            if rejected.iter().any(|(id, _)| self.takes(*id, &vectors)) {
+                let written = written(arg).map_or("..".to_string(), |n| n.to_string());
+                return Some(format!("argument {}: a vector of one element is `[{written}]`", k + 1));
+            }
+        }
+        None
     }
 
     /// How the arguments could be made to fit some instance by converting them.

@@ -43,9 +43,12 @@ impl Spec<'_> {
     pub fn fit_field(&mut self, frame: &Frame, record: StructId, i: usize, old: &Val, new: Val) -> Option<Val> {
         let field = self.program.structs[record.index()].fields[i].clone();
         let name = &field.name;
-        if self.elem_of(old) != self.elem_of(&new) {
+        if let (Some(wanted), Some(found)) = (self.elem_of(old), self.elem_of(&new))
+            && wanted != found
+        {
             let (a, b) = (self.show_value_type(old), self.show_value_type(&new));
-            self.error("E0301", format!("field `{name}` is {a}, found {b}"), format!("this is {b}"));
+            let title = format!("field `{name}` is {a}, found {b}");
+            self.wrong_elem(&new, (found, wanted), title, format!("this is {b}"));
             return None;
         }
         if field.shape.is_some() {

@@ -35,10 +35,13 @@ impl Spec<'_> {
         }
     }
 
-    /// Records an error once per code, place and title.
+    /// Records an error once per code, place and title; one that a function has for some arguments is not shown again for others.
     pub fn report(&mut self, diagnostic: Diagnostic) {
-        let key = (diagnostic.code, diagnostic.span(), diagnostic.title.clone());
-        if self.reported.insert(key) {
+        let is_own = |site: &&Site| !(self.options.is_library)(self.fun(site.fun).span.file);
+        let activation = self.stack.iter().rev().find(is_own).map_or(0, |site| site.activation);
+        let (code, span) = (diagnostic.code, diagnostic.span());
+        let known = *self.reported.places.entry((code, span)).or_insert(activation);
+        if known == activation && self.reported.titles.insert((code, span, diagnostic.title.clone())) {
             self.diagnostics.push(diagnostic);
         }
     }

@@ -28,6 +28,17 @@ pub struct Site {
     pub fun: FunId,
     /// Where the call was written.
     pub span: Span,
+    /// Which elaboration of a function this is, of all there were.
+    pub activation: u32,
+}
+
+/// What has been reported.
+#[derive(Clone, Default)]
+pub struct Reported {
+    /// By code, place and title.
+    pub titles: HashSet<(&'static str, Span, String)>,
+    /// By code and place, the elaboration of the user's function around it that reported first.
+    pub places: HashMap<(&'static str, Span), u32>,
 }
 
 pub struct Spec<'p> {
@@ -66,7 +77,9 @@ pub struct Spec<'p> {
     /// A recursion without end was met: nothing more is elaborated.
     pub exhausted: bool,
     pub diagnostics: Vec<Diagnostic>,
-    pub reported: HashSet<(&'static str, Span, String)>,
+    pub reported: Reported,
+    /// Elaborations of functions so far.
+    pub activations: u32,
 }
 
 pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialized {
@@ -115,7 +128,8 @@ impl<'p> Spec<'p> {
             recursive_builds: 0,
             exhausted: false,
             diagnostics: Vec::new(),
-            reported: HashSet::new(),
+            reported: Reported::default(),
+            activations: 0,
         }
     }
 
