@@ -43,6 +43,9 @@ impl Spec<'_> {
     pub fn fit_field(&mut self, frame: &Frame, record: StructId, i: usize, old: &Val, new: Val) -> Option<Val> {
         let field = self.program.structs[record.index()].fields[i].clone();
         let name = &field.name;
+        if matches!(new, Val::Bottom) {
+            return None;
+        }
         if let (Some(wanted), Some(found)) = (self.elem_of(old), self.elem_of(&new))
             && wanted != found
         {
