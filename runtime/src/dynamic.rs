@@ -321,13 +321,9 @@ pub unsafe extern "C" fn ravel_narrow(pos: *const c_char, object: *const ArrayHe
         let shape = shape_of(object);
         let wanted =
             if rank == 0 { &[] } else { std::slice::from_raw_parts(extents, usize::try_from(rank).unwrap_or(0)) };
-        if shape.len() != wanted.len() {
-            raise(pos, Fault::new(fault::rank_message("a value", rank, shape.len() as i64)));
-        }
-        for (axis, (&found, &expected)) in shape.iter().zip(wanted).enumerate() {
-            if expected >= 0 && found != expected {
-                raise(pos, Fault::new(fault::extent_message("a value", axis as i64, expected, found)));
-            }
+        let admits = |(&found, &expected): (&i64, &i64)| expected < 0 || found == expected;
+        if shape.len() != wanted.len() || !shape.iter().zip(wanted).all(admits) {
+            raise(pos, Fault::new(fault::narrow_message(wanted, shape)));
         }
     }
 }

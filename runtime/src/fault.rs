@@ -298,26 +298,105 @@ pub fn reshape_message(found: i64, expected: i64) -> String {
     format!("reshape: {found} elements do not fill a shape of {expected} elements")
 }
 
+/// Message of a value of another shape than its place admits; negative extents admit any.
+pub fn narrow_message(wanted: &[i64], shape: &[i64]) -> String {
+    let extents = wanted.iter().map(|extent| if *extent < 0 { ".".to_string() } else { extent.to_string() });
+    let place = match wanted {
+        [] => "a scalar belongs".to_string(),
+        _ => format!("one of shape [{}] belongs", extents.collect::<Vec<_>>().join(",")),
+    };
+    format!("a value of shape {} where {place}", shape_text(shape))
+}
+
 /// Message of a value whose shape does not conform to a declared type or pattern.
 pub fn conformity_message(pattern: &str, shape: &[i64]) -> String {
     format!("{pattern} does not admit a value of shape {}", shape_text(shape))
 }
 
-/// Message with numbers at the last places of its text that are marked `{}`, or behind it: `text: 1, 2`.
+/// Message with numbers at the last marks of its text: `{}` is a whole number, `{d}` the bits of a double, `{b}` a bool, `{e}` an extent
+/// that is negative; `{[8]}`, `{[8]d}` and
+/// `{[8]b}` are vectors, given by their length and as many components as the mark says, whether they are there or not. Without enough marks
+/// the numbers stand behind the text: `text: 1, 2`.
 pub fn numbers_message(text: &str, numbers: &[i64]) -> String {
-    let parts: Vec<&str> = text.split("{}").collect();
-    if let Some(first) = parts.len().checked_sub(numbers.len() + 1)
-        && !numbers.is_empty()
-    {
-        let mut whole = parts[..=first].join("{}");
-        for (part, number) in parts[first + 1..].iter().zip(numbers) {
-            whole.push_str(&number.to_string());
-            whole.push_str(part);
-        }
-        return whole;
+    let (mut front, mut behind, mut left) = (text, String::new(), numbers);
+    while !left.is_empty() {
+        let Some((start, mark)) = Mark::last(front) else { break };
+        let Some(at) = left.len().checked_sub(mark.numbers()) else { break };
+        let end = start + mark.text.len();
+        behind = format!("{}{}{behind}", mark.shown(&left[at..]), &front[end..]);
+        (front, left) = (&front[..start], &left[..at]);
+    }
+    if left.is_empty() {
+        return format!("{front}{behind}");
     }
     let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
-    if numbers.is_empty() { text.to_string() } else { format!("{text}: {}", numbers.join(", ")) }
+    format!("{text}: {}", numbers.join(", "))
+}
+
+/// An extent less than this is rather one that is too large: sums and products of extents wrap around.
+const WRAPPED: i64 = -(1 << 24);
+
+/// A negative extent.
+pub fn extent_text(extent: i64) -> String {
+    if extent < WRAPPED { format!("{extent} (beyond 2147483647 an extent wraps around)") } else { extent.to_string() }
+}
+
+/// A place for numbers in a message.
+struct Mark<'a> {
+    text: &'a str,
+    /// Components, for a vector.
+    components: Option<usize>,
+    letter: &'a str,
+}
+
+impl<'a> Mark<'a> {
+    /// The last mark of a text, and where it begins.
+    fn last(text: &'a str) -> Option<(usize, Mark<'a>)> {
+        let mut end = text.len();
+        while let Some(start) = text[..end].rfind('{') {
+            if let Some(mark) = Mark::first(&text[start..]) {
+                return Some((start, mark));
+            }
+            end = start;
+        }
+        None
+    }
+
+    /// The mark with which a text begins.
+    fn first(text: &'a str) -> Option<Mark<'a>> {
+        let inner = &text[1..text.find('}')?];
+        let (components, letter) = match inner.strip_prefix('[') {
+            Some(vector) => {
+                let (components, letter) = vector.split_once(']')?;
+                (Some(components.parse().ok()?), letter)
+            }
+            None => (None, inner),
+        };
+        let mark = Mark { text: &text[..inner.len() + 2], components, letter };
+        matches!(letter, "" | "d" | "b" | "e").then_some(mark)
+    }
+
+    fn numbers(&self) -> usize {
+        self.components.map_or(1, |components| components + 1)
+    }
+
+    fn shown(&self, numbers: &[i64]) -> String {
+        let one = |number: &i64| match self.letter {
+            "d" => format!("{:?}", f64::from_bits(*number as u64)),
+            "b" => (*number != 0).to_string(),
+            "e" => extent_text(*number),
+            _ => number.to_string(),
+        };
+        let (Some(_), [length, components @ ..]) = (self.components, numbers) else {
+            return numbers.iter().map(one).collect::<Vec<_>>().join(",");
+        };
+        let length = usize::try_from(*length).unwrap_or(0);
+        let mut shown: Vec<String> = components.iter().take(length).map(one).collect();
+        if length > shown.len() {
+            shown.push("..".to_string());
+        }
+        format!("[{}]", shown.join(","))
+    }
 }
 
 /// Message of conditions that were violated together; what they are violated by (`arguments of f: `) is said once.
@@ -502,6 +581,17 @@ mod tests {
         );
         assert_eq!(report.status(), 1);
         assert_eq!(Report::new(None, Fault::new("x")).to_string(), "fault: x\n");
+    }
+
+    #[test]
+    fn numbers_stand_at_their_marks() {
+        assert_eq!(numbers_message("a {} is {} in {}", &[1, 2]), "a {} is 1 in 2");
+        assert_eq!(numbers_message("too many", &[1, 2]), "too many: 1, 2");
+        assert_eq!(numbers_message("`{x}` {d} {b}", &[0.5f64.to_bits() as i64, 1]), "`{x}` 0.5 true");
+        assert_eq!(numbers_message("v is {[3]}, w is {[2]d}", &[2, 7, 8, 9, 0, 0, 0]), "v is [7,8], w is []");
+        assert_eq!(numbers_message("v is {[2]b}", &[5, 1, 0]), "v is [true,false,..]");
+        assert_eq!(numbers_message("{e}", &[-1]), "-1");
+        assert!(numbers_message("{e}", &[-694_967_296]).ends_with("wraps around)"));
     }
 
     #[test]

@@ -157,12 +157,38 @@ pub struct Suggestion {
     pub close: Option<String>,
     /// A module that exports the name itself.
     pub module: Option<String>,
+    /// Another one that exports it for arrays.
+    pub for_arrays: Option<String>,
 }
+
+/// Functions of NumPy and Python whose work has another name here, or is no function's.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("zeros", "`genarray(shape, 0d)` is an array of zeros"),
+    ("ones", "`genarray(shape, 1d)` is an array of ones"),
+    ("full", "`genarray(shape, value)` is an array of one value"),
+    ("empty", "there are no arrays without values: `genarray(shape, 0d)` is one of zeros"),
+    ("zeros_like", "`genarray(shape(a), 0d)` is an array of zeros"),
+    ("ones_like", "`genarray(shape(a), 1d)` is an array of ones"),
+    ("full_like", "`genarray(shape(a), value)` is an array of one value"),
+    ("array", "`[1, 2, 3]` is an array"),
+    ("len", "`shape(a)[0]` is the length of the first axis"),
+    ("size", "`prod(shape(a))` is the number of elements"),
+    ("ndim", "`dim(a)` is the rank"),
+    ("astype", "`tod(a)`, `tof(a)` and `toi(a)` convert numbers"),
+    ("range", "`iota(n)` is the vector of 0 to n - 1"),
+    ("append", "`a ++ b` joins arrays along the first axis"),
+    ("concat", "`a ++ b` joins arrays along the first axis, `concatenate` of ArrayAxes along any"),
+    ("vstack", "`a ++ b` joins arrays along the first axis"),
+    ("hstack", "`concatenate(1, a, b)` of ArrayAxes joins arrays along axis 1"),
+];
 
 impl Suggestion {
     fn help(self, report: Diagnostic) -> Diagnostic {
         match (self.module, self.close) {
-            (Some(module), _) => report.with_help(format!("add `use {module}: all;`")),
+            (Some(module), _) => report.with_help(match self.for_arrays {
+                Some(arrays) => format!("add `use {module}: all;`, or `use {arrays}: all;` for arrays"),
+                None => format!("add `use {module}: all;`"),
+            }),
             (None, Some(close)) => report.with_help(format!("did you mean `{close}`?")),
             (None, None) => report,
         }
@@ -171,6 +197,11 @@ impl Suggestion {
 
 pub fn unknown_function(name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
     let what = if name.starts_with(|c: char| c.is_alphabetic() || c == '_') { "function" } else { "operator" };
+    if let Some((_, help)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
+        return Diagnostic::error("E0210", format!("unknown {what} `{name}`"))
+            .at(at, "not defined here")
+            .with_help(*help);
+    }
     suggestion.help(Diagnostic::error("E0210", format!("unknown {what} `{name}`")).at(at, "not defined here"))
 }
 
@@ -194,13 +225,17 @@ pub struct Candidate {
     pub library: bool,
 }
 
-/// `results` is how many values the place of the call takes, if that is fixed.
+/// Functions with other counts that are shown.
+const MOST_CANDIDATES: usize = 6;
+
+/// `results` is how many values the place of the call takes, if that is fixed; `module` has a function with these counts.
 pub fn no_such_counts(
     name: &str,
     args: usize,
     results: Option<usize>,
     at: Span,
     candidates: &[Candidate],
+    module: Option<String>,
 ) -> Diagnostic {
     let wanted_results = results.unwrap_or(0);
     let title = match candidates {
@@ -212,23 +247,32 @@ pub fn no_such_counts(
         _ => format!("no `{name}` takes {}", count(args, "argument")),
     };
     let mut report = Diagnostic::error("E0211", title).at(at, "this call");
-    for candidate in candidates.iter().take(6) {
+    let mut notes: Vec<String> = Vec::new();
+    for candidate in candidates {
         let Candidate { takes, gives, module, .. } = candidate;
-        if candidate.library {
-            report = report.with_note(format!("`{name}` of {module} takes {takes} and gives {gives}"));
-        } else {
+        let note = format!("`{name}` of {module} takes {takes} and gives {gives}");
+        if !candidate.library && notes.len() < MOST_CANDIDATES {
             report = report.with_label(candidate.span, format!("takes {takes} and gives {gives}"));
+        } else if !notes.contains(&note) {
+            notes.push(note);
         }
     }
-    if candidates.len() > 6 {
-        report = report.with_note(format!("and {} more", candidates.len() - 6));
+    let more = notes.len().saturating_sub(MOST_CANDIDATES);
+    for note in notes.into_iter().take(MOST_CANDIDATES) {
+        report = report.with_note(note);
+    }
+    if more > 0 {
+        report = report.with_note(format!("and {more} more"));
     }
     let of_elements = [("max", "maxval", "largest"), ("min", "minval", "smallest")];
     match of_elements.iter().find(|(of_two, _, _)| *of_two == name && args == 1) {
         Some((_, function, which)) => {
             report.with_help(format!("the {which} element of an array is {function}(...), with `use Array: all;`"))
         }
-        None => report,
+        None => match module {
+            Some(module) => report.with_help(format!("add `use {module}: all;`")),
+            None => report,
+        },
     }
 }
 

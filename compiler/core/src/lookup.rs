@@ -49,6 +49,9 @@ pub enum Missing {
 /// Modules where most people look first; suggestions name them before the modules that they re-export.
 const WELL_KNOWN: [&str; 7] = ["Array", "StdIO", "Math", "String", "CommandLine", "Complex", "Structures"];
 
+/// Library modules of functions on scalars, with those that have them for arrays, too.
+const OF_ARRAYS: [(&str, &str); 1] = [("Math", "MathArray")];
+
 impl Core<'_> {
     pub(crate) fn def(&self, def: DefId) -> Def {
         self.defs[def.0 as usize]
@@ -157,13 +160,32 @@ impl Core<'_> {
         visible.sort_unstable();
         visible.dedup();
         let close = did_you_mean(name, visible.iter().map(|text| &**text)).map(str::to_string);
-        Suggestion { close, module: self.exporter(name, kind) }
+        let module = self.exporter(name, kind, &|_, _| true);
+        let arrays =
+            OF_ARRAYS.iter().find(|(of_scalars, _)| module.as_deref() == Some(of_scalars)).map(|(_, arrays)| *arrays);
+        let for_arrays = arrays.filter(|arrays| self.exports(arrays, name, kind)).map(str::to_string);
+        Suggestion { close, module, for_arrays }
     }
 
-    /// A module that exports `name`: a loaded one of the user, else one of the library, which is loaded for the search.
-    fn exporter(&mut self, name: &str, kind: Kind) -> Option<String> {
-        let offers = |module: &Module| module.exported.get(name).is_some_and(|entry| !kind.of(entry).is_empty());
-        if let Some(module) = self.modules.iter().find(|module| !module.library && offers(module)) {
+    /// Whether the library has a module of this name that exports the other one.
+    fn exports(&mut self, module: &str, name: &str, kind: Kind) -> bool {
+        let library = self.loader.library_modules();
+        let (reports, missing) = (std::mem::take(&mut self.reports), self.missing.clone());
+        let chain = std::mem::take(&mut self.chain);
+        let loaded =
+            library.iter().any(|known| known == module).then(|| self.load_module(&module.into(), Span::NONE, ""));
+        let entry = loaded.flatten().and_then(|loaded| self.module(loaded).exported.get(name));
+        let has = entry.is_some_and(|entry| !kind.of(entry).is_empty());
+        (self.reports, self.missing, self.chain) = (reports, missing, chain);
+        has
+    }
+
+    /// A module that exports `name`, of which `fits` takes some meaning: a loaded one of the user, else one of the library, which is loaded for the search.
+    pub(crate) fn exporter(&mut self, name: &str, kind: Kind, fits: &dyn Fn(&Self, &DefId) -> bool) -> Option<String> {
+        let offers = |core: &Self, module: &Module| {
+            module.exported.get(name).is_some_and(|entry| kind.of(entry).iter().any(|def| fits(core, def)))
+        };
+        if let Some(module) = self.modules.iter().find(|module| !module.library && offers(self, module)) {
             return Some(module.name.to_string());
         }
         let library = self.loader.library_modules();
@@ -176,7 +198,7 @@ impl Core<'_> {
         let mut found = None;
         for candidate in order {
             let loaded = self.load_module(&candidate.as_str().into(), Span::NONE, "");
-            if loaded.is_some_and(|module| offers(self.module(module)) && self.module(module).library) {
+            if loaded.is_some_and(|module| offers(self, self.module(module)) && self.module(module).library) {
                 found = Some(candidate);
                 break;
             }

@@ -199,7 +199,16 @@ impl Core<'_> {
                 Wanted::Count(n) => Some(n),
                 Wanted::Effect => None,
             };
-            self.reports.push(report::no_such_counts(&name.name, args, wanted, name.span, &candidates));
+            let fits = |core: &Self, def: &DefId| {
+                let counts = core.counts(*def);
+                counts.takes(args) && wanted.is_none_or(|results| counts.gives(results))
+            };
+            // The user's own function is the one that is meant.
+            let module = match candidates.iter().all(|candidate| candidate.library) && name.module.is_none() {
+                true => self.exporter(&name.name, Kind::Function, &fits),
+                false => None,
+            };
+            self.reports.push(report::no_such_counts(&name.name, args, wanted, name.span, &candidates, module));
             return None;
         };
         let fixed = fits.iter().map(|def| self.counts(*def)).find(|counts| counts.results < results);

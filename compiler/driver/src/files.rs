@@ -79,10 +79,30 @@ fn mentions(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
 }
 
-/// Library modules whose text has this word, those that most programs use first.
-pub fn library_modules_mentioning(word: &str, edition: Edition) -> Vec<String> {
+/// Whether a line of a module begins to define a function of this name, by itself or by a macro, or the module hands on one that it imports by its name.
+fn offers(text: &str, function: &str) -> bool {
+    let is_type = |c: char| c.is_alphanumeric() || "_ [],.*+:>".contains(c);
+    let named = |line: &str| {
+        line.match_indices(function).any(|(at, _)| {
+            let (before, behind) = (&line[..at], &line[at + function.len()..]);
+            let head = before.trim_start();
+            let is_head = head.ends_with(' ') && head.starts_with(char::is_alphabetic) && !head.starts_with("return ");
+            is_head && behind.starts_with('(') && head.chars().all(is_type)
+        })
+    };
+    let imported = |statement: &str| statement.trim_start().starts_with("import") && mentions(statement, function);
+    // `BINARY(max)` stands for definitions.
+    let is_macro = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_uppercase() || c == '_');
+    let generated = |line: &str| {
+        line.split_once('(').is_some_and(|(name, arguments)| is_macro(name) && mentions(arguments, function))
+    };
+    text.lines().any(|line| named(line) || generated(line)) || text.split(';').any(imported)
+}
+
+/// Library modules that have a function of this name, those that most programs use first.
+pub fn library_modules_with(function: &str, edition: Edition) -> Vec<String> {
     let mut modules: Vec<String> = Vec::new();
-    for module in library_files(edition).filter(|(_, text)| mentions(text, word)).filter_map(|(name, _)| stem(name)) {
+    for module in library_files(edition).filter(|(_, text)| offers(text, function)).filter_map(|(name, _)| stem(name)) {
         if !modules.iter().any(|known| known == module) {
             modules.push(module.to_string());
         }

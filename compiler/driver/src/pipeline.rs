@@ -7,6 +7,7 @@ use crate::explain::{Explanation, placement};
 use crate::files::{FileLoader, is_library, is_replaced, read_text};
 use crate::foreign::Foreign;
 use crate::places::Functions;
+use crate::suggest::together;
 use crate::tuned::Tuned;
 use ravel_codegen::Entry as CompiledEntry;
 use ravel_core::RootSource;
@@ -269,7 +270,7 @@ impl Compilation {
         self.timed("front end", |this| {
             let options = this.core_options();
             let (program, reports) = ravel_core::load(root, loader, &options, &mut this.map);
-            this.diagnostics.extend(reports.into_sorted());
+            this.diagnostics.extend(together(reports.into_sorted()));
             program
         })
     }

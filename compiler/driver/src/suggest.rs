@@ -1,7 +1,7 @@
 //! Library modules that a program lacks: a function is there, but none of its visible instances takes the arguments.
 
 use crate::edition::{Edition, wish};
-use crate::files::{layer_mentions, library_modules_mentioning, read_text};
+use crate::files::{layer_mentions, library_modules_with, read_text};
 use crate::pipeline::Compilation;
 use ravel_diagnostics::Diagnostic;
 use ravel_source::{SourceMap, Span};
@@ -11,6 +11,8 @@ use std::path::Path;
 /// Calls that are looked at, and modules that are tried for each.
 const MOST_CALLS: usize = 3;
 const MOST_MODULES: usize = 6;
+/// Further names of a module that are listed.
+const MOST_NAMES: usize = 6;
 
 impl Compilation {
     /// Names a library module where an instance was missed and is found once the program uses that module. This is tried out, with
@@ -27,9 +29,11 @@ impl Compilation {
         for k in missed.into_iter().take(MOST_CALLS) {
             let Some(name) = called(&self.diagnostics[k]) else { continue };
             let span = self.diagnostics[k].span();
-            let lacks = |module: &String| !mentions_use(&text, module);
-            let mut candidates =
-                library_modules_mentioning(&name, edition).into_iter().filter(lacks).take(MOST_MODULES);
+            // A module that was named for an instance that does not fit is there already.
+            let notes = self.diagnostics[k].notes.clone();
+            let is_seen = |module: &str| notes.iter().any(|note| note.contains(&format!(" of {module}: ")));
+            let lacks = |module: &String| !mentions_use(&text, module) && !is_seen(module);
+            let mut candidates = library_modules_with(&name, edition).into_iter().filter(lacks).take(MOST_MODULES);
             if let Some(module) = candidates.find(|module| self.helps(path, &text, module, (span, entries))) {
                 self.diagnostics[k].help = Some(format!("add `use {module}: all;`"));
             }
@@ -96,6 +100,40 @@ impl Compilation {
         // Another error about the call would be no help either.
         trial.diagnostics.iter().all(|d| d.span() != span)
     }
+}
+
+/// Reports without those of further names that the same `use` would bring: the first one names them.
+pub(crate) fn together(reports: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut shown: Vec<Diagnostic> = Vec::new();
+    let mut others: Vec<(usize, Vec<String>)> = Vec::new();
+    for report in reports {
+        let is_use = report.code == "E0210" && report.help.as_ref().is_some_and(|help| help.starts_with("add `use "));
+        let same = |known: &Diagnostic| {
+            is_use && known.code == report.code && known.help == report.help && known.span().file == report.span().file
+        };
+        let Some(first) = shown.iter().position(same) else {
+            shown.push(report);
+            continue;
+        };
+        let Some(name) = quoted(&report).filter(|name| quoted(&shown[first]) != Some(name)) else { continue };
+        match others.iter_mut().find(|(at, _)| *at == first) {
+            Some((_, names)) if names.iter().any(|known| known == name) => {}
+            Some((_, names)) => names.push(name.to_string()),
+            None => others.push((first, vec![name.to_string()])),
+        }
+    }
+    for (at, names) in others {
+        let more = names.len().saturating_sub(MOST_NAMES);
+        let listed: Vec<String> = names.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        shown[at].notes.push(format!("the same is missing for {}{more}", listed.join(", ")));
+    }
+    shown
+}
+
+/// The name of `unknown function `f``.
+fn quoted(report: &Diagnostic) -> Option<&str> {
+    report.title.split('`').nth(1)
 }
 
 /// The function of `no instance of `f` takes (...)`.

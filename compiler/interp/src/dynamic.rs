@@ -56,24 +56,11 @@ pub fn narrow(val: Val, ty: &Ty) -> Result<Val, Fault> {
     let fits = shape.len() == extents.len()
         && extents.iter().zip(shape).all(|(e, n)| e.as_const().is_none_or(|c| i64::from(c) == *n));
     if !fits {
-        return Err(Fault::new(fault::conformity_message(&source_type(ty), shape)));
+        let wanted: Vec<i64> = extents.iter().map(|e| e.as_const().map_or(-1, i64::from)).collect();
+        return Err(Fault::new(fault::narrow_message(&wanted, shape)));
     }
     Ok(match &val {
         Val::Array(a) if extents.is_empty() => a.element(0),
         _ => val,
     })
-}
-
-/// A type as a SaC programmer writes it: `double[3,.]`.
-fn source_type(ty: &Ty) -> String {
-    let name = ravel_types::Basic::ALL.into_iter().find(|b| b.elem() == ty.elem).map_or("object", |b| b.name());
-    match ty.shape.extents() {
-        None => format!("{name}[*]"),
-        Some([]) => name.to_string(),
-        Some(extents) => {
-            let axes: Vec<String> =
-                extents.iter().map(|e| e.as_const().map_or(".".to_string(), |c| c.to_string())).collect();
-            format!("{name}[{}]", axes.join(","))
-        }
-    }
 }

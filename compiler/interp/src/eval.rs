@@ -265,7 +265,13 @@ impl<'m> Frame<'m> {
             }
             Fault::Division => RunFault::new(fault::DIVISION_MESSAGE),
             Fault::Message { text, operands } => {
-                let number = |v: &Value| Ok(self.scalar(*v, span)?.as_i64().unwrap_or(0));
+                let number = |v: &Value| {
+                    Ok(match self.scalar(*v, span)? {
+                        Scalar::F32(x) => f64::from(x).to_bits() as i64,
+                        Scalar::F64(x) => x.to_bits() as i64,
+                        other => other.as_i64().unwrap_or(0),
+                    })
+                };
                 let numbers: Vec<i64> = operands.iter().map(number).collect::<Run<_>>()?;
                 RunFault::new(fault::numbers_message(text, &numbers))
             }

@@ -122,7 +122,7 @@ fn faults_have_the_words_of_compiled_code() {
     assert!(fault("check false, message \"take of\" [3, 4]").contains("fault: take of: 3, 4 (in"));
     assert!(
         fault("%a: i32[2] = constarray [1, 2] %w: i32[*] = widen %a %n: i32[3] = narrow %w")
-            .contains("int[3] does not admit")
+            .contains("a value of shape [2] where one of shape [3] belongs")
     );
 }
 

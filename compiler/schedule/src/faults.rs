@@ -125,13 +125,17 @@ impl Lower<'_, '_> {
         self.b.fault(callee, &[position, text, place, count]);
     }
 
-    /// An operand of a message as an `i64`; anything but an integer scalar shows as 0.
+    /// An operand of a message as an `i64`, floats by their bits as doubles; anything but a scalar shows as 0.
     fn number(&mut self, v: Value) -> Val {
         let elem = self.elem(v);
-        if !self.func.ty(v).is_scalar() || elem.is_float() || self.is_object(v) {
+        if !self.func.ty(v).is_scalar() || self.is_object(v) {
             return self.b.i64(0);
         }
         let val = self.val(v);
+        if elem.is_float() {
+            let value = scalars::convert(&mut self.b, elem, Elem::F64, val);
+            return self.b.convert(ConvOp::Bits, value, Prim::I64);
+        }
         self.b.convert(scalars::widening(elem), val, Prim::I64)
     }
 

@@ -1,14 +1,17 @@
 //! Type patterns: matching the shape of a value against named axes, binding names and checking the rest.
 
+mod misfit;
+pub mod origin;
+
 use crate::check::Agree;
-use crate::conditions::measures;
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
-use ravel_core::ir::{DimPat, ElemTy, Fun, LocalId, RankPat, TypePat};
+use misfit::Misfit;
+use origin::{Place, are_parameters};
+use ravel_core::ir::{DimPat, ElemTy, LocalId, RankPat, TypePat};
 use ravel_diagnostics::Diagnostic;
 use ravel_types::{Basic, BinOp};
 use ravel_wir::Fault;
-use std::sync::Arc;
 
 /// One feature of a pattern with the number of axes it takes.
 struct Piece<'a> {
@@ -20,31 +23,38 @@ struct Piece<'a> {
 /// A pattern that cannot be resolved before others have bound its names.
 pub struct Pending;
 
+/// Values with the patterns that they have to fit, all of them arguments or all of them results.
+pub struct Heads<'a> {
+    pub items: &'a [(&'a TypePat, &'a Val)],
+    /// What the values are called in messages.
+    pub what: &'a str,
+}
+
 impl Spec<'_> {
     /// Binds the patterns of several values in dependency order (language reference 2.3, rule 3). `what` names the values in
     /// messages. False if they were found not to fit: that was reported, or is checked where it is not certain to be reached.
     pub fn bind_patterns(&mut self, frame: &mut Frame, items: &[(&TypePat, &Val)], what: &str) -> bool {
         let head = self.em.mark();
-        let fits = self.bind_each(frame, items, what);
+        let fits = self.bind_each(frame, &Heads { items, what });
         self.em.join_checks(head);
         fits
     }
 
-    fn bind_each(&mut self, frame: &mut Frame, items: &[(&TypePat, &Val)], what: &str) -> bool {
+    fn bind_each(&mut self, frame: &mut Frame, heads: &Heads<'_>) -> bool {
         let mut fits = true;
-        let mut pending: Vec<usize> = (0..items.len()).collect();
+        let mut pending: Vec<usize> = (0..heads.items.len()).collect();
         while !pending.is_empty() {
             let before = pending.len();
             let mut left = Vec::new();
             for i in pending {
-                match self.bind_pattern(frame, items, i, what) {
+                match self.bind_pattern(frame, heads, i) {
                     Ok(fit) => fits &= fit,
                     Err(Pending) => left.push(i),
                 }
             }
             if left.len() == before {
                 let fun = self.fun(frame.fun);
-                let text = self.show_type(fun, items[left[0]].0);
+                let text = self.show_type(fun, heads.items[left[0]].0);
                 self.error(
                     "E0320",
                     format!("ambiguous ranks in the type pattern {text}"),
@@ -57,14 +67,8 @@ impl Spec<'_> {
         fits
     }
 
-    fn bind_pattern(
-        &mut self,
-        frame: &mut Frame,
-        items: &[(&TypePat, &Val)],
-        item: usize,
-        what: &str,
-    ) -> Result<bool, Pending> {
-        let (ty, v) = items[item];
+    fn bind_pattern(&mut self, frame: &mut Frame, heads: &Heads<'_>, item: usize) -> Result<bool, Pending> {
+        let (ty, v) = heads.items[item];
         if matches!(v, Val::Bottom) || ty.dims.is_empty() {
             return Ok(true);
         }
@@ -92,7 +96,7 @@ impl Spec<'_> {
         for piece in &pieces {
             // A number of axes that an argument gives.
             if let (DimPat::Rank { rank: RankPat::Name(l), min, .. }, Some(count)) = (piece.dim, &piece.count)
-                && !self.require_axes(frame, ty, (*l, (*min).max(0)), count, what)
+                && !self.require_axes(frame, ty, (*l, (*min).max(0)), count, heads.what)
             {
                 return Ok(false);
             }
@@ -112,7 +116,8 @@ impl Spec<'_> {
                 };
                 let enough = self.em.bin(BinOp::Ge, Basic::Int, &count, &Sc::int(min.max(0)));
                 let never = enough.as_bool() == Some(false);
-                fits &= self.require(frame, items, item, enough, what, "has fewer axes");
+                let least = self.em.add(&total, &Sc::int(min.max(0)));
+                fits &= self.require(frame, heads, item, enough, Misfit::FewerAxes { rank: rank.clone(), least });
                 if never {
                     return Ok(false);
                 }
@@ -120,33 +125,42 @@ impl Spec<'_> {
             }
             None => {
                 let same = self.em.bin(BinOp::Eq, Basic::Int, &rank, &total);
-                fits &= self.require(frame, items, item, same, what, "has another rank");
+                let misfit = Misfit::Rank { rank: rank.clone(), expected: total.clone() };
+                fits &= self.require(frame, heads, item, same, misfit);
                 if same_const(&rank, &total) == Some(false) {
                     return Ok(false);
                 }
             }
         }
         let shape = self.shape_vector(v);
+        let of_result = !are_parameters(self.fun(frame.fun), heads);
         let mut at = Sc::int(0);
-        for (place, piece) in pieces.into_iter().enumerate() {
+        for (feature, piece) in pieces.into_iter().enumerate() {
             let count = piece.count.expect("every count is known or was computed");
+            let place = Place { item, feature, axis: at.as_int(), of_result };
             match piece.dim {
                 DimPat::Num(n) => {
                     let extent = self.vector_element(&shape, &at);
                     let same = self.em.bin(BinOp::Eq, Basic::Int, &extent, &Sc::int(*n));
-                    fits &= self.require(frame, items, item, same, what, "has another extent");
+                    fits &= self.require(
+                        frame,
+                        heads,
+                        item,
+                        same,
+                        Misfit::Extent { extent, axis: at.clone(), expected: *n },
+                    );
                 }
                 DimPat::Name(l) => {
                     let extent = self.vector_element(&shape, &at);
-                    fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, extent), what, (item, place, ty));
+                    fits &= self.bind_name(frame, heads, *l, Val::Sc(Basic::Int, extent), place);
                 }
                 DimPat::Rank { rank, shape: name, .. } => {
                     if let RankPat::Name(l) = rank {
-                        fits &= self.bind_name(frame, *l, Val::Sc(Basic::Int, count.clone()), what, (item, place, ty));
+                        fits &= self.bind_name(frame, heads, *l, Val::Sc(Basic::Int, count.clone()), place);
                     }
                     if let Some(l) = name {
                         let part = self.slice(&shape, &at, &count);
-                        fits &= self.bind_name(frame, *l, part, what, (item, place, ty));
+                        fits &= self.bind_name(frame, heads, *l, part, place);
                     }
                 }
                 DimPat::Any | DimPat::Star | DimPat::Plus => {}
@@ -184,24 +198,15 @@ impl Spec<'_> {
         !wrong
     }
 
-    /// The first place that determines a name defines it, every other is an equality check. The place is a feature of an item's pattern.
-    fn bind_name(
-        &mut self,
-        frame: &mut Frame,
-        name: LocalId,
-        value: Val,
-        what: &str,
-        (item, place, ty): (usize, usize, &TypePat),
-    ) -> bool {
+    /// The first place that determines a name defines it, every other is an equality check.
+    fn bind_name(&mut self, frame: &mut Frame, heads: &Heads<'_>, name: LocalId, value: Val, place: Place) -> bool {
         let Some(mut bound) = frame.env[name.index()].clone() else {
             frame.env[name.index()] = Some(value);
+            frame.places.push((name, place));
             return true;
         };
-        let fun = self.fun(frame.fun);
-        let spelled = fun.locals[name.index()].name.clone();
-        let shown = (!self.in_library(frame)).then_some(spelled.as_str());
-        // A parameter of that name.
         let is_extent = matches!(value, Val::Sc(..));
+        // A parameter of that name.
         if self.elem_of(&bound) == Some(ElemTy::Basic(Basic::Int)) && self.outer_rank(&bound).is_none() {
             bound = self.narrow_outer(&bound, if is_extent { &[] } else { &[None] });
         }
@@ -215,13 +220,13 @@ impl Spec<'_> {
             _ => false,
         };
         if !fits {
-            return self.wrong_name(frame, name, &bound, is_extent, ty);
+            return self.wrong_name(frame, name, &bound, is_extent, heads.items[place.item].0);
         }
+        let compared = self.compared(frame, name, place);
         match (&bound, &value) {
             (Val::Sc(Basic::Int, a), Val::Sc(Basic::Int, b)) => {
                 let agree = Agree { left: a.clone(), right: b.clone(), axis: 0 };
-                let origins = origins(fun, name, (item, place, ty));
-                self.require_agreement_of(&[agree], what, shown, origins.map(|origins| (spelled.as_str(), origins)))
+                self.require_measured(&[agree], heads.what, false, &compared)
             }
             _ => match (self.elements(&bound), self.elements(&value)) {
                 (Some(a), Some(b)) if a.len() == b.len() => {
@@ -231,15 +236,10 @@ impl Spec<'_> {
                         .enumerate()
                         .map(|(axis, (left, right))| Agree { left, right, axis: axis as u32 })
                         .collect();
-                    self.require_agreement(&agreements, what, shown)
+                    self.require_measured(&agreements, heads.what, true, &compared)
                 }
-                (Some(a), Some(b)) => self.require_same_rank(a.len(), b.len(), what),
-                _ => {
-                    let equal = self.vectors_equal(&bound, &value);
-                    let text: Arc<str> = format!("{what} differ in shape (`{spelled}`)").into();
-                    self.emit_check(&equal, Fault::Message { text, operands: Vec::new() });
-                    true
-                }
+                (Some(a), Some(b)) => self.require_measured_ranks((a.len(), b.len()), heads.what, &compared),
+                _ => self.require_measured_shapes((&bound, &value), heads.what, &compared),
             },
         }
     }
@@ -258,61 +258,8 @@ impl Spec<'_> {
         self.report(diagnostic.with_help("give the axes here a name of their own"));
         false
     }
-
-    /// Is this a function of the library, whose patterns say nothing to who calls it?
-    fn in_library(&self, frame: &Frame) -> bool {
-        (self.options.is_library)(self.fun(frame.fun).span.file)
-    }
-
-    /// Reports, or checks at run time, that a value fits its pattern. False if it certainly does not.
-    fn require(
-        &mut self,
-        frame: &Frame,
-        items: &[(&TypePat, &Val)],
-        item: usize,
-        holds: Sc,
-        what: &str,
-        how: &str,
-    ) -> bool {
-        if !self.options.check_patterns || holds.as_bool() == Some(true) {
-            return true;
-        }
-        let pattern = self.show_type(self.fun(frame.fun), items[item].0);
-        let wrong = holds.as_bool() == Some(false) && self.speculative == 0;
-        match items {
-            _ if !wrong => {}
-            [(_, value)] => {
-                let title = format!("{what}: the value does not fit the type {pattern} ({how})");
-                let label = format!("this is {}", self.show_value_type(value));
-                self.error("E0321", title, label);
-            }
-            _ => {
-                let types: Vec<String> = items.iter().map(|(_, v)| self.show_value_type(v)).collect();
-                let title = match &types[..] {
-                    [one, other] => format!("{what} differ in shape: {one} and {other}"),
-                    _ => format!("{what} do not fit together: {}", types.join(", ")),
-                };
-                let asks = if self.in_library(frame) { String::new() } else { format!(" than {pattern} asks here") };
-                let label = format!("argument {} {how}{asks}", item + 1);
-                self.error("E0312", title, label);
-            }
-        }
-        let text = format!("{what}: the value does not fit the type {pattern} ({how})");
-        self.emit_check(&holds, Fault::Message { text: text.into(), operands: Vec::new() });
-        !wrong
-    }
 }
 
 fn same_const(a: &Sc, b: &Sc) -> Option<bool> {
     Some(a.as_int()? == b.as_int()?)
-}
-
-/// What a name measures where it is defined, and at another place of a head; nothing for results and where the definition may stand elsewhere.
-fn origins(fun: &Fun, name: LocalId, (item, place, ty): (usize, usize, &TypePat)) -> Option<(String, String)> {
-    if !fun.params.get(item).is_some_and(|param| std::ptr::eq(&param.ty, ty)) {
-        return None;
-    }
-    let (_, here) = measures(fun, name, item).into_iter().find(|(k, _)| *k == place)?;
-    let (first, (at, there)) = (0..=item).find_map(|k| Some((k, measures(fun, name, k).into_iter().next()?)))?;
-    ((first, at) != (item, place)).then_some((there, here))
 }

@@ -26,7 +26,7 @@ impl Spec<'_> {
         }
         match &fun.body {
             FunBody::External(external) => {
-                self.stack.push(Site { fun: id, span });
+                self.enter(id, span);
                 let results = self.external(id, external, families, args);
                 self.stack.pop();
                 results
@@ -41,6 +41,12 @@ impl Spec<'_> {
                 }
             }
         }
+    }
+
+    /// The next elaboration of a function, called at a place.
+    fn enter(&mut self, fun: FunId, span: Span) {
+        self.activations += 1;
+        self.stack.push(Site { fun, span, activation: self.activations });
     }
 
     /// Gives up a recursion that goes on and on with other shapes or values; nothing else is specialised after that.
@@ -69,13 +75,13 @@ impl Spec<'_> {
             return Vec::new();
         };
         let outer = self.here;
-        self.stack.push(Site { fun: id, span });
-        let mut frame = Frame { fun: id, families, env: vec![None; fun.locals.len()] };
+        self.enter(id, span);
+        let mut frame = Frame::new(id, families, fun.locals.len());
         for (param, arg) in fun.params.iter().zip(&args) {
             frame.env[param.local.index()] = Some(arg.clone());
         }
         let items: Vec<(&TypePat, &Val)> = fun.params.iter().map(|p| &p.ty).zip(&args).collect();
-        let what = format!("arguments of `{}`", fun.name);
+        let what = format!("arguments of {}", self.quoted(fun));
         // What follows from arguments that do not fit would only repeat that.
         if !self.bind_patterns(&mut frame, &items, &what) || !self.conditions(&mut frame, fun, false) {
             let results = self.unreached_results(&frame, fun);
@@ -93,7 +99,7 @@ impl Spec<'_> {
                 results.push(v);
             }
         }
-        let what = format!("result of `{}`", fun.name);
+        let what = format!("result of {}", self.quoted(fun));
         if let Some(e) = returns.first() {
             self.at(e.span);
         }
@@ -129,7 +135,7 @@ impl Spec<'_> {
     fn external(&mut self, id: FunId, external: &External, families: Vec<Option<Basic>>, args: Vec<Val>) -> Vec<Val> {
         let fun = self.fun(id);
         self.check_format(&external.symbol, &args);
-        let frame = Frame { fun: id, families, env: vec![None; fun.locals.len()] };
+        let frame = Frame::new(id, families, fun.locals.len());
         let mut flat = Vec::with_capacity(args.len());
         for (i, arg) in args.iter().enumerate() {
             let boxed = fun.params.get(i).is_some_and(|p| !p.ty.dims.is_empty());

@@ -5,13 +5,21 @@ use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
 use ravel_types::{Affine, Basic, BinOp};
-use ravel_wir::Fault;
+use ravel_wir::{Fault, Value};
 
 /// Two extents that must be equal.
 pub struct Agree {
     pub left: Sc,
     pub right: Sc,
     pub axis: u32,
+}
+
+/// What is said of extents that disagree.
+pub struct Wording<'a> {
+    /// Of both lists of extents, as text.
+    pub label: &'a dyn Fn(&str, &str) -> String,
+    /// Of the two extents of an axis.
+    pub fault: &'a dyn Fn(u32, Value, Value) -> Fault,
 }
 
 fn axes(rank: usize) -> String {
@@ -26,34 +34,30 @@ impl Spec<'_> {
     /// Extents that must agree: known disagreement is an error, which is reported and gives false, unknown agreement a check. `name` is what
     /// the program calls them; nothing if it has no name for them, as for patterns of the library.
     pub fn require_agreement(&mut self, pairs: &[Agree], what: &str, name: Option<&str>) -> bool {
-        self.require_agreement_of(pairs, what, name, None)
+        let label = |a: &str, b: &str| match name {
+            Some(name) => format!("`{name}` would be both [{a}] and [{b}]"),
+            None => format!("one has the shape [{a}], another [{b}]"),
+        };
+        let fault = |axis, left, right| Fault::Shape { left, right, axis, what: what.into() };
+        self.require_agreement_in(pairs, what, &Wording { label: &label, fault: &fault })
     }
 
-    /// The same of a name in a head, and of what it measures where it is defined and here.
-    pub fn require_agreement_of(
-        &mut self,
-        pairs: &[Agree],
-        what: &str,
-        name: Option<&str>,
-        measured: Option<(&str, (String, String))>,
-    ) -> bool {
+    /// The same, in other words.
+    pub fn require_agreement_in(&mut self, pairs: &[Agree], what: &str, wording: &Wording<'_>) -> bool {
         let mut known = Vec::new();
         let mut wrong = false;
-        for Agree { left, right, axis } in pairs {
-            let (x, y) = (self.em.form(left), self.em.form(right));
+        let fault = |spec: &mut Self, Agree { left, right, axis }: &Agree| {
+            let (left, right) = (spec.em.value(left), spec.em.value(right));
+            (wording.fault)(*axis, left, right)
+        };
+        for pair in pairs {
+            let (x, y) = (self.em.form(&pair.left), self.em.form(&pair.right));
             match x.sub(&y).as_const() {
                 Some(0) => {}
                 Some(_) => wrong = true,
                 None => {
-                    let same = self.em.bin(BinOp::Eq, Basic::Int, left, right);
-                    let (left, right) = (self.em.value(left), self.em.value(right));
-                    let fault = match &measured {
-                        Some((name, (there, here))) => Fault::Message {
-                            text: format!("{what}: `{name}` is {{}} ({there}) and {{}} ({here})").into(),
-                            operands: vec![left, right],
-                        },
-                        None => Fault::Shape { left, right, axis: *axis, what: what.into() },
-                    };
+                    let same = self.em.bin(BinOp::Eq, Basic::Int, &pair.left, &pair.right);
+                    let fault = fault(self, pair);
                     self.emit_check(&same, fault);
                 }
             }
@@ -67,19 +71,13 @@ impl Spec<'_> {
             };
             let (a, b) = (side(|p| &p.0), side(|p| &p.1));
             if self.speculative == 0 {
-                let label = match name {
-                    _ if let Some((name, (there, here))) = &measured => {
-                        format!("`{name}` is {a} ({there}) and {b} ({here})")
-                    }
-                    Some(name) => format!("`{name}` would be both [{a}] and [{b}]"),
-                    None => format!("one has the shape [{a}], another [{b}]"),
-                };
-                self.error("E0312", format!("{what} differ in shape: [{a}] and [{b}]"), label);
+                self.error("E0312", format!("{what} differ in shape: [{a}] and [{b}]"), (wording.label)(&a, &b));
             }
-            for Agree { left, right, axis } in pairs {
-                let (left, right) = (self.em.value(left), self.em.value(right));
-                let never = Sc::bool(false);
-                self.emit_check(&never, Fault::Shape { left, right, axis: *axis, what: what.into() });
+            for (pair, (x, y)) in pairs.iter().zip(&known) {
+                if x.sub(y).as_const() != Some(0) {
+                    let fault = fault(self, pair);
+                    self.emit_check(&Sc::bool(false), fault);
+                }
             }
         }
         !wrong || self.speculative > 0
@@ -94,8 +92,8 @@ impl Spec<'_> {
             let label = format!("one has {}, another {}", axes(left), axes(right));
             self.error("E0312", format!("{what} differ in rank: {left} and {right}"), label);
         }
-        let (left, right) = (self.em.value(&Sc::int(left as i32)), self.em.value(&Sc::int(right as i32)));
-        self.emit_check(&Sc::bool(false), Fault::Shape { left, right, axis: 0, what: what.into() });
+        let text = format!("{what} differ in rank: {left} and {right}").into();
+        self.emit_check(&Sc::bool(false), Fault::Message { text, operands: Vec::new() });
         self.speculative > 0
     }
 
@@ -190,6 +188,12 @@ impl Spec<'_> {
             if clash {
                 return self.shape_conflict(frame, ty, &v, what);
             }
+        } else {
+            let rank = self.rank_of(&v);
+            let same = self.em.bin(BinOp::Eq, Basic::Int, &rank, &Sc::int(axes.len() as i32));
+            let text = format!("{what} is declared {} but has rank {{}}", self.show_type(self.fun(frame.fun), ty));
+            let operands = vec![self.em.value(&rank)];
+            self.emit_check(&same, Fault::Message { text: text.into(), operands });
         }
         self.narrow_outer(&v, &axes)
     }

@@ -7,7 +7,6 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_types::{Basic, BinOp, Prim};
 use ravel_wir::{Fault, Op};
-use std::sync::Arc;
 
 /// A shape pattern weakened for dispatch (language reference 2.3, rule 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -347,10 +346,8 @@ impl Spec<'_> {
         // What is no more general than the chosen one cannot be meant once its test has failed, unless shapes are disjoint.
         let test = self.test(&chosen.weak, &args);
         if candidates.is_empty() {
-            let types: Vec<String> = args.iter().map(|a| self.show_value_type(a)).collect();
-            let text: Arc<str> =
-                format!("no instance of `{name}` takes arguments of these shapes ({})", types.join(", ")).into();
-            self.emit_check(&test, Fault::Message { text, operands: Vec::new() });
+            let fault = self.no_instance_at_run_time(name, &args);
+            self.emit_check(&test, fault);
             let args = self.narrow_args(&chosen.weak, args);
             return self.apply(chosen.fun, chosen.families, args, span);
         }
@@ -370,6 +367,23 @@ impl Spec<'_> {
         );
         self.speculative -= 1;
         results
+    }
+
+    /// What a call says for whose arguments no instance turns out to be there: their types, and the ranks that are not in these.
+    fn no_instance_at_run_time(&mut self, name: &str, args: &[Val]) -> Fault {
+        let (mut types, mut operands) = (Vec::new(), Vec::new());
+        for arg in args {
+            let shown = self.show_value_type(arg);
+            if self.outer_rank(arg).is_some() {
+                types.push(shown);
+            } else {
+                let rank = self.rank_of(arg);
+                operands.push(self.em.value(&rank));
+                types.push(format!("{shown} of rank {{}}"));
+            }
+        }
+        let text = format!("no instance of `{name}` takes arguments of these shapes ({})", types.join(", "));
+        Fault::Message { text: text.into(), operands }
     }
 
     /// Reports two instances of which none is more specific: the leftmost argument for which they differ decides, if it can.

@@ -4,6 +4,7 @@ use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use crate::walk;
 use ravel_core::ir::{Expr, ExprKind};
+use ravel_types::Scalar;
 use std::collections::BTreeSet;
 
 impl Spec<'_> {
@@ -78,7 +79,16 @@ impl Spec<'_> {
             ExprKind::Cond { cond, then, els } => {
                 let c = self.expr(frame, cond);
                 self.at(cond.span);
-                let Some(c) = self.truth(&c, "the condition of `?:`") else {
+                let what = match (&then.kind, &els.kind) {
+                    (_, ExprKind::Const { value: Scalar::Bool(false), .. }) if els.span == e.span => {
+                        "the left side of `&&`"
+                    }
+                    (ExprKind::Const { value: Scalar::Bool(true), .. }, _) if then.span == e.span => {
+                        "the left side of `||`"
+                    }
+                    _ => "the condition of `?:`",
+                };
+                let Some(c) = self.truth(&c, what) else {
                     return Val::Bottom;
                 };
                 self.at(e.span);
@@ -165,8 +175,12 @@ impl Spec<'_> {
             _ => {
                 let (x, y) = (self.shape_vector(a), self.shape_vector(b));
                 let equal = self.vectors_equal(&x, &y);
-                let text = format!("{what} differ in shape");
-                self.emit_check(&equal, ravel_wir::Fault::Message { text: text.into(), operands: Vec::new() });
+                self.emit_explained_check(&equal, |spec| {
+                    let mut operands = Vec::new();
+                    let mut show = |v: &Val| spec.show_value(v, &mut operands).unwrap_or_default();
+                    let text = format!("{what} differ in shape: {} and {}", show(&x), show(&y));
+                    ravel_wir::Fault::Message { text: text.into(), operands }
+                });
             }
         }
     }

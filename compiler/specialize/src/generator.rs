@@ -329,8 +329,12 @@ impl Spec<'_> {
                 let e = spec.vector_element(v, i);
                 spec.em.bin(BinOp::Ge, Basic::Int, &e, &Sc::int(1))
             });
-            let text = "the step or width of a generator is not positive".into();
-            self.emit_check(&positive, Fault::Message { text, operands: Vec::new() });
+            self.emit_explained_check(&positive, |spec| {
+                let mut operands = Vec::new();
+                let shown = spec.show_value(v, &mut operands).unwrap_or_default();
+                let text = format!("the step or width of a generator is not positive: {shown}").into();
+                Fault::Message { text, operands }
+            });
         }
         IndexSet::Dyn { lower, upper, step, width }
     }
@@ -400,12 +404,30 @@ impl Spec<'_> {
             }
         };
         let ok = self.em.or(&inside, &empty);
-        let text = "a generator of the with-loop reaches outside of the array";
-        let fault = Fault::Message { text: text.into(), operands: Vec::new() };
+        let title = "a generator of the with-loop reaches outside of the array";
+        let fault = |spec: &mut Self| {
+            let (lower, upper) = match set {
+                IndexSet::Box(b) => (Val::Tup(Basic::Int, b.lower.clone()), Val::Tup(Basic::Int, b.upper.clone())),
+                IndexSet::Dyn { lower, upper, .. } => (lower.clone(), upper.clone()),
+            };
+            let mut operands = Vec::new();
+            let mut show = |v: &Val| spec.show_value(v, &mut operands).unwrap_or_default();
+            let (lower, upper, shape) = (show(&lower), show(&upper), show(frame_shape));
+            let text = format!("{title}: from {lower} to before {upper} in the shape {shape}");
+            Fault::Message { text: text.into(), operands }
+        };
         if ok.as_bool() == Some(false) {
-            self.certain_fault("E0365", text.to_string(), fault);
-        } else {
+            let fault = fault(self);
+            let known = match &fault {
+                Fault::Message { text, operands } if operands.is_empty() => text.to_string(),
+                _ => title.to_string(),
+            };
+            self.certain_fault("E0365", known, fault);
+        } else if let IndexSet::Box(_) = set {
+            let fault = fault(self);
             self.emit_check(&ok, fault);
+        } else {
+            self.emit_explained_check(&ok, fault);
         }
     }
 

@@ -199,7 +199,7 @@ impl Spec<'_> {
 
     fn declared_results(&self, key: &Key) -> Vec<Kind> {
         let fun = self.fun(key.fun);
-        let frame = crate::spec::Frame { fun: key.fun, families: key.families.clone(), env: Vec::new() };
+        let frame = crate::spec::Frame::new(key.fun, key.families.clone(), 0);
         let refs = fun.params.iter().filter(|p| p.by_ref).map(|p| &p.ty);
         fun.results.iter().chain(refs).map(|ty| self.kind_of_type(&frame, ty)).collect()
     }
@@ -217,6 +217,7 @@ impl Spec<'_> {
         let (here, conditional, speculative) = (self.here, self.conditional, self.speculative);
         // An instance is the same wherever it is called.
         let in_bodies = std::mem::take(&mut self.in_bodies);
+        let outside = std::mem::replace(&mut self.outside, self.stack.len());
         let body = self.em.func.body;
         let mut defined = vec![false; n_syms as usize];
         let mut args = Vec::new();
@@ -249,6 +250,7 @@ impl Spec<'_> {
         self.em.set_yields(body, yields);
         let built = std::mem::replace(&mut self.em, outer).func;
         (self.conditional, self.speculative, self.in_bodies) = (conditional, speculative, in_bodies);
+        self.outside = outside;
         self.at(here);
         (built, kinds)
     }

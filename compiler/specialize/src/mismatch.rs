@@ -36,10 +36,25 @@ impl Spec<'_> {
         if rejected.len() > shown.len() {
             diagnostic = diagnostic.with_note(format!("and {} more", rejected.len() - shown.len()));
         }
-        if let Some(help) = self.conversion_help(name, args, rejected) {
+        let help = self.conversion_help(name, args, rejected).or_else(|| self.vector_help(args, rejected));
+        if let Some(help) = help {
             diagnostic = diagnostic.with_help(help);
         }
         self.report(diagnostic);
+    }
+
+    /// That a scalar would do as a vector of one element.
+    fn vector_help(&mut self, args: &[Val], rejected: &[(FunId, String)]) -> Option<String> {
+        for (k, arg) in args.iter().enumerate() {
+            let Val::Sc(basic, scalar) = arg else { continue };
+            let mut vectors = args.to_vec();
+            vectors[k] = Val::Tup(*basic, vec![scalar.clone()]);
+            if rejected.iter().any(|(id, _)| self.takes(*id, &vectors)) {
+                let written = written(arg).map_or("..".to_string(), |n| n.to_string());
+                return Some(format!("argument {}: a vector of one element is `[{written}]`", k + 1));
+            }
+        }
+        None
     }
 
     /// How the arguments could be made to fit some instance by converting them.
@@ -52,9 +67,17 @@ impl Spec<'_> {
             })
             .collect();
         let fitting = || rejected.iter().map(|(id, _)| self.fun(*id)).filter(|fun| fun.params.len() == args.len());
+        // Two numbers of one family.
+        let one_family = |fun: &Fun| {
+            let mut families = fun.params.iter().map(|param| match param.ty.elem {
+                ElemTy::Family(family) => Some(family),
+                _ => None,
+            });
+            families.next().flatten().is_some_and(|first| families.all(|other| other == Some(first)))
+        };
         if let [Some(a), Some(b)] = elems[..]
             && a != b
-            && fitting().any(|fun| !fun.families.is_empty())
+            && fitting().any(one_family)
         {
             return Some(help_to_agree(a, b, args.iter().find_map(written)));
         }
@@ -92,7 +115,9 @@ fn conversions_to(fun: &Fun, args: &[Option<Basic>]) -> Option<Vec<(usize, Basic
                 None => {
                     let members = &fun.families[family.index()].members;
                     let member = arg.filter(|basic| members.contains(basic));
-                    let double = members.contains(&Basic::Double).then_some(Basic::Double);
+                    // Truth values are counted, not measured.
+                    let plain = if *arg == Some(Basic::Bool) { Basic::Int } else { Basic::Double };
+                    let double = [plain, Basic::Double].into_iter().find(|basic| members.contains(basic));
                     bound[family.index()] = member.or(double).or(members.first().copied());
                     bound[family.index()]?
                 }

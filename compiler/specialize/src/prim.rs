@@ -338,7 +338,7 @@ impl Spec<'_> {
                 value.map_or(Val::Bottom, |v| Val::Sc(*b, Sc::Const(v)))
             }
             Val::Wrapped(..) | Val::Struct(..) if prim == Prim::Zero => {
-                let frame = crate::spec::Frame { fun: ravel_core::ir::FunId(0), families: Vec::new(), env: Vec::new() };
+                let frame = crate::spec::Frame::new(ravel_core::ir::FunId(0), Vec::new(), 0);
                 let Some(elem) = self.elem_of(a) else {
                     return Val::Bottom;
                 };

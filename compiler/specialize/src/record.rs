@@ -43,9 +43,15 @@ impl Spec<'_> {
     pub fn fit_field(&mut self, frame: &Frame, record: StructId, i: usize, old: &Val, new: Val) -> Option<Val> {
         let field = self.program.structs[record.index()].fields[i].clone();
         let name = &field.name;
-        if self.elem_of(old) != self.elem_of(&new) {
+        if matches!(new, Val::Bottom) {
+            return None;
+        }
+        if let (Some(wanted), Some(found)) = (self.elem_of(old), self.elem_of(&new))
+            && wanted != found
+        {
             let (a, b) = (self.show_value_type(old), self.show_value_type(&new));
-            self.error("E0301", format!("field `{name}` is {a}, found {b}"), format!("this is {b}"));
+            let title = format!("field `{name}` is {a}, found {b}");
+            self.wrong_elem(&new, (found, wanted), title, format!("this is {b}"));
             return None;
         }
         if field.shape.is_some() {
@@ -190,7 +196,7 @@ impl Spec<'_> {
                 Kind::Struct(inner, fields.collect())
             }
             other => {
-                let frame = Frame { fun: ravel_core::ir::FunId(0), families: Vec::new(), env: Vec::new() };
+                let frame = Frame::new(ravel_core::ir::FunId(0), Vec::new(), 0);
                 self.kind_of_elem(&frame, other, &shape)
             }
         }

@@ -1,9 +1,9 @@
 //! Errors of specialisation, reported at the user's code even when they arise inside the library.
 
 use crate::conversions::{help_to_convert, written};
-use crate::spec::Spec;
+use crate::spec::{Site, Spec};
 use crate::value::{Kind, Val};
-use ravel_core::ir::ElemTy;
+use ravel_core::ir::{ElemTy, Fun};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_wir::{Fault, Op};
@@ -24,10 +24,24 @@ impl Spec<'_> {
         self.stack.iter().rev().map(|s| s.span).find(own).unwrap_or(self.here)
     }
 
-    /// Records an error once per code, place and title.
+    /// The function being elaborated as messages name it: `f`, or `f` in `g` if it is one of the library that the user called by way of `g`.
+    pub fn quoted(&self, fun: &Fun) -> String {
+        let calls = &self.stack[self.outside.min(self.stack.len())..];
+        let in_library = |site: &Site| (self.options.is_library)(self.fun(site.fun).span.file);
+        let first = calls.iter().rposition(|site| !in_library(site)).map_or(0, |user| user + 1);
+        match calls.get(first).map(|site| &self.fun(site.fun).name) {
+            Some(called) if *called != fun.name => format!("`{}` in `{called}`", fun.name),
+            _ => format!("`{}`", fun.name),
+        }
+    }
+
+    /// Records an error once per code, place and title; one that a function has for some arguments is not shown again for others.
     pub fn report(&mut self, diagnostic: Diagnostic) {
-        let key = (diagnostic.code, diagnostic.span(), diagnostic.title.clone());
-        if self.reported.insert(key) {
+        let is_own = |site: &&Site| !(self.options.is_library)(self.fun(site.fun).span.file);
+        let activation = self.stack.iter().rev().find(is_own).map_or(0, |site| site.activation);
+        let (code, span) = (diagnostic.code, diagnostic.span());
+        let known = *self.reported.places.entry((code, span)).or_insert(activation);
+        if known == activation && self.reported.titles.insert((code, span, diagnostic.title.clone())) {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -76,9 +90,14 @@ impl Spec<'_> {
         self.em.inst(Op::Check { cond, fault }, Vec::new());
     }
 
+    /// Whether this place is certainly reached.
+    pub fn is_certain(&self) -> bool {
+        self.conditional == 0 && self.speculative == 0
+    }
+
     /// A fault that is certain once this place is reached: an error where the place is certainly reached, else a check.
     pub fn certain_fault(&mut self, code: &'static str, title: String, fault: Fault) {
-        if self.conditional == 0 && self.speculative == 0 {
+        if self.is_certain() {
             self.error(code, title, "this always fails");
         }
         self.emit_check(&crate::value::Sc::bool(false), fault);

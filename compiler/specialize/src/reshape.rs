@@ -60,23 +60,9 @@ impl Spec<'_> {
                 self.em.inst1(Op::ReshapeDyn { array, shape: vector }, Ty::new(basic.elem(), Shape::Unknown)),
             );
         };
+        let mut negative = false;
         for (axis, n) in new.iter().enumerate() {
-            if self.em.range(n).0 < 0 {
-                let ok = self.em.bin(BinOp::Ge, Basic::Int, n, &Sc::int(0));
-                let operand = self.em.value(n);
-                if ok.as_bool() == Some(false) {
-                    self.error(
-                        "E0334",
-                        format!("axis {axis} of a shape is negative"),
-                        "shapes have extents of at least 0",
-                    );
-                }
-                self.emit_check(
-                    &ok,
-                    Fault::Message { text: "a shape has a negative extent".into(), operands: vec![operand] },
-                );
-                self.em.set_checked(n, (0, i32::MAX as i64), None);
-            }
+            negative |= !self.require_extent(n, axis, "a shape");
         }
         let forms: Vec<Affine> = new.iter().map(|n| self.em.form(n)).collect();
         let Some(old) = self.outer_shape(a) else {
@@ -96,7 +82,14 @@ impl Spec<'_> {
         if old.len() == new.len() && old.iter().zip(&forms).all(|(o, n)| self.em.form(o) == *n) {
             return a.clone();
         }
-        self.require_counts(new, &old);
+        if negative {
+            // A count says nothing then; what was reported is not to be followed up.
+            if self.is_certain() {
+                return Val::Bottom;
+            }
+        } else {
+            self.require_counts(new, &old);
+        }
         if let Val::Arr(_, v) = a
             && let (Some(data), Some(shape)) =
                 (self.em.const_data(*v).cloned(), Shape::Known(forms.clone()).constants())
@@ -120,6 +113,24 @@ impl Spec<'_> {
         };
         let shape = self.em.values(new);
         Val::Arr(basic, self.em.inst1(Op::Reshape { array, shape }, Ty::new(basic.elem(), Shape::Known(forms))))
+    }
+
+    /// Reports, or checks at run time, that an extent is not negative; `what` has it. False if it certainly is.
+    pub fn require_extent(&mut self, n: &Sc, axis: usize, what: &str) -> bool {
+        if self.em.range(n).0 >= 0 {
+            return true;
+        }
+        let ok = self.em.bin(BinOp::Ge, Basic::Int, n, &Sc::int(0));
+        let text = format!("axis {axis} of {what} is negative: ");
+        let fault = Fault::Message { text: format!("{text}{{e}}").into(), operands: vec![self.em.value(n)] };
+        if ok.as_bool() == Some(false) {
+            let shown = n.as_int().map_or(".".to_string(), |n| extent_text(n.into()));
+            self.certain_fault("E0334", format!("{text}{shown}"), fault);
+            return false;
+        }
+        self.emit_check(&ok, fault);
+        self.em.set_checked(n, (0, i32::MAX as i64), None);
+        true
     }
 
     /// Checks that two shapes have equally many elements.
@@ -217,4 +228,12 @@ impl Spec<'_> {
         self.emit_check(&both, fault);
         self.slice(v, &from, &count)
     }
+}
+
+/// An extent less than this is rather one that is too large: sums and products of extents wrap around.
+const WRAPPED: i64 = -(1 << 24);
+
+/// A negative extent as the runtime shows it behind the mark `{e}`.
+fn extent_text(extent: i64) -> String {
+    if extent < WRAPPED { format!("{extent} (beyond 2147483647 an extent wraps around)") } else { extent.to_string() }
 }

@@ -1,5 +1,6 @@
 //! The specialiser's state, the entry function, and what happens after the last instance is done.
 
+use crate::bind::origin::Place;
 use crate::emit::Emitter;
 use crate::in_order::Carried;
 use crate::instance::Instance;
@@ -17,6 +18,8 @@ pub struct Frame {
     pub fun: FunId,
     pub families: Vec<Option<Basic>>,
     pub env: Vec<Option<Val>>,
+    /// Where names of the head were bound.
+    pub places: Vec<(ir::LocalId, Place)>,
 }
 
 /// One entry of the stack of calls that elaboration is in.
@@ -25,6 +28,17 @@ pub struct Site {
     pub fun: FunId,
     /// Where the call was written.
     pub span: Span,
+    /// Which elaboration of a function this is, of all there were.
+    pub activation: u32,
+}
+
+/// What has been reported.
+#[derive(Clone, Default)]
+pub struct Reported {
+    /// By code, place and title.
+    pub titles: HashSet<(&'static str, Span, String)>,
+    /// By code and place, the elaboration of the user's function around it that reported first.
+    pub places: HashMap<(&'static str, Span), u32>,
 }
 
 pub struct Spec<'p> {
@@ -33,6 +47,8 @@ pub struct Spec<'p> {
     pub module: Module,
     pub em: Emitter,
     pub stack: Vec<Site>,
+    /// How many of these calls led to the function under construction, which others may call as well.
+    pub outside: usize,
     /// Position of the construct being elaborated.
     pub here: Span,
     pub instances: Vec<Instance>,
@@ -61,7 +77,9 @@ pub struct Spec<'p> {
     /// A recursion without end was met: nothing more is elaborated.
     pub exhausted: bool,
     pub diagnostics: Vec<Diagnostic>,
-    pub reported: HashSet<(&'static str, Span, String)>,
+    pub reported: Reported,
+    /// Elaborations of functions so far.
+    pub activations: u32,
 }
 
 pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialized {
@@ -93,6 +111,7 @@ impl<'p> Spec<'p> {
             module: Module::default(),
             em: Emitter::new("entry", Span::NONE),
             stack: Vec::new(),
+            outside: 0,
             here: Span::NONE,
             instances: Vec::new(),
             index: HashMap::new(),
@@ -109,7 +128,8 @@ impl<'p> Spec<'p> {
             recursive_builds: 0,
             exhausted: false,
             diagnostics: Vec::new(),
-            reported: HashSet::new(),
+            reported: Reported::default(),
+            activations: 0,
         }
     }
 
@@ -119,7 +139,7 @@ impl<'p> Spec<'p> {
 
     fn declare_globals(&mut self) {
         for global in &self.program.globals {
-            let frame = Frame { fun: FunId(0), families: Vec::new(), env: Vec::new() };
+            let frame = Frame::new(FunId(0), Vec::new(), 0);
             let kind = self.kind_of_type(&frame, &global.ty);
             let mut leaves = Vec::new();
             kind.leaves(&mut leaves);
@@ -214,7 +234,7 @@ impl<'p> Spec<'p> {
         if !fun.families.is_empty() || !matches!(fun.body, ir::FunBody::Sac { .. }) {
             return;
         }
-        let frame = Frame { fun: root, families: Vec::new(), env: Vec::new() };
+        let frame = Frame::new(root, Vec::new(), 0);
         let kinds: Vec<Kind> = fun.params.iter().map(|p| self.kind_of_type(&frame, &p.ty)).collect();
         let body = self.em.func.body;
         let args = kinds
@@ -232,7 +252,7 @@ impl<'p> Spec<'p> {
     fn init_globals(&mut self) {
         for (i, global) in self.program.globals.iter().enumerate() {
             let Some(init) = &global.init else { continue };
-            let mut frame = Frame { fun: FunId(0), families: Vec::new(), env: Vec::new() };
+            let mut frame = Frame::new(FunId(0), Vec::new(), 0);
             let value = self.expr(&mut frame, init);
             self.set_global(ir::GlobalId(i as u32), value, global.span);
         }

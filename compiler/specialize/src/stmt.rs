@@ -4,8 +4,9 @@ use crate::live::Around;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use crate::walk;
-use ravel_core::ir::{Block, Expr, ExprKind, LocalId, SetId, Stmt, Target};
+use ravel_core::ir::{Block, Expr, ExprKind, FunId, LocalId, SetId, Stmt, Target};
 use ravel_source::Span;
+use ravel_types::Basic;
 use ravel_wir::Op;
 use std::collections::BTreeSet;
 
@@ -337,8 +338,13 @@ impl<'p> Spec<'p> {
 }
 
 impl Frame {
+    /// A function before its arguments are there.
+    pub fn new(fun: FunId, families: Vec<Option<Basic>>, locals: usize) -> Frame {
+        Frame { fun, families, env: vec![None; locals], places: Vec::new() }
+    }
+
     /// A copy for a branch that may assign differently.
     pub fn fork(&self) -> Frame {
-        Frame { fun: self.fun, families: self.families.clone(), env: self.env.clone() }
+        Frame { fun: self.fun, families: self.families.clone(), env: self.env.clone(), places: self.places.clone() }
     }
 }

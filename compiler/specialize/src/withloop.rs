@@ -100,7 +100,9 @@ impl<'p> Spec<'p> {
                     let shape = match self.index_vector(&v)? {
                         IndexVector::Scalars(s) => {
                             for (axis, n) in s.iter().enumerate() {
-                                self.require_extent(n, axis);
+                                if !self.require_extent(n, axis, "a with-loop's shape") && self.is_certain() {
+                                    return None;
+                                }
                             }
                             Val::Tup(Basic::Int, s)
                         }
@@ -140,22 +142,6 @@ impl<'p> Spec<'p> {
             self.at(with.span);
         }
         Some(operations)
-    }
-
-    fn require_extent(&mut self, n: &Sc, axis: usize) {
-        if self.em.range(n).0 >= 0 {
-            return;
-        }
-        let ok = self.em.bin(ravel_types::BinOp::Ge, Basic::Int, n, &Sc::int(0));
-        let operands = vec![self.em.value(n)];
-        let text = format!("axis {axis} of a with-loop's shape is negative");
-        let fault = ravel_wir::Fault::Message { text: text.clone().into(), operands };
-        if ok.as_bool() == Some(false) {
-            self.certain_fault("E0334", text, fault);
-        } else {
-            self.emit_check(&ok, fault);
-            self.em.set_checked(n, (0, i32::MAX as i64), None);
-        }
     }
 
     /// What `.` means: the shape of the first operation that has one.

@@ -220,6 +220,9 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         Kind::Semi if at > chunk.from && kind_at(at - 1) == Some(Kind::RBrace) && has("PRAGMA") => {
             "remove the `;`: a function ends with its `}`"
         }
+        Kind::Semi if at > chunk.from && kind_at(at - 1) == Some(Kind::RBrace) && has("while") => {
+            "remove the `;`: a block ends with its `}`"
+        }
         Kind::Module | Kind::Class if has("use") => "the header of a file stands before everything else",
         Kind::Id if word == "break" || word == "continue" => "loops end only by their condition",
         Kind::Id if has("use") && !matches!(kind_at(at + 1), Some(Kind::Id | Kind::LBracket)) => {

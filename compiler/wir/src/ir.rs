@@ -203,7 +203,7 @@ pub enum Fault {
     Shape { left: Value, right: Value, axis: u32, what: Arc<str> },
     /// Integer division or remainder by zero.
     Division,
-    /// Anything else, in words; `operands` are appended as numbers.
+    /// Anything else, in words; `operands` are numbers for the marks in the text, as the runtime's `numbers_message` has them.
     Message { text: Arc<str>, operands: Vec<Value> },
     /// `first` is what the failed check reports; of the others those are reported as well that do not hold either. None holds several itself.
     Several { first: Box<Fault>, others: Vec<Violation> },

@@ -313,7 +313,11 @@ natives! { CSV;
         let place = if k < 0 { i64::from(k) + count } else { i64::from(k) };
         match usize::try_from(place).ok().and_then(|place| fields.get(place)) {
             Some(field) => Str::new(field),
-            None => Err(Fault::new(format!("{} has {count} fields in its header; there is no field {k}", quoted(name.0)))),
+            None if count == 0 => Err(Fault::new(format!("{} has no line with a header", quoted(name.0)))),
+            None => {
+                let last = count - 1;
+                Err(Fault::new(format!("the header of {} has no field {k}: they are 0 to {last}", quoted(name.0))))
+            }
         }
     }
 

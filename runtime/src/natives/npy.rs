@@ -7,15 +7,17 @@
 use std::io::Read;
 
 use super::data_files::{open, quoted, write};
-use super::npz::{Npz, archive, read_entry};
+use super::npz::{Npz, archive, fits, read_entry};
+use super::streams::error_text;
 use super::{Char, Handle, Object, Of, Text, natives};
 use crate::abi::ElemTag;
 use crate::array::{Array, ArrayRef, Element};
 use crate::buffer::count_of;
 use crate::fault::{self, Fault, shape_text};
+use crate::stream::errno_of;
 
 /// First bytes of an `.npy` file.
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// NumPy starts the elements at a multiple of this.
 const ALIGNMENT: usize = 64;
 /// NumPy leaves room for the first extent to grow to this many digits.
@@ -341,7 +343,7 @@ impl<R: Read> Source<R> {
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Reason> {
         self.reader.read_exact(bytes).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => "is truncated".to_string(),
-            _ => format!("is damaged: {error}"),
+            _ => damage(&error),
         })?;
         self.left = self.left.saturating_sub(bytes.len() as u64);
         Ok(())
@@ -356,6 +358,16 @@ impl<R: Read> Source<R> {
         self.fill(&mut bytes)?;
         Ok(bytes)
     }
+}
+
+/// Words for bytes that cannot be read, or that an archive takes for others than it was given.
+fn damage(error: &std::io::Error) -> Reason {
+    let why = match error.raw_os_error() {
+        Some(_) => error_text(errno_of(error)),
+        None if error.to_string().contains("checksum") => "its bytes do not fit its check sum".to_string(),
+        None => "its compressed bytes cannot be expanded".to_string(),
+    };
+    format!("is damaged: {why}")
 }
 
 /// The array in the bytes of an `.npy` file.
@@ -413,7 +425,7 @@ pub(super) fn parse<T: Target, R: Read>(reader: R, length: u64) -> Result<Array,
     match source.reader.read(&mut [0]) {
         Ok(0) => Ok(array),
         Ok(_) => Err("has more bytes than it announces".to_string()),
-        Err(error) => Err(format!("is damaged: {error}")),
+        Err(error) => Err(damage(&error)),
     }
 }
 
@@ -568,6 +580,14 @@ macro_rules! readers {
                     Some(npz) => npz.put(name.0, a),
                     None => Err(Fault::new(format!("the npz file for {} is closed", quoted(name.0)))),
                 }
+            }
+
+            /// Refuses an array of an npz file that has another shape than it is read for.
+            effect fn ravel_npz_fits(
+                name: Text<'_>, array: Text<'_>, found: ArrayRef<'_>, wanted: ArrayRef<'_>
+            ) -> () {
+                let shape = |a: ArrayRef<'_>| a.as_slice::<i32>().map(<[i32]>::to_vec).unwrap_or_default();
+                fits(name.0, array.0, &shape(found), &shape(wanted))
             }
 
             /// Writes an npz file.

@@ -5,43 +5,65 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufReader, Cursor, Write};
+use std::io::{BufReader, Cursor, Read, Seek, Write};
 
 use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, ZipWriter};
 use zip::{CompressionMethod, ZipArchive};
 
 use super::data_files::{quoted, unreadable, unwritable, write};
-use super::npy::{Target, image, parse};
+use super::npy::{self, Target, image, parse};
 use super::{Handle, Object};
 use crate::abi::ObjectKind;
 use crate::array::{Array, ArrayRef};
-use crate::fault::Fault;
+use crate::fault::{Fault, shape_text};
 use crate::outputs;
 use crate::stream::path_of;
 
 /// Deflate makes at most this many bytes of one.
 const MOST_INFLATION: u64 = 1032;
 
+/// With what every zip archive begins, also one without entries.
+const MAGIC: &[u8] = b"PK";
+
 /// Words for an error of the archive.
 fn archive_error(name: &[u8], error: &ZipError) -> Fault {
-    match error {
-        ZipError::Io(error) if error.raw_os_error().is_some() => unreadable(name, error),
-        ZipError::InvalidArchive(why) => Fault::new(format!("{} is not an npz file: {why}", quoted(name))),
+    let name_of = quoted(name);
+    Fault::new(match error {
+        ZipError::Io(error) if error.raw_os_error().is_some() => return unreadable(name, error),
         ZipError::CompressionMethodNotSupported(_) => {
-            Fault::new(format!("{} is compressed in another way than NumPy does it", quoted(name)))
+            format!("{name_of} is compressed in another way than NumPy does it")
         }
-        other => Fault::new(format!("{} is damaged: {other}", quoted(name))),
+        ZipError::UnsupportedArchive(_) | ZipError::InvalidPassword => {
+            format!("{name_of} is a zip archive of another kind than NumPy writes, encrypted or in parts")
+        }
+        ZipError::Io(_) => format!("{name_of} is truncated or damaged: it ends before its arrays do"),
+        _ => format!("{name_of} is truncated or damaged: the list of its arrays cannot be read"),
+    })
+}
+
+/// An archive in a file that begins like one.
+fn opened(name: &[u8]) -> Result<ZipArchive<BufReader<File>>, Fault> {
+    let mut file = File::open(path_of(name)).map_err(|error| unreadable(name, &error))?;
+    if file.metadata().is_ok_and(|data| data.is_dir()) {
+        return Err(unreadable(name, &std::io::Error::from_raw_os_error(libc::EISDIR)));
     }
+    let mut start = Vec::new();
+    (&mut file).take(npy::MAGIC.len() as u64).read_to_end(&mut start).map_err(|error| unreadable(name, &error))?;
+    if start.starts_with(npy::MAGIC) {
+        return Err(Fault::new(format!("{} is an npy file, not an npz file", quoted(name))));
+    }
+    if !start.starts_with(MAGIC) {
+        let begins = if start.is_empty() { "it is empty" } else { "it does not begin with PK" };
+        return Err(Fault::new(format!("{} is not an npz file: {begins}", quoted(name))));
+    }
+    file.rewind().map_err(|error| unreadable(name, &error))?;
+    ZipArchive::new(BufReader::new(file)).map_err(|error| archive_error(name, &error))
 }
 
 /// The array of this name in an archive.
 pub(super) fn read_entry<T: Target>(name: &[u8], array: &[u8]) -> Result<Array, Fault> {
-    let file = File::open(path_of(name)).map_err(|error| unreadable(name, &error))?;
-    if file.metadata().is_ok_and(|data| data.is_dir()) {
-        return Err(unreadable(name, &std::io::Error::from_raw_os_error(libc::EISDIR)));
-    }
-    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| archive_error(name, &error))?;
+    let mut archive = opened(name)?;
     let full = [array, b".npy"].concat();
     let Some(place) = archive.index_for_name_raw(&full).or_else(|| archive.index_for_name_raw(array)) else {
         let mut names: Vec<String> = archive
@@ -110,14 +132,35 @@ impl Npz {
             self.archive.write_all(&image)?;
             Ok(())
         };
-        put().map_err(|error| Fault::new(format!("cannot write {}: {error}", quoted(&self.name))))
+        let put = put();
+        put.map_err(|_| self.unwritten(array))
+    }
+
+    /// An archive in memory takes everything but what its format has no place for.
+    fn unwritten(&self, array: &[u8]) -> Fault {
+        Fault::new(format!("array {} does not fit into the npz file {}", quoted(array), quoted(&self.name)))
     }
 
     pub(super) fn close(self) -> Result<(), Fault> {
-        let content = self.archive.finish();
-        let content = content.map_err(|error| Fault::new(format!("cannot write {}: {error}", quoted(&self.name))))?;
-        write(&self.name, &content.into_inner())
+        let name = self.name;
+        let full = |_| Fault::new(format!("cannot write {}: its arrays do not fit into an npz file", quoted(&name)));
+        let content = self.archive.finish().map_err(full)?;
+        write(&name, &content.into_inner())
     }
+}
+
+/// That an array of an archive has another shape than the place that it is read for.
+pub(super) fn fits(name: &[u8], array: &[u8], found: &[i32], wanted: &[i32]) -> Result<(), Fault> {
+    if found == wanted {
+        return Ok(());
+    }
+    let shown = |shape: &[i32]| shape_text(&shape.iter().map(|&extent| i64::from(extent)).collect::<Vec<_>>());
+    let (found, wanted) = (shown(found), shown(wanted));
+    Err(Fault::new(format!(
+        "array {} of {} has the shape {found}, the record has {wanted}",
+        quoted(array),
+        quoted(name)
+    )))
 }
 
 #[cfg(test)]
@@ -145,6 +188,16 @@ mod tests {
         std::fs::write(&name, &bytes).expect("writable");
         let fault = read_entry::<f64>(&text, b"x").expect_err("damaged");
         assert!(fault.message.contains("is damaged"), "{fault}");
+        for (content, why) in [
+            (&bytes[..bytes.len() - 10], "the list of its arrays cannot be read"),
+            (&bytes[..0], "is not an npz file: it is empty"),
+            (&b"a,b\n1,2\n"[..], "is not an npz file: it does not begin with PK"),
+            (npy::MAGIC, "is an npy file, not an npz file"),
+        ] {
+            std::fs::write(&name, content).expect("writable");
+            let fault = read_entry::<f64>(&text, b"x").expect_err("no archive");
+            assert!(fault.message.ends_with(why), "{fault}");
+        }
         std::fs::remove_file(&name).expect("it exists");
     }
 

@@ -104,8 +104,13 @@ natives! { PLOT;
     /// Chooses panel `k`, counted along rows from 0, of a grid.
     effect fn ravel_plot_subplot(p: Object<'_>, rows: i32, columns: i32, k: i32) -> () {
         let one = 1..=MOST_PANELS;
-        if !one.contains(&rows) || !one.contains(&columns) || k < 0 || k >= rows * columns {
-            return Err(Fault::new(format!("there is no panel {k} in a grid of {rows} by {columns}")));
+        if !one.contains(&rows) || !one.contains(&columns) {
+            let found = format!("a grid of {rows} by {columns} panels");
+            return Err(Fault::new(format!("{found}: its rows and columns are 1 to {MOST_PANELS} each")));
+        }
+        if k < 0 || k >= rows * columns {
+            let last = rows * columns - 1;
+            return Err(Fault::new(format!("no panel {k} in a grid of {rows} by {columns}: they are 0 to {last}")));
         }
         let size = |n: i32| usize::try_from(n).unwrap_or(0);
         let grid = (size(rows), size(columns), size(k));
