@@ -114,7 +114,18 @@ fn options(
     folders.extend(ravel_driver::files::FileLoader::environment_path());
     let defined = define.iter().cloned().map(MacroOption::Define);
     let undefined = undefine.iter().cloned().map(MacroOption::Undefine);
-    Options { macros: defined.chain(undefined).collect(), folders, unchecked, check_patterns, ..Options::default() }
+    let mut options = Options {
+        macros: defined.chain(undefined).collect(),
+        folders,
+        unchecked,
+        check_patterns,
+        ..Options::default()
+    };
+    // For whoever looks for a pass that is wrong, or worth nothing.
+    let words = |name: &str| std::env::var(name).unwrap_or_default();
+    options.without = words("RAVEL_WITHOUT").split(',').filter(|pass| !pass.is_empty()).map(String::from).collect();
+    options.verify |= words("RAVEL_VERIFY") == "1";
+    options
 }
 
 fn choose_backend(options: &mut Options, code: &Code) {

@@ -35,10 +35,7 @@ impl Compilation {
         if let Some(explanation) = &mut self.explanation {
             explanation.made(&module);
         }
-        let done = ravel_opt::run_timed(module, names).map_err(|error| match error {
-            PassError::Unknown(_) => Failure::Unsupported { position: "--passes".to_string(), what: error.to_string() },
-            PassError::Broken { .. } => Failure::Internal { stage: "the optimiser", what: error.to_string() },
-        })?;
+        let done = ravel_opt::run_timed(module, names, &self.settings()).map_err(failure)?;
         if let Some(explanation) = &mut self.explanation {
             explanation.optimized(&done.module, done.remarks);
         }
@@ -55,5 +52,15 @@ impl Compilation {
             unreadable(problems.join("\n"))
         })?;
         Ok(module)
+    }
+}
+
+/// A pass that is not there, or that left broken IR.
+pub(crate) fn failure(error: PassError) -> Failure {
+    match error {
+        PassError::Unknown(_) => {
+            Failure::Unsupported { position: "RAVEL_WITHOUT".to_string(), what: error.to_string() }
+        }
+        PassError::Broken { .. } => Failure::Internal { stage: "the optimiser", what: error.to_string() },
     }
 }

@@ -34,6 +34,9 @@ pub struct Options {
     /// The edition of the library, where the head of the program is not to decide.
     pub edition: Option<Edition>,
     pub level: Level,
+    /// Passes of the optimiser that do not run, and whether the IR is verified after each one that does.
+    pub without: Vec<String>,
+    pub verify: bool,
     pub backend: Backend,
     /// Drop index and shape checks.
     pub unchecked: bool,
@@ -56,6 +59,8 @@ impl Default for Options {
             folders: Vec::new(),
             edition: None,
             level: Level::Full,
+            without: Vec::new(),
+            verify: cfg!(debug_assertions),
             backend: Backend::default(),
             unchecked: false,
             check_patterns: true,
@@ -360,24 +365,28 @@ impl Compilation {
     /// Optimises.
     ///
     /// # Errors
-    /// [`Failure::Internal`] if a pass broke the IR (debug builds look).
+    /// [`Failure::Internal`] if a pass broke the IR (debug builds look); [`Failure::Unsupported`] for an unknown pass to leave out.
     pub fn optimize(&mut self, module: Module) -> Result<Module, Failure> {
-        let level = self.options.level;
+        let settings = self.settings();
         if let Some(explanation) = &mut self.explanation {
             explanation.made(&module);
         }
-        let passes = match self.options.backend {
-            Backend::Opencl => ravel_opt::optimize_for_device,
-            _ => ravel_opt::optimize,
-        };
-        let optimized = self.timed("optimize", |_| passes(module, level));
-        let (module, remarks) =
-            optimized.map_err(|e| Failure::Internal { stage: "the optimiser", what: e.to_string() })?;
+        let optimized = self.timed("optimize", |_| ravel_opt::optimize_with(module, &settings));
+        let (module, remarks) = optimized.map_err(crate::passes::failure)?;
         self.with_loops.1 = ravel_opt::stats(&module).withs;
         if let Some(explanation) = &mut self.explanation {
             explanation.optimized(&module, remarks);
         }
         Ok(module)
+    }
+
+    pub(crate) fn settings(&self) -> ravel_opt::Settings {
+        ravel_opt::Settings {
+            level: self.options.level,
+            for_device: self.options.backend == Backend::Opencl,
+            verify: self.options.verify,
+            without: self.options.without.clone(),
+        }
     }
 
     /// What became of the with-loops; empty unless [`Compilation::explanation`] was there from the start.

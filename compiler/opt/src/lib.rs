@@ -104,6 +104,6 @@ mod work_ahead;
 pub use in_order::{InOrder, loops_in_order};
 pub use pass::{Context, Outcome, Pass, Remark, Run};
 pub use pipeline::{
-    Level, PASSES, PassError, Timed, optimize, optimize_for_device, optimize_watched, run_passes, run_timed,
+    Level, PASSES, PassError, Settings, Timed, optimize, optimize_watched, optimize_with, run_passes, run_timed,
 };
 pub use stats::{Stats, stats};

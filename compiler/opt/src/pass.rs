@@ -41,6 +41,8 @@ pub struct Context {
     pub eager: bool,
     /// With-loops become kernels of a device, where they can.
     pub for_device: bool,
+    /// The IR is verified after every pass.
+    pub verify: bool,
     /// With-loops that folding has just left alone because an index may fall in several of their partitions.
     pub undecided: Vec<Inst>,
     /// Functions as they were before folding left such with-loops, with these.

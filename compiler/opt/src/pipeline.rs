@@ -253,20 +253,38 @@ const END: &[&Pass] = &[&late_operands::PASS, &reread::PASS, &refill::PASS];
 /// costs speed only.
 const MAX_ROUNDS: usize = 12;
 
+/// How to optimise.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub level: Level,
+    /// For a device, whose work-items are its lanes: a body is not written for several iterations at once.
+    pub for_device: bool,
+    /// Verify the IR after every pass, not in debug builds only.
+    pub verify: bool,
+    /// Passes that do not run: to learn what each is worth, or which one is wrong.
+    pub without: Vec<String>,
+}
+
+impl Settings {
+    pub fn new(level: Level) -> Settings {
+        Settings { level, for_device: false, verify: cfg!(debug_assertions), without: Vec::new() }
+    }
+}
+
 /// Optimises a module.
 ///
 /// # Errors
 /// [`PassError::Broken`] in debug builds, if a pass (or the producer of the module) left ill-formed IR.
 pub fn optimize(module: Module, level: Level) -> Result<(Module, Vec<Remark>), PassError> {
-    optimize_watched(module, level, &mut |_, _| true)
+    optimize_with(module, &Settings::new(level))
 }
 
-/// The same for a device, whose work-items are its lanes: a body is not written for several iterations at once.
+/// The same with all settings.
 ///
 /// # Errors
-/// As [`optimize`].
-pub fn optimize_for_device(module: Module, level: Level) -> Result<(Module, Vec<Remark>), PassError> {
-    whole(module, level, true, &mut |_, _| true).map(|(module, cx)| (module, cx.remarks))
+/// As [`optimize`]; [`PassError::Unknown`] for a pass to leave out.
+pub fn optimize_with(module: Module, settings: &Settings) -> Result<(Module, Vec<Remark>), PassError> {
+    whole(module, settings, &mut |_, _| true).map(|(module, cx)| (module, cx.remarks))
 }
 
 /// The same, showing the module after every pass that changed it; ends where `watch` says no.
@@ -278,7 +296,7 @@ pub fn optimize_watched(
     level: Level,
     watch: &mut dyn FnMut(&'static str, &Module) -> bool,
 ) -> Result<(Module, Vec<Remark>), PassError> {
-    whole(module, level, false, watch).map(|(module, cx)| (module, cx.remarks))
+    whole(module, &Settings::new(level), watch).map(|(module, cx)| (module, cx.remarks))
 }
 
 /// A module as passes left it, and the time that each of them took in all.
@@ -292,10 +310,10 @@ pub struct Timed {
 ///
 /// # Errors
 /// As these.
-pub fn run_timed(module: Module, names: Option<&[&str]>) -> Result<Timed, PassError> {
+pub fn run_timed(module: Module, names: Option<&[&str]>, settings: &Settings) -> Result<Timed, PassError> {
     let (module, cx) = match names {
-        Some(names) => chain(module, names)?,
-        None => whole(module, Level::Full, false, &mut |_, _| true)?,
+        Some(names) => chain(module, names, settings.verify)?,
+        None => whole(module, settings, &mut |_, _| true)?,
     };
     let mut times: Vec<_> = cx.times.into_iter().collect();
     times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
@@ -304,16 +322,19 @@ pub fn run_timed(module: Module, names: Option<&[&str]>) -> Result<Timed, PassEr
 
 fn whole(
     mut module: Module,
-    level: Level,
-    for_device: bool,
+    settings: &Settings,
     watch: &mut dyn FnMut(&'static str, &Module) -> bool,
 ) -> Result<(Module, Context), PassError> {
+    if let Some(unknown) = settings.without.iter().find(|name| PASSES.iter().all(|pass| pass.name != **name)) {
+        return Err(PassError::Unknown(unknown.clone()));
+    }
     let mut cx = Context::new(&module);
-    check(&module, "the input")?;
-    cx.eager = level == Level::Eager;
-    cx.for_device = for_device;
-    let lanes = if for_device { DEVICE } else { LANES };
-    let stages: &[(&[&Pass], usize)] = match level {
+    cx.verify = settings.verify;
+    check(&module, "the input", &cx)?;
+    cx.eager = settings.level == Level::Eager;
+    cx.for_device = settings.for_device;
+    let lanes = if settings.for_device { DEVICE } else { LANES };
+    let stages: &[(&[&Pass], usize)] = match settings.level {
         Level::None => &[],
         Level::Quick => &[(QUICK, 1), (END, 1)],
         Level::Full | Level::Eager => &[(FIRST, 1), (CYCLE, MAX_ROUNDS), (LAST, 1), (lanes, 1), (END, 1)],
@@ -323,7 +344,7 @@ fn whole(
         let mut active = vec![true; module.funcs.len()];
         for _ in 0..most {
             let mut touched = vec![false; module.funcs.len()];
-            for pass in passes {
+            for pass in passes.iter().filter(|pass| !settings.without.iter().any(|name| name == pass.name)) {
                 if run(pass, &mut module, &mut cx, &active, &mut touched)? && !watch(pass.name, &module) {
                     return Ok((module, cx));
                 }
@@ -343,12 +364,13 @@ fn whole(
 /// # Errors
 /// An unknown name; in debug builds also ill-formed IR.
 pub fn run_passes(module: Module, names: &[&str]) -> Result<(Module, Vec<Remark>), PassError> {
-    chain(module, names).map(|(module, cx)| (module, cx.remarks))
+    chain(module, names, cfg!(debug_assertions)).map(|(module, cx)| (module, cx.remarks))
 }
 
-fn chain(mut module: Module, names: &[&str]) -> Result<(Module, Context), PassError> {
+fn chain(mut module: Module, names: &[&str], verify: bool) -> Result<(Module, Context), PassError> {
     let mut cx = Context::new(&module);
-    check(&module, "the input")?;
+    cx.verify = verify;
+    check(&module, "the input", &cx)?;
     let find =
         |name: &&str| PASSES.iter().find(|p| p.name == *name).ok_or_else(|| PassError::Unknown(name.to_string()));
     for pass in names.iter().map(find).collect::<Result<Vec<_>, _>>()? {
@@ -388,7 +410,7 @@ fn run_untimed(
             if changed {
                 touched.fill(true);
             }
-            check(module, pass.name)?;
+            check(module, pass.name, cx)?;
             return Ok(changed);
         }
         Run::Func(run) => run,
@@ -403,16 +425,16 @@ fn run_untimed(
         let changed = run(&mut module.funcs[id], cx);
         *touched |= changed;
         any |= changed;
-        if cfg!(debug_assertions) && changed {
+        if cx.verify && changed {
             verify_func(module, id).map_err(|errors| broken(pass.name, &errors))?;
         }
     }
     Ok(any)
 }
 
-/// In debug builds, judges what a pass left behind.
-fn check(module: &Module, pass: &'static str) -> Result<(), PassError> {
-    if cfg!(debug_assertions) {
+/// Judges what a pass left behind, where that is wanted.
+fn check(module: &Module, pass: &'static str, cx: &Context) -> Result<(), PassError> {
+    if cx.verify {
         verify(module).map_err(|errors| broken(pass, &errors))?;
     }
     Ok(())

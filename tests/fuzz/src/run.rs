@@ -205,7 +205,10 @@ fn optimize_otherwise(module: &Module, expected: &Outcome, way: Way) -> Result<M
     let stage = if way.device { "optimiser for a device" } else { "eager optimiser" };
     let fail = |what: String| Failure { stage: stage.to_string(), what };
     let result = catch_unwind(AssertUnwindSafe(|| match way.device {
-        true => ravel_opt::optimize_for_device(module.clone(), Level::Full),
+        true => ravel_opt::optimize_with(
+            module.clone(),
+            &ravel_opt::Settings { for_device: true, ..ravel_opt::Settings::new(Level::Full) },
+        ),
         false => ravel_opt::optimize(module.clone(), Level::Eager),
     }));
     let (result, _) = result.map_err(|panic| fail(panic_text(&*panic)))?.map_err(|e| fail(e.to_string()))?;
