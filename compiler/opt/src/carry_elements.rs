@@ -18,7 +18,8 @@
 
 use crate::edit::{Def, Defs, Emitter, Renames, loops_of};
 use crate::pass::{Context, Pass, Run};
-use crate::rounds::{Rounds, Sum, emit_sum};
+use crate::rounds::Rounds;
+use crate::sums::{Sum, emit_sum};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;

@@ -23,7 +23,8 @@ use crate::edit::{Def, Defs, loops_of, size_of};
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
 use crate::ranges::Ranges;
-use crate::rounds::{Rounds, Sum};
+use crate::rounds::Rounds;
+use crate::sums::Sum;
 use crate::row_loops::names_of;
 use crate::{
     carry_elements, dce, licm, loops_as_folds, parallel_loops, row_loops, simplify, split_loops, strict_bounds,

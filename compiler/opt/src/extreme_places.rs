@@ -21,7 +21,6 @@
 use crate::array_loops::is_pure;
 use crate::counted::{Counted, counted, emit_end, emit_is_long};
 use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, mirrored, version_of};
-use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
 use ravel_source::Span;
@@ -126,7 +125,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
     };
     // Without a place there is only the extreme, which is a fold of its own.
     let has_place = |e: &Extreme| e.kept.len() > 1;
-    (extremes.iter().all(|e| same_side(e) && identity(BinOp::Max, func.ty(e.key).elem).is_some())
+    (extremes.iter().all(|e| same_side(e) && BinOp::Max.identity(func.ty(e.key).elem).is_some())
         && extremes.iter().any(has_place))
     .then_some(Found { counter, end, is_long: rounds.is_some(), extremes })
 }
@@ -306,7 +305,7 @@ impl Round<'_> {
     fn place_of(&self, e: &mut Emitter, extreme: &Extreme, last: Value) -> Value {
         let elem = e.func.ty(extreme.key).elem;
         let op = if extreme.is_greatest { BinOp::Max } else { BinOp::Min };
-        let Some(unit) = identity(op, elem) else { return last };
+        let Some(unit) = op.identity(elem) else { return last };
         let best = self.fold(e, extreme, (op, unit), |e, key, mut conds, _| {
             if elem.is_float() {
                 conds.push(e.emit(Op::Bin(BinOp::Eq, key, key), Ty::scalar(Elem::Bool)));

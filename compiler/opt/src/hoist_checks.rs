@@ -14,7 +14,8 @@
 
 use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
 use crate::pass::{Context, Pass, Run};
-use crate::rounds::{Rounds, Sum, emit_sum};
+use crate::rounds::Rounds;
+use crate::sums::{Sum, emit_sum};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};

@@ -91,6 +91,7 @@ mod split_partitions;
 mod stats;
 mod strict_bounds;
 mod sum_updates;
+mod sums;
 mod sums_abreast;
 mod sums_first;
 mod unroll_arrays;

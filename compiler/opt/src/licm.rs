@@ -10,7 +10,6 @@
 
 use crate::edit::{Def, Defs, divides_by_constant, is_speculatable};
 use crate::pass::{Context, Pass, Run};
-use crate::pin_clocks::has_clock;
 use crate::places::{Places, Use, trips};
 use crate::safety::Safety;
 use ravel_types::BinOp;
@@ -90,7 +89,7 @@ impl Mover<'_> {
     /// Moves the invariant instructions of a body before its owner.
     fn hoist(&mut self, owner: Inst, body: Region, out: &mut Vec<Inst>) {
         let mut inside: HashSet<Value> = self.func.regions[body].params.iter().copied().collect();
-        let reads_clock = has_clock(self.func, body, self.cx);
+        let reads_clock = self.cx.has_clock(self.func, body);
         let insts = std::mem::take(&mut self.func.regions[body].insts);
         let mut kept = Vec::with_capacity(insts.len());
         let mut constants = Vec::new();

@@ -21,7 +21,6 @@
 use crate::array_loops::is_pure;
 use crate::counted::{Counted, counted, emit_end, emit_is_long};
 use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of, size_of};
-use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
 use ravel_source::Span;
@@ -128,7 +127,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
         if kept != places.uses(param).len() {
             return None;
         }
-        totals.push(Total { carried, term, op, unit: identity(op, ty.elem)? });
+        totals.push(Total { carried, term, op, unit: op.identity(ty.elem)? });
     }
     let mut ranges = places.ranges_at(func, defs, inst);
     let (start, stop) = (ranges.form(func, defs, init[counter]), ranges.form(func, defs, end));
@@ -147,7 +146,7 @@ impl Total {
     /// What the fold takes for what is no number: the infinity that no other number exceeds.
     fn suspect(&self) -> Scalar {
         let opposite = if self.op == BinOp::Max { BinOp::Min } else { BinOp::Max };
-        identity(opposite, self.unit.elem()).unwrap_or(self.unit)
+        opposite.identity(self.unit.elem()).unwrap_or(self.unit)
     }
 }
 

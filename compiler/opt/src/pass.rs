@@ -1,9 +1,8 @@
 //! What a pass is, and what it says about the with-loops it looked at.
 
-use crate::pin_clocks::has_clock;
 use ravel_source::Span;
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, FuncId, Inst, Module, Op};
+use ravel_wir::{Func, FuncId, Inst, Module, Op, Region};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -45,6 +44,8 @@ pub struct Context {
     pub verify: bool,
     /// With-loops that folding has just left alone because an index may fall in several of their partitions.
     pub undecided: Vec<Inst>,
+    /// Whether a function is to be kept as it is before folding, in case some of these with-loops are left.
+    pub keeps_unfolded: Option<fn(&Func, &[Inst]) -> bool>,
     /// Functions as they were before folding left such with-loops, with these.
     pub unfolded: BTreeMap<FuncId, (Func, Vec<Inst>)>,
     /// Time spent, by pass.
@@ -116,13 +117,29 @@ impl Context {
         }
         self.clocks = vec![false; module.funcs.len()];
         loop {
-            let reads = |func: &Func| has_clock(func, func.body, self);
+            let reads = |func: &Func| self.has_clock(func, func.body);
             let clocks: Vec<bool> = module.funcs.values().map(reads).collect();
             if clocks == self.clocks {
                 return;
             }
             self.clocks = clocks;
         }
+    }
+
+    /// Does an instruction read a clock, or call a function that does?
+    pub fn is_clock(&self, op: &Op) -> bool {
+        match op {
+            Op::Native { symbol, .. } => symbol.starts_with("ravel_clock_"),
+            Op::Call { func, .. } => self.reads_clock(*func),
+            _ => false,
+        }
+    }
+
+    /// Is a clock read in a region, at any depth?
+    pub fn has_clock(&self, func: &Func, region: Region) -> bool {
+        let mut found = false;
+        walk(func, region, &mut |_, inst| found |= self.is_clock(&func.insts[inst].op));
+        found
     }
 
     pub fn reads_clock(&self, func: FuncId) -> bool {

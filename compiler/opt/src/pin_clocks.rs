@@ -24,32 +24,16 @@ pub const PASS: Pass = Pass {
     run: Run::Func(pin_clocks),
 };
 
-/// Does an instruction read a clock, or call a function that does?
-fn is_clock(op: &Op, cx: &Context) -> bool {
-    match op {
-        Op::Native { symbol, .. } => symbol.starts_with("ravel_clock_"),
-        Op::Call { func, .. } => cx.reads_clock(*func),
-        _ => false,
-    }
-}
-
-/// Is a clock read in a region, at any depth?
-pub fn has_clock(func: &Func, region: Region, cx: &Context) -> bool {
-    let mut found = false;
-    walk(func, region, &mut |_, inst| found |= is_clock(&func.insts[inst].op, cx));
-    found
-}
-
 pub fn pin_clocks(func: &mut Func, cx: &mut Context) -> bool {
     let mut regions = Vec::new();
     walk(func, func.body, &mut |region, inst| {
-        if is_clock(&func.insts[inst].op, cx) && !regions.contains(&region) {
+        if cx.is_clock(&func.insts[inst].op) && !regions.contains(&region) {
             regions.push(region);
         }
     });
     let mut changed = false;
     for region in regions {
-        let clocks = func.regions[region].insts.iter().copied().filter(|inst| is_clock(&func.insts[*inst].op, cx));
+        let clocks = func.regions[region].insts.iter().copied().filter(|inst| cx.is_clock(&func.insts[*inst].op));
         for clock in clocks.collect::<Vec<_>>() {
             changed |= pin(func, region, clock);
         }

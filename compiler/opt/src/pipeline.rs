@@ -330,6 +330,7 @@ fn whole(
     }
     let mut cx = Context::new(&module);
     cx.verify = settings.verify;
+    cx.keeps_unfolded = Some(guard_extents::may_gain);
     check(&module, "the input", &cx)?;
     cx.eager = settings.level == Level::Eager;
     cx.for_device = settings.for_device;
@@ -370,6 +371,7 @@ pub fn run_passes(module: Module, names: &[&str]) -> Result<(Module, Vec<Remark>
 fn chain(mut module: Module, names: &[&str], verify: bool) -> Result<(Module, Context), PassError> {
     let mut cx = Context::new(&module);
     cx.verify = verify;
+    cx.keeps_unfolded = Some(guard_extents::may_gain);
     check(&module, "the input", &cx)?;
     let find =
         |name: &&str| PASSES.iter().find(|p| p.name == *name).ok_or_else(|| PassError::Unknown(name.to_string()));

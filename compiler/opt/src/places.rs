@@ -2,7 +2,7 @@
 
 use crate::edit::Defs;
 use crate::ranges::Ranges;
-use crate::rounds::same_sum;
+use crate::sums::same_sum;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};

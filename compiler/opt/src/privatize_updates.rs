@@ -15,7 +15,6 @@
 
 use crate::counted::{Counted, counted};
 use crate::edit::{Copier, Defs, Emitter, Renames, region_has_effect_but_checks, size_of};
-use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, same_int};
 use ravel_source::Span;
@@ -110,7 +109,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
             return None;
         }
         let op = search.gathers(*body, param, k + 1)??;
-        identity(op, ty.elem)?;
+        op.identity(ty.elem)?;
         let extents = ty.shape.extents()?;
         elements += match ty.shape.constants() {
             Some(extents) => extents.iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(*e)))?,
@@ -177,7 +176,7 @@ fn examine_sums(
     let low = defs.int(func, init[counter]).filter(|low| *low >= 0)?;
     let array = (0..init.len()).find(|k| *k != counter)?;
     let ty = func.ty(init[array]);
-    identity(op, ty.elem)?;
+    op.identity(ty.elem)?;
     let elements = match ty.shape.constants() {
         Some(extents) => extents.iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(*e)))?,
         None if ty.rank() == Some(1) => 0,
@@ -434,7 +433,7 @@ fn filled(e: &mut Emitter, op: BinOp, ty: &Ty, extents: &[Value], zero: Value) -
     extents.iter().for_each(|_| {
         e.func.add_param(region, Ty::scalar(Elem::I32));
     });
-    let unit = identity(op, ty.elem).unwrap_or(Scalar::I32(0));
+    let unit = op.identity(ty.elem).unwrap_or(Scalar::I32(0));
     let cell = e.constant(unit);
     e.func.regions[region].yields = vec![cell];
     let with = genarray(extents, region, zero);
@@ -469,7 +468,7 @@ fn combined(
     place.extend(&index);
     let cell = func.push1(inner, Op::Sel { array: gathered, index: place }, scalar.clone(), span);
     func.regions[inner].yields = vec![cell];
-    let neutral = Op::Const(identity(op, ty.elem).unwrap_or(Scalar::I32(0)));
+    let neutral = Op::Const(op.identity(ty.elem).unwrap_or(Scalar::I32(0)));
     let neutral = func.push1(region, neutral, scalar.clone(), span);
     let generator = Generator::Known { lower: vec![zero], upper: vec![count], step: None, width: None };
     let fold = With {

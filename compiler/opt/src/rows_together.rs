@@ -13,7 +13,8 @@
 use crate::array_loops::{ArrayLoop, array_loop};
 use crate::edit::{Def, Defs, Emitter, Renames};
 use crate::places::Places;
-use crate::rounds::{Rounds, Sum, emit_sum};
+use crate::rounds::Rounds;
+use crate::sums::{Sum, emit_sum};
 use ravel_types::{BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};

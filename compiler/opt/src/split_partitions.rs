@@ -10,7 +10,6 @@
 //! first axis, and along others where all but one partition of what they add up is zero.
 
 use crate::edit::{Copier, Def, Defs, size_of};
-use crate::interleave::identity;
 use crate::linear::{Atom, Lin};
 use crate::places::Places;
 use crate::ranges::Ranges;
@@ -135,7 +134,7 @@ fn adds_one_part(
     else {
         return false;
     };
-    let (Op::With(with), Some(unit)) = (&func.insts[producer].op, identity(op, func.ty(neutral).elem)) else {
+    let (Op::With(with), Some(unit)) = (&func.insts[producer].op, op.identity(func.ty(neutral).elem)) else {
         return false;
     };
     let is_unit = |v: Value| defs.constant(func, v) == Some(unit);

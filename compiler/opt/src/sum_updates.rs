@@ -14,7 +14,6 @@
 use crate::edit::{Copier, Def, Defs, Renames};
 use crate::fold_updates::search::{LEAST_ELEMENTS, LEAST_INSIDE, Search, elements, same_bits};
 use crate::fold_updates::{Cell, nest::Nest};
-use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame};
 use ravel_types::{BinOp, Elem, Scalar};
@@ -108,7 +107,7 @@ fn sum((search, home): (&Search<'_>, Region), inst: Inst) -> Option<Sum> {
 fn neutral(op: BinOp, elem: Elem) -> Vec<Scalar> {
     match op {
         BinOp::Sub => Scalar::from_i64(elem, 0).into_iter().collect(),
-        _ => identity(op, elem).into_iter().collect(),
+        _ => op.identity(elem).into_iter().collect(),
     }
 }
 

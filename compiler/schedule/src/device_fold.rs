@@ -80,7 +80,7 @@ impl Lower<'_, '_> {
             if !self.func.ty(result).is_scalar() || !self.func.ty(*neutral).is_scalar() || self.is_object(result) {
                 return Err("it folds arrays");
             }
-            let Some(identity) = scalars::identity(binop, self.elem(result)) else {
+            let Some(identity) = binop.identity(self.elem(result)) else {
                 return Err("the operator of its fold has no identity");
             };
             folds.push(Fold { op: binop, neutral: *neutral, result, identity });

@@ -23,7 +23,7 @@ use crate::guards::Guard;
 use crate::index::Ext;
 use crate::lower::Lower;
 use crate::reduce::folds_along;
-use crate::scalars::{self, prim_of};
+use crate::scalars::prim_of;
 use crate::support::Refusal;
 use crate::withloop::Sink;
 
@@ -365,7 +365,7 @@ impl<'m> Lower<'m, '_> {
 
     /// Is there a value that a fold may begin with any number of times?
     fn has_identity(&self, binop: ravel_types::BinOp, op: &WithOp) -> bool {
-        matches!(op, WithOp::Fold { neutral, .. } if scalars::identity(binop, self.elem(*neutral)).is_some())
+        matches!(op, WithOp::Fold { neutral, .. } if binop.identity(self.elem(*neutral)).is_some())
     }
 
     /// How many staged values lie side by side: all of them, if they are few, of one type, and vary over the fold alone.

@@ -292,7 +292,7 @@ impl Lower<'_, '_> {
             let WithOp::Fold { neutral, .. } = op else { continue };
             let mut start = self.scalar_of(&mut Grid::scalar(4), *neutral, 0, 0)?;
             if let (Some(part), Some(binop)) = (tile.part_of_fold, folds_along(op))
-                && let Some(identity) = scalars::identity(binop, self.elem(*neutral))
+                && let Some(identity) = binop.identity(self.elem(*neutral))
                 && self
                     .live
                     .def(*neutral)

@@ -79,7 +79,7 @@ impl Lower<'_, '_> {
         for (op, &result) in with.ops.iter().zip(&self.func.insts[inst].results) {
             let WithOp::Fold { neutral, .. } = op else { return None };
             let binop = folds_along(op)?;
-            scalars::identity(binop, self.elem(result))?;
+            binop.identity(self.elem(result))?;
             self.func.ty(*neutral).rank()?;
             folds.push((binop, *neutral));
         }
@@ -262,7 +262,7 @@ impl Lower<'_, '_> {
     /// in its place among the partial results.
     fn start_partial(&mut self, op: BinOp, neutral: Value, like: Val, place: Val, slot: &PartialSlot) -> Val {
         let elem = self.elem(neutral);
-        let identity = scalars::identity(op, elem).expect("folds without identity do not run on threads");
+        let identity = op.identity(elem).expect("folds without identity do not run on threads");
         let scalar = scalars::constant(&mut self.b, identity, 1);
         if self.func.ty(neutral).is_scalar() {
             return scalar;

@@ -204,7 +204,7 @@ impl Lower<'_, '_> {
         let constant = self.live.def(neutral).and_then(|inst| {
             if let Op::Const(scalar) = &self.func.insts[inst].op { Some(scalar.bits()) } else { None }
         });
-        let identity = scalars::identity(op, elem).map(|scalar| scalar.bits());
+        let identity = op.identity(elem).map(|scalar| scalar.bits());
         op.regroups() && (matches!(op, BinOp::Min | BinOp::Max) || constant.is_some() && constant == identity)
     }
 

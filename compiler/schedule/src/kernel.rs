@@ -223,7 +223,7 @@ impl Lower<'_, '_> {
         let mut starts = Vec::new();
         for (op, &result) in with.ops.iter().zip(results) {
             let WithOp::Fold { neutral, .. } = op else { continue };
-            let identity = folds_along(op).and_then(|op| scalars::identity(op, self.elem(result)));
+            let identity = folds_along(op).and_then(|op| op.identity(self.elem(result)));
             starts.push(match identity {
                 Some(identity) if chunked => scalars::constant(&mut self.b, identity, 1),
                 _ => self.val(*neutral),

@@ -14,7 +14,6 @@ use crate::lower::{Lower, Val};
 use crate::parallel::{FOLDS, Grain};
 use crate::plan::VecChoice;
 use crate::reduce::folds_along;
-use crate::scalars;
 use crate::withloop::Sink;
 
 impl Lower<'_, '_> {
@@ -81,7 +80,7 @@ impl Lower<'_, '_> {
             match (op, sink) {
                 (WithOp::Fold { neutral, .. }, Sink::Carried { .. }) => {
                     let op = folds_along(op)?;
-                    scalars::identity(op, self.elem(*result))?;
+                    op.identity(self.elem(*result))?;
                     self.func.ty(*neutral).rank()?;
                     folds.push((op, *neutral));
                 }

@@ -102,7 +102,7 @@ impl Lower<'_, '_> {
             let copies = g.jam_copies(dep);
             let (j, first) = (copies.len(), accs.vals.len());
             if along {
-                let Some(identity) = scalars::identity(*op, elem) else {
+                let Some(identity) = op.identity(elem) else {
                     return self.unsupported(func.insts[inst].span, "a fold without identity in a kernel");
                 };
                 let u = g.fold_u;
@@ -113,7 +113,7 @@ impl Lower<'_, '_> {
                 }
                 g.lanes = 1;
                 accs.accs.push(Acc { op: *op, elem, cell, dep, j, u, first, scalars: 0 });
-            } else if let (Some(shift), Some(identity)) = (&accs.shift, scalars::identity(*op, elem)) {
+            } else if let (Some(shift), Some(identity)) = (&accs.shift, op.identity(elem)) {
                 let u = shift.places.len();
                 let start = self.constant_of(g, identity);
                 accs.vals.resize(j * u, start);
@@ -139,7 +139,7 @@ impl Lower<'_, '_> {
                 accs.accs[k].scalars = accs.vals.len();
                 let acc = accs.accs[k];
                 for j in g.jam_copies(acc.dep) {
-                    let start = match scalars::identity(acc.op, acc.elem) {
+                    let start = match acc.op.identity(acc.elem) {
                         Some(identity) if chunk.is_some() => scalars::constant(&mut self.b, identity, 1),
                         _ => self.scalar_of(g, *neutral, j, 0)?,
                     };
@@ -181,7 +181,7 @@ impl Lower<'_, '_> {
         for (cell, op) in with.ops.iter().enumerate() {
             let Some(op) = folds_along(op) else { continue };
             let elem = self.elem(results[cell]);
-            let Some(identity) = scalars::identity(op, elem) else {
+            let Some(identity) = op.identity(elem) else {
                 return self.unsupported(self.func.insts[inst].span, "a fold without identity in a kernel");
             };
             let first = accs.vals.len();

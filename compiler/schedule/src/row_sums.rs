@@ -27,7 +27,7 @@ pub(crate) struct Before {
 /// The identity of an operation on reals that rounds.
 fn rounding_identity(op: BinOp, elem: Elem) -> Option<Scalar> {
     let rounds = elem.is_float() && matches!(op, BinOp::Add | BinOp::Mul);
-    if rounds { scalars::identity(op, elem) } else { None }
+    if rounds { op.identity(elem) } else { None }
 }
 
 impl Lower<'_, '_> {

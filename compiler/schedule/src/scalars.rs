@@ -253,30 +253,3 @@ pub(crate) fn convert(b: &mut FuncBuilder, from: Elem, to: Elem, v: Val) -> Val 
 pub(crate) fn widening(elem: Elem) -> ConvOp {
     if is_signed(elem) { ConvOp::SExt } else { ConvOp::ZExt }
 }
-
-/// The neutral element of a regrouping operation, if it has one for this type.
-pub(crate) fn identity(op: BinOp, elem: Elem) -> Option<Scalar> {
-    let from_i64 = |v: i64| Scalar::from_i64(elem, v);
-    let bits = elem.bytes() as u32 * 8;
-    match op {
-        BinOp::Add | BinOp::Xor => Scalar::from_bits(elem, 0),
-        BinOp::Or if !elem.is_float() => Scalar::from_bits(elem, 0),
-        BinOp::Mul => from_i64(1),
-        BinOp::And if elem == Elem::Bool => Some(Scalar::Bool(true)),
-        BinOp::And if !elem.is_float() => Scalar::from_bits(elem, u64::MAX),
-        BinOp::Min => match elem {
-            Elem::F32 => Some(Scalar::F32(f32::INFINITY)),
-            Elem::F64 => Some(Scalar::F64(f64::INFINITY)),
-            Elem::Bool => Some(Scalar::Bool(true)),
-            _ if is_signed(elem) => Scalar::from_bits(elem, (1u64 << (bits - 1)) - 1),
-            _ => Scalar::from_bits(elem, u64::MAX),
-        },
-        BinOp::Max => match elem {
-            Elem::F32 => Some(Scalar::F32(f32::NEG_INFINITY)),
-            Elem::F64 => Some(Scalar::F64(f64::NEG_INFINITY)),
-            _ if is_signed(elem) => Scalar::from_bits(elem, 1u64 << (bits - 1)),
-            _ => Scalar::from_bits(elem, 0),
-        },
-        _ => None,
-    }
-}

@@ -277,7 +277,7 @@ impl Lower<'_, '_> {
         neutral: Value,
     ) -> Result<()> {
         let elem = self.elem(result);
-        let identity = match scalars::identity(BinOp::Add, elem) {
+        let identity = match BinOp::Add.identity(elem) {
             Some(identity) => self.constant_of(g, identity),
             None => return self.unsupported(ravel_source::Span::NONE, "a fold without identity in a kernel"),
         };

@@ -1,5 +1,6 @@
 //! Scalar operations. The same enums serve core primitives, the with-loop IR and the interpreter.
 
+use crate::{Elem, Scalar};
 use std::fmt;
 
 macro_rules! named_ops {
@@ -115,6 +116,32 @@ impl UnOp {
 }
 
 impl BinOp {
+    /// The number that the operation leaves others of a type unchanged by, the sign of zero aside; none if there is no such number, or
+    /// if the type has no such operation.
+    pub fn identity(self, elem: Elem) -> Option<Scalar> {
+        let bits = elem.bytes() as u32 * 8;
+        let is_signed = matches!(elem, Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64);
+        let number = |v: i64| Scalar::from_i64(elem, v).filter(|_| elem != Elem::Bool);
+        match self {
+            BinOp::Add => number(0),
+            BinOp::Mul => number(1),
+            BinOp::Or | BinOp::Xor if !elem.is_float() => Scalar::from_bits(elem, 0),
+            BinOp::And if elem == Elem::Bool => Some(Scalar::Bool(true)),
+            BinOp::And if !elem.is_float() => Scalar::from_bits(elem, u64::MAX),
+            BinOp::Min | BinOp::Max => {
+                let least = self == BinOp::Max;
+                match elem {
+                    Elem::F32 => Some(Scalar::F32(if least { f32::NEG_INFINITY } else { f32::INFINITY })),
+                    Elem::F64 => Some(Scalar::F64(if least { f64::NEG_INFINITY } else { f64::INFINITY })),
+                    Elem::Bool => Some(Scalar::Bool(!least)),
+                    _ if is_signed => Scalar::from_bits(elem, (1u64 << (bits - 1)).wrapping_sub(u64::from(!least))),
+                    _ => Scalar::from_bits(elem, if least { 0 } else { u64::MAX }),
+                }
+            }
+            _ => None,
+        }
+    }
+
     pub fn is_comparison(self) -> bool {
         matches!(self, BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge)
     }
@@ -137,5 +164,42 @@ impl BinOp {
 
     pub fn commutes(self) -> bool {
         self.regroups() || matches!(self, BinOp::Eq | BinOp::Ne | BinOp::Hypot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval_bin;
+
+    #[test]
+    fn identities_leave_all_numbers_alone() {
+        let elems = [
+            Elem::Bool,
+            Elem::I8,
+            Elem::I16,
+            Elem::I32,
+            Elem::I64,
+            Elem::U8,
+            Elem::U16,
+            Elem::U32,
+            Elem::U64,
+            Elem::F32,
+            Elem::F64,
+        ];
+        for elem in elems {
+            for op in [BinOp::Add, BinOp::Mul, BinOp::Min, BinOp::Max, BinOp::And, BinOp::Or, BinOp::Xor] {
+                let Some(unit) = op.identity(elem) else { continue };
+                assert_eq!(unit.elem(), elem, "{op:?}");
+                for number in [-128, -5, 0, 1, 3, 127] {
+                    let Some(number) = Scalar::from_i64(elem, number) else { continue };
+                    assert_eq!(eval_bin(op, unit, number), Ok(number), "{op:?} of {elem:?}");
+                    assert_eq!(eval_bin(op, number, unit), Ok(number), "{op:?} of {elem:?}");
+                }
+            }
+            assert!(BinOp::Min.identity(elem).is_some() && BinOp::Sub.identity(elem).is_none());
+        }
+        assert_eq!(BinOp::Add.identity(Elem::Bool), None);
+        assert_eq!(BinOp::And.identity(Elem::F64), None);
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Cell, Choice, Found};
 use crate::edit::{Def, Defs, region_has_effect, region_has_effect_but_checks};
-use crate::interleave::identity;
 use crate::pass::Context;
 use crate::places::{Places, covers_frame, trips};
 use ravel_types::{BinOp, Scalar, Ty, eval_bin};
@@ -165,8 +164,8 @@ impl Search<'_> {
     fn absorbs(&self, op: BinOp, neutral: Value, unit: Scalar) -> bool {
         match self.fill(neutral) {
             Some(first) => eval_bin(op, first, unit).is_ok_and(|result| same_bits(result, first)),
-            None if unit.elem().is_float() => op == BinOp::Mul && identity(op, unit.elem()) == Some(unit),
-            None => identity(op, unit.elem()) == Some(unit),
+            None if unit.elem().is_float() => op == BinOp::Mul && op.identity(unit.elem()) == Some(unit),
+            None => op.identity(unit.elem()) == Some(unit),
         }
     }
 

@@ -26,7 +26,6 @@ use crate::cost::{Cost, cost_of_yield};
 use crate::edit::{Copier, Defs};
 use crate::fold_checked::{is_checked, moves_with_its_checks, take_out};
 use crate::fold_kinds::runs_in_tiles;
-use crate::guard_extents;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, Use, covers_frame};
 use crate::ranges::Ranges;
@@ -67,7 +66,7 @@ type Copies = HashMap<(Region, usize, Vec<Value>), (Inst, Vec<Value>)>;
 /// Folds producers in program order, so that a chain collapses in one walk.
 pub fn fold_with_loops(func: &mut Func, cx: &mut Context) -> bool {
     let producers = Places::new(func).withs;
-    let before = guard_extents::may_gain(func, &producers).then(|| func.clone());
+    let before = cx.keeps_unfolded.is_some_and(|keeps| keeps(func, &producers)).then(|| func.clone());
     cx.undecided.clear();
     let changed = fold_these(func, &producers, cx);
     if let (Some(before), Some(id), false) = (before, cx.id, cx.undecided.is_empty()) {

@@ -1,6 +1,5 @@
 //! The body of an outer with-loop, rewritten to serve some consecutive indices at once.
 
-use super::identity;
 use super::lane::{Block, Form, Lane, Res, lane_axis};
 use crate::edit::Def;
 use crate::places::Use;
@@ -390,7 +389,7 @@ impl Block<'_> {
     }
 
     fn fold(&mut self, parts: Vec<Part>, op: BinOp, elem: Elem, list: &mut Vec<Inst>) -> Res<Value> {
-        let unit = identity(op, elem).ok_or("the operation of its fold has no neutral element")?;
+        let unit = op.identity(elem).ok_or("the operation of its fold has no neutral element")?;
         let neutral = self.emit(list, Op::Const(unit), Ty::scalar(elem));
         let op = WithOp::Fold { neutral, combine: Combine::Op(op), stop: None };
         Ok(self.emit(list, Op::With(With { parts, ops: vec![op], ordered: false }), Ty::scalar(elem)))
@@ -500,7 +499,7 @@ impl Block<'_> {
         let [WithOp::Fold { neutral, combine: Combine::Op(inner), stop: None }] = &with.ops[..] else {
             return Ok(None);
         };
-        let is_unit = self.defs.constant(self.func, *neutral).is_some_and(|n| identity(op, elem) == Some(n));
+        let is_unit = self.defs.constant(self.func, *neutral).is_some_and(|n| op.identity(elem) == Some(n));
         let others = self.needed(cell, varying).into_iter().filter(|i| *i != inst);
         // Whatever else varies would be computed for every index of the fold.
         if *inner != op || !is_unit || others.count() > 0 {

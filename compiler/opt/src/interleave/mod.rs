@@ -27,7 +27,6 @@ mod taper;
 use crate::edit::Defs;
 use crate::pass::{Context, Pass, Run};
 use crate::places::Places;
-use ravel_types::{BinOp, Elem, Scalar};
 use ravel_wir::{Func, Op, Region};
 
 pub const PASS: Pass = Pass {
@@ -69,25 +68,4 @@ fn visit(func: &mut Func, region: Region, cx: &mut Context, facts: &mut Option<(
         }
     }
     changed
-}
-
-/// The value that an operation leaves others unchanged by, the sign of zero aside.
-pub(crate) fn identity(op: BinOp, elem: Elem) -> Option<Scalar> {
-    let extreme = |float: f64, least: bool| match elem {
-        Elem::F32 => Some(Scalar::F32(float as f32)),
-        Elem::F64 => Some(Scalar::F64(float)),
-        Elem::I32 => Some(Scalar::I32(if least { i32::MIN } else { i32::MAX })),
-        Elem::I64 => Some(Scalar::I64(if least { i64::MIN } else { i64::MAX })),
-        _ => None,
-    };
-    match op {
-        BinOp::Add => Scalar::from_i64(elem, 0).filter(|_| elem != Elem::Bool),
-        BinOp::Mul => Scalar::from_i64(elem, 1).filter(|_| elem != Elem::Bool),
-        BinOp::Or | BinOp::Xor => Scalar::from_i64(elem, 0),
-        BinOp::And if elem == Elem::Bool => Some(Scalar::Bool(true)),
-        BinOp::And => Scalar::from_i64(elem, -1),
-        BinOp::Min => extreme(f64::INFINITY, false),
-        BinOp::Max => extreme(f64::NEG_INFINITY, true),
-        _ => None,
-    }
 }

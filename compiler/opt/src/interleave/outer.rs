@@ -1,10 +1,10 @@
 //! The outer with-loop: blocks of lanes, and the iterations that are left over.
 
+use super::LANES;
 use super::body::Goal;
 use super::lane::{Block, Form};
 use super::profit::assess;
 use super::taper::cuts;
-use super::{LANES, identity};
 use crate::edit::{Copier, Cut, Defs, Emitter, Renames};
 use crate::places::{Places, covers_frame};
 use ravel_source::Span;
@@ -128,7 +128,7 @@ fn goals(func: &Func, inst: Inst, with: &With) -> Result<Vec<Goal>, &'static str
         let ty = func.ty(*result);
         goals.push(match op {
             WithOp::Fold { combine: Combine::Op(op), stop: None, .. }
-                if op.regroups() && identity(*op, ty.elem).is_some() =>
+                if op.regroups() && op.identity(ty.elem).is_some() =>
             {
                 if ty.shape.constants().is_none() {
                     return Err("an accumulator has no constant shape");

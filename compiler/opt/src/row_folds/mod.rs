@@ -22,7 +22,6 @@ mod few;
 mod rewrite;
 
 use crate::edit::{Defs, region_has_effect};
-use crate::interleave::identity;
 use crate::pass::{Context, Pass, Run};
 use crate::places::{Places, covers_frame};
 use ravel_types::{Affine, BinOp, Scalar};
@@ -135,7 +134,7 @@ fn sweep(
     for (op, result) in inner.ops.iter().zip(&func.insts[fold].results) {
         let ty = func.ty(*result);
         let WithOp::Fold { combine: Combine::Op(op), .. } = op else { return Err(None) };
-        let identity = identity(*op, ty.elem).filter(|_| op.regroups() && ty.is_scalar()).ok_or(None)?;
+        let identity = op.identity(ty.elem).filter(|_| op.regroups() && ty.is_scalar()).ok_or(None)?;
         folds.push((*op, identity));
     }
     // The body runs through the rows of something once, whatever else it reads.

@@ -2,7 +2,6 @@
 
 use super::{Simplifier, Step};
 use crate::edit::{divides_by_constant, is_speculatable};
-use crate::interleave::identity;
 use ravel_types::{Affine, BinOp, Scalar, Shape};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
@@ -165,7 +164,7 @@ impl Simplifier<'_> {
             WithOp::Fold { neutral, combine: Combine::Op(op), stop: None } => {
                 let n = self.const_of(*neutral)?;
                 let anywhere =
-                    !n.elem().is_float() || matches!(op, BinOp::Add | BinOp::Mul) && identity(*op, n.elem()) == Some(n);
+                    !n.elem().is_float() || matches!(op, BinOp::Add | BinOp::Mul) && op.identity(n.elem()) == Some(n);
                 (ravel_types::eval_bin(*op, n, n).ok()? == n).then_some((n, anywhere))
             }
             _ => None,
