@@ -1,17 +1,77 @@
 //! The orders in which passes run.
 
+use crate::device::keep_on_device;
+use crate::fusion::distribute;
+use crate::fusion::fold_with_loops;
+use crate::fusion::fuse;
+use crate::fusion::fuse_folds;
+use crate::fusion::fuse_nested;
+use crate::fusion::merge_folds;
+use crate::fusion::scalarize;
+use crate::fusion::split_checks;
+use crate::fusion::split_operators;
+use crate::fusion::sums_first;
+use crate::loops::batch_rounds;
+use crate::loops::carry_chosen;
+use crate::loops::carry_elements;
+use crate::loops::column_loops;
+use crate::loops::extreme_places;
+use crate::loops::hoist_columns;
+use crate::loops::lagged_loops;
+use crate::loops::late_operands;
+use crate::loops::loop_columns;
+use crate::loops::loops_as_folds;
+use crate::loops::merge_loops;
+use crate::loops::merge_updates;
+use crate::loops::parallel_loops;
+use crate::loops::privatize_updates;
+use crate::loops::row_loops;
+use crate::loops::slide_arrays;
+use crate::loops::split_loops;
+use crate::loops::strict_bounds;
+use crate::loops::sums_abreast;
+use crate::loops::work_ahead;
+use crate::motion::guard_extents;
+use crate::motion::hoist_checks;
+use crate::motion::licm;
+use crate::motion::lift_branches;
+use crate::motion::lift_checks;
+use crate::motion::lift_folds;
+use crate::motion::short_rows;
+use crate::motion::short_runs;
+use crate::motion::version_extents;
+use crate::nests::branch_cells;
+use crate::nests::dense_folds;
+use crate::nests::folds_as_loops;
+use crate::nests::interleave;
+use crate::nests::join_steps;
+use crate::nests::orient_arrays;
+use crate::nests::roll_cells;
+use crate::nests::row_folds;
+use crate::nests::split_axes;
+use crate::nests::split_borders;
 use crate::pass::{Context, Pass, Remark, Run};
-use crate::{
-    batch_rounds, branch_cells, carry_chosen, carry_elements, column_loops, compose_updates, cse, dce, dense_folds,
-    distribute, drop_copies, extreme_places, fold_updates, fold_with_loops, folds_as_loops, fuse, fuse_folds,
-    fuse_nested, guard_extents, hoist_checks, hoist_columns, inline, interleave, join_steps, keep_on_device,
-    lagged_loops, late_operands, licm, lift_branches, lift_checks, lift_folds, loop_columns, loops_as_folds,
-    merge_folds, merge_loops, merge_updates, narrow_integers, orient_arrays, parallel_loops, pin_clocks,
-    privatize_updates, prove_checks, recognize_elementwise, refill, reread, roll_cells, row_folds, row_loops,
-    scalarize, short_rows, short_runs, simplify, slide_arrays, split_arrays, split_axes, split_borders, split_checks,
-    split_folds, split_loops, split_operators, strict_bounds, sum_updates, sums_abreast, sums_first, unroll_arrays,
-    unroll_loops, unroll_small, update_parts, update_rows, version_extents, work_ahead,
-};
+use crate::reuse::drop_copies;
+use crate::reuse::fold_updates;
+use crate::reuse::refill;
+use crate::reuse::reread;
+use crate::reuse::sum_updates;
+use crate::reuse::update_parts;
+use crate::reuse::update_rows;
+use crate::scalar::cse;
+use crate::scalar::dce;
+use crate::scalar::inline;
+use crate::scalar::narrow_integers;
+use crate::scalar::pin_clocks;
+use crate::scalar::prove_checks;
+use crate::scalar::recognize_elementwise;
+use crate::scalar::simplify;
+use crate::small::compose_updates;
+use crate::small::split_arrays;
+use crate::small::split_folds;
+use crate::small::unroll_arrays;
+use crate::small::unroll_loops;
+use crate::small::unroll_small;
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};

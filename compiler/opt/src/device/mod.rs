@@ -1,0 +1,3 @@
+//! Passes for programs that run on a device.
+
+pub mod keep_on_device;

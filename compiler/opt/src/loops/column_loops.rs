@@ -1,0 +1,424 @@
+//! Loops that work on one column of arrays in each round, in order, work on rows instead: all columns of a row at a time.
+//!
+//! ```text
+//!    loop (%a = %x, %j = 0) { %b = loop (%c = %a, %i = 1) { ... %c with [%i, %j] = %c[%i, %j] + %c[%i - 1, %j] ... }  yield %j + 1 < n, %b, %j + 1 }
+//! => loop (%a = %x, %i = 1) { %b = modarray(%a) { [%i, 0] <= [%r, %j] < [%i + 1, n] -> %a[%i, %j] + %a[%i - 1, %j] }  yield %i + 1 < m, %b, %i + 1 }
+//! ```
+//!
+//! Sweeps down columns, written as in C: alternating directions, recursive filters of images, factorisations column by column. No round reads what another
+//! one writes, so that all of them can go through each step of a round together, and a step is a with-loop over columns, which lie side by side
+//! in memory. What a column computes keeps its order. Loops inside a round must run alike in all of them; one whose counter begins at the
+//! column's number (triangles) has fewer columns in its first rows. Numbers that a round needs again behind a step or carries from round to round
+//! of a loop inside are vectors, and arrays of a round get an axis more ([`by_rows`]).
+//!
+//! Before: simplified, checks proven; no elements are carried in scalars, for these would be vectors. After: such a loop over at least some columns, in a version
+//! for many columns if their number is not constant.
+//! Leaves alone: loops that other passes make with-loops of, with threads for their columns; loops with effects or checks that remain; folds and arrays of rows in a round.
+
+mod by_rows;
+
+use crate::edit::{Def, Defs, loops_of, size_of};
+use crate::facts::places::Places;
+use crate::facts::ranges::Ranges;
+use crate::facts::sums::Sum;
+use crate::loops::array_loops::is_pure;
+use crate::loops::carry_elements;
+use crate::loops::counted::{Counted, counted};
+use crate::loops::loops_as_folds;
+use crate::loops::parallel_loops;
+use crate::loops::rounds::Rounds;
+use crate::loops::row_loops;
+use crate::loops::row_loops::names_of;
+use crate::loops::split_loops;
+use crate::loops::strict_bounds;
+use crate::motion::licm;
+use crate::pass::{Context, Pass, Run};
+use crate::scalar::dce;
+use crate::scalar::simplify;
+use ravel_types::{BinOp, Elem};
+use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
+use std::collections::{HashMap, HashSet};
+
+pub const PASS: Pass = Pass {
+    name: "column-loops",
+    summary: "make loops that work on one column in each round work on rows",
+    run: Run::Func(column_loops),
+};
+
+/// Fewer columns stay as they are.
+const MIN_COLUMNS: i32 = 16;
+const MIN_COLUMNS_EAGER: i32 = 2;
+/// Most arrays that a loop may change, and most instructions of its body.
+const MAX_ARRAYS: usize = 6;
+const MAX_CODE: usize = 150;
+
+/// What becomes of loops otherwise, as far as it tells whether they stay loops.
+const OTHERS: &[&Pass] = &[
+    &carry_elements::PASS,
+    &simplify::PASS,
+    &dce::PASS,
+    &licm::PASS,
+    &simplify::PASS,
+    &dce::PASS,
+    &strict_bounds::PASS,
+    &loops_as_folds::PASS,
+    &parallel_loops::PASS,
+    &split_loops::PASS,
+    &row_loops::PASS,
+];
+
+/// A loop over columns, and what its body is made of.
+struct Found {
+    inst: Inst,
+    body: Region,
+    /// Position among the carried values.
+    counter: usize,
+    start: Value,
+    end: Value,
+    /// It is certain that the counter begins before the end.
+    is_ordered: bool,
+    /// Names of the arrays that rounds change a column of.
+    shared: HashSet<Value>,
+    /// Names of the arrays that a round makes.
+    local: HashSet<Value>,
+    /// What is not the same in all rounds, arrays left out.
+    varying: HashSet<Value>,
+    /// Loops whose counter, at a position, begins so far behind the column's number.
+    triangles: HashMap<Inst, (usize, i32)>,
+}
+
+pub fn column_loops(func: &mut Func, cx: &mut Context) -> bool {
+    let least = if cx.eager { MIN_COLUMNS_EAGER } else { MIN_COLUMNS };
+    let loops = loops_of(func);
+    let (mut changed, mut facts, mut stay) = (false, None, None);
+    // Outer ones first; what is inside of one that is rewritten is gone.
+    for (region, inst) in loops {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        let is_there = places.region_of[inst].expand() == Some(region) && func.regions[region].insts.contains(&inst);
+        let Some(found) = is_there.then(|| examine(func, defs, places, inst, least)).flatten() else { continue };
+        // Rewriting leaves other loops as they are, so that what holds for them at first does later.
+        if !stay.get_or_insert_with(|| loops_that_stay(func, cx.eager)).contains(&inst) {
+            continue;
+        }
+        let span = func.insts[inst].span;
+        if by_rows::rewrite(func, defs, region, &found, least) {
+            cx.applied(span, "the loop over columns goes through rows, for each round works on its own column");
+            changed = true;
+        }
+        facts = None;
+    }
+    changed
+}
+
+/// The loops that other passes will not make with-loops of, nor of loops that they split them into.
+fn loops_that_stay(func: &Func, eager: bool) -> HashSet<Inst> {
+    let (mut trial, mut cx) = (func.clone(), Context { eager, ..Context::default() });
+    for pass in OTHERS {
+        if let Run::Func(run) = pass.run {
+            run(&mut trial, &mut cx);
+        }
+    }
+    loops_of(&trial).into_iter().map(|(_, inst)| inst).collect()
+}
+
+fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) -> Option<Found> {
+    let Op::Loop { init, body } = &func.insts[inst].op else { return None };
+    let data = &func.regions[*body];
+    let Counted { counter, end } = counted(func, defs, inst)?;
+    if !(2..=MAX_ARRAYS + 1).contains(&init.len()) || size_of(func, *body) > MAX_CODE || !is_pure(func, *body) {
+        return None;
+    }
+    let columns = defs.int(func, end).zip(defs.int(func, init[counter]));
+    if columns.is_some_and(|(end, start)| i64::from(end) - i64::from(start) < i64::from(least))
+        || !data.insts.iter().any(|inst| matches!(func.insts[*inst].op, Op::Loop { .. } | Op::If { .. }))
+        || places.is_inside_with(func, inst)
+    {
+        return None;
+    }
+    let mut shared = HashSet::new();
+    for k in (0..init.len()).filter(|k| *k != counter) {
+        let (param, next) = (data.params[k], data.yields[k + 1]);
+        let ty = func.ty(param);
+        let names = names_of(func, *body, param);
+        let keeps_type = names.iter().chain([&init[k], &func.insts[inst].results[k]]).all(|v| func.ty(*v) == ty);
+        let is_own = names.contains(&next) && shared.is_disjoint(&names);
+        if ty.rank().is_none_or(|rank| rank < 2) || ty.elem == Elem::Handle || !keeps_type || !is_own {
+            return None;
+        }
+        shared.extend(names);
+    }
+    let mut ranges = places.ranges_at(func, defs, inst);
+    let (first, last) = (ranges.form(func, defs, init[counter]), ranges.form(func, defs, end));
+    let is_ordered = ranges.compare(BinOp::Lt, &first, &last) == Some(true);
+    let mut local = HashSet::new();
+    walk(func, *body, &mut |_, inner| {
+        let Op::With(With { ops, parts, .. }) = &func.insts[inner].op else { return };
+        if matches!(ops[..], [WithOp::Genarray { .. }]) {
+            let names = names_of(func, *body, func.insts[inner].results[0]);
+            let own = |v: &Value| *v == data.params[counter] || shared.contains(v);
+            // Those that no round changes and that are the same in all of them stay as they are.
+            if names.len() > 1 || parts.iter().any(|part| free_values(func, part.body).iter().any(own)) {
+                local.extend(names);
+            }
+        }
+    });
+    let start = init[counter];
+    let found = Found {
+        inst,
+        body: *body,
+        counter,
+        start,
+        end,
+        is_ordered,
+        shared,
+        local,
+        varying: HashSet::new(),
+        triangles: HashMap::new(),
+    };
+    let mut columns = Columns { func, defs, places, rounds: Rounds::of(func, defs, inst)?, found };
+    columns.find_triangles(*body);
+    while columns.spread(*body, false) {}
+    let loops = columns.may_rewrite(*body)?;
+    let yields = &data.yields;
+    let carried = (0..init.len()).filter(|k| *k != counter);
+    let ends_well = carried.clone().all(|k| yields.iter().filter(|v| **v == yields[k + 1]).count() == 1);
+    (loops && ends_well).then_some(columns.found)
+}
+
+struct Columns<'a> {
+    func: &'a Func,
+    defs: &'a Defs,
+    places: &'a Places,
+    rounds: Rounds<'a>,
+    found: Found,
+}
+
+impl Found {
+    fn count(&self, func: &Func) -> Value {
+        func.regions[self.body].params[self.counter]
+    }
+
+    /// Notes that a value varies; `false` if that was known.
+    fn note(&mut self, v: Value) -> bool {
+        !self.is_array(v) && self.varying.insert(v)
+    }
+
+    fn is_array(&self, v: Value) -> bool {
+        self.shared.contains(&v) || self.local.contains(&v)
+    }
+}
+
+impl Columns<'_> {
+    /// Notes the loops whose counter begins at the column's number, or so far behind it.
+    fn find_triangles(&mut self, region: Region) {
+        let func = self.func;
+        let count = self.found.count(func);
+        let mut loops = Vec::new();
+        walk(func, region, &mut |_, inst| {
+            if matches!(func.insts[inst].op, Op::Loop { .. }) {
+                loops.push(inst);
+            }
+        });
+        for inst in loops {
+            let Op::Loop { init, .. } = &func.insts[inst].op else { continue };
+            let Some(Counted { counter, end }) = counted(func, self.defs, inst) else { continue };
+            let behind = self.rounds.sum(init[counter]).map(|sum| sum.add(&Sum::of(count), -1));
+            let Some(Sum { constant, .. }) = behind.filter(|sum| sum.terms.is_empty()) else { continue };
+            // It changes arrays, and its first round takes place in all columns by itself.
+            let arrays = init.iter().enumerate().all(|(k, v)| k == counter || self.found.shared.contains(v));
+            let mut ranges: Ranges = self.places.ranges_at(func, self.defs, inst);
+            let (first, last) = (ranges.form(func, self.defs, init[counter]), ranges.form(func, self.defs, end));
+            let is_same = !self.rounds.inside.contains(&end) || self.defs.int(func, end).is_some();
+            if arrays && is_same && ranges.compare(BinOp::Lt, &first, &last) == Some(true) {
+                self.found.triangles.insert(inst, (counter, constant));
+            }
+        }
+    }
+
+    /// Notes what depends on what varies; `inside` of something that varies as a whole.
+    fn spread(&mut self, region: Region, inside: bool) -> bool {
+        let func = self.func;
+        let count = self.found.count(func);
+        let mut changed = false;
+        for &inst in &func.regions[region].insts {
+            let data = &func.insts[inst];
+            let varies = |found: &Found, v: &Value| *v == count || found.varying.contains(v) || found.is_array(*v);
+            match &data.op {
+                Op::Extent { .. } => {}
+                Op::Loop { init, body } => {
+                    let inner = &func.regions[*body];
+                    let counter = self.found.triangles.get(&inst).map(|(counter, _)| *counter);
+                    for (k, (first, next)) in init.iter().zip(&inner.yields[1..]).enumerate() {
+                        let by_itself = Some(k) != counter && (varies(&self.found, first) || inside);
+                        if by_itself || varies(&self.found, next) {
+                            changed |= self.found.note(inner.params[k]);
+                            changed |= self.found.note(data.results[k]);
+                        }
+                    }
+                    changed |= self.spread(*body, inside);
+                }
+                Op::If { cond, then, els } => {
+                    let whole = inside || varies(&self.found, cond);
+                    let yields = func.regions[*then].yields.iter().zip(&func.regions[*els].yields);
+                    for (result, (a, b)) in data.results.iter().zip(yields) {
+                        if whole || varies(&self.found, a) || varies(&self.found, b) {
+                            changed |= self.found.note(*result);
+                        }
+                    }
+                    changed |= self.spread(*then, whole);
+                    changed |= self.spread(*els, whole);
+                }
+                Op::With(_) => {
+                    let mut any = inside;
+                    data.op.for_each_operand(|v| any |= varies(&self.found, &v));
+                    for nested in data.op.regions() {
+                        any |= free_values(func, nested).iter().any(|v| varies(&self.found, v));
+                        if self.found.local.contains(&data.results[0]) {
+                            for v in &func.regions[nested].params {
+                                changed |= self.found.note(*v);
+                            }
+                            changed |= self.spread(nested, true);
+                        }
+                    }
+                    if any {
+                        for v in &data.results {
+                            changed |= self.found.note(*v);
+                        }
+                    }
+                }
+                op => {
+                    let mut any = inside;
+                    op.for_each_operand(|v| any |= varies(&self.found, &v));
+                    if any {
+                        for v in &data.results {
+                            changed |= self.found.note(*v);
+                        }
+                    }
+                }
+            }
+        }
+        changed
+    }
+
+    fn varies(&self, v: Value) -> bool {
+        v == self.found.count(self.func) || self.found.varying.contains(&v)
+    }
+
+    /// Can all of a region be written by rows? And is there a loop that changes arrays?
+    fn may_rewrite(&self, region: Region) -> Option<bool> {
+        let (func, found) = (self.func, &self.found);
+        let mut loops = false;
+        for &inst in &func.regions[region].insts {
+            let data = &func.insts[inst];
+            match &data.op {
+                Op::Update { array, index, value }
+                    if self.is_own(*array, index, true) && func.ty(*value).is_scalar() && found.is_array(*array) => {}
+                Op::Loop { init, body } => {
+                    let yields = &func.regions[*body].yields;
+                    let alike = |(a, b): (&Value, &Value)| {
+                        found.shared.contains(a) == found.shared.contains(b)
+                            && found.local.contains(a) == found.local.contains(b)
+                            && (found.is_array(*a) || func.ty(*a).is_scalar())
+                    };
+                    if self.varies(yields[0]) || !init.iter().zip(&yields[1..]).all(alike) {
+                        return None;
+                    }
+                    loops |= init.iter().any(|v| found.is_array(*v));
+                    loops |= self.may_rewrite(*body)?;
+                }
+                Op::If { cond, then, els } if !self.varies(*cond) => {
+                    let yields = func.regions[*then].yields.iter().zip(&func.regions[*els].yields);
+                    let alike = |(a, b): (&Value, &Value)| {
+                        found.shared.contains(a) == found.shared.contains(b)
+                            && found.local.contains(a) == found.local.contains(b)
+                            && (found.is_array(*a) || func.ty(*a).is_scalar())
+                    };
+                    if !yields.into_iter().all(alike) {
+                        return None;
+                    }
+                    loops |= self.may_rewrite(*then)? | self.may_rewrite(*els)?;
+                }
+                Op::With(with) if found.local.contains(&data.results[0]) && self.is_local(with, data.results[0]) => {}
+                Op::With(_) if found.local.contains(&data.results[0]) => return None,
+                Op::Extent { .. } => {}
+                _ if !self.is_plain(inst) => return None,
+                _ => {}
+            }
+        }
+        Some(loops)
+    }
+
+    /// Is an index that of the round's column? Those that are only read may be of columns that no round writes.
+    fn is_own(&self, array: Value, index: &[Value], is_store: bool) -> bool {
+        let (func, found) = (self.func, &self.found);
+        if func.ty(array).rank() != Some(index.len()) {
+            return false;
+        }
+        let rows = if found.local.contains(&array) { index } else { &index[..index.len() - 1] };
+        if is_store && rows.iter().any(|v| self.varies(*v)) {
+            return false;
+        }
+        if found.local.contains(&array) {
+            return true;
+        }
+        let last = index[index.len() - 1];
+        let is_other = || {
+            let Some(sum) = self.rounds.sum(last) else { return false };
+            let from = |v: Value| {
+                let d = sum.clone().add(&self.rounds.sum(v)?, -1);
+                d.terms.is_empty().then_some(d.constant)
+            };
+            from(found.start).is_some_and(|d| d < 0) || (found.is_ordered && from(found.end).is_some_and(|d| d >= 0))
+        };
+        last == found.count(func) || (!is_store && is_other())
+    }
+
+    /// An array of scalars that a round makes.
+    fn is_local(&self, with: &With, result: Value) -> bool {
+        let func = self.func;
+        let [WithOp::Genarray { frame: Frame::Known(frame), default: None, .. }] = &with.ops[..] else { return false };
+        let all_known = func.ty(result).rank() == Some(frame.len())
+            && func.ty(result).shape.extents().is_some()
+            && func.ty(result).elem != Elem::Handle
+            && frame.iter().all(|v| !self.varies(*v));
+        all_known
+            && with.parts.iter().all(|part| {
+                let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
+                lower.iter().chain(upper).all(|v| !self.varies(*v))
+                    && func.regions[part.body].insts.iter().all(|inst| self.is_plain(*inst))
+            })
+    }
+
+    /// An operation on scalars, or one that has nothing to do with the column.
+    fn is_plain(&self, inst: Inst) -> bool {
+        let (func, found) = (self.func, &self.found);
+        let data = &func.insts[inst];
+        let mut arrays = false;
+        data.op.for_each_operand(|v| arrays |= found.is_array(v));
+        match &data.op {
+            Op::Sel { array, index } if found.is_array(*array) => {
+                return index.iter().all(|v| !found.is_array(*v)) && self.is_own(*array, index, false);
+            }
+            Op::Extent { .. } => return true,
+            _ => {}
+        }
+        let is_scalar = |v: &Value| func.ty(*v).is_scalar() && func.ty(*v).elem != Elem::Handle;
+        let mut inner = true;
+        for nested in data.op.regions() {
+            walk(func, nested, &mut |_, inst| match &func.insts[inst].op {
+                Op::Sel { array, index } if found.shared.contains(array) => inner &= self.is_own(*array, index, false),
+                Op::Extent { .. } => {}
+                op => op.for_each_operand(|v| inner &= !found.is_array(v)),
+            });
+            inner &= !free_values(func, nested).iter().any(|v| found.local.contains(v));
+            inner &= !func.regions[nested].yields.iter().any(|v| found.is_array(*v));
+        }
+        let varies = data.results.iter().any(|v| self.varies(*v));
+        let is_simple = match &data.op {
+            Op::Loop { .. } | Op::With(_) => !varies,
+            _ => data.results.iter().all(|v| is_scalar(v) || !varies),
+        };
+        !arrays && inner && is_simple && !matches!(self.defs.get(data.results[0]), Def::None)
+    }
+}

@@ -1,0 +1,351 @@
+//! Loops that look for an extreme and for where it is become folds.
+//!
+//! ```text
+//!    loop (%m = %m0, %p = %p0, %k = 0) { %x = %a[%k]  %c = %x > %m  yield ..., select(%c, %x, %m), select(%c, %k, %p), %k + 1 }
+//! => %e = with { [0] <= [%k] < [n] { %a[%k] } } fold max
+//!    %q = with { [0] <= [%k] < [n] { select(%a[%k] == %e, %k, n - 1) } } fold min
+//!    one round of the loop, for %k = %q
+//! ```
+//!
+//! The index of the greatest element, the row of a pivot, the nearest of some points, in `for` loops or as folds over records. Each round of such a
+//! loop waits for the last one; the two folds run in lanes and on threads. The round that is left compares the extreme with what
+//! the loop began with, and takes along whatever the loop keeps of the round that has it. Of equal extremes the loop keeps the first one, or the last one
+//! where it asks for `>=`; what is no number never wins, and neither does it in the fold, which takes an infinity for it: should none
+//! be a number, the round that is left finds out. What is compared may be a magnitude, of an element that is kept as it is; and other
+//! conditions may say which rounds take part.
+//!
+//! Before: simplified, checks proven, branches that choose are selections, chosen elements are carried. After: no such loop of more than a few rounds.
+//! Leaves alone: loops with checks, effects, branches or anything else that one round hands to the next; loops in bodies of with-loops that make
+//! numbers only, where lanes run around them.
+
+use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, mirrored, version_of};
+use crate::facts::places::Places;
+use crate::loops::array_loops::is_pure;
+use crate::loops::counted::{Counted, counted, emit_end, emit_is_long};
+use crate::pass::{Context, Pass, Run};
+use ravel_source::Span;
+use ravel_types::{BinOp, Elem, Scalar, Ty};
+use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
+use std::collections::HashSet;
+
+pub const PASS: Pass = Pass {
+    name: "extreme-places",
+    summary: "make folds of loops that look for an extreme and where it is",
+    run: Run::Func(extreme_places),
+};
+
+/// Fewer rounds stay as they are.
+const MIN_ROUNDS: i32 = 32;
+/// Most instructions of a body of which there will be three.
+const MAX_CODE: usize = 24;
+/// Operations between what is kept and what is compared.
+const MAX_DEPTH: u32 = 4;
+
+/// An extreme, and what is kept of the round that has it.
+struct Extreme {
+    cond: Value,
+    /// What is compared, of the round at hand.
+    key: Value,
+    /// What must hold of a round that takes part.
+    guards: Vec<Value>,
+    is_greatest: bool,
+    /// The last of equals counts, not the first.
+    is_last: bool,
+    /// Positions among the carried values.
+    kept: Vec<usize>,
+}
+
+struct Found {
+    counter: usize,
+    end: Value,
+    /// The counter begins before the end, and there are enough rounds.
+    is_long: bool,
+    extremes: Vec<Extreme>,
+}
+
+pub fn extreme_places(func: &mut Func, cx: &mut Context) -> bool {
+    let mut changed = false;
+    let mut facts = None;
+    for (region, inst) in loops_of(func).into_iter().rev() {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        let least = if cx.eager { 2 } else { MIN_ROUNDS };
+        let Some(found) = examine(func, defs, places, inst, least) else { continue };
+        let span = func.insts[inst].span;
+        rewrite(func, defs, (region, inst), &found, least);
+        cx.applied(span, "the loop is two folds: one finds the extreme, one where it is");
+        (facts, changed) = (None, true);
+    }
+    changed
+}
+
+fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) -> Option<Found> {
+    let Op::Loop { init, body } = &func.insts[inst].op else { return None };
+    let Counted { counter, end } = counted(func, defs, inst)?;
+    let data = &func.regions[*body];
+    let straight = data.insts.iter().all(|inst| func.insts[*inst].op.regions().is_empty());
+    if init.len() < 3
+        || !straight
+        || data.insts.len() > MAX_CODE
+        || !is_pure(func, *body)
+        || lanes_run_around(func, places, inst)
+    {
+        return None;
+    }
+    let rounds = defs.int(func, end).zip(defs.int(func, init[counter]));
+    let rounds = rounds.map(|(end, start)| i64::from(end) - i64::from(start));
+    if rounds.is_some_and(|n| n < i64::from(least)) {
+        return None;
+    }
+    let mut search = Search { func, defs, params: &data.params, touched: HashSet::new() };
+    search.touched.extend(data.params.iter().enumerate().filter(|(k, _)| *k != counter).map(|(_, v)| *v));
+    for &inst in &data.insts {
+        let mut touches = false;
+        func.insts[inst].op.for_each_operand(|v| touches |= search.touched.contains(&v));
+        if touches {
+            search.touched.extend(&func.insts[inst].results);
+        }
+    }
+    let mut chosen: Vec<(usize, Chosen)> = Vec::new();
+    for carried in (0..init.len()).filter(|k| *k != counter) {
+        let (param, next) = (data.params[carried], data.yields[carried + 1]);
+        if next != param {
+            chosen.push((carried, search.chosen(param, next)?));
+        }
+    }
+    let mut extremes: Vec<Extreme> = Vec::new();
+    for (carried, choice) in &chosen {
+        match extremes.iter_mut().find(|e| e.cond == choice.cond) {
+            Some(extreme) => extreme.kept.push(*carried),
+            None => extremes.push(search.extreme(choice, *carried, &chosen)?),
+        }
+    }
+    let same_side = |e: &Extreme| {
+        let sides: HashSet<bool> = chosen.iter().filter(|c| c.1.cond == e.cond).map(|c| c.1.if_true).collect();
+        sides.len() == 1
+    };
+    // Without a place there is only the extreme, which is a fold of its own.
+    let has_place = |e: &Extreme| e.kept.len() > 1;
+    (extremes.iter().all(|e| same_side(e) && BinOp::Max.identity(func.ty(e.key).elem).is_some())
+        && extremes.iter().any(has_place))
+    .then_some(Found { counter, end, is_long: rounds.is_some(), extremes })
+}
+
+/// Is a loop in a body that makes numbers only?
+fn lanes_run_around(func: &Func, places: &Places, inst: Inst) -> bool {
+    let mut at = places.region_of[inst].expand();
+    while let Some(region) = at {
+        let Some(owner) = places.owner[region].expand() else { return false };
+        if matches!(func.insts[owner].op, Op::With(_)) {
+            let is_array = |v: &Value| !func.ty(*v).is_scalar();
+            return !func.regions[region].insts.iter().any(|inst| func.insts[*inst].results.iter().any(is_array));
+        }
+        at = places.region_of[owner].expand();
+    }
+    false
+}
+
+/// A carried value that a round may replace.
+struct Chosen {
+    cond: Value,
+    /// Replaced where the condition holds.
+    if_true: bool,
+    by: Value,
+}
+
+struct Search<'a> {
+    func: &'a Func,
+    defs: &'a Defs,
+    params: &'a [Value],
+    /// What depends on carried values other than the counter.
+    touched: HashSet<Value>,
+}
+
+impl Search<'_> {
+    fn chosen(&self, param: Value, next: Value) -> Option<Chosen> {
+        let Some(Op::Select { cond, then, els }) = self.defs.op(self.func, next) else { return None };
+        let (if_true, by) = match (*then == param, *els == param) {
+            (false, true) => (true, *then),
+            (true, false) => (false, *els),
+            _ => return None,
+        };
+        let scalar = self.func.ty(param).is_scalar() && self.func.ty(param).elem != Elem::Handle;
+        (scalar && !self.touched.contains(&by)).then_some(Chosen { cond: *cond, if_true, by })
+    }
+
+    /// The comparison behind a choice, with what is carried of the compared.
+    fn extreme(&self, choice: &Chosen, carried: usize, chosen: &[(usize, Chosen)]) -> Option<Extreme> {
+        let (mut cond, mut guards) = (choice.cond, Vec::new());
+        while let Some(Op::Bin(BinOp::And, a, b)) = self.defs.op(self.func, cond).filter(|_| choice.if_true) {
+            let (guard, other) = if self.touched.contains(a) { (*b, *a) } else { (*a, *b) };
+            if self.touched.contains(&guard) {
+                return None;
+            }
+            guards.push(guard);
+            cond = other;
+        }
+        let Some(Op::Bin(op, a, b)) = self.defs.op(self.func, cond) else { return None };
+        let (op, key, old) = match (self.touched.contains(a), self.touched.contains(b)) {
+            (false, true) => (*op, *a, *b),
+            (true, false) => (mirrored(*op), *b, *a),
+            _ => return None,
+        };
+        let op = match (op, choice.if_true) {
+            (_, true) => op,
+            // What is no number is neither greater nor not.
+            _ if self.func.ty(key).elem.is_float() => return None,
+            (BinOp::Lt, _) => BinOp::Ge,
+            (BinOp::Le, _) => BinOp::Gt,
+            (BinOp::Gt, _) => BinOp::Le,
+            (BinOp::Ge, _) => BinOp::Lt,
+            _ => return None,
+        };
+        let (is_greatest, is_last) = match op {
+            BinOp::Gt => (true, false),
+            BinOp::Ge => (true, true),
+            BinOp::Lt => (false, false),
+            BinOp::Le => (false, true),
+            _ => return None,
+        };
+        let is_compared = |(k, other): &(usize, Chosen)| {
+            other.cond == choice.cond && self.is_same(old, key, self.params[*k], other.by, MAX_DEPTH)
+        };
+        chosen.iter().any(is_compared).then_some(Extreme {
+            cond: choice.cond,
+            key,
+            guards,
+            is_greatest,
+            is_last,
+            kept: vec![carried],
+        })
+    }
+
+    /// Is `old` computed from a parameter as `key` is from what replaces it?
+    fn is_same(&self, old: Value, key: Value, param: Value, by: Value, fuel: u32) -> bool {
+        if old == param {
+            return key == by;
+        }
+        let below = |a: Value, b: Value| fuel > 0 && self.is_same(a, b, param, by, fuel - 1);
+        match (self.defs.op(self.func, old), self.defs.op(self.func, key)) {
+            (Some(Op::Un(f, a)), Some(Op::Un(g, b))) => f == g && below(*a, *b),
+            (Some(Op::Convert(a)), Some(Op::Convert(b))) => {
+                self.func.ty(old).elem == self.func.ty(key).elem && below(*a, *b)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn rewrite(func: &mut Func, defs: &mut Defs, (region, inst): (Region, Inst), found: &Found, least: i32) {
+    let Op::Loop { init, body } = func.insts[inst].op.clone() else { return };
+    let span = func.insts[inst].span;
+    let old = func.insts[inst].results.clone();
+    let start = init[found.counter];
+    let mut before = Vec::new();
+    let cond = (!found.is_long)
+        .then(|| emit_is_long(&mut Emitter { func, defs, out: &mut before, span }, (start, found.end), least));
+    let mut out = Vec::new();
+    let mut e = Emitter { func, defs, out: &mut out, span };
+    let end = emit_end(&mut e, start, found.end, true);
+    let mut made = init.clone();
+    made[found.counter] = end;
+    let one = e.int(1);
+    let last = e.int_op(BinOp::Sub, end, one);
+    let round = Round { body, counter: found.counter, init: &init, bounds: (start, end) };
+    for extreme in &found.extremes {
+        let place = round.place_of(&mut e, extreme, last);
+        let mut copier = round.copier(e.func, place);
+        let yields = copier.splice(e.func, body, e.out);
+        for &k in &extreme.kept {
+            made[k] = yields[k + 1];
+        }
+    }
+    let Some(cond) = cond else {
+        let insts = &mut func.regions[region].insts;
+        if let Some(at) = insts.iter().position(|i| *i == inst) {
+            insts.splice(at..=at, out);
+        }
+        let mut renames = Renames::default();
+        old.into_iter().zip(made).for_each(|(old, new)| renames.set(old, new));
+        renames.apply(func);
+        return;
+    };
+    version_of(func, region, inst, (cond, RegionData { params: Vec::new(), insts: out, yields: made }), before);
+}
+
+/// A value where all conditions hold, and another one elsewhere.
+fn choose(e: &mut Emitter, conds: Vec<Value>, then: Value, els: impl FnOnce(&mut Emitter) -> Value) -> Value {
+    let truth = Ty::scalar(Elem::Bool);
+    let Some(cond) = conds.into_iter().reduce(|a, b| e.emit(Op::Bin(BinOp::And, a, b), truth.clone())) else {
+        return then;
+    };
+    let els = els(e);
+    let ty = e.func.ty(then).clone();
+    e.emit(Op::Select { cond, then, els }, ty)
+}
+
+/// A loop whose rounds are computed in any order.
+struct Round<'a> {
+    body: Region,
+    counter: usize,
+    init: &'a [Value],
+    bounds: (Value, Value),
+}
+
+impl Round<'_> {
+    /// A copy of the body for a value of the counter, from what the loop begins with.
+    fn copier(&self, func: &mut Func, counter: Value) -> Copier<'static> {
+        let mut copier = Copier::within(func, self.body);
+        let params = func.regions[self.body].params.clone();
+        copier.values.extend(params.iter().copied().zip(self.init.iter().copied()));
+        copier.values.insert(params[self.counter], counter);
+        copier
+    }
+
+    /// The counter of the round that has an extreme; `last` if none has.
+    fn place_of(&self, e: &mut Emitter, extreme: &Extreme, last: Value) -> Value {
+        let elem = e.func.ty(extreme.key).elem;
+        let op = if extreme.is_greatest { BinOp::Max } else { BinOp::Min };
+        let Some(unit) = op.identity(elem) else { return last };
+        let best = self.fold(e, extreme, (op, unit), |e, key, mut conds, _| {
+            if elem.is_float() {
+                conds.push(e.emit(Op::Bin(BinOp::Eq, key, key), Ty::scalar(Elem::Bool)));
+            }
+            choose(e, conds, key, |e| e.constant(unit))
+        });
+        let first = self.bounds.0;
+        let (op, unit, other) = match extreme.is_last {
+            true => (BinOp::Max, Scalar::I32(i32::MIN), first),
+            false => (BinOp::Min, Scalar::I32(i32::MAX), last),
+        };
+        self.fold(e, extreme, (op, unit), |e, key, mut conds, counter| {
+            conds.push(e.emit(Op::Bin(BinOp::Eq, key, best), Ty::scalar(Elem::Bool)));
+            choose(e, conds, counter, |_| other)
+        })
+    }
+
+    /// A fold over all rounds of what `cell` makes of the key, the guards and the counter of one.
+    fn fold(
+        &self,
+        e: &mut Emitter,
+        extreme: &Extreme,
+        (op, unit): (BinOp, Scalar),
+        cell: impl FnOnce(&mut Emitter, Value, Vec<Value>, Value) -> Value,
+    ) -> Value {
+        let span: Span = e.span;
+        let counter = e.func.new_value(Ty::scalar(Elem::I32));
+        let mut copier = self.copier(e.func, counter);
+        let mut insts = Vec::new();
+        copier.splice(e.func, self.body, &mut insts);
+        let key = copier.value(extreme.key);
+        let guards = extreme.guards.iter().map(|v| copier.value(*v)).collect();
+        let mut inner = Emitter { func: e.func, defs: e.defs, out: &mut insts, span };
+        let cell = cell(&mut inner, key, guards, counter);
+        let body = e.func.regions.push(RegionData { params: vec![counter], insts, yields: vec![cell] });
+        let neutral = e.constant(unit);
+        let generator =
+            Generator::Known { lower: vec![self.bounds.0], upper: vec![self.bounds.1], step: None, width: None };
+        let ops = vec![WithOp::Fold { neutral, combine: Combine::Op(op), stop: None }];
+        let with = With { parts: vec![Part { generator, body }], ops, ordered: false };
+        e.emit(Op::With(with), Ty::scalar(unit.elem()))
+    }
+}

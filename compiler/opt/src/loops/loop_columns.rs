@@ -1,0 +1,218 @@
+//! Columns of a matrix that the rounds of a loop read again and again, and do not change, are put side by side before the loop.
+//!
+//! ```text
+//!    loop (%a = %x, %i = %s) { %b = modarray(%a) { [%i, %k + 1] <= [%r, %j] < [%i + 1, %i + 1] -> %a[%i, %j] - %a[%i, %k] * %a[%j, %k] }  yield ..., %b, %i + 1 }
+//! => %c = genarray { [%k + 1] <= [%j] < [n] -> %x[%j, %k] }
+//!    loop (%a = %x, %i = %s) { %b = modarray(%a) { ... -> %a[%i, %j] - %a[%i, %k] * %c[%j] }  yield ..., %b, %i + 1 }
+//! ```
+//!
+//! Steps of factorisations over a triangle, whose rows differ in length, so that they are no one with-loop, for which `hoist-columns` does the same. Lanes
+//! that run along the column take an instruction and a line of the cache for each element, in every row.
+//!
+//! Before: loops with independent rounds are with-loops. After: no with-loop in such a loop selects by its last index from a column that
+//! the loop's rounds share.
+//! Leaves alone: columns that a round might write, or that might not be there, and loops of few rounds.
+
+use crate::edit::{Defs, Emitter, loops_of};
+use crate::facts::places::Places;
+use crate::loops::array_loops::is_pure;
+use crate::loops::counted::{Counted, counted};
+use crate::loops::rounds::Rounds;
+use crate::loops::row_loops::names_of;
+use crate::pass::{Context, Pass, Run};
+use ravel_types::{Affine, BinOp, Scalar, Shape, Ty};
+use ravel_wir::traverse::walk;
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
+use std::collections::HashSet;
+
+pub const PASS: Pass = Pass {
+    name: "loop-columns",
+    summary: "put columns that the rounds of a loop read side by side before it",
+    run: Run::Func(loop_columns),
+};
+
+/// Rounds that must share a column, and least length of a row, if known.
+const LEAST_ROUNDS: i64 = 8;
+const LEAST_LENGTH: i64 = 16;
+/// Elements between neighbours of a column, if known: what lies closer comes with one or two lines.
+const LEAST_STRIDE: i32 = 8;
+/// Most columns for one loop.
+const MOST_COLUMNS: usize = 4;
+
+/// A column that rounds read.
+struct Column {
+    /// The array before the loop, and the number of the column.
+    array: Value,
+    number: Value,
+    /// Its elements that are read begin there; nothing for the first one.
+    lower: Option<Value>,
+    /// Selections, with the index along the column.
+    reads: Vec<(Inst, Value)>,
+}
+
+pub fn loop_columns(func: &mut Func, cx: &mut Context) -> bool {
+    let loops = loops_of(func);
+    let (mut changed, mut facts) = (false, None);
+    // Outer ones first.
+    for (region, inst) in loops {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        let columns = examine(func, defs, places, inst, cx.eager).unwrap_or_default();
+        if columns.is_empty() {
+            continue;
+        }
+        rewrite(func, defs, region, inst, &columns);
+        cx.applied(func.insts[inst].span, "columns that all rounds read are put side by side before the loop");
+        (facts, changed) = (None, true);
+    }
+    changed
+}
+
+fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -> Option<Vec<Column>> {
+    let Op::Loop { init, body } = &func.insts[inst].op else { return None };
+    let Counted { counter, end } = counted(func, defs, inst)?;
+    let few = defs.int(func, end).zip(defs.int(func, init[counter]));
+    let few = few.is_some_and(|(end, start)| i64::from(end) - i64::from(start) < LEAST_ROUNDS);
+    if (few && !eager) || !is_pure(func, *body) || places.is_inside_with(func, inst) {
+        return None;
+    }
+    let rounds = Rounds::of(func, defs, inst)?;
+    let data = &func.regions[*body];
+    let mut ranges = places.ranges_at(func, defs, inst);
+    // The arrays that go from round to round, by their names in a round.
+    let carried: Vec<(Value, HashSet<Value>)> = (0..init.len())
+        .filter(|k| func.ty(data.params[*k]).rank() == Some(2))
+        .map(|k| (init[k], names_of(func, *body, data.params[k])))
+        .collect();
+    let mut columns: Vec<Column> = Vec::new();
+    walk(func, *body, &mut |_, inner| {
+        let Op::With(With { parts, .. }) = &func.insts[inner].op else { return };
+        for part in parts {
+            let Generator::Known { lower, upper, step: None, .. } = &part.generator else { continue };
+            let (Some(&own), Some(&low), Some(&high)) =
+                (func.regions[part.body].params.last(), lower.last(), upper.last())
+            else {
+                continue;
+            };
+            let length =
+                defs.int(func, low).zip(defs.int(func, high)).map(|(low, high)| i64::from(high) - i64::from(low));
+            if length.is_some_and(|n| n < LEAST_LENGTH) && !eager {
+                continue;
+            }
+            for &select in &func.regions[part.body].insts {
+                let Op::Sel { array, index } = &func.insts[select].op else { continue };
+                let &[along, number] = &index[..] else { continue };
+                let is_fixed = !rounds.inside.contains(&number) || defs.int(func, number).is_some();
+                let Some(extents) = func.ty(*array).shape.extents().filter(|extents| extents.len() == 2) else {
+                    continue;
+                };
+                let is_close = extents[1].as_const().is_some_and(|n| n < LEAST_STRIDE);
+                if along != own || !is_fixed || (is_close && !eager) {
+                    continue;
+                }
+                let first = match carried.iter().find(|(_, names)| names.contains(array)) {
+                    Some((first, names)) if leaves(&rounds, inst, names, number) => *first,
+                    None if !rounds.inside.contains(array) => *array,
+                    _ => continue,
+                };
+                // The column is there, whether a round reads it or not.
+                let (number_form, zero) = (ranges.form(func, defs, number), crate::facts::linear::Lin::constant(0));
+                let extent = ranges.extent(&extents[1]);
+                if func.ty(first) != func.ty(*array)
+                    || ranges.compare(BinOp::Ge, &number_form, &zero) != Some(true)
+                    || ranges.compare(BinOp::Lt, &number_form, &extent) != Some(true)
+                {
+                    continue;
+                }
+                let low_form = ranges.form(func, defs, low);
+                let begins = !rounds.inside.contains(&low) && ranges.compare(BinOp::Ge, &low_form, &zero) == Some(true);
+                let lower = begins.then_some(low).filter(|low| defs.int(func, *low) != Some(0));
+                let same = |c: &&mut Column| c.array == first && c.number == number && c.lower == lower;
+                match columns.iter_mut().find(same) {
+                    Some(column) => column.reads.push((select, along)),
+                    None => columns.push(Column { array: first, number, lower, reads: vec![(select, along)] }),
+                }
+            }
+        }
+    });
+    columns.truncate(MOST_COLUMNS);
+    Some(columns)
+}
+
+/// Do all rounds leave a column of an array as it is, whose names are given?
+fn leaves(rounds: &Rounds, inst: Inst, names: &HashSet<Value>, number: Value) -> bool {
+    let func = rounds.func;
+    let Some(column) = rounds.sum(number) else { return false };
+    let named = |v: &Value| names.contains(v);
+    // How far behind the column a sum lies, if that is a constant.
+    let behind = |v: Value| {
+        let d = rounds.sum(v)?.add(&column, -1);
+        d.terms.is_empty().then_some(d.constant)
+    };
+    let carries = |init: &[Value], body: Region| {
+        let yields = &func.regions[body].yields;
+        init.iter()
+            .zip(&yields[1..])
+            .zip(&func.regions[body].params)
+            .all(|((_, next), param)| named(param) == named(next))
+    };
+    let Op::Loop { init, body } = &func.insts[inst].op else { return false };
+    let mut leaves = carries(init, *body);
+    walk(func, *body, &mut |_, inner| match &func.insts[inner].op {
+        Op::Update { array, index, .. } if named(array) => {
+            leaves &= index.len() == 2 && behind(index[1]).is_some_and(|d| d != 0);
+        }
+        Op::Loop { init, body } => leaves &= carries(init, *body),
+        Op::If { then, els, .. } => {
+            let yields = func.regions[*then].yields.iter().zip(&func.regions[*els].yields);
+            leaves &= yields.into_iter().all(|(a, b)| named(a) == named(b));
+        }
+        Op::With(With { parts, ops, .. }) => {
+            let [WithOp::Modarray { array }] = &ops[..] else { return };
+            leaves &= !named(array)
+                || parts.iter().all(|part| {
+                    let Generator::Known { lower, upper, .. } = &part.generator else { return false };
+                    lower.len() == 2
+                        && (behind(lower[1]).is_some_and(|d| d > 0) || behind(upper[1]).is_some_and(|d| d <= 0))
+                });
+        }
+        _ => {}
+    });
+    leaves
+}
+
+fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, columns: &[Column]) {
+    let mut before = Vec::new();
+    for column in columns {
+        let span = func.insts[column.reads[0].0].span;
+        let ty = func.ty(column.array).clone();
+        let extent = ty.shape.extents().map(|extents| extents[0].clone()).unwrap_or_else(|| Affine::constant(0));
+        let mut e = Emitter { func, defs, out: &mut before, span };
+        let number = e.defs.int(e.func, column.number).map_or(column.number, |number| e.int(number));
+        let index = Ty::scalar(ravel_types::Elem::I32);
+        let length = match extent.as_const() {
+            Some(n) => e.int(n),
+            None => e.emit(Op::Extent { array: column.array, axis: 0 }, index.clone()),
+        };
+        let default = match Scalar::zero(ty.elem) {
+            Some(zero) if column.lower.is_some() => Some(e.constant(zero)),
+            _ => None,
+        };
+        let lower = column.lower.unwrap_or_else(|| e.int(0));
+        let param = e.func.new_value(index);
+        let select = Op::Sel { array: column.array, index: vec![param, number] };
+        let select = e.func.make_inst(select, vec![Ty::scalar(ty.elem)], span);
+        let yields = e.func.insts[select].results.clone();
+        let body = e.func.regions.push(RegionData { params: vec![param], insts: vec![select], yields });
+        let generator = Generator::Known { lower: vec![lower], upper: vec![length], step: None, width: None };
+        let op = WithOp::Genarray { frame: Frame::Known(vec![length]), cell: Some(Vec::new()), default };
+        let with = With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false };
+        let vector = e.emit(Op::With(with), Ty::new(ty.elem, Shape::Known(vec![extent])));
+        for (select, along) in &column.reads {
+            func.insts[*select].op = Op::Sel { array: vector, index: vec![*along] };
+        }
+    }
+    let insts = &mut func.regions[region].insts;
+    if let Some(at) = insts.iter().position(|i| *i == inst) {
+        insts.splice(at..at, before);
+    }
+}
