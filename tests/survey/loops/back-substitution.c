@@ -1,6 +1,6 @@
 #include "../survey_c.h"
 #include <string.h>
-#define N SIZE(400, 20)
+#define N SIZE(1000, 20)
 static void solve(real *x, const real *u, const real *b)
 {
     memcpy(x, b, N * sizeof(real));

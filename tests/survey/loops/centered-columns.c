@@ -1,7 +1,7 @@
 #include "../survey_c.h"
 #include <string.h>
-#define M SIZE(600, 20)
-#define N SIZE(200, 10)
+#define M SIZE(1500, 20)
+#define N SIZE(300, 10)
 /* By rows: all columns at a time. */
 static void standardize(real *a, const real *a0)
 {

@@ -1,6 +1,6 @@
 #include "../survey_c.h"
-#define COINS SIZE(60, 10)
-#define AMOUNT SIZE(20000, 400)
+#define COINS SIZE(100, 10)
+#define AMOUNT SIZE(40000, 400)
 static void fewest(int *least, const int *coins)
 {
     least[0] = 0;

@@ -1,6 +1,6 @@
 #include "../survey_c.h"
 #include <string.h>
-#define N SIZE(100, 8)
+#define N SIZE(128, 8)
 static void inverse(real *y, real *w, const real *a)
 {
     for (int i = 0; i < N; i++)

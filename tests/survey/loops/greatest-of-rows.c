@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define M SIZE(2000, 20)
+#define M SIZE(10000, 20)
 #define N SIZE(50, 12)
 static void scores(real *y, const real *a)
 {

@@ -1,6 +1,6 @@
 #include "../survey_c.h"
-#define M SIZE(400, 20)
-#define N SIZE(400, 20)
+#define M SIZE(600, 20)
+#define N SIZE(600, 20)
 static void integral(real *y, const real *a)
 {
     for (int i = 0; i < M; i++) {

@@ -1,7 +1,7 @@
 #include "../survey_c.h"
 #include <string.h>
-#define ITEMS SIZE(100, 10)
-#define CAPACITY SIZE(10000, 300)
+#define ITEMS SIZE(300, 10)
+#define CAPACITY SIZE(20000, 300)
 static void best_values(int *best, const int *weights, const int *values)
 {
     memset(best, 0, (CAPACITY + 1) * sizeof(int));

@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(200000, 1000)
+#define N SIZE(400000, 1000)
 static void numbers(real *x, const real *first)
 {
     for (int i = 0; i < 55; i++) x[i] = first[i];

@@ -1,6 +1,6 @@
 #include "../survey_c.h"
 #include <string.h>
-#define N SIZE(120, 10)
+#define N SIZE(180, 10)
 static void decompose(real *a, const real *a0)
 {
     memcpy(a, a0, N * N * sizeof(real));

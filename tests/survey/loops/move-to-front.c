@@ -1,6 +1,6 @@
 #include "../survey_c.h"
 #include <string.h>
-#define N SIZE(5000, 60)
+#define N SIZE(20000, 60)
 #define SYMBOLS SIZE(64, 12)
 static void places(int *code, const int *text)
 {

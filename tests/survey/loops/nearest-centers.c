@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(5000, 40)
+#define N SIZE(40000, 40)
 #define K SIZE(12, 4)
 static void centers(real *z, const real *x, const real *y, const real *c)
 {

@@ -1,6 +1,6 @@
 #include "../survey_c.h"
 #include <string.h>
-#define M SIZE(1500, 20)
+#define M SIZE(6000, 20)
 #define N SIZE(60, 12)
 static void weighted(real *y, real *b, real *length, const real *a)
 {

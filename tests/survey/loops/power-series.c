@@ -1,6 +1,6 @@
 #include "../survey_c.h"
 #include <string.h>
-#define N SIZE(4000, 100)
+#define N SIZE(10000, 100)
 static void series(real *a, const real *a0)
 {
     memcpy(a, a0, N * sizeof(real));

@@ -1,6 +1,6 @@
 #include "../survey_c.h"
 #include <string.h>
-#define N SIZE(100, 10)
+#define N SIZE(140, 10)
 static void triangle(real *a, const real *a0)
 {
     memcpy(a, a0, N * N * sizeof(real));

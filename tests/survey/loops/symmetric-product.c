@@ -1,6 +1,6 @@
 #include "../survey_c.h"
-#define N SIZE(120, 12)
-#define K SIZE(120, 12)
+#define N SIZE(200, 12)
+#define K SIZE(200, 12)
 static void product(real *c, const real *a)
 {
     for (int i = 0; i < N; i++)

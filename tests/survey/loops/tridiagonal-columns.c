@@ -1,7 +1,7 @@
 #include "../survey_c.h"
 #include <string.h>
-#define M SIZE(500, 20)
-#define N SIZE(400, 10)
+#define M SIZE(1000, 20)
+#define N SIZE(500, 10)
 /* By rows, with the factors computed once. */
 static void solve(real *x, real *c, const real *low, const real *diag, const real *up, const real *x0)
 {
