@@ -21,7 +21,7 @@ int main(void)
 {
     real *x = memory(N, sizeof(real)), *y = memory(N, sizeof(real)), *c = memory(2 * K, sizeof(real)), *z = memory(2 * K, sizeof(real));
     for (long i = 0; i < N; i++) x[i] = datum(i * i, 7919) - 0.5, y[i] = datum(i * i + 3 * i, 577) - 0.5;
-    for (long i = 0; i < 2 * K; i++) c[i] = datum(i / 2 * (i / 2) * 31 + i % 2 * 17, 104729) - 0.5;
+    for (long i = 0; i < 2 * K; i++) c[i] = (real)0.93 * (real)(datum(i / 2 * (i / 2) * 31 + i % 2 * 17, 104729) - 0.5);
     MEASURE(centers(z, x, y, c));
     report(checksum(z, 2 * K));
 }
