@@ -1,6 +1,6 @@
 #include "../survey_c.h"
 #include <string.h>
-#define M SIZE(300, 4)
+#define M SIZE(2000, 4)
 #define N SIZE(24, 8)
 static void sorted(real *a, const real *a0)
 {

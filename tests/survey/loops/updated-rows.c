@@ -1,7 +1,7 @@
 #include "../survey_c.h"
 #include <string.h>
-#define M SIZE(400, 20)
-#define N SIZE(300, 12)
+#define M SIZE(800, 20)
+#define N SIZE(500, 12)
 static void eliminate(real *a, const real *a0, const real *f)
 {
     memcpy(a, a0, M * N * sizeof(real));
