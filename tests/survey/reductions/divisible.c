@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(400000, 300)
+#define N SIZE(1600000, 300)
 static void counts(int *restrict y, const int *restrict v, int n)
 {
     int threes = 0, sevens = 0, odd = 0, any_zero = 0, all_small = 1;

@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(20000, 100)
+#define N SIZE(100000, 100)
 #define BINS SIZE(200, 16)
 static void counts(int *restrict count, const int *restrict v, int n, int bins)
 {

@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(200000, 200)
+#define N SIZE(600000, 200)
 #define GROUPS SIZE(100, 16)
 static void group_sums(real *restrict sums, const real *restrict weight, const int *restrict group, int n)
 {

@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(100000, 100)
+#define N SIZE(400000, 100)
 #define BINS SIZE(200, 16)
 static void scores(real *restrict score, const int *restrict v, const real *restrict x)
 {

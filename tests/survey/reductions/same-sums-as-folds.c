@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(200000, 300)
+#define N SIZE(400000, 300)
 static void line(real *restrict r, const real *restrict x, const real *restrict y, int n)
 {
     real mx = 0, my = 0, uv = 0, uu = 0, squares = 0, most = 0;

@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(400000, 300)
+#define N SIZE(1600000, 300)
 static void figures(int *restrict y, const int *restrict v, int n)
 {
     unsigned total = 0, squares = 0;

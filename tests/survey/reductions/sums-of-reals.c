@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(200000, 300)
+#define N SIZE(1000000, 300)
 static void line(real *restrict r, const real *restrict x, const real *restrict y, int n)
 {
     real sx = 0, sy = 0, sxx = 0, sxy = 0;
