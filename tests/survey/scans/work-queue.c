@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(600000, 100)
+#define N SIZE(400000, 100)
 static void paired(int *restrict count, const int *restrict queue, int n)
 {
     for (int i = 0; i < 16; i++) count[i] = 0;
