@@ -1,6 +1,6 @@
 #include <string.h>
 #include "../survey_c.h"
-#define N SIZE(100000, 40)
+#define N SIZE(500000, 40)
 #define M SIZE(64, 8)
 static void votes(int *h, const int *v)
 {

@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(150, 8)
+#define N SIZE(500, 8)
 #define WORDS SIZE(64, 4)
 static void common(int *y, const unsigned *s)
 {
