@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(2000, 60)
+#define N SIZE(2000, 40)
 static void ranks(int *y, const real *v)
 {
     for (int i = 0; i < N; i++) {
