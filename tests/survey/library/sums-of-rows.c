@@ -1,5 +1,5 @@
-#include "../bench/common/bench.h"
-#define N 200000
+#include "../survey_c.h"
+#define N SIZE(200000, 50)
 #define K 7
 static void sums(real *y, const real *a)
 {

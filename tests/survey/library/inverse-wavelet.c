@@ -1,6 +1,6 @@
-#include "../bench/common/bench.h"
+#include "../survey_c.h"
 #include <string.h>
-#define N 65536
+#define N SIZE(65536, 64)
 #define LEAST 8
 static void inverse(real *y, real *t, const real *v, const real *h)
 {

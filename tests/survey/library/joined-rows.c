@@ -1,6 +1,6 @@
-#include "../bench/common/bench.h"
+#include "../survey_c.h"
 #include <string.h>
-#define N 20000
+#define N SIZE(20000, 20)
 static void rows(real *y, const real *x, const real *g)
 {
     for (int i = 0; i < N; i++) {

@@ -1,5 +1,5 @@
-#include "../bench/common/bench.h"
-#define N 256
+#include "../survey_c.h"
+#define N SIZE(256, 12)
 #define T 4
 #define S (2 * (N - 1) + T)
 static void spread(real *y, const real *x, const real *w)

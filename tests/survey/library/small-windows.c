@@ -1,5 +1,5 @@
-#include "../bench/common/bench.h"
-#define N 100000
+#include "../survey_c.h"
+#define N SIZE(100000, 40)
 #define K 15
 static void all_windows(real *y, const real *x, const real *h)
 {

@@ -1,6 +1,6 @@
-#include "../bench/common/bench.h"
-#define N 20000
-#define D 12
+#include "../survey_c.h"
+#define N SIZE(20000, 5)
+#define D SIZE(12, 12)
 static void forms(real *y, const real *v, const real *a)
 {
     for (int i = 0; i < N; i++) {

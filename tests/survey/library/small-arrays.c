@@ -1,5 +1,5 @@
-#include "../bench/common/bench.h"
-#define N 20000
+#include "../survey_c.h"
+#define N SIZE(20000, 5)
 #define K 17
 static void greatest(real *y, const real *r)
 {

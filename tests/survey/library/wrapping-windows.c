@@ -1,6 +1,6 @@
-#include "../bench/common/bench.h"
-#define N 16
-#define S 128
+#include "../survey_c.h"
+#define N SIZE(16, 2)
+#define S SIZE(128, 8)
 static void batch(real *y, const real *w, const real *a)
 {
     for (int q = 0; q < N; q++)

@@ -1,5 +1,5 @@
-#include "../bench/common/bench.h"
-#define S 64
+#include "../survey_c.h"
+#define S SIZE(64, 5)
 static void relax(real *y, const real *w, const real *a)
 {
     for (int i = 0; i < S; i++)

@@ -1,6 +1,6 @@
-#include "../bench/common/bench.h"
-#define N 32
-#define S 64
+#include "../survey_c.h"
+#define N SIZE(32, 2)
+#define S SIZE(64, 6)
 static void back(real *y, const real *x, const real *dy)
 {
     for (int i = 0; i < N * S * S; i++) y[i] = 0;
