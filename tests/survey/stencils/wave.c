@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(300, 12)
+#define N SIZE(400, 12)
 #define STEPS SIZE(10, 3)
 static real *buffers[3];
 static void step(real *restrict y, const real *restrict u, const real *restrict v)
