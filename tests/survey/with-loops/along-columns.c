@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(500, 14)
+#define N SIZE(1200, 14)
 static void smooth(real *restrict y, const real *restrict a)
 {
     for (int j = 0; j < N; j++) y[j] = a[j], y[(N - 1) * N + j] = a[(N - 1) * N + j];

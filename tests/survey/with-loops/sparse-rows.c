@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define M SIZE(20000, 30)
+#define M SIZE(60000, 30)
 #define LEN(i) ((i) * 7 % 13)
 static void product(real *y, const int *first, const int *column, const real *value, const real *x)
 {
