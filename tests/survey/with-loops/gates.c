@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define STEPS SIZE(40, 4)
+#define STEPS SIZE(300, 4)
 #define N SIZE(48, 8)
 static real dot(const real *a, const real *b)
 {

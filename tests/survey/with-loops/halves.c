@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define M SIZE(2000, 12)
+#define M SIZE(12000, 12)
 #define N SIZE(128, 10)
 static void all_gated(real *restrict y, const real *restrict x)
 {

@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(16384, 32)
+#define N SIZE(65536, 32)
 #ifdef FLOAT
 #define COS cosf
 #define SIN sinf

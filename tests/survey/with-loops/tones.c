@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define N SIZE(500, 12)
+#define N SIZE(800, 12)
 static void toned(real *restrict y, const real *restrict a)
 {
     for (int i = 0; i < 3 * N * N; i++) y[i] = a[i] * a[i] * (3 - 2 * a[i]) / (1 + (real)0.2 * a[i]);
