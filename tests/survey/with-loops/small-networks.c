@@ -1,5 +1,5 @@
 #include "../survey_c.h"
-#define M SIZE(2000, 10)
+#define M SIZE(2000, 2)
 #define N 12
 #define K 5
 #define H (N - K + 1)
