@@ -26,7 +26,7 @@ int main(void)
     real *a = memory(16 * N, sizeof(real)), *y = memory(N, sizeof(real));
     for (long i = 0; i < N; i++)
         for (long j = 0; j < 4; j++)
-            for (long k = 0; k < 4; k++) a[16 * i + 4 * j + k] = datum(16 * i + 4 * j + k + i / 60, 7919) - 0.5 + (real)(j * k) / 40;
+            for (long k = 0; k < 4; k++) a[16 * i + 4 * j + k] = datum(16 * i + 4 * j + k * k + i / 60, 7919) - 0.5 + (real)(j * j * k) / 40;
     MEASURE(determinants(y, a));
     report(checksum(y, N));
 }
