@@ -1,0 +1,58 @@
+//! The rooms of `src/`: nothing imports from a room that comes after its own, so that whoever reads a room needs those before it only.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms in order; files of the root that all of them use come first.
+const ROOMS: [&str; 13] = [
+    "pass", "edit", "facts", "scalar", "fusion", "nests", "small", "loops", "motion", "reuse", "device", "pipeline",
+    "lib",
+];
+
+/// `column-loops` tries other passes on a copy of the function, to learn whether they would take the loop.
+const EXCEPTIONS: [(&str, &str); 1] = [("loops/column_loops.rs", "motion")];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The first words behind `crate::`.
+fn imports(text: &str) -> impl Iterator<Item = &str> {
+    text.split("crate::")
+        .skip(1)
+        .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or(""))
+}
+
+#[test]
+fn no_room_imports_from_a_later_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    assert!(files.len() > 90, "the sources are not there");
+    let order = |room: &str| ROOMS.iter().position(|known| *known == room);
+    let mut wrong = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(&root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        let room = name.split(['/', '.']).next().unwrap_or_default();
+        let Some(here) = order(room) else {
+            wrong.push(format!("{name} is in no room"));
+            continue;
+        };
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for import in imports(code) {
+            let is_later = order(import).is_some_and(|there| there > here);
+            if is_later && !EXCEPTIONS.contains(&(name.as_str(), import)) {
+                wrong.push(format!("{name} imports {import}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
