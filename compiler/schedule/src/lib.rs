@@ -34,116 +34,19 @@
 //! - A product that is only added to an accumulator is fused where the target fuses, in kernels and in scalar loops alike.
 #![forbid(unsafe_code)]
 
-mod access;
-mod alike;
-mod arena;
-mod arena_flow;
-mod arena_rewrite;
-#[cfg(test)]
-mod arena_tests;
-mod arrays;
-mod blocks;
-mod borrowed;
-mod carried;
-mod certify;
-mod clipped;
-mod collapse;
-mod comb;
-mod combine;
-mod company;
-mod cost;
-mod cover;
-mod crossing;
 mod device;
-mod device_chain;
-mod device_columns;
-mod device_fold;
-mod device_lanes;
-mod device_place;
-mod device_rows;
-mod device_run;
-mod device_thin;
-mod device_tile;
-mod device_tile_nest;
-mod device_tile_slices;
-mod device_variants;
-mod divergent;
-mod division;
-mod dynamic;
-mod faults;
-mod flat;
-mod fold;
-mod fold_chunks;
-mod fold_runs;
-mod from_first;
-mod gathers;
-mod grid;
-mod group;
-mod group_blocks;
-mod group_body;
-mod group_combine;
-mod group_memory;
-mod group_pad;
-mod group_split;
-mod growth;
-mod guarded;
-mod guards;
-mod in_place;
-mod index;
-mod jam;
-mod jam_cost;
-mod jam_plan;
-mod joined;
-mod joined_find;
+mod facts;
 mod kernel;
-mod lane_checks;
-mod lanes;
-mod late;
-mod layout;
-mod lending;
-mod liveness;
 mod lower;
 mod math;
 mod memory;
-mod mixed;
-mod module;
-mod natives;
-mod outline;
-mod overwritten;
-mod pack;
-mod parallel;
-mod pattern;
 mod plan;
-mod pressure;
-mod quotients;
-mod reduce;
-mod reuse;
-mod row_sums;
-mod rows_in_place;
-mod scalars;
-mod shared;
-mod shifted;
-mod slices;
-mod spares;
-mod streaming;
-mod stretches;
-mod support;
+mod post;
+mod threads;
 mod tile;
-mod tile_kernel;
-mod tile_nest;
-mod tile_skip;
-mod transfers;
-mod tuples;
-mod uneven;
-mod vector_forms;
-mod views;
-mod walk;
-mod widen;
-mod widths;
-mod withloop;
 
-pub use streaming::LARGE_RESULT;
-pub use widen::widen_counts;
+pub use kernel::widen::widen_counts;
+pub use memory::streaming::LARGE_RESULT;
 
 use ravel_nest::ir as nest;
 pub use ravel_nest::target::Capabilities;
@@ -242,5 +145,5 @@ pub fn schedule_tuned(
     options: &Options<'_>,
     tiles: &dyn Fn(&str) -> Tiles,
 ) -> std::result::Result<(nest::Module, Vec<Remark>), Unsupported> {
-    module::schedule(module, target, options, tiles)
+    lower::module::schedule(module, target, options, tiles)
 }

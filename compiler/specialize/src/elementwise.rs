@@ -1,9 +1,9 @@
 //! Primitives that choose or reach single elements: masks, the number of elements, places in row-major order.
 
 use crate::check::Agree;
-use crate::select::IndexVector;
 use crate::spec::Spec;
 use crate::value::{Sc, Val};
+use crate::withloops::select::IndexVector;
 use ravel_core::ir::{ElemTy, UserTypeKind};
 use ravel_types::{Basic, BinOp, Scalar};
 

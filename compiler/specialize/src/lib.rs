@@ -12,36 +12,21 @@
 //! Recursive functions and loops are iterated to a fixed point: constant, symbol, known rank, unknown rank.
 #![forbid(unsafe_code)]
 
-mod assemble;
-mod bind;
-mod by_index;
-mod call;
+mod calls;
 mod check;
-mod conditions;
 mod conversions;
-mod dispatch;
 mod elementwise;
 mod emit;
 mod expr;
-mod fieldwise;
-mod fold;
 mod format;
-mod generator;
-mod in_order;
-mod instance;
 mod literal;
 mod live;
-mod mismatch;
-mod pieces;
 mod prim;
 mod prune;
-mod rank_folds;
-mod rank_loops;
-mod rank_versions;
+mod ranks;
 mod record;
 mod report;
 mod reshape;
-mod select;
 mod spec;
 mod stmt;
 #[cfg(test)]
@@ -50,7 +35,7 @@ mod types;
 pub mod value;
 mod vector;
 mod walk;
-mod withloop;
+mod withloops;
 mod wraps;
 
 use ravel_core::ir::{FunId, Program};
@@ -58,7 +43,7 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap, Span};
 use value::Kind;
 
-pub use in_order::Carried;
+pub use withloops::in_order::Carried;
 
 /// What to start from.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Reshape, and catenation, take and drop of vectors.
 
-use crate::select::IndexVector;
 use crate::spec::Spec;
 use crate::value::{Sc, Val};
+use crate::withloops::select::IndexVector;
 use ravel_core::ir::UserTypeKind;
 use ravel_types::{Affine, Basic, BinOp, Scalar, Shape, Ty};
 use ravel_wir::{Fault, Op};

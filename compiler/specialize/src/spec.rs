@@ -1,11 +1,13 @@
 //! The specialiser's state, the entry function, and what happens after the last instance is done.
 
-use crate::bind::origin::Place;
+use crate::Entry;
+use crate::Options;
+use crate::Specialized;
+use crate::calls::bind::origin::Place;
+use crate::calls::instance::Instance;
 use crate::emit::Emitter;
-use crate::in_order::Carried;
-use crate::instance::Instance;
 use crate::value::{Kind, Val};
-use crate::{Entry, Options, Specialized};
+use crate::withloops::in_order::Carried;
 use ravel_core::ir::{self, FunId, Program};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
@@ -52,9 +54,9 @@ pub struct Spec<'p> {
     /// Position of the construct being elaborated.
     pub here: Span,
     pub instances: Vec<Instance>,
-    pub index: HashMap<crate::instance::Key, usize>,
+    pub index: HashMap<crate::calls::instance::Key, usize>,
     /// Instances finished inside of a recursive one, whose results may rest on its assumption.
-    pub provisional: Vec<crate::instance::Key>,
+    pub provisional: Vec<crate::calls::instance::Key>,
     /// WIR slots and kind of each global object.
     pub globals: Vec<(Vec<GlobalId>, Kind)>,
     /// Regions entered that may not run: a fault that is certain there is still only a run-time fault.

@@ -1,9 +1,9 @@
 //! Properties of abstract values: joins, forms and facts, and the arithmetic of index sets.
 
 use crate::Options;
-use crate::generator::IndexBox;
 use crate::spec::Spec;
 use crate::value::{Kind, LeafShape, Sc, ScKind, ShapeKind};
+use crate::withloops::generator::IndexBox;
 use ravel_core::ir::Program;
 use ravel_source::SourceMap;
 use ravel_types::{Affine, Basic, BinOp, Elem, Scalar, Sym};

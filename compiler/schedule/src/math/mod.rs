@@ -30,7 +30,7 @@ use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{self as nest, MathOp, Prim};
 use ravel_types::{BinOp, UnOp};
 
-use crate::scalars::Arith;
+use crate::lower::scalars::Arith;
 use real::{Code, Real};
 
 type Val = nest::Value;

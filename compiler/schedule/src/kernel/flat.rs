@@ -1,0 +1,238 @@
+//! Rows that lie end to end, walked as one axis.
+//!
+//! ```text
+//!    [0,1,0] <= [i,j,c] < [m,n,3]:   t[i,j,c] = a[i,j-1,c] + a[i,j,c]
+//! => for i:  for k in 0 .. 3*(n-1):  t[i,1,k] = a[i,0,k] + a[i,1,k]
+//! ```
+//!
+//! Rows of three colours or two parts of a complex number fill no vector. Where a partition has whole rows and every address is that of a row plus
+//! the index within it, in arrays whose rows are as long, the next row begins where one ends: the index of the row stays at its first value, and
+//! the one within the row runs on. Several inner axes that are covered wholly are one row.
+//!
+//! Declined: rows that fill vectors well, steps, indices that are used for anything else (a weight per colour, a condition), cells that are arrays.
+
+use std::collections::HashSet;
+
+use ravel_nest::ir::BinOp as NestBin;
+use ravel_types::BinOp;
+use ravel_wir::{Generator, Inst, Op, Part, Region, Value};
+
+use crate::kernel::Chunk;
+use crate::lower::Lower;
+use crate::lower::index::Ext;
+use crate::lower::withloop::Sink;
+
+/// How many times as many lanes as elements the vectors of a row must have, so that rows are walked as one; or they have fewer vectors than this.
+const WASTE: f64 = 1.25;
+const SHORT: i64 = 4;
+
+/// Do so many elements fill vectors of so many lanes well, and several of them?
+pub(crate) fn fills_vectors(elements: i64, lanes: usize) -> bool {
+    let vectors = (elements + lanes as i64 - 1) / lanes as i64;
+    (vectors * lanes as i64) as f64 <= WASTE * elements as f64 && vectors >= SHORT
+}
+
+/// The inner axes of a partition that are walked as one with the axis around them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flat {
+    /// The axis of the rows.
+    pub rows: usize,
+    /// Elements per row.
+    pub length: i64,
+    /// Chunks are of elements instead of whole rows.
+    pub cut: bool,
+}
+
+impl Flat {
+    /// Is this one of the axes within a row, other than the last?
+    pub fn is_within(self, axis: usize, last: usize) -> bool {
+        axis > self.rows && axis < last
+    }
+}
+
+/// The indices of rows, those within a row from the outermost, and the extents of these.
+struct Indices<'a> {
+    rows: HashSet<Value>,
+    within: &'a [Value],
+    lengths: &'a [i64],
+    /// What is not looked at.
+    skipped: &'a HashSet<Inst>,
+}
+
+impl Indices<'_> {
+    fn has(&self, v: Value) -> bool {
+        self.rows.contains(&v) || self.within.contains(&v)
+    }
+}
+
+impl Lower<'_, '_> {
+    /// The longest rows of a partition that may be walked as one axis, if its innermost ones fill vectors of so many lanes badly.
+    /// Chunks are of whole rows.
+    pub fn flat_rows(&self, part: &Part, sinks: &[Sink], lanes: usize, chunked: Option<usize>) -> Option<Flat> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        let innermost = self.extent_from_zero(*lower.last()?, *upper.last()?)?;
+        if innermost < 2 || fills_vectors(innermost, lanes) {
+            return None;
+        }
+        self.rows_end_to_end(part, sinks, chunked, None)
+    }
+
+    /// The extent of an axis that is covered from zero on, if it is known.
+    fn extent_from_zero(&self, lower: Value, upper: Value) -> Option<i64> {
+        self.const_i32(upper).filter(|n| *n > 0 && self.const_i32(lower) == Some(0))
+    }
+
+    /// The longest rows of a partition that may be walked as one axis, whether that pays or not. The outermost axis that may be one of them is
+    /// given, and a fold that finds its operands in another way.
+    pub fn rows_end_to_end(
+        &self,
+        part: &Part,
+        sinks: &[Sink],
+        outermost: Option<usize>,
+        fold: Option<Inst>,
+    ) -> Option<Flat> {
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
+        let params = &self.func.regions[part.body].params;
+        let last = params.len().checked_sub(1).filter(|last| *last > 0)?;
+        let lengths: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| self.extent_from_zero(*l, *u)).collect();
+        let skipped = fold.map(|fold| self.only_needed_by(part.body, fold)).unwrap_or_default();
+        let mut found = None;
+        let mut length = 1i64;
+        for rows in (outermost.unwrap_or(0)..last).rev() {
+            let Some(along) = lengths[rows + 1] else { break };
+            length = length.checked_mul(along).filter(|n| *n <= i64::from(i32::MAX))?;
+            let lengths: Vec<i64> = lengths[rows + 1..].iter().map(|n| n.unwrap_or(0)).collect();
+            let mut indices = Indices {
+                rows: HashSet::from([params[rows]]),
+                within: &params[rows + 1..],
+                lengths: &lengths,
+                skipped: &skipped,
+            };
+            if !rows_lie_end_to_end(sinks, rows, &lengths) || !self.is_flat(part.body, &mut indices) {
+                break;
+            }
+            found = Some(Flat { rows, length, cut: false });
+        }
+        found
+    }
+
+    /// A fold of a body and the instructions that only it needs.
+    fn only_needed_by(&self, body: Region, fold: Inst) -> HashSet<Inst> {
+        let func = self.func;
+        let mut needed = HashSet::new();
+        let mut values: Vec<Value> = func.regions[body].yields.clone();
+        while let Some(v) = values.pop() {
+            let Some(inst) = self.live.def(v).filter(|inst| *inst != fold) else { continue };
+            if func.regions[body].insts.contains(&inst) && needed.insert(inst) {
+                let op = &func.insts[inst].op;
+                op.for_each_operand(|v| values.push(v));
+                for region in op.regions() {
+                    values.extend(self.live.free(region).iter().copied());
+                }
+            }
+        }
+        func.regions[body].insts.iter().copied().filter(|inst| !needed.contains(inst)).collect()
+    }
+
+    /// Are the indices used for nothing but elements of rows of these lengths?
+    fn is_flat(&self, region: Region, indices: &mut Indices<'_>) -> bool {
+        let func = self.func;
+        for &inst in &func.regions[region].insts {
+            if indices.skipped.contains(&inst) {
+                continue;
+            }
+            let data = &func.insts[inst];
+            match &data.op {
+                Op::Sel { array, index } if index.iter().any(|v| indices.has(*v)) => {
+                    if indices.has(*array) || !self.selects_within(*array, index, indices) {
+                        return false;
+                    }
+                }
+                Op::Bin(BinOp::Add, a, b) if indices.has(*a) || indices.has(*b) => {
+                    let (row, other) = if indices.has(*a) { (a, b) } else { (b, a) };
+                    if !indices.rows.contains(row) || indices.has(*other) {
+                        return false;
+                    }
+                    indices.rows.extend(&data.results);
+                }
+                Op::Bin(BinOp::Sub, a, b) if indices.rows.contains(a) && !indices.has(*b) => {
+                    indices.rows.extend(&data.results);
+                }
+                op => {
+                    let mut used = false;
+                    op.for_each_operand(|v| used |= indices.has(v));
+                    if used || op.regions().iter().any(|nested| !self.is_flat(*nested, indices)) {
+                        return false;
+                    }
+                }
+            }
+        }
+        !func.regions[region].yields.iter().any(|v| indices.has(*v))
+    }
+
+    /// Is this an element at an index within a row, of an array with such rows?
+    fn selects_within(&self, array: Value, index: &[Value], indices: &Indices<'_>) -> bool {
+        let Some(extents) = self.func.ty(array).shape.extents() else { return false };
+        let Some(row) = index.len().checked_sub(indices.within.len() + 1) else { return false };
+        extents.len() == index.len()
+            && index[row + 1..] == *indices.within
+            && indices.rows.contains(&index[row])
+            && !index[..row].iter().any(|v| indices.has(*v))
+            && extents[row + 1..].iter().zip(indices.lengths).all(|(e, n)| e.as_const().map(i64::from) == Some(*n))
+    }
+
+    /// Bounds of the index within rows that are walked as one: from zero to the elements of all of them.
+    pub fn flat_bounds(&mut self, flat: Flat, part: &Part, chunk: Option<Chunk>) -> FlatBounds {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return FlatBounds::Const(0) };
+        let (lower, upper) = (lower[flat.rows], upper[flat.rows]);
+        let chunk = chunk.filter(|chunk| chunk.axis == flat.rows);
+        if let Some(elements) = chunk.filter(|_| flat.cut) {
+            return FlatBounds::Run(elements);
+        }
+        if let (None, Some(low), Some(high)) = (chunk, self.const_i32(lower), self.const_i32(upper)) {
+            return FlatBounds::Const((high - low).max(0) * flat.length);
+        }
+        let (low, high) = chunk.map_or_else(|| (self.wide(lower), self.wide(upper)), |chunk| (chunk.low, chunk.high));
+        let rows = self.b.sub(high, low);
+        let length = self.b.i64(flat.length);
+        let zero = self.b.i64(0);
+        let elements = self.b.mul(rows, length);
+        // All chunks begin at zero.
+        FlatBounds::Run(Chunk {
+            axis: flat.rows,
+            low: zero,
+            high: self.b.binary(NestBin::SMax, elements, zero),
+            grain: 0,
+        })
+    }
+}
+
+/// Elements of rows that are walked as one.
+pub(crate) enum FlatBounds {
+    Const(i64),
+    Run(Chunk),
+}
+
+/// Does the result have a row of cells behind each row?
+fn rows_lie_end_to_end(sinks: &[Sink], rows: usize, lengths: &[i64]) -> bool {
+    sinks.iter().all(|sink| {
+        let Sink::Slice { strides, cell: Ext::Const(1), .. } = sink else { return false };
+        let mut expected = 1;
+        (rows..strides.len()).rev().zip(lengths.iter().rev().chain([&1])).all(|(axis, length)| {
+            let fits = strides[axis] == Ext::Const(expected);
+            expected *= length;
+            fits
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Flat;
+
+    #[test]
+    fn axes_within_rows() {
+        let flat = Flat { rows: 1, length: 12, cut: false };
+        assert!(!flat.is_within(1, 3) && flat.is_within(2, 3) && !flat.is_within(3, 3));
+    }
+}

@@ -1,0 +1,179 @@
+//! Loads whose lanes lie anywhere: one instruction for all lanes of a vector, where the target has it.
+//!
+//! The address of lane `k` is that of everything that is the same for all lanes plus `index[k]` elements. Lanes of the index are 32 bits wide
+//! where the checks of the selection bound it so far, 64 bits otherwise: half as many fit a register then.
+
+use std::collections::HashSet;
+
+use ravel_nest::ir::{Access, ConvOp, IntCmp, Prim, Ty};
+use ravel_types::Elem;
+use ravel_wir::{Inst, Op, Region, Value};
+
+use crate::Result;
+use crate::kernel::grid::{Cell, Grid};
+use crate::lower::index::Offset;
+use crate::lower::scalars::prim_of;
+use crate::lower::{Lower, Val};
+
+/// Elements that a 32-bit index reaches.
+const REACH: i64 = 1 << 31;
+/// Constants of index expressions up to this are small.
+const SMALL: i64 = 1 << 16;
+
+impl Lower<'_, '_> {
+    /// Is there an instruction that loads lanes of this type from anywhere?
+    pub fn gathers(&self, elem: Elem) -> bool {
+        self.cx.target.has_gather && matches!(elem.bytes(), 4 | 8) && !matches!(elem, Elem::Bool | Elem::Handle)
+    }
+
+    /// The selections in branches of a body that some lanes might make at a place that there is not, and that can be kept from them.
+    pub fn loads_under_masks(&self, region: Region) -> HashSet<Inst> {
+        let mut found = HashSet::new();
+        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
+            let Op::If { then, els, .. } = &self.func.insts[inst].op else { return };
+            for inst in [then, els].into_iter().flat_map(|arm| &self.func.regions[*arm].insts) {
+                if let Op::Sel { array, index } = &self.func.insts[*inst].op
+                    && self.is_element(*array, index)
+                    && !self.readable_everywhere(*array, index, &mut Vec::new())
+                {
+                    found.insert(*inst);
+                }
+            }
+        });
+        found
+    }
+
+    /// The lanes of one copy that make a selection, if others must not.
+    pub fn masked_by(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Option<Val> {
+        if !self.live.def(v).is_some_and(|inst| self.masked_loads.contains(&inst)) {
+            return None;
+        }
+        self.taking_part(g, j, u)
+    }
+
+    /// An element where a condition holds, zero elsewhere.
+    pub fn load_if(&mut self, holds: Val, ty: Ty, ptr: Val, bytes: i32) -> Val {
+        self.b.begin_if(holds);
+        let there = self.b.load(ty, ptr, bytes, Access::ALIGNED);
+        self.b.begin_else(&[there]);
+        let zero = self.b.bits(ty, 0);
+        self.b.end_if(&[zero])[0]
+    }
+
+    /// One copy of a selection that only some lanes make, at least one of some copy.
+    pub fn load_masked(
+        &mut self,
+        g: &mut Grid,
+        (array, index, data): (Value, &[Value], Val),
+        offset: &Offset,
+        (j, u): (usize, usize),
+        taking_part: Val,
+    ) -> Result<Cell> {
+        let elem = self.elem(array);
+        let vector = self.b.ty(taking_part).is_vector();
+        let mask = if vector { taking_part } else { self.splat_cell(g, Elem::Bool, taking_part) };
+        if self.gathers(elem) {
+            return Ok(Cell::Packed(self.gather(g, (array, index, data), offset, (j, u), Some(mask))?));
+        }
+        // The others take the first element: there is one, since somebody takes some.
+        let zero = self.b.i64(0);
+        let mut lanes = Vec::new();
+        for lane in 0..g.lanes {
+            let mut bytes = self.b.i64(offset.constant);
+            for term in &offset.terms {
+                let part = match term.atom {
+                    Some(v) => {
+                        let wide = self.wide_lane(g, v, j, u, usize::from(lane))?;
+                        self.scaled(wide, term.bytes, term.stride)
+                    }
+                    None => self.term(term),
+                };
+                bytes = self.b.add(bytes, part);
+            }
+            let taken = self.b.extract(mask, lane);
+            let no = self.b.iconst(Ty::scalar(g.mask_prim()), 0);
+            let taken = self.b.icmp(IntCmp::Ne, taken, no);
+            let bytes = self.b.select(taken, bytes, zero);
+            let place = self.b.ptr_add(data, bytes);
+            lanes.push(self.b.load(Ty::scalar(prim_of(elem)), place, 0, Access::ALIGNED));
+        }
+        Ok(if g.packs(elem) { Cell::Packed(self.pack(g, elem, &lanes)) } else { Cell::Split(lanes) })
+    }
+
+    /// One copy of a selection as such a load, under a mask if there is one.
+    pub fn gather(
+        &mut self,
+        g: &mut Grid,
+        (array, index, data): (Value, &[Value], Val),
+        offset: &Offset,
+        (j, u): (usize, usize),
+        mask: Option<Val>,
+    ) -> Result<Val> {
+        let elem = self.elem(array);
+        let prim = if self.reaches_in_32_bits(g, array, index) { Prim::I32 } else { Prim::I64 };
+        let varies = |lower: &Self, g: &mut Grid, atom: Option<Value>| atom.is_some_and(|v| lower.is_vector(g, v));
+        let mut same = offset.clone();
+        same.terms.retain(|term| !varies(self, g, term.atom));
+        let mut sum: Option<Val> = None;
+        for term in &offset.terms {
+            let Some(v) = term.atom.filter(|v| self.is_vector(g, *v)) else { continue };
+            let mut part = self.packed_of(g, v, j, u)?;
+            if prim == Prim::I64 {
+                part = self.b.convert(ConvOp::SExt, part, Prim::I64);
+            }
+            let ty = self.b.ty(part);
+            let elements = term.bytes / elem.bytes() as i64;
+            if elements != 1 {
+                let factor = self.b.iconst(ty, elements);
+                part = self.b.mul(part, factor);
+            }
+            if let Some(stride) = term.stride {
+                let stride = if prim == Prim::I64 { stride } else { self.b.convert(ConvOp::Narrow, stride, prim) };
+                let stride = self.b.splat(stride, g.lanes);
+                part = self.b.mul(part, stride);
+            }
+            sum = Some(sum.map_or(part, |sum| self.b.add(sum, part)));
+        }
+        let sum = match sum {
+            Some(sum) => sum,
+            None => self.b.iconst(Ty::vector(prim, g.lanes), 0),
+        };
+        let (ptr, bytes) = self.copy_address(g, data, &same, j, u, 0)?;
+        let (ty, scale) = (Ty::vector(prim_of(elem), g.lanes), elem.bytes() as u8);
+        Ok(match mask {
+            Some(mask) => {
+                let mask = self.mask_as(mask, ty.truth().prim);
+                self.b.gather_if(mask, ty, ptr, bytes, sum, scale)
+            }
+            None => self.b.gather(ty, ptr, bytes, sum, scale),
+        })
+    }
+
+    /// Do the parts of an index that differ between lanes stay below 2^31 elements, wherever the selection is allowed?
+    fn reaches_in_32_bits(&self, g: &mut Grid, array: Value, index: &[Value]) -> bool {
+        let Some(extents) = self.func.ty(array).shape.extents() else { return false };
+        let mut reach = 0i64;
+        for (axis, i) in index.iter().enumerate() {
+            let form = self.form(*i);
+            if !form.terms.iter().any(|(v, _)| self.dep(g, *v).vec) {
+                continue;
+            }
+            // Then what the check of this axis bounds is what lanes have, but for a constant.
+            let [(_, 1)] = form.terms[..] else { return false };
+            if form.constant.abs() > SMALL {
+                return false;
+            }
+            let last = axis + 1 == index.len();
+            let inner = extents[axis + 1..].iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(e.as_const()?)));
+            let extent = match extents[axis].as_const() {
+                Some(n) => i64::from(n) + form.constant.abs(),
+                // An extent is less than 2^31 by its type, and lanes are values of 32 bits.
+                None if last => 0,
+                None => return false,
+            };
+            let Some(part) = inner.and_then(|inner| inner.checked_mul(extent)) else { return false };
+            reach = reach.saturating_add(part);
+        }
+        reach < REACH
+    }
+}

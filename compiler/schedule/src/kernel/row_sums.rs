@@ -1,0 +1,99 @@
+//! Sums of sums: a fold over several axes adds up its inner axes on their own.
+//!
+//! Programs write sums of sums, `sum({ [i] -> sum(a[i] * b) })`, of which the optimiser makes one fold over all axes. Added up in one go,
+//! the sum would have the rounding errors of its whole length; the sums of the program have those of both lengths. So where the inner axes are long
+//! enough for the additions not to matter, accumulators of reals begin anew there, and what they were is added behind.
+
+use ravel_types::{BinOp, Elem, Scalar};
+use ravel_wir::{Combine, Part, With};
+
+use crate::kernel::grid::Grid;
+use crate::kernel::reduce::Accs;
+use crate::lower::scalars;
+use crate::lower::withloop::{Accumulate, Sink};
+use crate::lower::{Lower, Val};
+
+/// Additions to one accumulator from which on inner axes have sums of their own.
+const ROW_STEPS: i64 = 16;
+
+/// What one accumulator was before inner axes.
+pub(crate) struct Before {
+    place: usize,
+    op: BinOp,
+    elem: Elem,
+    val: Val,
+}
+
+/// The identity of an operation on reals that rounds.
+fn rounding_identity(op: BinOp, elem: Elem) -> Option<Scalar> {
+    let rounds = elem.is_float() && matches!(op, BinOp::Add | BinOp::Mul);
+    if rounds { op.identity(elem) } else { None }
+}
+
+impl Lower<'_, '_> {
+    /// Lets the accumulators of a kernel begin anew for the axes inside of `axis`.
+    pub fn begin_row_sums(&mut self, g: &Grid, part: &Part, axis: usize, accs: &mut Accs) -> Vec<Before> {
+        let mut before = Vec::new();
+        let is_last = axis + 1 >= self.func.regions[part.body].params.len();
+        if is_last || accs.shift.is_some() || self.b.in_launch() {
+            return before;
+        }
+        let steps = self.const_trips(part, axis + 1).map(|trips| match accs.along {
+            true => trips / (g.fold_u as i64 * i64::from(g.fold_lanes)).max(1),
+            false => trips,
+        });
+        // Windows whose extents the run decides are short as a rule.
+        if steps.map_or(!accs.along, |steps| steps < ROW_STEPS) {
+            return before;
+        }
+        for acc in &accs.accs {
+            let Some(identity) = rounding_identity(acc.op, acc.elem) else { continue };
+            let vectors = acc.first..acc.first + acc.j * acc.u;
+            let singles = acc.scalars..acc.scalars + if accs.along { acc.j } else { 0 };
+            for place in vectors.chain(singles) {
+                let lanes = self.b.ty(accs.vals[place]).lanes;
+                let start = scalars::constant(&mut self.b, identity, lanes);
+                let val = std::mem::replace(&mut accs.vals[place], start);
+                before.push(Before { place, op: acc.op, elem: acc.elem, val });
+            }
+        }
+        before
+    }
+
+    /// The same for scalar loops and what they carry.
+    pub fn begin_scalar_row_sums(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        axis: usize,
+        carried: &mut [Val],
+    ) -> Vec<Before> {
+        let mut before = Vec::new();
+        let is_last = axis + 1 >= self.func.regions[part.body].params.len();
+        let is_short = self.const_trips(part, axis + 1).is_some_and(|trips| trips < ROW_STEPS);
+        if is_last || is_short || with.ordered || self.b.in_launch() {
+            return before;
+        }
+        for sink in sinks {
+            let Sink::Carried { position, elem, combine: Accumulate::Fold(Combine::Op(op)) } = sink else { continue };
+            let Some(identity) = rounding_identity(*op, *elem) else { continue };
+            // Accumulators may be arrays.
+            if self.b.ty(carried[*position]).prim != scalars::prim_of(*elem) {
+                continue;
+            }
+            let start = scalars::constant(&mut self.b, identity, 1);
+            let val = std::mem::replace(&mut carried[*position], start);
+            before.push(Before { place: *position, op: *op, elem: *elem, val });
+        }
+        before
+    }
+
+    /// Adds what the accumulators were before to the sums of the inner axes.
+    pub fn end_row_sums(&mut self, vals: &mut [Val], before: Vec<Before>) {
+        let arith = self.arith();
+        for Before { place, op, elem, val } in before {
+            vals[place] = scalars::binary(&mut self.b, arith, op, elem, val, vals[place]);
+        }
+    }
+}

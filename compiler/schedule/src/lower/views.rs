@@ -1,0 +1,35 @@
+//! Reshaped arrays that are only read: the same object, looked at with other extents.
+//!
+//! An object carries its shape, so that a reshape needs one of its own where somebody else holds the array: a copy. If all that happens to the
+//! result is that elements are selected and extents asked for, nobody looks at the shape in the object. The result is then the operand, which it
+//! keeps alive, and its extents are those that the reshape names.
+
+use ravel_types::Elem;
+use ravel_wir::Value;
+
+use crate::lower::index::Ext;
+use crate::lower::{Lower, Val};
+use crate::memory::carried::element_reads;
+
+impl Lower<'_, '_> {
+    /// The operand as the result of a reshape, if nothing but elements and extents of that are asked for.
+    pub fn try_view(&mut self, result: Value, array: Value, shape: &[Value]) -> Option<Val> {
+        let (func, scope) = (self.func, self.scopes.last()?.region);
+        let ty = func.ty(result);
+        let plain = self.cx.options.device.is_none()
+            && !shape.is_empty()
+            && ty.elem != Elem::Handle
+            && !func.ty(array).is_scalar();
+        if !plain || func.ty(array).rank().is_none() || self.live.uses(result) != element_reads(func, scope, result) {
+            return None;
+        }
+        let extents: Vec<Ext> = shape.iter().map(|v| self.scalar_extent(*v)).collect();
+        self.views.insert(result, extents);
+        Some(self.take(array))
+    }
+
+    /// Is this value another array's object, whose shape is not its own?
+    pub fn is_view(&self, v: Value) -> bool {
+        self.views.contains_key(&v)
+    }
+}

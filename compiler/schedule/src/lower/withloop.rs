@@ -1,0 +1,594 @@
+//! With-loops as loop nests: partitions, results, defaults.
+//!
+//! Results are written where they belong: a genarray or modarray result is one buffer, each cell goes to its slice, and a cell
+//! that the body builds by a with-loop or an array constructor of its own is built in that slice. Results whose shape or rank only
+//! the run knows ([`Sink::Late`]) are kept in a stack slot and addressed by the runtime.
+
+use ravel_nest::ir::{Access, Ty};
+use ravel_source::Span;
+use ravel_types::{BinOp, Elem};
+use ravel_wir::traverse::walk;
+use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
+
+use crate::Result;
+use crate::kernel::Chunk;
+use crate::lower::from_first::FromFirst;
+use crate::lower::index::{Ext, Form};
+use crate::lower::layout;
+use crate::lower::{Dest, Lower, Val};
+use crate::memory::reuse::Reused;
+use crate::threads::company::Around;
+
+/// Where the cells of one operator go.
+#[derive(Clone)]
+pub(crate) enum Sink {
+    /// Into a buffer with this address; strides (in elements) of the frame axes, and elements per cell.
+    /// With `reused` the buffer may be that of an operand: each cell is to be computed once, and written after all that it reads.
+    Slice { elem: Elem, data: Val, object: Option<Val>, strides: Vec<Ext>, cell: Ext, reused: Option<Reused> },
+    /// Into the object that a stack slot holds, null until the first cell is known.
+    Late { elem: Elem, slot: Val, span: Span },
+    /// Into a carried value.
+    Carried { position: usize, elem: Elem, combine: Accumulate },
+}
+
+/// How a carried value takes a cell.
+#[derive(Clone, Debug)]
+pub(crate) enum Accumulate {
+    /// By the function of a fold.
+    Fold(Combine),
+    /// By an operation, element by element: accumulator and cells are arrays of so many rows, of so many elements each.
+    Elements { op: BinOp, rows: i64, row: i64 },
+    /// The same, where the first cell of a chunk becomes the accumulator.
+    FromFirst(FromFirst),
+    /// It becomes the cell: an array without axes.
+    Replace,
+}
+
+/// The index at which a body runs.
+pub(crate) enum Index {
+    /// One scalar per axis.
+    Known(Vec<Value>),
+    /// The state of an odometer.
+    Dyn(Val),
+}
+
+impl Lower<'_, '_> {
+    pub fn with_loop(&mut self, inst: Inst, with: &With) -> Result<()> {
+        self.set_ranges(with);
+        if with.ordered && !self.has_effects(with) {
+            return self.in_turn(inst, with);
+        }
+        if self.is_overwritten(inst, with) {
+            return self.made_without_elements(inst, with);
+        }
+        if let Some(made) = self.made_update(inst) {
+            if let Some(object) = made {
+                self.bind(self.func.insts[inst].results[0], object);
+            }
+            return Ok(());
+        }
+        if self.try_growth(inst, with)? || self.try_rows_in_place(inst, with)? {
+            return Ok(());
+        }
+        if self.try_groups(inst, with)? || self.try_device_fold(inst, with)? {
+            return Ok(());
+        }
+        self.with_loop_on_host(inst, with)
+    }
+
+    /// A with-loop whose order serves the array that it changes: if that cannot be changed in place, no order is needed.
+    fn in_turn(&mut self, inst: Inst, with: &With) -> Result<()> {
+        let ascends = self.is_ascending(with);
+        let before = std::mem::replace(&mut self.ascending, ascends);
+        self.sequential += u32::from(ascends);
+        let result = self.with_loop(inst, &With { ordered: false, ..with.clone() });
+        self.sequential -= u32::from(ascends);
+        self.ascending = before;
+        result
+    }
+
+    /// Whether the bodies do more than to compute cells.
+    fn has_effects(&self, with: &With) -> bool {
+        let mut found = false;
+        for part in &with.parts {
+            walk(self.func, part.body, &mut |_, inst| {
+                let op = &self.func.insts[inst].op;
+                found |= op.is_anchored() || matches!(op, Op::Call { .. } | Op::Native { .. });
+            });
+        }
+        found
+    }
+
+    /// An array whose first elements nobody sees.
+    fn made_without_elements(&mut self, inst: Inst, with: &With) -> Result<()> {
+        let (span, results) = (self.func.insts[inst].span, &self.func.insts[inst].results);
+        self.cx.remark(span, "not computed: the loop behind it writes all elements");
+        let (sinks, _) = self.prepare(with, results, span, false)?;
+        self.borders.clear();
+        self.host_fills(&sinks);
+        for (sink, &result) in sinks.iter().zip(results) {
+            if let Sink::Slice { object: Some(object), reused, .. } = sink {
+                if let Some(reused) = *reused {
+                    self.drop_unless_reused(reused);
+                }
+                self.bind(result, *object);
+            }
+        }
+        Ok(())
+    }
+
+    /// A with-loop that is no fold on the device: on the host, or its cells there.
+    pub fn with_loop_on_host(&mut self, inst: Inst, with: &With) -> Result<()> {
+        let func = self.func;
+        let span = func.insts[inst].span;
+        let results = &func.insts[inst].results;
+        if self.try_parallel_fold(inst, with)? {
+            return Ok(());
+        }
+        if !self.has_parts_for_threads(with)
+            && let Some(values) = self.try_fold_kernel(inst, with, None)?
+        {
+            for (&result, value) in results.iter().zip(values) {
+                self.bind(result, value);
+            }
+            return Ok(());
+        }
+        let order = self.in_place(with);
+        if order.is_some() {
+            self.cx.remark(span, "in place");
+        }
+        let (sinks, carried) = self.prepare(with, results, span, order.is_some())?;
+        let borders = std::mem::take(&mut self.borders);
+        if with.ordered {
+            self.sequential += 1;
+        }
+        let mut carried = carried;
+        let on_device = carried.is_empty() && self.try_device(inst, with, &sinks)?;
+        if !on_device {
+            self.host_fills(&sinks);
+        }
+        // The bodies read the array that they change.
+        let mut before = Vec::new();
+        for sink in sinks.iter().filter(|_| order.is_some()) {
+            if let Sink::Slice { reused: Some(reused), .. } = sink {
+                before.push((reused.of, self.replace(reused.of, reused.object)));
+            }
+        }
+        let order = match order {
+            Some(order) => order.into_iter().map(|n| (n, Vec::new())).collect(),
+            None => self.companies(with),
+        };
+        for (n, thin) in order.into_iter().filter(|_| !on_device) {
+            self.cx.part = (with.parts.len() > 1).then_some(n);
+            let around = Around { borders: &borders, thin: &thin };
+            carried = self.part(inst, with, &with.parts[n], (&sinks, around), carried)?;
+        }
+        for (array, object) in before {
+            self.replace(array, object);
+        }
+        if with.ordered {
+            self.sequential -= 1;
+        }
+        for ((sink, op), &result) in sinks.iter().zip(&with.ops).zip(results) {
+            match sink {
+                Sink::Slice { object, reused, .. } => {
+                    if let Some(reused) = *reused {
+                        self.drop_unless_reused(reused);
+                    }
+                    if let Some(object) = *object {
+                        self.bind(result, object);
+                    }
+                }
+                Sink::Late { elem, slot, .. } => {
+                    let object = self.finish_late(op, result, *slot, span)?;
+                    if func.ty(result).is_scalar() {
+                        let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
+                        let value = self.load_element(*elem, (data, 0));
+                        self.b.rc_dec(object);
+                        self.bind(result, value);
+                    } else {
+                        self.bind(result, object);
+                    }
+                }
+                Sink::Carried { position, .. } => self.bind(result, carried[*position]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the cells of a with-loop go, and the accumulators that it begins with.
+    pub fn prepare(
+        &mut self,
+        with: &With,
+        results: &[Value],
+        span: Span,
+        in_place: bool,
+    ) -> Result<(Vec<Sink>, Vec<Val>)> {
+        let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
+        let mut carried = Vec::new();
+        let mut sinks = Vec::new();
+        for (k, (op, &result)) in with.ops.iter().zip(results).enumerate() {
+            let elem = self.elem(result);
+            let scalar = self.func.ty(result).is_scalar();
+            let sink = match op {
+                WithOp::Genarray { frame: Frame::Known(frame), cell: Some(_), default }
+                    if scalar && known && frame.is_empty() =>
+                {
+                    let initial = match default {
+                        Some(default) => self.take(*default),
+                        None => self.zero_element(elem),
+                    };
+                    carried.push(initial);
+                    Sink::Carried { position: carried.len() - 1, elem, combine: Accumulate::Replace }
+                }
+                WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), default } if known && !scalar => {
+                    self.genarray_sink(with, result, frame, cell, *default, span)?
+                }
+                WithOp::Genarray { frame, cell, default } => {
+                    let slot = self.b.stack_slot(8, 8);
+                    let object = match cell {
+                        Some(cell) => {
+                            let cell: Vec<Ext> = cell.iter().map(|v| self.scalar_extent(*v)).collect();
+                            let shape = if cell.is_empty() { self.b.null() } else { self.shape_memory(&cell) };
+                            let rank = self.b.i64(cell.len() as i64);
+                            let object = self.allocate_frame(frame, elem, shape, rank, span)?;
+                            self.fill_late(object, frame, elem, *default, span);
+                            object
+                        }
+                        None => self.b.null(),
+                    };
+                    self.b.store(object, slot, 0, Access::ALIGNED);
+                    Sink::Late { elem, slot, span }
+                }
+                WithOp::Modarray { array } => {
+                    let axes = with.parts.first().map(|p| match &p.generator {
+                        Generator::Known { lower, .. } => lower.len(),
+                        Generator::Dyn { .. } => 0,
+                    });
+                    let object = if in_place {
+                        self.take_to_update(*array)
+                    } else if let Some(object) = self.copy_around(with, *array, span)? {
+                        object
+                    } else if self.func.ty(*array).is_scalar() {
+                        self.boxed(*array)
+                    } else {
+                        self.take_unique(*array)
+                    };
+                    match self.func.ty(*array).rank() {
+                        Some(rank) if known && rank > 0 && axes.unwrap_or(0) <= rank => {
+                            let extents: Vec<Ext> = self.extents(*array);
+                            let axes = axes.unwrap_or(0);
+                            let cell = self.product(&extents[axes..]);
+                            let strides = self.strides_of(&extents[..axes], cell);
+                            let data = self.target_of(object);
+                            let reused = in_place.then_some(Reused { of: *array, operand: object, object });
+                            Sink::Slice { elem, data, object: Some(object), strides, cell, reused }
+                        }
+                        _ => {
+                            self.host_writes(object);
+                            let slot = self.b.stack_slot(8, 8);
+                            self.b.store(object, slot, 0, Access::ALIGNED);
+                            Sink::Late { elem, slot, span }
+                        }
+                    }
+                }
+                WithOp::Fold { neutral, combine, .. } => {
+                    let array = matches!(combine, Combine::Op(_)) && !self.func.ty(*neutral).is_scalar();
+                    let initial = if array { self.take_unique_for_host(*neutral) } else { self.take(*neutral) };
+                    carried.push(initial);
+                    let combine = self.accumulation(with, (k, result), combine, span);
+                    Sink::Carried { position: carried.len() - 1, elem, combine }
+                }
+            };
+            sinks.push(sink);
+        }
+        Ok((sinks, carried))
+    }
+
+    fn genarray_sink(
+        &mut self,
+        with: &With,
+        result: Value,
+        frame: &[Value],
+        cell: &[Value],
+        default: Option<Value>,
+        span: Span,
+    ) -> Result<Sink> {
+        let elem = self.elem(result);
+        let frame_extents: Vec<Ext> = frame.iter().map(|v| self.scalar_extent(*v)).collect();
+        let cell_extents: Vec<Ext> = cell.iter().map(|v| self.scalar_extent(*v)).collect();
+        let covered = self.covers(with, frame);
+        let mut reused = None;
+        let (object, data) = match self.dests.remove(&result) {
+            Some(dest) => (None, dest.data),
+            None => {
+                let extents: Vec<Ext> = frame_extents.iter().chain(&cell_extents).copied().collect();
+                if covered {
+                    reused = self.reuse_operand(with, result, &extents, span);
+                }
+                let object = match reused {
+                    Some(reused) => reused.object,
+                    None => self.allocate(elem, &extents, span),
+                };
+                (Some(object), self.target_of(object))
+            }
+        };
+        let cell_count = self.product(&cell_extents);
+        let strides = self.strides_of(&frame_extents, cell_count);
+        if !covered {
+            let cells = self.product(&frame_extents);
+            match default {
+                Some(default) if self.func.ty(default).is_scalar() => {
+                    let total = self.extent_product(cells, cell_count);
+                    let value = self.val(default);
+                    if !self.fill_around(with, elem, data, value, &frame_extents, &strides) {
+                        self.fill(elem, data, total, value);
+                    }
+                }
+                Some(default) => self.fill_cells(elem, data, cells, cell_count, default),
+                None if elem == Elem::Handle => {}
+                None => {
+                    let total = self.extent_product(cells, cell_count);
+                    let zero = self.zero_element(elem);
+                    if !self.fill_around(with, elem, data, zero, &frame_extents, &strides) {
+                        self.fill(elem, data, total, zero);
+                    }
+                }
+            }
+        }
+        Ok(Sink::Slice { elem, data, object, strides, cell: cell_count, reused })
+    }
+
+    /// One partition, with what lies around it.
+    pub fn part(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        (sinks, around): (&[Sink], Around),
+        carried: Vec<Val>,
+    ) -> Result<Vec<Val>> {
+        self.preload(part.body);
+        match &part.generator {
+            Generator::Known { .. } => {
+                let tiled = carried.is_empty() && self.try_tiles(inst, with, part, sinks, None)?;
+                if !tiled && carried.is_empty() && self.try_parallel(inst, with, part, sinks, around)? {
+                    return Ok(carried);
+                }
+                around.borders.iter().for_each(|border| self.whole_border(border));
+                if let Some(values) = self.try_mixed_on_threads(inst, with, part, (sinks, around.thin), &carried)? {
+                    return Ok(values);
+                }
+                let mut carried = carried;
+                if let Some(values) = self.try_mixed(inst, with, part, sinks, &carried, None)? {
+                    carried = values;
+                } else if !(tiled || carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)?) {
+                    let spares = self.open_spares(part.body);
+                    carried = self.axis(inst, with, part, sinks, 0, carried, None)?;
+                    self.close_spares(spares);
+                }
+                for &m in around.thin {
+                    self.cx.part = Some(m);
+                    carried = self.part(inst, with, &with.parts[m], (sinks, Around::NOTHING), carried)?;
+                }
+                Ok(carried)
+            }
+            Generator::Dyn { lower, upper, step, width } => {
+                let spares = self.open_spares(part.body);
+                let carried = self.odometer(with, part, [Some(*lower), Some(*upper), *step, *width], sinks, carried)?;
+                self.close_spares(spares);
+                Ok(carried)
+            }
+        }
+    }
+
+    /// Proven bounds of the index of an axis.
+    pub fn axis_range(&self, with: &With, lower: Value, upper: Value) -> (i64, i64) {
+        let inside = with.ops.iter().any(|op| !matches!(op, WithOp::Fold { .. }));
+        let low = self.bounds(lower).0.max(if inside { 0 } else { i64::from(i32::MIN) });
+        let high = self.bounds(upper).1.min(i64::from(i32::MAX)) - 1;
+        (low, high.max(low))
+    }
+
+    /// The loops from an axis inwards; a chunk replaces the bounds of its axis.
+    #[expect(clippy::too_many_arguments, reason = "the state of one loop nest")]
+    pub fn axis(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        axis: usize,
+        carried: Vec<Val>,
+        chunk: Option<Chunk>,
+    ) -> Result<Vec<Val>> {
+        let func = self.func;
+        let params = &func.regions[part.body].params;
+        let Generator::Known { lower, upper, step, width } = &part.generator else {
+            return self.unsupported(func.insts[inst].span, "a partition of unknown rank among others");
+        };
+        let Some(&param) = params.get(axis) else {
+            return self.cell(with, part, sinks, &Index::Known(params.clone()), carried);
+        };
+        let range = self.axis_range(with, lower[axis], upper[axis]);
+        if step.is_none()
+            && chunk.is_none_or(|chunk| chunk.axis != axis)
+            && let (Some(low), Some(high)) = (self.const_i32(lower[axis]), self.const_i32(upper[axis]))
+            && high == low + 1
+        {
+            self.open(part.body);
+            let low = self.b.i64(low);
+            self.bind_wide(param, low, range);
+            let carried = self.axis(inst, with, part, sinks, axis + 1, carried, chunk)?;
+            self.close();
+            return Ok(carried);
+        }
+        let (low, high) = match chunk.filter(|chunk| chunk.axis == axis) {
+            Some(chunk) => (chunk.low, chunk.high),
+            None => (self.wide(lower[axis]), self.wide(upper[axis])),
+        };
+        let one = self.b.i64(1);
+        let step = match step {
+            Some(step) => self.wide(step[axis]),
+            None => one,
+        };
+        let width = width.as_ref().filter(|w| self.const_i32(w[axis]) != Some(1)).map(|w| w[axis]);
+        let width = width.map(|width| self.wide(width));
+        let (block, outer) = self.b.begin_for(low, high, step, &carried);
+        if !with.ordered {
+            self.note_rows(block, func.insts[inst].span);
+        }
+        self.open(part.body);
+        let next = match width {
+            None => {
+                self.bind_wide(param, block, range);
+                self.prepare_inner(part, sinks);
+                let mut outer = outer;
+                let before = self.begin_scalar_row_sums(with, part, sinks, axis, &mut outer);
+                let mut next = self.axis(inst, with, part, sinks, axis + 1, outer, chunk)?;
+                self.end_row_sums(&mut next, before);
+                next
+            }
+            Some(width) => {
+                let end = self.b.add(block, width);
+                let end = self.b.binary(ravel_nest::ir::BinOp::SMin, end, high);
+                let (i, inner) = self.b.begin_for(block, end, one, &outer);
+                self.open(part.body);
+                self.bind_wide(param, i, range);
+                self.prepare_inner(part, sinks);
+                let next = self.axis(inst, with, part, sinks, axis + 1, inner, chunk)?;
+                self.close();
+                self.b.end_for(&next)
+            }
+        };
+        self.close();
+        Ok(self.b.end_for(&next))
+    }
+
+    /// Computes what inner loops need and an index bound just now decides.
+    pub fn prepare_inner(&mut self, part: &Part, sinks: &[Sink]) {
+        self.prepare_body(part.body);
+        for sink in sinks {
+            if let Sink::Slice { elem, data, strides, .. } = sink {
+                let offset = self.slice_offset(part, *elem, strides);
+                self.prepare_address(*data, &offset);
+            }
+        }
+    }
+
+    /// Offset of the cell of a partition's index.
+    pub fn slice_offset(&mut self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::lower::index::Offset {
+        let params = &self.func.regions[part.body].params;
+        let forms: Vec<Form> = params.iter().map(|v| self.form(*v)).collect();
+        self.offset(&forms, strides, elem.bytes() as i64)
+    }
+
+    /// Runs the body at an index and hands its cells to the sinks.
+    pub fn cell(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        index: &Index,
+        carried: Vec<Val>,
+    ) -> Result<Vec<Val>> {
+        self.open(part.body);
+        let next = self.cell_in_scope(with, part, sinks, index, carried)?;
+        self.close();
+        Ok(next)
+    }
+
+    /// Runs the body in the open scope and hands its cells to the sinks.
+    pub fn cell_in_scope(
+        &mut self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        index: &Index,
+        mut carried: Vec<Val>,
+    ) -> Result<Vec<Val>> {
+        let func = self.func;
+        let yields = &func.regions[part.body].yields;
+        let mut built = vec![false; yields.len()];
+        for ((built, &v), sink) in built.iter_mut().zip(yields).zip(sinks) {
+            if let Sink::Slice { elem, data, strides, reused, .. } = sink
+                && self.can_build_in_place(part, v)
+            {
+                let offset = self.slice_offset(part, *elem, strides);
+                let address = self.address(*data, &offset);
+                let data = self.pointer(address);
+                self.dests.insert(v, Dest { data });
+                if reused.is_none() {
+                    self.place_cells(part, v, data);
+                }
+                *built = true;
+            }
+        }
+        let first = self.begin_first_cells(part, sinks, index, &carried);
+        self.insts(part.body)?;
+        self.start_yields();
+        for (k, ((sink, &v), built)) in sinks.iter().zip(yields).zip(built).enumerate() {
+            match sink {
+                Sink::Slice { .. } if built => {}
+                Sink::Carried { position, elem, combine: Accumulate::FromFirst(how) } => {
+                    self.end_first_cell(how, *elem, carried[*position], v, first.as_ref().and_then(|f| f.cell(k)));
+                }
+                Sink::Slice { elem, data, strides, cell, .. } => {
+                    let offset = self.slice_offset(part, *elem, strides);
+                    let address = self.address(*data, &offset);
+                    self.put(*elem, v, address, *cell);
+                }
+                Sink::Late { elem, slot, span } => self.put_late(with, sinks, sink, *elem, *slot, v, index, *span)?,
+                Sink::Carried { position, elem, combine } => {
+                    carried[*position] = self.accumulate(combine, *elem, carried[*position], v)?;
+                }
+            }
+        }
+        self.drop_rest();
+        Ok(carried)
+    }
+
+    /// May the value be built directly in its slice of the result?
+    pub fn can_build_in_place(&self, part: &Part, v: Value) -> bool {
+        let func = self.func;
+        let ty = func.ty(v);
+        if ty.is_scalar() || ty.rank().is_none() || self.live.uses(v) != 1 {
+            return false;
+        }
+        let Some(inst) = self.live.def(v).filter(|inst| func.regions[part.body].insts.contains(inst)) else {
+            return false;
+        };
+        match &func.insts[inst].op {
+            Op::Sel { array, .. } => func.ty(*array).rank().is_some(),
+            Op::Array(cells) => cells.first().is_none_or(|c| func.ty(*c).rank().is_some()),
+            Op::With(with) => {
+                let position = func.insts[inst].results.iter().position(|r| *r == v);
+                let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
+                known
+                    && matches!(
+                        position.map(|p| &with.ops[p]),
+                        Some(WithOp::Genarray { frame: Frame::Known(_), cell: Some(_), .. })
+                    )
+            }
+            _ => false,
+        }
+    }
+
+    /// Writes a cell to its place.
+    fn put(&mut self, elem: Elem, v: Value, address: (Val, i32), count: Ext) {
+        if self.func.ty(v).is_scalar() {
+            let value = self.take(v);
+            self.store_element(elem, value, address);
+            return;
+        }
+        let object = self.val(v);
+        if self.func.ty(v).rank().is_none() {
+            let position = self.position(Span::NONE);
+            let expected = self.extent_val(count);
+            self.helper("ravel_check_count", &[position, object, expected], None);
+        }
+        let from = self.data_of(object);
+        let to = self.pointer(address);
+        self.copy_elements(elem, to, from, count);
+    }
+}

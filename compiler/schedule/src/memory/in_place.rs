@@ -1,0 +1,271 @@
+//! Arrays that are changed where they are although the bodies that change them read them.
+//!
+//! ```text
+//!    modarray a { [k + 1, k + 1] <= [i, j] < [n, n] -> a[i,j] - a[i,k] * a[k,j] }
+//! => no cell reads what another cell writes: row k and column k lie outside of the partition
+//! ```
+//!
+//! Every cell may read the element that it replaces, and elements outside of what a partition writes. Where one partition reads
+//! what another one writes, it runs first; in a circle none can. An index lies outside of a partition if it is provably below its lower bound
+//! or not below its upper bound along some axis, as far behind the cell as the partition is long, or between the steps of it. In a partition of a
+//! single row, other rows are read at the column in hand: were it the same row, that would be the cell's own element. Several modarrays at once change
+//! their arrays in place where the same holds for each of them. The bodies have no with-loops, whose pieces might go through the memory of the
+//! result.
+//!
+//! In a with-loop that is ordered, cells of a single row may also read what those behind them replace: it runs on one thread then, and lanes load before they
+//! store.
+
+use std::collections::HashSet;
+
+use ravel_types::{BinOp, Elem};
+use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
+
+use crate::lower::index::Form;
+use crate::lower::{Lower, Val};
+
+/// Partitions up to this many are compared with each other.
+const MOST_PARTS: usize = 16;
+/// Constants by which indices differ are less than this.
+const MOST_APART: i64 = 1 << 31;
+
+impl Lower<'_, '_> {
+    /// The order in which the partitions of a modarray can change its array in place; nothing if they cannot.
+    pub fn in_place(&self, with: &With) -> Option<Vec<usize>> {
+        if with.ops.len() > 1 {
+            return self.joint_in_place(with).then(|| (0..with.parts.len()).collect());
+        }
+        let [WithOp::Modarray { array }] = with.ops[..] else { return None };
+        let ty = self.func.ty(array);
+        let rank = ty.rank().filter(|rank| *rank > 0)?;
+        let whole = |part: &Part| {
+            let yields = &self.func.regions[part.body].yields;
+            matches!(&part.generator, Generator::Known { lower, .. } if lower.len() == rank)
+                && yields.iter().all(|v| self.func.ty(*v).is_scalar())
+                && !self.has_with_loop(part.body)
+        };
+        if with.ordered
+            || ty.elem == Elem::Handle
+            || self.cx.options.device.is_some()
+            || with.parts.len() > MOST_PARTS
+            || !self.dies_in_update(with, array)
+            || !with.parts.iter().all(whole)
+        {
+            return None;
+        }
+        let mut before = vec![vec![false; with.parts.len()]; with.parts.len()];
+        for (p, part) in with.parts.iter().enumerate() {
+            for index in self.other_reads(part, array)? {
+                for (q, written) in with.parts.iter().enumerate() {
+                    let is_own = p == q
+                        && (self.is_own_if_inside(part, &index) || self.ascending && self.is_ahead(part, &index));
+                    before[p][q] |= !is_own && !self.is_outside(part, &index, written);
+                }
+            }
+        }
+        let mut order = Vec::new();
+        while order.len() < with.parts.len() {
+            // One that no partition must come before, of those that are left.
+            let is_next =
+                |q: &usize| !order.contains(q) && (0..with.parts.len()).all(|p| order.contains(&p) || !before[p][*q]);
+            let next = (0..with.parts.len()).find(is_next)?;
+            order.push(next);
+        }
+        Some(order)
+    }
+
+    /// Is a with-loop without effects that is ordered changed in place, because cells read only what those behind them replace?
+    pub fn is_ascending(&mut self, with: &With) -> bool {
+        let plain = With { ordered: false, ..with.clone() };
+        let before = std::mem::replace(&mut self.ascending, true);
+        let ascends = with.parts.len() == 1 && self.in_place(&plain).is_some();
+        self.ascending = before;
+        ascends
+    }
+
+    /// Is an index behind that of the cell in the only row of a partition? Indices differ by less than 2^31.
+    fn is_ahead(&self, part: &Part, index: &[Value]) -> bool {
+        let last = index.len() - 1;
+        let Generator::Known { lower, upper, .. } = &part.generator else { return false };
+        let in_row = (0..last).all(|axis| {
+            self.ahead_of(lower[axis], upper[axis]) == Some(1) && self.is_own_along(part, axis, index[axis])
+        });
+        let param = self.func.regions[part.body].params[last];
+        in_row && self.ahead_of(param, index[last]).is_some_and(|d| (1..MOST_APART).contains(&d))
+    }
+
+    /// Can several modarrays change their arrays in place? Their cells read only the elements that they replace, or that none does.
+    fn joint_in_place(&self, with: &With) -> bool {
+        let is_unwritten = |part: &Part, index: &[Value]| {
+            let by = |written: &Part| {
+                let is_own = part.body == written.body && self.is_own_if_inside(part, index);
+                is_own || self.is_outside(part, index, written)
+            };
+            with.parts.len() <= MOST_PARTS && with.parts.iter().all(by)
+        };
+        let mut arrays = HashSet::new();
+        let in_place = |op: &WithOp| {
+            let WithOp::Modarray { array } = *op else { return false };
+            let ty = self.func.ty(array);
+            let Some(rank) = ty.rank().filter(|rank| *rank > 0) else { return false };
+            let whole = |part: &Part| {
+                let yields = &self.func.regions[part.body].yields;
+                matches!(&part.generator, Generator::Known { lower, .. } if lower.len() == rank)
+                    && yields.iter().all(|v| self.func.ty(*v).is_scalar())
+                    && !self.has_with_loop(part.body)
+                    && self
+                        .other_reads(part, array)
+                        .is_some_and(|reads| reads.iter().all(|index| is_unwritten(part, index)))
+            };
+            arrays.insert(array)
+                && ty.elem != Elem::Handle
+                && self.dies_in_update(with, array)
+                && with.parts.iter().all(whole)
+        };
+        !with.ordered && self.cx.options.device.is_none() && with.ops.iter().all(in_place)
+    }
+
+    /// The array of a modarray that is updated in place, for bodies and for the result. Bodies must find it where it was again
+    /// afterwards, in another branch say.
+    pub fn take_to_update(&mut self, array: Value) -> Val {
+        let known = self.fresh.contains(&array);
+        let object = self.hand_over(array);
+        if known { object } else { self.make_unique(object) }
+    }
+
+    /// The indices at which a body reads the array, other than its own; nothing if the array is used in other ways.
+    fn other_reads(&self, part: &Part, array: Value) -> Option<Vec<Vec<Value>>> {
+        let params = &self.func.regions[part.body].params;
+        let mut reads = Some(Vec::new());
+        ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| match &self.func.insts[inst].op {
+            Op::Sel { array: from, index } if *from == array => match &mut reads {
+                _ if index.len() != params.len() => reads = None,
+                Some(reads) if !self.is_own(part, index) && !reads.contains(index) => reads.push(index.clone()),
+                _ => {}
+            },
+            Op::Extent { .. } => {}
+            op => {
+                let mut named = self.func.regions[part.body].yields.contains(&array);
+                op.for_each_operand(|v| named |= v == array);
+                for region in op.regions() {
+                    named |= self.func.regions[region].yields.contains(&array);
+                }
+                if named {
+                    reads = None;
+                }
+            }
+        });
+        reads
+    }
+
+    /// Is an index that of the cell itself?
+    fn is_own(&self, part: &Part, index: &[Value]) -> bool {
+        (0..index.len()).all(|axis| self.is_own_along(part, axis, index[axis]))
+    }
+
+    /// The same along one axis.
+    fn is_own_along(&self, part: &Part, axis: usize, index: Value) -> bool {
+        let param = self.func.regions[part.body].params[axis];
+        let distance = self.form(index).plus(&self.form(param), -1);
+        distance.is_some_and(|d| known_range(&d) == (0, 0)) || self.is_only_index(part, axis, index)
+    }
+
+    /// Has a partition one index along an axis, this one? Where there is a cell at all, what follows its lower bound has not wrapped.
+    fn is_only_index(&self, part: &Part, axis: usize, index: Value) -> bool {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return false };
+        self.ahead_of(lower[axis], upper[axis]) == Some(1) && self.ahead_of(lower[axis], index) == Some(0)
+    }
+
+    /// If an index lies in the partition at all, is it that of the cell itself?
+    fn is_own_if_inside(&self, part: &Part, index: &[Value]) -> bool {
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
+        (0..index.len()).all(|axis| {
+            // Where the sum would wrap the partition is empty.
+            self.is_own_along(part, axis, index[axis]) || self.ahead_of(lower[axis], upper[axis]) == Some(1)
+        })
+    }
+
+    /// Does an index, of a cell of `part`, provably lie where a partition does not write?
+    fn is_outside(&self, part: &Part, index: &[Value], written: &Part) -> bool {
+        let Generator::Known { lower, upper, step, width } = &written.generator else { return false };
+        (0..index.len()).any(|axis| {
+            // Both are indices, or one behind the last: where they differ by a constant modulo 2^32, they do so without.
+            let exact =
+                |bound: Value| self.ahead_of(bound, index[axis]).filter(|d| (-MOST_APART..MOST_APART).contains(d));
+            let apart = |bound: Value| match exact(bound) {
+                Some(d) => Some((d, d)),
+                None => self.form(index[axis]).plus(&self.form(bound), -1).map(|d| known_range(&d)),
+            };
+            if apart(lower[axis]).is_some_and(|d| d.1 < 0) || apart(upper[axis]).is_some_and(|d| d.0 >= 0) {
+                return true;
+            }
+            if part.body == written.body && self.is_before_block(part, axis, index[axis]) {
+                return true;
+            }
+            let constant = |list: &Option<Vec<Value>>| list.as_ref().map_or(Some(1), |list| self.const_i32(list[axis]));
+            match (constant(step), constant(width)) {
+                (Some(step), Some(width)) if step > width && width > 0 => self
+                    .offsets_within(part, index[axis], lower[axis], step)
+                    .is_some_and(|mut offsets| offsets.all(|k| k >= width)),
+                _ => false,
+            }
+        })
+    }
+
+    /// Does an index lie as far behind that of the cell as a partition is long, so that it is below its lower bound? The partition ends at its lower
+    /// bound plus the least of several numbers, of which the distance is one. Indices of arrays differ by less than 2^31, whatever sums do.
+    fn is_before_block(&self, part: &Part, axis: usize, index: Value) -> bool {
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
+        let param = self.func.regions[part.body].params[axis];
+        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
+        let Some(Op::Bin(BinOp::Add, a, b)) = op(upper[axis]) else { return false };
+        let long = [(a, b), (b, a)].into_iter().find(|(from, _)| self.ahead_of(lower[axis], **from) == Some(0));
+        let mut lengths: Vec<Value> = long.into_iter().map(|(_, length)| *length).collect();
+        while let Some(length) = lengths.pop() {
+            match op(length) {
+                Some(Op::Bin(BinOp::Min, a, b)) => lengths.extend([*a, *b]),
+                _ if self.lies_behind(param, index, length) => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Is an index less than another one by a number?
+    fn lies_behind(&self, from: Value, index: Value, by: Value) -> bool {
+        match self.live.def(index).map(|inst| &self.func.insts[inst].op) {
+            Some(Op::Bin(BinOp::Sub, a, b))
+                if self.ahead_of(from, *a) == Some(0) && self.ahead_of(by, *b) == Some(0) =>
+            {
+                true
+            }
+            _ => self.const_i32(by).is_some_and(|by| self.ahead_of(from, index) == Some(-by)),
+        }
+    }
+
+    /// The remainders by `step` of the distances of an index from a lower bound, if they are known.
+    fn offsets_within(&self, part: &Part, index: Value, bound: Value, step: i64) -> Option<impl Iterator<Item = i64>> {
+        let Generator::Known { lower, step: own, width, .. } = &part.generator else { return None };
+        let mut form = self.form(index);
+        let mut widest = 1;
+        for (axis, param) in self.func.regions[part.body].params.iter().enumerate() {
+            if !form.terms.contains(&(*param, 1)) {
+                continue;
+            }
+            // The index is its lower bound, some steps, and a position in the width.
+            let of = |list: &Option<Vec<Value>>| list.as_ref().map_or(Some(1), |list| self.const_i32(list[axis]));
+            if of(own)? % step != 0 || widest > 1 {
+                return None;
+            }
+            widest = of(width)?;
+            form = form.plus(&self.form(*param), -1)?.plus(&self.form(lower[axis]), 1)?;
+        }
+        let form = form.plus(&self.form(bound), -1)?;
+        let known = form.terms.iter().all(|(_, factor)| factor % step == 0);
+        known.then(|| (0..widest).map(move |k| (form.constant + k).rem_euclid(step)))
+    }
+}
+
+/// Bounds of a difference, whose terms may have cancelled.
+fn known_range(form: &Form) -> (i64, i64) {
+    if form.terms.is_empty() { (form.constant, form.constant) } else { form.range() }
+}

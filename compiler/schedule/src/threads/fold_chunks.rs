@@ -1,0 +1,301 @@
+//! Folds on threads: chunks with partial results, which are combined in the order of their chunks.
+
+use ravel_nest::ir::{Access, Ty};
+use ravel_types::{BinOp, Elem};
+use ravel_wir::{Inst, Part, Value, With, WithOp};
+
+use crate::Result;
+use crate::kernel::Chunk;
+use crate::kernel::reduce::folds_along;
+use crate::lower::index::Ext;
+use crate::lower::layout;
+use crate::lower::scalars;
+use crate::lower::{Lower, Val};
+use crate::threads::parallel::{Chunks, FOLDS, Fineness, Grain, MOST_FOLD_CHUNKS};
+
+/// Cycles of a chunk at least for every byte of its partial results, and where that ends.
+const WORK_PER_BYTE: f64 = 2.0;
+const PARTIAL_WORK: f64 = 20_000.0;
+/// Partial results up to this many bytes are a part of the memory of the function.
+const MOST_PARTIAL_BYTES: i64 = 2 << 20;
+
+/// The partial results of one chunk.
+pub(crate) struct PartialLayout {
+    pub slots: Vec<PartialSlot>,
+    /// Bytes of one chunk.
+    pub bytes: i64,
+}
+
+/// The partial result of one fold in one chunk.
+pub(crate) struct PartialSlot {
+    pub offset: i32,
+    /// Extents of an array that is built here; otherwise a word is stored, a scalar or a pointer.
+    pub extents: Option<Vec<i64>>,
+}
+
+/// Folds that are cut into chunks, with room for what these leave.
+pub(crate) struct FoldChunks<'w> {
+    pub inst: Inst,
+    pub part: &'w Part,
+    pub folds: Vec<(BinOp, Value)>,
+    pub cut: Chunks,
+    /// How many chunks.
+    pub count: Val,
+    /// Which of them begin with the first cell of a chunk.
+    begun: Vec<bool>,
+    layout: PartialLayout,
+    /// Where the partial results are, and how many bytes of them.
+    partials: Val,
+    bytes: Val,
+}
+
+impl PartialSlot {
+    /// Elements of an array that is built here.
+    pub fn elements(&self) -> i64 {
+        self.extents.as_ref().map_or(0, |extents| extents.iter().product())
+    }
+}
+
+impl PartialLayout {
+    /// Bytes of the partial results of as many chunks as there may be.
+    fn most_bytes(&self) -> i64 {
+        self.bytes * MOST_FOLD_CHUNKS
+    }
+
+    /// Are they a part of the memory of the function?
+    pub fn is_in_function(&self) -> bool {
+        self.most_bytes() <= MOST_PARTIAL_BYTES
+    }
+}
+
+impl Lower<'_, '_> {
+    /// The partition, operations and neutral elements of a with-loop that has nothing but regrouping folds, if threads may run it.
+    pub fn folds_for_threads<'w>(&self, inst: Inst, with: &'w With) -> Option<(&'w Part, Vec<(BinOp, Value)>)> {
+        let [part] = &with.parts[..] else { return None };
+        if !self.may_run_on_threads(with, part) || with.ops.is_empty() {
+            return None;
+        }
+        let mut folds = Vec::new();
+        for (op, &result) in with.ops.iter().zip(&self.func.insts[inst].results) {
+            let WithOp::Fold { neutral, .. } = op else { return None };
+            let binop = folds_along(op)?;
+            binop.identity(self.elem(result))?;
+            self.func.ty(*neutral).rank()?;
+            folds.push((binop, *neutral));
+        }
+        Some((part, folds))
+    }
+
+    /// Runs a with-loop of regrouping folds on threads; false if nothing was emitted.
+    pub fn try_parallel_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
+        let Some(fold) = self.begin_folds(inst, with, false) else { return Ok(false) };
+        let neutrals = self.take_neutrals(&fold.folds);
+        let totals =
+            self.fold_in_chunks(&fold, neutrals, |lower, starts, bounds| lower.cells_of(with, &fold, starts, bounds))?;
+        self.bind_totals(inst, totals);
+        Ok(true)
+    }
+
+    /// Folds in chunks, or where they are too short for those all `at_once` in one; nothing if threads may not run them.
+    pub fn begin_folds<'w>(&mut self, inst: Inst, with: &'w With, at_once: bool) -> Option<FoldChunks<'w>> {
+        let (part, folds) = self.folds_for_threads(inst, with)?;
+        self.preload(part.body);
+        let axis = self.thread_axis(part);
+        let grain = match self.plan_fold(inst, with) {
+            Ok(plan) if axis + 1 == self.func.regions[part.body].params.len() => Grain::of_fold(&plan),
+            _ => Grain::ONE,
+        };
+        let cut = match self.chunks(part, axis, self.fineness(&folds), grain) {
+            None if at_once => self.one_chunk(part, axis),
+            cut => cut?,
+        };
+        let begun = self.begun_by_cells(part, &folds, axis);
+        Some(self.place_partials(inst, part, folds, cut, begun))
+    }
+
+    /// The neutral elements, owned.
+    pub fn take_neutrals(&mut self, folds: &[(BinOp, Value)]) -> Vec<Val> {
+        let func = self.func;
+        folds
+            .iter()
+            .map(
+                |(_, neutral)| {
+                    if func.ty(*neutral).is_scalar() { self.val(*neutral) } else { self.take_unique_for_host(*neutral) }
+                },
+            )
+            .collect()
+    }
+
+    pub fn bind_totals(&mut self, inst: Inst, totals: Vec<Val>) {
+        for (result, total) in self.func.insts[inst].results.clone().into_iter().zip(totals) {
+            self.bind(result, total);
+        }
+    }
+
+    /// The cells of a chunk of folds, from accumulators on; the accumulators behind them.
+    pub fn cells_of(&mut self, with: &With, fold: &FoldChunks, starts: Vec<Val>, bounds: Chunk) -> Result<Vec<Val>> {
+        let FoldChunks { inst, part, folds, begun, .. } = fold;
+        if let Some(values) = self.try_fold_kernel(*inst, with, Some(bounds))? {
+            return Ok(values);
+        }
+        let spares = self.open_spares(part.body);
+        let hows = self.take_cells_from_first(with, part, folds, begun, bounds);
+        let values = self.scalar_folds(*inst, with, starts, hows, Some(bounds))?;
+        self.close_spares(spares);
+        Ok(values)
+    }
+
+    /// Finds room for the partial results of folds; `begun` are those that begin with the first cell of a chunk.
+    pub fn place_partials<'w>(
+        &mut self,
+        inst: Inst,
+        part: &'w Part,
+        folds: Vec<(BinOp, Value)>,
+        cut: Chunks,
+        begun: Vec<bool>,
+    ) -> FoldChunks<'w> {
+        let layout = self.partial_layout(&folds);
+        let by = if self.is_shared(&folds, &layout) { "by all threads, " } else { "" };
+        let how = format!("threads over axis {}, partial results combined {by}in order", cut.axis());
+        self.cx.remark(self.func.insts[inst].span, how);
+        let count = self.quotient_up(cut.n, cut.chunk);
+        let bytes = self.times(count, layout.bytes);
+        let partials = match layout.is_in_function() {
+            true => self.scratch(layout.most_bytes()),
+            false => self.helper_ptr("ravel_scratch_alloc", &[bytes]),
+        };
+        FoldChunks { inst, part, folds, cut, count, begun, layout, partials, bytes }
+    }
+
+    /// Folds on threads: every chunk starts from the identities, or from its first cell, and its partial results are combined with `totals`,
+    /// which are owned. `cells` computes a chunk from accumulators and bounds, and returns the accumulators behind it.
+    pub fn fold_in_chunks(
+        &mut self,
+        fold: &FoldChunks,
+        totals: Vec<Val>,
+        cells: impl FnOnce(&mut Self, Vec<Val>, Chunk) -> Result<Vec<Val>>,
+    ) -> Result<Vec<Val>> {
+        let (bounds, number) = self.begin_chunks(fold.part, &fold.cut)?;
+        self.partials_of(fold, &totals, number, |lower, starts| cells(lower, starts, bounds))?;
+        self.close();
+        self.b.end_parfor();
+        self.combine_chunks(fold, totals)
+    }
+
+    /// The partial results of the chunk with this number, in their place. `like` are arrays of the shapes of the totals.
+    pub fn partials_of(
+        &mut self,
+        fold: &FoldChunks,
+        like: &[Val],
+        number: Val,
+        cells: impl FnOnce(&mut Self, Vec<Val>) -> Result<Vec<Val>>,
+    ) -> Result<()> {
+        let place = self.times(number, fold.layout.bytes);
+        let place = self.b.ptr_add(fold.partials, place);
+        let mut starts = Vec::new();
+        for (k, (((op, v), total), slot)) in fold.folds.iter().zip(like).zip(&fold.layout.slots).enumerate() {
+            starts.push(match &slot.extents {
+                Some(extents) if fold.begun[k] => {
+                    let object = self.pointer((place, slot.offset));
+                    self.write_header(self.elem(*v), object, extents);
+                    object
+                }
+                _ => self.start_partial(*op, *v, *total, place, slot),
+            });
+        }
+        let last = cells(self, starts)?;
+        for (slot, value) in fold.layout.slots.iter().zip(last) {
+            // An array that was begun in its place is there.
+            if slot.extents.is_none() {
+                self.b.store(value, place, slot.offset, Access::ANY);
+            }
+        }
+        Ok(())
+    }
+
+    /// The totals: `totals`, which are owned, and the partial results of all chunks.
+    pub fn combine_chunks(&mut self, fold: &FoldChunks, totals: Vec<Val>) -> Result<Vec<Val>> {
+        let FoldChunks { inst, folds, count, layout, partials, bytes, .. } = fold;
+        let totals = self.combine_partials(*inst, folds, totals, (*partials, *count), layout)?;
+        if !layout.is_in_function() {
+            self.helper("ravel_scratch_free", &[*partials, *bytes], None);
+        }
+        Ok(totals)
+    }
+
+    /// How finely folds are cut: chunks with large partial results are larger, since these have to be begun and combined.
+    pub fn fineness(&self, folds: &[(BinOp, Value)]) -> Fineness {
+        let bytes = self.partial_layout(folds).bytes as f64;
+        Fineness { work: (FOLDS.work + WORK_PER_BYTE * bytes).min(PARTIAL_WORK), ..FOLDS }
+    }
+
+    /// Where the partial results of one chunk go.
+    pub fn partial_layout(&self, folds: &[(BinOp, Value)]) -> PartialLayout {
+        let align = layout::DATA_ALIGN as i64;
+        let mut bytes = 0i64;
+        let mut slots = Vec::new();
+        for (_, neutral) in folds {
+            let ty = self.func.ty(*neutral);
+            let extents: Option<Vec<i64>> = ty
+                .shape
+                .constants()
+                .filter(|_| !ty.is_scalar())
+                .map(|shape| shape.into_iter().map(i64::from).collect());
+            let elements =
+                extents.as_ref().and_then(|e| e.iter().try_fold(ty.elem.bytes() as i64, |n, e| n.checked_mul(*e)));
+            let extents = extents.filter(|_| elements.is_some_and(|n| n <= MOST_PARTIAL_BYTES));
+            let size = match (&extents, elements) {
+                (Some(extents), Some(elements)) => {
+                    bytes = (bytes + align - 1) / align * align;
+                    layout::data_offset(extents.len()) + elements
+                }
+                _ => 8,
+            };
+            slots.push(PartialSlot { offset: bytes as i32, extents });
+            bytes += (size + 7) / 8 * 8;
+        }
+        let whole = if slots.iter().any(|slot| slot.extents.is_some()) { align } else { 8 };
+        PartialLayout { slots, bytes: (bytes + whole - 1) / whole * whole }
+    }
+
+    /// The accumulator that a chunk starts from: the identity, in the shape of the neutral element. An array of constant shape is begun
+    /// in its place among the partial results.
+    fn start_partial(&mut self, op: BinOp, neutral: Value, like: Val, place: Val, slot: &PartialSlot) -> Val {
+        let elem = self.elem(neutral);
+        let identity = op.identity(elem).expect("folds without identity do not run on threads");
+        let scalar = scalars::constant(&mut self.b, identity, 1);
+        if self.func.ty(neutral).is_scalar() {
+            return scalar;
+        }
+        if let Some(extents) = &slot.extents {
+            let object = self.pointer((place, slot.offset));
+            let data = self.write_header(elem, object, extents);
+            self.fill(elem, data, Ext::Const(extents.iter().product()), scalar);
+            return object;
+        }
+        let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(elem)));
+        let rank = self.b.load(Ty::I32, like, layout::OFFSET_RANK, Access::ALIGNED);
+        let offset = self.b.i64(i64::from(layout::OFFSET_SHAPE));
+        let shape = self.b.ptr_add(like, offset);
+        let object = self.helper_ptr("ravel_alloc", &[tag, rank, shape]);
+        let data = self.b.load(Ty::PTR, object, layout::OFFSET_DATA, Access::ALIGNED);
+        let count = self.count_of(object);
+        self.fill(elem, data, Ext::Val(count), scalar);
+        object
+    }
+
+    /// Makes the memory at `object` an array with these extents; returns the address of its elements.
+    fn write_header(&mut self, elem: Elem, object: Val, extents: &[i64]) -> Val {
+        let data = self.pointer((object, layout::data_offset(extents.len()) as i32));
+        self.b.store(data, object, layout::OFFSET_DATA, Access::ALIGNED);
+        let words = [(layout::OFFSET_RC, 1), (layout::OFFSET_COUNT, extents.iter().product())];
+        let shape = extents.iter().enumerate().map(|(axis, extent)| (layout::extent_offset(axis), *extent));
+        for (offset, word) in
+            words.into_iter().chain([(layout::OFFSET_RANK, layout::kinds(elem, extents.len()))]).chain(shape)
+        {
+            let word = self.b.i64(word);
+            self.b.store(word, object, offset, Access::ALIGNED);
+        }
+        data
+    }
+}

@@ -1,0 +1,9 @@
+//! Calls: which instance is meant, what its head binds and demands, and what is said where none fits.
+
+pub mod bind;
+pub mod call;
+pub mod conditions;
+pub mod dispatch;
+pub mod fieldwise;
+pub mod instance;
+pub mod mismatch;
