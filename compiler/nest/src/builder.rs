@@ -18,7 +18,8 @@
 //! The builder computes result types and does not check operands; [`crate::verify`] does. Instructions after a `fault`
 //! in the same region are dropped, for they cannot run. Ends that do not match their begins are a bug of the caller and panic.
 
-use std::collections::{HashSet, VecDeque};
+use rustc_hash::FxHashSet as HashSet;
+use std::collections::VecDeque;
 
 mod operations;
 

@@ -9,7 +9,7 @@
 //! Leaves alone: gathers under masks, from indices that are not evenly spaced, of fewer than four neighbours, and those with effects,
 //! branches or stores between them, for only what is gathered in any case is loaded.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
@@ -66,7 +66,7 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn region(&mut self, region: &mut Region) {
         let mut blocks = Vec::new();
-        let mut groups: HashMap<Places, Vec<Member>> = HashMap::new();
+        let mut groups: HashMap<Places, Vec<Member>> = HashMap::default();
         for (at, inst) in region.insts.iter_mut().enumerate() {
             match &mut inst.op {
                 Op::If { then_region, else_region, .. } => {
@@ -93,8 +93,7 @@ impl Pass<'_> {
         // A block stands where its first gather stood.
         let first = |block: &Block| block.members.iter().map(|m| m.1).min();
         blocks.sort_by_key(first);
-        let gone: std::collections::HashSet<usize> =
-            blocks.iter().flat_map(|b| b.members.iter().map(|m| m.1)).collect();
+        let gone: rustc_hash::FxHashSet<usize> = blocks.iter().flat_map(|b| b.members.iter().map(|m| m.1)).collect();
         let mut blocks = blocks.into_iter().peekable();
         for (at, inst) in std::mem::take(&mut region.insts).into_iter().enumerate() {
             while let Some(block) = blocks.next_if(|block| first(block) == Some(at)) {

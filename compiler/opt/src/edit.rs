@@ -5,9 +5,9 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Sym, Ty};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::{has_effect, walk};
 use ravel_wir::{Fault, Func, Inst, InstData, Op, Region, RegionData, Value};
-use std::collections::{HashMap, HashSet};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Defs {
 
 impl Defs {
     pub fn new(func: &Func) -> Defs {
-        let mut defs = Defs { of: SecondaryMap::with_capacity(func.values.len()), loops: HashMap::new() };
+        let mut defs = Defs { of: SecondaryMap::with_capacity(func.values.len()), loops: HashMap::default() };
         defs.add_region(func, func.body);
         defs
     }
@@ -256,7 +256,7 @@ impl<'s> Copier<'s> {
     /// Copies within one function. Symbols that only values inside `region` mention are facts about *one* evaluation of it:
     /// the copy gets fresh ones.
     pub fn within(func: &mut Func, region: Region) -> Copier<'s> {
-        let mut inner = HashSet::new();
+        let mut inner = HashSet::default();
         collect_values(func, region, &mut inner);
         let mut local: Vec<Sym> = inner.iter().flat_map(|v| syms_of(func.ty(*v))).collect();
         local.sort();
@@ -264,7 +264,7 @@ impl<'s> Copier<'s> {
         // Most are found outside at once: in the types of parameters.
         drop_mentioned(func, func.body, region, &mut local);
         let syms = local.into_iter().map(|s| (s, Affine::sym(func.fresh_sym()))).collect();
-        Copier { source: None, values: HashMap::new(), syms }
+        Copier { source: None, values: HashMap::default(), syms }
     }
 
     fn ty(&self, ty: &Ty) -> Ty {

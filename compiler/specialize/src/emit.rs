@@ -6,9 +6,9 @@ mod together;
 
 use crate::value::{Kind, LeafShape, Sc, ShapeKind, Val};
 use ravel_source::Span;
+use ravel_types::HashMap;
 use ravel_types::{Affine, Basic, BinOp, Elem, Scalar, Shape, Sym, Ty};
 use ravel_wir::{ConstData, Func, Inst, Op, Region, Value};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Where the value of a symbol comes from.
@@ -78,14 +78,14 @@ impl Emitter {
             scopes: vec![0],
             next_scope: 1,
             syms: Vec::new(),
-            scope_of: HashMap::new(),
-            forms: HashMap::new(),
-            ranges: HashMap::new(),
-            below: HashMap::new(),
-            constants: HashMap::new(),
-            texts: HashMap::new(),
-            computed: HashMap::new(),
-            bounded: HashMap::new(),
+            scope_of: HashMap::default(),
+            forms: HashMap::default(),
+            ranges: HashMap::default(),
+            below: HashMap::default(),
+            constants: HashMap::default(),
+            texts: HashMap::default(),
+            computed: HashMap::default(),
+            bounded: HashMap::default(),
             span,
         }
     }

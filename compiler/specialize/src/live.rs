@@ -4,7 +4,8 @@
 
 use crate::walk;
 use ravel_core::ir::{Block, Expr, ExprKind, Fun, FunBody, LocalId, Part, RankPat, Stmt, Target, TypePat};
-use std::collections::{BTreeSet, HashMap};
+use ravel_types::HashMap;
+use std::collections::BTreeSet;
 
 pub type Slots = BTreeSet<LocalId>;
 

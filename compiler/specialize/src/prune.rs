@@ -1,7 +1,7 @@
 //! Removes the functions that no call reaches: instances of rounds of a fixed point that were thrown away.
 
+use ravel_types::HashMap;
 use ravel_wir::{FuncId, Module, Op, traverse};
-use std::collections::HashMap;
 
 /// Keeps what the entry calls, in the order of construction. Does nothing to a module without entry.
 pub fn prune(mut module: Module) -> Module {
@@ -21,7 +21,7 @@ pub fn prune(mut module: Module) -> Module {
             }
         });
     }
-    let mut renamed: HashMap<FuncId, FuncId> = HashMap::new();
+    let mut renamed: HashMap<FuncId, FuncId> = HashMap::default();
     let funcs = std::mem::take(&mut module.funcs);
     for (id, func) in funcs {
         if reached[id.as_u32() as usize] {

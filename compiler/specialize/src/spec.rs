@@ -12,8 +12,9 @@ use ravel_core::ir::{self, FunId, Program};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use ravel_types::{Basic, Elem, Ty};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::{FuncId, GlobalId, Module, Op};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// The slots and type variables of one activation of a function.
 pub struct Frame {
@@ -116,7 +117,7 @@ impl<'p> Spec<'p> {
             outside: 0,
             here: Span::NONE,
             instances: Vec::new(),
-            index: HashMap::new(),
+            index: HashMap::default(),
             provisional: Vec::new(),
             globals: Vec::new(),
             conditional: 0,
@@ -311,7 +312,7 @@ impl<'p> Spec<'p> {
 
     /// Whether running the region does I/O or touches a global. Checks do not count.
     pub fn region_has_io(&self, func: &ravel_wir::Func, region: ravel_wir::Region) -> bool {
-        self.has_io(func, region, &mut HashSet::new())
+        self.has_io(func, region, &mut HashSet::default())
     }
 
     fn has_io(&self, func: &ravel_wir::Func, region: ravel_wir::Region, seen: &mut HashSet<FuncId>) -> bool {

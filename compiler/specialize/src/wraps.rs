@@ -10,9 +10,10 @@
 
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
+use ravel_types::HashMap;
 use ravel_types::{BinOp, Elem, Scalar, UnOp};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Module, Op, Part, Region, Value, With, WithOp};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// An interval, both ends included.
 type Range = (i128, i128);
@@ -34,11 +35,11 @@ const MOST_DEPTH: usize = 40;
 pub fn warnings(module: &Module) -> Vec<Diagnostic> {
     let mut found = BTreeMap::new();
     for func in module.funcs.values() {
-        let mut defs = HashMap::new();
+        let mut defs = HashMap::default();
         for (inst, data) in &func.insts {
             defs.extend(data.results.iter().enumerate().map(|(k, v)| (*v, (inst, k))));
         }
-        let mut look = Look { func, defs, indices: HashMap::new(), suspect: false, work: 0, found: &mut found };
+        let mut look = Look { func, defs, indices: HashMap::default(), suspect: false, work: 0, found: &mut found };
         look.region(func.body);
     }
     found.into_iter().map(|(span, wrap)| wrap.report(span)).collect()

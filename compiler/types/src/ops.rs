@@ -121,7 +121,7 @@ impl BinOp {
     pub fn identity(self, elem: Elem) -> Option<Scalar> {
         let bits = elem.bytes() as u32 * 8;
         let is_signed = matches!(elem, Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64);
-        let number = |v: i64| Scalar::from_i64(elem, v).filter(|_| elem != Elem::Bool);
+        let number = |v: i64| Scalar::from_i64(elem, v);
         match self {
             BinOp::Add => number(0),
             BinOp::Mul => number(1),
@@ -199,7 +199,6 @@ mod tests {
             }
             assert!(BinOp::Min.identity(elem).is_some() && BinOp::Sub.identity(elem).is_none());
         }
-        assert_eq!(BinOp::Add.identity(Elem::Bool), None);
         assert_eq!(BinOp::And.identity(Elem::F64), None);
     }
 }

@@ -7,8 +7,8 @@
 use crate::ir::*;
 use crate::tokens::{Token, tokenize};
 use ravel_source::{FileId, Span};
+use ravel_types::HashMap;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Sym, Ty, UnOp, eval_convert};
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub fn parse_module(text: &str, file: FileId) -> Result<Module, ParseError> {
         depth: 0,
         file,
         func: Func::new("", Span::NONE),
-        names: HashMap::new(),
+        names: HashMap::default(),
     };
     let mut module = Module::default();
     while !parser.peek().is_empty() {

@@ -5,8 +5,8 @@
 //! included, for reports about broken IR.
 
 use crate::ir::*;
+use ravel_types::HashMap;
 use ravel_types::{Elem, Scalar};
-use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The canonical text of a module.
@@ -84,7 +84,7 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(func: &'a Func, raw: bool, out: &'a mut String) -> Printer<'a> {
-        let mut constants = HashMap::new();
+        let mut constants = HashMap::default();
         if !raw {
             for inst in func.insts.values() {
                 if let (Op::Const(value), [result]) = (&inst.op, &inst.results[..]) {
@@ -92,7 +92,7 @@ impl<'a> Printer<'a> {
                 }
             }
         }
-        Printer { func, raw, names: HashMap::new(), constants, out, depth: 0 }
+        Printer { func, raw, names: HashMap::default(), constants, out, depth: 0 }
     }
 
     fn func(&mut self, id: FuncId) {

@@ -222,14 +222,14 @@ pub fn has_effect(module_effects: &dyn Fn(FuncId) -> bool, func: &Func, inst: In
 
 /// Values used in `region` (and the regions nested in it) but defined outside of it, in order of first use.
 pub fn free_values(func: &Func, region: Region) -> Vec<Value> {
-    let mut defined = std::collections::HashSet::new();
+    let mut defined = ravel_types::HashSet::default();
     let mut free = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = ravel_types::HashSet::default();
     fn visit(
         func: &Func,
         region: Region,
-        defined: &mut std::collections::HashSet<Value>,
-        seen: &mut std::collections::HashSet<Value>,
+        defined: &mut ravel_types::HashSet<Value>,
+        seen: &mut ravel_types::HashSet<Value>,
         free: &mut Vec<Value>,
     ) {
         let data = &func.regions[region];

@@ -23,8 +23,8 @@
 
 use crate::ir::*;
 use crate::traverse::walk;
+use ravel_types::HashSet;
 use ravel_types::{Elem, EvalFault, Scalar, Shape, Ty, UnOp, eval_bin, eval_un};
-use std::collections::HashSet;
 use std::fmt;
 
 /// A broken rule.
@@ -81,8 +81,16 @@ pub fn verify_func(module: &Module, id: FuncId) -> Result<(), Vec<VerifyError>> 
 
 fn verify_into(module: &Module, id: FuncId, errors: &mut Vec<VerifyError>) {
     let func = &module.funcs[id];
-    Verifier { module, func, id, errors, defined: HashSet::new(), scope: HashSet::new(), seen: HashSet::new() }
-        .function();
+    Verifier {
+        module,
+        func,
+        id,
+        errors,
+        defined: HashSet::default(),
+        scope: HashSet::default(),
+        seen: HashSet::default(),
+    }
+    .function();
 }
 
 /// Whether a value of one type may stand where the other is expected.
@@ -135,7 +143,7 @@ impl<'a> Verifier<'a> {
 
     fn function(&mut self) {
         let before = self.errors.len();
-        let mut insts = HashSet::new();
+        let mut insts = HashSet::default();
         self.structure(self.func.body, None, 0, &mut insts);
         if self.errors.len() > before {
             return;

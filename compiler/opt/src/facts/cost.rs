@@ -2,9 +2,9 @@
 
 use crate::edit::{Def, Defs};
 use crate::facts::places::trips;
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::HashSet;
 
 /// Cost of one evaluation, in simple scalar operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,12 +51,12 @@ pub fn work_in_common(func: &Func, defs: &Defs, region: Region, a: Value, b: Val
 }
 
 fn cost_of_yields(func: &Func, defs: &Defs, region: Region, values: &[Value]) -> Cost {
-    let mut needed: HashSet<Inst> = HashSet::new();
+    let mut needed: HashSet<Inst> = HashSet::default();
     let mut work = values.to_vec();
     let own: HashSet<Inst> = func.regions[region].insts.iter().copied().collect();
     let mut cost = Cost::default();
     // Quotients that become data, instead of an index, are work that is done for every element.
-    let (mut is_data, mut data) = (HashSet::new(), values.to_vec());
+    let (mut is_data, mut data) = (HashSet::default(), values.to_vec());
     while let Some(v) = data.pop() {
         let Def::Inst(inst, _) = defs.get(v) else { continue };
         if !own.contains(&inst) || !is_data.insert(inst) {

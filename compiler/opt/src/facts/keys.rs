@@ -3,11 +3,11 @@
 //! A key names the operations and the values from outside; what is defined inside goes by the order of its definition.
 
 use crate::pass::Context;
+use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Shape, Ty};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 use rustc_hash::FxHashMap;
-use std::collections::HashSet;
 
 pub type Key = Vec<u64>;
 
@@ -32,7 +32,7 @@ pub fn key_of_part(func: &Func, cx: &Context, inst: Inst, result: Option<usize>)
     if let Some(k) = result {
         writer.value(data.params[k]);
     }
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     if !writer.needed(*body, &data.yields[..1], &mut seen) {
         return None;
     }
@@ -169,7 +169,7 @@ impl<'a> KeyWriter<'a> {
         self.key.push(data.params.len() as u64);
         data.params.iter().for_each(|v| self.define(*v));
         let insts = if self.by_data {
-            in_need(self.func, region, &data.yields, &mut HashSet::new())
+            in_need(self.func, region, &data.yields, &mut HashSet::default())
         } else {
             data.insts.clone()
         };

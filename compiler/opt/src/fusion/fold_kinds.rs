@@ -2,9 +2,9 @@
 
 use crate::edit::{Def, Defs};
 use crate::facts::places::{Places, total_trips, trips};
+use ravel_types::HashSet;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Part, Value, With, WithOp};
-use std::collections::HashSet;
 
 /// Sums that are shorter, and partitions of fewer than its square indices, do not run in tiles.
 const LEAST_TILED: u64 = 24;
@@ -46,9 +46,9 @@ impl<'a> Folds<'a> {
             let own = &self.func.regions[part.body].params;
             walk(self.func, part.body, &mut |_, inst| {
                 let Op::Sel { index, .. } = &self.func.insts[inst].op else { return };
-                let mut seen = HashSet::new();
+                let mut seen = HashSet::default();
                 for i in index {
-                    let mut mentioned = HashSet::new();
+                    let mut mentioned = HashSet::default();
                     self.mentioned(*i, &mut mentioned);
                     let of_part: HashSet<usize> = (0..axes.len()).filter(|k| mentioned.contains(&axes[*k])).collect();
                     window |= !of_part.is_empty() && own.iter().any(|v| mentioned.contains(v));

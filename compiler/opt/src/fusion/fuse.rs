@@ -16,9 +16,10 @@ use crate::facts::places::{Places, same_int};
 use crate::fusion::fold_kinds::runs_in_tiles;
 use crate::fusion::split_operators::checks_of;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, With, WithOp};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 pub const PASS: Pass =
     Pass { name: "fuse", summary: "merge independent with-loops over one index set", run: Run::Func(fuse) };
@@ -76,7 +77,7 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
         .collect();
     let inputs: Vec<HashSet<Value>> = candidates
         .iter()
-        .map(|at| with_of(func, insts[*at]).map_or_else(HashSet::new, |with| inputs(func, with)))
+        .map(|at| with_of(func, insts[*at]).map_or_else(HashSet::default, |with| inputs(func, with)))
         .collect();
     // One reason each, the first.
     let mut refusals: BTreeMap<Inst, &'static str> = BTreeMap::new();
@@ -189,7 +190,7 @@ fn makes_arrays(func: &Func, inst: Inst) -> bool {
 
 /// Arrays that the bodies select from.
 fn inputs(func: &Func, with: &With) -> HashSet<Value> {
-    let mut inputs = HashSet::new();
+    let mut inputs = HashSet::default();
     for part in &with.parts {
         walk(func, part.body, &mut |_, inst| {
             if let Op::Sel { array, .. } = &func.insts[inst].op {
@@ -229,7 +230,7 @@ pub fn raised(
         return None;
     }
     let position: HashMap<Inst, usize> = insts.iter().enumerate().map(|(at, i)| (*i, at)).collect();
-    let mut needed = HashSet::new();
+    let mut needed = HashSet::default();
     let mut work = needs;
     while let Some(v) = work.pop() {
         let Def::Inst(inst, _) = defs.get(v) else { continue };

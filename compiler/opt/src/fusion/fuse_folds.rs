@@ -18,9 +18,9 @@ use crate::facts::index_sets::{Bounds, MAX_PARTS, bounds, covers};
 use crate::facts::places::{Places, covers_frame, total_trips};
 use crate::fusion::fuse::{MAX_OPERATORS, is_fusible, lowered, raised, with_of};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "fuse-folds",
@@ -150,7 +150,7 @@ fn is_free_fold(op: &WithOp) -> bool {
 /// Whether a body is straight code of scalars, and neighbours along the last axis load neighbours or something else along a last axis.
 fn is_plain(func: &Func, part: &Part) -> bool {
     let Some(last) = func.regions[part.body].params.last() else { return false };
-    let mut along: HashSet<Value> = HashSet::from([*last]);
+    let mut along: HashSet<Value> = HashSet::from_iter([*last]);
     is_straight(func, part.body, &mut along)
 }
 

@@ -16,10 +16,10 @@
 use crate::edit::{Defs, Renames, has_loop, region_has_effect};
 use crate::facts::places::{Places, Use, covers_frame, same_int};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::Ty;
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "fuse-nested",
@@ -196,7 +196,7 @@ fn reads(func: &Func, inst: Inst) -> Vec<Value> {
 fn shared_rows(func: &Func, outer: &Part, inner: &Part, rank: usize) -> HashSet<Value> {
     let selected = |part: &Part| {
         let params = &func.regions[part.body].params[..rank];
-        let mut arrays = HashSet::new();
+        let mut arrays = HashSet::default();
         walk(func, part.body, &mut |_, inst| {
             if let Op::Sel { array, index } = &func.insts[inst].op
                 && index.len() > rank
@@ -225,7 +225,7 @@ fn join(func: &mut Func, places: &Places, pair: &Pair) {
     for (mine, theirs) in own.iter().zip(func.regions[outer.body].params.clone()) {
         renames.set(*mine, theirs);
     }
-    let mut taken = HashSet::new();
+    let mut taken = HashSet::default();
     for (v, cell) in made.iter().zip(&cells) {
         for u in places.uses(*v) {
             let Use::Operand(user) = u else { continue };

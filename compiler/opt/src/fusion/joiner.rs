@@ -4,10 +4,10 @@ use crate::edit::{Copier, Def, Defs, is_speculatable};
 use crate::facts::cost::cost_of_inst;
 use crate::pass::Context;
 use ravel_source::Span;
+use ravel_types::HashSet;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::traverse::{free_values, has_effect};
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, RegionData, Value, With};
-use std::collections::HashSet;
 
 /// Arithmetic that may be done per element of an inner with-loop instead of once around it.
 pub const MAX_REPEATED: f64 = 4.0;
@@ -157,7 +157,7 @@ impl Joiner<'_> {
 pub fn work_between(func: &Func, defs: &Defs, body: Region, cell: Inst, inner: &With) -> f64 {
     let mut needed: Vec<Value> = inner.parts.iter().flat_map(|p| free_values(func, p.body)).collect();
     let own: HashSet<Inst> = func.regions[body].insts.iter().copied().collect();
-    let mut seen = HashSet::from([cell]);
+    let mut seen = HashSet::from_iter([cell]);
     let mut work = 0.0;
     while let Some(v) = needed.pop() {
         let Def::Inst(def, _) = defs.get(v) else { continue };

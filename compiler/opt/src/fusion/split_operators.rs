@@ -17,9 +17,9 @@ use crate::edit::Copier;
 use crate::facts::places::Places;
 use crate::fusion::fold_checked::only_checks;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "split-operators",
@@ -103,7 +103,7 @@ fn region_checks(func: &Func, inst: Inst) -> bool {
 /// Is what several yields of a body need no more than selections and arithmetic?
 fn shares_little(func: &Func, body: Region) -> bool {
     let data = &func.regions[body];
-    let mut seen: HashSet<Inst> = HashSet::new();
+    let mut seen: HashSet<Inst> = HashSet::default();
     data.yields.iter().all(|v| {
         let needed = slice(func, body, &[*v], &[]);
         let cheap = needed.iter().filter(|inst| seen.contains(*inst)).all(|inst| {

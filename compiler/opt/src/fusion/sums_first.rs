@@ -20,9 +20,9 @@ use crate::facts::cost::is_transcendental;
 use crate::facts::places::{covers_frame, trips};
 use crate::fusion::split_cells::split_all;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "sums-first",
@@ -64,11 +64,11 @@ fn sums_to_keep(func: &Func, defs: &Defs, inst: Inst, cx: &Context) -> Option<Ve
     }
     let body = &func.regions[part.body];
     // Values that are made of sums, and those that are made of functions of these.
-    let (mut sums, mut behind) = (HashSet::new(), HashSet::new());
+    let (mut sums, mut behind) = (HashSet::default(), HashSet::default());
     let mut kept = Vec::new();
     let (mut rows, mut widens) = (false, false);
     // Of the sums those that lanes of their own type could compute.
-    let mut narrow = HashSet::new();
+    let mut narrow = HashSet::default();
     for &inst in &body.insts {
         let data = &func.insts[inst];
         let operands = operands(func, inst);

@@ -16,10 +16,10 @@ use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, size_of};
 use crate::loops::counted::{Counted, counted, known_rounds};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Inst, Op, Region, RegionData, Value};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "batch-rounds",
@@ -77,8 +77,8 @@ fn examine(func: &Func, defs: &Defs, cx: &Context, region: Region, inst: Inst) -
         return None;
     }
     let mut carried: HashSet<Value> = data.params.iter().copied().filter(|v| *v != data.params[counter]).collect();
-    let mut ahead = HashSet::new();
-    let (mut loaded, mut scatters): (HashSet<Value>, bool) = (HashSet::new(), false);
+    let mut ahead = HashSet::default();
+    let (mut loaded, mut scatters): (HashSet<Value>, bool) = (HashSet::default(), false);
     for &inst in &data.insts {
         let op = &func.insts[inst].op;
         let mut depends = false;

@@ -17,9 +17,9 @@
 use crate::edit::{Defs, Emitter, Renames, collect_values, loops_of};
 use crate::loops::carry_elements::{load, loads_first, remove};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "carry-chosen",
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
         if func.regions[*body].insts.iter().filter(is_selection).count() < 2 {
             return None;
         }
-        let mut inside = HashSet::new();
+        let mut inside = HashSet::default();
         collect_values(func, *body, &mut inside);
         let selections = func.regions[*body].insts.iter().filter_map(|i| match &func.insts[*i].op {
             Op::Sel { array, index } if func.ty(func.insts[*i].results[0]).is_scalar() && !inside.contains(array) => {
@@ -196,7 +196,7 @@ fn rewrite(
     let mut renames = Renames::default();
     renames.set(element, carried);
     renames.apply_region(func, body);
-    remove(func, body, &HashSet::from([element]));
+    remove(func, body, &HashSet::from_iter([element]));
     let result = func.new_value(Ty::scalar(elem));
     func.insts[inst].results.push(result);
     func.insts[inst].op = Op::Loop { init, body };

@@ -21,10 +21,10 @@ use crate::facts::sums::{Sum, emit_sum};
 use crate::loops::rounds::Rounds;
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, InstData, Op, Region, RegionData, Value};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "carry-elements",

@@ -36,9 +36,9 @@ use crate::pass::{Context, Pass, Run};
 use crate::scalar::dce;
 use crate::scalar::simplify;
 use ravel_types::{BinOp, Elem};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
-use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "column-loops",
@@ -136,7 +136,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
     {
         return None;
     }
-    let mut shared = HashSet::new();
+    let mut shared = HashSet::default();
     for k in (0..init.len()).filter(|k| *k != counter) {
         let (param, next) = (data.params[k], data.yields[k + 1]);
         let ty = func.ty(param);
@@ -151,7 +151,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
     let mut ranges = places.ranges_at(func, defs, inst);
     let (first, last) = (ranges.form(func, defs, init[counter]), ranges.form(func, defs, end));
     let is_ordered = ranges.compare(BinOp::Lt, &first, &last) == Some(true);
-    let mut local = HashSet::new();
+    let mut local = HashSet::default();
     walk(func, *body, &mut |_, inner| {
         let Op::With(With { ops, parts, .. }) = &func.insts[inner].op else { return };
         if matches!(ops[..], [WithOp::Genarray { .. }]) {
@@ -173,8 +173,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
         is_ordered,
         shared,
         local,
-        varying: HashSet::new(),
-        triangles: HashMap::new(),
+        varying: HashSet::default(),
+        triangles: HashMap::default(),
     };
     let mut columns = Columns { func, defs, places, rounds: Rounds::of(func, defs, inst)?, found };
     columns.find_triangles(*body);

@@ -1,9 +1,9 @@
 //! Loops that count their rounds.
 
 use crate::edit::{Defs, Emitter, collect_values};
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Func, Inst, Op, Value};
-use std::collections::HashSet;
 
 /// What counts the rounds of a loop: it goes on while its counter, one greater in each round, is less than the end.
 pub struct Counted {
@@ -24,7 +24,7 @@ pub fn counted(func: &Func, defs: &Defs, inst: Inst) -> Option<Counted> {
     if !is_step(a, b) && !is_step(b, a) {
         return None;
     }
-    let mut own = HashSet::new();
+    let mut own = HashSet::default();
     collect_values(func, *body, &mut own);
     // Constants may stand anywhere.
     let is_invariant = !own.contains(end) || defs.int(func, *end).is_some();

@@ -12,10 +12,10 @@ use crate::edit::{Def, Defs, Emitter};
 use crate::facts::places::Places;
 use crate::loops::array_loops::array_loop;
 use crate::loops::rounds::Rounds;
+use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 /// Most scalars of a round.
 const MAX_SCALARS: usize = 4;
@@ -84,7 +84,7 @@ pub fn expand_scalars(func: &Func, region: Region, inst: Inst) -> Option<Func> {
 
 /// Does a loop, or a with-loop, take part in what a round computes a value of?
 fn takes_loops(func: &Func, defs: &Defs, own: &HashSet<Inst>, v: Value) -> bool {
-    let (mut work, mut seen) = (vec![v], HashSet::new());
+    let (mut work, mut seen) = (vec![v], HashSet::default());
     while let Some(v) = work.pop() {
         let Some(inst) = defs.inst(v).filter(|inst| own.contains(inst) && seen.insert(*inst)) else { continue };
         let op = &func.insts[inst].op;

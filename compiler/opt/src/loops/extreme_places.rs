@@ -24,9 +24,9 @@ use crate::loops::array_loops::is_pure;
 use crate::loops::counted::{Counted, counted, emit_end, emit_is_long};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "extreme-places",
@@ -96,7 +96,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
     if rounds.is_some_and(|n| n < i64::from(least)) {
         return None;
     }
-    let mut search = Search { func, defs, params: &data.params, touched: HashSet::new() };
+    let mut search = Search { func, defs, params: &data.params, touched: HashSet::default() };
     search.touched.extend(data.params.iter().enumerate().filter(|(k, _)| *k != counter).map(|(_, v)| *v));
     for &inst in &data.insts {
         let mut touches = false;

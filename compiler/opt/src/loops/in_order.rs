@@ -5,9 +5,9 @@ use crate::facts::places::Places;
 use crate::loops::rounds::Rounds;
 use ravel_source::Span;
 use ravel_types::BinOp;
+use ravel_types::HashMap;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::HashMap;
 
 /// What keeps the rounds of a loop in order.
 #[derive(Clone, Debug, PartialEq, Eq)]

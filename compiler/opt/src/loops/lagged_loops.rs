@@ -20,10 +20,10 @@ use crate::facts::sums::{Sum, emit_sum};
 use crate::loops::array_loops::{ArrayLoop, array_loop};
 use crate::loops::rounds::Rounds;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashMap;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashMap;
 
 pub const PASS: Pass = Pass {
     name: "lagged-loops",
@@ -101,7 +101,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
         axes,
         moving,
         lags: Vec::new(),
-        reads: HashMap::new(),
+        reads: HashMap::default(),
     };
     let mut known = true;
     walk(func, found.whole.body, &mut |_, at| {

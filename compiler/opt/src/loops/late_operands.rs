@@ -17,8 +17,8 @@ use crate::edit::loops_of;
 use crate::facts::places::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
+use ravel_types::HashMap;
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::HashMap;
 
 pub const PASS: Pass = Pass {
     name: "late-operands",

@@ -20,10 +20,10 @@ use crate::loops::counted::{Counted, counted};
 use crate::loops::rounds::Rounds;
 use crate::loops::row_loops::names_of;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "loop-columns",

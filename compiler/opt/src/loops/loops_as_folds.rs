@@ -24,10 +24,10 @@ use crate::loops::array_loops::is_pure;
 use crate::loops::counted::{Counted, counted, emit_end, emit_is_long};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Func, Generator, Inst, InstData, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "loops-as-folds",
@@ -111,14 +111,15 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
         return None;
     }
     let data = &func.regions[*body];
-    let (mut totals, mut dead) = (Vec::new(), HashSet::new());
+    let (mut totals, mut dead) = (Vec::new(), HashSet::default());
     for carried in (0..init.len()).filter(|k| *k != counter) {
         let param = data.params[carried];
         let ty = func.ty(param);
         if !ty.is_scalar() || ty.elem == Elem::Handle {
             return None;
         }
-        let mut chain = Chain { func, defs, places, param, touched: HashSet::from([param]), op: None, dead: &mut dead };
+        let mut chain =
+            Chain { func, defs, places, param, touched: HashSet::from_iter([param]), op: None, dead: &mut dead };
         chain.touch(*body);
         let mut kept = 0;
         let term = chain.term(data.yields[carried + 1], &mut kept)?;

@@ -17,9 +17,9 @@
 use crate::edit::{Renames, region_has_effect};
 use crate::facts::keys::{Key, key_of_part};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Inst, InstData, Op, Region, Value};
-use std::collections::HashSet;
 
 pub const PASS: Pass =
     Pass { name: "merge-loops", summary: "make one loop of loops that share work", run: Run::Func(merge_loops) };

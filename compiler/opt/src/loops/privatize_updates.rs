@@ -18,10 +18,10 @@ use crate::facts::places::{Places, Use, same_int};
 use crate::loops::counted::{Counted, counted};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
+use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, InstData, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "privatize-updates",
@@ -61,7 +61,7 @@ pub fn privatize_updates(func: &mut Func, cx: &mut Context) -> bool {
     let mut loops = Vec::new();
     outer_loops(func, func.body, &mut loops);
     let mut changed = false;
-    let mut inside: HashSet<Inst> = HashSet::new();
+    let mut inside: HashSet<Inst> = HashSet::default();
     for (region, inst) in loops {
         if inside.contains(&inst) {
             continue;

@@ -3,8 +3,8 @@
 use crate::edit::{Defs, collect_values};
 use crate::facts::sums::{MAX_DEPTH, Sum, sum_of};
 use ravel_types::BinOp;
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::{HashMap, HashSet};
 
 /// A loop, and what its indices are made of.
 pub struct Rounds<'a> {
@@ -23,9 +23,9 @@ impl<'a> Rounds<'a> {
     pub fn of(func: &'a Func, defs: &'a Defs, inst: Inst) -> Option<Rounds<'a>> {
         let Op::Loop { init, body } = &func.insts[inst].op else { return None };
         let data = &func.regions[*body];
-        let mut inside = HashSet::new();
+        let mut inside = HashSet::default();
         collect_values(func, *body, &mut inside);
-        let mut steps = HashMap::new();
+        let mut steps = HashMap::default();
         for (&param, &next) in data.params.iter().zip(&data.yields[1..]) {
             let step = match defs.op(func, next) {
                 Some(Op::Bin(BinOp::Add, a, b)) if *a == param => defs.int(func, *b),

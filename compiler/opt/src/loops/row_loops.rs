@@ -15,10 +15,10 @@ use crate::edit::{Defs, Emitter, Renames, loops_of};
 use crate::facts::places::Places;
 use crate::loops::array_loops::{ArrayLoop, array_loop};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "row-loops",
@@ -68,8 +68,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
     let names = names_of(func, whole.body, param);
     let found = Found { whole, is_ordered, names };
     let whole = &found.whole;
-    let mut row = Row { func, defs, names: &found.names, counter: whole.count(func), indices: HashSet::new() };
-    let (mut loops, mut indices) = (false, HashSet::from([row.counter]));
+    let mut row = Row { func, defs, names: &found.names, counter: whole.count(func), indices: HashSet::default() };
+    let (mut loops, mut indices) = (false, HashSet::from_iter([row.counter]));
     walk(func, whole.body, &mut |_, inner| match &func.insts[inner].op {
         Op::Loop { .. } => loops = true,
         Op::With(with) => {
@@ -84,7 +84,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
 
 /// What an array is called as loops and branches of a region update it.
 pub fn names_of(func: &Func, body: Region, param: Value) -> HashSet<Value> {
-    let mut names = HashSet::from([param]);
+    let mut names = HashSet::from_iter([param]);
     loop {
         let before = names.len();
         walk(func, body, &mut |_, inst| {

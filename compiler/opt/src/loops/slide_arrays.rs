@@ -16,9 +16,9 @@ use crate::edit::{Def, Defs, Emitter, Renames, loops_of};
 use crate::facts::places::{Places, Use, covers_frame};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
+use ravel_types::HashMap;
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashMap;
 
 pub const PASS: Pass = Pass {
     name: "slide-arrays",
@@ -48,7 +48,7 @@ pub fn slide_arrays(func: &mut Func, cx: &mut Context) -> bool {
             let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
             let Some((k, views)) = (Search { func, defs, places }).shrinking(inst) else { break };
             cx.applied(func.insts[inst].span, "an array of which each round keeps a part stays where it is");
-            rewrite(Rewriter { func, defs, places, views, bounds: HashMap::new() }, region, inst, k);
+            rewrite(Rewriter { func, defs, places, views, bounds: HashMap::default() }, region, inst, k);
             (facts, changed) = (None, true);
         }
     }
@@ -70,7 +70,7 @@ impl Search<'_> {
         (0..init.len()).find_map(|k| {
             let (array, next) = (data.params[k], data.yields[k + 1]);
             let rank = func.ty(array).rank().filter(|rank| *rank > 0)?;
-            let mut views = HashMap::from([(array, View::Whole)]);
+            let mut views = HashMap::from_iter([(array, View::Whole)]);
             self.collect(next, &mut views)?;
             let shrinks = views.values().any(|v| matches!(v, View::Part { .. }));
             let ranks = [init[k], next].map(|v| func.ty(v).rank());

@@ -31,9 +31,9 @@ use crate::loops::rounds::Rounds;
 use crate::loops::rows_together::make_rows;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Elem, Ty};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, RegionData, Value, With, WithOp};
-use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "split-loops",
@@ -221,7 +221,7 @@ impl Split<'_> {
         let (func, defs) = (self.rounds.func, self.rounds.defs);
         let mut needs = Needs::default();
         let mut work = roots.to_vec();
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         while let Some(v) = work.pop() {
             if !seen.insert(v) {
                 continue;
@@ -301,7 +301,7 @@ impl Split<'_> {
         let old = self.rounds.inst;
         let (span, results) = (func.insts[old].span, func.insts[old].results.clone());
         let mut defs = Defs::new(func);
-        let mut made: HashMap<usize, Value> = HashMap::new();
+        let mut made: HashMap<usize, Value> = HashMap::default();
         let mut renames = Renames::default();
         let mut parts = Vec::new();
         for group in groups {

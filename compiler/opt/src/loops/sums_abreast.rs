@@ -26,10 +26,10 @@ use crate::loops::batch_rounds::branch;
 use crate::loops::counted::{Counted, counted};
 use crate::loops::row_loops::names_of;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "sums-abreast",
@@ -233,7 +233,7 @@ impl Round<'_> {
         let mut work: Vec<Value> = free_values(func, *body);
         work.extend(init.iter().enumerate().filter(|(k, _)| *k != counter).map(|(_, v)| *v));
         let params = &func.regions[self.body].params;
-        let mut ahead = HashSet::new();
+        let mut ahead = HashSet::default();
         while let Some(v) = work.pop() {
             if !self.is_own(v) || v == self.counter {
                 continue;
@@ -261,7 +261,7 @@ impl Round<'_> {
         let arrays = (0..data.params.len()).filter(|k| !func.ty(data.params[*k]).is_scalar());
         arrays.into_iter().all(|k| {
             let (param, next) = (data.params[k], data.yields[k + 1]);
-            let mut inside = HashSet::new();
+            let mut inside = HashSet::default();
             walk(func, inner, &mut |_, inst| {
                 inside.insert(inst);
             });

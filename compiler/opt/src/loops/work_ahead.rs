@@ -20,10 +20,10 @@ use crate::facts::speculation::Safety;
 use crate::loops::array_loops::is_pure;
 use crate::loops::counted::{Counted, counted, emit_end, known_rounds};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "work-ahead",
@@ -78,7 +78,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
     let free = independent(func, defs, places, *body, counter);
     let is_free = |v: &Value| matches!(defs.get(*v), Def::Inst(inst, _) if free.contains(&inst));
     // What the rest of a round needs of it.
-    let mut needed: HashSet<Value> = HashSet::new();
+    let mut needed: HashSet<Value> = HashSet::default();
     for &inst in func.regions[*body].insts.iter().filter(|inst| !free.contains(inst)) {
         func.insts[inst].op.for_each_operand(|v| {
             needed.insert(v);
@@ -160,7 +160,7 @@ fn independent(func: &Func, defs: &Defs, places: &Places, body: Region, counter:
         Some(first) if !is_pure(func, body) => Some(Safety::before(func, defs, places, *first)),
         _ => None,
     };
-    let mut free = HashSet::new();
+    let mut free = HashSet::default();
     for &inst in &data.insts {
         let op = &func.insts[inst].op;
         let mut depends = !safety.as_mut().is_none_or(|safety| safety.is_safe(inst));
@@ -178,7 +178,7 @@ fn independent(func: &Func, defs: &Defs, places: &Places, body: Region, counter:
 /// The instructions of a region that make some values, in order, if others are there.
 fn makers(func: &Func, defs: &Defs, region: Region, values: &[Value], there: &[Value]) -> Vec<Inst> {
     let own = &func.regions[region].insts;
-    let (mut work, mut needed) = (values.to_vec(), HashSet::new());
+    let (mut work, mut needed) = (values.to_vec(), HashSet::default());
     while let Some(v) = work.pop() {
         if there.contains(&v) {
             continue;

@@ -22,9 +22,9 @@ use crate::scalar::cse;
 use crate::scalar::prove_checks;
 use crate::scalar::simplify;
 use ravel_types::{BinOp, Elem, Ty};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, RegionData, Value, With, WithOp};
-use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "guard-extents",
@@ -297,7 +297,7 @@ fn last_reader(func: &Func, places: &Places, region: Region, first: usize, inst:
         }
         user = places.owner[home].expand()?;
     };
-    let (mut last, mut seen) = (first, HashSet::from([first]));
+    let (mut last, mut seen) = (first, HashSet::from_iter([first]));
     let mut work = vec![first];
     while let Some(at) = work.pop() {
         for result in &func.insts[insts[at]].results {
@@ -388,7 +388,7 @@ fn compute(e: &mut Emitter<'_>, visible: &HashSet<Value>, value: Value) -> Value
 /// The values of instructions that others use.
 fn read_outside(func: &Func, places: &Places, insts: &[Inst]) -> Vec<Value> {
     let mut own: HashSet<Inst> = insts.iter().copied().collect();
-    let mut regions = HashSet::new();
+    let mut regions = HashSet::default();
     for region in insts.iter().flat_map(|inst| func.insts[*inst].op.regions()) {
         regions.insert(region);
         walk(func, region, &mut |home, inst| {

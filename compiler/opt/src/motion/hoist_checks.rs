@@ -16,10 +16,10 @@ use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
 use crate::facts::sums::{Sum, emit_sum};
 use crate::loops::rounds::Rounds;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "hoist-checks",
@@ -106,7 +106,7 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     {
         return None;
     }
-    let (mut tests, mut hoisted) = (Vec::new(), HashSet::new());
+    let (mut tests, mut hoisted) = (Vec::new(), HashSet::default());
     for &check in checks() {
         let Op::Check { cond, .. } = func.insts[check].op else { continue };
         let mut own = Vec::new();

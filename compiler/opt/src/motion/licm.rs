@@ -13,9 +13,9 @@ use crate::facts::places::{Places, Use, trips};
 use crate::facts::speculation::Safety;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
+use ravel_types::HashSet;
 use ravel_wir::traverse::{free_values, has_effect, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "licm",

@@ -16,10 +16,10 @@ use crate::edit::{Def, Defs, collect_values, size_of};
 use crate::facts::places::Places;
 use crate::motion::version_extents::in_both_branches;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "lift-branches",
@@ -78,7 +78,7 @@ fn condition(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Option<Va
         return None;
     }
     parts.iter().find_map(|part| {
-        let mut own = HashSet::new();
+        let mut own = HashSet::default();
         collect_values(func, part.body, &mut own);
         func.regions[part.body].insts.iter().find_map(|inst| match &func.insts[*inst].op {
             Op::If { cond, then, els }

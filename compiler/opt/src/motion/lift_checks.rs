@@ -17,10 +17,10 @@ use crate::edit::{Def, Defs, Emitter, divides_by_constant, is_speculatable, regi
 use crate::facts::places::Places;
 use crate::fusion::split_operators::checks_plainly;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::traverse::{free_values, has_effect, walk};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "lift-checks",
@@ -139,7 +139,7 @@ fn only_checks(func: &Func, places: &Places, inst: Inst, cx: &Context) -> bool {
 /// would report is not asked for.
 fn needs_of(func: &Func, defs: &Defs, body: Region, check: Inst, alone: bool) -> Option<HashSet<Inst>> {
     let own: HashSet<Inst> = func.regions[body].insts.iter().copied().collect();
-    let mut needs = HashSet::new();
+    let mut needs = HashSet::default();
     let mut work = vec![check];
     let mut fits = true;
     while let Some(inst) = work.pop() {

@@ -17,10 +17,10 @@ use crate::facts::places::{Places, trips, visit_partitions};
 use crate::facts::speculation::Safety;
 use crate::fusion::fold_kinds::{Folds, Kind};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "lift-folds",
@@ -45,7 +45,7 @@ pub fn lift_folds(func: &mut Func, cx: &mut Context) -> bool {
             lifter.visit(branch, 1.0);
             moves.extend(lifter.moves.into_iter().map(|fold| (branch, fold)));
         }
-        let mut moved = HashSet::new();
+        let mut moved = HashSet::default();
         for (branch, Lifted { fold, insts }) in moves {
             for inst in insts.into_iter().filter(|inst| moved.insert(*inst)) {
                 let Some(from) = places.region_of[inst].expand() else { continue };

@@ -17,10 +17,10 @@
 use crate::edit::{Copier, Def, Defs, Emitter, Renames, collect_values, size_of, syms_of};
 use crate::facts::places::Places;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Elem, Shape, Sym, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "short-rows",
@@ -240,7 +240,7 @@ fn version(func: &mut Func, defs: &mut Defs, inst: Inst, length: Value, n: i32, 
 
 /// Arrays from outside of a with-loop whose types mention one of the symbols.
 fn captured_with(func: &Func, inst: Inst, syms: &[Sym]) -> Vec<Value> {
-    let mut inner = HashSet::new();
+    let mut inner = HashSet::default();
     let mut used = Vec::new();
     let op = &func.insts[inst].op;
     op.for_each_operand(|v| used.push(v));

@@ -18,9 +18,9 @@ use crate::facts::linear::Atom;
 use crate::facts::places::Places;
 use crate::facts::ranges::Ranges;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Func, Inst, Op, Region, RegionData, Value, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "version-extents",
@@ -117,7 +117,7 @@ fn candidates(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Vec<Valu
 
 /// The scalars that stand before the with-loop.
 pub fn visible_before(func: &Func, places: &Places, home: Region, inst: Inst) -> HashSet<Value> {
-    let mut visible = HashSet::new();
+    let mut visible = HashSet::default();
     let (mut region, mut stop) = (home, inst);
     loop {
         visible.extend(func.regions[region].params.iter().copied());

@@ -19,9 +19,9 @@ use crate::edit::{Copier, Defs, Emitter, region_has_effect};
 use crate::facts::places::{Places, Use, covers_frame, same_int, trips};
 use crate::nests::split_axes::digits;
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashMap;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashMap;
 
 pub const PASS: Pass = Pass {
     name: "join-steps",
@@ -397,7 +397,7 @@ fn body(e: &mut Emitter<'_>, with: &With, plan: &Plan, group: &Group, ty: &Ty) -
 fn copy(e: &mut Emitter<'_>, part: &Part, (params, index): (&[Value], Value), (step, place): (i32, i32)) -> Value {
     let old = e.func.regions[part.body].params.clone();
     let last = old.len() - 1;
-    let mut copier = Copier { source: None, values: HashMap::new(), syms: HashMap::new() };
+    let mut copier = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
     copier.values.extend(old[..last].iter().copied().zip(params[..last].iter().copied()));
     copier.values.insert(old[last], index);
     for inst in e.func.regions[part.body].insts.clone() {

@@ -18,9 +18,9 @@ use crate::edit::{Defs, has_loop, region_has_effect};
 use crate::facts::places::{Places, Use};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::Shape;
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "orient-arrays",
@@ -153,7 +153,7 @@ fn collect(
 
 /// The values of a body that may vary with one of its parameters.
 fn followers(func: &Func, body: Region, param: Value) -> HashSet<Value> {
-    let mut set = HashSet::from([param]);
+    let mut set = HashSet::from_iter([param]);
     follow(func, body, &mut set);
     set
 }

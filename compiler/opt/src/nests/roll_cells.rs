@@ -17,8 +17,8 @@ use crate::edit::{Copier, Defs, region_has_effect};
 use crate::facts::places::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "roll-cells",
@@ -104,7 +104,7 @@ fn rolled(func: &mut Func, part: &Part, count: i32, cx: &Context) -> Option<Regi
     if remains {
         return None;
     }
-    let mut rows = HashSet::from([row]);
+    let mut rows = HashSet::from_iter([row]);
     is_flat(func, body, &mut rows, element, count).then_some(body)
 }
 
@@ -123,7 +123,7 @@ struct Roller<'f> {
 impl Roller<'_> {
     /// Rolls up values of a region, at its end; what they need is rolled up in the region that it comes from.
     fn within(&mut self, region: Region, values: &[Value]) -> Option<Value> {
-        self.around.push((region, HashMap::new()));
+        self.around.push((region, HashMap::default()));
         let rolled = self.roll(values);
         self.around.pop();
         rolled

@@ -17,10 +17,10 @@ use crate::facts::cost::cost_of_region;
 use crate::facts::places::{Places, covers_frame};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
+use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "split-axes",
@@ -131,7 +131,7 @@ pub struct Digits {
 /// What a body takes its index apart into.
 pub fn digits(func: &Func, defs: &Defs, body: Region, index: Value) -> Digits {
     let mut found = Digits { taken: Vec::new(), gathers: 0, direct: 0, loads: 0 };
-    let (mut digits, mut shifted) = (HashSet::new(), HashSet::from([index]));
+    let (mut digits, mut shifted) = (HashSet::default(), HashSet::from_iter([index]));
     walk(func, body, &mut |_, at| match &func.insts[at].op {
         Op::Bin(op @ (BinOp::Div | BinOp::Mod | BinOp::AplMod), a, b) if *a == index => {
             if let Some(by) = defs.int(func, *b).filter(|by| *by > 1) {

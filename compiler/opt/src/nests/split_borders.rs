@@ -376,7 +376,7 @@ fn window_end(func: &Func, defs: &Defs, body: Region, index: Value, end: End) ->
 }
 
 fn is_invariant(func: &Func, defs: &Defs, body: Region, value: Value) -> bool {
-    let mut inside = std::collections::HashSet::from([body]);
+    let mut inside = ravel_types::HashSet::from_iter([body]);
     walk(func, body, &mut |_, inst| inside.extend(func.insts[inst].op.regions()));
     let mut work = vec![value];
     while let Some(v) = work.pop() {

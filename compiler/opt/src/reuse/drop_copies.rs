@@ -16,10 +16,10 @@ use crate::edit::{Def, Defs, Emitter, collect_values, region_has_effect};
 use crate::facts::index_sets::{Bounds, MAX_PARTS, bounds, covers};
 use crate::facts::places::{Places, Use};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "drop-copies",
@@ -166,7 +166,7 @@ impl Search<'_> {
     fn varies(&self, inst: Inst, bounds: &[Value]) -> bool {
         let Some(home) = self.places.region_of[inst].expand() else { return false };
         let Some(&owner) = self.defs.loops.get(&home) else { return self.cx.eager };
-        let mut own = HashSet::new();
+        let mut own = HashSet::default();
         if let Op::Loop { body, .. } = self.func.insts[owner].op {
             collect_values(self.func, body, &mut own);
         }

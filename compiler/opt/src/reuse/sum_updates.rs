@@ -17,8 +17,8 @@ use crate::pass::{Context, Pass, Run};
 use crate::reuse::fold_updates::search::{LEAST_ELEMENTS, LEAST_INSIDE, Search, elements, same_bits};
 use crate::reuse::fold_updates::{Cell, nest::Nest};
 use ravel_types::{BinOp, Elem, Scalar};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
-use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "sum-updates",
@@ -43,7 +43,7 @@ pub fn sum_updates(func: &mut Func, cx: &mut Context) -> bool {
         let Some(sum) = sum((&Search { func, defs, places, cx }, home), inst) else { continue };
         let (span, old) = (func.insts[inst].span, func.insts[inst].results[0]);
         let mut out = Vec::new();
-        let mut same = Copier { source: None, values: HashMap::new(), syms: HashMap::new() };
+        let mut same = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
         let new = Nest { func, defs, span, op: sum.op }.combine(&mut out, sum.array, &sum.cell, &mut same);
         let insts = &mut func.regions[home].insts;
         if let Some(at) = insts.iter().position(|i| *i == inst) {
@@ -117,7 +117,7 @@ fn absorbs(search: &Search<'_>, op: BinOp, array: Value, unit: Scalar) -> bool {
     fits && match op {
         _ if !unit.elem().is_float() => true,
         BinOp::Mul | BinOp::Sub => true,
-        BinOp::Add => Zeros { search, assumed: HashSet::new() }.array(array),
+        BinOp::Add => Zeros { search, assumed: HashSet::default() }.array(array),
         _ => false,
     }
 }

@@ -16,10 +16,10 @@
 use crate::edit::{Copier, Def, Defs, Emitter, Renames, mirrored, region_has_effect};
 use crate::facts::places::{Places, covers_frame};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "update-parts",
@@ -172,7 +172,7 @@ impl Body<'_> {
 
     /// Whether elements of `array` are needed for a value.
     fn reads(&self, v: Value, array: Value) -> bool {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut work = vec![v];
         while let Some(v) = work.pop() {
             let Def::Inst(inst, _) = self.defs.get(v) else { continue };

@@ -10,10 +10,10 @@
 use crate::edit::{Renames, collect_values, region_has_effect, syms_of};
 use crate::facts::keys::{Key, form_key, key_of};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{Affine, Shape, Ty};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, WithOp};
 use rustc_hash::FxHashMap;
-use std::collections::HashSet;
 
 pub const PASS: Pass =
     Pass { name: "cse", summary: "compute equal things once", run: Run::Func(eliminate_common_subexpressions) };
@@ -35,7 +35,7 @@ fn unite_symbols(func: &mut Func, merged: &[(Region, Value, Value)]) {
         let forms = |v: Value| func.ty(v).shape.extents().unwrap_or_default().to_vec();
         for (from, to) in forms(old).into_iter().zip(forms(new)) {
             let Some(sym) = from.as_sym().filter(|sym| to.terms().iter().all(|(s, _)| s != sym)) else { continue };
-            let (mut all, mut inside) = (HashSet::new(), HashSet::new());
+            let (mut all, mut inside) = (HashSet::default(), HashSet::default());
             collect_values(func, func.body, &mut all);
             collect_values(func, region, &mut inside);
             let mentions = |v: &Value| syms_of(func.ty(*v)).contains(&sym);

@@ -12,10 +12,11 @@
 
 use crate::edit::{Copier, Renames, size_of, syms_of};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashMap;
 use ravel_types::{Affine, Elem};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, FuncId, Inst, Module, Op, Region, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 pub const PASS: Pass = Pass {
     name: "inline",
@@ -199,7 +200,7 @@ fn inline_into(func: &mut Func, funcs: &cranelift_entity::PrimaryMap<FuncId, Fun
 }
 
 fn copy_body(func: &mut Func, source: &Func, args: &[Value], out: &mut Vec<Inst>) -> Vec<Value> {
-    let mut syms = HashMap::new();
+    let mut syms = HashMap::default();
     // Symbols that are an extent of a parameter are the argument's extent.
     for (param, arg) in source.params().iter().zip(args) {
         let (from, to) = (source.ty(*param).shape.extents(), func.ty(*arg).shape.extents());

@@ -15,8 +15,8 @@
 use crate::edit::{Defs, Renames};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "narrow-integers",
@@ -34,7 +34,7 @@ pub fn narrow_integers(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
     for (body, span) in bodies {
         let mut defs = Defs::new(func);
-        let mut data = Data { func, defs: &defs, ranges: HashMap::new() };
+        let mut data = Data { func, defs: &defs, ranges: HashMap::default() };
         let Some(width) = data.width(body) else { continue };
         let small = data.ranges;
         narrow(func, &mut defs, body, &small, width);
@@ -62,7 +62,7 @@ impl Data<'_> {
                 .all(|i| !matches!(self.func.insts[*i].op, Op::With(_) | Op::Loop { .. } | Op::Check { .. }))
         };
         let mut regions = vec![body];
-        let mut inside = HashSet::new();
+        let mut inside = HashSet::default();
         while let Some(region) = regions.pop() {
             if !simple(&region) {
                 return None;
@@ -70,7 +70,7 @@ impl Data<'_> {
             inside.extend(self.func.regions[region].insts.iter().copied());
             regions.extend(self.func.regions[region].insts.iter().flat_map(|i| self.func.insts[*i].op.regions()));
         }
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut open = self.func.regions[body].yields.clone();
         let mut products = false;
         if open.iter().any(|v| self.func.ty(*v).elem == Elem::I32) {
@@ -190,7 +190,7 @@ impl Data<'_> {
 /// Gives the integers of a body another type.
 fn narrow(func: &mut Func, defs: &mut Defs, body: Region, small: &HashMap<Value, (i64, i64)>, width: Elem) {
     // Constants may have other uses, in indices.
-    let mut constants: HashMap<Value, Value> = HashMap::new();
+    let mut constants: HashMap<Value, Value> = HashMap::default();
     let mut before: Vec<Inst> = Vec::new();
     let mut known: Vec<Value> = small.keys().copied().filter(|v| defs.int(func, *v).is_some()).collect();
     known.sort();

@@ -14,9 +14,9 @@
 use crate::edit::Renames;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::Elem;
+use ravel_types::HashSet;
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "pin-clocks",
@@ -46,7 +46,7 @@ fn pin(func: &mut Func, region: Region, clock: Inst) -> bool {
     let insts = &func.regions[region].insts;
     let Some(at) = insts.iter().position(|inst| *inst == clock) else { return false };
     let after: Vec<Inst> = insts[at + 1..].to_vec();
-    let (mut used, mut made): (Vec<Value>, HashSet<Value>) = (func.regions[region].yields.clone(), HashSet::new());
+    let (mut used, mut made): (Vec<Value>, HashSet<Value>) = (func.regions[region].yields.clone(), HashSet::default());
     for &inst in &after {
         func.insts[inst].op.for_each_operand(|v| used.push(v));
         used.extend(func.insts[inst].op.regions().into_iter().flat_map(|nested| free_values(func, nested)));

@@ -5,9 +5,9 @@ use crate::edit::{Def, Defs};
 use crate::facts::cost::cost_of_region;
 use crate::facts::places::{Places, Use, total_trips, trips};
 use crate::small::split_folds::MAX_FOLDED;
+use ravel_types::HashMap;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Func, Inst, Op, Region, Value, With, WithOp};
-use std::collections::HashMap;
 
 /// Largest array that is held in scalars.
 const MAX_ELEMENTS: usize = 16;
@@ -129,7 +129,7 @@ fn is_worth_moving(func: &Func, defs: &Defs, body: Region) -> bool {
     let params = &func.regions[body].params;
     let mut moved: f64 = func.regions[body].yields.iter().map(|v| func.ty(*v).shape.count().unwrap_or(0) as f64).sum();
     // A slice that differs from round to round counts as often as the work in the loop.
-    let mut slices: HashMap<(Value, Vec<Value>, Vec<i32>), f64> = HashMap::new();
+    let mut slices: HashMap<(Value, Vec<Value>, Vec<i32>), f64> = HashMap::default();
     walk(func, body, &mut |_, at| {
         let Op::Sel { array, index } = &func.insts[at].op else { return };
         let Some(lead) = index.iter().rposition(|i| params.contains(i)).map(|k| k + 1) else { return };

@@ -19,9 +19,9 @@
 
 use crate::edit::{Copier, Defs, Renames};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashMap;
 use ravel_types::{Scalar, eval_bin, eval_un};
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::HashMap;
 
 pub const PASS: Pass =
     Pass { name: "unroll-loops", summary: "write out short loops inside with-loops", run: Run::Func(unroll_loops) };
@@ -143,7 +143,7 @@ fn short_trips(func: &Func, defs: &Defs, inst: Inst, most: usize) -> Result<usiz
     if !fixed {
         return Err(None);
     }
-    let mut play = Play { func, defs, known: HashMap::new(), code: 0, most, steps: 0 };
+    let mut play = Play { func, defs, known: HashMap::default(), code: 0, most, steps: 0 };
     match play.rounds(inst) {
         Ok(trips) => Ok(trips),
         Err(Stop::Long) => Err(Some(TOO_LONG)),

@@ -15,9 +15,9 @@ use crate::facts::places::{Places, Use, total_trips};
 use crate::pass::{Context, Pass, Run};
 use crate::small::small_bodies::{MAX_SCALAR_CODE, becomes_scalars, stands_in_small_body};
 use ravel_source::Span;
+use ravel_types::HashSet;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
     name: "unroll-small",

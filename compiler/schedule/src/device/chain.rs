@@ -2,7 +2,7 @@
 //!
 //! A chain begins with a new warp: where two meet in one, its items wait for both, which took three times as long for a network's gradients.
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use ravel_nest::ir::{Access, IntCmp, Ty};
 use ravel_wir::{Inst, Op, Region, Value};
@@ -24,7 +24,7 @@ impl Lower<'_, '_> {
         let func = self.func;
         let cache = self.cache.clone();
         let chains: Vec<&Chain> = run.chains.iter().filter(|chain| !chain.steps.is_empty()).collect();
-        let mut objects: HashMap<Inst, (Val, Val)> = HashMap::new();
+        let mut objects: HashMap<Inst, (Val, Val)> = HashMap::default();
         for step in chains.iter().flat_map(|chain| &chain.steps) {
             let Step::Member(inst) = *step else { continue };
             let Op::With(with) = &func.insts[inst].op else { continue };
@@ -104,7 +104,7 @@ impl Lower<'_, '_> {
         objects: &HashMap<Inst, (Val, Val)>,
     ) -> Result<()> {
         let func = self.func;
-        let mut held = Held::new();
+        let mut held = Held::default();
         for step in &chain.steps {
             match *step {
                 Step::Fold(k) => {

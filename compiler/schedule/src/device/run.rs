@@ -16,7 +16,8 @@
 //! Leaves alone: members that fold, loop, or need a check that is made at run time; extents that are not constant; and large arrays,
 //! beside which a launch costs nothing while groups that fit their axes do.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
 use ravel_types::Elem;
@@ -292,7 +293,7 @@ impl Lower<'_, '_> {
             return None;
         }
         let mut chains = BTreeSet::new();
-        let mut reads: HashMap<Value, u32> = HashMap::new();
+        let mut reads: HashMap<Value, u32> = HashMap::default();
         for &v in self.live.free(part.body).iter().filter(|v| run.made.contains(v)) {
             let own = self.own_reads(part.body, &extents).filter(|(array, _)| *array == v).count() as u32;
             if own != self.operands_naming(part.body, v) {

@@ -9,7 +9,8 @@
 //! Values that can be one object at run time (what a loop carries, what branches yield) are one *class*. Every class has makers and readers, on
 //! the host or on the device. Nothing is decided here: the runtime moves an array when the other side asks for it and it is not there.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ravel_source::Span;
 use ravel_types::Elem;
@@ -57,10 +58,10 @@ pub(crate) fn transfers(func: &Func, placed: &HashSet<Inst>, place: &dyn Fn(Span
     let mut all = Transfers {
         func,
         placed,
-        parent: HashMap::new(),
+        parent: HashMap::default(),
         classes: BTreeMap::new(),
-        loops: HashMap::new(),
-        order: HashMap::new(),
+        loops: HashMap::default(),
+        order: HashMap::default(),
         launches: Vec::new(),
     };
     all.join(func.body);
@@ -359,7 +360,7 @@ mod tests {
         let func = module.funcs.values().next().expect("the text has a function");
         let line = |span: Span| text[..span.start as usize].matches('\n').count() + 1;
         let place = |span: Span| format!("t:{}:1 in f", line(span));
-        let mut placed = HashSet::new();
+        let mut placed = HashSet::default();
         ravel_wir::traverse::walk(func, func.body, &mut |_, inst| {
             let host =
                 text[func.insts[inst].span.start as usize..].split('\n').next().is_some_and(|l| l.contains("host"));

@@ -1,6 +1,6 @@
 //! Loops inside kernels that run equally often for all indices, and what they count.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Region, Value};
@@ -12,7 +12,7 @@ impl Lower<'_, '_> {
     /// that is true?
     pub fn runs_alike(&self, init: &[Value], body: Region) -> bool {
         let data = &self.func.regions[body];
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut open: Vec<Value> = data.yields.first().copied().into_iter().collect();
         while let Some(v) = open.pop() {
             if !seen.insert(v) || self.is_bound(v) {

@@ -1,6 +1,6 @@
 //! Estimated cycles of bodies. Only ratios matter: between schedules of one body, and to the cost of waking threads.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::traverse::walk;

@@ -1,6 +1,6 @@
 //! Where values are defined, where each is used last, and which values a region captures.
 
-use std::collections::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
 
 use cranelift_entity::SecondaryMap;
 use ravel_wir::{Func, Inst, Region, Value};
@@ -21,7 +21,7 @@ pub(crate) struct Liveness {
 impl Liveness {
     pub(crate) fn of(func: &Func) -> Liveness {
         let mut facts = Liveness {
-            last: HashMap::new(),
+            last: HashMap::default(),
             free: SecondaryMap::new(),
             def: SecondaryMap::new(),
             uses: SecondaryMap::new(),
@@ -34,7 +34,7 @@ impl Liveness {
         let data = &func.regions[region];
         let mut defined: HashSet<Value> = data.params.iter().copied().collect();
         let mut free = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         for (position, &inst) in data.insts.iter().enumerate() {
             let op = &func.insts[inst].op;
             let mut used = Vec::new();

@@ -3,7 +3,7 @@
 //! The copies of a body stand side by side, instruction by instruction, so that each value that is still wanted takes a register per copy.
 //! More copies than the registers hold go through memory: nine neighbours that a network of exchanges sorts, four vectors of each.
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use ravel_wir::{Region, Value};
 
@@ -16,7 +16,7 @@ impl Lower<'_, '_> {
         let func = self.func;
         let data = &func.regions[region];
         let computed = self.computed(g, region);
-        let mut last: HashMap<Value, usize> = HashMap::new();
+        let mut last: HashMap<Value, usize> = HashMap::default();
         for (at, &inst) in data.insts.iter().enumerate() {
             let op = &func.insts[inst].op;
             op.for_each_operand(|v| {

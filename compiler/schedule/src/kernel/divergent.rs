@@ -13,7 +13,7 @@
 //! - A branch whose condition varies is entered if any lane takes it, and evaluated under the mask of those. Cheap
 //!   branches without loops are evaluated on both sides and selected from (`grid`).
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use ravel_nest::ir::{BinOp as NestBin, Ty, UnOp as NestUn};
 use ravel_types::{BinOp, Elem, Scalar};
@@ -58,7 +58,7 @@ struct Slot {
 
 /// The loops of a function by what they carry.
 pub(crate) fn carriers(func: &Func) -> HashMap<Value, Inst> {
-    let mut of = HashMap::new();
+    let mut of = HashMap::default();
     ravel_wir::traverse::walk(func, func.body, &mut |_, inst| {
         if let Op::Loop { body, .. } = &func.insts[inst].op {
             of.extend(func.regions[*body].params.iter().map(|v| (*v, inst)));

@@ -11,7 +11,7 @@
 //!
 //! Declined: rows that fill vectors well, steps, indices that are used for anything else (a weight per colour, a condition), cells that are arrays.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::BinOp;
@@ -103,7 +103,7 @@ impl Lower<'_, '_> {
             length = length.checked_mul(along).filter(|n| *n <= i64::from(i32::MAX))?;
             let lengths: Vec<i64> = lengths[rows + 1..].iter().map(|n| n.unwrap_or(0)).collect();
             let mut indices = Indices {
-                rows: HashSet::from([params[rows]]),
+                rows: HashSet::from_iter([params[rows]]),
                 within: &params[rows + 1..],
                 lengths: &lengths,
                 skipped: &skipped,
@@ -119,7 +119,7 @@ impl Lower<'_, '_> {
     /// A fold of a body and the instructions that only it needs.
     fn only_needed_by(&self, body: Region, fold: Inst) -> HashSet<Inst> {
         let func = self.func;
-        let mut needed = HashSet::new();
+        let mut needed = HashSet::default();
         let mut values: Vec<Value> = func.regions[body].yields.clone();
         while let Some(v) = values.pop() {
             let Some(inst) = self.live.def(v).filter(|inst| *inst != fold) else { continue };

@@ -3,7 +3,7 @@
 //! The address of lane `k` is that of everything that is the same for all lanes plus `index[k]` elements. Lanes of the index are 32 bits wide
 //! where the checks of the selection bound it so far, 64 bits otherwise: half as many fit a register then.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_nest::ir::{Access, ConvOp, IntCmp, Prim, Ty};
 use ravel_types::Elem;
@@ -28,7 +28,7 @@ impl Lower<'_, '_> {
 
     /// The selections in branches of a body that some lanes might make at a place that there is not, and that can be kept from them.
     pub fn loads_under_masks(&self, region: Region) -> HashSet<Inst> {
-        let mut found = HashSet::new();
+        let mut found = HashSet::default();
         ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
             let Op::If { then, els, .. } = &self.func.insts[inst].op else { return };
             for inst in [then, els].into_iter().flat_map(|arm| &self.func.regions[*arm].insts) {

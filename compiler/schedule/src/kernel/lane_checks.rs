@@ -9,7 +9,7 @@
 //!
 //! Checks in a row share a branch, unless the condition of one needs a load, a division or a fold that an earlier one may be there for.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty, UnOp as NestUn};
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
@@ -231,7 +231,7 @@ impl Lower<'_, '_> {
 
     /// Does a condition need something that must not be computed unless the checks before it hold?
     fn relies_on(&self, before: &[Inst], cond: Value) -> bool {
-        let (mut open, mut seen) = (vec![cond], HashSet::new());
+        let (mut open, mut seen) = (vec![cond], HashSet::default());
         while let Some(v) = open.pop() {
             let Some(inst) = self.live.def(v).filter(|_| seen.insert(v)) else { continue };
             let op = &self.func.insts[inst].op;

@@ -4,7 +4,7 @@
 //! one. Booleans are masks as wide as the kernel's elements ([`Grid::mask_prim`]); where they choose between values of
 //! another width they are widened or narrowed, which keeps a mask a mask.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
 use ravel_types::Elem;
@@ -62,7 +62,7 @@ impl Lower<'_, '_> {
     /// affine.
     fn width_of_data(&self, region: Region) -> usize {
         let mut widest = 1;
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut open = self.func.regions[region].yields.clone();
         while let Some(v) = open.pop() {
             if !seen.insert(v) || self.is_bound(v) {

@@ -18,7 +18,7 @@ pub mod tuples;
 pub mod views;
 pub mod withloop;
 
-use std::collections::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
 
 use cranelift_entity::SecondaryMap;
 use ravel_nest::builder::FuncBuilder;
@@ -177,7 +177,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             cx,
             func,
             live: Liveness::of(func),
-            views: HashMap::new(),
+            views: HashMap::default(),
             b,
             scopes: Vec::new(),
             cache: Cache::default(),
@@ -189,18 +189,18 @@ impl<'m, 'a> Lower<'m, 'a> {
             upper_of: SecondaryMap::new(),
             alias: SecondaryMap::new(),
             fixed: SecondaryMap::new(),
-            kernel_loops: HashSet::new(),
+            kernel_loops: HashSet::default(),
             rows: Vec::new(),
             in_kernel_loop: false,
-            made_updates: HashMap::new(),
-            dests: HashMap::new(),
-            placed: HashSet::new(),
-            fresh: HashSet::new(),
-            borrowed: HashSet::new(),
+            made_updates: HashMap::default(),
+            dests: HashMap::default(),
+            placed: HashSet::default(),
+            fresh: HashSet::default(),
+            borrowed: HashSet::default(),
             borrowing: borrowing_regions(func),
             spares: None,
-            carried: HashSet::new(),
-            handing: HashSet::new(),
+            carried: HashSet::default(),
+            handing: HashSet::default(),
             sequential: 0,
             ascending: false,
             without_tiles: false,
@@ -208,14 +208,14 @@ impl<'m, 'a> Lower<'m, 'a> {
             launch_checks: 0,
             checked_before: false,
             lane_checks: None,
-            by_lanes: HashSet::new(),
-            masked_loads: HashSet::new(),
-            on_device: HashSet::new(),
-            host_writable: HashSet::new(),
-            launched: HashSet::new(),
+            by_lanes: HashSet::default(),
+            masked_loads: HashSet::default(),
+            on_device: HashSet::default(),
+            host_writable: HashSet::default(),
+            launched: HashSet::default(),
             host_version: None,
             estimate: String::new(),
-            padded: Padded::new(),
+            padded: Padded::default(),
             borders: Vec::new(),
             postponed: None,
         };

@@ -1,6 +1,7 @@
 //! The nest module under construction and what all functions share: externs, strings, constants, globals, the entry.
 
-use std::collections::{BTreeSet, HashMap};
+use ravel_types::HashMap;
+use std::collections::BTreeSet;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ravel_nest::builder::FuncBuilder;
@@ -176,7 +177,7 @@ pub(crate) fn schedule(
         tiles,
         every_tile: false,
         nest: nest::Module::new(),
-        funcs: HashMap::new(),
+        funcs: HashMap::default(),
         wanted: BTreeSet::new(),
         lending: Lending::of(module),
         globals: SecondaryMap::new(),
@@ -185,12 +186,12 @@ pub(crate) fn schedule(
         with: None,
         part: None,
         silent: 0,
-        texts: HashMap::new(),
-        strings: HashMap::new(),
-        constants: HashMap::new(),
-        vectors: HashMap::new(),
+        texts: HashMap::default(),
+        strings: HashMap::default(),
+        constants: HashMap::default(),
+        vectors: HashMap::default(),
     };
-    let mut same_name: HashMap<&str, usize> = HashMap::new();
+    let mut same_name: HashMap<&str, usize> = HashMap::default();
     for (id, global) in &module.globals {
         // A record has one slot per field, all of one name: the number among them keeps them apart, in later modules too.
         let number = same_name.entry(&global.name).or_insert(0);

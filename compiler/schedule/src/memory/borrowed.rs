@@ -10,7 +10,7 @@
 //!
 //! Outside of with-loops a region may give up what it owns at the last use, so that a branch there counts as ever.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Func, Inst, Op, Region, Value, WithOp};
@@ -20,7 +20,7 @@ use crate::lower::module::Callers;
 
 /// The regions that borrow what they capture, and run with it from begin to end.
 pub(crate) fn borrowing_regions(func: &Func) -> HashSet<Region> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     walk(func, func.body, &mut |_, inst| {
         if let Op::With(with) = &func.insts[inst].op {
             found.extend(with.parts.iter().map(|part| part.body));

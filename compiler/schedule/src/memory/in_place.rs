@@ -15,7 +15,7 @@
 //! In a with-loop that is ordered, cells of a single row may also read what those behind them replace: it runs on one thread then, and lanes load before they
 //! store.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
@@ -102,7 +102,7 @@ impl Lower<'_, '_> {
             };
             with.parts.len() <= MOST_PARTS && with.parts.iter().all(by)
         };
-        let mut arrays = HashSet::new();
+        let mut arrays = HashSet::default();
         let in_place = |op: &WithOp| {
             let WithOp::Modarray { array } = *op else { return false };
             let ty = self.func.ty(array);

@@ -13,7 +13,7 @@
 //!
 //! Whichever way a parameter goes, the code is right; this is about how much is counted and copied.
 
-use std::collections::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
 
 use cranelift_entity::SecondaryMap;
 use ravel_types::Elem;

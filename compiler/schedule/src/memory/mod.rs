@@ -42,7 +42,8 @@ pub mod rows_in_place;
 pub mod spares;
 pub mod streaming;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use ravel_types::HashSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ravel_nest::ir::Ty;
 use ravel_types::Elem;

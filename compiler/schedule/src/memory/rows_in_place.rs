@@ -12,7 +12,7 @@
 //! Nothing between the with-loop and the updates may use the array, or check anything: an index might be out of range. The array must die
 //! in the first update, and the updates must follow in the order of the results.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_types::{Affine, Elem};
 use ravel_wir::traverse::{free_values, walk};
@@ -111,7 +111,7 @@ impl Lower<'_, '_> {
         let mut updates: Vec<(Inst, Vec<Value>)> = Vec::new();
         let (mut array, mut along, mut current) = (None, Vec::new(), None);
         // What is made behind the with-loop is not there yet.
-        let mut late: HashSet<Value> = HashSet::new();
+        let mut late: HashSet<Value> = HashSet::default();
         for (at, &next) in insts.iter().enumerate().skip(here + 1) {
             let data = &func.insts[next];
             let is_next = |put: &Put| put.row == results[updates.len()] && self.puts_all(with, updates.len(), put);

@@ -5,7 +5,7 @@
 //! iterations nothing is allocated: a stencil in time works with two buffers, and an array whose size only the run knows is
 //! allocated once. Arrays of constant size that stay in the loop are not concerned; they live in an arena.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_nest::ir::Access;
 use ravel_types::Elem;

@@ -7,7 +7,7 @@
 //! operand that another chain reads, for pieces are computed in any order; bodies with checks or loops; extents that only the run
 //! knows; folds whose partial results the calling thread combines, since they are small.
 
-use std::collections::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
 
 use ravel_types::Elem;
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
@@ -314,7 +314,7 @@ impl Lower<'_, '_> {
             })
             .map(|(_, element)| element)
             .collect();
-        let (mut own, mut other) = (HashSet::new(), HashSet::new());
+        let (mut own, mut other) = (HashSet::default(), HashSet::default());
         for inst in &region.insts {
             let data = &func.insts[*inst];
             let scalar = data.results.iter().all(|v| func.ty(*v).is_scalar() && !self.is_object(*v));

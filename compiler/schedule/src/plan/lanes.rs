@@ -1,6 +1,6 @@
 //! Choosing the lanes of a kernel: where they run, how many they are and in what steps, by estimated cycles per cell.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_wir::{Generator, Inst, Part, Value, With};
 

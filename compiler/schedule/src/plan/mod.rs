@@ -4,7 +4,7 @@ pub mod blocks;
 pub mod joined_find;
 pub mod lanes;
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
@@ -352,7 +352,7 @@ impl Lower<'_, '_> {
                 flat: None,
                 guards: Vec::new(),
                 checks: Vec::new(),
-                masked: HashSet::new(),
+                masked: HashSet::default(),
             },
         ))
     }

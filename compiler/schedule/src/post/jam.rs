@@ -16,7 +16,7 @@
 //! wait for themselves (`jam_cost`), or that end at different times, or that have checks, since the first index at fault must be the one
 //! reported (`jam_plan`); kernels.
 
-use std::collections::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
 
 use cranelift_entity::PrimaryMap;
 use ravel_nest::ir::{BinOp, Exit, Func, Inst, Module, Op, Region, Ty, Value};
@@ -170,8 +170,8 @@ impl Jam<'_> {
         let mut copier = Copier {
             values: self.values,
             kernels: self.kernels,
-            once: HashMap::new(),
-            each: vec![HashMap::new(); copies],
+            once: HashMap::default(),
+            each: vec![HashMap::default(); copies],
         };
         let mut insts = Vec::new();
         for c in 0..copies {

@@ -3,7 +3,7 @@
 //! Latencies and rates are those of recent x86 processors (Fog, "Instruction tables", 2023): two floating-point operations, two loads and one store
 //! per cycle, six instructions in all.
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use cranelift_entity::PrimaryMap;
 use ravel_nest::ir::{BinOp, ConvOp, Inst, Op, Prim, Region, Ty, UnOp, Value};
@@ -64,7 +64,7 @@ pub(crate) fn chain(types: &PrimaryMap<Value, Ty>, body: &Region, skipped: usize
     }
     let mut steps: Vec<Vec<Option<f64>>> = Vec::new();
     for &param in params {
-        let mut paths = Paths { types, longest: HashMap::from([(param, 0.0)]) };
+        let mut paths = Paths { types, longest: HashMap::from_iter([(param, 0.0)]) };
         paths.region(body);
         steps.push(yields.iter().map(|v| paths.longest.get(v).copied()).collect());
     }

@@ -1,6 +1,6 @@
 //! Which loops of a body run for several indices at the same time, and how many: see `jam`.
 
-use std::collections::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use ravel_nest::ir::{Exit, Inst, Module, Op, Region, Ty, Value};
@@ -100,7 +100,7 @@ pub(crate) fn constants(region: &Region) -> HashMap<Value, i64> {
             inst.op.regions().iter().for_each(|nested| note(nested, known));
         }
     }
-    let mut known = HashMap::new();
+    let mut known = HashMap::default();
     note(region, &mut known);
     known
 }

@@ -6,7 +6,7 @@
 //! arithmetic between them and the sum of their lanes behind them: a call would pass a dozen vectors through memory.
 //! Kernels with the same code are one function.
 
-use std::collections::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
 
 use cranelift_entity::PrimaryMap;
 use ravel_nest::captures::captures;
@@ -22,7 +22,7 @@ pub(crate) fn outline(module: &mut Module, func: &mut Func, loops: &HashSet<Valu
         return;
     }
     let mut body = std::mem::take(&mut func.body);
-    Outliner { module, func, loops, vectors: Constants::new() }.visit(&mut body, false);
+    Outliner { module, func, loops, vectors: Constants::default() }.visit(&mut body, false);
     func.body = body;
 }
 

@@ -15,7 +15,7 @@
 //! Before: the function is lowered. After: divisions of floats by constants in loops are products. Leaves alone: divisions outside of loops; targets
 //! without fused multiply-add; kernels of devices; divisors that are huge, tiny, or for which an operand fails; vectors divided beside much other work (densities took 12 % longer with products).
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use cranelift_entity::PrimaryMap;
 use ravel_nest::ir::{BinOp, Exit, FloatCmp, Func, Inst, Op, Prim, Region, Ty, UnOp, Value};
@@ -96,11 +96,11 @@ fn close_operands(odd: u128, p: u32) -> impl Iterator<Item = u128> {
 /// Replaces the divisions of a function's loops.
 pub(crate) fn multiply_instead(func: &mut Func) {
     let mut body = std::mem::take(&mut func.body);
-    let mut found = HashMap::new();
-    let mut wanted = HashMap::new();
+    let mut found = HashMap::default();
+    let mut wanted = HashMap::default();
     divisors(&body, &mut found, &mut wanted, false);
     if !wanted.is_empty() {
-        let mut pass = Pass { values: &mut func.values, wanted, made: HashMap::new() };
+        let mut pass = Pass { values: &mut func.values, wanted, made: HashMap::default() };
         pass.region(&mut body, false);
     }
     func.body = body;

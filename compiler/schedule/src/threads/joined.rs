@@ -12,7 +12,7 @@
 //! The with-loops are prepared where they stand, so that each finds the memory that it would have found (its operand's, mostly), and
 //! computed with the last of them; what dies in between is held until then. [`crate::plan::joined_find`] decides what joins.
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use ravel_nest::ir::Value as Val;
 use ravel_wir::{Inst, Op, Region, Value};
@@ -42,7 +42,7 @@ impl Lower<'_, '_> {
         let Some(joined) = self.find_joined(region, start) else { return Ok(None) };
         let func = self.func;
         let Joined { end, folds, chains, places, mut plans, .. } = joined;
-        let mut sinks: HashMap<Inst, Vec<Sink>> = HashMap::new();
+        let mut sinks: HashMap<Inst, Vec<Sink>> = HashMap::default();
         let mut arrays: Vec<Option<Shared>> = chains.iter().map(|_| None).collect();
         let (mut held, mut reused) = (Vec::new(), Vec::new());
         let mut position = start;

@@ -5,9 +5,9 @@ use crate::spec::Spec;
 use crate::value::{Kind, LeafShape, ScKind, ShapeKind, Val};
 use ravel_core::ir::FunId;
 use ravel_source::Span;
+use ravel_types::HashMap;
 use ravel_types::{Affine, Basic, Sym};
 use ravel_wir::{Func, FuncId, Op};
-use std::collections::HashMap;
 
 /// Scalar arguments of a recursive call keep their known values for this many activations, then become symbols.
 const VALUES_KEPT_IN_RECURSION: usize = 3;

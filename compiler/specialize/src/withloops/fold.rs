@@ -5,9 +5,9 @@ use crate::value::{Kind, Sc, ScKind, ShapeKind, Val};
 use crate::withloops::assemble::cell_kind;
 use crate::withloops::withloop::Body;
 use ravel_core::ir::FoldFun;
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Combine, Inst, Op, Region, Value, WithOp, traverse};
-use std::collections::HashSet;
 
 /// Rounds of the fixed point over the accumulator's kind.
 pub const MAX_ROUNDS: usize = 8;
@@ -225,7 +225,7 @@ impl<'p> Spec<'p> {
 
     /// Removes what `wanted` does not need from a region; false if it needs one of the `foreign` values.
     fn keep_slice(&mut self, region: Region, wanted: Value, foreign: &HashSet<Value>) -> bool {
-        let mut needed: HashSet<Value> = HashSet::from([wanted]);
+        let mut needed: HashSet<Value> = HashSet::from_iter([wanted]);
         let insts = self.em.func.regions[region].insts.clone();
         let mut kept: Vec<Inst> = Vec::new();
         for inst in insts.into_iter().rev() {
@@ -235,7 +235,7 @@ impl<'p> Spec<'p> {
             if !check && !data.results.iter().any(|r| needed.contains(r)) {
                 continue;
             }
-            let mut uses = HashSet::new();
+            let mut uses = HashSet::default();
             data.op.for_each_operand(|v| {
                 uses.insert(v);
             });

@@ -32,8 +32,9 @@ use crate::fusion::fold_kinds::runs_in_tiles;
 use crate::fusion::split_partitions;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Scalar, Ty};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 pub const PASS: Pass = Pass {
     name: "fold-with-loops",
@@ -81,7 +82,7 @@ pub fn fold_these(func: &mut Func, producers: &[Inst], cx: &mut Context) -> bool
     let mut places = Places::new(func);
     let mut defs = Defs::new(func);
     for &producer in producers {
-        let mut copies = Copies::new();
+        let mut copies = Copies::default();
         for k in 0..func.insts[producer].results.len() {
             let result = func.insts[producer].results[k];
             if !places.uses(result).iter().any(|u| is_selection(func, u, result)) {
@@ -214,10 +215,10 @@ fn check(
     let mut by_consumer: BTreeMap<Inst, BTreeMap<Option<Region>, f64>> = BTreeMap::new();
     let (mut reads, mut is_kept, mut in_loops) = (0.0, false, false);
     let (mut worst, mut most_loads) = (Cost::default(), 0.0f64);
-    let mut used = HashSet::new();
+    let mut used = HashSet::default();
     let mut known = None;
     // Components of one cell, selected in one body, share its copy.
-    let mut cells_read = HashSet::new();
+    let mut cells_read = HashSet::default();
     for u in places.uses(result) {
         let Use::Operand(inst) = u else {
             reads += 1.0;

@@ -8,9 +8,9 @@ use crate::edit::{Copier, Defs, Emitter, Renames, version_of};
 use crate::loops::counted::emit_end;
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::{HashMap, HashSet};
 
 /// Operations up to which a scalar is computed again.
 const MAX_AGAIN: usize = 2;
@@ -32,7 +32,7 @@ pub fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found, 
         Some(length) => Affine::constant(length),
         None => Affine::sym(e.func.fresh_sym()),
     };
-    let vectors = HashMap::new();
+    let vectors = HashMap::default();
     let (start, whole) = (found.start, (found.start, end));
     let mut rows =
         Rows { old: &old, found, func, defs, span, copier, vectors, start, length, extent, range: whole, whole };
@@ -303,7 +303,7 @@ impl Rows<'_> {
         let start = self.start;
         let other = self.int(&mut insts, op, index, start);
         let (column, place) = if is_place { (other, index) } else { (index, other) };
-        Cell { values: HashMap::new(), insts, column, place }
+        Cell { values: HashMap::default(), insts, column, place }
     }
 
     /// A scalar in a step.
@@ -331,7 +331,7 @@ impl Rows<'_> {
         let mut scalars = Vec::new();
         data.op.for_each_operand(|v| scalars.push(v));
         scalars.extend(data.op.regions().into_iter().flat_map(|region| free_values(self.old, region)));
-        let mut copier = Copier { source: None, values: HashMap::new(), syms: HashMap::new() };
+        let mut copier = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
         for v in scalars {
             let new = if self.old.ty(v).is_scalar() { self.scalar(cell, v) } else { self.copier.value(v) };
             copier.values.insert(v, new);

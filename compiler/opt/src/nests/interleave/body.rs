@@ -3,9 +3,9 @@
 use super::lane::{Block, Form, Lane, Res, lane_axis};
 use crate::edit::Def;
 use crate::facts::places::Use;
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar, Shape, Ty, UnOp};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::HashSet;
 
 /// A scalar that costs more operations than this is computed once per lane and stored.
 const MAX_AGAIN: u32 = 4;
@@ -467,7 +467,7 @@ impl Block<'_> {
 
     /// Those of `insts` that a value needs.
     fn needed(&self, value: Value, insts: &[Inst]) -> Vec<Inst> {
-        let mut needed = HashSet::new();
+        let mut needed = HashSet::default();
         let mut work = vec![value];
         while let Some(v) = work.pop() {
             let Def::Inst(inst, _) = self.defs.get(v) else { continue };

@@ -8,9 +8,9 @@ use crate::edit::Defs;
 use crate::facts::linear::Lin;
 use crate::facts::places::Places;
 use ravel_source::Span;
+use ravel_types::HashMap;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Sym, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, InstData, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashMap;
 
 /// Why a with-loop cannot be interleaved.
 pub type Res<T> = Result<T, &'static str>;
@@ -60,7 +60,7 @@ struct Split {
 
 impl Lane {
     pub fn new(lane: Value) -> Lane {
-        Lane { lane, split: None, map: HashMap::new(), head: Vec::new() }
+        Lane { lane, split: None, map: HashMap::default(), head: Vec::new() }
     }
 }
 
@@ -193,7 +193,7 @@ impl Block<'_> {
         };
         let natural = lower.is_some_and(|l| l >= 0);
         let split = Some(Split { old, new, q, natural });
-        Lane { lane, split, map: HashMap::from([(old, new)]), head }
+        Lane { lane, split, map: HashMap::from_iter([(old, new)]), head }
     }
 
     /// The copy of a value in a lane.

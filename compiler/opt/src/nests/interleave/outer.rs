@@ -8,9 +8,9 @@ use super::taper::cuts;
 use crate::edit::{Copier, Cut, Defs, Emitter, Renames};
 use crate::facts::places::{Places, covers_frame};
 use ravel_source::Span;
+use ravel_types::HashMap;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
-use std::collections::HashMap;
 
 /// Operations per iteration from which on the last blocks are smaller.
 const TAPER_WORK: f64 = 100_000.0;
@@ -90,8 +90,8 @@ fn blocks_of(
         func,
         defs,
         places,
-        forms: HashMap::new(),
-        packs: HashMap::new(),
+        forms: HashMap::default(),
+        packs: HashMap::default(),
         at: inst,
         first: blocks.low,
         out: Vec::new(),

@@ -9,9 +9,9 @@ use crate::edit::{Def, Defs};
 use crate::facts::cost::cost_of_inst;
 use crate::facts::places::{Places, Use};
 use ravel_types::{BinOp, Elem};
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-use std::collections::{HashMap, HashSet};
 
 /// Lanes of the widest vectors in use, of 4 bytes each.
 const WIDE: f64 = 16.0;
@@ -135,7 +135,7 @@ fn bytes_of(extents: &[i32], elem: Elem) -> u64 {
 
 /// Values of a body that depend on its index.
 fn varying_values(func: &Func, body: Region, index: Value) -> HashSet<Value> {
-    let mut varying = HashSet::from([index]);
+    let mut varying = HashSet::from_iter([index]);
     for &inst in &func.regions[body].insts {
         let data = &func.insts[inst];
         let mut depends = false;
@@ -150,7 +150,7 @@ fn varying_values(func: &Func, body: Region, index: Value) -> HashSet<Value> {
 
 /// Whether a body has with-loops as this pass makes them: both quotient and remainder of an index are taken.
 fn is_interleaved(func: &Func, defs: &Defs, body: Region) -> bool {
-    let mut taken: HashMap<Value, (bool, bool)> = HashMap::new();
+    let mut taken: HashMap<Value, (bool, bool)> = HashMap::default();
     walk(func, body, &mut |_, inst| {
         if let Op::Bin(op @ (BinOp::Div | BinOp::Mod), a, b) = &func.insts[inst].op
             && defs.int(func, *b) == Some(LANES)
@@ -197,7 +197,7 @@ fn last_extent(func: &Func, defs: &Defs, part: &Part) -> Option<i64> {
 
 /// Elements of the slices of outer arrays that the body reads at its own index, and their bytes when interleaved.
 fn packed_slices(func: &Func, places: &Places, body: Region, index: Value) -> (f64, u64) {
-    let mut seen: HashSet<(Value, usize)> = HashSet::new();
+    let mut seen: HashSet<(Value, usize)> = HashSet::default();
     let (mut elements, mut bytes) = (0.0, 0u64);
     let mut visit = |inst: Inst| {
         let Op::Sel { array, index: at } = &func.insts[inst].op else { return };

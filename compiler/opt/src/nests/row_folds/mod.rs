@@ -24,10 +24,10 @@ mod rewrite;
 use crate::edit::{Defs, region_has_effect};
 use crate::facts::places::{Places, covers_frame};
 use crate::pass::{Context, Pass, Run};
+use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Scalar};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
-use std::collections::HashSet;
 
 pub const PASS: Pass =
     Pass { name: "row-folds", summary: "fold rows for all columns at once, block by block", run: Run::Func(row_folds) };
@@ -290,7 +290,7 @@ fn streamed(func: &Func, defs: &Defs, part: &Part, rows: &Part) -> Option<i64> {
 
 /// Parameters of regions that a value depends on.
 fn mentioned(func: &Func, defs: &Defs, v: Value) -> HashSet<Value> {
-    let (mut seen, mut params, mut left) = (HashSet::new(), HashSet::new(), vec![v]);
+    let (mut seen, mut params, mut left) = (HashSet::default(), HashSet::default(), vec![v]);
     while let Some(v) = left.pop() {
         if !seen.insert(v) {
             continue;

@@ -3,9 +3,9 @@
 use super::Sweep;
 use crate::edit::{Copier, Cut, Defs, Emitter, Renames};
 use ravel_source::Span;
+use ravel_types::HashMap;
 use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
-use std::collections::HashMap;
 
 fn int() -> Ty {
     Ty::scalar(Elem::I32)
@@ -79,7 +79,7 @@ fn blocks(b: &mut Build<'_>, out: &mut Vec<Inst>, sweep: &Sweep, cut: &Cut) -> V
     // The body over columns, and the one over rows in it.
     let c = b.func.new_value(int());
     let (mut of_columns, mut of_rows) = (Vec::new(), Vec::new());
-    let mut copier = Copier { source: None, values: HashMap::new(), syms: HashMap::new() };
+    let mut copier = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
     let (indices, among) = columns(b, &mut of_columns, sweep, &mut copier);
     for &inst in &sweep.captured {
         let copy = copier.inst(b.func, inst);

@@ -23,10 +23,10 @@ use crate::facts::places::{Places, total_trips};
 use crate::loops::privatize_updates::{Work, in_pieces};
 use crate::pass::{Context, Pass, Run};
 use nest::Nest;
+use ravel_types::HashMap;
 use ravel_types::{BinOp, Ty};
 use ravel_wir::{Combine, ConstData, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use search::Search;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 pub const PASS: Pass = Pass {
@@ -163,7 +163,7 @@ fn rewrite(
     let old = func.insts[inst].results[0];
     let (mut out, mut current, mut loops) = (Vec::new(), found.neutral, Vec::new());
     for (part, cell) in &found.parts {
-        let outer = Copier { source: None, values: HashMap::new(), syms: HashMap::new() };
+        let outer = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
         let mut nest = Nest { func, defs, span, op: found.op };
         let (result, run) = nest.part(&mut out, current, part, cell, &outer);
         current = result;

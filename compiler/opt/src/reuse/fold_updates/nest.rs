@@ -5,9 +5,9 @@ use crate::edit::{Copier, Def, Defs, Emitter, collect_values};
 use crate::facts::places::trips;
 use crate::loops::privatize_updates::extents_of;
 use ravel_source::Span;
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
-use std::collections::HashSet;
 
 /// Longest row whose elements are updated one by one.
 const MAX_WRITTEN_OUT: i32 = 15;
@@ -257,7 +257,7 @@ impl Nest<'_> {
         let mut inside: Option<Value> = None;
         let zero = self.emit(out).int(0);
         // Copies of the body that was compared at all places are of no use here.
-        let mut own = HashSet::new();
+        let mut own = HashSet::default();
         collect_values(self.func, part.body, &mut own);
         copier.values.retain(|v, _| !own.contains(v));
         let at: Vec<Option<Value>> =

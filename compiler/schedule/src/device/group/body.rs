@@ -1,6 +1,7 @@
 //! The body of a group pipeline, as one work-item of the group runs it.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::Elem;
@@ -81,7 +82,7 @@ impl Lower<'_, '_> {
         }
         let yields = &func.regions[part.body].yields;
         let direct = yields.iter().enumerate().filter(|(_, v)| direct.contains(v)).map(|(k, v)| (*v, k)).collect();
-        let mut splits = HashMap::new();
+        let mut splits = HashMap::default();
         self.splits_of(part.body, items, &mut splits);
         let scratch = (!splits.is_empty()).then(|| self.b.local_slot(SPLIT_BYTES as u32, 8));
         let mut gr = Group {
@@ -95,9 +96,9 @@ impl Lower<'_, '_> {
             slots,
             targets,
             direct,
-            memory: HashMap::new(),
-            written: HashSet::new(),
-            read: HashSet::new(),
+            memory: HashMap::default(),
+            written: HashSet::default(),
+            read: HashSet::default(),
             turn: 0,
         };
         self.group_region(&mut gr, part.body)?;
@@ -431,7 +432,7 @@ impl Lower<'_, '_> {
         let results = func.insts[inst].results.clone();
         let is_array = |v: &Value| !func.ty(*v).is_scalar();
         let mut scalars = Vec::new();
-        let mut places: HashMap<Value, (Val, Memory)> = HashMap::new();
+        let mut places: HashMap<Value, (Val, Memory)> = HashMap::default();
         for (&param, &start) in params.iter().zip(init) {
             if is_array(&param) {
                 let (to, memory) = self.memory_of(gr, param);

@@ -2,7 +2,7 @@
 //!
 //! Neutral elements that are one constant need no memory on the device.
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_source::Span;
@@ -122,7 +122,7 @@ impl Lower<'_, '_> {
             }
             let skipped = self.b.i64(first);
             let element = self.b.sub(place[0], skipped);
-            self.combine_element(partial, element, &HashMap::new())?;
+            self.combine_element(partial, element, &HashMap::default())?;
             if !last {
                 self.b.begin_else(&[]);
             }

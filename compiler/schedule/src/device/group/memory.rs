@@ -3,7 +3,8 @@
 //! Instructions are numbered in program order; an array lives from the one that makes it to the last that reads it, or to the end of a
 //! loop around that one which began after the array was made. Arrays of one element type whose lives do not meet share a place.
 
-use std::collections::{BTreeSet, HashMap};
+use ravel_types::HashMap;
+use std::collections::BTreeSet;
 
 use ravel_types::Elem;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp};

@@ -179,12 +179,12 @@ impl Lower<'_, '_> {
             }
         }
         self.set_ranges(with);
-        let mut padded = Padded::new();
+        let mut padded = Padded::default();
         with.parts.iter().for_each(|part| self.padded_of(part.body, &mut padded));
         let pipeline = self.planned(with, padded)?;
         // Gaps must not drive arrays out of the memory that the group shares.
         if pipeline.plan.slots.iter().any(|slot| slot.in_buffer) {
-            self.planned(with, Padded::new())
+            self.planned(with, Padded::default())
         } else {
             Ok(pipeline)
         }

@@ -6,7 +6,7 @@
 //!
 //! Leaves alone: arrays that are used as a whole, whose elements must lie without gaps.
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use ravel_wir::{Op, Region, Value, With, WithOp};
 

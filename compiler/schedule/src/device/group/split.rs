@@ -13,7 +13,7 @@
 //! Leaves alone: folds of operations that do not regroup, or from elements that are not neutral; several folds in one cell; and with-loops
 //! that keep the items busy as they are.
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::BinOp;
