@@ -56,3 +56,24 @@ fn no_room_imports_from_a_later_one() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn the_page_of_a_room_has_all_its_passes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut missing = Vec::new();
+    for room in ROOMS.iter().filter(|room| root.join(room).is_dir()) {
+        let page = fs::read_to_string(root.join(room).join("README.md")).unwrap_or_default();
+        let mut files = Vec::new();
+        sources(&root.join(room), &mut files);
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            let Some((_, pass)) = text.split_once("pub const PASS: Pass") else { continue };
+            let name =
+                pass.split_once("name: \"").and_then(|(_, rest)| rest.split_once('"')).map_or("", |(name, _)| name);
+            if !page.contains(&format!("[`{name}`]")) {
+                missing.push(format!("{room}/README.md has no `{name}`"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
