@@ -225,6 +225,7 @@ impl Chain<'_> {
                 };
                 let op = match op {
                     BinOp::And | BinOp::Or | BinOp::Xor => op,
+                    BinOp::Ne if is_bool && self.func.ty(by).elem == Elem::Bool => BinOp::Xor,
                     BinOp::Sub if !is_bool && !is_real => BinOp::Add,
                     BinOp::Add | BinOp::Mul if !is_bool && !is_real => op,
                     BinOp::Min | BinOp::Max if !is_bool => op,

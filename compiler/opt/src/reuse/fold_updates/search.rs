@@ -4,7 +4,7 @@ use super::{Cell, Choice, Found};
 use crate::edit::{Def, Defs, region_has_effect, region_has_effect_but_checks};
 use crate::facts::places::{Places, covers_frame, trips};
 use crate::pass::Context;
-use ravel_types::{BinOp, Scalar, Ty, eval_bin};
+use ravel_types::{BinOp, Elem, Scalar, Ty, eval_bin};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};
 
 /// Elements of an accumulator for each one that a cell changes, at least.
@@ -132,6 +132,7 @@ impl Search<'_> {
                     let els = match &func.insts[choice].op {
                         Op::Select { els, .. } => *els,
                         Op::If { els, .. } => *func.regions[*els].yields.get(k as usize)?,
+                        Op::Convert(cond) => return self.converted_truth(choice, *cond),
                         _ => return None,
                     };
                     self.defs.constant(func, els)
@@ -270,20 +271,22 @@ impl Search<'_> {
         Some(Cell::Updates(chain))
     }
 
-    /// `axis == value ? element : unit` over a whole array of a type, with so many elements for each one that is chosen; how many these are.
+    /// `axis == value ? element : unit`, or the comparison as a number, over a whole array of a type, with so many elements for each one that is chosen; how many these are.
     pub fn compared(&self, part: &Part, cell: Value, ty: &Ty, unit: Scalar, least: u64) -> Option<(Cell, u64)> {
         let func = self.func;
         let data = &func.regions[part.body];
         let Def::Inst(inst, k) = self.defs.get(cell) else { return None };
         let (cond, choice, els) = match &func.insts[inst].op {
-            Op::Select { cond, then, els } => (*cond, Choice::Value(*then), *els),
+            Op::Select { cond, then, els } => (*cond, Choice::Value(*then), self.defs.constant(func, *els)?),
             Op::If { cond, then, els } => {
                 let els = *func.regions[*els].yields.get(k as usize)?;
-                (*cond, Choice::Yield(*then, k as usize), els)
+                (*cond, Choice::Yield(*then, k as usize), self.defs.constant(func, els)?)
             }
+            // One where it holds, and zero elsewhere.
+            Op::Convert(cond) => (*cond, Choice::Value(cell), self.converted_truth(inst, *cond)?),
             _ => return None,
         };
-        if !same_bits(self.defs.constant(func, els)?, unit) {
+        if !same_bits(els, unit) {
             return None;
         }
         let mut at = vec![None; data.params.len()];
@@ -298,6 +301,13 @@ impl Search<'_> {
             .product();
         let pays = self.cx.eager || elements(ty) >= least * free;
         pays.then(|| (Cell::Compared { part: part.clone(), at, choice }, free))
+    }
+
+    /// What a conversion makes of a condition that does not hold.
+    fn converted_truth(&self, convert: Inst, cond: Value) -> Option<Scalar> {
+        let result = self.func.insts[convert].results[0];
+        let zero = Scalar::from_i64(self.func.ty(result).elem, 0)?;
+        (self.func.ty(cond).elem == Elem::Bool && self.func.ty(result).is_scalar()).then_some(zero)
     }
 
     fn equalities(&self, part: &Part, cond: Value, at: &mut [Option<Value>]) -> Option<()> {
