@@ -27,11 +27,9 @@ use crate::lower::scalars::prim_of;
 use crate::lower::withloop::Sink;
 use crate::lower::{Lower, Val};
 use crate::tile::nest::Nest;
-use crate::tile::pack::FoldBlock;
+use crate::tile::pack::{Digit, FoldBlock, LEAST_VECTOR};
 use crate::tile::{Along, Split, TilePlan};
 
-/// Bytes of the narrowest vector.
-const LEAST_VECTOR: usize = 16;
 /// Columns that are enough for tiles: further axes stay loops around them.
 const ENOUGH: i64 = 512;
 
@@ -167,47 +165,39 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, upper, .. } = &nest.part.generator else { return };
         let func = self.func;
         let params = &func.regions[nest.part.body].params;
-        let mut rest = column;
-        for (place, &axis) in collapsed.axes.iter().enumerate().rev() {
-            let mut index = rest;
-            if place > 0 {
-                let extent = self.axis_extent(lower[axis], upper[axis]);
-                let extent = self.extent_val(extent);
-                let above = self.b.binary(NestBin::SDiv, rest, extent);
-                let whole = self.b.mul(above, extent);
-                index = self.b.sub(rest, whole);
-                rest = above;
-            }
-            if self.const_i32(lower[axis]) != Some(0) {
-                let low = self.wide(lower[axis]);
-                index = self.b.add(index, low);
-            }
-            let mut range = self.axis_range(nest.with, lower[axis], upper[axis]);
-            if place + 1 == collapsed.axes.len() {
-                // Vectors run on behind a row.
-                range.1 = range.1.saturating_add(nest.plan.columns.width as i64);
-            }
-            self.bind_wide(params[axis], index, range);
+        let mut digits: Vec<Digit> = collapsed
+            .axes
+            .iter()
+            .map(|&axis| {
+                let range = self.axis_range(nest.with, lower[axis], upper[axis]);
+                Digit { param: params[axis], lower: lower[axis], upper: upper[axis], range }
+            })
+            .collect();
+        if let Some(last) = digits.last_mut() {
+            // Vectors run on behind a row.
+            last.range.1 = last.range.1.saturating_add(nest.plan.columns.width as i64);
         }
+        self.bind_row_major(&digits, column);
     }
 
     /// Do all columns of the tile that begins at one lie end to end? Nothing if those of every tile do.
     pub fn is_end_to_end(&mut self, nest: &Nest<'_>, collapsed: &Collapsed, first: Val) -> Option<Val> {
-        let Generator::Known { lower, upper, .. } = &nest.part.generator else { return None };
         let outer = collapsed.axes.len() - collapsed.run;
-        if outer == 0 {
-            return None;
-        }
-        let extents: Vec<Ext> =
-            collapsed.axes[outer..].iter().map(|axis| self.axis_extent(lower[*axis], upper[*axis])).collect();
+        (outer > 0).then(|| self.lie_in_one(nest, &collapsed.axes[outer..], first, nest.plan.columns.width))
+    }
+
+    /// Do so many columns from one on have the same indices outside of these innermost axes?
+    fn lie_in_one(&mut self, nest: &Nest<'_>, axes: &[usize], first: Val, columns: usize) -> Val {
+        let Generator::Known { lower, upper, .. } = &nest.part.generator else { return self.b.bool(false) };
+        let extents: Vec<Ext> = axes.iter().map(|axis| self.axis_extent(lower[*axis], upper[*axis])).collect();
         let run = self.product(&extents);
         let run = self.extent_val(run);
         let above = self.b.binary(NestBin::SDiv, first, run);
         let above = self.b.mul(above, run);
         let place = self.b.sub(first, above);
-        let width = self.b.i64(nest.plan.columns.width as i64);
-        let end = self.b.add(place, width);
-        Some(self.b.icmp(IntCmp::Sle, end, run))
+        let columns = self.b.i64(columns as i64);
+        let end = self.b.add(place, columns);
+        self.b.icmp(IntCmp::Sle, end, run)
     }
 
     /// Packs the panel of the columns from the first of two on, of which the other is the end of all.
@@ -258,7 +248,11 @@ impl Lower<'_, '_> {
         for k in 0..groups {
             let begin = self.b.i64((k * step) as i64);
             let begin = self.b.add(first, begin);
-            let holds = self.are_neighbours(nest, begin, step, high);
+            let in_row = self.lie_in_one(nest, &[side.axis], begin, step);
+            let columns = self.b.i64(step as i64);
+            let end = self.b.add(begin, columns);
+            let exist = self.b.icmp(IntCmp::Sle, end, high);
+            let holds = self.b.binary(NestBin::And, in_row, exist);
             let flag = self.b.select(holds, one, zero);
             self.b.store(flag, flags, (k * 8) as i32, Access::ALIGNED);
         }
@@ -352,21 +346,6 @@ impl Lower<'_, '_> {
         std::iter::successors(Some(lanes), |n| Some(n / 2))
             .take_while(|n| *n * nest.plan.bytes >= LEAST_VECTOR)
             .find(|n| 3 * n <= 2 * row)
-    }
-
-    /// Do so many columns from one on lie in one row?
-    fn are_neighbours(&mut self, nest: &Nest<'_>, first: Val, columns: usize, high: Val) -> Val {
-        let Generator::Known { lower, upper, .. } = &nest.part.generator else { return self.b.bool(false) };
-        let axis = nest.plan.columns.axis;
-        let row = self.axis_extent(lower[axis], upper[axis]);
-        let row = self.extent_val(row);
-        let above = self.b.binary(NestBin::SDiv, first, row);
-        let above = self.b.mul(above, row);
-        let end = self.b.add(above, row);
-        let end = self.b.binary(NestBin::SMin, end, high);
-        let columns = self.b.i64(columns as i64);
-        let behind = self.b.add(first, columns);
-        self.b.icmp(IntCmp::Sle, behind, end)
     }
 
     /// The array that a load reads and the offset of its element; only the terms of some indices, if any are named.

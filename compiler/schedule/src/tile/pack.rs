@@ -18,7 +18,16 @@ use crate::tile::nest::{BLOCK_UNIT, Nest};
 /// Panels that a thread packs at a time.
 const PANELS: i64 = 4;
 /// Bytes of the narrowest vector.
-const LEAST_VECTOR: usize = 16;
+pub(crate) const LEAST_VECTOR: usize = 16;
+
+/// An index that is a digit of a place counted row-major, its bounds, and those that code may rely on.
+#[derive(Clone, Copy)]
+pub(crate) struct Digit {
+    pub param: Value,
+    pub lower: Value,
+    pub upper: Value,
+    pub range: (i64, i64),
+}
 
 /// A block of the fold's index set, row-major: its first index and how many.
 #[derive(Clone, Copy)]
@@ -359,25 +368,37 @@ impl Lower<'_, '_> {
             return self.unsupported(ravel_source::Span::NONE, "a fold of unknown rank in tiles");
         };
         let params: Vec<Value> = self.func.regions[inner.body].params.clone();
+        let axes: Vec<Digit> = params
+            .into_iter()
+            .zip(lower.iter().zip(upper))
+            .map(|(param, (&lower, &upper))| {
+                let range = self.range[param].unwrap_or((i64::from(i32::MIN), i64::from(i32::MAX)));
+                Digit { param, lower, upper, range }
+            })
+            .collect();
+        self.bind_row_major(&axes, place);
+        Ok(())
+    }
+
+    /// Binds indices at a place of their index set, counted row-major.
+    pub fn bind_row_major(&mut self, axes: &[Digit], place: Val) {
         let mut rest = place;
-        for axis in (0..params.len()).rev() {
+        for (at, axis) in axes.iter().enumerate().rev() {
             let mut index = rest;
-            if axis > 0 {
-                let extent = self.axis_extent(lower[axis], upper[axis]);
+            if at > 0 {
+                let extent = self.axis_extent(axis.lower, axis.upper);
                 let extent = self.extent_val(extent);
                 let above = self.b.binary(NestBin::SDiv, rest, extent);
                 let whole = self.b.mul(above, extent);
                 index = self.b.sub(rest, whole);
                 rest = above;
             }
-            if self.const_i32(lower[axis]) != Some(0) {
-                let low = self.wide(lower[axis]);
+            if self.const_i32(axis.lower) != Some(0) {
+                let low = self.wide(axis.lower);
                 index = self.b.add(index, low);
             }
-            let range = self.range[params[axis]].unwrap_or((i64::from(i32::MIN), i64::from(i32::MAX)));
-            self.bind_wide(params[axis], index, range);
+            self.bind_wide(axis.param, index, axis.range);
         }
-        Ok(())
     }
 
     /// Indices between two bounds, not negative.
