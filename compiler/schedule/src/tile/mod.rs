@@ -126,7 +126,7 @@ pub(crate) struct TilePlan {
     pub fold: Inst,
     /// The jam axis.
     pub rows: Side,
-    /// The vector axis: the last one of the partition.
+    /// The vector axis: the last one of the partition, alone or with those of `along`.
     pub columns: Side,
     /// What an index of the columns stands for.
     pub along: Along,
