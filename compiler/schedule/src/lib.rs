@@ -23,7 +23,7 @@
 //! - **Loads** whose lanes lie at constant distances, as under quotients and remainders by constants, are contiguous vectors and
 //!   shuffles (`pattern`, `access`).
 //! - **Cache tiles**: a fold whose operands are used again along two axes of the partition runs on packed panels of them, block by
-//!   block (`tile` decides, `pack`, `tile_nest` and `tile_kernel` build the loops).
+//!   block (`tile` decides, `pack`, `nest` and `kernel` of that room build the loops).
 //! - **Loops and branches** inside a body that lanes leave or take at different times run under masks (`divergent`). Elements of all
 //!   widths are packed (`widths`).
 //! - **Remainders** of an axis are covered by fewer vectors, by one that overlaps the last, or by scalars (`kernel`).
