@@ -1,4 +1,4 @@
-//! Loops that change one row of an array in each round, and read no other row, become with-loops over the rows.
+//! Iterations that change one row of an array, in order, and read no other row: the with-loop goes over the rows.
 //!
 //! ```text
 //!    loop (%a = %x, %i = 0) { %b = loop (%c = %a, %j = 1) { %l = %c[%i, %j - 1]  ...  %c with [%i, %j] = %v ... }  yield %i + 1 < m, %b, %i + 1 }
@@ -6,71 +6,59 @@
 //! ```
 //!
 //! Sweeps along rows, written as in C: prefix sums, recursive filters, tridiagonal systems. What happens in a row keeps its order, and rows run on threads.
-//!
-//! Before: simplified; loops with independent rounds are with-loops. After: no such loop of more than a few rows outside of with-loops.
-//! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops that carry anything else; arrays that
-//! anything but selections, updates, loops and branches takes.
 
-use crate::edit::{Defs, Emitter, Renames, loops_of};
+use crate::edit::{Defs, Emitter, Renames};
 use crate::facts::places::Places;
-use crate::loops::array_loops::{ArrayLoop, array_loop};
-use crate::pass::{Context, Pass, Run};
+use crate::loops::accesses::names_of;
+use crate::loops::nest::{ArrayLoop, LoopNest};
 use ravel_types::HashSet;
 use ravel_types::{BinOp, Shape, Ty};
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
-
-pub const PASS: Pass = Pass {
-    name: "row-loops",
-    summary: "make with-loops of loops that work on one row in each round",
-    run: Run::Func(row_loops),
-};
+use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, WithOp};
 
 /// Fewer rows, or elements of a row, stay as they are.
-const MIN_ROWS: i64 = 8;
-const MIN_ELEMENTS: i64 = 16;
+const LEAST_ROWS: i64 = 8;
+const LEAST_ELEMENTS: i64 = 16;
 
 struct Found {
     whole: ArrayLoop,
     /// It is certain that the counter begins before the end.
     is_ordered: bool,
-    /// What the array is called as it changes in a round.
+    /// What the array is called as it changes in an iteration.
     names: HashSet<Value>,
 }
 
-pub fn row_loops(func: &mut Func, cx: &mut Context) -> bool {
-    let loops = loops_of(func);
-    let mut changed = false;
-    let mut facts = None;
-    for (region, inst) in loops {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(found) = examine(func, defs, places, inst, cx.eager) else { continue };
-        rewrite(func, defs, region, &found);
-        cx.applied(func.insts[inst].span, "the loop is a with-loop over rows, for each round works on its own");
-        (facts, changed) = (None, true);
-    }
-    changed
+/// Puts a with-loop over rows in the place of a loop, and says so; nothing if it stays.
+pub fn make(
+    func: &mut Func,
+    defs: &mut Defs,
+    places: &Places,
+    (region, inst): (Region, Inst),
+    eager: bool,
+) -> Option<&'static str> {
+    let found = examine(func, defs, places, inst, eager)?;
+    rewrite(func, defs, region, &found);
+    Some("the loop is a with-loop over rows, for each iteration works on its own")
 }
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -> Option<Found> {
+    let nest = LoopNest::of(func, defs, inst)?;
+    let whole = ArrayLoop::of(&nest)?;
+    let (trip, array) = (whole.trip, whole.only()?);
     if places.is_inside_with(func, inst) {
         return None;
     }
-    let whole = array_loop(func, defs, inst)?;
-    let param = whole.param(func);
+    let (param, next) = nest.carried(array);
     let extents = func.ty(param).shape.extents().filter(|extents| extents.len() >= 2)?;
     let elements = extents[1..].iter().map(|n| n.as_const().map(i64::from)).try_fold(1i64, |p, n| p.checked_mul(n?));
-    if !eager && (whole.rounds(func, defs).is_some_and(|n| n < MIN_ROWS) || elements.is_some_and(|n| n < MIN_ELEMENTS))
-    {
+    if !eager && (trip.is_short(func, defs, LEAST_ROWS) || elements.is_some_and(|n| n < LEAST_ELEMENTS)) {
         return None;
     }
-    let is_ordered = whole.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst));
-    let names = names_of(func, whole.body, param);
-    let found = Found { whole, is_ordered, names };
-    let whole = &found.whole;
-    let mut row = Row { func, defs, names: &found.names, counter: whole.count(func), indices: HashSet::default() };
+    let is_ordered = trip.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst));
+    let names = names_of(func, nest.body, param);
+    let mut row = Row { func, defs, names: &names, counter: trip.count(func), indices: HashSet::default() };
     let (mut loops, mut indices) = (false, HashSet::from_iter([row.counter]));
-    walk(func, whole.body, &mut |_, inner| match &func.insts[inner].op {
+    walk(func, nest.body, &mut |_, inner| match &func.insts[inner].op {
         Op::Loop { .. } => loops = true,
         Op::With(with) => {
             let rows = with.parts.iter().filter(|part| row.is_row(part));
@@ -79,46 +67,11 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
         _ => {}
     });
     row.indices = indices;
-    (loops && found.names.contains(&whole.next(func)) && row.is_alone(whole.body, Some(whole.array))).then_some(found)
+    let is_own = loops && names.contains(&next) && row.is_alone(nest.body, Some(array));
+    is_own.then_some(Found { whole, is_ordered, names })
 }
 
-/// What an array is called as loops and branches of a region update it.
-pub fn names_of(func: &Func, body: Region, param: Value) -> HashSet<Value> {
-    let mut names = HashSet::from_iter([param]);
-    loop {
-        let before = names.len();
-        walk(func, body, &mut |_, inst| {
-            let data = &func.insts[inst];
-            match &data.op {
-                Op::Update { array, .. } if names.contains(array) => names.extend(&data.results),
-                Op::Loop { init, body } => {
-                    for (k, _) in init.iter().enumerate().filter(|(_, v)| names.contains(v)).collect::<Vec<_>>() {
-                        names.extend([func.regions[*body].params[k], data.results[k]]);
-                    }
-                }
-                Op::If { then, .. } => {
-                    let yields = &func.regions[*then].yields;
-                    for (k, _) in yields.iter().enumerate().filter(|(_, v)| names.contains(v)).collect::<Vec<_>>() {
-                        names.insert(data.results[k]);
-                    }
-                }
-                Op::With(With { ops, .. }) => {
-                    if let [WithOp::Modarray { array }] = ops[..]
-                        && names.contains(&array)
-                    {
-                        names.extend(&data.results);
-                    }
-                }
-                _ => {}
-            }
-        });
-        if names.len() == before {
-            return names;
-        }
-    }
-}
-
-/// The row of a round, by the names that the array has.
+/// The row of an iteration, by the names that the array has.
 struct Row<'a> {
     func: &'a Func,
     defs: &'a Defs,
@@ -181,7 +134,7 @@ impl Row<'_> {
         }
     }
 
-    /// Has a partition the round's row along its first axis, and others?
+    /// Has a partition the iteration's row along its first axis, and others?
     fn is_row(&self, part: &Part) -> bool {
         let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
         let is_next = |v: Value| {
@@ -193,11 +146,14 @@ impl Row<'_> {
 }
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found) {
-    let whole = &found.whole;
-    let (span, body, array, start) = (func.insts[whole.inst].span, whole.body, whole.first, whole.start);
+    let trip = found.whole.trip;
+    let Op::Loop { init, .. } = &func.insts[trip.inst].op else { return };
+    let position = found.whole.arrays[0];
+    let (span, body, array) = (func.insts[trip.inst].span, trip.body, init[position]);
     let mut out = Vec::new();
-    let end = whole.emit_last(&mut Emitter { func, defs, out: &mut out, span }, found.is_ordered);
-    let (param, next, counter) = (whole.param(func), whole.next(func), whole.count(func));
+    let end = trip.emit_last(&mut Emitter { func, defs, out: &mut out, span }, found.is_ordered);
+    let data = &func.regions[body];
+    let (param, next, counter) = (data.params[position], data.yields[position + 1], trip.count(func));
     let ty = func.ty(param).clone();
     let row = Ty::new(ty.elem, Shape::Known(ty.shape.extents().unwrap_or_default()[1..].to_vec()));
     for v in &found.names {
@@ -212,8 +168,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found) {
     data.insts.insert(0, select);
     data.yields = vec![next];
     renames.apply_region(func, body);
-    let generator = Generator::Known { lower: vec![start], upper: vec![end], step: None, width: None };
-    whole.becomes_with(func, region, generator, out, end);
+    let generator = Generator::Known { lower: vec![trip.start], upper: vec![end], step: None, width: None };
+    found.whole.becomes_with(func, region, generator, out, end);
 }
 
 /// Takes the first axis away from what a region does with the array.

@@ -1,4 +1,4 @@
-//! Loops that update several rows of one array, element by element, become with-loops that make the rows.
+//! Iterations that update several rows of one array, one column each: with-loops make the rows.
 //!
 //! ```text
 //!    loop (%a = %x, %k = %j) { %p = %a[%i - 1, %k]  %q = %a[%i, %k]  ...  %b = %a with [%i - 1, %k] = %r  yield ..., %b with [%i, %k] = %s, %k + 1 }
@@ -6,55 +6,60 @@
 //!    %b = modarray(%x) { [%i - 1, %j] <= [%l, %k] < [%i, n] -> %R[%k] }   modarray(%b) { [%i, %j] <= [%l, %k] < [%i + 1, n] -> %S[%k] }
 //! ```
 //!
-//! Rotations and exchanges of two rows, as eliminations and the like have them in loops. Every round reads and writes one column, so that all rounds are independent,
-//! whatever rows these are: where two are one, the later update wins, as it does in the loop. The scheduler makes the rows where they are
-//! (`rows_in_place`). This is a part of `split-loops`, which has the loops that change several arrays.
+//! Rotations and exchanges of two rows, as eliminations and the like have them in loops. Every iteration reads and writes one column, so that all are
+//! independent, whatever rows these are: where two are one, the later update wins, as it does in the loop. The scheduler makes the rows where
+//! they are (`rows_in_place`).
 
 use crate::edit::{Def, Defs, Emitter, Renames};
 use crate::facts::places::Places;
 use crate::facts::sums::{Sum, emit_sum};
-use crate::loops::array_loops::{ArrayLoop, array_loop};
-use crate::loops::rounds::Rounds;
+use crate::loops::nest::{ArrayLoop, LoopNest, Trip};
 use ravel_types::{BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-/// Fewer rounds stay as they are.
-const MIN_ROUNDS: i64 = 4;
+/// Fewer iterations stay as they are.
+const LEAST_ITERATIONS: i64 = 4;
 /// Most rows: their elements are in registers at a time.
-const MAX_ROWS: usize = 4;
+const MOST_ROWS: usize = 4;
 
-/// A loop whose rounds update one column of some rows.
+/// A loop whose iterations update one column of some rows.
 struct Found {
-    whole: ArrayLoop,
+    trip: Trip,
+    /// Position of the array among the carried values.
+    array: usize,
     is_ordered: bool,
     /// Updates in order, what they store, and where, without the last axis.
     rows: Vec<(Inst, Value, Vec<Sum>)>,
-    /// The column, of a round and of the first one.
+    /// The column, of an iteration and of the first one.
     column: Sum,
     first: Sum,
 }
 
-/// Makes with-loops of a loop that updates several rows of an array.
-pub fn make_rows(func: &mut Func, region: Region, inst: Inst, eager: bool) -> bool {
-    let mut defs = Defs::new(func);
-    let Some(found) = examine(func, &defs, inst, eager) else { return false };
-    rewrite(func, &mut defs, region, found);
-    true
+/// Puts with-loops in the place of a loop, and says so; nothing if it stays.
+pub fn make(
+    func: &mut Func,
+    defs: &mut Defs,
+    places: &Places,
+    (region, inst): (Region, Inst),
+    eager: bool,
+) -> Option<&'static str> {
+    let found = examine(func, defs, places, inst, eager)?;
+    rewrite(func, defs, region, found);
+    Some("the loop is a with-loop that makes rows, for its iterations do not depend on each other")
 }
 
-fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
-    let whole = array_loop(func, defs, inst)?;
-    let (param, next) = (whole.param(func), whole.next(func));
+fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -> Option<Found> {
+    let nest = LoopNest::of(func, defs, inst)?;
+    let whole = ArrayLoop::of(&nest)?;
+    let (trip, array) = (whole.trip, whole.only()?);
+    let (param, next) = nest.carried(array);
     let rank = func.ty(param).rank().filter(|rank| *rank > 1)?;
-    if whole.rounds(func, defs).is_some_and(|n| n < if eager { 2 } else { MIN_ROUNDS }) {
+    if trip.is_short(func, defs, if eager { 2 } else { LEAST_ITERATIONS }) || places.is_inside_with(func, inst) {
         return None;
     }
-    let (places, rounds) = (Places::new(func), Rounds::of(func, defs, inst)?);
-    if places.is_inside_with(func, inst) {
-        return None;
-    }
-    let column_of = |index: &[Value]| if index.len() == rank { rounds.sum(index[rank - 1]) } else { None };
+    let count = trip.count(func);
+    let column_of = |index: &[Value]| if index.len() == rank { nest.sum(index[rank - 1]) } else { None };
     let (mut rows, mut column) = (Vec::new(), None);
     let mut at = next;
     while at != param {
@@ -62,14 +67,14 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
         let Op::Update { array, index, value } = &func.insts[update].op else { return None };
         let here = column_of(index)?;
         let is_own = *column.get_or_insert_with(|| here.clone()) == here
-            && func.regions[whole.body].insts.contains(&update)
+            && places.region_of[update].expand() == Some(nest.body)
             && places.uses(at).len() == 1
             && func.ty(*value).is_scalar();
-        if !is_own || rows.len() == MAX_ROWS {
+        if !is_own || rows.len() == MOST_ROWS {
             return None;
         }
-        let row: Vec<Sum> = index[..rank - 1].iter().map(|v| rounds.sum(*v)).collect::<Option<_>>()?;
-        if row.iter().flat_map(|sum| sum.terms.keys()).any(|v| rounds.inside.contains(v)) {
+        let row: Vec<Sum> = index[..rank - 1].iter().map(|v| nest.sum(*v)).collect::<Option<_>>()?;
+        if row.iter().flat_map(|sum| sum.terms.keys()).any(|v| nest.inside.contains(v)) {
             return None;
         }
         rows.push((update, *value, row));
@@ -77,15 +82,15 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     }
     rows.reverse();
     let column = column?;
-    if rows.len() < 2 || column.terms.get(&whole.count(func)) != Some(&1) {
+    if rows.len() < 2 || column.terms.get(&count) != Some(&1) {
         return None;
     }
     // The rest of the column's index does not change.
-    if column.terms.keys().any(|v| *v != whole.count(func) && rounds.inside.contains(v)) {
+    if column.terms.keys().any(|v| *v != count && nest.inside.contains(v)) {
         return None;
     }
     let mut own = true;
-    walk(func, whole.body, &mut |_, inner| {
+    walk(func, nest.body, &mut |_, inner| {
         let op = &func.insts[inner].op;
         match op {
             Op::With(_) | Op::Loop { .. } => own = false,
@@ -99,28 +104,30 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     if !own {
         return None;
     }
-    let is_ordered = whole.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst));
-    let first = rounds.at_start(&column, 0);
-    Some(Found { whole, is_ordered, rows, column, first })
+    let is_ordered = trip.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst));
+    let first = nest.at_start(&column, 0);
+    Some(Found { trip, array, is_ordered, rows, column, first })
 }
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
-    let Found { whole, is_ordered, rows, column, first } = found;
-    let (inst, body, param, counter) = (whole.inst, whole.body, whole.param(func), whole.count(func));
+    let Found { trip, array: position, is_ordered, rows, column, first } = found;
+    let (inst, body, counter) = (trip.inst, trip.body, trip.count(func));
+    let Op::Loop { init, .. } = &func.insts[inst].op else { return };
+    let (before, param) = (init[position], func.regions[body].params[position]);
     let span = func.insts[inst].span;
-    let ty = func.ty(whole.first).clone();
+    let ty = func.ty(before).clone();
     let rank = rows[0].2.len() + 1;
 
     let mut out = Vec::new();
     let mut e = Emitter { func, defs, out: &mut out, span };
-    let last = whole.emit_last(&mut e, is_ordered);
+    let last = trip.emit_last(&mut e, is_ordered);
     let low = emit_sum(&mut e, &first);
     let end = e.defs.int(e.func, last).map_or_else(|| Sum::of(last), Sum::constant);
     let high = emit_sum(&mut e, &column.clone().substitute(counter, &end));
     let extent = ty.shape.extents().map(|extents| extents[rank - 1].clone());
     let length = match extent.as_ref().and_then(|extent| extent.as_const()) {
         Some(n) => e.int(n),
-        None => e.emit(Op::Extent { array: whole.first, axis: rank as u32 - 1 }, Ty::scalar(Elem::I32)),
+        None => e.emit(Op::Extent { array: before, axis: rank as u32 - 1 }, Ty::scalar(Elem::I32)),
     };
     let is_whole = e.defs.int(e.func, low) == Some(0)
         && e.defs.int(e.func, high).is_some_and(|high| e.defs.int(e.func, length) == Some(high));
@@ -143,7 +150,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
     *data = RegionData { params: vec![index], insts, yields };
     let mut renames = Renames::default();
     renames.set(counter, count);
-    renames.set(param, whole.first);
+    renames.set(param, before);
     renames.apply_region(func, body);
 
     let row_ty = Ty::new(ty.elem, extent.map_or_else(|| ty.shape.clone(), |extent| Shape::Known(vec![extent])));
@@ -152,7 +159,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
     let with = With { parts: vec![Part { generator, body }], ops: vec![op; rows.len()], ordered: false };
     let made = func.make_inst(Op::With(with), vec![row_ty; rows.len()], span);
     out.push(made);
-    let mut array = whole.first;
+    let mut array = before;
     for ((row, place), bounds) in func.insts[made].results.clone().into_iter().zip(places).zip(bounds) {
         let op = match bounds {
             Some((lower, upper)) => {
@@ -177,8 +184,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
         insts.splice(at..=at, out);
     }
     let mut renames = Renames::default();
-    renames.set(results[whole.array], array);
-    renames.set(results[whole.counter], last);
+    renames.set(results[position], array);
+    renames.set(results[trip.counter], last);
     renames.apply(func);
 }
 

@@ -7,27 +7,20 @@
 //! => %o = sel %a, [%i]   %v = if %c { yield %x } else { yield %o }   %b = update %a, [%i], %v
 //! ```
 //!
-//! A round that writes its element once, whatever happens, is independent of others (`parallel-loops`), and lanes can choose what they write.
-//!
-//! Before: simplified, checks proven. After: no such updates in a loop that carries the array and whose counter is part of the index.
-//! Leaves alone: arrays between two updates that something else needs; branches with loops, effects or checks, outside of loops, or whose other
+//! An iteration that writes its element once, whatever happens, is independent of others (`parallelize-loops`), and lanes can choose what they write.
+//! Refuses: arrays between two updates that something else needs; branches with loops, effects or checks, outside of loops, or whose other
 //! arm has no element there, or that make scalars as well; and elements at places that do not move with the loop, which might rarely be written.
 
 use crate::edit::{Defs, has_loop, region_has_effect};
 use crate::facts::linear::Lin;
 use crate::facts::places::{Places, Use, same_int};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::Context;
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "merge-updates",
-    summary: "write an element once where updates follow each other or depend on a condition",
-    run: Run::Func(merge_updates),
-};
-
-pub fn merge_updates(func: &mut Func, cx: &mut Context) -> bool {
+/// Merges updates; whether there were any to merge.
+pub fn merge(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
     loop {
         let (mut updates, mut branches) = (Vec::new(), Vec::new());
@@ -67,7 +60,7 @@ fn overwrite(func: &mut Func, defs: &Defs, places: &Places, inst: Inst) -> bool 
     if places.uses(*array).len() != 1 || !same_place(func, defs, index, before) {
         return false;
     }
-    // The array may have been carried to another round or branch in between.
+    // The array may have been carried to another iteration or branch in between.
     if defs.inst(*array).is_none_or(|first| places.region_of[first] != places.region_of[inst]) {
         return false;
     }
