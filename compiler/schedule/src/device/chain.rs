@@ -11,9 +11,10 @@ use crate::Result;
 use crate::device::group::Outcome;
 use crate::device::group::blocks::WARP;
 use crate::device::run::{Chain, Run, Step};
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
-use crate::lower::{Lower, Val};
 
 /// Elements that the work-item has at hand, by array.
 type Held = HashMap<Value, Val>;
@@ -22,7 +23,7 @@ impl Lower<'_, '_> {
     /// Emits the launch; binds the members' results that are stored.
     pub fn launch_chains(&mut self, run: &Run, outcomes: &[Outcome]) -> Result<()> {
         let func = self.func;
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let chains: Vec<&Chain> = run.chains.iter().filter(|chain| !chain.steps.is_empty()).collect();
         let mut objects: HashMap<Inst, (Val, Val)> = HashMap::default();
         for step in chains.iter().flat_map(|chain| &chain.steps) {
@@ -49,10 +50,12 @@ impl Lower<'_, '_> {
         let total = chains.last().zip(starts.last()).map_or(0, |(chain, start)| start + chain.count());
         let total = self.b.i64(total);
         let place = self.b.begin_launch(&[total])[0];
-        self.sequential += 1;
-        let outside =
-            (std::mem::replace(&mut self.in_kernel_loop, true), std::mem::replace(&mut self.checked_before, true));
-        let before = self.cache.clone();
+        self.facts.site.sequential += 1;
+        let outside = (
+            std::mem::replace(&mut self.kernel.in_kernel_loop, true),
+            std::mem::replace(&mut self.facts.site.checked_before, true),
+        );
+        let before = self.emit.cache.clone();
         for (n, (chain, &start)) in chains.iter().zip(&starts).enumerate() {
             let next = starts.get(n + 1);
             if let Some(&next) = next {
@@ -77,7 +80,7 @@ impl Lower<'_, '_> {
                 self.b.begin_else(&[]);
                 self.b.end_if(&[]);
             }
-            self.cache = before.clone();
+            self.emit.cache = before.clone();
             if next.is_some() {
                 self.b.begin_else(&[]);
             }
@@ -85,10 +88,10 @@ impl Lower<'_, '_> {
         for _ in 1..chains.len() {
             self.b.end_if(&[]);
         }
-        (self.in_kernel_loop, self.checked_before) = outside;
-        self.sequential -= 1;
+        (self.kernel.in_kernel_loop, self.facts.site.checked_before) = outside;
+        self.facts.site.sequential -= 1;
         self.b.end_launch();
-        self.cache = cache;
+        self.emit.cache = cache;
         for (inst, (object, _)) in objects {
             self.bind(func.insts[inst].results[0], object);
         }

@@ -14,9 +14,10 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::grid::Grid;
 use crate::kernel::reduce::{Accs, UNROLL_COPIES};
-use crate::lower::{Lower, Val};
+use crate::lower::Lower;
 
 /// Indices that any work-item takes, at most: each work-item pays for all.
 const MOST_STEPS: i64 = 8;
@@ -80,7 +81,7 @@ impl Lower<'_, '_> {
         g.unrolled *= clip.upper.1 - clip.lower.0;
         for index in clip.lower.0..clip.upper.1 {
             let condition = self.clip_condition(clip, (low, high), index);
-            let (mark, before, cache) = (g.mark(), accs.vals.clone(), self.cache.clone());
+            let (mark, before, cache) = (g.mark(), accs.vals.clone(), self.emit.cache.clone());
             if let Some(condition) = condition {
                 self.b.begin_if(condition);
             }
@@ -91,7 +92,7 @@ impl Lower<'_, '_> {
             if condition.is_some() {
                 self.b.begin_else(&accs.vals);
                 accs.vals = self.b.end_if(&before);
-                self.cache = cache;
+                self.emit.cache = cache;
             }
         }
         g.unrolled = outside;

@@ -56,7 +56,7 @@ impl Lower<'_, '_> {
             | Op::Opaque(_)
             | Op::Native { .. }
             | Op::Sel { .. } => true,
-            Op::Check { .. } => self.checked_before,
+            Op::Check { .. } => self.facts.site.checked_before,
             _ => false,
         };
         if lower.len() < 2 || !func.regions[part.body].insts.iter().all(|inst| plain(&func.insts[*inst].op)) {
@@ -122,9 +122,9 @@ impl Lower<'_, '_> {
             self.const_i32(upper[axis]).zip(self.const_i32(lower[axis])).is_some_and(|(u, l)| (u - l) % COPIES == 0);
         let mut lengths = self.grid_of(part);
         lengths[axis] = self.ceil_div(lengths[axis], COPIES);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let (place, shared) = self.begin_cells(&lengths, false);
-        self.sequential += 1;
+        self.facts.site.sequential += 1;
         self.open(part.body);
         let positions = self.positions_in(&place, &lengths, shared);
         let params = func.regions[part.body].params.clone();
@@ -144,7 +144,7 @@ impl Lower<'_, '_> {
             let inside = self.b.icmp(IntCmp::Slt, last, high);
             self.b.begin_if(inside);
         }
-        let outside = self.cache.clone();
+        let outside = self.emit.cache.clone();
         let mut g = Grid::scalar(4);
         g.push_jam(Jam::of(params[axis], COPIES as usize));
         // All loads come before the first store.
@@ -154,7 +154,7 @@ impl Lower<'_, '_> {
             }
         }
         self.kernel_cells(&mut g, part, targets)?;
-        self.cache = outside.clone();
+        self.emit.cache = outside.clone();
         if !whole {
             self.b.begin_else(&[]);
             let one = self.b.i64(1);
@@ -165,12 +165,12 @@ impl Lower<'_, '_> {
             self.close();
             self.b.end_for(&[]);
             self.b.end_if(&[]);
-            self.cache = outside;
+            self.emit.cache = outside;
         }
         self.close();
-        self.sequential -= 1;
+        self.facts.site.sequential -= 1;
         self.b.end_launch();
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(())
     }
 }

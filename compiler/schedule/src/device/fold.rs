@@ -17,11 +17,13 @@ use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::reduce::folds_along;
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 use crate::lower::layout;
 use crate::lower::scalars::{self, prim_of};
 use crate::lower::withloop::{Accumulate, Index, Sink};
-use crate::lower::{Key, Lower, Val};
 
 /// Work-items of a group.
 pub(crate) const GROUP: u32 = 256;
@@ -61,7 +63,7 @@ pub(crate) struct Walk {
 impl Lower<'_, '_> {
     /// The folds of a with-loop, if a device can do them in groups; otherwise why not.
     fn device_folds(&self, with: &With, results: &[Value]) -> std::result::Result<Vec<Fold>, &'static str> {
-        if self.sequential > 0 || self.b.in_parfor() {
+        if self.facts.site.sequential > 0 || self.b.in_parfor() {
             return Err("it is inside another with-loop");
         }
         self.group_folds(with, results)
@@ -127,20 +129,20 @@ impl Lower<'_, '_> {
             inst,
             format!("on the device, groups of {GROUP} work-items, partial results combined in order"),
         );
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(wanted);
-        let outside = std::mem::replace(&mut self.checked_before, true);
+        let outside = std::mem::replace(&mut self.facts.site.checked_before, true);
         let mut totals: Vec<Val> = folds.iter().map(|fold| self.val(fold.neutral)).collect();
         for part in &with.parts {
             totals = self.launch_folds(with, part, &folds, totals)?;
         }
-        self.checked_before = outside;
-        self.cache = cache.clone();
+        self.facts.site.checked_before = outside;
+        self.emit.cache = cache.clone();
         self.b.begin_else(&totals);
         self.with_loop_on_host(inst, with)?;
         let values: Vec<Val> = folds.iter().map(|fold| self.val(fold.result)).collect();
         let values = self.b.end_if(&values);
-        self.cache = cache;
+        self.emit.cache = cache;
         for (fold, value) in folds.iter().zip(values) {
             self.bind(fold.result, value);
         }
@@ -198,10 +200,10 @@ impl Lower<'_, '_> {
             let buffer = self.helper_ptr("ravel_device_write", &[object]);
             partials.push((object, buffer));
         }
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let place = self.b.begin_groups(&[groups], &[GROUP]);
         let (group, item) = (place[0], place[1]);
-        self.sequential += 1;
+        self.facts.site.sequential += 1;
         let start = self.b.mul(group, chunk);
         let end = self.b.add(start, chunk);
         let end = self.b.binary(NestBin::SMin, end, walk.count);
@@ -214,9 +216,9 @@ impl Lower<'_, '_> {
         }
         self.b.begin_else(&[]);
         self.b.end_if(&[]);
-        self.sequential -= 1;
+        self.facts.site.sequential -= 1;
         self.b.end_launch();
-        self.cache = cache;
+        self.emit.cache = cache;
         // The host combines the results of the groups, in order.
         let arith = self.arith();
         let data: Vec<Val> = partials.iter().map(|(object, _)| self.data_of(*object)).collect();
@@ -229,7 +231,7 @@ impl Lower<'_, '_> {
         }
         totals = self.b.end_for(&inner);
         for (object, _) in partials {
-            self.cache.remove(&Key::Data(object));
+            self.emit.cache.remove(&Key::Data(object));
             self.b.rc_dec(object);
         }
         Ok(totals)

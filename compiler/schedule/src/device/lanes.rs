@@ -19,10 +19,11 @@ use ravel_wir::{Frame, Generator, Op, Part, Value, With, WithOp};
 use crate::Result;
 use crate::device::columns::LEAST_ITEMS;
 use crate::device::tile_nest::is_forced;
+use crate::facts::Val;
 use crate::kernel::grid::Grid;
+use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Lower, Val};
 
 /// Bytes of a vector.
 const BYTES: usize = 16;
@@ -120,9 +121,9 @@ impl Lower<'_, '_> {
         let params = func.regions[part.body].params.clone();
         let Some((&last, outer)) = params.split_last() else { return Ok(()) };
         let positions = (0, i64::from(i32::MAX));
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let place = self.b.begin_launch(&[items]);
-        self.sequential += 1;
+        self.facts.site.sequential += 1;
         self.open(part.body);
         let first = self.times(place[0], lanes);
         for &param in outer {
@@ -136,7 +137,7 @@ impl Lower<'_, '_> {
             let inside = self.b.icmp(IntCmp::Sle, end, count);
             self.b.begin_if(inside);
         }
-        let outside = self.cache.clone();
+        let outside = self.emit.cache.clone();
         let mut g = Grid::scalar(elem.bytes());
         g.set_vec(Some(last), lanes as u8, 1);
         g.aligned = true;
@@ -144,7 +145,7 @@ impl Lower<'_, '_> {
             self.packed_of(&mut g, cell, 0, 0)?;
         }
         self.kernel_cells(&mut g, part, targets)?;
-        self.cache = outside.clone();
+        self.emit.cache = outside.clone();
         if !whole {
             self.b.begin_else(&[]);
             let one = self.b.i64(1);
@@ -155,12 +156,12 @@ impl Lower<'_, '_> {
             self.close();
             self.b.end_for(&[]);
             self.b.end_if(&[]);
-            self.cache = outside;
+            self.emit.cache = outside;
         }
         self.close();
-        self.sequential -= 1;
+        self.facts.site.sequential -= 1;
         self.b.end_launch();
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(())
     }
 }

@@ -9,11 +9,12 @@ use ravel_types::Elem;
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::device::transfers::transfers;
+use crate::facts::Val;
 use crate::kernel::guards::Guard;
+use crate::lower::Lower;
 use crate::lower::index::Offset;
 use crate::lower::layout;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 
 /// Estimated cycles below which no launch pays, wherever the arrays are.
 const LEAST_WORK: f64 = 500.0;
@@ -53,9 +54,11 @@ impl Lower<'_, '_> {
         }
         // What a loop carries, or the device has just made, may be there and nowhere else: fetching it would take longer than a launch.
         let there = parts.iter().any(|part| {
-            self.captured_arrays(part.body).iter().any(|v| self.carried.contains(v) || self.on_device.contains(v))
+            self.captured_arrays(part.body)
+                .iter()
+                .any(|v| self.facts.references.carried.contains(v) || self.device.on_device.contains(v))
         });
-        self.estimate = match &unknown[..] {
+        self.device.estimate = match &unknown[..] {
             [] => format!("about {} cycles of work in all", rounded(known)),
             [(_, work)] => format!("about {} cycles of work per index", rounded(*work)),
             _ => format!(
@@ -96,15 +99,15 @@ impl Lower<'_, '_> {
     /// Says that a with-loop may run on the device, and how.
     pub fn explain_launch(&mut self, inst: Inst, how: String) {
         let span = self.func.insts[inst].span;
-        self.launched.insert(inst);
+        self.device.launched.insert(inst);
         let forced = self.cx.options.device.is_some_and(|device| device.launch_work <= FORCED);
-        let text = if forced { how } else { format!("{how}, if that pays at run time: {}", self.estimate) };
+        let text = if forced { how } else { format!("{how}, if that pays at run time: {}", self.device.estimate) };
         self.cx.remark(span, text);
     }
 
     /// Says that a with-loop is not worth a launch.
     pub fn explain_too_little(&mut self, span: Span) {
-        let text = format!("on the host: too little work for a launch, {}", self.estimate);
+        let text = format!("on the host: too little work for a launch, {}", self.device.estimate);
         self.cx.remark(span, text);
     }
 
@@ -112,7 +115,7 @@ impl Lower<'_, '_> {
     pub fn explain_transfers(&mut self) {
         let func = self.func;
         let position = self.cx.options.position;
-        for (inst, text) in transfers(func, &self.launched, &|span| position(span, &func.name)) {
+        for (inst, text) in transfers(func, &self.device.launched, &|span| position(span, &func.name)) {
             self.cx.with = Some(inst);
             self.cx.remark(func.insts[inst].span, text);
         }

@@ -25,7 +25,8 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp
 
 use crate::Result;
 use crate::device::group::Pipeline;
-use crate::lower::{Lower, Val};
+use crate::facts::Val;
+use crate::lower::Lower;
 
 /// Elements of the largest member: beyond, launches cost little beside memory traffic.
 const MOST_CELLS: i64 = 1 << 18;
@@ -108,7 +109,7 @@ impl Lower<'_, '_> {
         if self.cx.options.device.is_none() || !matches!(func.insts[insts[start]].op, Op::With(_)) {
             return Ok(None);
         }
-        if self.b.in_launch() || self.b.in_parfor() || self.sequential > 0 {
+        if self.b.in_launch() || self.b.in_parfor() || self.facts.site.sequential > 0 {
             return Ok(None);
         }
         let Some(run) = self.find_run(region, start) else { return Ok(None) };
@@ -138,7 +139,7 @@ impl Lower<'_, '_> {
         let zero = self.b.iconst(Ty::I8, 0);
         let alone = self.b.icmp(IntCmp::Eq, wanted, zero);
         let before = self.snapshot();
-        let estimate = self.estimate.clone();
+        let estimate = self.device.estimate.clone();
         self.b.begin_if(alone);
         self.each_alone(&withs, run.end)?;
         let results: Vec<Value> = withs.iter().flat_map(|w| func.insts[w.1].results.iter().copied()).collect();
@@ -152,7 +153,7 @@ impl Lower<'_, '_> {
         self.restore(before.clone());
         self.forget(&results);
         self.b.begin_else(&values);
-        self.estimate = estimate;
+        self.device.estimate = estimate;
         self.launch_run(&run, &withs, pipeline.as_ref())?;
         for &(position, inst, _) in &withs {
             self.start_inst(position, inst);
@@ -161,12 +162,12 @@ impl Lower<'_, '_> {
         let values: Vec<Val> = beyond.iter().map(|v| self.val(*v)).collect();
         self.drop_beyond(&after);
         let joined = self.b.end_if(&values);
-        self.cache = before.cache;
+        self.emit.cache = before.cache;
         self.forget(&results);
         for (&v, value) in beyond.iter().zip(joined) {
             self.bind(v, value);
         }
-        self.on_device.extend(beyond.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
+        self.device.on_device.extend(beyond.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
         Ok(Some(run.end))
     }
 
@@ -277,7 +278,7 @@ impl Lower<'_, '_> {
         let Generator::Known { step, width: None, .. } = &part.generator else { return None };
         let dense = step.as_ref().is_none_or(|s| s.iter().all(|v| self.const_i32(*v) == Some(1)));
         let plain = dense && !with.ordered && cell.is_empty() && !frame.is_empty() && self.covers(with, frame);
-        if !plain || self.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
+        if !plain || self.emit.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
             return None;
         }
         let extents: Vec<i64> = frame.iter().map(|v| self.const_i32(*v)).collect::<Option<_>>()?;

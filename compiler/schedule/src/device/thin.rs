@@ -14,8 +14,9 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Lower, Val};
 
 /// Extent of an axis along which a partition is thin.
 const THIN: i64 = 4;
@@ -96,10 +97,10 @@ impl Lower<'_, '_> {
             grids.push((lows, lengths));
         }
         let Some(&total) = ends.last() else { return Ok(()) };
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let place = self.b.begin_launch(&[total])[0];
-        self.sequential += 1;
-        let before = self.cache.clone();
+        self.facts.site.sequential += 1;
+        let before = self.emit.cache.clone();
         for (n, (part, (lows, lengths))) in parts.iter().zip(grids).enumerate() {
             let last = n + 1 == parts.len();
             if !last {
@@ -128,7 +129,7 @@ impl Lower<'_, '_> {
             }
             self.cell_in_scope(with, part, &targets, &Index::Known(params), Vec::new())?;
             self.close();
-            self.cache = before.clone();
+            self.emit.cache = before.clone();
             if !last {
                 self.b.begin_else(&[]);
             }
@@ -136,9 +137,9 @@ impl Lower<'_, '_> {
         for _ in 1..parts.len() {
             self.b.end_if(&[]);
         }
-        self.sequential -= 1;
+        self.facts.site.sequential -= 1;
         self.b.end_launch();
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(())
     }
 }

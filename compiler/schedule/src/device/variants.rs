@@ -98,15 +98,15 @@ impl Lower<'_, '_> {
                 Some(holds) => self.b.binary(ravel_nest::ir::BinOp::And, wanted, holds),
                 None => wanted,
             };
-            let cache = self.cache.clone();
+            let cache = self.emit.cache.clone();
             self.b.begin_if(wanted);
             self.tile_launch(with, part, sinks, plan)?;
-            self.cache = cache;
+            self.emit.cache = cache;
             self.b.begin_else(&[]);
         }
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.launch_cells(with, part, sinks, false)?;
-        self.cache = cache;
+        self.emit.cache = cache;
         for _ in plans {
             self.b.end_if(&[]);
         }

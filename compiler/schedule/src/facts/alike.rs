@@ -50,7 +50,7 @@ impl Lower<'_, '_> {
             for (k, &param) in data.params.iter().enumerate() {
                 let (Some(first), Some(end)) = (self.const_i32(init[k]), self.end_of(body, k)) else { continue };
                 // The first round runs whatever the end is.
-                self.range[param] = Some((first, first.max(end - 1)));
+                self.facts.range[param] = Some((first, first.max(end - 1)));
             }
         }
     }

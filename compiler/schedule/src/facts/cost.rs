@@ -119,7 +119,7 @@ impl Lower<'_, '_> {
                 Op::Select { .. } => widths(g.packs(elem), 1.0),
                 Op::If { then, els, .. } => 1.0 + self.region_cost(g, *then) + self.region_cost(g, *els),
                 Op::Sel { array, index } => {
-                    if vector && self.masked_loads.contains(&inst) {
+                    if vector && self.facts.site.masked_loads.contains(&inst) {
                         self.gathered_cycles(g, elem, true)
                     } else if vector {
                         self.load_cycles(g, *array, index)

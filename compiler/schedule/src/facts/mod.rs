@@ -1,4 +1,4 @@
-//! What a schedule is decided by: where values live, how accesses move, what code costs, what kernels support.
+//! What is known of a function while it is lowered, and what follows from it. Nothing here emits code.
 
 pub mod alike;
 pub mod cost;
@@ -7,3 +7,136 @@ pub mod pattern;
 pub mod pressure;
 pub mod support;
 pub mod walk;
+
+use cranelift_entity::SecondaryMap;
+use ravel_nest::ir as nest;
+use ravel_types::{Elem, HashMap, HashSet};
+use ravel_wir::{Func, Inst, Op, Region, Value};
+
+use crate::facts::liveness::Liveness;
+use crate::lower::index::Ext;
+use crate::{Capabilities, Options};
+
+/// A value of the generated code.
+pub(crate) type Val = nest::Value;
+
+/// What is known of one function at a point of its code.
+pub(crate) struct Facts<'m> {
+    pub func: &'m Func,
+    pub target: &'m Capabilities,
+    pub options: &'m Options<'m>,
+    pub live: Liveness,
+    pub bound: Bound,
+    /// Proven bounds of index scalars, both inclusive.
+    pub range: SecondaryMap<Value, Option<(i64, i64)>>,
+    /// The lower bound of an index scalar.
+    pub lower_of: SecondaryMap<Value, Option<Value>>,
+    /// The upper bound that an index scalar stays below.
+    pub upper_of: SecondaryMap<Value, Option<Value>>,
+    /// The value that the only index of a range `v <= i < v + 1` has.
+    pub alias: SecondaryMap<Value, Option<Value>>,
+    /// Indices of unrolled loops.
+    pub fixed: SecondaryMap<Value, Option<i64>>,
+    /// The loops that carry values, by the parameters of their bodies.
+    pub carriers: HashMap<Value, Inst>,
+    /// Extents of values that are another array's object ([`crate::lower::views`]).
+    pub views: HashMap<Value, Vec<Ext>>,
+    pub references: References,
+    pub site: Site,
+}
+
+/// Which values have been computed.
+#[derive(Default)]
+pub(crate) struct Bound {
+    pub vals: SecondaryMap<Value, Option<Val>>,
+    /// `i32` scalars in 64 bits.
+    pub wide: SecondaryMap<Value, Option<Val>>,
+    /// Number of scopes open when the value was bound.
+    pub level: SecondaryMap<Value, u32>,
+}
+
+/// Who holds references of arrays ([`crate::memory`]).
+#[derive(Default)]
+pub(crate) struct References {
+    /// Arrays that certainly have one reference.
+    pub fresh: HashSet<Value>,
+    /// Objects that the caller holds, or that are held outside of the with-loop at work under another name ([`crate::memory::borrowed`]).
+    pub borrowed: HashSet<Value>,
+    /// Bodies of with-loops and functions of folds.
+    pub borrowing: HashSet<Region>,
+    /// Parameters of the bodies of loops.
+    pub carried: HashSet<Value>,
+    /// Bodies of loops and branches, whose yields go on.
+    pub handing: HashSet<Region>,
+}
+
+/// The place in the program that code is made for, as far as schedules depend on it.
+#[derive(Default)]
+pub(crate) struct Site {
+    /// Inside a loop whose iterations already run on threads, or in one that must not.
+    pub sequential: u32,
+    /// In a with-loop whose cells read elements of the array that it changes before those behind them replace these.
+    pub ascending: bool,
+    /// In code for the case that tiles do not pay.
+    pub without_tiles: bool,
+    /// Inside a launch whose checks were all made before.
+    pub checked_before: bool,
+    /// Checks that the plan at work leaves to lanes.
+    pub by_lanes: HashSet<Inst>,
+    /// Selections of the kernel at work, in branches, that lanes which do not take part must not make.
+    pub masked_loads: HashSet<Inst>,
+}
+
+impl<'m> Facts<'m> {
+    /// What is known before anything is lowered.
+    pub fn of(func: &'m Func, target: &'m Capabilities, options: &'m Options<'m>) -> Facts<'m> {
+        Facts {
+            func,
+            target,
+            options,
+            live: Liveness::of(func),
+            bound: Bound::default(),
+            range: SecondaryMap::new(),
+            lower_of: SecondaryMap::new(),
+            upper_of: SecondaryMap::new(),
+            alias: SecondaryMap::new(),
+            fixed: SecondaryMap::new(),
+            carriers: crate::kernel::divergent::carriers(func),
+            views: HashMap::default(),
+            references: References {
+                borrowing: crate::memory::borrowed::borrowing_regions(func),
+                ..References::default()
+            },
+            site: Site::default(),
+        }
+    }
+
+    pub fn has_val(&self, v: Value) -> bool {
+        self.bound.vals[v].is_some()
+    }
+
+    /// Is the value computed already, at this point of the code?
+    pub fn is_bound(&self, v: Value) -> bool {
+        self.bound.vals[v].is_some() || self.bound.wide[v].is_some()
+    }
+
+    pub fn level_of(&self, v: Value) -> u32 {
+        self.bound.level[v]
+    }
+
+    /// The value of a constant `i32` scalar.
+    pub fn const_i32(&self, v: Value) -> Option<i64> {
+        if self.fixed[v].is_some() {
+            return self.fixed[v];
+        }
+        match &self.func.insts[self.live.def(v)?].op {
+            Op::Const(scalar) => scalar.as_i64(),
+            _ => None,
+        }
+    }
+
+    /// Element type of a value.
+    pub fn elem(&self, v: Value) -> Elem {
+        self.func.ty(v).elem
+    }
+}

@@ -10,9 +10,10 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Value};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::grid::{Dep, Grid};
+use crate::lower::Lower;
 use crate::lower::index::{Form, Offset};
-use crate::lower::{Lower, Val};
 
 /// Index expressions deeper than this are taken as unknown.
 const MAX_DEPTH: u32 = 12;

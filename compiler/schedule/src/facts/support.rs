@@ -20,11 +20,11 @@ impl Lower<'_, '_> {
         for part in &with.parts {
             if let Generator::Known { lower, upper, .. } = &part.generator {
                 for (k, &param) in self.func.regions[part.body].params.iter().enumerate() {
-                    self.range[param] = Some(self.axis_range(with, lower[k], upper[k]));
-                    self.lower_of[param] = Some(lower[k]);
-                    self.upper_of[param] = Some(upper[k]);
+                    self.facts.range[param] = Some(self.axis_range(with, lower[k], upper[k]));
+                    self.facts.lower_of[param] = Some(lower[k]);
+                    self.facts.upper_of[param] = Some(upper[k]);
                     if self.is_successor(lower[k], upper[k]) {
-                        self.alias[param] = Some(lower[k]);
+                        self.facts.alias[param] = Some(lower[k]);
                     }
                 }
             }
@@ -81,7 +81,7 @@ impl Lower<'_, '_> {
                 }
                 Op::Loop { init, body } => self.supported_inside(*body, guards, self.runs_alike(init, *body))?,
                 Op::With(with) => self.supported_fold(with, guards)?,
-                Op::Check { .. } if self.checked_before || self.by_lanes.contains(&inst) => {}
+                Op::Check { .. } if self.facts.site.checked_before || self.facts.site.by_lanes.contains(&inst) => {}
                 Op::Check { .. }
                     if self.cx.options.unchecked
                         && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}

@@ -5,11 +5,13 @@ use ravel_types::Elem;
 use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::facts::pattern::{Cover, Place, cover, cover_together, is_contiguous, pieces};
 use crate::kernel::grid::{Cell, Grid};
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 use crate::lower::index::{Offset, Term};
 use crate::lower::scalars::prim_of;
-use crate::lower::{Key, Lower, Val};
 
 /// Bytes of a short load.
 const PIECE_BYTES: i64 = 16;
@@ -126,7 +128,7 @@ impl Lower<'_, '_> {
 
     /// How far other elements of an array are, in elements, that the same code selects, checked as one of them is: where one may be read, all may.
     fn loads_beside(&self, v: Value, array: Value, index: &[Value]) -> Vec<i64> {
-        let (Some(own), Some(scope)) = (self.live.def(v), self.scopes.last()) else { return Vec::new() };
+        let (Some(own), Some(scope)) = (self.live.def(v), self.emit.scopes.last()) else { return Vec::new() };
         let insts = &self.func.regions[scope.region].insts;
         let is_check = |inst: &ravel_wir::Inst| matches!(self.func.insts[*inst].op, Op::Check { .. });
         let Some(stretch) = insts.split(is_check).find(|stretch| stretch.contains(&own)) else { return Vec::new() };

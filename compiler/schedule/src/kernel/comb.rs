@@ -12,12 +12,13 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Region, Value};
 
+use crate::facts::Val;
 use crate::facts::walk::Walk;
 use crate::kernel::Chunk;
 use crate::kernel::grid::Grid;
 use crate::kernel::stretches::Stretch;
+use crate::lower::Lower;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 
 /// Distances between the teeth of a comb at most, for which lanes are considered.
 const LONGEST_STEP: i64 = 8;

@@ -20,11 +20,12 @@ use ravel_types::{BinOp, Elem, Scalar};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::facts::support::Refusal;
 use crate::kernel::grid::{Cell, Dep, Grid};
 use crate::kernel::guards::Guard;
 use crate::kernel::vector_forms::is_speculable;
-use crate::lower::{Lower, Val};
+use crate::lower::Lower;
 
 /// Iterations assumed of a loop inside a body.
 const LOOP_TRIPS: f64 = 20.0;
@@ -115,7 +116,7 @@ impl Lower<'_, '_> {
                 Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
                 Op::Sel { array, index }
                     if self.is_element(*array, index) && self.readable_everywhere(*array, index, guards) => {}
-                Op::Sel { .. } if self.masked_loads.contains(&inst) => {}
+                Op::Sel { .. } if self.facts.site.masked_loads.contains(&inst) => {}
                 Op::Sel { .. } => {
                     return Err(
                         "a loop or branch of the body has loads at indices that may be wrong where it is not entered"
@@ -163,7 +164,7 @@ impl Lower<'_, '_> {
     fn plain_loads(&self, region: Region, loads: &mut usize) -> bool {
         self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
             Op::If { then, els, .. } => self.plain_loads(*then, loads) && self.plain_loads(*els, loads),
-            Op::Sel { .. } if !self.b.in_launch() && !self.masked_loads.contains(inst) => {
+            Op::Sel { .. } if !self.b.in_launch() && !self.facts.site.masked_loads.contains(inst) => {
                 *loads += 1;
                 true
             }

@@ -10,10 +10,11 @@ use ravel_types::Elem;
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::grid::{Cell, Grid};
+use crate::lower::Lower;
 use crate::lower::index::Offset;
 use crate::lower::scalars::prim_of;
-use crate::lower::{Lower, Val};
 
 /// Elements that a 32-bit index reaches.
 const REACH: i64 = 1 << 31;
@@ -45,7 +46,7 @@ impl Lower<'_, '_> {
 
     /// The lanes of one copy that make a selection, if others must not.
     pub fn masked_by(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Option<Val> {
-        if !self.live.def(v).is_some_and(|inst| self.masked_loads.contains(&inst)) {
+        if !self.live.def(v).is_some_and(|inst| self.facts.site.masked_loads.contains(&inst)) {
             return None;
         }
         self.taking_part(g, j, u)

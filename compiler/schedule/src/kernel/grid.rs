@@ -14,10 +14,11 @@ use ravel_wir::{Op, Region, Value};
 use rustc_hash::FxHashMap;
 
 use crate::Result;
+use crate::facts::Val;
 use crate::facts::walk::Walk;
 use crate::kernel::comb::Comb;
+use crate::lower::Lower;
 use crate::lower::scalars;
-use crate::lower::{Lower, Val};
 
 /// What a value varies over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Value};
 
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::index::Form;
-use crate::lower::{Lower, Val};
 
 /// A comparison of two `i32` scalars that has to hold for all indices.
 #[derive(Clone, Copy, Debug)]

@@ -8,11 +8,12 @@ use ravel_types::BinOp;
 use ravel_wir::{Inst, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::Chunk;
 use crate::kernel::grid::Grid;
 use crate::kernel::reduce::folds_along;
+use crate::lower::Lower;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 use crate::plan::VecChoice;
 use crate::threads::parallel::{FOLDS, Grain};
 

@@ -21,6 +21,7 @@ pub mod mixed;
 pub mod reduce;
 pub mod row_sums;
 pub mod shifted;
+pub mod state;
 pub mod stretches;
 pub mod uneven;
 pub mod vector_forms;
@@ -32,15 +33,16 @@ use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::facts::walk::Walk;
 use crate::kernel::comb::Comb;
 use crate::kernel::flat::FlatBounds;
 use crate::kernel::grid::{Grid, Jam};
 use crate::kernel::reduce::folds_along;
 use crate::kernel::stretches::Stretch;
+use crate::lower::Lower;
 use crate::lower::scalars;
 use crate::lower::withloop::{Accumulate, Sink};
-use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Copies whose cells are computed side by side.
@@ -186,14 +188,14 @@ impl Lower<'_, '_> {
         for part in &with.parts {
             self.preload(part.body);
         }
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let short = if chunk.is_none() { self.is_short_fold(with, &plan) } else { None };
         if let Some(short) = short {
             self.b.begin_if(short);
             let starts = self.fold_starts(with, &func.insts[inst].results, false);
             let values = self
                 .silently(|lower: &mut Self| lower.scalar_folds(inst, with, starts.clone(), functions(with), None))?;
-            self.cache.clone_from(&cache);
+            self.emit.cache.clone_from(&cache);
             self.b.begin_else(&values);
         }
         let mut g = Grid::scalar(plan.bytes);
@@ -216,7 +218,7 @@ impl Lower<'_, '_> {
             },
         )?;
         if short.is_some() {
-            self.cache = cache;
+            self.emit.cache = cache;
             return Ok(Some(self.b.end_if(&values)));
         }
         Ok(Some(values))
@@ -489,17 +491,17 @@ impl Lower<'_, '_> {
 
     /// Notes a loop as one to outline unless it is inside such a loop; returns what to hand to [`Lower::leave_kernel_loop`].
     pub fn enter_kernel_loop(&mut self, index: Val) -> bool {
-        let outermost = !self.in_kernel_loop;
+        let outermost = !self.kernel.in_kernel_loop;
         if outermost {
-            self.kernel_loops.insert(index);
-            self.in_kernel_loop = true;
+            self.kernel.kernel_loops.insert(index);
+            self.kernel.in_kernel_loop = true;
         }
         outermost
     }
 
     pub fn leave_kernel_loop(&mut self, outermost: bool) {
         if outermost {
-            self.in_kernel_loop = false;
+            self.kernel.in_kernel_loop = false;
         }
     }
 }

@@ -10,15 +10,16 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::facts::walk::Walk;
 use crate::kernel::grid::{Cell, Dep, Grid};
 use crate::kernel::shifted::Shift;
 use crate::kernel::stretches::Stretch;
 use crate::kernel::vector_forms::reduce_op;
 use crate::kernel::{Chunk, LONG_CHAIN};
+use crate::lower::Lower;
 use crate::lower::scalars;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 
 /// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
 pub(crate) const UNROLL_TRIPS: i64 = 36;
@@ -423,7 +424,7 @@ impl Lower<'_, '_> {
 
     /// Adds the cells of all copies at the index at hand, if what lanes check there holds.
     fn add_cells(&mut self, g: &mut Grid, part: &Part, accs: &mut Accs) -> Result<()> {
-        let before = self.lane_checks.is_some().then(|| (g.mark(), accs.vals.clone()));
+        let before = self.kernel.lane_checks.is_some().then(|| (g.mark(), accs.vals.clone()));
         let open = self.open_checks(g, part.body)?;
         self.add_checked_cells(g, part, accs)?;
         if let Some((mark, before)) = before {

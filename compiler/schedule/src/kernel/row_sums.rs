@@ -7,11 +7,12 @@
 use ravel_types::{BinOp, Elem, Scalar};
 use ravel_wir::{Combine, Part, With};
 
+use crate::facts::Val;
 use crate::kernel::grid::Grid;
 use crate::kernel::reduce::Accs;
+use crate::lower::Lower;
 use crate::lower::scalars;
 use crate::lower::withloop::{Accumulate, Sink};
-use crate::lower::{Lower, Val};
 
 /// Additions to one accumulator from which on inner axes have sums of their own.
 const ROW_STEPS: i64 = 16;

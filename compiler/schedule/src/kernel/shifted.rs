@@ -11,10 +11,11 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::grid::{Cell, Dep, Grid, Jam};
 use crate::kernel::reduce::{Accs, folds_along};
+use crate::lower::Lower;
 use crate::lower::scalars;
-use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Expressions of bounds deeper than this are taken as unknown.

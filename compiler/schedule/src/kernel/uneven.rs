@@ -6,10 +6,11 @@
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::facts::walk::Walk;
 use crate::kernel::grid::Grid;
 use crate::kernel::reduce::Accs;
-use crate::lower::{Lower, Val};
+use crate::lower::Lower;
 
 /// Expressions of bounds deeper than this are taken as unknown.
 const MAX_DEPTH: u32 = 12;

@@ -10,9 +10,10 @@ use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
 use ravel_types::Elem;
 use ravel_wir::{Op, Region};
 
+use crate::facts::Val;
 use crate::kernel::grid::Grid;
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::{Lower, Val};
 
 impl Grid {
     /// May values of an element type be packed?

@@ -6,9 +6,10 @@ use ravel_types::Elem;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
-use crate::lower::{Lower, Val};
 
 /// Elements that are copied one by one at most.
 pub const FEW: i64 = 8;
@@ -59,7 +60,7 @@ impl Lower<'_, '_> {
         self.leave_border(elem, Rest::Copy { to, from }, (&lower, &upper), (&extents, &strides));
         // Other partitions may write in it.
         if with.parts.len() > 1
-            && let Some(border) = self.borders.pop()
+            && let Some(border) = self.emit.borders.pop()
         {
             self.whole_border(&border);
         }
@@ -115,7 +116,7 @@ impl Lower<'_, '_> {
         if self.cx.options.device.is_some() {
             self.whole_border(&border);
         } else {
-            self.borders.push(border);
+            self.emit.borders.push(border);
         }
     }
 
@@ -123,29 +124,29 @@ impl Lower<'_, '_> {
     pub fn whole_border(&mut self, border: &Border) {
         let start = self.b.i64(0);
         // What is computed inside loops is not there behind them.
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.outside_of_box(border, 0, start);
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 
     /// The rows that lie wholly outside of the box.
     pub fn outer_border(&mut self, border: &Border) {
         let start = self.b.i64(0);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.sides(border, 0, start);
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 
     /// What lies outside of the box in rows that cross it.
     pub fn border_of_rows(&mut self, border: &Border, low: Val, high: Val) {
         let start = self.b.i64(0);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         // Rows of a box that is empty along another axis may lie anywhere.
         let extent = self.extent_val(border.extents[0]);
         let low = self.b.binary(NestBin::SMax, low, start);
         let high = self.b.binary(NestBin::SMin, high, extent);
         self.inner_borders(border, 0, start, (low, high));
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 
     /// Copies or fills what lies outside of a box, from an axis inwards. `start` is the offset of the sub-array, in elements.

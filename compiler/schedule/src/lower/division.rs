@@ -5,8 +5,9 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Value};
 
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::scalars;
-use crate::lower::{Lower, Val};
 
 /// Cycles of a division of a vector by a power of two.
 const SHIFTS: f64 = 2.0;

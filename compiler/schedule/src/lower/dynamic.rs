@@ -6,9 +6,10 @@ use ravel_types::Elem;
 use ravel_wir::{Op, Value};
 
 use crate::Result;
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::layout;
-use crate::lower::{Lower, Val};
 
 impl Lower<'_, '_> {
     /// Calls a runtime function.

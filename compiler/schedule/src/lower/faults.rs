@@ -6,8 +6,9 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Fault, Op, Value};
 
 use crate::Result;
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::scalars;
-use crate::lower::{Lower, Val};
 
 impl Lower<'_, '_> {
     /// Address of the text `file.sac:3:10 in f`.
@@ -32,11 +33,11 @@ impl Lower<'_, '_> {
         if self.cx.options.unchecked && !matches!(fault, Fault::Division) {
             return Ok(());
         }
-        if self.checked_before || self.proven(cond, 8) {
+        if self.facts.site.checked_before || self.proven(cond, 8) {
             return Ok(());
         }
         if self.b.in_launch() {
-            self.launch_checks += 1;
+            self.device.launch_checks += 1;
         }
         let cond = match self.in_extent(cond) {
             Some((index, extent)) => {
@@ -45,12 +46,12 @@ impl Lower<'_, '_> {
             }
             None => self.val(cond),
         };
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(cond);
         self.b.begin_else(&[]);
         self.fault(fault, span);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(())
     }
 

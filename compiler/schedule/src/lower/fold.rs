@@ -6,9 +6,10 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Op, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
 use crate::lower::withloop::Accumulate;
-use crate::lower::{Lower, Val};
 
 /// Accumulators of at most this many elements are combined without a loop.
 pub(crate) const WRITTEN_ELEMENTS: i64 = 64;

@@ -17,12 +17,14 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Part, Value, With};
 
+use crate::facts::Val;
 use crate::kernel::{Chunk, functions};
+use crate::lower::Lower;
+use crate::lower::emit::Dest;
 use crate::lower::fold::WRITTEN_ELEMENTS;
 use crate::lower::index::Ext;
 use crate::lower::layout;
 use crate::lower::withloop::{Accumulate, Index, Sink};
-use crate::lower::{Dest, Lower, Val};
 
 /// How an accumulator takes the cells of a chunk, the first of which it is.
 #[derive(Clone, Debug)]
@@ -139,7 +141,7 @@ impl Lower<'_, '_> {
             let partial = self.b.load(Ty::PTR, carried[position], layout::OFFSET_DATA, Access::ALIGNED);
             let beside = self.scratch(how.elements * elem.bytes() as i64);
             let data = self.b.select(is_first, partial, beside);
-            self.dests.insert(cell, Dest { data });
+            self.emit.dests.insert(cell, Dest { data });
             *place = Some(data);
         }
         Some(FirstCells { is_first, places })
@@ -148,7 +150,7 @@ impl Lower<'_, '_> {
     /// Adds a cell to an accumulator, or makes it the accumulator.
     pub fn end_first_cell(&mut self, how: &FromFirst, elem: Elem, acc: Val, v: Value, cell: Option<FirstCell>) {
         let Some(FirstCell { is_first, place }) = cell else { return };
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let partial = self.b.load(Ty::PTR, acc, layout::OFFSET_DATA, Access::ALIGNED);
         let from = match place {
             Some(data) => data,
@@ -165,6 +167,6 @@ impl Lower<'_, '_> {
         let count = self.b.i64(how.elements);
         self.combine_memory(how.op, elem, partial, from, count);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 }

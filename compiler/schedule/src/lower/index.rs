@@ -4,7 +4,9 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::{BinOp, UnOp};
 use ravel_wir::{Op, Region, Value};
 
-use crate::lower::{Key, Lower, Val};
+use crate::facts::Val;
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 
 /// An extent or a stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -166,7 +168,7 @@ impl Lower<'_, '_> {
                 }
             }
             if let Some(last) = last.filter(|_| self.range[param].is_none()) {
-                self.range[param] = Some((start.0, start.1.max(last)));
+                self.facts.range[param] = Some((start.0, start.1.max(last)));
             }
         }
     }
@@ -194,7 +196,7 @@ impl Lower<'_, '_> {
             let start = self.bounds(init);
             // The least number minus one would be the greatest.
             if counts && first.min(start.0) > I32_MIN && self.range[param].is_none() {
-                self.range[param] = Some((start.0.min(first), start.1.max(first)));
+                self.facts.range[param] = Some((start.0.min(first), start.1.max(first)));
             }
         }
     }

@@ -4,6 +4,7 @@ pub mod arrays;
 pub mod cover;
 pub mod division;
 pub mod dynamic;
+pub mod emit;
 pub mod faults;
 pub mod fold;
 pub mod from_first;
@@ -18,143 +19,51 @@ pub mod tuples;
 pub mod views;
 pub mod withloop;
 
-use ravel_types::{HashMap, HashSet};
+use std::ops::Deref;
 
-use cranelift_entity::SecondaryMap;
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{self as nest, ConvOp, Prim, Ty};
 use ravel_source::Span;
-use ravel_types::Elem;
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use rustc_hash::FxHashMap;
 
 use crate::Result;
 use crate::Unsupported;
-use crate::device::group::pad::Padded;
-use crate::facts::liveness::Liveness;
-use crate::kernel::lane_checks::LaneChecks;
-use crate::lower::index::Ext;
+use crate::device::state::DeviceState;
+use crate::facts::{Facts, Val};
+use crate::kernel::state::KernelState;
+use crate::lower::emit::{Emit, Key};
 use crate::lower::module::{Callers, ModuleCx, machine_type};
 use crate::lower::scalars::Arith;
 use crate::memory::Scope;
-use crate::memory::borrowed::borrowing_regions;
-use crate::memory::spares::Spares;
-use crate::post::jam::{Rows, jam_rows};
+use crate::memory::state::MemoryState;
+use crate::post::jam::jam_rows;
 use crate::post::outline::outline;
 use crate::post::quotients::multiply_instead;
-use crate::threads::combine::Postponed;
-
-pub(crate) type Val = nest::Value;
-
-/// Something computed once and good for the region that computed it and those nested in it.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    /// Data pointer of an object.
-    Data(Val),
-    /// Extent of an axis of an object.
-    Extent(Val, usize),
-    /// 64-bit value of an `i32` scalar.
-    Wide(Value),
-    /// `i32` value of an index that exists in 64 bits.
-    Narrow(Value),
-    /// First value times a constant, times a second one if present.
-    Scaled(Val, i64, Option<Val>),
-    /// Address plus bytes.
-    Address(Val, Val),
-}
-
-pub(crate) type Cache = FxHashMap<Key, Val>;
+use crate::threads::state::ThreadState;
 
 /// Start of the remark on a memory plan that is a mistake of the planner: it costs speed, not results.
 const REFUSED_PLAN: &str = "memory plan refused";
 
-/// Where a value is to be built instead of in an object of its own.
-#[derive(Clone, Copy)]
-pub(crate) struct Dest {
-    /// First element of the place.
-    pub data: Val,
-}
-
 /// One function being lowered.
 pub(crate) struct Lower<'m, 'a> {
     pub cx: &'m mut ModuleCx<'a>,
-    pub func: &'m Func,
-    pub live: Liveness,
-    /// Extents of values that are another array's object ([`crate::lower::views`]).
-    pub views: HashMap<Value, Vec<Ext>>,
+    /// What is known of the function at this point of the code. Reading goes through [`Deref`].
+    pub facts: Facts<'m>,
+    /// The code under construction.
     pub b: FuncBuilder,
-    pub scopes: Vec<Scope>,
-    pub cache: Cache,
-    vals: SecondaryMap<Value, Option<Val>>,
-    wide: SecondaryMap<Value, Option<Val>>,
-    /// Number of scopes open when the value was bound.
-    level: SecondaryMap<Value, u32>,
-    /// Proven bounds of index scalars, both inclusive.
-    pub range: SecondaryMap<Value, Option<(i64, i64)>>,
-    /// The lower bound of an index scalar.
-    pub lower_of: SecondaryMap<Value, Option<Value>>,
-    /// The upper bound that an index scalar stays below.
-    pub upper_of: SecondaryMap<Value, Option<Value>>,
-    /// The value that the only index of a range `v <= i < v + 1` has.
-    pub alias: SecondaryMap<Value, Option<Value>>,
-    /// Indices of unrolled loops.
-    fixed: SecondaryMap<Value, Option<i64>>,
-    /// Indices of loops that become functions of their own.
-    pub kernel_loops: HashSet<Val>,
-    /// Loops over indices that may run several at a time.
-    pub rows: Vec<Rows>,
-    pub in_kernel_loop: bool,
-    pub dests: HashMap<Value, Dest>,
-    /// Cells that are built where the array that is written out of them will have them.
-    pub placed: HashSet<Value>,
-    /// Arrays that certainly have one reference.
-    pub fresh: HashSet<Value>,
-    /// Objects that the caller holds, or that are held outside of the with-loop at work under another name ([`crate::memory::borrowed`]).
-    pub borrowed: HashSet<Value>,
-    /// Bodies of with-loops and functions of folds.
-    pub borrowing: HashSet<Region>,
-    /// Where the loop at work keeps objects for its next iteration.
-    pub spares: Option<Spares>,
-    /// Parameters of the bodies of loops.
-    pub carried: HashSet<Value>,
-    /// Bodies of loops and branches, whose yields go on.
-    pub handing: HashSet<Region>,
-    /// Inside a loop whose iterations already run on threads, or in one that must not.
-    pub sequential: u32,
-    /// In a with-loop whose cells read elements of the array that it changes before those behind them replace these.
-    pub ascending: bool,
-    /// In code for the case that tiles do not pay.
-    pub without_tiles: bool,
-    /// The loops that carry values, by the parameters of their bodies.
-    pub carriers: HashMap<Value, Inst>,
-    /// Checks that launches contain.
-    pub launch_checks: u32,
-    /// Inside a launch whose checks were all made before.
-    pub checked_before: bool,
-    /// What the kernel at work checks by lanes.
-    pub lane_checks: Option<LaneChecks>,
-    /// Checks that the plan at work leaves to lanes.
-    pub by_lanes: HashSet<Inst>,
-    /// Selections of the kernel at work, in branches, that lanes which do not take part must not make.
-    pub masked_loads: HashSet<Inst>,
-    /// Arrays that launches of groups made.
-    pub on_device: HashSet<Value>,
-    /// Objects that the host was told it changes, for as long as a loop updates them in place.
-    pub host_writable: HashSet<Val>,
-    /// With-loops that may run on a device.
-    pub launched: HashSet<Inst>,
-    /// The with-loop that has a version for groups of work-items: what is emitted now is the other one.
-    pub host_version: Option<Inst>,
-    /// What the last estimate for a launch was, in words.
-    pub estimate: String,
-    /// Updates whose with-loop has made them: the object, or nothing if another one follows ([`crate::memory::rows_in_place`]).
-    pub made_updates: HashMap<Inst, Option<Val>>,
-    /// Arrays of the group at work that have gaps.
-    pub padded: Padded,
-    /// What the with-loop in hand leaves around its partition.
-    pub borders: Vec<crate::lower::cover::Border>,
-    /// The fold in hand, if its arrays are combined later.
-    pub postponed: Option<Postponed>,
+    pub emit: Emit,
+    pub memory: MemoryState,
+    pub kernel: KernelState,
+    pub device: DeviceState,
+    pub threads: ThreadState,
+}
+
+impl<'m> Deref for Lower<'m, '_> {
+    type Target = Facts<'m>;
+
+    fn deref(&self) -> &Facts<'m> {
+        &self.facts
+    }
 }
 
 impl<'m, 'a> Lower<'m, 'a> {
@@ -173,57 +82,22 @@ impl<'m, 'a> Lower<'m, 'a> {
             lent.copy_from_slice(cx.lending.lent(cx.func));
             handed_on.copy_from_slice(cx.lending.borrowed(cx.func));
         }
+        let facts = Facts::of(func, cx.target, cx.options);
         let mut lower = Lower {
             cx,
-            func,
-            live: Liveness::of(func),
-            views: HashMap::default(),
+            facts,
             b,
-            scopes: Vec::new(),
-            cache: Cache::default(),
-            vals: SecondaryMap::new(),
-            wide: SecondaryMap::new(),
-            level: SecondaryMap::new(),
-            range: SecondaryMap::new(),
-            lower_of: SecondaryMap::new(),
-            upper_of: SecondaryMap::new(),
-            alias: SecondaryMap::new(),
-            fixed: SecondaryMap::new(),
-            kernel_loops: HashSet::default(),
-            rows: Vec::new(),
-            in_kernel_loop: false,
-            made_updates: HashMap::default(),
-            dests: HashMap::default(),
-            placed: HashSet::default(),
-            fresh: HashSet::default(),
-            borrowed: HashSet::default(),
-            borrowing: borrowing_regions(func),
-            spares: None,
-            carried: HashSet::default(),
-            handing: HashSet::default(),
-            sequential: 0,
-            ascending: false,
-            without_tiles: false,
-            carriers: crate::kernel::divergent::carriers(func),
-            launch_checks: 0,
-            checked_before: false,
-            lane_checks: None,
-            by_lanes: HashSet::default(),
-            masked_loads: HashSet::default(),
-            on_device: HashSet::default(),
-            host_writable: HashSet::default(),
-            launched: HashSet::default(),
-            host_version: None,
-            estimate: String::new(),
-            padded: Padded::default(),
-            borders: Vec::new(),
-            postponed: None,
+            emit: Emit::default(),
+            memory: MemoryState::default(),
+            kernel: KernelState::default(),
+            device: DeviceState::default(),
+            threads: ThreadState::default(),
         };
         lower.open(func.body);
         for ((&param, arg), lent) in func.params().iter().zip(args).zip(lent) {
             lower.bind(param, arg);
             if lent {
-                lower.borrowed.insert(param);
+                lower.facts.references.borrowed.insert(param);
             } else {
                 lower.own(param);
             }
@@ -234,7 +108,7 @@ impl<'m, 'a> Lower<'m, 'a> {
         lower.b.ret(&results);
         lower.explain_transfers();
         let mut finished = lower.b.finish();
-        jam_rows(lower.cx, &mut finished, &lower.rows, &mut lower.kernel_loops);
+        jam_rows(lower.cx, &mut finished, &lower.kernel.rows, &mut lower.kernel.kernel_loops);
         if lower.cx.target.has_fma {
             multiply_instead(&mut finished);
         }
@@ -242,7 +116,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             debug_assert!(false, "the memory plan of {} is wrong: {rule}", func.name);
             lower.cx.remark(func.span, format!("{REFUSED_PLAN}: {rule}"));
         }
-        outline(&mut lower.cx.nest, &mut finished, &lower.kernel_loops);
+        outline(&mut lower.cx.nest, &mut finished, &lower.kernel.kernel_loops);
         Ok(finished)
     }
 
@@ -258,93 +132,81 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     /// Enters a region: nothing is owned yet.
     pub fn open(&mut self, region: Region) {
-        let scope = Scope::new(region, self.cache.clone());
-        self.scopes.push(scope);
+        let scope = Scope::new(region, self.emit.cache.clone());
+        self.emit.scopes.push(scope);
     }
 
     /// Leaves a region: its values are forgotten.
     pub fn close(&mut self) {
-        let scope = self.scopes.pop().expect("open and close are paired");
+        let scope = self.emit.scopes.pop().expect("open and close are paired");
         for v in scope.bound {
-            self.vals[v] = None;
-            self.wide[v] = None;
+            self.facts.bound.vals[v] = None;
+            self.facts.bound.wide[v] = None;
         }
-        self.cache = scope.cache;
+        self.emit.cache = scope.cache;
     }
 
     fn note_bound(&mut self, v: Value) {
-        self.cache.remove(&Key::Narrow(v));
-        self.cache.remove(&Key::Wide(v));
-        self.level[v] = self.scopes.len() as u32;
-        self.scopes.last_mut().expect("values are bound inside a region").bound.push(v);
+        self.emit.cache.remove(&Key::Narrow(v));
+        self.emit.cache.remove(&Key::Wide(v));
+        self.facts.bound.level[v] = self.emit.scopes.len() as u32;
+        self.emit.scopes.last_mut().expect("values are bound inside a region").bound.push(v);
     }
 
     pub fn bind(&mut self, v: Value, val: Val) {
-        self.vals[v] = Some(val);
-        self.wide[v] = None;
+        self.facts.bound.vals[v] = Some(val);
+        self.facts.bound.wide[v] = None;
         self.note_bound(v);
     }
 
     /// Has a bound value stand for another machine value from now on; returns the one before.
     pub fn replace(&mut self, v: Value, val: Val) -> Val {
         let before = self.val(v);
-        self.vals[v] = Some(val);
+        self.facts.bound.vals[v] = Some(val);
         before
     }
 
     /// Binds an `i32` scalar whose value is at hand in 64 bits.
     pub fn bind_wide(&mut self, v: Value, val: Val, range: (i64, i64)) {
-        self.wide[v] = Some(val);
-        self.vals[v] = None;
-        self.range[v] = Some(range);
+        self.facts.bound.wide[v] = Some(val);
+        self.facts.bound.vals[v] = None;
+        self.facts.range[v] = Some(range);
         self.note_bound(v);
     }
 
     /// Binds the index of an unrolled loop.
     pub fn bind_fixed(&mut self, v: Value, index: i64) {
-        self.fixed[v] = Some(index);
+        self.facts.fixed[v] = Some(index);
         let val = self.b.i64(index);
         self.bind_wide(v, val, (index, index));
     }
 
     /// The unrolled loop is over.
     pub fn unfix(&mut self, v: Value) {
-        self.fixed[v] = None;
+        self.facts.fixed[v] = None;
     }
 
     /// These values are not computed after all.
     pub fn forget(&mut self, values: &[Value]) {
         for &v in values {
-            self.vals[v] = None;
-            self.wide[v] = None;
+            self.facts.bound.vals[v] = None;
+            self.facts.bound.wide[v] = None;
         }
-    }
-
-    pub fn has_val(&self, v: Value) -> bool {
-        self.vals[v].is_some()
-    }
-
-    /// Is the value computed already, at this point of the code?
-    pub fn is_bound(&self, v: Value) -> bool {
-        self.vals[v].is_some() || self.wide[v].is_some()
-    }
-
-    pub fn level_of(&self, v: Value) -> u32 {
-        self.level[v]
     }
 
     /// The machine value of a WIR value.
     pub fn val(&mut self, v: Value) -> Val {
-        if let Some(val) = self.vals[v] {
+        if let Some(val) = self.facts.bound.vals[v] {
             return val;
         }
-        let wide = self.wide[v].expect("values are used after their definition and outside of destinations");
+        let wide =
+            self.facts.bound.wide[v].expect("values are used after their definition and outside of destinations");
         self.cached(Key::Narrow(v), |lower| lower.b.convert(ConvOp::Narrow, wide, Prim::I32))
     }
 
     /// The value of an `i32` scalar in 64 bits.
     pub fn wide(&mut self, v: Value) -> Val {
-        if let Some(wide) = self.wide[v] {
+        if let Some(wide) = self.facts.bound.wide[v] {
             return wide;
         }
         if let Some(k) = self.const_i32(v) {
@@ -356,23 +218,12 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     /// Computes a value once per scope.
     pub fn cached(&mut self, key: Key, make: impl FnOnce(&mut Self) -> Val) -> Val {
-        if let Some(&val) = self.cache.get(&key) {
+        if let Some(&val) = self.emit.cache.get(&key) {
             return val;
         }
         let val = make(self);
-        self.cache.insert(key, val);
+        self.emit.cache.insert(key, val);
         val
-    }
-
-    /// The value of a constant `i32` scalar.
-    pub fn const_i32(&self, v: Value) -> Option<i64> {
-        if self.fixed[v].is_some() {
-            return self.fixed[v];
-        }
-        match &self.func.insts[self.live.def(v)?].op {
-            Op::Const(scalar) => scalar.as_i64(),
-            _ => None,
-        }
     }
 
     // Regions.
@@ -559,15 +410,15 @@ impl<'m, 'a> Lower<'m, 'a> {
         let dying = self.dying();
         self.disown(&dying);
         self.b.begin_if(cond);
-        let fresh = self.fresh.clone();
+        let fresh = self.facts.references.fresh.clone();
         let first = self.branch_region(then, &dying, &borrowed)?;
         let made_by_first = self.fresh_yields(then);
         self.b.begin_else(&first);
         // What the first side handed out the second one may still have for itself.
-        let after_first = std::mem::replace(&mut self.fresh, fresh);
+        let after_first = std::mem::replace(&mut self.facts.references.fresh, fresh);
         let second = self.branch_region(els, &dying, &borrowed)?;
         let made_by_second = self.fresh_yields(els);
-        self.fresh.retain(|v| after_first.contains(v));
+        self.facts.references.fresh.retain(|v| after_first.contains(v));
         let mut values = self.b.end_if(&second);
         // What both sides give is what was there: an array that one of them updated in place.
         for (value, (x, y)) in values.iter_mut().zip(first.iter().zip(&second)) {
@@ -579,17 +430,17 @@ impl<'m, 'a> Lower<'m, 'a> {
         self.results(inst, &values);
         let results = &self.func.insts[inst].results;
         let made = made_by_first.into_iter().zip(made_by_second).map(|(x, y)| x && y);
-        self.fresh.extend(results.iter().zip(made).filter(|(_, made)| *made).map(|(v, _)| *v));
+        self.facts.references.fresh.extend(results.iter().zip(made).filter(|(_, made)| *made).map(|(v, _)| *v));
         Ok(())
     }
 
     /// For each value that a region yielded: whether nobody else has a reference.
     fn fresh_yields(&self, region: Region) -> Vec<bool> {
-        self.func.regions[region].yields.iter().map(|v| self.fresh.contains(v)).collect()
+        self.func.regions[region].yields.iter().map(|v| self.facts.references.fresh.contains(v)).collect()
     }
 
     fn branch_region(&mut self, region: Region, owned: &[Value], handed_on: &[bool]) -> Result<Vec<Val>> {
-        self.handing.insert(region);
+        self.facts.references.handing.insert(region);
         self.open(region);
         for &v in owned {
             self.own(v);
@@ -614,7 +465,7 @@ impl<'m, 'a> Lower<'m, 'a> {
         for (init, _) in inits.iter().zip(&in_place).filter(|(_, in_place)| **in_place) {
             self.host_writes(*init);
             self.data_of(*init);
-            writable.extend(self.host_writable.insert(*init).then_some(*init));
+            writable.extend(self.device.host_writable.insert(*init).then_some(*init));
         }
         if self.cx.options.device.is_none() {
             self.preload(body);
@@ -624,9 +475,9 @@ impl<'m, 'a> Lower<'m, 'a> {
         self.note_counters(init, body);
         self.note_countdowns(init, body);
         let spares = self.open_spares(body);
-        self.handing.insert(body);
+        self.facts.references.handing.insert(body);
         let others = func.regions[body].params.iter().zip(&in_place).filter(|(_, in_place)| !**in_place);
-        self.carried.extend(others.map(|(param, _)| *param));
+        self.facts.references.carried.extend(others.map(|(param, _)| *param));
         // Those that are updated in place are no parameters of the machine loop: one object serves all rounds.
         let changing = |values: &[Val]| -> Vec<Val> {
             values.iter().zip(&in_place).filter(|(_, in_place)| !**in_place).map(|(val, _)| *val).collect()
@@ -638,7 +489,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             self.bind(param, val);
             self.own(param);
             if in_place[k] {
-                self.fresh.insert(param);
+                self.facts.references.fresh.insert(param);
             }
         }
         self.drop_unused();
@@ -654,16 +505,13 @@ impl<'m, 'a> Lower<'m, 'a> {
         }
         self.close_spares(spares);
         for object in writable {
-            self.host_writable.remove(&object);
+            self.device.host_writable.remove(&object);
         }
-        self.fresh
+        self.facts
+            .references
+            .fresh
             .extend(func.insts[inst].results.iter().zip(&in_place).filter(|(_, in_place)| **in_place).map(|(v, _)| *v));
         self.results(inst, &results);
         Ok(())
-    }
-
-    /// Element type of a value.
-    pub fn elem(&self, v: Value) -> Elem {
-        self.func.ty(v).elem
     }
 }

@@ -9,10 +9,11 @@ use ravel_types::{Elem, UnOp};
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::layout;
 use crate::lower::module::machine_type;
 use crate::lower::scalars;
-use crate::lower::{Lower, Val};
 
 /// Runtime functions that take further arguments, so that they get the argument array even where it is empty.
 const OPEN_ARGUMENTS: [&str; 4] = ["ravel_printf", "ravel_fprintf", "ravel_sprintf", "ravel_error"];
@@ -40,7 +41,8 @@ impl Lower<'_, '_> {
             && self.func.ty(*arg).is_scalar()
         {
             let (x, arith) = (self.val(*arg), self.arith());
-            let value = scalars::unary(&mut self.b, arith, op, self.func.ty(*arg).elem, x);
+            let elem = self.elem(*arg);
+            let value = scalars::unary(&mut self.b, arith, op, elem, x);
             self.bind(*result, value);
             return Ok(());
         }

@@ -9,10 +9,11 @@ use ravel_types::Elem;
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::grid::Grid;
+use crate::lower::Lower;
 use crate::lower::index::{Ext, Offset};
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 
 /// Elements of a cell up to which lanes are used: a 4x4 matrix of complex numbers. Their vectors wait for each other to be woven together.
 const MOST_ELEMENTS: usize = 32;

@@ -7,14 +7,15 @@
 use ravel_types::Elem;
 use ravel_wir::Value;
 
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::index::Ext;
-use crate::lower::{Lower, Val};
 use crate::memory::carried::element_reads;
 
 impl Lower<'_, '_> {
     /// The operand as the result of a reshape, if nothing but elements and extents of that are asked for.
     pub fn try_view(&mut self, result: Value, array: Value, shape: &[Value]) -> Option<Val> {
-        let (func, scope) = (self.func, self.scopes.last()?.region);
+        let (func, scope) = (self.func, self.emit.scopes.last()?.region);
         let ty = func.ty(result);
         let plain = self.cx.options.device.is_none()
             && !shape.is_empty()
@@ -24,7 +25,7 @@ impl Lower<'_, '_> {
             return None;
         }
         let extents: Vec<Ext> = shape.iter().map(|v| self.scalar_extent(*v)).collect();
-        self.views.insert(result, extents);
+        self.facts.views.insert(result, extents);
         Some(self.take(array))
     }
 

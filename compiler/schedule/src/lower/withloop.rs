@@ -11,11 +11,13 @@ use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::Chunk;
+use crate::lower::Lower;
+use crate::lower::emit::Dest;
 use crate::lower::from_first::FromFirst;
 use crate::lower::index::{Ext, Form};
 use crate::lower::layout;
-use crate::lower::{Dest, Lower, Val};
 use crate::memory::reuse::Reused;
 use crate::threads::company::Around;
 
@@ -79,11 +81,11 @@ impl Lower<'_, '_> {
     /// A with-loop whose order serves the array that it changes: if that cannot be changed in place, no order is needed.
     fn in_turn(&mut self, inst: Inst, with: &With) -> Result<()> {
         let ascends = self.is_ascending(with);
-        let before = std::mem::replace(&mut self.ascending, ascends);
-        self.sequential += u32::from(ascends);
+        let before = std::mem::replace(&mut self.facts.site.ascending, ascends);
+        self.facts.site.sequential += u32::from(ascends);
         let result = self.with_loop(inst, &With { ordered: false, ..with.clone() });
-        self.sequential -= u32::from(ascends);
-        self.ascending = before;
+        self.facts.site.sequential -= u32::from(ascends);
+        self.facts.site.ascending = before;
         result
     }
 
@@ -104,7 +106,7 @@ impl Lower<'_, '_> {
         let (span, results) = (self.func.insts[inst].span, &self.func.insts[inst].results);
         self.cx.remark(span, "not computed: the loop behind it writes all elements");
         let (sinks, _) = self.prepare(with, results, span, false)?;
-        self.borders.clear();
+        self.emit.borders.clear();
         self.host_fills(&sinks);
         for (sink, &result) in sinks.iter().zip(results) {
             if let Sink::Slice { object: Some(object), reused, .. } = sink {
@@ -138,9 +140,9 @@ impl Lower<'_, '_> {
             self.cx.remark(span, "in place");
         }
         let (sinks, carried) = self.prepare(with, results, span, order.is_some())?;
-        let borders = std::mem::take(&mut self.borders);
+        let borders = std::mem::take(&mut self.emit.borders);
         if with.ordered {
-            self.sequential += 1;
+            self.facts.site.sequential += 1;
         }
         let mut carried = carried;
         let on_device = carried.is_empty() && self.try_device(inst, with, &sinks)?;
@@ -167,7 +169,7 @@ impl Lower<'_, '_> {
             self.replace(array, object);
         }
         if with.ordered {
-            self.sequential -= 1;
+            self.facts.site.sequential -= 1;
         }
         for ((sink, op), &result) in sinks.iter().zip(&with.ops).zip(results) {
             match sink {
@@ -299,7 +301,7 @@ impl Lower<'_, '_> {
         let cell_extents: Vec<Ext> = cell.iter().map(|v| self.scalar_extent(*v)).collect();
         let covered = self.covers(with, frame);
         let mut reused = None;
-        let (object, data) = match self.dests.remove(&result) {
+        let (object, data) = match self.emit.dests.remove(&result) {
             Some(dest) => (None, dest.data),
             None => {
                 let extents: Vec<Ext> = frame_extents.iter().chain(&cell_extents).copied().collect();
@@ -517,7 +519,7 @@ impl Lower<'_, '_> {
                 let offset = self.slice_offset(part, *elem, strides);
                 let address = self.address(*data, &offset);
                 let data = self.pointer(address);
-                self.dests.insert(v, Dest { data });
+                self.emit.dests.insert(v, Dest { data });
                 if reused.is_none() {
                     self.place_cells(part, v, data);
                 }

@@ -41,11 +41,11 @@ impl Lower<'_, '_> {
 
     /// Is the object of a value held outside of the innermost body of a with-loop, or by the caller?
     pub fn is_borrowed(&self, v: Value) -> bool {
-        if self.borrowed.contains(&v) {
+        if self.facts.references.borrowed.contains(&v) {
             return true;
         }
-        let body = self.scopes.iter().rposition(|scope| self.borrowing.contains(&scope.region));
-        let owner = self.scopes.iter().position(|scope| scope.owns(v));
+        let body = self.emit.scopes.iter().rposition(|scope| self.facts.references.borrowing.contains(&scope.region));
+        let owner = self.emit.scopes.iter().position(|scope| scope.owns(v));
         body.zip(owner).is_some_and(|(body, owner)| owner < body)
     }
 
@@ -83,9 +83,9 @@ impl Lower<'_, '_> {
     pub fn note_borrowed(&mut self, inst: Inst, borrowed: &[bool]) {
         for (v, borrowed) in self.func.insts[inst].results.iter().zip(borrowed) {
             if *borrowed {
-                self.borrowed.insert(*v);
+                self.facts.references.borrowed.insert(*v);
             } else {
-                self.borrowed.remove(v);
+                self.facts.references.borrowed.remove(v);
             }
         }
     }

@@ -42,12 +42,12 @@ impl Lower<'_, '_> {
         let resized = self.helper("ravel_resize", &[before, rows], Some(Ty::I8)).expect("called with a result type");
         let zero = self.b.iconst(Ty::I8, 0);
         let stays = self.b.icmp(IntCmp::Ne, resized, zero);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(stays);
         self.b.begin_else(&[before]);
         let new = self.allocate(elem, &extents, span);
         let object = self.b.end_if(&[new])[0];
-        self.cache = cache;
+        self.emit.cache = cache;
         let data = self.target_of(object);
         let strides = self.strides_of(&extents, Ext::Const(1));
         let sinks = [Sink::Slice { elem, data, object: Some(object), strides, cell: Ext::Const(1), reused: None }];
@@ -56,13 +56,13 @@ impl Lower<'_, '_> {
             self.part(inst, with, part, (&sinks, Around::NOTHING), Vec::new())?;
         }
         let moves = self.b.icmp(IntCmp::Ne, object, before);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(moves);
         self.cx.part = Some(copy);
         self.part(inst, with, &with.parts[copy], (&sinks, Around::NOTHING), Vec::new())?;
         self.release(array, before);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         self.bind(result, object);
         Ok(true)
     }
@@ -78,7 +78,7 @@ impl Lower<'_, '_> {
             || !cell.is_empty()
             || elem == Elem::Handle
             || self.cx.options.device.is_some()
-            || self.dests.contains_key(&result)
+            || self.emit.dests.contains_key(&result)
             || self.func.ty(result).shape.constants().is_some()
             || !self.covers(with, frame)
         {

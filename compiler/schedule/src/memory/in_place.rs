@@ -20,8 +20,9 @@ use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
 
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::index::Form;
-use crate::lower::{Lower, Val};
 
 /// Partitions up to this many are compared with each other.
 const MOST_PARTS: usize = 16;
@@ -57,7 +58,8 @@ impl Lower<'_, '_> {
             for index in self.other_reads(part, array)? {
                 for (q, written) in with.parts.iter().enumerate() {
                     let is_own = p == q
-                        && (self.is_own_if_inside(part, &index) || self.ascending && self.is_ahead(part, &index));
+                        && (self.is_own_if_inside(part, &index)
+                            || self.facts.site.ascending && self.is_ahead(part, &index));
                     before[p][q] |= !is_own && !self.is_outside(part, &index, written);
                 }
             }
@@ -76,9 +78,9 @@ impl Lower<'_, '_> {
     /// Is a with-loop without effects that is ordered changed in place, because cells read only what those behind them replace?
     pub fn is_ascending(&mut self, with: &With) -> bool {
         let plain = With { ordered: false, ..with.clone() };
-        let before = std::mem::replace(&mut self.ascending, true);
+        let before = std::mem::replace(&mut self.facts.site.ascending, true);
         let ascends = with.parts.len() == 1 && self.in_place(&plain).is_some();
-        self.ascending = before;
+        self.facts.site.ascending = before;
         ascends
     }
 
@@ -127,7 +129,7 @@ impl Lower<'_, '_> {
     /// The array of a modarray that is updated in place, for bodies and for the result. Bodies must find it where it was again
     /// afterwards, in another branch say.
     pub fn take_to_update(&mut self, array: Value) -> Val {
-        let known = self.fresh.contains(&array);
+        let known = self.facts.references.fresh.contains(&array);
         let object = self.hand_over(array);
         if known { object } else { self.make_unique(object) }
     }

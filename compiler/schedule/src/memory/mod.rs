@@ -40,6 +40,7 @@ pub mod overwritten;
 pub mod reuse;
 pub mod rows_in_place;
 pub mod spares;
+pub mod state;
 pub mod streaming;
 
 use ravel_types::HashSet;
@@ -49,8 +50,10 @@ use ravel_nest::ir::Ty;
 use ravel_types::Elem;
 use ravel_wir::{Combine, Inst, Op, Region, Value, With, WithOp};
 
+use crate::facts::Val;
+use crate::lower::Lower;
+use crate::lower::emit::Cache;
 use crate::lower::layout;
-use crate::lower::{Cache, Lower, Val};
 
 /// The region under construction.
 pub(crate) struct Scope {
@@ -97,7 +100,7 @@ impl Lower<'_, '_> {
     }
 
     fn scope(&mut self) -> &mut Scope {
-        self.scopes.last_mut().expect("code is built inside a region")
+        self.emit.scopes.last_mut().expect("code is built inside a region")
     }
 
     /// The current region holds a reference of `v` from now on.
@@ -151,7 +154,7 @@ impl Lower<'_, '_> {
         }
         self.note_fresh(inst);
         for &v in &self.func.insts[inst].results.clone() {
-            if self.is_object(v) && self.has_val(v) && !self.borrowed.contains(&v) {
+            if self.is_object(v) && self.has_val(v) && !self.facts.references.borrowed.contains(&v) {
                 self.own(v);
                 if self.live.last_use(region, v).is_none() {
                     self.drop_owned(v);
@@ -176,7 +179,7 @@ impl Lower<'_, '_> {
 
     /// Whether the current region owns `v` and the operand at hand is its only remaining use.
     pub fn is_last_use(&mut self, v: Value) -> bool {
-        let scope = self.scopes.last().expect("code is built inside a region");
+        let scope = self.emit.scopes.last().expect("code is built inside a region");
         scope.owned.contains(&v)
             && self.live.last_use(scope.region, v) == Some(scope.position)
             && scope.pending.get(&v) == Some(&1)
@@ -197,7 +200,7 @@ impl Lower<'_, '_> {
             // Yields are taken one after the other: the last one of several moves.
             *pending -= 1;
         }
-        self.fresh.remove(&v);
+        self.facts.references.fresh.remove(&v);
         self.b.rc_inc(object);
         object
     }
@@ -206,7 +209,7 @@ impl Lower<'_, '_> {
     pub fn hand_on(&mut self, v: Value) -> Val {
         debug_assert!(self.is_borrowed(v), "{v} is owned where it is handed on");
         // It has a second name from now on, by which somebody may be given a reference.
-        self.fresh.remove(&v);
+        self.facts.references.fresh.remove(&v);
         self.val(v)
     }
 
@@ -217,7 +220,7 @@ impl Lower<'_, '_> {
             let object = self.val(v);
             return self.copy(object);
         }
-        let sole = self.fresh.contains(&v);
+        let sole = self.facts.references.fresh.contains(&v);
         let object = self.take(v);
         if sole { object } else { self.make_unique(object) }
     }
@@ -229,7 +232,7 @@ impl Lower<'_, '_> {
 
     /// Does the region own `v`, and does the with-loop at work use it last, in the bodies of its partitions alone?
     pub fn dies_in(&self, with: &With, v: Value) -> bool {
-        let Some(scope) = self.scopes.last() else { return false };
+        let Some(scope) = self.emit.scopes.last() else { return false };
         let captures = with.parts.iter().filter(|part| self.live.free(part.body).contains(&v)).count();
         scope.owned.contains(&v)
             && self.live.last_use(scope.region, v) == Some(scope.position)
@@ -238,7 +241,7 @@ impl Lower<'_, '_> {
 
     /// The same of the array that a modarray changes.
     pub fn dies_in_update(&self, with: &With, v: Value) -> bool {
-        let Some(scope) = self.scopes.last() else { return false };
+        let Some(scope) = self.emit.scopes.last() else { return false };
         let captures = with.parts.iter().filter(|part| self.live.free(part.body).contains(&v)).count();
         captures > 0
             && scope.owned.contains(&v)
@@ -248,7 +251,7 @@ impl Lower<'_, '_> {
 
     /// Does the region own `v`, and does its instruction at a position use it last?
     pub fn dies_at(&self, v: Value, position: usize) -> bool {
-        let Some(scope) = self.scopes.last() else { return false };
+        let Some(scope) = self.emit.scopes.last() else { return false };
         scope.owned.contains(&v) && self.live.last_use(scope.region, v) == Some(position)
     }
 
@@ -270,17 +273,17 @@ impl Lower<'_, '_> {
                         WithOp::Fold { combine, .. } => matches!(combine, Combine::Op(_)),
                     };
                     if new && self.is_object(v) && !func.ty(v).is_scalar() {
-                        self.fresh.insert(v);
+                        self.facts.references.fresh.insert(v);
                     }
                 }
             }
             Op::Array(_) | Op::Update { .. } | Op::Sel { .. } => {
-                self.fresh.extend(data.results.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
+                self.facts.references.fresh.extend(data.results.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
             }
             Op::Bin(..) | Op::Un(..) | Op::Convert(_) | Op::Extent { .. } | Op::Check { .. } | Op::Const(_) => {}
             // What is handed out may be kept.
             op => op.for_each_operand(|v| {
-                self.fresh.remove(&v);
+                self.facts.references.fresh.remove(&v);
             }),
         }
     }
@@ -310,18 +313,18 @@ impl Lower<'_, '_> {
 
     /// What is owned and known at this point, to go back to for another version of the same instruction.
     pub fn snapshot(&self) -> Snapshot {
-        let scope = self.scopes.last().expect("code is built inside a region");
+        let scope = self.emit.scopes.last().expect("code is built inside a region");
         Snapshot {
-            cache: self.cache.clone(),
+            cache: self.emit.cache.clone(),
             owned: scope.owned.clone(),
             pending: scope.pending.clone(),
-            fresh: self.fresh.clone(),
+            fresh: self.facts.references.fresh.clone(),
         }
     }
 
     pub fn restore(&mut self, snapshot: Snapshot) {
-        self.cache = snapshot.cache;
-        self.fresh = snapshot.fresh;
+        self.emit.cache = snapshot.cache;
+        self.facts.references.fresh = snapshot.fresh;
         let scope = self.scope();
         (scope.owned, scope.pending) = (snapshot.owned, snapshot.pending);
     }

@@ -9,8 +9,9 @@ use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::index::Ext;
-use crate::lower::{Lower, Val};
 
 /// An operand whose buffer a result took over, if it could.
 #[derive(Clone, Copy)]
@@ -25,7 +26,7 @@ impl Lower<'_, '_> {
     /// Builds a result of a with-loop in an operand, if one offers itself that no other result is built in.
     pub fn reuse_operand(&mut self, with: &With, result: Value, extents: &[Ext], span: Span) -> Option<Reused> {
         let operand = self.operand_to_reuse(with, result)?;
-        let known = self.fresh.contains(&operand);
+        let known = self.facts.references.fresh.contains(&operand);
         let unless = if known { "" } else { ", if nothing else holds that" };
         self.cx.remark(span, format!("in the memory of an array that it is the last to read{unless}"));
         let object = self.hand_over(operand);
@@ -34,12 +35,12 @@ impl Lower<'_, '_> {
         }
         // The reference was handed over above: a count of one stays one.
         let unique = self.b.rc_unique(object);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(unique);
         self.b.begin_else(&[object]);
         let new = self.allocate(self.elem(result), extents, span);
         let chosen = self.b.end_if(&[new])[0];
-        self.cache = cache;
+        self.emit.cache = cache;
         Some(Reused { of: operand, operand: object, object: chosen })
     }
 
@@ -57,7 +58,7 @@ impl Lower<'_, '_> {
         if !self.may_build_in_operands(with) || self.elem(result) == Elem::Handle {
             return None;
         }
-        let scope = self.scopes.last()?;
+        let scope = self.emit.scopes.last()?;
         let data = &self.func.regions[scope.region];
         let handed_on = data.yields.iter().position(|v| *v == result);
         let constant = self.func.ty(result).shape.constants().is_some();
@@ -68,7 +69,7 @@ impl Lower<'_, '_> {
                     continue;
                 }
                 let carried = data.params.iter().position(|p| *p == v);
-                let rank = match (handed_on, carried, self.fresh.contains(&v)) {
+                let rank = match (handed_on, carried, self.facts.references.fresh.contains(&v)) {
                     // The next iteration finds its value where this one found it.
                     (Some(to), Some(from), _) if to == from + 1 => 4,
                     (Some(_), Some(_), _) => 3,

@@ -19,9 +19,10 @@ use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 use crate::memory::reuse::Reused;
 use crate::threads::company::Around;
 
@@ -74,14 +75,14 @@ impl Lower<'_, '_> {
         self.replace(rows.array, before);
         let last = rows.updates.len() - 1;
         for (k, (update, _)) in rows.updates.iter().enumerate() {
-            self.made_updates.insert(*update, (k == last).then_some(object));
+            self.memory.made_updates.insert(*update, (k == last).then_some(object));
         }
         Ok(true)
     }
 
     /// The object that an update makes, if it was made already: nothing for one that another update follows.
     pub fn made_update(&mut self, update: Inst) -> Option<Option<Val>> {
-        self.made_updates.remove(&update)
+        self.memory.made_updates.remove(&update)
     }
 
     fn rows_in_place(&self, inst: Inst, with: &With) -> Option<Rows> {
@@ -97,12 +98,12 @@ impl Lower<'_, '_> {
         if ops.is_empty()
             || self.cx.options.device.is_some()
             || !ops.iter().all(is_row)
-            || results.iter().any(|v| self.live.uses(*v) != 1 || self.dests.contains_key(v))
+            || results.iter().any(|v| self.live.uses(*v) != 1 || self.emit.dests.contains_key(v))
             || self.has_with_loop(part.body)
         {
             return None;
         }
-        let scope = self.scopes.last()?;
+        let scope = self.emit.scopes.last()?;
         let insts = &func.regions[scope.region].insts;
         let here = scope.position;
         if insts.get(here) != Some(&inst) {

@@ -11,7 +11,8 @@ use ravel_nest::ir::Access;
 use ravel_types::Elem;
 use ravel_wir::{Inst, InstData, Op, Region, Value};
 
-use crate::lower::{Lower, Val};
+use crate::facts::Val;
+use crate::lower::Lower;
 
 /// A loop keeps at most this many spare objects.
 const MOST: usize = 8;
@@ -44,18 +45,18 @@ impl Lower<'_, '_> {
             self.b.store(null, slots, 8 * k as i32, Access::ALIGNED);
         }
         let in_chunk = self.b.in_parfor();
-        Some(Opened(self.spares.replace(Spares { slots, n: n as i64, in_chunk })))
+        Some(Opened(self.memory.spares.replace(Spares { slots, n: n as i64, in_chunk })))
     }
 
     /// The words that the code at work may use.
     fn spares_here(&self) -> Option<Spares> {
-        self.spares.filter(|spares| spares.in_chunk == self.b.in_parfor())
+        self.memory.spares.filter(|spares| spares.in_chunk == self.b.in_parfor())
     }
 
     /// Leaves the loop.
     pub fn close_spares(&mut self, opened: Option<Opened>) {
         let Some(Opened(outer)) = opened else { return };
-        if let Some(Spares { slots, n, .. }) = std::mem::replace(&mut self.spares, outer) {
+        if let Some(Spares { slots, n, .. }) = std::mem::replace(&mut self.memory.spares, outer) {
             let n = self.b.i64(n);
             self.helper("ravel_spare_drop", &[slots, n], None);
         }
@@ -89,7 +90,9 @@ impl Lower<'_, '_> {
         match self.spares_here() {
             Some(spares)
                 if self.may_be_spare(v)
-                    && (!self.has_constant_shape(v) || self.carried.contains(&v) || self.is_view(v)) =>
+                    && (!self.has_constant_shape(v)
+                        || self.facts.references.carried.contains(&v)
+                        || self.is_view(v)) =>
             {
                 let n = self.b.i64(spares.n);
                 self.helper("ravel_spare_keep", &[object, spares.slots, n], None);
@@ -107,9 +110,9 @@ impl Lower<'_, '_> {
     /// Does the region at work hand what the instruction at work makes to the next iteration, or out of a branch? The object may
     /// pass through operations that take their operand and give it back, and through with-loops that build their result in it.
     fn is_handed_on(&self) -> bool {
-        let Some(scope) = self.scopes.last() else { return false };
+        let Some(scope) = self.emit.scopes.last() else { return false };
         let data = &self.func.regions[scope.region];
-        if !self.handing.contains(&scope.region) {
+        if !self.facts.references.handing.contains(&scope.region) {
             return false;
         }
         let Some(first) = data.insts.get(scope.position) else { return false };

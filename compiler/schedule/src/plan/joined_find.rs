@@ -101,7 +101,7 @@ impl Lower<'_, '_> {
             || !self.cx.options.parallel
             || self.b.in_launch()
             || self.b.in_parfor()
-            || self.sequential > 0
+            || self.facts.site.sequential > 0
             || !self.may_begin(region, start, first)
         {
             return None;
@@ -262,7 +262,7 @@ impl Lower<'_, '_> {
         }
         let extents: Vec<i64> = frame.iter().map(|v| self.const_i32(*v).filter(|n| *n > 0)).collect::<Option<_>>()?;
         let body = &func.regions[part.body];
-        let plain = |v: &Value| !self.dests.contains_key(v) && func.ty(*v).elem != Elem::Handle;
+        let plain = |v: &Value| !self.emit.dests.contains_key(v) && func.ty(*v).elem != Elem::Handle;
         if extents.is_empty() || !data.results.iter().all(plain) || !body.yields.iter().all(|v| func.ty(*v).is_scalar())
         {
             return None;

@@ -138,10 +138,10 @@ impl Lower<'_, '_> {
         let mut guards = Vec::new();
         let checks = self.undecided_checks(part.body);
         let masked = self.loads_under_masks(part.body);
-        self.by_lanes = checks.iter().copied().collect();
-        self.masked_loads.clone_from(&masked);
+        self.facts.site.by_lanes = checks.iter().copied().collect();
+        self.facts.site.masked_loads.clone_from(&masked);
         let supported = self.supported_cells(part.body, &mut guards);
-        self.by_lanes.clear();
+        self.facts.site.by_lanes.clear();
         supported?;
         let bytes = self.kernel_width(part.body);
         let sizes = self.lane_sizes(bytes);

@@ -112,7 +112,7 @@ impl Lower<'_, '_> {
         chunked: Option<usize>,
     ) -> Result<KernelPlan, Refusal> {
         let plan = self.plan_cells(with, part, sinks, chunked);
-        self.masked_loads.clear();
+        self.facts.site.masked_loads.clear();
         plan
     }
 
@@ -138,7 +138,7 @@ impl Lower<'_, '_> {
         let plan = self
             .examine_elements(with, part, sinks, extents)
             .and_then(|(cells, guards)| self.plan_examined(&cells, guards));
-        self.masked_loads.clear();
+        self.facts.site.masked_loads.clear();
         plan
     }
 
@@ -224,7 +224,7 @@ impl Lower<'_, '_> {
             return Err("it only checks".to_string());
         }
         let plan = self.plan_scalar_folds(inst, with, &with.parts, 8);
-        self.masked_loads.clear();
+        self.facts.site.masked_loads.clear();
         plan
     }
 
@@ -237,7 +237,7 @@ impl Lower<'_, '_> {
             }
         }
         let plan = self.plan_scalar_folds(inst, with, std::slice::from_ref(part), MIXED_VECTORS);
-        self.masked_loads.clear();
+        self.facts.site.masked_loads.clear();
         let plan = plan?;
         // Steps that fail are done again, and what the first attempt wrote would be read then.
         if !plan.checks.is_empty() && sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. })) {
@@ -267,10 +267,10 @@ impl Lower<'_, '_> {
         let mut guards = Vec::new();
         let checks: Vec<Inst> = parts.iter().flat_map(|part| self.undecided_checks(part.body)).collect();
         let masked: HashSet<Inst> = parts.iter().flat_map(|part| self.loads_under_masks(part.body)).collect();
-        self.by_lanes = checks.iter().copied().collect();
-        self.masked_loads.clone_from(&masked);
+        self.facts.site.by_lanes = checks.iter().copied().collect();
+        self.facts.site.masked_loads.clone_from(&masked);
         let supported = self.supported_folds(with.ordered, folds.iter().map(|fold| fold.0), parts, &mut guards);
-        self.by_lanes.clear();
+        self.facts.site.by_lanes.clear();
         supported?;
         let bytes = parts.iter().map(|p| self.kernel_width(p.body)).max().unwrap_or(4);
         let mut refusal = "the target has no vectors".to_string();

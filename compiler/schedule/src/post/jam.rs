@@ -71,7 +71,7 @@ impl Lower<'_, '_> {
     pub fn note_rows(&mut self, index: Value, span: Span) {
         if !self.b.in_launch() {
             let (with, part, silent) = (self.cx.with, self.cx.part, self.cx.silent > 0);
-            self.rows.push(Rows { index, span, with, part, silent });
+            self.kernel.rows.push(Rows { index, span, with, part, silent });
         }
     }
 }

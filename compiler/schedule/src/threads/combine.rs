@@ -92,7 +92,7 @@ impl Lower<'_, '_> {
             let elements = slot.elements();
             shared.push((k, Shared { elem, total, elements, sources, before: Vec::new(), after: Vec::new() }));
         }
-        match &mut self.postponed {
+        match &mut self.threads.postponed {
             Some(postponed) if postponed.inst == inst => postponed.arrays = Some(shared),
             _ => {
                 let shared: Vec<Shared> = shared.into_iter().map(|(_, array)| array).collect();
@@ -134,7 +134,7 @@ impl Lower<'_, '_> {
         for member in shared.iter().flat_map(|array| array.before.iter().chain(&array.after)) {
             self.preload_member(member);
         }
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let chunk = self.b.i64((pieces + MOST_CHUNKS - 1) / MOST_CHUNKS);
         let (low, high, _) = self.b.begin_parfor(count, chunk);
         let mut first_piece = 0;
@@ -155,10 +155,10 @@ impl Lower<'_, '_> {
             self.combine_elements_of(array, first, end)?;
             self.b.begin_else(&[]);
             self.b.end_if(&[]);
-            self.cache.clone_from(&cache);
+            self.emit.cache.clone_from(&cache);
         }
         self.b.end_parfor();
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(())
     }
 

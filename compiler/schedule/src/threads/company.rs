@@ -15,11 +15,12 @@
 use ravel_wir::{Generator, Part, With, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::Chunk;
 use crate::kernel::reduce::folds_along;
+use crate::lower::Lower;
 use crate::lower::cover::Border;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 
 /// Indices of a thin partition along some axis at most, and how many times as many a thick one has there.
 const THIN: i64 = 4;

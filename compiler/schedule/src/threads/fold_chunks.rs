@@ -5,12 +5,13 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::Chunk;
 use crate::kernel::reduce::folds_along;
+use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::layout;
 use crate::lower::scalars;
-use crate::lower::{Lower, Val};
 use crate::threads::parallel::{Chunks, FOLDS, Fineness, Grain, MOST_FOLD_CHUNKS};
 
 /// Cycles of a chunk at least for every byte of its partial results, and where that ends.

@@ -16,7 +16,8 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Inst, Op, Region, Value};
 
 use crate::Result;
-use crate::lower::{Lower, Val};
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::threads::fold_chunks::FoldChunks;
 use crate::threads::parallel::Grain;
 
@@ -136,15 +137,15 @@ impl<'m> Lower<'m, '_> {
             return self.chunk_of_fold(fold, number);
         }
         let is_its = self.b.icmp(IntCmp::Slt, number, fold.count);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(is_its);
         self.chunk_of_fold(fold, number)?;
         self.b.begin_else(&[]);
-        self.cache.clone_from(&cache);
+        self.emit.cache.clone_from(&cache);
         let number = self.b.sub(number, fold.count);
         self.chunk_of_run(later, number)?;
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(())
     }
 

@@ -107,12 +107,12 @@ impl Lower<'_, '_> {
         let (mut next, mut all) = (start + 1, Totals::new());
         for (position, inst) in run {
             self.start_inst(position, inst);
-            self.postponed = Some(Postponed { inst, arrays: None });
+            self.threads.postponed = Some(Postponed { inst, arrays: None });
             match chunks.next() {
                 Some(chunks) => self.total_folds(&chunks)?,
                 None => self.inst(inst)?,
             }
-            let Some(Postponed { arrays: Some(arrays), .. }) = self.postponed.take() else {
+            let Some(Postponed { arrays: Some(arrays), .. }) = self.threads.postponed.take() else {
                 return self.unsupported(func.insts[inst].span, "a fold that was to be cut into chunks");
             };
             all.extend(arrays.into_iter().map(|(k, array)| ((inst, k), array)));
@@ -131,7 +131,7 @@ impl Lower<'_, '_> {
         self.cx.remark(data.span, "computed by the threads that combine the partial results of a fold");
         self.set_ranges(with);
         let (sinks, _) = self.prepare(with, &data.results, data.span, false)?;
-        self.borders.clear();
+        self.emit.borders.clear();
         for (sink, &result) in sinks.iter().zip(&data.results) {
             if let Sink::Slice { object: Some(object), reused, .. } = sink {
                 all_reused.extend(*reused);

@@ -7,9 +7,10 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Inst, Part, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::Chunk;
+use crate::lower::Lower;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
 use crate::threads::company::Around;
 
@@ -108,7 +109,7 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, .. } = &part.generator else { return false };
         self.cx.options.parallel
             && !with.ordered
-            && self.sequential == 0
+            && self.facts.site.sequential == 0
             && !lower.is_empty()
             && self.step_along(part, 0).is_some()
     }

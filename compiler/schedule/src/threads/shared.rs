@@ -18,9 +18,10 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::Chunk;
+use crate::lower::Lower;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 use crate::plan::{KernelPlan, VecChoice};
 use crate::threads::parallel::{Fineness, Grain};
 
@@ -48,7 +49,7 @@ impl Lower<'_, '_> {
         plan: &KernelPlan,
         (chunk, streams): (Option<Chunk>, bool),
     ) -> Result<bool> {
-        if chunk.is_some() || self.ascending || self.b.parfors() != 1 || !self.may_share(with, part) {
+        if chunk.is_some() || self.facts.site.ascending || self.b.parfors() != 1 || !self.may_share(with, part) {
             return Ok(false);
         }
         let Some(plan_of_pieces) = self.plan_of_pieces(part, plan) else { return Ok(false) };

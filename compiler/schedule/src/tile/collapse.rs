@@ -19,13 +19,14 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Inst, Op, Part, Value};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::facts::support::Refusal;
 use crate::kernel::flat::fills_vectors;
 use crate::kernel::grid::{Cell, Grid};
+use crate::lower::Lower;
 use crate::lower::index::{Ext, Offset};
 use crate::lower::scalars::prim_of;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 use crate::tile::nest::Nest;
 use crate::tile::pack::{Digit, FoldBlock, LEAST_VECTOR};
 use crate::tile::{Along, Split, TilePlan};

@@ -8,10 +8,11 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Combine, WithOp};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::grid::{Cell, Grid, Jam, Panel};
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 use crate::tile::Side;
 use crate::tile::nest::Nest;
 use crate::tile::pack::{FoldBlock, Panels};

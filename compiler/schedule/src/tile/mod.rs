@@ -187,7 +187,7 @@ impl Lower<'_, '_> {
         sinks: &[Sink],
         chunk: Option<Chunk>,
     ) -> Result<bool> {
-        if self.without_tiles || with.ordered {
+        if self.facts.site.without_tiles || with.ordered {
             return Ok(false);
         }
         let Ok(plan) = self.plan_tiles(with, part, sinks, chunk.is_some()) else { return Ok(false) };
@@ -204,7 +204,7 @@ impl Lower<'_, '_> {
         if condition.is_some() {
             self.b.begin_else(&[]);
             self.open(part.body);
-            self.without_tiles = true;
+            self.facts.site.without_tiles = true;
             self.cx.silent += 1;
             match chunk {
                 None => {
@@ -216,7 +216,7 @@ impl Lower<'_, '_> {
                     }
                 }
             }
-            self.without_tiles = false;
+            self.facts.site.without_tiles = false;
             self.cx.silent -= 1;
             self.close();
             self.b.end_if(&[]);

@@ -13,10 +13,11 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Op, Part, With};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::Chunk;
+use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 use crate::tile::pack::{FoldBlock, Panels};
 use crate::tile::{Along, LEAST_CELLS, LEAST_FOLD, LEAST_REUSE, Side, TilePlan};
 

@@ -8,10 +8,11 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Op, Part, Value};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::grid::{Cell, Dep, Grid, Jam, Panel};
+use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
-use crate::lower::{Lower, Val};
 use crate::tile::Side;
 use crate::tile::nest::{BLOCK_UNIT, Nest};
 

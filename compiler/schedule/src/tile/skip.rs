@@ -11,8 +11,9 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::lower::index::Form;
-use crate::lower::{Lower, Val};
 use crate::tile::TilePlan;
 
 /// `form <= 0`, in terms of indices and of what is known in front of the loops.

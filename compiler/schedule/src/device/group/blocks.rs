@@ -10,10 +10,11 @@ use ravel_nest::ir::{BinOp as NestBin, ConvOp, Prim};
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::kernel::grid::{Dep, Grid, Jam};
 use crate::kernel::reduce::UNROLL_TRIPS;
+use crate::lower::Lower;
 use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Lower, Val};
 
 /// Copies along one axis.
 const COPIES: [i64; 8] = [1, 2, 3, 4, 5, 6, 8, 12];
@@ -67,7 +68,7 @@ impl Lower<'_, '_> {
             Some(total) => self.b.i64(total),
             None => lengths.iter().fold(one, |n, e| self.b.mul(n, *e)),
         };
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let once = known.is_some_and(|total| total <= items);
         let block = if once {
             if known.is_some_and(|total| total < items) {
@@ -104,7 +105,7 @@ impl Lower<'_, '_> {
             self.b.begin_else(&[]);
             self.b.end_if(&[]);
         }
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(known.map_or(0, |total| total % items))
     }
 

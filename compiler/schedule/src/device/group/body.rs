@@ -12,10 +12,12 @@ use crate::device::group::Target;
 use crate::device::group::blocks::WARP;
 use crate::device::group::memory::Plan;
 use crate::device::group::split::{Pending, SPLIT_BYTES, Split};
+use crate::facts::Val;
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
 use crate::lower::withloop::Sink;
-use crate::lower::{Key, Lower, Val};
 
 /// Memory that work-items of a group write and read: barriers keep accesses of different items in order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -225,16 +227,19 @@ impl Lower<'_, '_> {
 
     fn bind_array(&mut self, gr: &mut Group, v: Value, data: Val, memory: Memory) {
         self.bind(v, data);
-        self.cache.insert(Key::Data(data), data);
+        self.emit.cache.insert(Key::Data(data), data);
         gr.memory.insert(v, memory);
     }
 
     /// `v` is (a part of) another array.
     fn alias(&mut self, gr: &mut Group, v: Value, of: Value, data: Val) {
-        let data =
-            if self.func.ty(of).is_scalar() { data } else { self.cache.get(&Key::Data(data)).copied().unwrap_or(data) };
+        let data = if self.func.ty(of).is_scalar() {
+            data
+        } else {
+            self.emit.cache.get(&Key::Data(data)).copied().unwrap_or(data)
+        };
         self.bind(v, data);
-        self.cache.insert(Key::Data(data), data);
+        self.emit.cache.insert(Key::Data(data), data);
         if let Some(&memory) = gr.memory.get(&of) {
             gr.memory.insert(v, memory);
         }
@@ -281,12 +286,12 @@ impl Lower<'_, '_> {
     fn first_item(&mut self, gr: &Group, work: impl FnOnce(&mut Self)) {
         let zero = self.b.i64(0);
         let first = self.b.icmp(IntCmp::Eq, gr.item, zero);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(first);
         work(self);
         self.b.begin_else(&[]);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 
     /// Copies elements, spread over the work-items.
@@ -322,7 +327,7 @@ impl Lower<'_, '_> {
         let mut prepared = false;
         for ((op, &result), &(to, _)) in with.ops.iter().zip(&results).zip(&places) {
             let elem = self.elem(result);
-            let count = self.group_count(result, &self.padded);
+            let count = self.group_count(result, &self.device.padded);
             match op {
                 WithOp::Genarray { frame: Frame::Known(frame), default, .. } if !self.covers(with, frame) => {
                     let value = self.default_element(elem, *default);
@@ -345,7 +350,7 @@ impl Lower<'_, '_> {
                 .into_iter()
                 .map(|e| Ext::Const(i64::from(e)))
                 .collect();
-            let strides = match self.padded.get(&result) {
+            let strides = match self.device.padded.get(&result) {
                 Some(strides) => strides.iter().map(|stride| Ext::Const(*stride)).collect(),
                 None => self.strides_of(&extents, Ext::Const(1)),
             };

@@ -27,10 +27,12 @@ use crate::device::group::combine::Partial;
 use crate::device::group::memory::{Plan, Planner};
 use crate::device::group::pad::Padded;
 use crate::device::run::Run;
+use crate::facts::Val;
 use crate::facts::support::Refusal;
 use crate::kernel::guards::Guard;
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 use crate::lower::index::Ext;
-use crate::lower::{Key, Lower, Val};
 
 /// Work-items of the smallest group.
 const LEAST_ITEMS: i64 = 32;
@@ -70,7 +72,7 @@ impl Lower<'_, '_> {
         if self.cx.options.device.is_none()
             || self.b.in_launch()
             || self.b.in_parfor()
-            || self.sequential > 0
+            || self.facts.site.sequential > 0
             || with.ordered
         {
             return Ok(false);
@@ -101,9 +103,9 @@ impl Lower<'_, '_> {
         let on_host = self.b.icmp(IntCmp::Eq, wanted, zero);
         let before = self.snapshot();
         self.b.begin_if(on_host);
-        let outer = self.host_version.replace(inst);
+        let outer = self.device.host_version.replace(inst);
         self.with_loop_on_host(inst, with)?;
-        self.host_version = outer;
+        self.device.host_version = outer;
         let values: Vec<Val> = results.iter().map(|v| self.val(*v)).collect();
         let after = self.snapshot();
         self.restore(before.clone());
@@ -112,11 +114,12 @@ impl Lower<'_, '_> {
         // What the host's version used up, such as an operand that it built the result in, is used up here too.
         self.drop_beyond(&after);
         let joined = self.b.end_if(&values);
-        self.cache = before.cache;
+        self.emit.cache = before.cache;
         for (&result, value) in results.iter().zip(joined) {
             self.bind(result, value);
         }
-        self.on_device.extend(results.iter().copied().filter(|v| !self.func.ty(*v).is_scalar()));
+        let func = self.func;
+        self.device.on_device.extend(results.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
         Ok(true)
     }
 
@@ -146,7 +149,7 @@ impl Lower<'_, '_> {
         let func = self.func;
         let refuse = |why: &str| Err(why.to_string());
         for (k, (op, &result)) in with.ops.iter().zip(&func.insts[inst].results).enumerate() {
-            if self.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
+            if self.emit.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
                 return refuse("a result is part of another array or a handle");
             }
             match op {
@@ -326,14 +329,14 @@ impl Lower<'_, '_> {
         let one = self.b.i64(1);
         let steps: Vec<Val> = (0..lower.len()).map(|axis| step.as_ref().map_or(one, |s| self.wide(s[axis]))).collect();
         let ranges: Vec<(i64, i64)> = lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect();
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.read_on_device(part.body);
         let scratch = self.group_scratch(&pipeline.plan, groups);
         let place = self.b.begin_groups(&[groups], &[pipeline.items as u32]);
-        self.padded = pipeline.padded.clone();
-        self.sequential += 1;
-        let outside = std::mem::replace(&mut self.in_kernel_loop, true);
-        self.checked_before = true;
+        self.device.padded = pipeline.padded.clone();
+        self.facts.site.sequential += 1;
+        let outside = std::mem::replace(&mut self.kernel.in_kernel_loop, true);
+        self.facts.site.checked_before = true;
         self.open(part.body);
         let mut positions = vec![place[0]; lengths.len()];
         let mut rest = place[0];
@@ -364,12 +367,12 @@ impl Lower<'_, '_> {
         let direct = self.direct_yields(part);
         self.group_body(part, &pipeline.plan, (place[0], place[1]), pipeline.items, &scratch, &targets, &direct)?;
         self.close();
-        self.padded.clear();
-        self.checked_before = false;
-        self.in_kernel_loop = outside;
-        self.sequential -= 1;
+        self.device.padded.clear();
+        self.facts.site.checked_before = false;
+        self.kernel.in_kernel_loop = outside;
+        self.facts.site.sequential -= 1;
         self.b.end_launch();
-        self.cache = cache;
+        self.emit.cache = cache;
         for (object, _) in scratch.into_iter().flatten() {
             self.b.rc_dec(object);
         }
@@ -393,7 +396,7 @@ impl Lower<'_, '_> {
     /// Asks for the buffer of an array that kernels read.
     pub fn read_object(&mut self, object: Val) -> Val {
         let buffer = self.helper_ptr("ravel_device_read", &[object]);
-        self.cache.insert(Key::Data(object), buffer);
+        self.emit.cache.insert(Key::Data(object), buffer);
         buffer
     }
 

@@ -21,11 +21,12 @@ use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp}
 
 use crate::Result;
 use crate::device::group::body::Group;
+use crate::facts::Val;
 use crate::kernel::Chunk;
 use crate::kernel::grid::{Cell, Grid, Jam};
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
 use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 
 /// Bytes of local memory for partial results between two barriers.
 pub(crate) const SPLIT_BYTES: i64 = 6 << 10;
@@ -232,7 +233,7 @@ impl Lower<'_, '_> {
         }
         let offset = gr.scratch_used;
         gr.scratch_used += bytes;
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let busy = split.blocks() * split.stretches;
         let total = self.b.i64(busy);
         let inside = self.b.icmp(IntCmp::Slt, item, total);
@@ -271,7 +272,7 @@ impl Lower<'_, '_> {
         self.close();
         self.b.begin_else(&[]);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         gr.pending.push(Pending { inst, part: n, sinks: sinks.to_vec(), offset, split });
         Ok(Some(busy))
     }
@@ -300,7 +301,7 @@ impl Lower<'_, '_> {
             let elem = self.elem(result);
             let size = elem.bytes() as i64;
             let item = self.turned(gr);
-            let cache = self.cache.clone();
+            let cache = self.emit.cache.clone();
             let (total, stride) = (self.b.i64(split.cells()), self.b.i64(gr.items));
             let (cell, _) = self.b.begin_for(item, total, stride, &[]);
             self.open(part.body);
@@ -326,7 +327,7 @@ impl Lower<'_, '_> {
             self.kernel_cells(&mut g, part, &pending.sinks)?;
             self.close();
             self.b.end_for(&[]);
-            self.cache = cache;
+            self.emit.cache = cache;
             gr.advance(split.cells() % gr.items);
         }
         Ok(())
@@ -354,7 +355,7 @@ impl Lower<'_, '_> {
         let offset = gr.scratch_used;
         gr.scratch_used += bytes;
         let item = self.turned(gr);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let total = self.b.i64(split.stretches);
         let inside = self.b.icmp(IntCmp::Slt, item, total);
         self.b.begin_if(inside);
@@ -367,7 +368,7 @@ impl Lower<'_, '_> {
         self.b.store(value, place, offset as i32, Access::ALIGNED);
         self.b.begin_else(&[]);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         self.wait(gr)?;
         // Until the next barrier others may still read.
         gr.scratch_used = offset + bytes;
