@@ -11,13 +11,30 @@ use crate::Result;
 use crate::device::group::Outcome;
 use crate::device::group::blocks::WARP;
 use crate::device::run::{Chain, Run, Step};
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
 
 /// Elements that the work-item has at hand, by array.
 type Held = HashMap<Value, Val>;
+
+impl Facts<'_> {
+    /// Does a body use its index for more than reads at it?
+    fn needs_index(&self, body: Region, own: &HashMap<Value, Value>) -> bool {
+        let region = &self.func.regions[body];
+        region.yields.iter().any(|v| region.params.contains(v))
+            || region.insts.iter().any(|inst| {
+                let data = &self.func.insts[*inst];
+                let mut used = Vec::new();
+                data.op.for_each_operand(|v| used.push(v));
+                for nested in data.op.regions() {
+                    used.extend(self.live.free(nested));
+                }
+                data.results.iter().all(|v| !own.contains_key(v)) && used.iter().any(|v| region.params.contains(v))
+            })
+    }
+}
 
 impl Lower<'_, '_> {
     /// Emits the launch; binds the members' results that are stored.
@@ -49,7 +66,7 @@ impl Lower<'_, '_> {
             .collect();
         let total = chains.last().zip(starts.last()).map_or(0, |(chain, start)| start + chain.count());
         let total = self.b.i64(total);
-        let place = self.b.begin_launch(&[total])[0];
+        let place = self.begin_launch(&[total])[0];
         self.facts.site.sequential += 1;
         let outside = (
             std::mem::replace(&mut self.kernel.in_kernel_loop, true),
@@ -90,7 +107,7 @@ impl Lower<'_, '_> {
         }
         (self.kernel.in_kernel_loop, self.facts.site.checked_before) = outside;
         self.facts.site.sequential -= 1;
-        self.b.end_launch();
+        self.end_launch();
         self.emit.cache = cache;
         for (inst, (object, _)) in objects {
             self.bind(func.insts[inst].results[0], object);
@@ -182,20 +199,5 @@ impl Lower<'_, '_> {
         let value = self.b.load(Ty::scalar(prim_of(elem)), from, 0, Access::ALIGNED);
         held.insert(array, value);
         value
-    }
-
-    /// Does a body use its index for more than reads at it?
-    fn needs_index(&self, body: Region, own: &HashMap<Value, Value>) -> bool {
-        let region = &self.func.regions[body];
-        region.yields.iter().any(|v| region.params.contains(v))
-            || region.insts.iter().any(|inst| {
-                let data = &self.func.insts[*inst];
-                let mut used = Vec::new();
-                data.op.for_each_operand(|v| used.push(v));
-                for nested in data.op.regions() {
-                    used.extend(self.live.free(nested));
-                }
-                data.results.iter().all(|v| !own.contains_key(v)) && used.iter().any(|v| region.params.contains(v))
-            })
     }
 }

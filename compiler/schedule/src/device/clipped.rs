@@ -14,7 +14,7 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::Grid;
 use crate::kernel::reduce::{Accs, UNROLL_COPIES};
 use crate::lower::Lower;
@@ -34,11 +34,11 @@ pub(crate) struct Clip {
     upper: (i64, i64),
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The bounds of an axis that is to be written out under conditions; nothing if it is none.
     pub fn clip_of(&self, g: &Grid, part: &Part, axis: usize, accs: &Accs) -> Option<Clip> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        if !self.b.in_launch() || g.lanes > 1 {
+        if !self.site.in_launch || g.lanes > 1 {
             return None;
         }
         let clip =
@@ -64,7 +64,9 @@ impl Lower<'_, '_> {
             _ => own,
         }
     }
+}
 
+impl Lower<'_, '_> {
     /// All indices of an axis, each under its conditions.
     pub fn fold_clipped(
         &mut self,

@@ -15,6 +15,7 @@ use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
 use crate::device::tile_nest::is_forced;
+use crate::facts::Facts;
 use crate::kernel::grid::{Grid, Jam};
 use crate::lower::Lower;
 use crate::lower::withloop::{Index, Sink};
@@ -29,19 +30,7 @@ pub(crate) const LEAST_ITEMS: i64 = 1 << 16;
 /// Where an element is read: the array, and the index as constants and terms.
 type Place = (Value, Vec<(i64, Vec<(Value, i64)>)>);
 
-impl Lower<'_, '_> {
-    /// Runs a partition in columns, if they pay; `false` if nothing was emitted.
-    pub fn launch_columns(&mut self, with: &With, part: &Part, targets: &[Sink]) -> Result<bool> {
-        let Some(axis) = self.column_axis(part) else { return Ok(false) };
-        let least = if is_forced(self.cx.options.device) { 1 } else { LEAST_ITEMS };
-        if self.const_count(part).is_some_and(|cells| cells / COPIES < least) {
-            return Ok(false);
-        }
-        self.launch_remark(format!("in columns: a work-item computes {COPIES} cells along axis {axis}"));
-        self.column_launch(with, part, targets, axis)?;
-        Ok(true)
-    }
-
+impl Facts<'_> {
     /// The axis along which the cells of a work-item lie, if columns pay.
     fn column_axis(&self, part: &Part) -> Option<usize> {
         let func = self.func;
@@ -56,7 +45,7 @@ impl Lower<'_, '_> {
             | Op::Opaque(_)
             | Op::Native { .. }
             | Op::Sel { .. } => true,
-            Op::Check { .. } => self.facts.site.checked_before,
+            Op::Check { .. } => self.site.checked_before,
             _ => false,
         };
         if lower.len() < 2 || !func.regions[part.body].insts.iter().all(|inst| plain(&func.insts[*inst].op)) {
@@ -111,6 +100,20 @@ impl Lower<'_, '_> {
             }
         }
         (rows.len(), elements.len())
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Runs a partition in columns, if they pay; `false` if nothing was emitted.
+    pub fn launch_columns(&mut self, with: &With, part: &Part, targets: &[Sink]) -> Result<bool> {
+        let Some(axis) = self.column_axis(part) else { return Ok(false) };
+        let least = if is_forced(self.cx.options.device) { 1 } else { LEAST_ITEMS };
+        if self.const_count(part).is_some_and(|cells| cells / COPIES < least) {
+            return Ok(false);
+        }
+        self.launch_remark(format!("in columns: a work-item computes {COPIES} cells along axis {axis}"));
+        self.column_launch(with, part, targets, axis)?;
+        Ok(true)
     }
 
     fn column_launch(&mut self, with: &With, part: &Part, targets: &[Sink], axis: usize) -> Result<()> {
@@ -169,7 +172,7 @@ impl Lower<'_, '_> {
         }
         self.close();
         self.facts.site.sequential -= 1;
-        self.b.end_launch();
+        self.end_launch();
         self.emit.cache = cache;
         Ok(())
     }

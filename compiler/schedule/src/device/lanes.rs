@@ -19,7 +19,7 @@ use ravel_wir::{Frame, Generator, Op, Part, Value, With, WithOp};
 use crate::Result;
 use crate::device::columns::LEAST_ITEMS;
 use crate::device::tile_nest::is_forced;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::Grid;
 use crate::lower::Lower;
 use crate::lower::index::Ext;
@@ -28,23 +28,7 @@ use crate::lower::withloop::{Index, Sink};
 /// Bytes of a vector.
 const BYTES: usize = 16;
 
-impl Lower<'_, '_> {
-    /// Runs a partition with a vector per work-item, if that pays; `false` if nothing was emitted.
-    pub fn launch_lanes(&mut self, with: &With, part: &Part, targets: &[Sink]) -> Result<bool> {
-        let Some(elem) = self.elem_of_lanes(with, part, targets) else { return Ok(false) };
-        let lanes = (BYTES / elem.bytes()) as i64;
-        let least = if is_forced(self.cx.options.device) { 1 } else { LEAST_ITEMS };
-        let known = self.const_count(part);
-        if known.is_some_and(|cells| cells / lanes < least) {
-            return Ok(false);
-        }
-        let lengths = self.grid_of(part);
-        let count = lengths.iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
-        self.launch_remark(format!("in vectors: a work-item computes {lanes} cells"));
-        self.lane_launch(with, part, targets, elem, count, known.is_some_and(|n| n % lanes == 0))?;
-        Ok(true)
-    }
-
+impl Facts<'_> {
     /// The type of all elements, if a partition can run with vectors.
     fn elem_of_lanes(&self, with: &With, part: &Part, targets: &[Sink]) -> Option<Elem> {
         let func = self.func;
@@ -105,6 +89,24 @@ impl Lower<'_, '_> {
         let data = |v: &Value| !params.contains(v) && self.elem(*v) == elem;
         (loads && region.yields.iter().all(data)).then_some(elem)
     }
+}
+
+impl Lower<'_, '_> {
+    /// Runs a partition with a vector per work-item, if that pays; `false` if nothing was emitted.
+    pub fn launch_lanes(&mut self, with: &With, part: &Part, targets: &[Sink]) -> Result<bool> {
+        let Some(elem) = self.elem_of_lanes(with, part, targets) else { return Ok(false) };
+        let lanes = (BYTES / elem.bytes()) as i64;
+        let least = if is_forced(self.cx.options.device) { 1 } else { LEAST_ITEMS };
+        let known = self.const_count(part);
+        if known.is_some_and(|cells| cells / lanes < least) {
+            return Ok(false);
+        }
+        let lengths = self.grid_of(part);
+        let count = lengths.iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
+        self.launch_remark(format!("in vectors: a work-item computes {lanes} cells"));
+        self.lane_launch(with, part, targets, elem, count, known.is_some_and(|n| n % lanes == 0))?;
+        Ok(true)
+    }
 
     fn lane_launch(
         &mut self,
@@ -122,7 +124,7 @@ impl Lower<'_, '_> {
         let Some((&last, outer)) = params.split_last() else { return Ok(()) };
         let positions = (0, i64::from(i32::MAX));
         let cache = self.emit.cache.clone();
-        let place = self.b.begin_launch(&[items]);
+        let place = self.begin_launch(&[items]);
         self.facts.site.sequential += 1;
         self.open(part.body);
         let first = self.times(place[0], lanes);
@@ -160,7 +162,7 @@ impl Lower<'_, '_> {
         }
         self.close();
         self.facts.site.sequential -= 1;
-        self.b.end_launch();
+        self.end_launch();
         self.emit.cache = cache;
         Ok(())
     }

@@ -30,7 +30,7 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp}
 
 use crate::Result;
 use crate::device::fold::GROUP;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
 use crate::lower::index::Ext;
@@ -40,13 +40,13 @@ use crate::threads::company::Around;
 /// Axes of a grid.
 const MOST_AXES: usize = 3;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Why a with-loop cannot run on a device; nothing if it can.
     fn device_refusal(&self, with: &With, sinks: &[Sink]) -> Option<&'static str> {
         if with.ordered {
             return Some("its body has effects");
         }
-        if self.facts.site.sequential > 0 || self.b.in_parfor() {
+        if self.site.sequential > 0 || self.site.in_parfor() {
             return Some("it is inside another with-loop");
         }
         let whole = |s: &Sink| matches!(s, Sink::Slice { object: Some(_), cell: Ext::Const(1), elem, .. } if *elem != Elem::Handle);
@@ -105,10 +105,12 @@ impl Lower<'_, '_> {
             _ => Some("its body contains an operation of the host"),
         }
     }
+}
 
+impl Lower<'_, '_> {
     /// Runs a with-loop on the device or on the host; `false` if nothing was emitted because only the host can.
     pub fn try_device(&mut self, inst: Inst, with: &With, sinks: &[Sink]) -> Result<bool> {
-        if self.cx.options.device.is_none() || self.b.in_launch() || self.device.host_version == Some(inst) {
+        if self.cx.options.device.is_none() || self.site.in_launch || self.device.host_version == Some(inst) {
             return Ok(false);
         }
         let span = self.func.insts[inst].span;
@@ -256,7 +258,7 @@ impl Lower<'_, '_> {
         }
         self.close();
         self.facts.site.sequential -= 1;
-        self.b.end_launch();
+        self.end_launch();
         self.emit.cache = cache;
         Ok(())
     }
@@ -277,7 +279,7 @@ impl Lower<'_, '_> {
         let shared = if rows { lengths.len() } else { lengths.len().saturating_sub(MOST_AXES - 1).max(1) };
         let outer = lengths[..shared].iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
         let grid: Vec<Val> = [outer].into_iter().chain(lengths[shared..].iter().copied()).collect();
-        (if rows { self.b.begin_groups(&grid, &[GROUP]) } else { self.b.begin_launch(&grid) }, shared)
+        (if rows { self.begin_groups(&grid, &[GROUP]) } else { self.begin_launch(&grid) }, shared)
     }
 
     /// The positions along the axes at a place of the grid.

@@ -9,7 +9,7 @@ use ravel_types::Elem;
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::device::transfers::transfers;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::guards::Guard;
 use crate::lower::Lower;
 use crate::lower::index::Offset;
@@ -31,6 +31,33 @@ fn rounded(work: f64) -> String {
         unit *= 10.0;
     }
     format!("{}", (work / unit).round() * unit)
+}
+
+impl Facts<'_> {
+    /// Comparisons that imply all checks in the bodies of a with-loop; nothing if some check cannot be made before a launch.
+    pub fn device_guards(&self, with: &With) -> Option<Vec<Guard>> {
+        let mut guards = Vec::new();
+        with.parts.iter().all(|part| self.guards_in(part.body, true, &mut guards)).then_some(guards)
+    }
+
+    /// Checks under a condition or in a loop are not made for all indices, so that only proven ones will do there.
+    fn guards_in(&self, region: Region, always: bool, guards: &mut Vec<Guard>) -> bool {
+        self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
+            Op::Check { fault, .. } if self.options.unchecked && !matches!(fault, Fault::Division) => true,
+            Op::Check { cond, .. } => self.proven(*cond, 8) || always && self.guards_of(*cond, guards, 8),
+            Op::With(inner) => inner.parts.iter().all(|part| self.guards_in(part.body, always, guards)),
+            op => op.regions().into_iter().all(|nested| self.guards_in(nested, false, guards)),
+        })
+    }
+
+    /// The arrays that a body reads and that exist outside of it.
+    pub fn captured_arrays(&self, body: Region) -> Vec<Value> {
+        let array = |v: &Value| {
+            let ty = self.func.ty(*v);
+            !ty.is_scalar() && ty.rank().is_some() && self.has_val(*v)
+        };
+        self.live.free(body).iter().copied().filter(array).collect()
+    }
 }
 
 impl Lower<'_, '_> {
@@ -122,22 +149,6 @@ impl Lower<'_, '_> {
         self.cx.with = None;
     }
 
-    /// Comparisons that imply all checks in the bodies of a with-loop; nothing if some check cannot be made before a launch.
-    pub fn device_guards(&self, with: &With) -> Option<Vec<Guard>> {
-        let mut guards = Vec::new();
-        with.parts.iter().all(|part| self.guards_in(part.body, true, &mut guards)).then_some(guards)
-    }
-
-    /// Checks under a condition or in a loop are not made for all indices, so that only proven ones will do there.
-    fn guards_in(&self, region: Region, always: bool, guards: &mut Vec<Guard>) -> bool {
-        self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
-            Op::Check { fault, .. } if self.cx.options.unchecked && !matches!(fault, Fault::Division) => true,
-            Op::Check { cond, .. } => self.proven(*cond, 8) || always && self.guards_of(*cond, guards, 8),
-            Op::With(inner) => inner.parts.iter().all(|part| self.guards_in(part.body, always, guards)),
-            op => op.regions().into_iter().all(|nested| self.guards_in(nested, false, guards)),
-        })
-    }
-
     /// A condition and all guards.
     pub fn with_guards(&mut self, wanted: Val, guards: &[Guard]) -> Val {
         if guards.is_empty() {
@@ -145,15 +156,6 @@ impl Lower<'_, '_> {
         }
         let holds = self.guard_condition(guards);
         self.b.binary(NestBin::And, wanted, holds)
-    }
-
-    /// The arrays that a body reads and that exist outside of it.
-    pub fn captured_arrays(&self, body: Region) -> Vec<Value> {
-        let array = |v: &Value| {
-            let ty = self.func.ty(*v);
-            !ty.is_scalar() && ty.rank().is_some() && self.has_val(*v)
-        };
-        self.live.free(body).iter().copied().filter(array).collect()
     }
 
     /// The host is going to fill the results of a with-loop.
@@ -175,7 +177,7 @@ impl Lower<'_, '_> {
 
     /// The host is going to read the elements of an object.
     pub fn host_reads(&mut self, object: Val) {
-        if self.cx.options.device.is_some() && !self.b.in_launch() {
+        if self.cx.options.device.is_some() && !self.site.in_launch {
             let marked = self.marked(object, NOT_ON_HOST);
             self.call_if(marked, "ravel_device_to_host", &[object]);
         }

@@ -16,7 +16,7 @@ use ravel_wir::{Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
 use crate::device::fold::GROUP;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::scalars;
@@ -25,13 +25,13 @@ use crate::lower::withloop::{Index, Sink};
 /// A group does not pay for folds that are shorter.
 const LEAST_TRIPS: i64 = 64;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Why a with-loop is not one for groups of work-items, one per cell; nothing if it is.
     pub fn device_rows_refusal(&self, with: &With, sinks: &[Sink]) -> Option<&'static str> {
         if with.ordered {
             return Some("its body has effects");
         }
-        if self.facts.site.sequential > 0 || self.b.in_parfor() {
+        if self.site.sequential > 0 || self.site.in_parfor() {
             return Some("it is inside another with-loop");
         }
         let whole = |s: &Sink| matches!(s, Sink::Slice { object: Some(_), elem, .. } if *elem != Elem::Handle);
@@ -135,7 +135,9 @@ impl Lower<'_, '_> {
         }
         found
     }
+}
 
+impl Lower<'_, '_> {
     /// The body of a cell by the work-items of a group, in the open scope.
     pub fn row_cell(&mut self, part: &Part, sinks: &[Sink], item: Val) -> Result<()> {
         let func = self.func;

@@ -25,7 +25,7 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp
 
 use crate::Result;
 use crate::device::group::Pipeline;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 
 /// Elements of the largest member: beyond, launches cost little beside memory traffic.
@@ -101,6 +101,57 @@ impl Run {
     }
 }
 
+impl Facts<'_> {
+    /// May a scalar operation move to the beginning of a run?
+    fn is_movable(&self, run: &Run, region: Region, position: usize) -> bool {
+        let inst = self.func.regions[region].insts[position];
+        match &self.func.insts[inst].op {
+            // An array that dies with the question would die too early.
+            Op::Extent { array, .. } => {
+                !run.made.contains(array) && self.live.last_use(region, *array) != Some(position)
+            }
+            _ => self.is_apart(inst, |v| run.made.contains(&v)),
+        }
+    }
+
+    /// Is this a scalar operation, or an array constant, that reads no array and nothing that is `made`?
+    pub fn is_apart(&self, inst: Inst, made: impl Fn(Value) -> bool) -> bool {
+        let data = &self.func.insts[inst];
+        let plain = match data.op {
+            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } => {
+                data.results.iter().all(|v| !self.is_object(*v))
+            }
+            Op::ConstArray(_) => true,
+            _ => false,
+        };
+        let mut own = true;
+        data.op.for_each_operand(|v| own &= !made(v) && !self.is_object(v));
+        plain && own
+    }
+
+    /// Is a result of the run used by more than its steps?
+    pub fn is_stored(&self, run: &Run, v: Value) -> bool {
+        self.live.uses(v) > run.reads.get(&v).copied().unwrap_or(0)
+    }
+
+    /// Does a fold of the anchor start from an element that its own chain computes?
+    pub fn starts_held(&self, run: &Run, neutral: Value) -> bool {
+        run.chain_of.contains_key(&neutral)
+    }
+
+    /// Operand positions in a region, and in those nested in it, that name a value.
+    fn operands_naming(&self, region: Region, v: Value) -> u32 {
+        let data = &self.func.regions[region];
+        let mut n = data.yields.iter().filter(|y| **y == v).count() as u32;
+        for inst in &data.insts {
+            let op = &self.func.insts[*inst].op;
+            op.for_each_operand(|operand| n += u32::from(operand == v));
+            n += op.regions().into_iter().map(|r| self.operands_naming(r, v)).sum::<u32>();
+        }
+        n
+    }
+}
+
 impl Lower<'_, '_> {
     /// Lowers the run that begins at a position of a region; the position after it. Nothing if no run begins there.
     pub fn try_run(&mut self, region: Region, start: usize) -> Result<Option<usize>> {
@@ -109,7 +160,7 @@ impl Lower<'_, '_> {
         if self.cx.options.device.is_none() || !matches!(func.insts[insts[start]].op, Op::With(_)) {
             return Ok(None);
         }
-        if self.b.in_launch() || self.b.in_parfor() || self.facts.site.sequential > 0 {
+        if self.site.in_launch || self.site.in_parfor() || self.facts.site.sequential > 0 {
             return Ok(None);
         }
         let Some(run) = self.find_run(region, start) else { return Ok(None) };
@@ -240,33 +291,6 @@ impl Lower<'_, '_> {
         (run.members >= least).then_some(run)
     }
 
-    /// May a scalar operation move to the beginning of a run?
-    fn is_movable(&self, run: &Run, region: Region, position: usize) -> bool {
-        let inst = self.func.regions[region].insts[position];
-        match &self.func.insts[inst].op {
-            // An array that dies with the question would die too early.
-            Op::Extent { array, .. } => {
-                !run.made.contains(array) && self.live.last_use(region, *array) != Some(position)
-            }
-            _ => self.is_apart(inst, |v| run.made.contains(&v)),
-        }
-    }
-
-    /// Is this a scalar operation, or an array constant, that reads no array and nothing that is `made`?
-    pub fn is_apart(&self, inst: Inst, made: impl Fn(Value) -> bool) -> bool {
-        let data = &self.func.insts[inst];
-        let plain = match data.op {
-            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } => {
-                data.results.iter().all(|v| !self.is_object(*v))
-            }
-            Op::ConstArray(_) => true,
-            _ => false,
-        };
-        let mut own = true;
-        data.op.for_each_operand(|v| own &= !made(v) && !self.is_object(v));
-        plain && own
-    }
-
     /// Adds a with-loop whose work-items need nothing of each other; nothing if it is no such.
     fn add_member(&mut self, run: &mut Run, inst: Inst, with: &With) -> Option<()> {
         let func = self.func;
@@ -289,7 +313,7 @@ impl Lower<'_, '_> {
         if !(1..=MOST_CELLS).contains(&cells) || !scalar || loops || self.device_body_refusal(part.body).is_some() {
             return None;
         }
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         if self.device_guards(with).is_none_or(|guards| !guards.is_empty()) {
             return None;
         }
@@ -369,16 +393,6 @@ impl Lower<'_, '_> {
         Some(())
     }
 
-    /// Is a result of the run used by more than its steps?
-    pub fn is_stored(&self, run: &Run, v: Value) -> bool {
-        self.live.uses(v) > run.reads.get(&v).copied().unwrap_or(0)
-    }
-
-    /// Does a fold of the anchor start from an element that its own chain computes?
-    pub fn starts_held(&self, run: &Run, neutral: Value) -> bool {
-        run.chain_of.contains_key(&neutral)
-    }
-
     /// Selections that a body always makes from arrays with the extents of its frame at its own index: array and result.
     pub fn own_reads<'s>(&'s self, body: Region, extents: &'s [i64]) -> impl Iterator<Item = (Value, Value)> + 's {
         let region = &self.func.regions[body];
@@ -390,17 +404,5 @@ impl Lower<'_, '_> {
             let at_own = |(k, v): (usize, &Value)| *v == region.params[k] || extents[k] == 1;
             (alike && index.len() == extents.len() && index.iter().enumerate().all(at_own)).then_some((*array, result))
         })
-    }
-
-    /// Operand positions in a region, and in those nested in it, that name a value.
-    fn operands_naming(&self, region: Region, v: Value) -> u32 {
-        let data = &self.func.regions[region];
-        let mut n = data.yields.iter().filter(|y| **y == v).count() as u32;
-        for inst in &data.insts {
-            let op = &self.func.insts[*inst].op;
-            op.for_each_operand(|operand| n += u32::from(operand == v));
-            n += op.regions().into_iter().map(|r| self.operands_naming(r, v)).sum::<u32>();
-        }
-        n
     }
 }

@@ -14,7 +14,7 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::withloop::{Index, Sink};
 
@@ -27,7 +27,7 @@ const SMALLER: i64 = 4;
 /// Partitions of one launch: each is a branch of its kernel.
 const MOST_PARTS: usize = 26;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The partitions that share a launch, by number; none if there are no two such.
     pub fn thin_parts(&self, with: &With) -> Vec<usize> {
         let largest =
@@ -75,7 +75,9 @@ impl Lower<'_, '_> {
             _ => vec![v],
         }
     }
+}
 
+impl Lower<'_, '_> {
     /// One launch for several partitions, a work-item per index.
     pub fn launch_thin(&mut self, with: &With, thin: &[usize], sinks: &[Sink]) -> Result<()> {
         let func = self.func;
@@ -98,7 +100,7 @@ impl Lower<'_, '_> {
         }
         let Some(&total) = ends.last() else { return Ok(()) };
         let cache = self.emit.cache.clone();
-        let place = self.b.begin_launch(&[total])[0];
+        let place = self.begin_launch(&[total])[0];
         self.facts.site.sequential += 1;
         let before = self.emit.cache.clone();
         for (n, (part, (lows, lengths))) in parts.iter().zip(grids).enumerate() {
@@ -138,7 +140,7 @@ impl Lower<'_, '_> {
             self.b.end_if(&[]);
         }
         self.facts.site.sequential -= 1;
-        self.b.end_launch();
+        self.end_launch();
         self.emit.cache = cache;
         Ok(())
     }

@@ -207,7 +207,7 @@ impl Lower<'_, '_> {
         if let Some(last) = local.last_mut() {
             *last *= plan.split as u32;
         }
-        let position = self.b.begin_groups(&grid, &local);
+        let position = self.begin_groups(&grid, &local);
         self.facts.site.sequential += 1;
         self.open(part.body);
         let (groups, items) = position.split_at(grid.len());
@@ -262,7 +262,7 @@ impl Lower<'_, '_> {
         self.tile_body(with, &tile, sinks)?;
         self.close();
         self.facts.site.sequential -= 1;
-        self.b.end_launch();
+        self.end_launch();
         Ok(())
     }
 

@@ -14,9 +14,40 @@ use ravel_wir::{Op, Part, With};
 use crate::Result;
 use crate::Tiles;
 use crate::device::tile::DeviceTile;
+use crate::facts::Facts;
 use crate::facts::support::Refusal;
 use crate::lower::Lower;
 use crate::lower::withloop::Sink;
+
+impl Facts<'_> {
+    fn tile_key(&self, part: &Part, plan: &DeviceTile) -> String {
+        let func = self.func;
+        let extent = |n: &Option<i64>| n.map_or("any".to_string(), |n| n.to_string());
+        let extents: Vec<String> = plan.extents.iter().map(extent).collect();
+        let count = |part: &Part| self.const_count(part);
+        let trips = match &func.insts[plan.fold].op {
+            Op::With(fold) => extent(&fold.parts.first().and_then(count)),
+            _ => String::new(),
+        };
+        let types: Vec<String> = func.insts[plan.fold].results.iter().map(|v| func.ty(*v).elem.to_string()).collect();
+        let staged: Vec<String> = plan
+            .parts
+            .staged
+            .iter()
+            .map(|staged| {
+                let side = staged.side.map_or("fold".to_string(), |side| format!("side{side}"));
+                format!("{}-{side}{}", func.ty(staged.value).elem, if staged.along_fold { "-rows" } else { "" })
+            })
+            .collect();
+        let cells = extent(&self.const_count(part));
+        format!(
+            "{} folds over {trips} for {} of {cells} cells, staged {}",
+            types.join("+"),
+            extents.join("x"),
+            staged.join("+")
+        )
+    }
+}
 
 impl Lower<'_, '_> {
     /// What tuning has to say about the tiles of a partition whose usual ones are at hand.
@@ -44,34 +75,6 @@ impl Lower<'_, '_> {
     pub fn explain_no_tiles(&mut self) {
         let span = self.cx.with.map_or(ravel_source::Span::NONE, |inst| self.func.insts[inst].span);
         self.cx.remark(span, "no tiles: a work-item per cell was faster when this was tuned");
-    }
-
-    fn tile_key(&self, part: &Part, plan: &DeviceTile) -> String {
-        let func = self.func;
-        let extent = |n: &Option<i64>| n.map_or("any".to_string(), |n| n.to_string());
-        let extents: Vec<String> = plan.extents.iter().map(extent).collect();
-        let count = |part: &Part| self.const_count(part);
-        let trips = match &func.insts[plan.fold].op {
-            Op::With(fold) => extent(&fold.parts.first().and_then(count)),
-            _ => String::new(),
-        };
-        let types: Vec<String> = func.insts[plan.fold].results.iter().map(|v| func.ty(*v).elem.to_string()).collect();
-        let staged: Vec<String> = plan
-            .parts
-            .staged
-            .iter()
-            .map(|staged| {
-                let side = staged.side.map_or("fold".to_string(), |side| format!("side{side}"));
-                format!("{}-{side}{}", func.ty(staged.value).elem, if staged.along_fold { "-rows" } else { "" })
-            })
-            .collect();
-        let cells = extent(&self.const_count(part));
-        format!(
-            "{} folds over {trips} for {} of {cells} cells, staged {}",
-            types.join("+"),
-            extents.join("x"),
-            staged.join("+")
-        )
     }
 
     /// A launch in tiles of the size that the runtime asks for, or with a work-item per cell.

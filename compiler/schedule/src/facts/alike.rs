@@ -5,9 +5,9 @@ use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Region, Value};
 
-use crate::lower::Lower;
+use crate::facts::Facts;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Does the condition of a loop depend on nothing but constants, values from outside of the with-loop, and carried values of which
     /// that is true?
     pub fn runs_alike(&self, init: &[Value], body: Region) -> bool {
@@ -50,7 +50,7 @@ impl Lower<'_, '_> {
             for (k, &param) in data.params.iter().enumerate() {
                 let (Some(first), Some(end)) = (self.const_i32(init[k]), self.end_of(body, k)) else { continue };
                 // The first round runs whatever the end is.
-                self.facts.range[param] = Some((first, first.max(end - 1)));
+                self.range[param] = Some((first, first.max(end - 1)));
             }
         }
     }

@@ -6,11 +6,11 @@ use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Generator, InstData, Op, Part, Region, Value, With};
 
+use crate::facts::Facts;
 use crate::facts::pattern::{Place, cover, is_contiguous};
 use crate::facts::walk::Walk;
 use crate::kernel::grid::Grid;
 use crate::kernel::vector_forms::has_vector_form;
-use crate::lower::Lower;
 use crate::lower::index::{Ext, Offset};
 use crate::math;
 
@@ -36,7 +36,7 @@ const WHOLE_VECTOR: f64 = 3.0;
 /// Cycles of a function of the C library.
 const LIBRARY_CALL: f64 = 30.0;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Product of the outer extents and the extent of the last axis, guessed where unknown.
     pub fn trips(&self, part: &Part) -> (i64, i64) {
         let Generator::Known { lower, upper, .. } = &part.generator else { return (1, UNKNOWN_EXTENT) };
@@ -119,7 +119,7 @@ impl Lower<'_, '_> {
                 Op::Select { .. } => widths(g.packs(elem), 1.0),
                 Op::If { then, els, .. } => 1.0 + self.region_cost(g, *then) + self.region_cost(g, *els),
                 Op::Sel { array, index } => {
-                    if vector && self.facts.site.masked_loads.contains(&inst) {
+                    if vector && self.site.masked_loads.contains(&inst) {
                         self.gathered_cycles(g, elem, true)
                     } else if vector {
                         self.load_cycles(g, *array, index)
@@ -156,7 +156,7 @@ impl Lower<'_, '_> {
     /// Cycles of a vector of reals that become integers, which saturate: some comparisons and selections if the result is as wide as words
     /// are; lane by lane otherwise, and for vectors of 16 bytes unless the result has 32 bits.
     fn whole_cycles(&self, from: Elem, to: Elem, lanes: f64) -> f64 {
-        let short = self.cx.target.vector_bytes <= 16;
+        let short = self.target.vector_bytes <= 16;
         if short && to != Elem::I32 || to.bytes() < 4 || !to.is_signed_int() {
             WHOLE_LANE * lanes
         } else if short && from == Elem::F64 {

@@ -3,6 +3,7 @@
 pub mod alike;
 pub mod cost;
 pub mod liveness;
+pub mod ownership;
 pub mod pattern;
 pub mod pressure;
 pub mod support;
@@ -11,9 +12,10 @@ pub mod walk;
 use cranelift_entity::SecondaryMap;
 use ravel_nest::ir as nest;
 use ravel_types::{Elem, HashMap, HashSet};
-use ravel_wir::{Func, Inst, Op, Region, Value};
+use ravel_wir::{Func, Inst, Op, Value};
 
 use crate::facts::liveness::Liveness;
+use crate::facts::ownership::{References, Scope};
 use crate::lower::index::Ext;
 use crate::{Capabilities, Options};
 
@@ -41,6 +43,8 @@ pub(crate) struct Facts<'m> {
     pub carriers: HashMap<Value, Inst>,
     /// Extents of values that are another array's object ([`crate::lower::views`]).
     pub views: HashMap<Value, Vec<Ext>>,
+    /// The regions that are open, outermost first.
+    pub scopes: Vec<Scope>,
     pub references: References,
     pub site: Site,
 }
@@ -55,21 +59,6 @@ pub(crate) struct Bound {
     pub level: SecondaryMap<Value, u32>,
 }
 
-/// Who holds references of arrays ([`crate::memory`]).
-#[derive(Default)]
-pub(crate) struct References {
-    /// Arrays that certainly have one reference.
-    pub fresh: HashSet<Value>,
-    /// Objects that the caller holds, or that are held outside of the with-loop at work under another name ([`crate::memory::borrowed`]).
-    pub borrowed: HashSet<Value>,
-    /// Bodies of with-loops and functions of folds.
-    pub borrowing: HashSet<Region>,
-    /// Parameters of the bodies of loops.
-    pub carried: HashSet<Value>,
-    /// Bodies of loops and branches, whose yields go on.
-    pub handing: HashSet<Region>,
-}
-
 /// The place in the program that code is made for, as far as schedules depend on it.
 #[derive(Default)]
 pub(crate) struct Site {
@@ -79,12 +68,23 @@ pub(crate) struct Site {
     pub ascending: bool,
     /// In code for the case that tiles do not pay.
     pub without_tiles: bool,
+    /// Parallel loops around the code.
+    pub parfors: usize,
+    /// The code is the work of a device.
+    pub in_launch: bool,
     /// Inside a launch whose checks were all made before.
     pub checked_before: bool,
     /// Checks that the plan at work leaves to lanes.
     pub by_lanes: HashSet<Inst>,
     /// Selections of the kernel at work, in branches, that lanes which do not take part must not make.
     pub masked_loads: HashSet<Inst>,
+}
+
+impl Site {
+    /// Is the code run by the threads that share a loop?
+    pub fn in_parfor(&self) -> bool {
+        self.parfors > 0
+    }
 }
 
 impl<'m> Facts<'m> {
@@ -103,6 +103,7 @@ impl<'m> Facts<'m> {
             fixed: SecondaryMap::new(),
             carriers: crate::kernel::divergent::carriers(func),
             views: HashMap::default(),
+            scopes: Vec::new(),
             references: References {
                 borrowing: crate::memory::borrowed::borrowing_regions(func),
                 ..References::default()

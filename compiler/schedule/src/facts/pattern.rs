@@ -10,7 +10,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Value};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::{Dep, Grid};
 use crate::lower::Lower;
 use crate::lower::index::{Form, Offset};
@@ -36,7 +36,7 @@ enum Division {
     Remainder,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// How far the value of an index expression at a place is from its value at the first place, if that is a constant.
     pub fn distance(&self, g: &mut Grid, v: Value, at: Place) -> Option<i64> {
         self.distance_within(g, v, at, MAX_DEPTH)
@@ -118,6 +118,29 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Distances of all lanes of one copy from its first lane, in elements; nothing if they are not constant.
+    pub fn lane_offsets(&self, g: &mut Grid, offset: &Offset, elem: Elem, j: usize, u: usize) -> Option<Vec<i64>> {
+        let size = elem.bytes() as i64;
+        let mut lanes = vec![0i64; usize::from(g.lanes)];
+        for term in &offset.terms {
+            let Some(v) = term.atom else { continue };
+            if !self.dep(g, v).vec {
+                continue;
+            }
+            if term.stride.is_some() || term.bytes % size != 0 {
+                return None;
+            }
+            let first = self.distance(g, v, Place { j, u, lane: 0 })?;
+            for (lane, sum) in lanes.iter_mut().enumerate() {
+                let there = self.distance(g, v, Place { j, u, lane })?;
+                *sum += (there - first).checked_mul(term.bytes / size)?;
+            }
+        }
+        Some(lanes)
+    }
+}
+
+impl Lower<'_, '_> {
     /// The value of an index expression at the first lane of the first copy, in 64 bits.
     pub fn uniform(&mut self, g: &mut Grid, v: Value) -> Result<Val> {
         if g.vec == Some(v)
@@ -166,27 +189,6 @@ impl Lower<'_, '_> {
         };
         g.uniforms.insert(v, value);
         Ok(value)
-    }
-
-    /// Distances of all lanes of one copy from its first lane, in elements; nothing if they are not constant.
-    pub fn lane_offsets(&self, g: &mut Grid, offset: &Offset, elem: Elem, j: usize, u: usize) -> Option<Vec<i64>> {
-        let size = elem.bytes() as i64;
-        let mut lanes = vec![0i64; usize::from(g.lanes)];
-        for term in &offset.terms {
-            let Some(v) = term.atom else { continue };
-            if !self.dep(g, v).vec {
-                continue;
-            }
-            if term.stride.is_some() || term.bytes % size != 0 {
-                return None;
-            }
-            let first = self.distance(g, v, Place { j, u, lane: 0 })?;
-            for (lane, sum) in lanes.iter_mut().enumerate() {
-                let there = self.distance(g, v, Place { j, u, lane })?;
-                *sum += (there - first).checked_mul(term.bytes / size)?;
-            }
-        }
-        Some(lanes)
     }
 }
 

@@ -7,10 +7,10 @@ use ravel_types::HashMap;
 
 use ravel_wir::{Region, Value};
 
+use crate::facts::Facts;
 use crate::kernel::grid::Grid;
-use crate::lower::Lower;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Most vectors of one copy of a body that are in use at once, in the order of the code.
     pub fn live_vectors(&self, g: &mut Grid, region: Region) -> usize {
         let func = self.func;

@@ -3,10 +3,10 @@
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Op, Part, Region, Value, With, WithOp};
 
+use crate::facts::Facts;
 use crate::kernel::grid::{Dep, Grid};
 use crate::kernel::guards::Guard;
 use crate::kernel::reduce::folds_along;
-use crate::lower::Lower;
 
 /// Why a body is no kernel, for people.
 pub(crate) type Refusal = String;
@@ -14,17 +14,17 @@ pub(crate) type Refusal = String;
 /// Bytes that a vector load may touch beyond either end of an array: headers and padding have at least these.
 const OVERREAD_BYTES: i64 = 64;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Index ranges of all partitions in a with-loop and below it, which forms and checks rely on.
     pub fn set_ranges(&mut self, with: &With) {
         for part in &with.parts {
             if let Generator::Known { lower, upper, .. } = &part.generator {
                 for (k, &param) in self.func.regions[part.body].params.iter().enumerate() {
-                    self.facts.range[param] = Some(self.axis_range(with, lower[k], upper[k]));
-                    self.facts.lower_of[param] = Some(lower[k]);
-                    self.facts.upper_of[param] = Some(upper[k]);
+                    self.range[param] = Some(self.axis_range(with, lower[k], upper[k]));
+                    self.lower_of[param] = Some(lower[k]);
+                    self.upper_of[param] = Some(upper[k]);
                     if self.is_successor(lower[k], upper[k]) {
-                        self.facts.alias[param] = Some(lower[k]);
+                        self.alias[param] = Some(lower[k]);
                     }
                 }
             }
@@ -81,9 +81,9 @@ impl Lower<'_, '_> {
                 }
                 Op::Loop { init, body } => self.supported_inside(*body, guards, self.runs_alike(init, *body))?,
                 Op::With(with) => self.supported_fold(with, guards)?,
-                Op::Check { .. } if self.facts.site.checked_before || self.facts.site.by_lanes.contains(&inst) => {}
+                Op::Check { .. } if self.site.checked_before || self.site.by_lanes.contains(&inst) => {}
                 Op::Check { .. }
-                    if self.cx.options.unchecked
+                    if self.options.unchecked
                         && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
                 Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
                 Op::Check { .. } => return Err("the body has checks that are not proven".to_string()),

@@ -5,8 +5,8 @@ use ravel_types::Elem;
 use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
-use crate::facts::Val;
 use crate::facts::pattern::{Cover, Place, cover, cover_together, is_contiguous, pieces};
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::{Cell, Grid};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
@@ -15,6 +15,42 @@ use crate::lower::scalars::prim_of;
 
 /// Bytes of a short load.
 const PIECE_BYTES: i64 = 16;
+
+impl Facts<'_> {
+    /// How far other elements of an array are, in elements, that the same code selects, checked as one of them is: where one may be read, all may.
+    fn loads_beside(&self, v: Value, array: Value, index: &[Value]) -> Vec<i64> {
+        let (Some(own), Some(scope)) = (self.live.def(v), self.scopes.last()) else { return Vec::new() };
+        let insts = &self.func.regions[scope.region].insts;
+        let is_check = |inst: &ravel_wir::Inst| matches!(self.func.insts[*inst].op, Op::Check { .. });
+        let Some(stretch) = insts.split(is_check).find(|stretch| stretch.contains(&own)) else { return Vec::new() };
+        let extents = self.func.ty(array).shape.extents().unwrap_or_default();
+        let distance = |other: &[Value]| {
+            let mut elements = Some(1i64);
+            let mut sum = 0i64;
+            for axis in (0..index.len()).rev() {
+                let (here, there) = (self.form(index[axis]), self.form(*other.get(axis)?));
+                if here.terms != there.terms {
+                    return None;
+                }
+                if here.constant != there.constant {
+                    sum = sum.checked_add((there.constant - here.constant).checked_mul(elements?)?)?;
+                }
+                elements = elements.and_then(|n| n.checked_mul(i64::from(extents.get(axis)?.as_const()?)));
+            }
+            Some(sum)
+        };
+        let beside = stretch.iter().filter_map(|inst| match &self.func.insts[*inst].op {
+            Op::Sel { array: from, index: other } if *from == array && other.len() == index.len() => distance(other),
+            _ => None,
+        });
+        beside.collect()
+    }
+
+    /// Are the lanes of one copy neighbours in memory?
+    pub fn is_contiguous(&self, g: &mut Grid, offset: &Offset, elem: Elem, j: usize, u: usize) -> bool {
+        self.lane_offsets(g, offset, elem, j, u).is_some_and(|lanes| is_contiguous(&lanes))
+    }
+}
 
 impl Lower<'_, '_> {
     pub fn load(&mut self, g: &mut Grid, v: Value, array: Value, index: &[Value], j: usize, u: usize) -> Result<Cell> {
@@ -27,14 +63,14 @@ impl Lower<'_, '_> {
             let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
             // Copies of a window, and steps of an unrolled fold, meet at the same elements.
             let key = (ptr, bytes, Vec::new());
-            if let Some(&same) = g.loads.get(&key).filter(|_| self.b.in_launch()) {
+            if let Some(&same) = g.loads.get(&key).filter(|_| self.site.in_launch) {
                 return Ok(Cell::One(same));
             }
             let value = match self.masked_by(g, v, j, u).filter(|_| g.u > 1 && self.dep(g, v).vec) {
                 Some(taking_part) => self.load_if(taking_part, ty, ptr, bytes),
                 None => self.b.load(ty, ptr, bytes, Access::ALIGNED),
             };
-            if self.b.in_launch() {
+            if self.site.in_launch {
                 g.loads.insert(key, value);
             }
             return Ok(Cell::One(value));
@@ -126,35 +162,6 @@ impl Lower<'_, '_> {
         vector
     }
 
-    /// How far other elements of an array are, in elements, that the same code selects, checked as one of them is: where one may be read, all may.
-    fn loads_beside(&self, v: Value, array: Value, index: &[Value]) -> Vec<i64> {
-        let (Some(own), Some(scope)) = (self.live.def(v), self.emit.scopes.last()) else { return Vec::new() };
-        let insts = &self.func.regions[scope.region].insts;
-        let is_check = |inst: &ravel_wir::Inst| matches!(self.func.insts[*inst].op, Op::Check { .. });
-        let Some(stretch) = insts.split(is_check).find(|stretch| stretch.contains(&own)) else { return Vec::new() };
-        let extents = self.func.ty(array).shape.extents().unwrap_or_default();
-        let distance = |other: &[Value]| {
-            let mut elements = Some(1i64);
-            let mut sum = 0i64;
-            for axis in (0..index.len()).rev() {
-                let (here, there) = (self.form(index[axis]), self.form(*other.get(axis)?));
-                if here.terms != there.terms {
-                    return None;
-                }
-                if here.constant != there.constant {
-                    sum = sum.checked_add((there.constant - here.constant).checked_mul(elements?)?)?;
-                }
-                elements = elements.and_then(|n| n.checked_mul(i64::from(extents.get(axis)?.as_const()?)));
-            }
-            Some(sum)
-        };
-        let beside = stretch.iter().filter_map(|inst| match &self.func.insts[*inst].op {
-            Op::Sel { array: from, index: other } if *from == array && other.len() == index.len() => distance(other),
-            _ => None,
-        });
-        beside.collect()
-    }
-
     /// One vector from some short loads that are joined first.
     fn load_pieces(&mut self, g: &Grid, elem: Elem, first: (Val, i32), lanes: &[i64], cover: &Cover) -> Val {
         let (ty, width) = (Ty::scalar(prim_of(elem)).with_lanes(cover.width), i64::from(cover.width));
@@ -213,11 +220,6 @@ impl Lower<'_, '_> {
             vector = self.b.shuffle(vector, *load, &picks);
         }
         vector
-    }
-
-    /// Are the lanes of one copy neighbours in memory?
-    pub fn is_contiguous(&self, g: &mut Grid, offset: &Offset, elem: Elem, j: usize, u: usize) -> bool {
-        self.lane_offsets(g, offset, elem, j, u).is_some_and(|lanes| is_contiguous(&lanes))
     }
 
     /// Address of one lane of one copy.

@@ -12,8 +12,8 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Region, Value};
 
-use crate::facts::Val;
 use crate::facts::walk::Walk;
+use crate::facts::{Facts, Val};
 use crate::kernel::Chunk;
 use crate::kernel::grid::Grid;
 use crate::kernel::stretches::Stretch;
@@ -65,7 +65,7 @@ impl Comb {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Steps and widths of a partition along its axes, if they are constant.
     pub fn combs(&self, part: &Part) -> Option<Vec<Comb>> {
         let Generator::Known { lower, step, width, .. } = &part.generator else { return None };
@@ -154,7 +154,9 @@ impl Lower<'_, '_> {
             _ => false,
         }
     }
+}
 
+impl Lower<'_, '_> {
     /// Cuts an axis with steps: vectors, then single indices of the partition. With `overlap` the last vector may begin anywhere.
     pub fn comb_stretches(
         &mut self,

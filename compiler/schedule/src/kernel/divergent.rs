@@ -20,8 +20,8 @@ use ravel_types::{BinOp, Elem, Scalar};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 use crate::Result;
-use crate::facts::Val;
 use crate::facts::support::Refusal;
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::{Cell, Dep, Grid};
 use crate::kernel::guards::Guard;
 use crate::kernel::vector_forms::is_speculable;
@@ -69,7 +69,7 @@ pub(crate) fn carriers(func: &Func) -> HashMap<Value, Inst> {
     of
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The loop that carries a value, as a parameter of its body or as a result.
     pub fn loop_of(&self, v: Value) -> Option<Inst> {
         self.carriers.get(&v).copied()
@@ -116,7 +116,7 @@ impl Lower<'_, '_> {
                 Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
                 Op::Sel { array, index }
                     if self.is_element(*array, index) && self.readable_everywhere(*array, index, guards) => {}
-                Op::Sel { .. } if self.facts.site.masked_loads.contains(&inst) => {}
+                Op::Sel { .. } if self.site.masked_loads.contains(&inst) => {}
                 Op::Sel { .. } => {
                     return Err(
                         "a loop or branch of the body has loads at indices that may be wrong where it is not entered"
@@ -124,7 +124,7 @@ impl Lower<'_, '_> {
                     );
                 }
                 Op::With(_) => {
-                    let place = (self.cx.options.position)(func.insts[inst].span, &func.name);
+                    let place = (self.options.position)(func.insts[inst].span, &func.name);
                     return Err(format!(
                         "a loop or branch of the body has a with-loop of its own, at {place}: lanes take it if it stands outside, or is \
                          written out, being short and of known size"
@@ -164,7 +164,7 @@ impl Lower<'_, '_> {
     fn plain_loads(&self, region: Region, loads: &mut usize) -> bool {
         self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
             Op::If { then, els, .. } => self.plain_loads(*then, loads) && self.plain_loads(*els, loads),
-            Op::Sel { .. } if !self.b.in_launch() && !self.facts.site.masked_loads.contains(inst) => {
+            Op::Sel { .. } if !self.site.in_launch && !self.site.masked_loads.contains(inst) => {
                 *loads += 1;
                 true
             }
@@ -219,13 +219,39 @@ impl Lower<'_, '_> {
             let params = func.regions[body].params.iter();
             let alive =
                 params.chain(self.live.free(body)).filter(|v| func.ty(**v).is_scalar() && self.dep(g, **v).vec).count();
-            let registers = self.cx.target.vector_registers.saturating_sub(4) as usize;
+            let registers = self.target.vector_registers.saturating_sub(4) as usize;
             let copies = (registers / (alive + 2)).clamp(1, MOST_COPIES);
             most = Some(most.unwrap_or(MOST_COPIES).min(copies));
         }
         most
     }
 
+    /// Splits a conjunction into what is the same for all copies and lanes, and what is not.
+    fn conjuncts(&self, g: &mut Grid, cond: Value, same: &mut Vec<Value>, varying: &mut Vec<Value>) {
+        if let Some(inst) = self.live.def(cond)
+            && let Op::Bin(BinOp::And | BinOp::Mul | BinOp::Min, a, b) = &self.func.insts[inst].op
+            && self.elem(cond) == Elem::Bool
+            && self.dep(g, cond) != Dep::default()
+        {
+            self.conjuncts(g, *a, same, varying);
+            self.conjuncts(g, *b, same, varying);
+        } else if self.dep(g, cond) == Dep::default() {
+            same.push(cond);
+        } else {
+            varying.push(cond);
+        }
+    }
+
+    /// The constant that a loop adds to a value it carries, if that is all it does to it.
+    fn increment(&self, g: &mut Grid, param: Value, next: Value) -> Option<Value> {
+        let Op::Bin(BinOp::Add, a, b) = &self.func.insts[self.live.def(next)?].op else { return None };
+        let step = if *a == param { *b } else { Some(*a).filter(|_| *b == param)? };
+        let constant = matches!(self.func.insts[self.live.def(step)?].op, Op::Const(_));
+        (constant && self.elem(step) != Elem::Bool && self.dep(g, step) == Dep::default()).then_some(step)
+    }
+}
+
+impl Lower<'_, '_> {
     /// The copies `(j, u)` of what varies like `dep`, jam copies outermost.
     fn copies(g: &Grid, dep: Dep) -> Vec<(usize, usize)> {
         let steps = if dep.vec { g.u } else { 1 };
@@ -257,22 +283,6 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// Splits a conjunction into what is the same for all copies and lanes, and what is not.
-    fn conjuncts(&self, g: &mut Grid, cond: Value, same: &mut Vec<Value>, varying: &mut Vec<Value>) {
-        if let Some(inst) = self.live.def(cond)
-            && let Op::Bin(BinOp::And | BinOp::Mul | BinOp::Min, a, b) = &self.func.insts[inst].op
-            && self.elem(cond) == Elem::Bool
-            && self.dep(g, cond) != Dep::default()
-        {
-            self.conjuncts(g, *a, same, varying);
-            self.conjuncts(g, *b, same, varying);
-        } else if self.dep(g, cond) == Dep::default() {
-            same.push(cond);
-        } else {
-            varying.push(cond);
-        }
     }
 
     /// The lanes of one copy that take part, if some may not.
@@ -455,14 +465,6 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// The constant that a loop adds to a value it carries, if that is all it does to it.
-    fn increment(&self, g: &mut Grid, param: Value, next: Value) -> Option<Value> {
-        let Op::Bin(BinOp::Add, a, b) = &self.func.insts[self.live.def(next)?].op else { return None };
-        let step = if *a == param { *b } else { Some(*a).filter(|_| *b == param)? };
-        let constant = matches!(self.func.insts[self.live.def(step)?].op, Op::Const(_));
-        (constant && self.elem(step) != Elem::Bool && self.dep(g, step) == Dep::default()).then_some(step)
     }
 
     /// Computes all copies of a branch's results, entering a side only if some lane takes it.

@@ -17,6 +17,7 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::BinOp;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value};
 
+use crate::facts::Facts;
 use crate::kernel::Chunk;
 use crate::lower::Lower;
 use crate::lower::index::Ext;
@@ -65,7 +66,7 @@ impl Indices<'_> {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The longest rows of a partition that may be walked as one axis, if its innermost ones fill vectors of so many lanes badly.
     /// Chunks are of whole rows.
     pub fn flat_rows(&self, part: &Part, sinks: &[Sink], lanes: usize, chunked: Option<usize>) -> Option<Flat> {
@@ -180,7 +181,9 @@ impl Lower<'_, '_> {
             && !index[..row].iter().any(|v| indices.has(*v))
             && extents[row + 1..].iter().zip(indices.lengths).all(|(e, n)| e.as_const().map(i64::from) == Some(*n))
     }
+}
 
+impl Lower<'_, '_> {
     /// Bounds of the index within rows that are walked as one: from zero to the elements of all of them.
     pub fn flat_bounds(&mut self, flat: Flat, part: &Part, chunk: Option<Chunk>) -> FlatBounds {
         let Generator::Known { lower, upper, .. } = &part.generator else { return FlatBounds::Const(0) };

@@ -14,8 +14,8 @@ use ravel_wir::{Op, Region, Value};
 use rustc_hash::FxHashMap;
 
 use crate::Result;
-use crate::facts::Val;
 use crate::facts::walk::Walk;
+use crate::facts::{Facts, Val};
 use crate::kernel::comb::Comb;
 use crate::lower::Lower;
 use crate::lower::scalars;
@@ -213,7 +213,7 @@ impl Grid {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// What a value of a kernel's body varies over.
     pub fn dep(&self, g: &mut Grid, v: Value) -> Dep {
         if g.vec == Some(v) {
@@ -269,7 +269,9 @@ impl Lower<'_, '_> {
     pub fn is_vector(&self, g: &mut Grid, v: Value) -> bool {
         g.lanes > 1 && self.dep(g, v).vec
     }
+}
 
+impl Lower<'_, '_> {
     /// One copy of a value.
     pub fn cell_of(&mut self, g: &mut Grid, v: Value, j: usize, u: usize) -> Result<Cell> {
         let dep = self.dep(g, v);

@@ -7,7 +7,7 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Value};
 
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::index::Form;
 
@@ -27,7 +27,7 @@ enum Bound {
     Extent(Value, usize),
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Adds the comparisons that imply a condition; false if it does not consist of such.
     pub fn guards_of(&self, cond: Value, guards: &mut Vec<Guard>, depth: u32) -> bool {
         if self.proven(cond, 8) {
@@ -96,7 +96,9 @@ impl Lower<'_, '_> {
         let outside = |v: Value| self.is_bound(v) || self.const_i32(v).is_some();
         outside(v) || self.lower_of[v].zip(self.upper_of[v]).is_some_and(|(low, high)| outside(low) && outside(high))
     }
+}
 
+impl Lower<'_, '_> {
     /// One condition for all guards, as an `i8`.
     pub fn guard_condition(&mut self, guards: &[Guard]) -> Val {
         let mut all = self.b.bool(true);

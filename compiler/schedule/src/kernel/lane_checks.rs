@@ -15,7 +15,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty, UnOp as NestUn};
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::Grid;
 use crate::kernel::vector_forms::is_speculable;
 use crate::lower::Lower;
@@ -43,16 +43,14 @@ pub(crate) struct OpenChecks {
     cache: Cache,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The checks of a body, and of the folds in it, that have to be made for each index.
     pub fn undecided_checks(&self, region: Region) -> Vec<Inst> {
         let mut found = Vec::new();
         for &inst in &self.func.regions[region].insts {
             match &self.func.insts[inst].op {
-                Op::Check { fault, .. } if self.cx.options.unchecked && !matches!(fault, Fault::Division) => {}
-                Op::Check { cond, .. }
-                    if !self.facts.site.checked_before && !self.guards_of(*cond, &mut Vec::new(), 8) =>
-                {
+                Op::Check { fault, .. } if self.options.unchecked && !matches!(fault, Fault::Division) => {}
+                Op::Check { cond, .. } if !self.site.checked_before && !self.guards_of(*cond, &mut Vec::new(), 8) => {
                     found.push(inst);
                 }
                 Op::With(with) => found.extend(with.parts.iter().flat_map(|part| self.undecided_checks(part.body))),
@@ -64,7 +62,7 @@ impl Lower<'_, '_> {
 
     /// Estimated cycles of these checks for one step of one vector, or of one index.
     pub fn checks_cost(&self, checks: &[Inst], vector: bool) -> f64 {
-        let each = match (vector, self.cx.target.vector_bytes <= 16) {
+        let each = match (vector, self.target.vector_bytes <= 16) {
             (false, _) => SCALAR_CHECK,
             (true, false) => VECTOR_CHECK,
             (true, true) => SHORT_VECTOR_CHECK,
@@ -72,6 +70,24 @@ impl Lower<'_, '_> {
         checks.len() as f64 * each
     }
 
+    /// Does a condition need something that must not be computed unless the checks before it hold?
+    fn relies_on(&self, before: &[Inst], cond: Value) -> bool {
+        let (mut open, mut seen) = (vec![cond], HashSet::default());
+        while let Some(v) = open.pop() {
+            let Some(inst) = self.live.def(v).filter(|_| seen.insert(v)) else { continue };
+            let op = &self.func.insts[inst].op;
+            let harmless = is_speculable(op) || matches!(op, Op::Native { .. } | Op::Opaque(_));
+            if !harmless && before.contains(&inst) {
+                return true;
+            }
+            op.for_each_operand(|v| open.push(v));
+            open.extend(op.regions().into_iter().flat_map(|region| self.live.free(region).iter().copied()));
+        }
+        false
+    }
+}
+
+impl Lower<'_, '_> {
     /// Begins a kernel that makes checks by lanes; returns those of the kernel around it. With `at_once` steps that fail are repeated on
     /// the spot, and not the whole kernel at its end.
     pub fn enter_lane_checks(&mut self, checks: &[Inst], at_once: bool) -> Option<LaneChecks> {
@@ -231,21 +247,5 @@ impl Lower<'_, '_> {
             return Ok(self.mask_as(below, g.mask_prim()));
         }
         if vector { self.packed_of(g, cond, j, u) } else { self.scalar_of(g, cond, j, u) }
-    }
-
-    /// Does a condition need something that must not be computed unless the checks before it hold?
-    fn relies_on(&self, before: &[Inst], cond: Value) -> bool {
-        let (mut open, mut seen) = (vec![cond], HashSet::default());
-        while let Some(v) = open.pop() {
-            let Some(inst) = self.live.def(v).filter(|_| seen.insert(v)) else { continue };
-            let op = &self.func.insts[inst].op;
-            let harmless = is_speculable(op) || matches!(op, Op::Native { .. } | Op::Opaque(_));
-            if !harmless && before.contains(&inst) {
-                return true;
-            }
-            op.for_each_operand(|v| open.push(v));
-            open.extend(op.regions().into_iter().flat_map(|region| self.live.free(region).iter().copied()));
-        }
-        false
     }
 }

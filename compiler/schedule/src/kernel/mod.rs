@@ -33,8 +33,8 @@ use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::Val;
 use crate::facts::walk::Walk;
+use crate::facts::{Facts, Val};
 use crate::kernel::comb::Comb;
 use crate::kernel::flat::FlatBounds;
 use crate::kernel::grid::{Grid, Jam};
@@ -69,6 +69,37 @@ pub(crate) fn functions(with: &With) -> Vec<Accumulate> {
     with.ops.iter().filter_map(function).collect()
 }
 
+impl Facts<'_> {
+    /// Whether all elements that a body reads and makes fill a lane of this many bytes.
+    fn has_one_width(&self, part: &Part, bytes: usize) -> bool {
+        let mut fits = self.func.regions[part.body].yields.iter().all(|v| self.elem(*v).bytes() == bytes);
+        ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| {
+            let data = &self.func.insts[inst];
+            let whole = |v: &Value| matches!(self.elem(*v), Elem::I32 | Elem::Bool) || self.elem(*v).bytes() == bytes;
+            fits &= match data.op {
+                Op::Sel { .. } => data.results.iter().all(|v| self.elem(*v).bytes() == bytes),
+                Op::With(_) | Op::Loop { .. } => false,
+                _ => data.results.iter().all(whole),
+            };
+        });
+        fits
+    }
+
+    /// How many copies of a body are computed side by side rather than one after the other. What a body does after its folds is a chain of
+    /// operations that wait for each other; a long one leaves the machine idle.
+    fn copies_together(&self, g: &mut Grid, body: Region) -> usize {
+        let folds: f64 = self.func.regions[body]
+            .insts
+            .iter()
+            .map(|inst| match &self.func.insts[*inst].op {
+                Op::With(with) => self.fold_cost(g, with),
+                _ => 0.0,
+            })
+            .sum();
+        if g.vec.is_some() && g.lanes > 1 && self.region_cost(g, body) - folds > LONG_CHAIN { TOGETHER } else { 1 }
+    }
+}
+
 impl Lower<'_, '_> {
     /// Lowers a partition as a kernel if that is possible and pays; false if nothing was emitted.
     pub fn try_kernel(
@@ -80,7 +111,7 @@ impl Lower<'_, '_> {
         chunk: Option<Chunk>,
     ) -> Result<bool> {
         let span = self.func.insts[inst].span;
-        if with.ordered || self.b.in_launch() || sinks.is_empty() {
+        if with.ordered || self.site.in_launch || sinks.is_empty() {
             return Ok(false);
         }
         let yields = &self.func.regions[part.body].yields;
@@ -171,7 +202,7 @@ impl Lower<'_, '_> {
         let func = self.func;
         let span = func.insts[inst].span;
         if with.ordered
-            || self.b.in_launch()
+            || self.site.in_launch
             || with.ops.is_empty()
             || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }))
         {
@@ -396,21 +427,6 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// Whether all elements that a body reads and makes fill a lane of this many bytes.
-    fn has_one_width(&self, part: &Part, bytes: usize) -> bool {
-        let mut fits = self.func.regions[part.body].yields.iter().all(|v| self.elem(*v).bytes() == bytes);
-        ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| {
-            let data = &self.func.insts[inst];
-            let whole = |v: &Value| matches!(self.elem(*v), Elem::I32 | Elem::Bool) || self.elem(*v).bytes() == bytes;
-            fits &= match data.op {
-                Op::Sel { .. } => data.results.iter().all(|v| self.elem(*v).bytes() == bytes),
-                Op::With(_) | Op::Loop { .. } => false,
-                _ => data.results.iter().all(whole),
-            };
-        });
-        fits
-    }
-
     /// Computes and stores the cells of all copies.
     pub fn kernel_cells(&mut self, g: &mut Grid, part: &Part, sinks: &[Sink]) -> Result<()> {
         let yields = &self.func.regions[part.body].yields;
@@ -462,20 +478,6 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// How many copies of a body are computed side by side rather than one after the other. What a body does after its folds is a chain of
-    /// operations that wait for each other; a long one leaves the machine idle.
-    fn copies_together(&self, g: &mut Grid, body: Region) -> usize {
-        let folds: f64 = self.func.regions[body]
-            .insts
-            .iter()
-            .map(|inst| match &self.func.insts[*inst].op {
-                Op::With(with) => self.fold_cost(g, with),
-                _ => 0.0,
-            })
-            .sum();
-        if g.vec.is_some() && g.lanes > 1 && self.region_cost(g, body) - folds > LONG_CHAIN { TOGETHER } else { 1 }
     }
 
     /// Computes the folds of a body for all copies.

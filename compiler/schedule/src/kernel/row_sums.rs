@@ -36,7 +36,7 @@ impl Lower<'_, '_> {
     pub fn begin_row_sums(&mut self, g: &Grid, part: &Part, axis: usize, accs: &mut Accs) -> Vec<Before> {
         let mut before = Vec::new();
         let is_last = axis + 1 >= self.func.regions[part.body].params.len();
-        if is_last || accs.shift.is_some() || self.b.in_launch() {
+        if is_last || accs.shift.is_some() || self.site.in_launch {
             return before;
         }
         let steps = self.const_trips(part, axis + 1).map(|trips| match accs.along {
@@ -73,7 +73,7 @@ impl Lower<'_, '_> {
         let mut before = Vec::new();
         let is_last = axis + 1 >= self.func.regions[part.body].params.len();
         let is_short = self.const_trips(part, axis + 1).is_some_and(|trips| trips < ROW_STEPS);
-        if is_last || is_short || with.ordered || self.b.in_launch() {
+        if is_last || is_short || with.ordered || self.site.in_launch {
             return before;
         }
         for sink in sinks {

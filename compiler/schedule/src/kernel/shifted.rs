@@ -11,7 +11,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::{Cell, Dep, Grid, Jam};
 use crate::kernel::reduce::{Accs, folds_along};
 use crate::lower::Lower;
@@ -72,6 +72,41 @@ fn places(loads: i64, taps: i64, stride: i64, lanes: i64) -> Vec<i64> {
 /// The greatest divisor of `count` up to `most`.
 fn divisor(count: i64, most: usize) -> usize {
     (1..=most).rev().find(|size| count % *size as i64 == 0).unwrap_or(1)
+}
+
+impl Facts<'_> {
+    /// The `s` of a load whose index is `vec - s * tap` and something else that varies over neither; no other load varies over the lanes.
+    fn shift_stride(&self, inner: &Part, data: Value, vec: Value, tap: Value) -> Option<i64> {
+        let func = self.func;
+        let mut stride = None;
+        for &inst in &func.regions[inner.body].insts {
+            match &func.insts[inst].op {
+                Op::Sel { index, .. } if func.insts[inst].results[0] == data => {
+                    for &i in index {
+                        let form = self.form(i);
+                        let factor = |of: Value| form.terms.iter().find(|(v, _)| *v == of).map_or(0, |term| term.1);
+                        match (factor(vec), factor(tap)) {
+                            (1, back) if back < 0 && stride.is_none() => stride = Some(-back),
+                            (0, 0) if !self.mentions(i, &[vec, tap], MAX_DEPTH) => {}
+                            _ => return None,
+                        }
+                    }
+                }
+                Op::With(_) => return None,
+                _ => {}
+            }
+        }
+        stride
+    }
+
+    /// The shift of the kernel, if it is that of this fold.
+    pub fn shift_for(&self, g: &Grid, with: &With) -> Option<Shift> {
+        let shift = g.shift.as_ref().filter(|_| g.vec.is_some() && g.lanes > 1)?;
+        let [inner] = &with.parts[..] else { return None };
+        let defined =
+            self.func.regions[inner.body].insts.iter().any(|inst| self.func.insts[*inst].results[..] == [shift.data]);
+        defined.then(|| shift.clone())
+    }
 }
 
 impl Lower<'_, '_> {
@@ -177,39 +212,6 @@ impl Lower<'_, '_> {
         // What is loaded begins where vectors of the row would, but for the last one: it is whole vectors, so that it ends before such a row does.
         let (loads, vectors) = (loads as usize, vectors as usize);
         Some(Shift { weight, data, loads, taps, stride, places, vectors, last })
-    }
-
-    /// The `s` of a load whose index is `vec - s * tap` and something else that varies over neither; no other load varies over the lanes.
-    fn shift_stride(&self, inner: &Part, data: Value, vec: Value, tap: Value) -> Option<i64> {
-        let func = self.func;
-        let mut stride = None;
-        for &inst in &func.regions[inner.body].insts {
-            match &func.insts[inst].op {
-                Op::Sel { index, .. } if func.insts[inst].results[0] == data => {
-                    for &i in index {
-                        let form = self.form(i);
-                        let factor = |of: Value| form.terms.iter().find(|(v, _)| *v == of).map_or(0, |term| term.1);
-                        match (factor(vec), factor(tap)) {
-                            (1, back) if back < 0 && stride.is_none() => stride = Some(-back),
-                            (0, 0) if !self.mentions(i, &[vec, tap], MAX_DEPTH) => {}
-                            _ => return None,
-                        }
-                    }
-                }
-                Op::With(_) => return None,
-                _ => {}
-            }
-        }
-        stride
-    }
-
-    /// The shift of the kernel, if it is that of this fold.
-    pub fn shift_for(&self, g: &Grid, with: &With) -> Option<Shift> {
-        let shift = g.shift.as_ref().filter(|_| g.vec.is_some() && g.lanes > 1)?;
-        let [inner] = &with.parts[..] else { return None };
-        let defined =
-            self.func.regions[inner.body].insts.iter().any(|inst| self.func.insts[*inst].results[..] == [shift.data]);
-        defined.then(|| shift.clone())
     }
 
     /// The innermost axis of a fold with shifted accumulators: all products of some vectors and weights.

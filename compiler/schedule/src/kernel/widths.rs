@@ -10,7 +10,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
 use ravel_types::Elem;
 use ravel_wir::{Op, Region};
 
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::Grid;
 use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
@@ -38,7 +38,7 @@ impl Grid {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Width of the elements that fill the lanes: that of the widest real numbers, else of integers that are more than indices.
     pub fn kernel_width(&self, region: Region) -> usize {
         let mut seen = [false; 3];
@@ -96,7 +96,9 @@ impl Lower<'_, '_> {
         }
         widest.min(4)
     }
+}
 
+impl Lower<'_, '_> {
     /// A mask with lanes of another width; scalars stay as they are.
     pub fn mask_as(&mut self, mask: Val, prim: Prim) -> Val {
         let ty = self.b.ty(mask);

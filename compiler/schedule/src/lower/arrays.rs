@@ -254,8 +254,8 @@ impl Lower<'_, '_> {
         let elem = self.elem(array);
         let object = self.val(array);
         let once = self.facts.site.sequential == 0
-            && !self.b.in_parfor()
-            && !self.b.in_launch()
+            && !self.site.in_parfor()
+            && !self.site.in_launch
             && !self.emit.cache.contains_key(&Key::Data(object));
         if once && self.cx.options.device.is_some() && self.func.ty(result).is_scalar() && elem != Elem::Handle {
             let offset = self.element_offset(array, index);

@@ -5,7 +5,7 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Value};
 
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::scalars;
 
@@ -18,7 +18,7 @@ const LANE: f64 = 4.0;
 /// Bytes of the vectors above which targets divide by constants in vectors.
 const NARROW: u32 = 16;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The divisor of an integer division if it is a positive constant.
     pub fn constant_divisor(&self, elem: Elem, divisor: Value) -> Option<i64> {
         if elem.is_float() || elem == Elem::Bool || elem.bytes() < 4 {
@@ -35,11 +35,13 @@ impl Lower<'_, '_> {
         let k = self.constant_divisor(elem, divisor)?;
         Some(match k.count_ones() {
             1 => SHIFTS,
-            _ if elem.bytes() == 4 && self.cx.target.vector_bytes > NARROW => RECIPROCAL,
+            _ if elem.bytes() == 4 && self.target.vector_bytes > NARROW => RECIPROCAL,
             _ => LANE * lanes,
         })
     }
+}
 
+impl Lower<'_, '_> {
     /// A division of lanes by a positive constant; `y` has it in every lane.
     pub fn divide_lanes(&mut self, op: BinOp, elem: Elem, x: Val, y: Val, k: i64) -> Val {
         let ty = self.b.ty(x);

@@ -6,9 +6,25 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Fault, Op, Value};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::scalars;
+
+impl Facts<'_> {
+    /// The parts of `index >= 0 && index < extent`, where the extent is not negative: one comparison without signs decides that.
+    pub fn in_extent(&self, cond: Value) -> Option<(Value, Value)> {
+        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
+        let Op::Bin(BinOp::And, first, second) = op(cond)? else { return None };
+        let (Op::Bin(BinOp::Ge, index, zero), Op::Bin(BinOp::Lt, other, extent)) = (op(*first)?, op(*second)?) else {
+            return None;
+        };
+        let fits = index == other
+            && self.elem(*index) == Elem::I32
+            && self.const_i32(*zero) == Some(0)
+            && self.bounds(*extent).0 >= 0;
+        fits.then_some((*index, *extent))
+    }
+}
 
 impl Lower<'_, '_> {
     /// Address of the text `file.sac:3:10 in f`.
@@ -36,7 +52,7 @@ impl Lower<'_, '_> {
         if self.facts.site.checked_before || self.proven(cond, 8) {
             return Ok(());
         }
-        if self.b.in_launch() {
+        if self.site.in_launch {
             self.device.launch_checks += 1;
         }
         let cond = match self.in_extent(cond) {
@@ -53,20 +69,6 @@ impl Lower<'_, '_> {
         self.b.end_if(&[]);
         self.emit.cache = cache;
         Ok(())
-    }
-
-    /// The parts of `index >= 0 && index < extent`, where the extent is not negative: one comparison without signs decides that.
-    pub fn in_extent(&self, cond: Value) -> Option<(Value, Value)> {
-        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
-        let Op::Bin(BinOp::And, first, second) = op(cond)? else { return None };
-        let (Op::Bin(BinOp::Ge, index, zero), Op::Bin(BinOp::Lt, other, extent)) = (op(*first)?, op(*second)?) else {
-            return None;
-        };
-        let fits = index == other
-            && self.elem(*index) == Elem::I32
-            && self.const_i32(*zero) == Some(0)
-            && self.bounds(*extent).0 >= 0;
-        fits.then_some((*index, *extent))
     }
 
     fn fault(&mut self, fault: &Fault, span: Span) {
@@ -90,7 +92,7 @@ impl Lower<'_, '_> {
                 self.b.fault(callee, &[position]);
             }
             // A device only says that there was a fault.
-            Fault::Several { first, .. } if self.b.in_launch() => self.fault(first, span),
+            Fault::Several { first, .. } if self.site.in_launch => self.fault(first, span),
             Fault::Message { .. } => self.fault_in_words(position, &[(None, fault)]),
             Fault::Several { first, others } => {
                 let others = others.iter().map(|other| (Some(other.holds), &other.fault));

@@ -17,7 +17,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Part, Value, With};
 
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::{Chunk, functions};
 use crate::lower::Lower;
 use crate::lower::emit::Dest;
@@ -56,7 +56,7 @@ impl FirstCells {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Which folds of a partition, cut along an axis, begin with the first cell of a chunk.
     pub fn begun_by_cells(&self, part: &Part, folds: &[(BinOp, Value)], cut: usize) -> Vec<bool> {
         let func = self.func;
@@ -76,7 +76,9 @@ impl Lower<'_, '_> {
             };
         layout.slots.iter().zip(folds).zip(yields).map(is_begun).collect()
     }
+}
 
+impl Lower<'_, '_> {
     /// How the folds of a with-loop take their cells in a chunk.
     pub fn take_cells_from_first(
         &mut self,

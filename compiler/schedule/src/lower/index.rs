@@ -4,7 +4,7 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_types::{BinOp, UnOp};
 use ravel_wir::{Op, Region, Value};
 
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
 
@@ -92,7 +92,7 @@ pub(crate) struct Offset {
     pub terms: Vec<Term>,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// An index that a check or a generator keeps within an `i32` extent, as a form whose 64-bit value is the index.
     ///
     /// The arithmetic of the expression wraps at 32 bits and that of the form does not. Where the form lies within
@@ -168,7 +168,7 @@ impl Lower<'_, '_> {
                 }
             }
             if let Some(last) = last.filter(|_| self.range[param].is_none()) {
-                self.facts.range[param] = Some((start.0, start.1.max(last)));
+                self.range[param] = Some((start.0, start.1.max(last)));
             }
         }
     }
@@ -196,7 +196,7 @@ impl Lower<'_, '_> {
             let start = self.bounds(init);
             // The least number minus one would be the greatest.
             if counts && first.min(start.0) > I32_MIN && self.range[param].is_none() {
-                self.facts.range[param] = Some((start.0.min(first), start.1.max(first)));
+                self.range[param] = Some((start.0.min(first), start.1.max(first)));
             }
         }
     }
@@ -337,7 +337,9 @@ impl Lower<'_, '_> {
             _ => None,
         }
     }
+}
 
+impl Lower<'_, '_> {
     /// The address `base + offset` as a pointer and a constant number of bytes.
     pub fn address(&mut self, base: Val, offset: &Offset) -> (Val, i32) {
         let mut address = base;

@@ -29,12 +29,12 @@ use ravel_wir::{Func, Inst, Op, Region, Value};
 use crate::Result;
 use crate::Unsupported;
 use crate::device::state::DeviceState;
+use crate::facts::ownership::Scope;
 use crate::facts::{Facts, Val};
 use crate::kernel::state::KernelState;
 use crate::lower::emit::{Emit, Key};
 use crate::lower::module::{Callers, ModuleCx, machine_type};
 use crate::lower::scalars::Arith;
-use crate::memory::Scope;
 use crate::memory::state::MemoryState;
 use crate::post::jam::jam_rows;
 use crate::post::outline::outline;
@@ -63,6 +63,21 @@ impl<'m> Deref for Lower<'m, '_> {
 
     fn deref(&self) -> &Facts<'m> {
         &self.facts
+    }
+}
+
+impl Facts<'_> {
+    pub fn arith(&self) -> Arith {
+        Arith { fma: self.target.has_fma }
+    }
+
+    pub fn unsupported<T>(&self, span: Span, what: impl Into<String>) -> Result<T> {
+        Err(Unsupported { span, what: what.into() })
+    }
+
+    /// For each value that a region yielded: whether nobody else has a reference.
+    fn fresh_yields(&self, region: Region) -> Vec<bool> {
+        self.func.regions[region].yields.iter().map(|v| self.references.fresh.contains(v)).collect()
     }
 }
 
@@ -120,37 +135,57 @@ impl<'m, 'a> Lower<'m, 'a> {
         Ok(finished)
     }
 
-    pub fn arith(&self) -> Arith {
-        Arith { fma: self.cx.target.has_fma }
-    }
-
-    pub fn unsupported<T>(&self, span: Span, what: impl Into<String>) -> Result<T> {
-        Err(Unsupported { span, what: what.into() })
-    }
-
     // Scopes and values.
 
     /// Enters a region: nothing is owned yet.
     pub fn open(&mut self, region: Region) {
-        let scope = Scope::new(region, self.emit.cache.clone());
-        self.emit.scopes.push(scope);
+        self.emit.outside.push(self.emit.cache.clone());
+        self.facts.scopes.push(Scope::new(region));
     }
 
     /// Leaves a region: its values are forgotten.
     pub fn close(&mut self) {
-        let scope = self.emit.scopes.pop().expect("open and close are paired");
-        for v in scope.bound {
-            self.facts.bound.vals[v] = None;
-            self.facts.bound.wide[v] = None;
-        }
-        self.emit.cache = scope.cache;
+        let scope = self.facts.scopes.pop().expect("open and close are paired");
+        self.forget(&scope.bound);
+        self.emit.cache = self.emit.outside.pop().expect("open and close are paired");
+    }
+
+    // Parallel loops and launches, of which facts know.
+
+    pub fn begin_parfor(&mut self, n: Val, chunk: Val) -> (Val, Val, Val) {
+        self.facts.site.parfors += 1;
+        self.b.begin_parfor(n, chunk)
+    }
+
+    pub fn begin_parfor_with_late(&mut self, n: Val, chunk: Val, late: Option<Val>) -> (Val, Val, Val) {
+        self.facts.site.parfors += 1;
+        self.b.begin_parfor_with_late(n, chunk, late)
+    }
+
+    pub fn end_parfor(&mut self) {
+        self.facts.site.parfors -= 1;
+        self.b.end_parfor();
+    }
+
+    pub fn begin_launch(&mut self, grid: &[Val]) -> Vec<Val> {
+        self.begin_groups(grid, &[])
+    }
+
+    pub fn begin_groups(&mut self, grid: &[Val], local: &[u32]) -> Vec<Val> {
+        self.facts.site.in_launch = true;
+        self.b.begin_groups(grid, local)
+    }
+
+    pub fn end_launch(&mut self) {
+        self.b.end_launch();
+        self.facts.site.in_launch = false;
     }
 
     fn note_bound(&mut self, v: Value) {
         self.emit.cache.remove(&Key::Narrow(v));
         self.emit.cache.remove(&Key::Wide(v));
-        self.facts.bound.level[v] = self.emit.scopes.len() as u32;
-        self.emit.scopes.last_mut().expect("values are bound inside a region").bound.push(v);
+        self.facts.bound.level[v] = self.facts.scopes.len() as u32;
+        self.facts.scopes.last_mut().expect("values are bound inside a region").bound.push(v);
     }
 
     pub fn bind(&mut self, v: Value, val: Val) {
@@ -434,11 +469,6 @@ impl<'m, 'a> Lower<'m, 'a> {
         Ok(())
     }
 
-    /// For each value that a region yielded: whether nobody else has a reference.
-    fn fresh_yields(&self, region: Region) -> Vec<bool> {
-        self.func.regions[region].yields.iter().map(|v| self.facts.references.fresh.contains(v)).collect()
-    }
-
     fn branch_region(&mut self, region: Region, owned: &[Value], handed_on: &[bool]) -> Result<Vec<Val>> {
         self.facts.references.handing.insert(region);
         self.open(region);
@@ -472,8 +502,8 @@ impl<'m, 'a> Lower<'m, 'a> {
         } else if !launches {
             self.preload_elements(body);
         }
-        self.note_counters(init, body);
-        self.note_countdowns(init, body);
+        self.facts.note_counters(init, body);
+        self.facts.note_countdowns(init, body);
         let spares = self.open_spares(body);
         self.facts.references.handing.insert(body);
         let others = func.regions[body].params.iter().zip(&in_place).filter(|(_, in_place)| !**in_place);

@@ -9,7 +9,7 @@ use ravel_types::{Elem, UnOp};
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::layout;
 use crate::lower::module::machine_type;
@@ -31,6 +31,14 @@ pub(crate) fn math_op(symbol: &str) -> Option<UnOp> {
         other => UnOp::from_name(other)?,
     };
     (!matches!(op, UnOp::Neg | UnOp::Not | UnOp::Reciproc)).then_some(op)
+}
+
+impl Facts<'_> {
+    /// How an argument is passed.
+    fn param(&self, v: Value) -> Param {
+        let ty = self.func.ty(v);
+        Param { ty: machine_type(ty), signed: ty.is_scalar() && scalars::is_signed(ty.elem) }
+    }
 }
 
 impl Lower<'_, '_> {
@@ -97,12 +105,6 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// How an argument is passed.
-    fn param(&self, v: Value) -> Param {
-        let ty = self.func.ty(v);
-        Param { ty: machine_type(ty), signed: ty.is_scalar() && scalars::is_signed(ty.elem) }
     }
 
     fn open_results(

@@ -9,7 +9,7 @@ use ravel_types::Elem;
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::Grid;
 use crate::lower::Lower;
 use crate::lower::index::{Ext, Offset};
@@ -35,7 +35,7 @@ pub fn weaving_cost(count: usize) -> f64 {
     stages(count).into_iter().map(|by| by as f64 - 1.0).sum::<f64>().max(1.0)
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The elements of a cell that is written out in the body.
     pub fn tuple_of(&self, body: Region, cell: Value) -> Option<(Inst, &[Value])> {
         let inst = self.live.def(cell)?;
@@ -59,6 +59,19 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Are the cells of a copy neighbours in memory, so that its vectors can be woven together?
+    pub fn weaves(&self, g: &mut Grid, elem: Elem, offset: &Offset, count: usize, j: usize, u: usize) -> bool {
+        g.vec.is_some()
+            && g.lanes > 1
+            && elem != Elem::Bool
+            && g.packs(elem)
+            && self
+                .lane_offsets(g, offset, elem, j, u)
+                .is_some_and(|lanes| lanes.iter().enumerate().all(|(lane, at)| *at == (lane * count) as i64))
+    }
+}
+
+impl Lower<'_, '_> {
     /// Stores one copy of a cell that is written out.
     #[expect(clippy::too_many_arguments, reason = "one copy and its place")]
     pub fn store_tuple(
@@ -130,16 +143,5 @@ impl Lower<'_, '_> {
             out.push(woven);
         }
         out
-    }
-
-    /// Are the cells of a copy neighbours in memory, so that its vectors can be woven together?
-    pub fn weaves(&self, g: &mut Grid, elem: Elem, offset: &Offset, count: usize, j: usize, u: usize) -> bool {
-        g.vec.is_some()
-            && g.lanes > 1
-            && elem != Elem::Bool
-            && g.packs(elem)
-            && self
-                .lane_offsets(g, offset, elem, j, u)
-                .is_some_and(|lanes| lanes.iter().enumerate().all(|(lane, at)| *at == (lane * count) as i64))
     }
 }

@@ -7,15 +7,22 @@
 use ravel_types::Elem;
 use ravel_wir::Value;
 
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::memory::carried::element_reads;
 
+impl Facts<'_> {
+    /// Is this value another array's object, whose shape is not its own?
+    pub fn is_view(&self, v: Value) -> bool {
+        self.views.contains_key(&v)
+    }
+}
+
 impl Lower<'_, '_> {
     /// The operand as the result of a reshape, if nothing but elements and extents of that are asked for.
     pub fn try_view(&mut self, result: Value, array: Value, shape: &[Value]) -> Option<Val> {
-        let (func, scope) = (self.func, self.emit.scopes.last()?.region);
+        let (func, scope) = (self.func, self.facts.scopes.last()?.region);
         let ty = func.ty(result);
         let plain = self.cx.options.device.is_none()
             && !shape.is_empty()
@@ -27,10 +34,5 @@ impl Lower<'_, '_> {
         let extents: Vec<Ext> = shape.iter().map(|v| self.scalar_extent(*v)).collect();
         self.facts.views.insert(result, extents);
         Some(self.take(array))
-    }
-
-    /// Is this value another array's object, whose shape is not its own?
-    pub fn is_view(&self, v: Value) -> bool {
-        self.views.contains_key(&v)
     }
 }

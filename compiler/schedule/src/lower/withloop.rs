@@ -11,7 +11,7 @@ use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::Chunk;
 use crate::lower::Lower;
 use crate::lower::emit::Dest;
@@ -54,9 +54,57 @@ pub(crate) enum Index {
     Dyn(Val),
 }
 
+impl Facts<'_> {
+    /// Whether the bodies do more than to compute cells.
+    fn has_effects(&self, with: &With) -> bool {
+        let mut found = false;
+        for part in &with.parts {
+            walk(self.func, part.body, &mut |_, inst| {
+                let op = &self.func.insts[inst].op;
+                found |= op.is_anchored() || matches!(op, Op::Call { .. } | Op::Native { .. });
+            });
+        }
+        found
+    }
+
+    /// Proven bounds of the index of an axis.
+    pub fn axis_range(&self, with: &With, lower: Value, upper: Value) -> (i64, i64) {
+        let inside = with.ops.iter().any(|op| !matches!(op, WithOp::Fold { .. }));
+        let low = self.bounds(lower).0.max(if inside { 0 } else { i64::from(i32::MIN) });
+        let high = self.bounds(upper).1.min(i64::from(i32::MAX)) - 1;
+        (low, high.max(low))
+    }
+
+    /// May the value be built directly in its slice of the result?
+    pub fn can_build_in_place(&self, part: &Part, v: Value) -> bool {
+        let func = self.func;
+        let ty = func.ty(v);
+        if ty.is_scalar() || ty.rank().is_none() || self.live.uses(v) != 1 {
+            return false;
+        }
+        let Some(inst) = self.live.def(v).filter(|inst| func.regions[part.body].insts.contains(inst)) else {
+            return false;
+        };
+        match &func.insts[inst].op {
+            Op::Sel { array, .. } => func.ty(*array).rank().is_some(),
+            Op::Array(cells) => cells.first().is_none_or(|c| func.ty(*c).rank().is_some()),
+            Op::With(with) => {
+                let position = func.insts[inst].results.iter().position(|r| *r == v);
+                let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
+                known
+                    && matches!(
+                        position.map(|p| &with.ops[p]),
+                        Some(WithOp::Genarray { frame: Frame::Known(_), cell: Some(_), .. })
+                    )
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Lower<'_, '_> {
     pub fn with_loop(&mut self, inst: Inst, with: &With) -> Result<()> {
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         if with.ordered && !self.has_effects(with) {
             return self.in_turn(inst, with);
         }
@@ -87,18 +135,6 @@ impl Lower<'_, '_> {
         self.facts.site.sequential -= u32::from(ascends);
         self.facts.site.ascending = before;
         result
-    }
-
-    /// Whether the bodies do more than to compute cells.
-    fn has_effects(&self, with: &With) -> bool {
-        let mut found = false;
-        for part in &with.parts {
-            walk(self.func, part.body, &mut |_, inst| {
-                let op = &self.func.insts[inst].op;
-                found |= op.is_anchored() || matches!(op, Op::Call { .. } | Op::Native { .. });
-            });
-        }
-        found
     }
 
     /// An array whose first elements nobody sees.
@@ -384,14 +420,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Proven bounds of the index of an axis.
-    pub fn axis_range(&self, with: &With, lower: Value, upper: Value) -> (i64, i64) {
-        let inside = with.ops.iter().any(|op| !matches!(op, WithOp::Fold { .. }));
-        let low = self.bounds(lower).0.max(if inside { 0 } else { i64::from(i32::MIN) });
-        let high = self.bounds(upper).1.min(i64::from(i32::MAX)) - 1;
-        (low, high.max(low))
-    }
-
     /// The loops from an axis inwards; a chunk replaces the bounds of its axis.
     #[expect(clippy::too_many_arguments, reason = "the state of one loop nest")]
     pub fn axis(
@@ -548,32 +576,6 @@ impl Lower<'_, '_> {
         }
         self.drop_rest();
         Ok(carried)
-    }
-
-    /// May the value be built directly in its slice of the result?
-    pub fn can_build_in_place(&self, part: &Part, v: Value) -> bool {
-        let func = self.func;
-        let ty = func.ty(v);
-        if ty.is_scalar() || ty.rank().is_none() || self.live.uses(v) != 1 {
-            return false;
-        }
-        let Some(inst) = self.live.def(v).filter(|inst| func.regions[part.body].insts.contains(inst)) else {
-            return false;
-        };
-        match &func.insts[inst].op {
-            Op::Sel { array, .. } => func.ty(*array).rank().is_some(),
-            Op::Array(cells) => cells.first().is_none_or(|c| func.ty(*c).rank().is_some()),
-            Op::With(with) => {
-                let position = func.insts[inst].results.iter().position(|r| *r == v);
-                let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
-                known
-                    && matches!(
-                        position.map(|p| &with.ops[p]),
-                        Some(WithOp::Genarray { frame: Frame::Known(_), cell: Some(_), .. })
-                    )
-            }
-            _ => false,
-        }
     }
 
     /// Writes a cell to its place.

@@ -39,16 +39,6 @@ impl Lower<'_, '_> {
         if self.b.is_run_by_threads() { Callers::Threads } else { Callers::Sequential }
     }
 
-    /// Is the object of a value held outside of the innermost body of a with-loop, or by the caller?
-    pub fn is_borrowed(&self, v: Value) -> bool {
-        if self.facts.references.borrowed.contains(&v) {
-            return true;
-        }
-        let body = self.emit.scopes.iter().rposition(|scope| self.facts.references.borrowing.contains(&scope.region));
-        let owner = self.emit.scopes.iter().position(|scope| scope.owns(v));
-        body.zip(owner).is_some_and(|(body, owner)| owner < body)
-    }
-
     /// Will the value be borrowed, once the code at work has come to it?
     fn will_be_borrowed(&self, v: Value) -> bool {
         if self.is_bound(v) {

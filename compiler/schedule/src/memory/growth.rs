@@ -16,10 +16,36 @@ use ravel_types::Elem;
 use ravel_wir::{Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Facts;
 use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::withloop::Sink;
 use crate::threads::company::Around;
+
+impl Facts<'_> {
+    /// The array that a partition copies from end to end, if only its first extent differs from that of the frame.
+    fn copied_whole(&self, part: &Part, frame: &[Value]) -> Option<Value> {
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
+        let body = &self.func.regions[part.body];
+        let ([cell], [load]) = (&body.yields[..], &body.insts[..]) else { return None };
+        let Op::Sel { array, index } = &self.func.insts[*load].op else { return None };
+        let extents = self.func.ty(*array).shape.extents()?;
+        let is_extent = |axis: usize, v: Value| {
+            let known = extents[axis].as_const();
+            match self.live.def(v).map(|inst| &self.func.insts[inst].op) {
+                Some(Op::Extent { array: of, axis: along }) => of == array && *along as usize == axis,
+                _ => known.is_some() && known == self.const_i32(v).and_then(|n| i32::try_from(n).ok()),
+            }
+        };
+        let whole = extents.len() == frame.len()
+            && self.func.insts[*load].results[..] == [*cell]
+            && *index == body.params
+            && lower.iter().all(|v| self.const_i32(*v) == Some(0))
+            && upper.iter().enumerate().all(|(axis, v)| is_extent(axis, *v))
+            && upper.iter().zip(frame).skip(1).all(|(u, f)| self.same_scalar(*u, *f));
+        whole.then_some(*array)
+    }
+}
 
 impl Lower<'_, '_> {
     /// Lowers a with-loop that makes an array longer; false if nothing was emitted.
@@ -93,28 +119,5 @@ impl Lower<'_, '_> {
                 && with.parts.iter().enumerate().all(alone);
             takes.then_some((n, array))
         })
-    }
-
-    /// The array that a partition copies from end to end, if only its first extent differs from that of the frame.
-    fn copied_whole(&self, part: &Part, frame: &[Value]) -> Option<Value> {
-        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
-        let body = &self.func.regions[part.body];
-        let ([cell], [load]) = (&body.yields[..], &body.insts[..]) else { return None };
-        let Op::Sel { array, index } = &self.func.insts[*load].op else { return None };
-        let extents = self.func.ty(*array).shape.extents()?;
-        let is_extent = |axis: usize, v: Value| {
-            let known = extents[axis].as_const();
-            match self.live.def(v).map(|inst| &self.func.insts[inst].op) {
-                Some(Op::Extent { array: of, axis: along }) => of == array && *along as usize == axis,
-                _ => known.is_some() && known == self.const_i32(v).and_then(|n| i32::try_from(n).ok()),
-            }
-        };
-        let whole = extents.len() == frame.len()
-            && self.func.insts[*load].results[..] == [*cell]
-            && *index == body.params
-            && lower.iter().all(|v| self.const_i32(*v) == Some(0))
-            && upper.iter().enumerate().all(|(axis, v)| is_extent(axis, *v))
-            && upper.iter().zip(frame).skip(1).all(|(u, f)| self.same_scalar(*u, *f));
-        whole.then_some(*array)
     }
 }

@@ -47,28 +47,13 @@ use ravel_types::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ravel_nest::ir::Ty;
-use ravel_types::Elem;
-use ravel_wir::{Combine, Inst, Op, Region, Value, With, WithOp};
+use ravel_wir::{Combine, Inst, Op, Value, WithOp};
 
 use crate::facts::Val;
+use crate::facts::ownership::Scope;
 use crate::lower::Lower;
 use crate::lower::emit::Cache;
 use crate::lower::layout;
-
-/// The region under construction.
-pub(crate) struct Scope {
-    pub region: Region,
-    /// Position of the instruction at work; the number of instructions at the yields.
-    pub position: usize,
-    /// Values the region holds a reference of.
-    owned: BTreeSet<Value>,
-    /// How often the instruction at work still names each operand.
-    pending: BTreeMap<Value, u32>,
-    /// Values to forget when the region ends.
-    pub bound: Vec<Value>,
-    /// Computed values to fall back to when the region ends.
-    pub cache: Cache,
-}
 
 /// What is owned and known at a point of a region.
 #[derive(Clone)]
@@ -79,28 +64,9 @@ pub(crate) struct Snapshot {
     fresh: HashSet<Value>,
 }
 
-impl Scope {
-    pub fn new(region: Region, cache: Cache) -> Scope {
-        Scope { region, position: 0, owned: BTreeSet::new(), pending: BTreeMap::new(), bound: Vec::new(), cache }
-    }
-}
-
-impl Scope {
-    /// Does the region hold a reference of the value?
-    pub fn owns(&self, v: Value) -> bool {
-        self.owned.contains(&v)
-    }
-}
-
 impl Lower<'_, '_> {
-    /// Is the value a counted object (and not a machine scalar)?
-    pub fn is_object(&self, v: Value) -> bool {
-        let ty = self.func.ty(v);
-        !ty.is_scalar() || ty.elem == Elem::Handle
-    }
-
     fn scope(&mut self) -> &mut Scope {
-        self.emit.scopes.last_mut().expect("code is built inside a region")
+        self.facts.scopes.last_mut().expect("code is built inside a region")
     }
 
     /// The current region holds a reference of `v` from now on.
@@ -177,14 +143,6 @@ impl Lower<'_, '_> {
         scope.pending = pending;
     }
 
-    /// Whether the current region owns `v` and the operand at hand is its only remaining use.
-    pub fn is_last_use(&mut self, v: Value) -> bool {
-        let scope = self.emit.scopes.last().expect("code is built inside a region");
-        scope.owned.contains(&v)
-            && self.live.last_use(scope.region, v) == Some(scope.position)
-            && scope.pending.get(&v) == Some(&1)
-    }
-
     /// The value of an operand with one reference that now belongs to the caller. Scalars are passed through.
     pub fn take(&mut self, v: Value) -> Val {
         let object = self.val(v);
@@ -228,31 +186,6 @@ impl Lower<'_, '_> {
     fn copy(&mut self, object: Val) -> Val {
         let copy = self.cx.runtime("ravel_copy", &[Ty::PTR], Some(Ty::PTR));
         self.b.call_extern(copy, &[object], Some(Ty::PTR)).expect("ravel_copy returns the copy")
-    }
-
-    /// Does the region own `v`, and does the with-loop at work use it last, in the bodies of its partitions alone?
-    pub fn dies_in(&self, with: &With, v: Value) -> bool {
-        let Some(scope) = self.emit.scopes.last() else { return false };
-        let captures = with.parts.iter().filter(|part| self.live.free(part.body).contains(&v)).count();
-        scope.owned.contains(&v)
-            && self.live.last_use(scope.region, v) == Some(scope.position)
-            && scope.pending.get(&v).is_some_and(|uses| *uses as usize == captures)
-    }
-
-    /// The same of the array that a modarray changes.
-    pub fn dies_in_update(&self, with: &With, v: Value) -> bool {
-        let Some(scope) = self.emit.scopes.last() else { return false };
-        let captures = with.parts.iter().filter(|part| self.live.free(part.body).contains(&v)).count();
-        captures > 0
-            && scope.owned.contains(&v)
-            && self.live.last_use(scope.region, v) == Some(scope.position)
-            && scope.pending.get(&v).is_some_and(|uses| *uses as usize == captures + 1)
-    }
-
-    /// Does the region own `v`, and does its instruction at a position use it last?
-    pub fn dies_at(&self, v: Value, position: usize) -> bool {
-        let Some(scope) = self.emit.scopes.last() else { return false };
-        scope.owned.contains(&v) && self.live.last_use(scope.region, v) == Some(position)
     }
 
     /// The object of an owned value; the caller has the reference from now on, and the value can still be read.
@@ -313,7 +246,7 @@ impl Lower<'_, '_> {
 
     /// What is owned and known at this point, to go back to for another version of the same instruction.
     pub fn snapshot(&self) -> Snapshot {
-        let scope = self.emit.scopes.last().expect("code is built inside a region");
+        let scope = self.facts.scopes.last().expect("code is built inside a region");
         Snapshot {
             cache: self.emit.cache.clone(),
             owned: scope.owned.clone(),

@@ -19,7 +19,7 @@ use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::withloop::Sink;
@@ -43,6 +43,69 @@ struct Put<'f> {
     first: &'f [Value],
     /// The part of the row, if it is not the whole one.
     part: Option<(&'f [Value], &'f [Value])>,
+}
+
+impl Facts<'_> {
+    /// Does an update take all that a with-loop makes of a row, and nothing else?
+    fn puts_all(&self, with: &With, result: usize, put: &Put<'_>) -> bool {
+        match (put.part, &with.parts[0].generator, &with.ops[result]) {
+            (Some((first, end)), Generator::Known { lower, upper, step: None, .. }, _) => {
+                let same = |(a, b): (&Value, &Value)| self.same_scalar(*a, *b);
+                lower.len() == first.len() && lower.iter().zip(first).all(same) && upper.iter().zip(end).all(same)
+            }
+            (None, _, WithOp::Genarray { frame: Frame::Known(frame), .. }) => self.covers(with, frame),
+            _ => false,
+        }
+    }
+
+    /// What an instruction puts into which rows of an array, if it does just that.
+    fn put_of(&self, inst: Inst) -> Option<Put<'_>> {
+        let func = self.func;
+        match &func.insts[inst].op {
+            Op::Update { array, index, value } => {
+                let rank = func.ty(*array).rank()?;
+                (!index.is_empty()).then(|| Put {
+                    array: *array,
+                    row: *value,
+                    along: (index.len()..rank).collect(),
+                    first: index,
+                    part: None,
+                })
+            }
+            Op::With(With { parts, ops, ordered: false }) => {
+                let ([part], [WithOp::Modarray { array }]) = (&parts[..], &ops[..]) else { return None };
+                let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
+                let RegionData { params, insts, yields } = &func.regions[part.body];
+                let (&[load], &[cell]) = (&insts[..], &yields[..]) else { return None };
+                let Op::Sel { array: row, index } = &func.insts[load].op else { return None };
+                let (from, to) = (func.ty(*row).shape.extents()?, func.ty(*array).shape.extents()?);
+                let along: Vec<usize> =
+                    (0..params.len()).filter(|k| !self.is_successor(lower[*k], upper[*k])).collect();
+                let whole = |(k, extent): (&usize, &Affine)| {
+                    let covers = self.const_i32(upper[*k]).is_some_and(|n| extent.as_const() == i32::try_from(n).ok());
+                    self.const_i32(lower[*k]) == Some(0) && covers && to[*k] == *extent
+                };
+                // A part of a row along the last axes begins where the row does, for indices count from there.
+                let cut = *along.first()?;
+                let is_whole = along.iter().zip(from).all(whole);
+                let is_tail = along.iter().copied().eq(cut..lower.len());
+                let fits = along.iter().zip(from).all(|(k, extent)| to[*k] == *extent);
+                let is_put = lower.len() == to.len()
+                    && func.insts[load].results[0] == cell
+                    && along.len() < params.len()
+                    && index.len() == along.len()
+                    && from.len() == along.len()
+                    && along.iter().zip(index).all(|(k, v)| params[*k] == *v)
+                    && (is_whole || (is_tail && fits));
+                let (first, part) = match is_whole {
+                    true => (&lower[..], None),
+                    false => (&lower[..cut], Some((&lower[cut..], &upper[cut..]))),
+                };
+                is_put.then_some(Put { array: *array, row: *row, along, first, part })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Lower<'_, '_> {
@@ -103,7 +166,7 @@ impl Lower<'_, '_> {
         {
             return None;
         }
-        let scope = self.emit.scopes.last()?;
+        let scope = self.facts.scopes.last()?;
         let insts = &func.regions[scope.region].insts;
         let here = scope.position;
         if insts.get(here) != Some(&inst) {
@@ -151,67 +214,6 @@ impl Lower<'_, '_> {
             && func.ty(array).elem != Elem::Handle
             && reads_own_places(func, part, array, &along);
         fits.then_some(Rows { array, along, updates })
-    }
-
-    /// Does an update take all that a with-loop makes of a row, and nothing else?
-    fn puts_all(&self, with: &With, result: usize, put: &Put<'_>) -> bool {
-        match (put.part, &with.parts[0].generator, &with.ops[result]) {
-            (Some((first, end)), Generator::Known { lower, upper, step: None, .. }, _) => {
-                let same = |(a, b): (&Value, &Value)| self.same_scalar(*a, *b);
-                lower.len() == first.len() && lower.iter().zip(first).all(same) && upper.iter().zip(end).all(same)
-            }
-            (None, _, WithOp::Genarray { frame: Frame::Known(frame), .. }) => self.covers(with, frame),
-            _ => false,
-        }
-    }
-
-    /// What an instruction puts into which rows of an array, if it does just that.
-    fn put_of(&self, inst: Inst) -> Option<Put<'_>> {
-        let func = self.func;
-        match &func.insts[inst].op {
-            Op::Update { array, index, value } => {
-                let rank = func.ty(*array).rank()?;
-                (!index.is_empty()).then(|| Put {
-                    array: *array,
-                    row: *value,
-                    along: (index.len()..rank).collect(),
-                    first: index,
-                    part: None,
-                })
-            }
-            Op::With(With { parts, ops, ordered: false }) => {
-                let ([part], [WithOp::Modarray { array }]) = (&parts[..], &ops[..]) else { return None };
-                let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
-                let RegionData { params, insts, yields } = &func.regions[part.body];
-                let (&[load], &[cell]) = (&insts[..], &yields[..]) else { return None };
-                let Op::Sel { array: row, index } = &func.insts[load].op else { return None };
-                let (from, to) = (func.ty(*row).shape.extents()?, func.ty(*array).shape.extents()?);
-                let along: Vec<usize> =
-                    (0..params.len()).filter(|k| !self.is_successor(lower[*k], upper[*k])).collect();
-                let whole = |(k, extent): (&usize, &Affine)| {
-                    let covers = self.const_i32(upper[*k]).is_some_and(|n| extent.as_const() == i32::try_from(n).ok());
-                    self.const_i32(lower[*k]) == Some(0) && covers && to[*k] == *extent
-                };
-                // A part of a row along the last axes begins where the row does, for indices count from there.
-                let cut = *along.first()?;
-                let is_whole = along.iter().zip(from).all(whole);
-                let is_tail = along.iter().copied().eq(cut..lower.len());
-                let fits = along.iter().zip(from).all(|(k, extent)| to[*k] == *extent);
-                let is_put = lower.len() == to.len()
-                    && func.insts[load].results[0] == cell
-                    && along.len() < params.len()
-                    && index.len() == along.len()
-                    && from.len() == along.len()
-                    && along.iter().zip(index).all(|(k, v)| params[*k] == *v)
-                    && (is_whole || (is_tail && fits));
-                let (first, part) = match is_whole {
-                    true => (&lower[..], None),
-                    false => (&lower[..cut], Some((&lower[cut..], &upper[cut..]))),
-                };
-                is_put.then_some(Put { array: *array, row: *row, along, first, part })
-            }
-            _ => None,
-        }
     }
 }
 

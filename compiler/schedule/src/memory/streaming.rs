@@ -15,6 +15,7 @@
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Part, Value};
 
+use crate::facts::Facts;
 use crate::kernel::grid::Grid;
 use crate::lower::Lower;
 use crate::lower::index::{Ext, Offset, Term};
@@ -28,7 +29,7 @@ const SHORT_ROW: i64 = 4096;
 /// Bytes of a cache line.
 const LINE: i64 = 64;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Are all results of this with-loop new arrays that are larger than any cache?
     pub fn streams(&self, inst: Inst, sinks: &[Sink]) -> bool {
         let results = &self.func.insts[inst].results;
@@ -37,7 +38,7 @@ impl Lower<'_, '_> {
             let bytes = ty.shape.constants().and_then(|shape| {
                 shape.iter().try_fold(ty.elem.bytes() as i64, |n, extent| n.checked_mul(i64::from(*extent)))
             });
-            bytes.is_some_and(|bytes| bytes >= self.cx.options.large_result)
+            bytes.is_some_and(|bytes| bytes >= self.options.large_result)
         };
         let is_new =
             |sink: &Sink| matches!(sink, Sink::Slice { object: Some(_), reused: None, cell: Ext::Const(1), .. });
@@ -45,6 +46,17 @@ impl Lower<'_, '_> {
         results.iter().zip(sinks).all(|(v, sink)| is_total(sink) || is_large(v) && is_new(sink))
     }
 
+    /// Does the vector of a copy lie at a multiple of its size from the start of the array?
+    pub fn is_whole_vector(&self, g: &mut Grid, elem: Elem, offset: &Offset, u: usize) -> bool {
+        let lanes = i64::from(g.lanes);
+        let width = lanes * elem.bytes() as i64;
+        let Some(along) = g.walk.residue(lanes) else { return false };
+        let first = start_of_row(g.vec, offset, width);
+        first.is_some_and(|first| (first + (along + g.start_of(u) as i64) * elem.bytes() as i64) % width == 0)
+    }
+}
+
+impl Lower<'_, '_> {
     /// Are the rows of a partition, along a vector axis that is not cut into chunks, short and not whole lines?
     pub fn has_short_rows(&mut self, part: &Part, sinks: &[Sink], axis: usize) -> bool {
         let Generator::Known { lower, upper, .. } = &part.generator else { return false };
@@ -58,15 +70,6 @@ impl Lower<'_, '_> {
                 .is_some_and(|first| [low, high].iter().all(|index| (first + index * size) % LINE == 0));
             (high - low) * size < SHORT_ROW && !is_whole
         })
-    }
-
-    /// Does the vector of a copy lie at a multiple of its size from the start of the array?
-    pub fn is_whole_vector(&self, g: &mut Grid, elem: Elem, offset: &Offset, u: usize) -> bool {
-        let lanes = i64::from(g.lanes);
-        let width = lanes * elem.bytes() as i64;
-        let Some(along) = g.walk.residue(lanes) else { return false };
-        let first = start_of_row(g.vec, offset, width);
-        first.is_some_and(|first| (first + (along + g.start_of(u) as i64) * elem.bytes() as i64) % width == 0)
     }
 
     /// How many indices there are before the first vector of a vector axis that is stored aligned; nothing if the kernel does not

@@ -12,6 +12,7 @@ use ravel_types::{HashMap, HashSet};
 use ravel_types::Elem;
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
+use crate::facts::Facts;
 use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::withloop::Sink;
@@ -91,6 +92,25 @@ impl Joined {
     }
 }
 
+impl Facts<'_> {
+    /// Is this a fold, or the neutral array of one that is near?
+    fn may_begin(&self, region: Region, start: usize, with: &With) -> bool {
+        let insts = &self.func.regions[region].insts;
+        let data = &self.func.insts[insts[start]];
+        if with.ops.iter().any(|op| matches!(op, WithOp::Fold { .. })) {
+            return true;
+        }
+        let &[result] = &data.results[..] else { return false };
+        self.live.uses(result) == 1
+            && insts[start + 1..].iter().take(AHEAD).any(|inst| match &self.func.insts[*inst].op {
+                Op::With(with) => {
+                    with.ops.iter().any(|op| matches!(op, WithOp::Fold { neutral, .. } if *neutral == result))
+                }
+                _ => false,
+            })
+    }
+}
+
 impl Lower<'_, '_> {
     /// What is joined from a position of a region on; nothing if that is no more than a fold.
     pub fn find_joined(&mut self, region: Region, start: usize) -> Option<Joined> {
@@ -99,8 +119,8 @@ impl Lower<'_, '_> {
         let Op::With(first) = &func.insts[insts[start]].op else { return None };
         if self.cx.options.device.is_some()
             || !self.cx.options.parallel
-            || self.b.in_launch()
-            || self.b.in_parfor()
+            || self.site.in_launch
+            || self.site.in_parfor()
             || self.facts.site.sequential > 0
             || !self.may_begin(region, start, first)
         {
@@ -127,23 +147,6 @@ impl Lower<'_, '_> {
         }
         let worth_it = !joined.plans.is_empty() || joined.folds.len() > 1;
         (worth_it && !joined.folds.is_empty()).then_some(joined)
-    }
-
-    /// Is this a fold, or the neutral array of one that is near?
-    fn may_begin(&self, region: Region, start: usize, with: &With) -> bool {
-        let insts = &self.func.regions[region].insts;
-        let data = &self.func.insts[insts[start]];
-        if with.ops.iter().any(|op| matches!(op, WithOp::Fold { .. })) {
-            return true;
-        }
-        let &[result] = &data.results[..] else { return false };
-        self.live.uses(result) == 1
-            && insts[start + 1..].iter().take(AHEAD).any(|inst| match &self.func.insts[*inst].op {
-                Op::With(with) => {
-                    with.ops.iter().any(|op| matches!(op, WithOp::Fold { neutral, .. } if *neutral == result))
-                }
-                _ => false,
-            })
     }
 
     /// Adds a fold whose partial results are arrays that threads combine.

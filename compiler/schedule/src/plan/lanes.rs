@@ -4,6 +4,7 @@ use ravel_types::HashSet;
 
 use ravel_wir::{Generator, Inst, Part, Value, With};
 
+use crate::facts::Facts;
 use crate::facts::cost::UNKNOWN_EXTENT;
 use crate::facts::support::Refusal;
 use crate::facts::walk::Walk;
@@ -112,6 +113,21 @@ pub(crate) struct Lanes {
     pub separate: bool,
 }
 
+impl Facts<'_> {
+    /// Indices of a partition along an axis with constant bounds, with those that steps leave out.
+    fn const_extent(&self, part: &Part, axis: usize) -> Option<i64> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        Some(self.const_i32(upper[axis])? - self.const_i32(lower[axis])?)
+    }
+
+    /// Numbers of lanes worth considering for elements of this width, the largest first.
+    pub fn lane_sizes(&self, bytes: usize) -> Vec<u8> {
+        let most = (self.target.vector_bytes as usize / bytes).min(MOST_LANES);
+        let least = LEAST_VECTOR / bytes.max(4);
+        std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n >= least).map(|n| n as u8).collect()
+    }
+}
+
 impl Lower<'_, '_> {
     /// What the choice of lanes needs to know of a partition, and what must hold before a kernel runs.
     pub fn examine_cells<'p>(
@@ -134,7 +150,7 @@ impl Lower<'_, '_> {
         if combs.iter().filter(|comb| comb.width > 1).count() > 1 {
             return Err("the generator has widths along several axes".to_string());
         }
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         let mut guards = Vec::new();
         let checks = self.undecided_checks(part.body);
         let masked = self.loads_under_masks(part.body);
@@ -324,18 +340,5 @@ impl Lower<'_, '_> {
             };
         }
         cost
-    }
-
-    /// Indices of a partition along an axis with constant bounds, with those that steps leave out.
-    fn const_extent(&self, part: &Part, axis: usize) -> Option<i64> {
-        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        Some(self.const_i32(upper[axis])? - self.const_i32(lower[axis])?)
-    }
-
-    /// Numbers of lanes worth considering for elements of this width, the largest first.
-    pub fn lane_sizes(&self, bytes: usize) -> Vec<u8> {
-        let most = (self.cx.target.vector_bytes as usize / bytes).min(MOST_LANES);
-        let least = LEAST_VECTOR / bytes.max(4);
-        std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n >= least).map(|n| n as u8).collect()
     }
 }

@@ -8,6 +8,7 @@ use ravel_types::HashSet;
 
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
+use crate::facts::Facts;
 use crate::facts::support::Refusal;
 use crate::kernel::flat::Flat;
 use crate::kernel::grid::Grid;
@@ -102,6 +103,38 @@ impl KernelPlan {
     }
 }
 
+impl Facts<'_> {
+    /// Whether a partition is small beside another one of the with-loop.
+    pub fn is_border(&self, with: &With, part: &Part) -> bool {
+        let most = with.parts.iter().map(|part| self.constant_cells(part)).max().flatten();
+        self.constant_cells(part).zip(most).is_some_and(|(cells, most)| cells.saturating_mul(BORDER_CELLS) <= most)
+    }
+
+    /// Cells of a partition with constant bounds.
+    pub fn constant_cells(&self, part: &Part) -> Option<i64> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        lower
+            .iter()
+            .zip(upper)
+            .try_fold(1i64, |n, (l, u)| n.checked_mul((self.const_i32(*u)? - self.const_i32(*l)?).max(0)))
+    }
+
+    /// The stretch of the vector axis where folds need no masks, if masks are possible elsewhere and the rest is short.
+    pub fn uneven_plan(&self, g: &mut Grid, part: &Part, axis: usize, extent: Option<i64>) -> Option<(i64, i64)> {
+        let Generator::Known { lower, .. } = &part.generator else { return None };
+        let param = self.func.regions[part.body].params[axis];
+        let (low, lanes) = (self.const_i32(lower[axis])?, i64::from(g.lanes));
+        let high = low + extent?;
+        if !self.can_mask(g, part.body, param, (low, high - 1)) {
+            return None;
+        }
+        let even = self.even_run(g, part.body, param, low, high)?;
+        let vectors = |n: i64| (n + lanes - 1) / lanes;
+        let uneven = vectors(even.0 - low) + vectors(high - even.1);
+        (uneven.min(vectors(high - low)) <= UNEVEN_VECTORS).then_some(even)
+    }
+}
+
 impl Lower<'_, '_> {
     /// Plans a partition of scalar cells, in chunks along an axis or whole.
     pub fn plan_kernel(
@@ -188,36 +221,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Whether a partition is small beside another one of the with-loop.
-    pub fn is_border(&self, with: &With, part: &Part) -> bool {
-        let most = with.parts.iter().map(|part| self.constant_cells(part)).max().flatten();
-        self.constant_cells(part).zip(most).is_some_and(|(cells, most)| cells.saturating_mul(BORDER_CELLS) <= most)
-    }
-
-    /// Cells of a partition with constant bounds.
-    pub fn constant_cells(&self, part: &Part) -> Option<i64> {
-        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        lower
-            .iter()
-            .zip(upper)
-            .try_fold(1i64, |n, (l, u)| n.checked_mul((self.const_i32(*u)? - self.const_i32(*l)?).max(0)))
-    }
-
-    /// The stretch of the vector axis where folds need no masks, if masks are possible elsewhere and the rest is short.
-    pub fn uneven_plan(&self, g: &mut Grid, part: &Part, axis: usize, extent: Option<i64>) -> Option<(i64, i64)> {
-        let Generator::Known { lower, .. } = &part.generator else { return None };
-        let param = self.func.regions[part.body].params[axis];
-        let (low, lanes) = (self.const_i32(lower[axis])?, i64::from(g.lanes));
-        let high = low + extent?;
-        if !self.can_mask(g, part.body, param, (low, high - 1)) {
-            return None;
-        }
-        let even = self.even_run(g, part.body, param, low, high)?;
-        let vectors = |n: i64| (n + lanes - 1) / lanes;
-        let uneven = vectors(even.0 - low) + vectors(high - even.1);
-        (uneven.min(vectors(high - low)) <= UNEVEN_VECTORS).then_some(even)
-    }
-
     /// Plans a with-loop of scalar folds.
     pub fn plan_fold(&mut self, inst: Inst, with: &With) -> Result<KernelPlan, Refusal> {
         if with.ops.is_empty() {
@@ -255,7 +258,7 @@ impl Lower<'_, '_> {
         most: usize,
     ) -> Result<KernelPlan, Refusal> {
         let func = self.func;
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         let folds: Vec<(&WithOp, Value)> =
             with.ops.iter().zip(func.insts[inst].results.iter().copied()).filter(|(op, _)| is_fold(op)).collect();
         if folds.iter().any(|(op, _)| folds_along(op).is_none()) {

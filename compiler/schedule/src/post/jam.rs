@@ -23,6 +23,7 @@ use ravel_nest::ir::{BinOp, Exit, Func, Inst, Module, Op, Region, Ty, Value};
 use ravel_source::Span;
 use ravel_wir as wir;
 
+use crate::facts::Facts;
 use crate::lower::Lower;
 use crate::lower::module::ModuleCx;
 use crate::post::jam_plan::{self, Fate};
@@ -46,7 +47,7 @@ pub(crate) struct Outcome {
     pub text: String,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Has the body of a with-loop an innermost loop that carries more than a counter, and no checks? What chunks are made of has to be known
     /// before the loop is.
     pub fn may_run_abreast(&self, body: wir::Region) -> bool {
@@ -66,10 +67,12 @@ impl Lower<'_, '_> {
         });
         found
     }
+}
 
+impl Lower<'_, '_> {
     /// Notes a loop over the indices of an axis, of which none waits for another.
     pub fn note_rows(&mut self, index: Value, span: Span) {
-        if !self.b.in_launch() {
+        if !self.site.in_launch {
             let (with, part, silent) = (self.cx.with, self.cx.part, self.cx.silent > 0);
             self.kernel.rows.push(Rows { index, span, with, part, silent });
         }

@@ -9,6 +9,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
+use crate::facts::Facts;
 use crate::lower::Lower;
 use crate::lower::layout;
 use crate::lower::scalars::{self, prim_of};
@@ -69,6 +70,20 @@ pub(crate) struct Postponed {
     pub arrays: Option<Vec<(usize, Shared)>>,
 }
 
+impl Facts<'_> {
+    /// Do threads share the arrays among these partial results?
+    pub fn is_shared(&self, folds: &[(BinOp, Value)], layout: &PartialLayout) -> bool {
+        let bytes =
+            folds.iter().zip(&layout.slots).map(|((_, v), slot)| slot.elements() * self.elem(*v).bytes() as i64);
+        bytes.sum::<i64>() * MOST_FOLD_CHUNKS >= SHARED_BYTES
+    }
+
+    /// Elements of a piece.
+    fn piece(&self, elem: Elem) -> i64 {
+        PIECE_VECTORS * i64::from(self.lanes(elem))
+    }
+}
+
 impl Lower<'_, '_> {
     /// The totals: `neutrals`, which are owned, and the partial results of all chunks.
     pub fn combine_partials(
@@ -102,18 +117,6 @@ impl Lower<'_, '_> {
         Ok(self.combine_rest(folds, neutrals, partials, layout, &is_shared))
     }
 
-    /// Do threads share the arrays among these partial results?
-    pub fn is_shared(&self, folds: &[(BinOp, Value)], layout: &PartialLayout) -> bool {
-        let bytes =
-            folds.iter().zip(&layout.slots).map(|((_, v), slot)| slot.elements() * self.elem(*v).bytes() as i64);
-        bytes.sum::<i64>() * MOST_FOLD_CHUNKS >= SHARED_BYTES
-    }
-
-    /// Elements of a piece.
-    fn piece(&self, elem: Elem) -> i64 {
-        PIECE_VECTORS * i64::from(self.lanes(elem))
-    }
-
     /// One parallel loop over the pieces of all arrays.
     pub fn combine_shared(&mut self, shared: &[Shared]) -> Result<()> {
         if shared.is_empty() {
@@ -136,7 +139,7 @@ impl Lower<'_, '_> {
         }
         let cache = self.emit.cache.clone();
         let chunk = self.b.i64((pieces + MOST_CHUNKS - 1) / MOST_CHUNKS);
-        let (low, high, _) = self.b.begin_parfor(count, chunk);
+        let (low, high, _) = self.begin_parfor(count, chunk);
         let mut first_piece = 0;
         for array in shared {
             let group = self.piece(array.elem);
@@ -157,7 +160,7 @@ impl Lower<'_, '_> {
             self.b.end_if(&[]);
             self.emit.cache.clone_from(&cache);
         }
-        self.b.end_parfor();
+        self.end_parfor();
         self.emit.cache = cache;
         Ok(())
     }

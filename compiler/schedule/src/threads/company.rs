@@ -15,7 +15,7 @@
 use ravel_wir::{Generator, Part, With, WithOp};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::Chunk;
 use crate::kernel::reduce::folds_along;
 use crate::lower::Lower;
@@ -39,7 +39,7 @@ impl Around<'_> {
     pub const NOTHING: Around<'static> = Around { borders: &[], thin: &[] };
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The partitions of a with-loop that may be computed in any order, each with the thin ones beside it.
     pub fn companies(&self, with: &With) -> Vec<(usize, Vec<usize>)> {
         let count = with.parts.len();
@@ -47,9 +47,9 @@ impl Lower<'_, '_> {
         let apart = with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }))
             || with.ops.iter().any(in_order)
             || with.ordered
-            || self.cx.options.device.is_some()
-            || !self.cx.options.parallel
-            || self.b.in_parfor();
+            || self.options.device.is_some()
+            || !self.options.parallel
+            || self.site.in_parfor();
         let beside = |n: usize, m: usize| m != n && self.is_thin_beside(&with.parts[m], &with.parts[n]);
         let is_thin: Vec<bool> = (0..count).map(|m| !apart && (0..count).any(|n| beside(n, m))).collect();
         let mut taken = vec![false; count];
@@ -86,7 +86,9 @@ impl Lower<'_, '_> {
             && self.same_scalar(upper[shared], thick_upper[shared])
             && (0..lower.len()).any(|axis| axis != shared && is_thin(axis))
     }
+}
 
+impl Lower<'_, '_> {
     /// What thin partitions read outside of the loop over chunks.
     pub fn preload_company(&mut self, with: &With, thin: &[usize]) {
         for &m in thin {

@@ -5,7 +5,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::Chunk;
 use crate::kernel::reduce::folds_along;
 use crate::lower::Lower;
@@ -69,7 +69,7 @@ impl PartialLayout {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The partition, operations and neutral elements of a with-loop that has nothing but regrouping folds, if threads may run it.
     pub fn folds_for_threads<'w>(&self, inst: Inst, with: &'w With) -> Option<(&'w Part, Vec<(BinOp, Value)>)> {
         let [part] = &with.parts[..] else { return None };
@@ -87,6 +87,43 @@ impl Lower<'_, '_> {
         Some((part, folds))
     }
 
+    /// How finely folds are cut: chunks with large partial results are larger, since these have to be begun and combined.
+    pub fn fineness(&self, folds: &[(BinOp, Value)]) -> Fineness {
+        let bytes = self.partial_layout(folds).bytes as f64;
+        Fineness { work: (FOLDS.work + WORK_PER_BYTE * bytes).min(PARTIAL_WORK), ..FOLDS }
+    }
+
+    /// Where the partial results of one chunk go.
+    pub fn partial_layout(&self, folds: &[(BinOp, Value)]) -> PartialLayout {
+        let align = layout::DATA_ALIGN as i64;
+        let mut bytes = 0i64;
+        let mut slots = Vec::new();
+        for (_, neutral) in folds {
+            let ty = self.func.ty(*neutral);
+            let extents: Option<Vec<i64>> = ty
+                .shape
+                .constants()
+                .filter(|_| !ty.is_scalar())
+                .map(|shape| shape.into_iter().map(i64::from).collect());
+            let elements =
+                extents.as_ref().and_then(|e| e.iter().try_fold(ty.elem.bytes() as i64, |n, e| n.checked_mul(*e)));
+            let extents = extents.filter(|_| elements.is_some_and(|n| n <= MOST_PARTIAL_BYTES));
+            let size = match (&extents, elements) {
+                (Some(extents), Some(elements)) => {
+                    bytes = (bytes + align - 1) / align * align;
+                    layout::data_offset(extents.len()) + elements
+                }
+                _ => 8,
+            };
+            slots.push(PartialSlot { offset: bytes as i32, extents });
+            bytes += (size + 7) / 8 * 8;
+        }
+        let whole = if slots.iter().any(|slot| slot.extents.is_some()) { align } else { 8 };
+        PartialLayout { slots, bytes: (bytes + whole - 1) / whole * whole }
+    }
+}
+
+impl Lower<'_, '_> {
     /// Runs a with-loop of regrouping folds on threads; false if nothing was emitted.
     pub fn try_parallel_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
         let Some(fold) = self.begin_folds(inst, with, false) else { return Ok(false) };
@@ -179,7 +216,7 @@ impl Lower<'_, '_> {
         let (bounds, number) = self.begin_chunks(fold.part, &fold.cut)?;
         self.partials_of(fold, &totals, number, |lower, starts| cells(lower, starts, bounds))?;
         self.close();
-        self.b.end_parfor();
+        self.end_parfor();
         self.combine_chunks(fold, totals)
     }
 
@@ -222,41 +259,6 @@ impl Lower<'_, '_> {
             self.helper("ravel_scratch_free", &[*partials, *bytes], None);
         }
         Ok(totals)
-    }
-
-    /// How finely folds are cut: chunks with large partial results are larger, since these have to be begun and combined.
-    pub fn fineness(&self, folds: &[(BinOp, Value)]) -> Fineness {
-        let bytes = self.partial_layout(folds).bytes as f64;
-        Fineness { work: (FOLDS.work + WORK_PER_BYTE * bytes).min(PARTIAL_WORK), ..FOLDS }
-    }
-
-    /// Where the partial results of one chunk go.
-    pub fn partial_layout(&self, folds: &[(BinOp, Value)]) -> PartialLayout {
-        let align = layout::DATA_ALIGN as i64;
-        let mut bytes = 0i64;
-        let mut slots = Vec::new();
-        for (_, neutral) in folds {
-            let ty = self.func.ty(*neutral);
-            let extents: Option<Vec<i64>> = ty
-                .shape
-                .constants()
-                .filter(|_| !ty.is_scalar())
-                .map(|shape| shape.into_iter().map(i64::from).collect());
-            let elements =
-                extents.as_ref().and_then(|e| e.iter().try_fold(ty.elem.bytes() as i64, |n, e| n.checked_mul(*e)));
-            let extents = extents.filter(|_| elements.is_some_and(|n| n <= MOST_PARTIAL_BYTES));
-            let size = match (&extents, elements) {
-                (Some(extents), Some(elements)) => {
-                    bytes = (bytes + align - 1) / align * align;
-                    layout::data_offset(extents.len()) + elements
-                }
-                _ => 8,
-            };
-            slots.push(PartialSlot { offset: bytes as i32, extents });
-            bytes += (size + 7) / 8 * 8;
-        }
-        let whole = if slots.iter().any(|slot| slot.extents.is_some()) { align } else { 8 };
-        PartialLayout { slots, bytes: (bytes + whole - 1) / whole * whole }
     }
 
     /// The accumulator that a chunk starts from: the identity, in the shape of the neutral element. An array of constant shape is begun

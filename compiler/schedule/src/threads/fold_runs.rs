@@ -16,20 +16,20 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Inst, Op, Region, Value};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::threads::fold_chunks::FoldChunks;
 use crate::threads::parallel::Grain;
 
 const NOT_A_FOLD: &str = "another with-loop among folds on threads";
 
-impl<'m> Lower<'m, '_> {
+impl Facts<'_> {
     /// The folds from a position of a region on that are one parallel loop, with their positions; a fold that is none of these stands alone.
     pub fn fold_run(&self, region: Region, start: usize) -> Vec<(usize, Inst)> {
         let func = self.func;
         let mut run = Vec::new();
         let mut made: Vec<Value> = Vec::new();
-        if self.cx.options.device.is_some() || self.b.in_launch() {
+        if self.options.device.is_some() || self.site.in_launch {
             return run;
         }
         for (position, &inst) in func.regions[region].insts.iter().enumerate().skip(start) {
@@ -65,7 +65,9 @@ impl<'m> Lower<'m, '_> {
         }
         run
     }
+}
 
+impl<'m> Lower<'m, '_> {
     /// Lowers the folds from a position of a region on that are one parallel loop; the position after them. Nothing if there are not two.
     pub fn try_fold_run(&mut self, region: Region, start: usize) -> Result<Option<usize>> {
         let run = self.fold_run(region, start);
@@ -100,7 +102,7 @@ impl<'m> Lower<'m, '_> {
             }
             self.cx.with = Some(inst);
             let Op::With(with) = &data.op else { return self.unsupported(data.span, NOT_A_FOLD) };
-            self.set_ranges(with);
+            self.facts.set_ranges(with);
             if !all.is_empty() {
                 self.cx.remark(data.span, "in the parallel loop of the fold that it goes on from");
             }
@@ -120,11 +122,11 @@ impl<'m> Lower<'m, '_> {
             let all_of_them = self.b.binary(NestBin::SMax, n, one);
             let is_little = self.b.icmp(IntCmp::Sle, most, one);
             let together = self.b.select(is_little, all_of_them, one);
-            let (low, high, _) = self.b.begin_parfor_with_late(n, together, Some(late));
+            let (low, high, _) = self.begin_parfor_with_late(n, together, Some(late));
             let (number, _) = self.b.begin_for(low, high, one, &[]);
             self.chunk_of_run(&all, number)?;
             self.b.end_for(&[]);
-            self.b.end_parfor();
+            self.end_parfor();
         }
         (self.cx.with, self.cx.part) = outer;
         Ok(all)
@@ -152,7 +154,7 @@ impl<'m> Lower<'m, '_> {
     fn chunk_of_fold(&mut self, fold: &FoldChunks, number: Val) -> Result<()> {
         let Op::With(with) = &self.func.insts[fold.inst].op else { return Ok(()) };
         self.cx.with = Some(fold.inst);
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         let low = self.b.mul(number, fold.cut.chunk);
         let high = self.b.add(low, fold.cut.chunk);
         let high = self.b.binary(NestBin::SMin, high, fold.cut.n);

@@ -18,6 +18,7 @@ use ravel_nest::ir::Value as Val;
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
+use crate::facts::Facts;
 use crate::kernel::Chunk;
 use crate::lower::Lower;
 use crate::lower::withloop::Sink;
@@ -34,6 +35,13 @@ pub(crate) struct Member {
     pub inst: Inst,
     pub sinks: Vec<Sink>,
     pub plan: KernelPlan,
+}
+
+impl Facts<'_> {
+    /// Values that the partition of a with-loop reads and that are arrays.
+    pub(crate) fn arrays_read(&self, body: Region) -> impl Iterator<Item = Value> + '_ {
+        self.live.free(body).iter().copied().filter(|v| self.is_object(*v))
+    }
 }
 
 impl Lower<'_, '_> {
@@ -129,7 +137,7 @@ impl Lower<'_, '_> {
         let Op::With(with) = &data.op else { return Ok(Vec::new()) };
         let outer = (self.cx.with.replace(inst), self.cx.part.take());
         self.cx.remark(data.span, "computed by the threads that combine the partial results of a fold");
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         let (sinks, _) = self.prepare(with, &data.results, data.span, false)?;
         self.emit.borders.clear();
         for (sink, &result) in sinks.iter().zip(&data.results) {
@@ -153,17 +161,12 @@ impl Lower<'_, '_> {
     pub fn member_elements(&mut self, member: &Member, low: Val, high: Val, grain: i64) -> Result<()> {
         let Op::With(with) = &self.func.insts[member.inst].op else { return Ok(()) };
         let outer = (self.cx.with.replace(member.inst), self.cx.part.take());
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         let part = &with.parts[0];
         self.cx.remark(self.func.insts[member.inst].span, member.plan.describe());
         let chunk = Chunk { axis: 0, low, high, grain };
         self.kernel_loops(with, part, &member.sinks, &member.plan, (Some(chunk), false))?;
         (self.cx.with, self.cx.part) = outer;
         Ok(())
-    }
-
-    /// Values that the partition of a with-loop reads and that are arrays.
-    pub(crate) fn arrays_read(&self, body: Region) -> impl Iterator<Item = Value> + '_ {
-        self.live.free(body).iter().copied().filter(|v| self.is_object(*v))
     }
 }

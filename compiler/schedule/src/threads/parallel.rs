@@ -7,7 +7,7 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Inst, Part, Value, With};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::Chunk;
 use crate::lower::Lower;
 use crate::lower::withloop::Sink;
@@ -98,18 +98,18 @@ fn least_along(axes: usize, axis: usize) -> i64 {
     if axes == axis + 1 { VECTOR_CHUNK } else { 1 }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// May this with-loop run on threads at all?
     pub fn may_run_on_threads(&self, with: &With, part: &Part) -> bool {
-        !self.b.in_parfor() && self.may_share(with, part)
+        !self.site.in_parfor() && self.may_share(with, part)
     }
 
     /// May threads share this with-loop, in a chunk of another one or not?
     pub fn may_share(&self, with: &With, part: &Part) -> bool {
         let Generator::Known { lower, .. } = &part.generator else { return false };
-        self.cx.options.parallel
+        self.options.parallel
             && !with.ordered
-            && self.facts.site.sequential == 0
+            && self.site.sequential == 0
             && !lower.is_empty()
             && self.step_along(part, 0).is_some()
     }
@@ -175,6 +175,16 @@ impl Lower<'_, '_> {
         Some(Grain { step: grain.step * distance, least: grain.least * distance, ..grain })
     }
 
+    /// As many indices as a partition may have: bounds that count up or down with a loop around are known well enough to exclude work
+    /// for threads.
+    pub fn most_cells(&self, part: &Part) -> f64 {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return f64::INFINITY };
+        let extents = lower.iter().zip(upper).map(|(l, u)| (self.bounds(*u).1 - self.bounds(*l).0).max(0) as f64);
+        extents.product()
+    }
+}
+
+impl Lower<'_, '_> {
     /// Number of indices of an axis, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
     /// the indices that the kernel computes in one step, or in a vector of it.
     pub fn chunks(&mut self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> Option<Chunks> {
@@ -223,14 +233,6 @@ impl Lower<'_, '_> {
         Some(Chunks { axis, n: rows, chunk, grain: 1 })
     }
 
-    /// As many indices as a partition may have: bounds that count up or down with a loop around are known well enough to exclude work
-    /// for threads.
-    pub fn most_cells(&self, part: &Part) -> f64 {
-        let Generator::Known { lower, upper, .. } = &part.generator else { return f64::INFINITY };
-        let extents = lower.iter().zip(upper).map(|(l, u)| (self.bounds(*u).1 - self.bounds(*l).0).max(0) as f64);
-        extents.product()
-    }
-
     /// How many indices an axis has, and how many the others together.
     pub fn lengths(&mut self, lower: &[Value], upper: &[Value], axis: usize) -> (Val, Val) {
         let mut inner = self.b.i64(1);
@@ -270,7 +272,7 @@ impl Lower<'_, '_> {
 
     /// Opens the parallel loop over an axis of a partition; returns the bounds of the chunk and its number.
     pub fn begin_chunks(&mut self, part: &Part, chunks: &Chunks) -> Result<(Chunk, Val)> {
-        let (low, high, _) = self.b.begin_parfor(chunks.n, chunks.chunk);
+        let (low, high, _) = self.begin_parfor(chunks.n, chunks.chunk);
         let chunk = self.open_chunk(part, chunks, (low, high))?;
         let number = self.b.binary(NestBin::SDiv, low, chunks.chunk);
         Ok((chunk, number))
@@ -331,7 +333,7 @@ impl Lower<'_, '_> {
         }
         self.close();
         self.run_company(inst, with, (sinks, around.thin), chunk, Vec::new())?;
-        self.b.end_parfor();
+        self.end_parfor();
         Ok(true)
     }
 }

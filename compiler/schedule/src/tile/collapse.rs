@@ -19,8 +19,8 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Inst, Op, Part, Value};
 
 use crate::Result;
-use crate::facts::Val;
 use crate::facts::support::Refusal;
+use crate::facts::{Facts, Val};
 use crate::kernel::flat::fills_vectors;
 use crate::kernel::grid::{Cell, Grid};
 use crate::lower::Lower;
@@ -80,7 +80,7 @@ pub(crate) struct Contraction<'a> {
     pub lanes: usize,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The axes that columns may run through. The grid's vector axis is the last one.
     pub fn collapse(&self, g: &mut Grid, of: &Contraction<'_>) -> std::result::Result<Collapsed, Refusal> {
         let Generator::Known { lower, upper, .. } = &of.part.generator else {
@@ -160,7 +160,9 @@ impl Lower<'_, '_> {
         op.for_each_operand(|v| operands.push(v));
         operands.into_iter().try_for_each(|v| self.column_loads((params, inner), v, columns, loads))
     }
+}
 
+impl Lower<'_, '_> {
     /// Binds the indices of a column.
     pub fn bind_collapsed(&mut self, nest: &Nest<'_>, collapsed: &Collapsed, column: Val) {
         let Generator::Known { lower, upper, .. } = &nest.part.generator else { return };

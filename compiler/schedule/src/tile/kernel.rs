@@ -8,7 +8,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Combine, WithOp};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::grid::{Cell, Grid, Jam, Panel};
 use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
@@ -26,6 +26,12 @@ const UNROLL_NARROW: i64 = 8;
 struct Place {
     first: Val,
     stride: Val,
+}
+
+impl Facts<'_> {
+    fn vector_offset(&self, nest: &Nest<'_>, u: usize) -> i32 {
+        (u * usize::from(nest.plan.lanes) * nest.plan.bytes) as i32
+    }
 }
 
 impl Lower<'_, '_> {
@@ -195,10 +201,6 @@ impl Lower<'_, '_> {
             self.b.end_if(&[]);
         }
         Ok(())
-    }
-
-    fn vector_offset(&self, nest: &Nest<'_>, u: usize) -> i32 {
-        (u * usize::from(nest.plan.lanes) * nest.plan.bytes) as i32
     }
 
     /// Binds the indices of a tile's first cell.

@@ -26,6 +26,7 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Facts;
 use crate::facts::support::Refusal;
 use crate::kernel::Chunk;
 use crate::kernel::flat::Flat;
@@ -175,6 +176,165 @@ pub(crate) struct Split {
     pub columns: Vec<(Value, bool)>,
     /// Operations on values that vary over both.
     operations: usize,
+}
+
+impl Facts<'_> {
+    /// The only fold of a body, with its partition.
+    fn only_fold<'f>(&self, func: &'f Func, body: Region) -> std::result::Result<(Inst, &'f Part), Refusal> {
+        let refuse = |reason: &str| Err(reason.to_string());
+        let mut found = None;
+        for &inst in &func.regions[body].insts {
+            let Op::With(with) = &func.insts[inst].op else { continue };
+            let ([part], [WithOp::Fold { combine: Combine::Op(_), neutral, .. }], None) =
+                (&with.parts[..], &with.ops[..], found)
+            else {
+                return refuse("there are several folds");
+            };
+            let nested = |inst: &Inst| matches!(func.insts[*inst].op, Op::With(_));
+            if func.regions[part.body].insts.iter().any(nested) {
+                return refuse("the fold has folds inside");
+            }
+            if self.loads_in_branches(part.body) {
+                return refuse("the fold has branches that load");
+            }
+            if !self.is_at_hand(*neutral) {
+                return refuse("the neutral element varies");
+            }
+            let Generator::Known { lower, upper, .. } = &part.generator else {
+                return refuse("the rank of the fold is not known");
+            };
+            if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
+                return refuse("the bounds of the fold vary");
+            }
+            if func.regions[part.body].params.is_empty() {
+                return refuse("the fold has a single index");
+            }
+            found = Some((inst, part));
+        }
+        found.ok_or_else(|| "there is no fold".to_string())
+    }
+
+    /// Does a fold only add products, by multiply-adds?
+    fn only_product(&self, func: &Func, fold: Inst, inner: &Part) -> bool {
+        let cell = func.regions[inner.body].yields[0];
+        let Op::With(with) = &func.insts[fold].op else { return false };
+        matches!(with.ops[..], [WithOp::Fold { combine: Combine::Op(op), .. }]
+            if self.fused_product(op, self.elem(cell), cell).is_some())
+    }
+
+    /// Is the scalar known in front of the loops?
+    pub fn is_at_hand(&self, v: Value) -> bool {
+        self.is_bound(v) || self.live.def(v).is_some_and(|inst| matches!(self.func.insts[inst].op, Op::Const(_)))
+    }
+
+    /// Splits the body of a fold by what its values vary over. Subscripts must not add an index of the fold to a `fixed` one.
+    fn split_fold(
+        &self,
+        g: &mut Grid,
+        inner: &Part,
+        fixed: &[Value],
+        result: Value,
+    ) -> std::result::Result<Split, Refusal> {
+        let func = self.func;
+        let of_result = self.dep(g, result);
+        if !of_result.vec || of_result.jams == 0 {
+            return Err("nothing is used twice".to_string());
+        }
+        let indices = &func.regions[inner.body].params;
+        for &inst in &func.regions[inner.body].insts {
+            let Op::Sel { index, .. } = &func.insts[inst].op else { continue };
+            for &i in index {
+                let form = self.form(i);
+                let among = |of: &[Value]| form.terms.iter().any(|(v, _)| of.contains(v));
+                if among(indices) && among(fixed) {
+                    return Err("windows overlap".to_string());
+                }
+            }
+        }
+        let mut split = Split::default();
+        self.split_value(g, func.regions[inner.body].yields[0], &mut split)?;
+        if split.rows.len() > MOST_VALUES || split.columns.len() > MOST_VALUES {
+            return Err("too many values vary over one axis".to_string());
+        }
+        // Branches may decide between constants by both indices, and a condition of both is all there is.
+        if split.rows.is_empty() || split.columns.is_empty() {
+            return Err("nothing is used twice".to_string());
+        }
+        Ok(split)
+    }
+
+    fn split_value(&self, g: &mut Grid, v: Value, split: &mut Split) -> std::result::Result<(), Refusal> {
+        if self.is_at_hand(v) || split.seen.contains(&v) {
+            return Ok(());
+        }
+        split.seen.push(v);
+        if let Some(same) = self.alias[v] {
+            return self.split_value(g, same, split);
+        }
+        let dep = self.dep(g, v);
+        let elem = self.elem(v);
+        if !(dep.vec && dep.jams != 0) && elem != Elem::Bool {
+            if !g.packs(elem) {
+                return Err("packed values do not fill a lane".to_string());
+            }
+            let side = if dep.vec { &mut split.columns } else { &mut split.rows };
+            side.push((v, dep.vec || dep.jams != 0));
+            return Ok(());
+        }
+        let Some(inst) = self.live.def(v) else { return Err("an index is used as data".to_string()) };
+        let op = &self.func.insts[inst].op;
+        match op {
+            Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) | Op::Native { .. } => {}
+            Op::If { then, els, .. } => {
+                for region in [*then, *els] {
+                    for &v in &self.func.regions[region].yields {
+                        self.split_value(g, v, split)?;
+                    }
+                }
+            }
+            _ => return Err("a load varies over both axes".to_string()),
+        }
+        split.operations += 1;
+        let mut operands = Vec::new();
+        op.for_each_operand(|v| operands.push(v));
+        operands.into_iter().try_for_each(|v| self.split_value(g, v, split))
+    }
+
+    /// Vectors per row and rows of a tile: accumulators fill the registers, and few cells of the last tiles go to waste.
+    fn size_tile(
+        &self,
+        (lanes, bytes): (usize, usize),
+        rows: Option<i64>,
+        columns: Option<i64>,
+        spare: usize,
+    ) -> (usize, usize) {
+        let registers = (self.target.vector_registers as usize).max(8);
+        // Loads of 16 bytes that a vector of the columns takes.
+        let column = lanes * bytes / 16;
+        let mut best = (f64::INFINITY, (1, 1));
+        for u in 1..=4usize {
+            for j in u..=16usize {
+                if u * j + u + spare > registers {
+                    break;
+                }
+                // Columns come from the second cache where their panel does not fit the first, 32 bytes a cycle. Each row of a tile is a
+                // place of its own in the result, which is loaded and stored for every block of the fold.
+                let load = 0.5 * (column * u + j) as f64;
+                let step = (0.5 * (u * j) as f64).max(4.0).max(load) + 0.05 * load + 0.06 * j as f64;
+                // Extents that only the run knows are multiples of powers of two more often than of three.
+                let rest = |n: usize| if n.is_power_of_two() { 0.25 } else { 0.5 };
+                let tiles = |extent: Option<i64>, size: usize, rest: f64| match extent {
+                    Some(n) => (n as f64 / size as f64).ceil(),
+                    None => 1000.0 / size as f64 + rest,
+                };
+                let cost = step * tiles(rows, j, rest(j)) * tiles(columns, u * lanes, rest(u));
+                if cost < best.0 * 0.999 {
+                    best = (cost, (u, j));
+                }
+            }
+        }
+        best.1
+    }
 }
 
 impl Lower<'_, '_> {
@@ -388,163 +548,6 @@ impl Lower<'_, '_> {
             guards,
             needed,
         })
-    }
-
-    /// The only fold of a body, with its partition.
-    fn only_fold<'f>(&self, func: &'f Func, body: Region) -> std::result::Result<(Inst, &'f Part), Refusal> {
-        let refuse = |reason: &str| Err(reason.to_string());
-        let mut found = None;
-        for &inst in &func.regions[body].insts {
-            let Op::With(with) = &func.insts[inst].op else { continue };
-            let ([part], [WithOp::Fold { combine: Combine::Op(_), neutral, .. }], None) =
-                (&with.parts[..], &with.ops[..], found)
-            else {
-                return refuse("there are several folds");
-            };
-            let nested = |inst: &Inst| matches!(func.insts[*inst].op, Op::With(_));
-            if func.regions[part.body].insts.iter().any(nested) {
-                return refuse("the fold has folds inside");
-            }
-            if self.loads_in_branches(part.body) {
-                return refuse("the fold has branches that load");
-            }
-            if !self.is_at_hand(*neutral) {
-                return refuse("the neutral element varies");
-            }
-            let Generator::Known { lower, upper, .. } = &part.generator else {
-                return refuse("the rank of the fold is not known");
-            };
-            if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
-                return refuse("the bounds of the fold vary");
-            }
-            if func.regions[part.body].params.is_empty() {
-                return refuse("the fold has a single index");
-            }
-            found = Some((inst, part));
-        }
-        found.ok_or_else(|| "there is no fold".to_string())
-    }
-
-    /// Does a fold only add products, by multiply-adds?
-    fn only_product(&self, func: &Func, fold: Inst, inner: &Part) -> bool {
-        let cell = func.regions[inner.body].yields[0];
-        let Op::With(with) = &func.insts[fold].op else { return false };
-        matches!(with.ops[..], [WithOp::Fold { combine: Combine::Op(op), .. }]
-            if self.fused_product(op, self.elem(cell), cell).is_some())
-    }
-
-    /// Is the scalar known in front of the loops?
-    pub fn is_at_hand(&self, v: Value) -> bool {
-        self.is_bound(v) || self.live.def(v).is_some_and(|inst| matches!(self.func.insts[inst].op, Op::Const(_)))
-    }
-
-    /// Splits the body of a fold by what its values vary over. Subscripts must not add an index of the fold to a `fixed` one.
-    fn split_fold(
-        &self,
-        g: &mut Grid,
-        inner: &Part,
-        fixed: &[Value],
-        result: Value,
-    ) -> std::result::Result<Split, Refusal> {
-        let func = self.func;
-        let of_result = self.dep(g, result);
-        if !of_result.vec || of_result.jams == 0 {
-            return Err("nothing is used twice".to_string());
-        }
-        let indices = &func.regions[inner.body].params;
-        for &inst in &func.regions[inner.body].insts {
-            let Op::Sel { index, .. } = &func.insts[inst].op else { continue };
-            for &i in index {
-                let form = self.form(i);
-                let among = |of: &[Value]| form.terms.iter().any(|(v, _)| of.contains(v));
-                if among(indices) && among(fixed) {
-                    return Err("windows overlap".to_string());
-                }
-            }
-        }
-        let mut split = Split::default();
-        self.split_value(g, func.regions[inner.body].yields[0], &mut split)?;
-        if split.rows.len() > MOST_VALUES || split.columns.len() > MOST_VALUES {
-            return Err("too many values vary over one axis".to_string());
-        }
-        // Branches may decide between constants by both indices, and a condition of both is all there is.
-        if split.rows.is_empty() || split.columns.is_empty() {
-            return Err("nothing is used twice".to_string());
-        }
-        Ok(split)
-    }
-
-    fn split_value(&self, g: &mut Grid, v: Value, split: &mut Split) -> std::result::Result<(), Refusal> {
-        if self.is_at_hand(v) || split.seen.contains(&v) {
-            return Ok(());
-        }
-        split.seen.push(v);
-        if let Some(same) = self.alias[v] {
-            return self.split_value(g, same, split);
-        }
-        let dep = self.dep(g, v);
-        let elem = self.elem(v);
-        if !(dep.vec && dep.jams != 0) && elem != Elem::Bool {
-            if !g.packs(elem) {
-                return Err("packed values do not fill a lane".to_string());
-            }
-            let side = if dep.vec { &mut split.columns } else { &mut split.rows };
-            side.push((v, dep.vec || dep.jams != 0));
-            return Ok(());
-        }
-        let Some(inst) = self.live.def(v) else { return Err("an index is used as data".to_string()) };
-        let op = &self.func.insts[inst].op;
-        match op {
-            Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) | Op::Native { .. } => {}
-            Op::If { then, els, .. } => {
-                for region in [*then, *els] {
-                    for &v in &self.func.regions[region].yields {
-                        self.split_value(g, v, split)?;
-                    }
-                }
-            }
-            _ => return Err("a load varies over both axes".to_string()),
-        }
-        split.operations += 1;
-        let mut operands = Vec::new();
-        op.for_each_operand(|v| operands.push(v));
-        operands.into_iter().try_for_each(|v| self.split_value(g, v, split))
-    }
-
-    /// Vectors per row and rows of a tile: accumulators fill the registers, and few cells of the last tiles go to waste.
-    fn size_tile(
-        &self,
-        (lanes, bytes): (usize, usize),
-        rows: Option<i64>,
-        columns: Option<i64>,
-        spare: usize,
-    ) -> (usize, usize) {
-        let registers = (self.cx.target.vector_registers as usize).max(8);
-        // Loads of 16 bytes that a vector of the columns takes.
-        let column = lanes * bytes / 16;
-        let mut best = (f64::INFINITY, (1, 1));
-        for u in 1..=4usize {
-            for j in u..=16usize {
-                if u * j + u + spare > registers {
-                    break;
-                }
-                // Columns come from the second cache where their panel does not fit the first, 32 bytes a cycle. Each row of a tile is a
-                // place of its own in the result, which is loaded and stored for every block of the fold.
-                let load = 0.5 * (column * u + j) as f64;
-                let step = (0.5 * (u * j) as f64).max(4.0).max(load) + 0.05 * load + 0.06 * j as f64;
-                // Extents that only the run knows are multiples of powers of two more often than of three.
-                let rest = |n: usize| if n.is_power_of_two() { 0.25 } else { 0.5 };
-                let tiles = |extent: Option<i64>, size: usize, rest: f64| match extent {
-                    Some(n) => (n as f64 / size as f64).ceil(),
-                    None => 1000.0 / size as f64 + rest,
-                };
-                let cost = step * tiles(rows, j, rest(j)) * tiles(columns, u * lanes, rest(u));
-                if cost < best.0 * 0.999 {
-                    best = (cost, (u, j));
-                }
-            }
-        }
-        best.1
     }
 }
 

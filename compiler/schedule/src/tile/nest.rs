@@ -13,7 +13,7 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Op, Part, With};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::Chunk;
 use crate::lower::Lower;
 use crate::lower::index::Ext;
@@ -59,6 +59,20 @@ struct Blocks {
     columns: Val,
     /// Accumulators of collapsed columns.
     cells: Option<Val>,
+}
+
+impl Facts<'_> {
+    /// The indices that a side of the tiles runs through.
+    pub fn side_range(&self, nest: &Nest<'_>, side: &Side) -> (i64, i64) {
+        let Generator::Known { lower, upper, .. } = &nest.part.generator else { return (0, i64::from(i32::MAX)) };
+        match nest.plan.along {
+            Along::Flat(flat) if side.axis == nest.plan.columns.axis => {
+                let rows = self.axis_range(nest.with, lower[flat.rows], upper[flat.rows]);
+                (0, (rows.1 - rows.0 + 1).saturating_mul(flat.length) - 1)
+            }
+            _ => self.axis_range(nest.with, lower[side.axis], upper[side.axis]),
+        }
+    }
 }
 
 impl Lower<'_, '_> {
@@ -279,18 +293,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The indices that a side of the tiles runs through.
-    pub fn side_range(&self, nest: &Nest<'_>, side: &Side) -> (i64, i64) {
-        let Generator::Known { lower, upper, .. } = &nest.part.generator else { return (0, i64::from(i32::MAX)) };
-        match nest.plan.along {
-            Along::Flat(flat) if side.axis == nest.plan.columns.axis => {
-                let rows = self.axis_range(nest.with, lower[flat.rows], upper[flat.rows]);
-                (0, (rows.1 - rows.0 + 1).saturating_mul(flat.length) - 1)
-            }
-            _ => self.axis_range(nest.with, lower[side.axis], upper[side.axis]),
-        }
-    }
-
     /// Computes the tiles of two stretches, some panels at a time.
     fn tasks(
         &mut self,
@@ -322,7 +324,7 @@ impl Lower<'_, '_> {
         self.open(nest.part.body);
         let (mut low, mut high) = (zero, count);
         if nest.threads {
-            (low, high, _) = self.b.begin_parfor(count, one);
+            (low, high, _) = self.begin_parfor(count, one);
         }
         let (task, _) = self.b.begin_for(low, high, one, &[]);
         let outer = self.enter_kernel_loop(task);
@@ -363,7 +365,7 @@ impl Lower<'_, '_> {
         self.b.end_for(&[]);
         self.leave_kernel_loop(outer);
         if nest.threads {
-            self.b.end_parfor();
+            self.end_parfor();
         }
         self.close();
         Ok(())

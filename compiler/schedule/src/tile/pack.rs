@@ -55,7 +55,7 @@ impl Lower<'_, '_> {
         self.open(nest.part.body);
         if nest.threads {
             let chunk = self.b.i64(PANELS);
-            (low, high, _) = self.b.begin_parfor(panels.count, chunk);
+            (low, high, _) = self.begin_parfor(panels.count, chunk);
         }
         let (p, _) = self.b.begin_for(low, high, one, &[]);
         let outer = self.enter_kernel_loop(p);
@@ -65,7 +65,7 @@ impl Lower<'_, '_> {
         self.b.end_for(&[]);
         self.leave_kernel_loop(outer);
         if nest.threads {
-            self.b.end_parfor();
+            self.end_parfor();
         }
         self.close();
         Ok(())

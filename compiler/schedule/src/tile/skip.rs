@@ -11,7 +11,7 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::index::Form;
 use crate::tile::TilePlan;
@@ -25,7 +25,7 @@ pub(crate) struct Comparison {
 /// A condition and the outcome under which a value is used.
 type Under = (Value, bool);
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The comparisons under which alone a body uses `result`; none if it uses it in any case, or under other conditions. `axes` are those of
     /// the tiles.
     pub fn tile_conditions(&self, body: Region, result: Value, axes: &[Value; 2]) -> Vec<Comparison> {
@@ -108,7 +108,9 @@ impl Lower<'_, '_> {
         let (low, high) = form.range();
         (low >= i64::from(i32::MIN) && high <= i64::from(i32::MAX)).then_some(form)
     }
+}
 
+impl Lower<'_, '_> {
     /// Whether some cell of the tile whose first one is `i, j` may need the fold; nothing if all tiles do.
     pub fn tile_is_needed(&mut self, plan: &TilePlan, i: Val, j: Val) -> Option<Val> {
         let mut needed = None;

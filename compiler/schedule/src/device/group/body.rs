@@ -12,7 +12,7 @@ use crate::device::group::Target;
 use crate::device::group::blocks::WARP;
 use crate::device::group::memory::Plan;
 use crate::device::group::split::{Pending, SPLIT_BYTES, Split};
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
 use crate::lower::index::Ext;
@@ -54,6 +54,27 @@ impl Group<'_> {
     /// The next items are busy.
     pub fn advance(&mut self, busy: i64) {
         self.turn = (self.turn + (busy as u64).next_multiple_of(WARP as u64) as i64) % self.items;
+    }
+}
+
+impl Facts<'_> {
+    fn holds_arrays(&self, region: Region) -> bool {
+        self.func.regions[region].insts.iter().any(|inst| {
+            let data = &self.func.insts[*inst];
+            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
+                || data.op.regions().into_iter().any(|r| self.holds_arrays(r))
+        })
+    }
+
+    // Memory and barriers.
+
+    /// Where an array that the body makes is to be.
+    fn memory_of(&self, gr: &Group, v: Value) -> (Val, Memory) {
+        match (gr.direct.get(&v), gr.plan.place.get(&v)) {
+            (Some(&k), _) => (gr.targets[k].data, Memory::Target(k)),
+            (None, Some(&k)) => (gr.slots[k], Memory::Slot(k)),
+            (None, None) => unreachable!("every array has a place in the plan"),
+        }
     }
 }
 
@@ -203,25 +224,6 @@ impl Lower<'_, '_> {
             Op::If { cond, then, els } => self.group_branch(gr, inst, *cond, [*then, *els], &reads),
             Op::Loop { init, body } => self.group_loop(gr, inst, init, *body),
             _ => self.unsupported(data.span, "an operation in a group of work-items"),
-        }
-    }
-
-    fn holds_arrays(&self, region: Region) -> bool {
-        self.func.regions[region].insts.iter().any(|inst| {
-            let data = &self.func.insts[*inst];
-            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
-                || data.op.regions().into_iter().any(|r| self.holds_arrays(r))
-        })
-    }
-
-    // Memory and barriers.
-
-    /// Where an array that the body makes is to be.
-    fn memory_of(&self, gr: &Group, v: Value) -> (Val, Memory) {
-        match (gr.direct.get(&v), gr.plan.place.get(&v)) {
-            (Some(&k), _) => (gr.targets[k].data, Memory::Target(k)),
-            (None, Some(&k)) => (gr.slots[k], Memory::Slot(k)),
-            (None, None) => unreachable!("every array has a place in the plan"),
         }
     }
 

@@ -10,7 +10,7 @@ use ravel_types::{Elem, Scalar};
 use ravel_wir::{Combine, Op, Value};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::index::Ext;
 use crate::lower::scalars::{self, prim_of};
@@ -44,6 +44,15 @@ pub(crate) struct Partial {
     /// Object and buffer, unless nobody needs the result but the work-items that combine it.
     result: Option<(Val, Val)>,
     scalar: bool,
+}
+
+impl Facts<'_> {
+    /// The element of an array constant whose elements have the same bits.
+    fn constant_all_over(&self, v: Value) -> Option<Scalar> {
+        let Op::ConstArray(data) = &self.func.insts[self.live.def(v)?].op else { return None };
+        let (first, rest) = data.values.split_first()?;
+        rest.iter().all(|value| value.bits() == first.bits()).then_some(*first)
+    }
 }
 
 impl Lower<'_, '_> {
@@ -96,13 +105,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The element of an array constant whose elements have the same bits.
-    fn constant_all_over(&self, v: Value) -> Option<Scalar> {
-        let Op::ConstArray(data) = &self.func.insts[self.live.def(v)?].op else { return None };
-        let (first, rest) = data.values.split_first()?;
-        rest.iter().all(|value| value.bits() == first.bits()).then_some(*first)
-    }
-
     fn buffer_of(&mut self, object: Val, call: &str) -> Val {
         self.helper_ptr(call, &[object])
     }
@@ -112,7 +114,7 @@ impl Lower<'_, '_> {
         let total: i64 = partials.iter().map(|p| p.count).sum();
         let total = self.b.i64(total);
         let cache = self.emit.cache.clone();
-        let place = self.b.begin_launch(&[total]);
+        let place = self.begin_launch(&[total]);
         let mut first = 0;
         for (n, partial) in partials.iter().enumerate() {
             let last = n + 1 == partials.len();
@@ -132,7 +134,7 @@ impl Lower<'_, '_> {
         for _ in 1..partials.len() {
             self.b.end_if(&[]);
         }
-        self.b.end_launch();
+        self.end_launch();
         self.emit.cache = cache;
         Ok(())
     }

@@ -11,9 +11,9 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp
 
 use crate::device::group::pad::{Padded, padded_count};
 use crate::device::group::split::SPLIT_BYTES;
+use crate::facts::Facts;
 use crate::facts::support::Refusal;
 use crate::kernel::guards::Guard;
-use crate::lower::Lower;
 
 /// Bytes of local memory that every device of interest has for a group.
 const LOCAL_BYTES: i64 = 48 << 10;
@@ -135,7 +135,7 @@ impl Planner {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Elements of memory that an array of the body needs.
     pub fn group_count(&self, v: Value, padded: &Padded) -> i64 {
         match (padded.get(&v), self.func.ty(v).shape.constants()) {
@@ -173,7 +173,7 @@ impl Lower<'_, '_> {
             return Err("its body makes an array whose shape is not constant".to_string());
         }
         if let Op::Check { cond, .. } = &data.op {
-            return match self.cx.options.unchecked || self.guards_of(*cond, &mut p.guards, 8) {
+            return match self.options.unchecked || self.guards_of(*cond, &mut p.guards, 8) {
                 true => Ok(()),
                 false => Err("its body has checks that are not proven".to_string()),
             };
@@ -295,7 +295,7 @@ impl Lower<'_, '_> {
         match &data.op {
             Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) => None,
             Op::Extent { .. } => None,
-            Op::Check { .. } if self.cx.options.unchecked => None,
+            Op::Check { .. } if self.options.unchecked => None,
             Op::Check { cond, .. } => {
                 (!self.guards_of(*cond, guards, 8)).then_some("its body has checks that are not proven")
             }

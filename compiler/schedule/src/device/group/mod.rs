@@ -27,8 +27,8 @@ use crate::device::group::combine::Partial;
 use crate::device::group::memory::{Plan, Planner};
 use crate::device::group::pad::Padded;
 use crate::device::run::Run;
-use crate::facts::Val;
 use crate::facts::support::Refusal;
+use crate::facts::{Facts, Val};
 use crate::kernel::guards::Guard;
 use crate::lower::Lower;
 use crate::lower::emit::Key;
@@ -65,13 +65,74 @@ pub(crate) enum Outcome {
     Folded(Partial),
 }
 
+impl Facts<'_> {
+    pub fn makes_arrays(&self, region: Region) -> bool {
+        self.func.regions[region].insts.iter().any(|inst| {
+            let data = &self.func.insts[*inst];
+            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
+                || data.op.regions().into_iter().any(|r| self.makes_arrays(r))
+        })
+    }
+
+    /// Elements of a value of constant shape.
+    pub fn constant_count(&self, v: Value) -> Option<i64> {
+        let extents = self.func.ty(v).shape.constants()?;
+        extents.iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(*e)))
+    }
+
+    fn planned(&self, with: &With, padded: Padded) -> std::result::Result<Pipeline, Refusal> {
+        let func = self.func;
+        let refuse = |why: &str| Err(why.to_string());
+        let mut planner = Planner::default();
+        planner.padded = padded;
+        for part in &with.parts {
+            let Generator::Known { lower, width: None, .. } = &part.generator else {
+                return refuse("its generator has widths or an unknown rank");
+            };
+            if lower.is_empty() {
+                return refuse("it has a single cell");
+            }
+            let direct = self.direct_yields(part);
+            self.plan_region(part.body, &direct, &mut planner)?;
+            for &v in &func.regions[part.body].yields {
+                if self.constant_count(v).is_none() {
+                    return refuse("a cell has no constant shape");
+                }
+            }
+            planner.end_part();
+        }
+        let guards = std::mem::take(&mut planner.guards);
+        let items = (planner.widest.clamp(LEAST_ITEMS, MOST_ITEMS) as u64).next_power_of_two() as i64;
+        let padded = std::mem::take(&mut planner.padded);
+        Ok(Pipeline { plan: planner.finish(), guards, items, padded })
+    }
+
+    /// The yields of a partition that a with-loop of the body can write to their place in the result.
+    pub fn direct_yields(&self, part: &Part) -> BTreeSet<Value> {
+        let data = &self.func.regions[part.body];
+        let yielded_once = |v: &&Value| data.yields.iter().filter(|w| w == v).count() == 1;
+        let made_here = |v: &&Value| {
+            self.live
+                .def(**v)
+                .is_some_and(|inst| data.insts.contains(&inst) && matches!(self.func.insts[inst].op, Op::With(_)))
+        };
+        data.yields
+            .iter()
+            .filter(|v| !self.func.ty(**v).is_scalar())
+            .filter(yielded_once)
+            .filter(made_here)
+            .copied()
+            .collect()
+    }
+}
+
 impl Lower<'_, '_> {
     /// Runs a with-loop whose bodies make arrays on groups of work-items, if there is a device and this pays at run time; `false` if nothing
     /// was emitted because only the host can.
     pub fn try_groups(&mut self, inst: Inst, with: &With) -> Result<bool> {
         if self.cx.options.device.is_none()
-            || self.b.in_launch()
-            || self.b.in_parfor()
+            || self.site.in_launch
+            || self.site.in_parfor()
             || self.facts.site.sequential > 0
             || with.ordered
         {
@@ -131,20 +192,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    pub fn makes_arrays(&self, region: Region) -> bool {
-        self.func.regions[region].insts.iter().any(|inst| {
-            let data = &self.func.insts[*inst];
-            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
-                || data.op.regions().into_iter().any(|r| self.makes_arrays(r))
-        })
-    }
-
-    /// Elements of a value of constant shape.
-    pub fn constant_count(&self, v: Value) -> Option<i64> {
-        let extents = self.func.ty(v).shape.constants()?;
-        extents.iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(*e)))
-    }
-
     pub fn group_pipeline(&mut self, inst: Inst, with: &With) -> std::result::Result<Pipeline, Refusal> {
         let func = self.func;
         let refuse = |why: &str| Err(why.to_string());
@@ -181,7 +228,7 @@ impl Lower<'_, '_> {
                 _ => return refuse("an operator that groups cannot run"),
             }
         }
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         let mut padded = Padded::default();
         with.parts.iter().for_each(|part| self.padded_of(part.body, &mut padded));
         let pipeline = self.planned(with, padded)?;
@@ -191,51 +238,6 @@ impl Lower<'_, '_> {
         } else {
             Ok(pipeline)
         }
-    }
-
-    fn planned(&self, with: &With, padded: Padded) -> std::result::Result<Pipeline, Refusal> {
-        let func = self.func;
-        let refuse = |why: &str| Err(why.to_string());
-        let mut planner = Planner::default();
-        planner.padded = padded;
-        for part in &with.parts {
-            let Generator::Known { lower, width: None, .. } = &part.generator else {
-                return refuse("its generator has widths or an unknown rank");
-            };
-            if lower.is_empty() {
-                return refuse("it has a single cell");
-            }
-            let direct = self.direct_yields(part);
-            self.plan_region(part.body, &direct, &mut planner)?;
-            for &v in &func.regions[part.body].yields {
-                if self.constant_count(v).is_none() {
-                    return refuse("a cell has no constant shape");
-                }
-            }
-            planner.end_part();
-        }
-        let guards = std::mem::take(&mut planner.guards);
-        let items = (planner.widest.clamp(LEAST_ITEMS, MOST_ITEMS) as u64).next_power_of_two() as i64;
-        let padded = std::mem::take(&mut planner.padded);
-        Ok(Pipeline { plan: planner.finish(), guards, items, padded })
-    }
-
-    /// The yields of a partition that a with-loop of the body can write to their place in the result.
-    pub fn direct_yields(&self, part: &Part) -> BTreeSet<Value> {
-        let data = &self.func.regions[part.body];
-        let yielded_once = |v: &&Value| data.yields.iter().filter(|w| w == v).count() == 1;
-        let made_here = |v: &&Value| {
-            self.live
-                .def(**v)
-                .is_some_and(|inst| data.insts.contains(&inst) && matches!(self.func.insts[inst].op, Op::With(_)))
-        };
-        data.yields
-            .iter()
-            .filter(|v| !self.func.ty(**v).is_scalar())
-            .filter(yielded_once)
-            .filter(made_here)
-            .copied()
-            .collect()
     }
 
     /// The launches of all partitions, and of what combines partial results; the results.
@@ -332,7 +334,7 @@ impl Lower<'_, '_> {
         let cache = self.emit.cache.clone();
         self.read_on_device(part.body);
         let scratch = self.group_scratch(&pipeline.plan, groups);
-        let place = self.b.begin_groups(&[groups], &[pipeline.items as u32]);
+        let place = self.begin_groups(&[groups], &[pipeline.items as u32]);
         self.device.padded = pipeline.padded.clone();
         self.facts.site.sequential += 1;
         let outside = std::mem::replace(&mut self.kernel.in_kernel_loop, true);
@@ -371,7 +373,7 @@ impl Lower<'_, '_> {
         self.facts.site.checked_before = false;
         self.kernel.in_kernel_loop = outside;
         self.facts.site.sequential -= 1;
-        self.b.end_launch();
+        self.end_launch();
         self.emit.cache = cache;
         for (object, _) in scratch.into_iter().flatten() {
             self.b.rc_dec(object);

@@ -10,7 +10,7 @@ use ravel_types::HashMap;
 
 use ravel_wir::{Op, Region, Value, With, WithOp};
 
-use crate::lower::Lower;
+use crate::facts::Facts;
 
 /// Strides, in elements, of arrays with gaps.
 pub(crate) type Padded = HashMap<Value, Vec<i64>>;
@@ -29,7 +29,7 @@ pub(crate) fn padded_count(extents: &[i64], strides: &[i64]) -> i64 {
     extents.first().zip(strides.first()).map_or(1, |(extent, stride)| extent * stride)
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The arrays of a group's body that may have gaps, and their strides.
     pub fn padded_of(&self, body: Region, padded: &mut Padded) {
         for &inst in &self.func.regions[body].insts {

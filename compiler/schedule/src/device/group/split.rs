@@ -21,7 +21,7 @@ use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp}
 
 use crate::Result;
 use crate::device::group::body::Group;
-use crate::facts::Val;
+use crate::facts::{Facts, Val};
 use crate::kernel::Chunk;
 use crate::kernel::grid::{Cell, Grid, Jam};
 use crate::lower::Lower;
@@ -79,7 +79,7 @@ pub(crate) struct Pending {
     split: Split,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The partitions of a group's body that are split, by with-loop and number.
     pub fn splits_of(&self, region: Region, items: i64, splits: &mut HashMap<(Inst, usize), Split>) {
         for &inst in &self.func.regions[region].insts {
@@ -208,7 +208,9 @@ impl Lower<'_, '_> {
         let identity = op.identity(elem).map(|scalar| scalar.bits());
         op.regroups() && (matches!(op, BinOp::Min | BinOp::Max) || constant.is_some() && constant == identity)
     }
+}
 
+impl Lower<'_, '_> {
     /// Folds the stretches of a partition, the cells of which follow at the next barrier; items that this keeps busy. Nothing if there is no room.
     pub fn spread_split(
         &mut self,
