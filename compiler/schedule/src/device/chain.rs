@@ -2,18 +2,17 @@
 //!
 //! A chain begins with a new warp: where two meet in one, its items wait for both, which took three times as long for a network's gradients.
 
-use ravel_types::HashMap;
-
 use ravel_nest::ir::{Access, IntCmp, Ty};
+use ravel_types::HashMap;
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
 use crate::device::group::Outcome;
 use crate::device::group::blocks::WARP;
 use crate::device::run::{Chain, Run, Step};
+use crate::facts::index::Ext;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
-use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
 
 /// Elements that the work-item has at hand, by array.

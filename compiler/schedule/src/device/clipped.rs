@@ -14,8 +14,8 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
+use crate::facts::grid::Grid;
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::Grid;
 use crate::kernel::reduce::{Accs, UNROLL_COPIES};
 use crate::lower::Lower;
 

@@ -16,9 +16,9 @@ use ravel_wir::{Generator, Op, Part, Value, With};
 use crate::Result;
 use crate::device::tile_nest::is_forced;
 use crate::facts::Facts;
-use crate::kernel::grid::{Grid, Jam};
+use crate::facts::grid::{Grid, Jam};
+use crate::facts::sink::{Index, Sink};
 use crate::lower::Lower;
-use crate::lower::withloop::{Index, Sink};
 
 /// Cells of a work-item.
 const COPIES: i64 = 4;

@@ -19,11 +19,11 @@ use ravel_wir::{Frame, Generator, Op, Part, Value, With, WithOp};
 use crate::Result;
 use crate::device::columns::LEAST_ITEMS;
 use crate::device::tile_nest::is_forced;
+use crate::facts::grid::Grid;
+use crate::facts::index::Ext;
+use crate::facts::sink::{Index, Sink};
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::Grid;
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::withloop::{Index, Sink};
 
 /// Bytes of a vector.
 const BYTES: usize = 16;
@@ -59,7 +59,7 @@ impl Facts<'_> {
             Op::Select { cond, .. } => {
                 self.live.def(*cond).is_some_and(|inst| region.insts.contains(&inst) && compares(&func.insts[inst].op))
             }
-            Op::Native { symbol, .. } => crate::lower::natives::math_op(symbol).is_some(),
+            Op::Native { symbol, .. } => crate::facts::vector_forms::math_op(symbol).is_some(),
             Op::Sel { index, .. } => index == params,
             _ => false,
         };

@@ -30,12 +30,11 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp}
 
 use crate::Result;
 use crate::device::fold::GROUP;
+use crate::facts::index::Ext;
+use crate::facts::sink::{Index, Sink};
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
-use crate::lower::emit::Key;
-use crate::lower::index::Ext;
-use crate::lower::withloop::{Index, Sink};
-use crate::threads::company::Around;
+use crate::lower::emit::{Around, Key};
 
 /// Axes of a grid.
 const MOST_AXES: usize = 3;
@@ -91,7 +90,7 @@ impl Facts<'_> {
             | Op::Check { .. }
             | Op::Opaque(_) => None,
             Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => None,
-            Op::Native { symbol, .. } if crate::lower::natives::math_op(symbol).is_some() => None,
+            Op::Native { symbol, .. } if crate::facts::vector_forms::math_op(symbol).is_some() => None,
             Op::If { then, els, .. } => self.device_body_refusal(*then).or_else(|| self.device_body_refusal(*els)),
             Op::Loop { body, .. } => self.device_body_refusal(*body),
             Op::With(with) => {

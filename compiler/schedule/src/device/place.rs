@@ -9,12 +9,11 @@ use ravel_types::Elem;
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::device::transfers::transfers;
-use crate::facts::{Facts, Val};
-use crate::kernel::guards::Guard;
+use crate::facts::guards::Guard;
+use crate::facts::index::Offset;
+use crate::facts::sink::Sink;
+use crate::facts::{Facts, Val, layout};
 use crate::lower::Lower;
-use crate::lower::index::Offset;
-use crate::lower::layout;
-use crate::lower::withloop::Sink;
 
 /// Estimated cycles below which no launch pays, wherever the arrays are.
 const LEAST_WORK: f64 = 500.0;

@@ -16,11 +16,10 @@ use ravel_wir::{Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
 use crate::device::fold::GROUP;
+use crate::facts::index::Ext;
+use crate::facts::sink::{Index, Sink};
 use crate::facts::{Facts, Val};
-use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::scalars;
-use crate::lower::withloop::{Index, Sink};
+use crate::lower::{Lower, scalars};
 
 /// A group does not pay for folds that are shorter.
 const LEAST_TRIPS: i64 = 64;

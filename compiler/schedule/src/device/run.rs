@@ -16,11 +16,10 @@
 //! Leaves alone: members that fold, loop, or need a check that is made at run time; extents that are not constant; and large arrays,
 //! beside which a launch costs nothing while groups that fit their axes do.
 
-use ravel_types::{HashMap, HashSet};
 use std::collections::BTreeSet;
 
 use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
-use ravel_types::Elem;
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
 use crate::Result;

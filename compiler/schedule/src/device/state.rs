@@ -1,10 +1,8 @@
 //! What is on the device, and what of a launch is at work.
 
-use ravel_types::HashSet;
-
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::{Inst, Value};
 
-use crate::device::group::pad::Padded;
 use crate::facts::Val;
 
 #[derive(Default)]
@@ -24,3 +22,6 @@ pub(crate) struct DeviceState {
     /// Arrays of the group at work that have gaps.
     pub padded: Padded,
 }
+
+/// Strides, in elements, of arrays with gaps.
+pub(crate) type Padded = HashMap<Value, Vec<i64>>;

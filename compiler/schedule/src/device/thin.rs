@@ -14,9 +14,9 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
+use crate::facts::sink::{Index, Sink};
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
-use crate::lower::withloop::{Index, Sink};
 
 /// Extent of an axis along which a partition is thin.
 const THIN: i64 = 4;

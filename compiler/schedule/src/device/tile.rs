@@ -19,14 +19,13 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::facts::Facts;
-use crate::facts::support::Refusal;
-use crate::kernel::grid::{Grid, Jam};
-use crate::kernel::guards::Guard;
-use crate::kernel::reduce::folds_along;
+use crate::facts::grid::{Grid, Jam};
+use crate::facts::guards::Guard;
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
+use crate::facts::support::{Refusal, folds_along};
 use crate::lower::Lower;
-use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
-use crate::lower::withloop::Sink;
 
 /// Least extents of both sides of a tile with two.
 const LEAST_SIDE: i64 = 24;

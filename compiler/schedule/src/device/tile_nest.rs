@@ -17,16 +17,15 @@
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Op, Part, With, WithOp};
 
-use crate::Result;
-use crate::Tiles;
 use crate::device::tile::{DeviceTile, Staged, WANTED_GROUPS};
 use crate::facts::Val;
-use crate::kernel::grid::{Cell, Grid, Jam};
-use crate::kernel::reduce::folds_along;
+use crate::facts::grid::{Cell, Grid, Jam};
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
+use crate::facts::support::folds_along;
 use crate::lower::Lower;
-use crate::lower::index::Ext;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::withloop::Sink;
+use crate::{Result, Tiles};
 
 /// A launch on which everything is forced for tests has this least work at most.
 const FORCED_WORK: f64 = 1.0;

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::device::tile::{DeviceTile, Staged};
 use crate::device::tile_nest::{Tile, place_of, shared_copy};
 use crate::facts::Val;
-use crate::kernel::grid::{Cell, Grid};
+use crate::facts::grid::{Cell, Grid};
 use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
 

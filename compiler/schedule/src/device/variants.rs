@@ -11,13 +11,12 @@
 use ravel_nest::ir::{IntCmp, Ty};
 use ravel_wir::{Op, Part, With};
 
-use crate::Result;
-use crate::Tiles;
 use crate::device::tile::DeviceTile;
 use crate::facts::Facts;
+use crate::facts::sink::Sink;
 use crate::facts::support::Refusal;
 use crate::lower::Lower;
-use crate::lower::withloop::Sink;
+use crate::{Result, Tiles};
 
 impl Facts<'_> {
     fn tile_key(&self, part: &Part, plan: &DeviceTile) -> String {

@@ -1,17 +1,15 @@
 //! Estimated cycles of bodies. Only ratios matter: between schedules of one body, and to the cost of waking threads.
 
-use ravel_types::HashSet;
-
-use ravel_types::{BinOp, Elem, UnOp};
+use ravel_types::{BinOp, Elem, HashSet, UnOp};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Generator, InstData, Op, Part, Region, Value, With};
 
 use crate::facts::Facts;
+use crate::facts::grid::Grid;
+use crate::facts::index::{Ext, Offset};
 use crate::facts::pattern::{Place, cover, is_contiguous};
+use crate::facts::vector_forms::has_vector_form;
 use crate::facts::walk::Walk;
-use crate::kernel::grid::Grid;
-use crate::kernel::vector_forms::has_vector_form;
-use crate::lower::index::{Ext, Offset};
 use crate::math;
 
 /// Extent assumed where none is known.
@@ -85,7 +83,8 @@ impl Facts<'_> {
                         )
                     }
                 }
-                Op::Native { symbol, .. } => match crate::lower::natives::math_op(symbol).and_then(math::of_unary) {
+                Op::Native { symbol, .. } => match crate::facts::vector_forms::math_op(symbol).and_then(math::of_unary)
+                {
                     Some(function) if math::is_expanded(function) => widths(g.packs(elem), math::cycles(function)),
                     _ => {
                         if vector {
@@ -345,3 +344,9 @@ impl Facts<'_> {
         total
     }
 }
+
+/// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
+pub(crate) const UNROLL_TRIPS: i64 = 36;
+
+/// Cycles of a body without its folds from which on copies are computed side by side.
+pub(crate) const LONG_CHAIN: f64 = 12.0;

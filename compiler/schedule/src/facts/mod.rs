@@ -1,12 +1,22 @@
 //! What is known of a function while it is lowered, and what follows from it. Nothing here emits code.
 
 pub mod alike;
+pub mod comb;
 pub mod cost;
+pub mod cover;
+pub mod divergent;
+pub mod grid;
+pub mod guards;
+pub mod index;
+pub mod layout;
 pub mod liveness;
 pub mod ownership;
 pub mod pattern;
 pub mod pressure;
+pub mod sink;
 pub mod support;
+pub mod tuples;
+pub mod vector_forms;
 pub mod walk;
 
 use cranelift_entity::SecondaryMap;
@@ -14,9 +24,9 @@ use ravel_nest::ir as nest;
 use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Func, Inst, Op, Value};
 
+use crate::facts::index::Ext;
 use crate::facts::liveness::Liveness;
 use crate::facts::ownership::{References, Scope};
-use crate::lower::index::Ext;
 use crate::{Capabilities, Options};
 
 /// A value of the generated code.
@@ -101,11 +111,11 @@ impl<'m> Facts<'m> {
             upper_of: SecondaryMap::new(),
             alias: SecondaryMap::new(),
             fixed: SecondaryMap::new(),
-            carriers: crate::kernel::divergent::carriers(func),
+            carriers: crate::facts::divergent::carriers(func),
             views: HashMap::default(),
             scopes: Vec::new(),
             references: References {
-                borrowing: crate::memory::borrowed::borrowing_regions(func),
+                borrowing: crate::facts::ownership::borrowing_regions(func),
                 ..References::default()
             },
             site: Site::default(),

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ravel_types::{Elem, HashSet};
-use ravel_wir::{Region, Value, With};
+use ravel_wir::traverse::walk;
+use ravel_wir::{Combine, Func, Op, Region, Value, With, WithOp};
 
 use crate::facts::Facts;
 
@@ -90,4 +91,19 @@ impl Facts<'_> {
         let owner = self.scopes.iter().position(|scope| scope.owned.contains(&v));
         body.zip(owner).is_some_and(|(body, owner)| owner < body)
     }
+}
+
+/// The regions that borrow what they capture, and run with it from begin to end.
+pub(crate) fn borrowing_regions(func: &Func) -> HashSet<Region> {
+    let mut found = HashSet::default();
+    walk(func, func.body, &mut |_, inst| {
+        if let Op::With(with) = &func.insts[inst].op {
+            found.extend(with.parts.iter().map(|part| part.body));
+            found.extend(with.ops.iter().filter_map(|op| match op {
+                WithOp::Fold { combine: Combine::Region(region), .. } => Some(*region),
+                _ => None,
+            }));
+        }
+    });
+    found
 }

@@ -4,11 +4,10 @@
 //! More copies than the registers hold go through memory: nine neighbours that a network of exchanges sorts, four vectors of each.
 
 use ravel_types::HashMap;
-
 use ravel_wir::{Region, Value};
 
 use crate::facts::Facts;
-use crate::kernel::grid::Grid;
+use crate::facts::grid::Grid;
 
 impl Facts<'_> {
     /// Most vectors of one copy of a body that are in use at once, in the order of the code.

@@ -4,9 +4,8 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Op, Part, Region, Value, With, WithOp};
 
 use crate::facts::Facts;
-use crate::kernel::grid::{Dep, Grid};
-use crate::kernel::guards::Guard;
-use crate::kernel::reduce::folds_along;
+use crate::facts::grid::{Dep, Grid};
+use crate::facts::guards::Guard;
 
 /// Why a body is no kernel, for people.
 pub(crate) type Refusal = String;
@@ -66,7 +65,7 @@ impl Facts<'_> {
                 Op::Select { then, .. } if func.ty(*then).is_scalar() && !self.is_object(*then) => {}
                 Op::Extent { array, .. } if self.has_val(*array) => {}
                 Op::Native { symbol, args, .. }
-                    if args.len() == 1 && crate::lower::natives::math_op(symbol).is_some() => {}
+                    if args.len() == 1 && crate::facts::vector_forms::math_op(symbol).is_some() => {}
                 Op::Sel { array, index } => {
                     if !self.has_val(*array) {
                         return Err("the body selects from an array of its own".to_string());
@@ -274,5 +273,13 @@ impl Facts<'_> {
         let mut found = false;
         self.func.insts[inst].op.for_each_operand(|w| found |= self.mentions(w, masked, depth - 1));
         found
+    }
+}
+
+/// The operation of a fold that lanes may run along.
+pub(crate) fn folds_along(op: &WithOp) -> Option<BinOp> {
+    match op {
+        WithOp::Fold { combine: Combine::Op(op), .. } if op.regroups() => Some(*op),
+        _ => None,
     }
 }

@@ -1,16 +1,16 @@
 //! Memory accesses of kernels: addresses of copies and lanes, vector loads and stores, gathers.
 
-use ravel_nest::ir::{Access, ConvOp, Prim, Ty};
+use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, Prim, Ty};
 use ravel_types::Elem;
 use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
-use crate::facts::pattern::{Cover, Place, cover, cover_together, is_contiguous, pieces};
+use crate::facts::grid::{Cell, Dep, Grid};
+use crate::facts::index::{Offset, Term};
+use crate::facts::pattern::{Cover, Division, MAX_DEPTH, Place, cover, cover_together, is_atom, is_contiguous, pieces};
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::{Cell, Grid};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
-use crate::lower::index::{Offset, Term};
 use crate::lower::scalars::prim_of;
 
 /// Bytes of a short load.
@@ -397,5 +397,57 @@ impl Lower<'_, '_> {
     pub fn step_address(&mut self, address: Val, term: &Term) -> Val {
         let bytes = self.term(term);
         self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes))
+    }
+}
+
+impl Lower<'_, '_> {
+    /// The value of an index expression at the first lane of the first copy, in 64 bits.
+    pub fn uniform(&mut self, g: &mut Grid, v: Value) -> Result<Val> {
+        if g.vec == Some(v)
+            || g.jams.iter().any(|jam| jam.index == v)
+            || self.is_bound(v)
+            || self.const_i32(v).is_some()
+        {
+            return Ok(self.wide(v));
+        }
+        if let Some(&known) = g.uniforms.get(&v) {
+            return Ok(known);
+        }
+        let form = self.form(v);
+        let value = if self.dep(g, v) == Dep::default() {
+            let scalar = self.scalar_of(g, v, 0, 0)?;
+            self.b.convert(ConvOp::SExt, scalar, Prim::I64)
+        } else if !is_atom(&form, v) {
+            let mut sum = self.b.i64(form.constant);
+            for (w, factor) in form.terms {
+                let term = self.uniform(g, w)?;
+                let term = self.times(term, factor);
+                sum = self.b.add(sum, term);
+            }
+            sum
+        } else {
+            match self.division(v) {
+                Some((Division::Quotient, a, k)) => {
+                    let a = self.uniform(g, a)?;
+                    match k.count_ones() {
+                        1 => {
+                            let shift = self.b.i64(i64::from(k.trailing_zeros()));
+                            self.b.binary(NestBin::SShr, a, shift)
+                        }
+                        _ => {
+                            let k = self.b.i64(k);
+                            self.b.binary(NestBin::SDiv, a, k)
+                        }
+                    }
+                }
+                Some((Division::Remainder, a, k)) => match self.residue(g, a, k, MAX_DEPTH) {
+                    Some(residue) => self.b.i64(residue),
+                    None => return self.unsupported(ravel_source::Span::NONE, "a remainder of unaligned lanes"),
+                },
+                None => return self.unsupported(ravel_source::Span::NONE, "an index without a common part"),
+            }
+        };
+        g.uniforms.insert(v, value);
+        Ok(value)
     }
 }

@@ -3,17 +3,15 @@
 //! The address of lane `k` is that of everything that is the same for all lanes plus `index[k]` elements. Lanes of the index are 32 bits wide
 //! where the checks of the selection bound it so far, 64 bits otherwise: half as many fit a register then.
 
-use ravel_types::HashSet;
-
 use ravel_nest::ir::{Access, ConvOp, IntCmp, Prim, Ty};
-use ravel_types::Elem;
+use ravel_types::{Elem, HashSet};
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
+use crate::facts::grid::{Cell, Grid};
+use crate::facts::index::Offset;
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::{Cell, Grid};
 use crate::lower::Lower;
-use crate::lower::index::Offset;
 use crate::lower::scalars::prim_of;
 
 /// Elements that a 32-bit index reaches.

@@ -9,18 +9,18 @@
 //!
 //! Checks in a row share a branch, unless the condition of one needs a load, a division or a fold that an earlier one may be there for.
 
-use ravel_types::HashSet;
-
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty, UnOp as NestUn};
+use ravel_types::HashSet;
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::Result;
+use crate::facts::grid::Grid;
+use crate::facts::sink::{Index, Sink};
+use crate::facts::vector_forms::is_speculable;
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::Grid;
-use crate::kernel::vector_forms::is_speculable;
+use crate::kernel::state::LaneChecks;
 use crate::lower::Lower;
 use crate::lower::emit::Cache;
-use crate::lower::withloop::{Index, Sink};
 
 /// Cycles of a check of one index in scalar code: a comparison and a branch.
 const SCALAR_CHECK: f64 = 0.7;
@@ -28,14 +28,6 @@ const SCALAR_CHECK: f64 = 0.7;
 /// the kernel's elements.
 const VECTOR_CHECK: f64 = 1.5;
 const SHORT_VECTOR_CHECK: f64 = 4.0;
-
-/// The checks that the kernel at work makes by lanes.
-#[derive(Clone, Debug)]
-pub(crate) struct LaneChecks {
-    checks: HashSet<Inst>,
-    /// Address of a byte that is not 0 once a check has failed; nothing where steps that fail are repeated at once.
-    failed: Option<Val>,
-}
 
 /// Branches that were opened in front of a step.
 pub(crate) struct OpenChecks {

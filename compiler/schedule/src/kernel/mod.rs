@@ -9,7 +9,6 @@
 
 pub mod access;
 pub mod comb;
-pub mod crossing;
 pub mod divergent;
 pub mod flat;
 pub mod gathers;
@@ -24,7 +23,6 @@ pub mod shifted;
 pub mod state;
 pub mod stretches;
 pub mod uneven;
-pub mod vector_forms;
 pub mod widen;
 pub mod widths;
 
@@ -33,41 +31,20 @@ use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::comb::Comb;
+use crate::facts::cost::LONG_CHAIN;
+use crate::facts::grid::{Grid, Jam};
+use crate::facts::sink::{Accumulate, Chunk, Sink, functions};
+use crate::facts::support::folds_along;
 use crate::facts::walk::Walk;
 use crate::facts::{Facts, Val};
-use crate::kernel::comb::Comb;
 use crate::kernel::flat::FlatBounds;
-use crate::kernel::grid::{Grid, Jam};
-use crate::kernel::reduce::folds_along;
 use crate::kernel::stretches::Stretch;
-use crate::lower::Lower;
-use crate::lower::scalars;
-use crate::lower::withloop::{Accumulate, Sink};
+use crate::lower::{Lower, scalars};
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Copies whose cells are computed side by side.
 const TOGETHER: usize = 4;
-/// Cycles of a body without its folds from which on copies are computed side by side.
-pub(crate) const LONG_CHAIN: f64 = 12.0;
-
-/// Bounds of an axis that replace those of the generator: a chunk of a parallel loop.
-#[derive(Clone, Copy)]
-pub(crate) struct Chunk {
-    pub axis: usize,
-    pub low: Val,
-    pub high: Val,
-    /// A number that the distances between the lower bounds of chunks are multiples of.
-    pub grain: i64,
-}
-
-/// The functions by which the folds of a with-loop that has nothing else take their cells.
-pub(crate) fn functions(with: &With) -> Vec<Accumulate> {
-    let function = |op: &WithOp| match op {
-        WithOp::Fold { combine, .. } => Some(Accumulate::Fold(combine.clone())),
-        _ => None,
-    };
-    with.ops.iter().filter_map(function).collect()
-}
 
 impl Facts<'_> {
     /// Whether all elements that a body reads and makes fill a lane of this many bytes.

@@ -10,19 +10,16 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::cost::{LONG_CHAIN, UNROLL_TRIPS};
+use crate::facts::grid::{Cell, Dep, Grid, Shift};
+use crate::facts::sink::{Chunk, Sink};
+use crate::facts::support::folds_along;
+use crate::facts::vector_forms::reduce_op;
 use crate::facts::walk::Walk;
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::{Cell, Dep, Grid};
-use crate::kernel::shifted::Shift;
 use crate::kernel::stretches::Stretch;
-use crate::kernel::vector_forms::reduce_op;
-use crate::kernel::{Chunk, LONG_CHAIN};
-use crate::lower::Lower;
-use crate::lower::scalars;
-use crate::lower::withloop::Sink;
+use crate::lower::{Lower, scalars};
 
-/// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
-pub(crate) const UNROLL_TRIPS: i64 = 36;
 /// Bound on unrolled copies of a body, those of folds around it included.
 pub(crate) const UNROLL_COPIES: i64 = 600;
 
@@ -525,12 +522,4 @@ fn block_order(g: &Grid, vectors: usize) -> Vec<(usize, usize)> {
         axes.iter().map(|(_, axis)| axis.map_or(u, |axis| g.digit(axis, j))).collect::<Vec<usize>>()
     });
     order
-}
-
-/// The operation of a fold that lanes may run along.
-pub(crate) fn folds_along(op: &WithOp) -> Option<BinOp> {
-    match op {
-        WithOp::Fold { combine: Combine::Op(op), .. } if op.regroups() => Some(*op),
-        _ => None,
-    }
 }

@@ -8,11 +8,10 @@ use ravel_types::{BinOp, Elem, Scalar};
 use ravel_wir::{Combine, Part, With};
 
 use crate::facts::Val;
-use crate::kernel::grid::Grid;
+use crate::facts::grid::Grid;
+use crate::facts::sink::{Accumulate, Sink};
 use crate::kernel::reduce::Accs;
-use crate::lower::Lower;
-use crate::lower::scalars;
-use crate::lower::withloop::{Accumulate, Sink};
+use crate::lower::{Lower, scalars};
 
 /// Additions to one accumulator from which on inner axes have sums of their own.
 const ROW_STEPS: i64 = 16;

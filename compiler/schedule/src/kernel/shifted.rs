@@ -8,106 +8,16 @@
 //! Products are added in another order than that of the program, so this is for operations that regroup.
 
 use ravel_types::{BinOp, Elem};
-use ravel_wir::{Combine, Generator, Op, Part, Value, With, WithOp};
+use ravel_wir::{Combine, Generator, Op, Part, Value, WithOp};
 
 use crate::Result;
-use crate::facts::{Facts, Val};
-use crate::kernel::grid::{Cell, Dep, Grid, Jam};
-use crate::kernel::reduce::{Accs, folds_along};
-use crate::lower::Lower;
-use crate::lower::scalars;
+use crate::facts::Val;
+use crate::facts::grid::{Cell, Dep, Grid, Jam, Shift};
+use crate::facts::support::folds_along;
+use crate::kernel::reduce::Accs;
+use crate::lower::{Lower, scalars};
+use crate::plan::shifted::{LEAST_ACCUMULATORS, LEAST_GAIN, LEAST_TRIPS, MAX_DEPTH, divisor, places};
 use crate::plan::{KernelPlan, VecChoice};
-
-/// Expressions of bounds deeper than this are taken as unknown.
-const MAX_DEPTH: u32 = 12;
-/// Products as a share of those under masks, at most.
-const LEAST_GAIN: f64 = 0.9;
-/// Indices of the other axes of the fold, at least, that pay for adding up the accumulators.
-const LEAST_TRIPS: i64 = 8;
-/// Independent accumulators that hide the latency of an addition.
-const LEAST_ACCUMULATORS: usize = 8;
-
-/// How a fold over `t` is computed with lanes along `p`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shift {
-    /// The factor that does not vary over the lanes.
-    weight: Value,
-    /// `d`, a load.
-    data: Value,
-    /// Vectors of `d`.
-    loads: usize,
-    /// Indices `t`, from 0.
-    taps: i64,
-    stride: i64,
-    /// Where accumulators begin in the row; ascending.
-    pub places: Vec<i64>,
-    /// Vectors of the row.
-    vectors: usize,
-    /// Where the last of them begins in the row, if not where the one before ends: it overlaps that one.
-    pub last: Option<usize>,
-}
-
-impl Shift {
-    /// Where a vector of the row begins in it.
-    fn start(&self, vector: usize, lanes: i64) -> i64 {
-        match self.last {
-            Some(last) if vector + 1 == self.vectors => last as i64,
-            _ => vector as i64 * lanes,
-        }
-    }
-
-    fn place(&self, load: usize, tap: i64, lanes: i64) -> Option<usize> {
-        self.places.binary_search(&(load as i64 * lanes + tap * self.stride)).ok()
-    }
-}
-
-/// The places where accumulators for some loads and taps begin.
-fn places(loads: i64, taps: i64, stride: i64, lanes: i64) -> Vec<i64> {
-    let mut places: Vec<i64> = (0..loads).flat_map(|q| (0..taps).map(move |t| q * lanes + t * stride)).collect();
-    places.sort_unstable();
-    places.dedup();
-    places
-}
-
-/// The greatest divisor of `count` up to `most`.
-fn divisor(count: i64, most: usize) -> usize {
-    (1..=most).rev().find(|size| count % *size as i64 == 0).unwrap_or(1)
-}
-
-impl Facts<'_> {
-    /// The `s` of a load whose index is `vec - s * tap` and something else that varies over neither; no other load varies over the lanes.
-    fn shift_stride(&self, inner: &Part, data: Value, vec: Value, tap: Value) -> Option<i64> {
-        let func = self.func;
-        let mut stride = None;
-        for &inst in &func.regions[inner.body].insts {
-            match &func.insts[inst].op {
-                Op::Sel { index, .. } if func.insts[inst].results[0] == data => {
-                    for &i in index {
-                        let form = self.form(i);
-                        let factor = |of: Value| form.terms.iter().find(|(v, _)| *v == of).map_or(0, |term| term.1);
-                        match (factor(vec), factor(tap)) {
-                            (1, back) if back < 0 && stride.is_none() => stride = Some(-back),
-                            (0, 0) if !self.mentions(i, &[vec, tap], MAX_DEPTH) => {}
-                            _ => return None,
-                        }
-                    }
-                }
-                Op::With(_) => return None,
-                _ => {}
-            }
-        }
-        stride
-    }
-
-    /// The shift of the kernel, if it is that of this fold.
-    pub fn shift_for(&self, g: &Grid, with: &With) -> Option<Shift> {
-        let shift = g.shift.as_ref().filter(|_| g.vec.is_some() && g.lanes > 1)?;
-        let [inner] = &with.parts[..] else { return None };
-        let defined =
-            self.func.regions[inner.body].insts.iter().any(|inst| self.func.insts[*inst].results[..] == [shift.data]);
-        defined.then(|| shift.clone())
-    }
-}
 
 impl Lower<'_, '_> {
     /// Replaces the masks of a plan by shifted accumulators where that saves products.
@@ -293,22 +203,5 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{divisor, places};
-
-    #[test]
-    fn neighbouring_loads_share_accumulators() {
-        // Two vectors of 16 lanes, five taps that are four lanes apart.
-        assert_eq!(places(2, 5, 4, 16), [0, 4, 8, 12, 16, 20, 24, 28, 32]);
-        assert_eq!(places(3, 2, 1, 8), [0, 1, 8, 9, 16, 17]);
-    }
-
-    #[test]
-    fn copies_divide_the_axis() {
-        assert_eq!((divisor(6, 4), divisor(6, 3), divisor(7, 3)), (3, 3, 1));
     }
 }

@@ -1,9 +1,9 @@
 //! The state of kernels in the function at work.
 
 use ravel_types::HashSet;
+use ravel_wir::Inst;
 
 use crate::facts::Val;
-use crate::kernel::lane_checks::LaneChecks;
 use crate::post::jam::Rows;
 
 #[derive(Default)]
@@ -15,4 +15,12 @@ pub(crate) struct KernelState {
     pub rows: Vec<Rows>,
     /// What the kernel at work checks by lanes.
     pub lane_checks: Option<LaneChecks>,
+}
+
+/// The checks that the kernel at work makes by lanes.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneChecks {
+    pub checks: HashSet<Inst>,
+    /// Address of a byte that is not 0 once a check has failed; nothing where steps that fail are repeated at once.
+    pub failed: Option<Val>,
 }

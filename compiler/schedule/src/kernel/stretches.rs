@@ -8,8 +8,8 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::Value;
 
 use crate::facts::Val;
+use crate::facts::sink::Chunk;
 use crate::facts::walk::Walk;
-use crate::kernel::Chunk;
 use crate::kernel::flat::FlatBounds;
 use crate::lower::Lower;
 

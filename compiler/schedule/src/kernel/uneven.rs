@@ -6,9 +6,9 @@
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
 
 use crate::Result;
+use crate::facts::grid::Grid;
 use crate::facts::walk::Walk;
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::Grid;
 use crate::kernel::reduce::Accs;
 use crate::lower::Lower;
 

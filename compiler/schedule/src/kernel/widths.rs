@@ -4,14 +4,12 @@
 //! one. Booleans are masks as wide as the kernel's elements ([`Grid::mask_prim`]); where they choose between values of
 //! another width they are widened or narrowed, which keeps a mask a mask.
 
-use ravel_types::HashSet;
-
 use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
-use ravel_types::Elem;
+use ravel_types::{Elem, HashSet};
 use ravel_wir::{Op, Region};
 
+use crate::facts::grid::Grid;
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::Grid;
 use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
 

@@ -6,12 +6,11 @@ use ravel_types::{Elem, Scalar};
 use ravel_wir::{ConstData, Op, Region, Value};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::cover::FEW;
+use crate::facts::index::{Ext, Form, Offset};
+use crate::facts::{Val, layout};
 use crate::lower::Lower;
-use crate::lower::cover::FEW;
 use crate::lower::emit::Key;
-use crate::lower::index::{Ext, Form, Offset};
-use crate::lower::layout;
 use crate::lower::scalars::prim_of;
 use crate::plan::lanes::MOST_LANES;
 

@@ -6,8 +6,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Value};
 
 use crate::facts::{Facts, Val};
-use crate::lower::Lower;
-use crate::lower::scalars;
+use crate::lower::{Lower, scalars};
 
 /// Cycles of a division of a vector by a power of two.
 const SHIFTS: f64 = 2.0;

@@ -6,10 +6,9 @@ use ravel_types::Elem;
 use ravel_wir::{Op, Value};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::index::Ext;
+use crate::facts::{Val, layout};
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::layout;
 
 impl Lower<'_, '_> {
     /// Calls a runtime function.

@@ -1,12 +1,11 @@
 //! The state of the code under construction: open regions, what they have computed, where results are to be built.
 
-use ravel_types::{HashMap, HashSet};
-
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::Value;
 use rustc_hash::FxHashMap;
 
 use crate::facts::Val;
-use crate::lower::cover::Border;
+use crate::facts::index::Ext;
 
 /// Something computed once and good for the region that computed it and those nested in it.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -46,4 +45,34 @@ pub(crate) struct Emit {
     pub placed: HashSet<Value>,
     /// What the with-loop in hand leaves around its partition.
     pub borders: Vec<Border>,
+}
+
+/// What happens to the elements outside of a box.
+#[derive(Clone, Copy)]
+pub(crate) enum Rest {
+    Copy { to: Val, from: Val },
+    Fill { to: Val, value: Val },
+}
+
+/// The elements that a box of a with-loop leaves, and what they become.
+pub(crate) struct Border {
+    pub elem: Elem,
+    pub what: Rest,
+    pub lower: Vec<Value>,
+    pub upper: Vec<Value>,
+    pub extents: Vec<Ext>,
+    pub strides: Vec<Ext>,
+}
+
+/// What lies around a partition.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// What the only partition leaves.
+    pub borders: &'a [Border],
+    /// Thin partitions beside it, by number.
+    pub thin: &'a [usize],
+}
+
+impl Around<'_> {
+    pub const NOTHING: Around<'static> = Around { borders: &[], thin: &[] };
 }

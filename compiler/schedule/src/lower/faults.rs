@@ -7,8 +7,7 @@ use ravel_wir::{Fault, Op, Value};
 
 use crate::Result;
 use crate::facts::{Facts, Val};
-use crate::lower::Lower;
-use crate::lower::scalars;
+use crate::lower::{Lower, scalars};
 
 impl Facts<'_> {
     /// The parts of `index >= 0 && index < extent`, where the extent is not negative: one comparison without signs decides that.
@@ -147,7 +146,7 @@ impl Lower<'_, '_> {
         let elem = self.elem(v);
         let val = self.val(v);
         if self.is_object(v) {
-            return (crate::lower::layout::tag(Elem::Handle), self.b.convert(ConvOp::Bits, val, Prim::I64));
+            return (crate::facts::layout::tag(Elem::Handle), self.b.convert(ConvOp::Bits, val, Prim::I64));
         }
         let promoted = match elem {
             Elem::F32 => Elem::F64,
@@ -159,7 +158,7 @@ impl Lower<'_, '_> {
             Elem::F64 => self.b.convert(ConvOp::Bits, value, Prim::I64),
             other => self.b.convert(scalars::widening(other), value, Prim::I64),
         };
-        (crate::lower::layout::tag(promoted), bits)
+        (crate::facts::layout::tag(promoted), bits)
     }
 }
 

@@ -6,10 +6,10 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Op, Value, With};
 
 use crate::Result;
+use crate::facts::sink::Accumulate;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::withloop::Accumulate;
 
 /// Accumulators of at most this many elements are combined without a loop.
 pub(crate) const WRITTEN_ELEMENTS: i64 = 64;
@@ -113,8 +113,8 @@ impl Lower<'_, '_> {
     fn combine_elements(&mut self, op: BinOp, elem: Elem, acc: Val, cell: Val, (rows, row): (i64, i64)) {
         self.host_writes(acc);
         self.host_reads(cell);
-        let to = self.b.load(Ty::PTR, acc, crate::lower::layout::OFFSET_DATA, Access::ALIGNED);
-        let from = self.b.load(Ty::PTR, cell, crate::lower::layout::OFFSET_DATA, Access::ALIGNED);
+        let to = self.b.load(Ty::PTR, acc, crate::facts::layout::OFFSET_DATA, Access::ALIGNED);
+        let from = self.b.load(Ty::PTR, cell, crate::facts::layout::OFFSET_DATA, Access::ALIGNED);
         let (prim, arith) = (prim_of(elem), self.arith());
         let bytes = i64::from(prim.bytes());
         for first in (0..rows).map(|k| k * row) {
@@ -141,8 +141,8 @@ impl Lower<'_, '_> {
         self.helper("ravel_check_count", &[position, cell, count], None);
         self.host_writes(acc);
         self.host_reads(cell);
-        let to = self.b.load(Ty::PTR, acc, crate::lower::layout::OFFSET_DATA, Access::ALIGNED);
-        let from = self.b.load(Ty::PTR, cell, crate::lower::layout::OFFSET_DATA, Access::ALIGNED);
+        let to = self.b.load(Ty::PTR, acc, crate::facts::layout::OFFSET_DATA, Access::ALIGNED);
+        let from = self.b.load(Ty::PTR, cell, crate::facts::layout::OFFSET_DATA, Access::ALIGNED);
         self.combine_memory(op, elem, to, from, count);
     }
 

@@ -17,23 +17,12 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Part, Value, With};
 
-use crate::facts::{Facts, Val};
-use crate::kernel::{Chunk, functions};
+use crate::facts::index::Ext;
+use crate::facts::sink::{Accumulate, Chunk, FromFirst, Index, Sink, functions};
+use crate::facts::{Facts, Val, layout};
 use crate::lower::Lower;
 use crate::lower::emit::Dest;
 use crate::lower::fold::WRITTEN_ELEMENTS;
-use crate::lower::index::Ext;
-use crate::lower::layout;
-use crate::lower::withloop::{Accumulate, Index, Sink};
-
-/// How an accumulator takes the cells of a chunk, the first of which it is.
-#[derive(Clone, Debug)]
-pub(crate) struct FromFirst {
-    op: BinOp,
-    elements: i64,
-    /// The first index of the chunk, in 64 bits, by axis; nothing where there is one index.
-    lows: Vec<Option<Val>>,
-}
 
 /// What the body at work makes for accumulators.
 pub(crate) struct FirstCells {
@@ -68,7 +57,7 @@ impl Facts<'_> {
         let layout = self.partial_layout(folds);
         let yields = &func.regions[part.body].yields;
         let is_begun =
-            |((slot, (_, neutral)), cell): ((&crate::threads::fold_chunks::PartialSlot, &(BinOp, Value)), &Value)| {
+            |((slot, (_, neutral)), cell): ((&crate::plan::partials::PartialSlot, &(BinOp, Value)), &Value)| {
                 has_cells
                     && slot.extents.is_some()
                     && slot.elements() > WRITTEN_ELEMENTS

@@ -7,11 +7,10 @@ use ravel_types::Elem;
 use ravel_wir::{Frame, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::Val;
+use crate::facts::index::Ext;
+use crate::facts::sink::{Index, Sink};
+use crate::facts::{Val, layout};
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::layout;
-use crate::lower::withloop::{Index, Sink};
 
 impl Lower<'_, '_> {
     pub fn odometer(

@@ -5,33 +5,19 @@
 //! a place for the words.
 
 use ravel_nest::ir::{Access, ConvOp, Param, Prim, Ty};
-use ravel_types::{Elem, UnOp};
+use ravel_types::Elem;
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
-use crate::facts::{Facts, Val};
-use crate::lower::Lower;
-use crate::lower::layout;
-use crate::lower::module::machine_type;
-use crate::lower::scalars;
+use crate::facts::vector_forms::{MATH_PREFIX, math_op};
+use crate::facts::{Facts, Val, layout};
+use crate::lower::context::machine_type;
+use crate::lower::{Lower, scalars};
 
 /// Runtime functions that take further arguments, so that they get the argument array even where it is empty.
 const OPEN_ARGUMENTS: [&str; 4] = ["ravel_printf", "ravel_fprintf", "ravel_sprintf", "ravel_error"];
 /// Runtime functions with further results.
 const OPEN_RESULTS: [&str; 3] = ["ravel_scanf", "ravel_fscanf", "ravel_sscanf"];
-/// Natives of this family are pure arithmetic and never fault.
-const MATH_PREFIX: &str = "ravel_math_";
-
-/// The scalar operation that a native computes, if it is one: `ravel_math_exp_double` and its like.
-pub(crate) fn math_op(symbol: &str) -> Option<UnOp> {
-    let name = symbol.strip_prefix(MATH_PREFIX)?;
-    let name = name.strip_suffix("_double").or(name.strip_suffix("_float"))?;
-    let op = match name {
-        "fabs" => UnOp::Abs,
-        other => UnOp::from_name(other)?,
-    };
-    (!matches!(op, UnOp::Neg | UnOp::Not | UnOp::Reciproc)).then_some(op)
-}
 
 impl Facts<'_> {
     /// How an argument is passed.

@@ -3,9 +3,9 @@
 use ravel_wir::{Frame, Op, Part, Value, WithOp};
 
 use crate::facts::Val;
+use crate::facts::index::Ext;
 use crate::lower::Lower;
 use crate::lower::emit::Dest;
-use crate::lower::index::Ext;
 
 impl Lower<'_, '_> {
     /// If `v`, which the body of `part` builds at `data`, is an array that is written out, its cells get their places in it.

@@ -7,9 +7,9 @@
 use ravel_types::Elem;
 use ravel_wir::Value;
 
+use crate::facts::index::Ext;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
-use crate::lower::index::Ext;
 use crate::memory::carried::element_reads;
 
 impl Facts<'_> {

@@ -6,53 +6,16 @@
 
 use ravel_nest::ir::{Access, Ty};
 use ravel_source::Span;
-use ravel_types::{BinOp, Elem};
+use ravel_types::Elem;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::{Facts, Val};
-use crate::kernel::Chunk;
+use crate::facts::index::{Ext, Form};
+use crate::facts::sink::{Accumulate, Chunk, Index, Reused, Sink};
+use crate::facts::{Facts, Val, layout};
 use crate::lower::Lower;
-use crate::lower::emit::Dest;
-use crate::lower::from_first::FromFirst;
-use crate::lower::index::{Ext, Form};
-use crate::lower::layout;
-use crate::memory::reuse::Reused;
-use crate::threads::company::Around;
-
-/// Where the cells of one operator go.
-#[derive(Clone)]
-pub(crate) enum Sink {
-    /// Into a buffer with this address; strides (in elements) of the frame axes, and elements per cell.
-    /// With `reused` the buffer may be that of an operand: each cell is to be computed once, and written after all that it reads.
-    Slice { elem: Elem, data: Val, object: Option<Val>, strides: Vec<Ext>, cell: Ext, reused: Option<Reused> },
-    /// Into the object that a stack slot holds, null until the first cell is known.
-    Late { elem: Elem, slot: Val, span: Span },
-    /// Into a carried value.
-    Carried { position: usize, elem: Elem, combine: Accumulate },
-}
-
-/// How a carried value takes a cell.
-#[derive(Clone, Debug)]
-pub(crate) enum Accumulate {
-    /// By the function of a fold.
-    Fold(Combine),
-    /// By an operation, element by element: accumulator and cells are arrays of so many rows, of so many elements each.
-    Elements { op: BinOp, rows: i64, row: i64 },
-    /// The same, where the first cell of a chunk becomes the accumulator.
-    FromFirst(FromFirst),
-    /// It becomes the cell: an array without axes.
-    Replace,
-}
-
-/// The index at which a body runs.
-pub(crate) enum Index {
-    /// One scalar per axis.
-    Known(Vec<Value>),
-    /// The state of an odometer.
-    Dyn(Val),
-}
+use crate::lower::emit::{Around, Dest};
 
 impl Facts<'_> {
     /// Whether the bodies do more than to compute cells.
@@ -507,7 +470,7 @@ impl Lower<'_, '_> {
     }
 
     /// Offset of the cell of a partition's index.
-    pub fn slice_offset(&mut self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::lower::index::Offset {
+    pub fn slice_offset(&mut self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::index::Offset {
         let params = &self.func.regions[part.body].params;
         let forms: Vec<Form> = params.iter().map(|v| self.form(*v)).collect();
         self.offset(&forms, strides, elem.bytes() as i64)

@@ -10,28 +10,10 @@
 //!
 //! Outside of with-loops a region may give up what it owns at the last use, so that a branch there counts as ever.
 
-use ravel_types::HashSet;
-
-use ravel_wir::traverse::walk;
-use ravel_wir::{Combine, Func, Inst, Op, Region, Value, WithOp};
+use ravel_wir::{Inst, Op, Value};
 
 use crate::lower::Lower;
-use crate::lower::module::Callers;
-
-/// The regions that borrow what they capture, and run with it from begin to end.
-pub(crate) fn borrowing_regions(func: &Func) -> HashSet<Region> {
-    let mut found = HashSet::default();
-    walk(func, func.body, &mut |_, inst| {
-        if let Op::With(with) = &func.insts[inst].op {
-            found.extend(with.parts.iter().map(|part| part.body));
-            found.extend(with.ops.iter().filter_map(|op| match op {
-                WithOp::Fold { combine: Combine::Region(region), .. } => Some(*region),
-                _ => None,
-            }));
-        }
-    });
-    found
-}
+use crate::lower::context::Callers;
 
 impl Lower<'_, '_> {
     /// From where the code at work calls functions.

@@ -17,10 +17,10 @@ use ravel_wir::{Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
 use crate::facts::Facts;
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::withloop::Sink;
-use crate::threads::company::Around;
+use crate::lower::emit::Around;
 
 impl Facts<'_> {
     /// The array that a partition copies from end to end, if only its first extent differs from that of the frame.

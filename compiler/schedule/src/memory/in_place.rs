@@ -15,14 +15,12 @@
 //! In a with-loop that is ordered, cells of a single row may also read what those behind them replace: it runs on one thread then, and lanes load before they
 //! store.
 
-use ravel_types::HashSet;
-
-use ravel_types::{BinOp, Elem};
+use ravel_types::{BinOp, Elem, HashSet};
 use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
 
+use crate::facts::index::Form;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
-use crate::lower::index::Form;
 
 /// Partitions up to this many are compared with each other.
 const MOST_PARTS: usize = 16;

@@ -16,7 +16,7 @@
 //!
 //! # Threads
 //! Bodies of parallel loops, and the functions that they reach, run on several threads at once. They count atomically. Such a function is lowered
-//! a second time for them ([`crate::lower::module::Callers`]), and is lent what it only reads ([`crate::memory::lending`]), as a body borrows what it captures.
+//! a second time for them ([`crate::lower::context::Callers`]), and is lent what it only reads ([`crate::memory::lending`]), as a body borrows what it captures.
 //!
 //! No other thread can raise a count that is one when its owner asks. To add a reference a thread must own one or borrow from an owner. The asking
 //! code owns the only one. Whoever borrows from it is in a region nested there, or in a function called from one: on this thread these have
@@ -43,17 +43,16 @@ pub mod spares;
 pub mod state;
 pub mod streaming;
 
-use ravel_types::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ravel_nest::ir::Ty;
+use ravel_types::HashSet;
 use ravel_wir::{Combine, Inst, Op, Value, WithOp};
 
-use crate::facts::Val;
 use crate::facts::ownership::Scope;
+use crate::facts::{Val, layout};
 use crate::lower::Lower;
 use crate::lower::emit::Cache;
-use crate::lower::layout;
 
 /// What is owned and known at a point of a region.
 #[derive(Clone)]

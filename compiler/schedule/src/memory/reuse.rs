@@ -9,18 +9,10 @@ use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-use crate::facts::{Facts, Val};
+use crate::facts::Facts;
+use crate::facts::index::Ext;
+use crate::facts::sink::Reused;
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-
-/// An operand whose buffer a result took over, if it could.
-#[derive(Clone, Copy)]
-pub(crate) struct Reused {
-    pub of: Value,
-    pub operand: Val,
-    /// The result: the operand, or a new array.
-    pub object: Val,
-}
 
 impl Facts<'_> {
     fn operand_to_reuse(&self, with: &With, result: Value) -> Option<Value> {

@@ -12,19 +12,16 @@
 //! Nothing between the with-loop and the updates may use the array, or check anything: an index might be out of range. The array must die
 //! in the first update, and the updates must follow in the order of the results.
 
-use ravel_types::HashSet;
-
-use ravel_types::{Affine, Elem};
+use ravel_types::{Affine, Elem, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::index::Ext;
+use crate::facts::sink::{Reused, Sink};
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::withloop::Sink;
-use crate::memory::reuse::Reused;
-use crate::threads::company::Around;
+use crate::lower::emit::Around;
 
 /// An array, and the updates that put rows into it.
 struct Rows {

@@ -5,26 +5,16 @@
 //! iterations nothing is allocated: a stencil in time works with two buffers, and an array whose size only the run knows is
 //! allocated once. Arrays of constant size that stay in the loop are not concerned; they live in an arena.
 
-use ravel_types::HashSet;
-
 use ravel_nest::ir::Access;
-use ravel_types::Elem;
+use ravel_types::{Elem, HashSet};
 use ravel_wir::{Inst, InstData, Op, Region, Value};
 
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
+use crate::memory::state::Spares;
 
 /// A loop keeps at most this many spare objects.
 const MOST: usize = 8;
-
-/// The words of the loop at work.
-#[derive(Clone, Copy)]
-pub(crate) struct Spares {
-    slots: Val,
-    n: i64,
-    /// Whether the loop is part of a chunk: the words of a loop around the chunks are not for all of them at once.
-    in_chunk: bool,
-}
 
 /// A loop that brought words of its own, and the words of the loops around it.
 pub(crate) struct Opened(Option<Spares>);

@@ -16,10 +16,10 @@ use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Part, Value};
 
 use crate::facts::Facts;
-use crate::kernel::grid::Grid;
+use crate::facts::grid::Grid;
+use crate::facts::index::{Ext, Offset, Term};
+use crate::facts::sink::Sink;
 use crate::lower::Lower;
-use crate::lower::index::{Ext, Offset, Term};
-use crate::lower::withloop::Sink;
 
 /// The least that [`crate::Options::large_result`] should be: what the last level of cache commonly holds.
 pub const LARGE_RESULT: i64 = 32 << 20;

@@ -7,9 +7,9 @@
 use ravel_wir::{Generator, Op, Part, Region, Value};
 
 use crate::facts::Facts;
+use crate::facts::cost::UNROLL_TRIPS;
+use crate::facts::grid::{Dep, Grid, Jam};
 use crate::facts::walk::Walk;
-use crate::kernel::grid::{Dep, Grid, Jam};
-use crate::kernel::reduce::UNROLL_TRIPS;
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Latency of an accumulation, in cycles: a block with fewer independent accumulations waits for it.
@@ -308,7 +308,7 @@ impl Facts<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Block, Load, Work, best_block};
-    use crate::kernel::grid::Dep;
+    use crate::facts::grid::Dep;
 
     const VEC: Dep = Dep { vec: true, jams: 0 };
 

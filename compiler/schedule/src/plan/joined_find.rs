@@ -7,17 +7,15 @@
 //! operand that another chain reads, for pieces are computed in any order; bodies with checks or loops; extents that only the run
 //! knows; folds whose partial results the calling thread combines, since they are small.
 
-use ravel_types::{HashMap, HashSet};
-
-use ravel_types::Elem;
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
 use crate::facts::Facts;
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::withloop::Sink;
+use crate::plan::chunks::Grain;
 use crate::plan::{KernelPlan, VecChoice};
-use crate::threads::parallel::Grain;
 
 /// As many instructions ahead a neutral array finds its fold.
 const AHEAD: usize = 64;

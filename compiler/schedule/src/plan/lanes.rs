@@ -1,21 +1,20 @@
 //! Choosing the lanes of a kernel: where they run, how many they are and in what steps, by estimated cycles per cell.
 
 use ravel_types::HashSet;
-
 use ravel_wir::{Generator, Inst, Part, Value, With};
 
 use crate::facts::Facts;
+use crate::facts::comb::Comb;
 use crate::facts::cost::UNKNOWN_EXTENT;
+use crate::facts::grid::{Dep, Grid};
+use crate::facts::guards::Guard;
+use crate::facts::sink::Sink;
 use crate::facts::support::Refusal;
+use crate::facts::tuples::weaving_cost;
 use crate::facts::walk::Walk;
-use crate::kernel::comb::Comb;
-use crate::kernel::crossing::crossing_cycles;
-use crate::kernel::flat::Flat;
-use crate::kernel::grid::{Dep, Grid};
-use crate::kernel::guards::Guard;
 use crate::lower::Lower;
-use crate::lower::tuples::weaving_cost;
-use crate::lower::withloop::Sink;
+use crate::plan::crossing::crossing_cycles;
+use crate::plan::flat::Flat;
 use crate::plan::{LEAST_WORK, VecChoice};
 
 /// Vectors per step, or multiples of them, that may be needed for steps to begin where an index expression repeats its pattern.
@@ -55,7 +54,7 @@ pub(crate) struct Cells<'p> {
     pub checks: Vec<Inst>,
     /// Selections that lanes must make under masks.
     pub masked: HashSet<Inst>,
-    /// Axes along rows that the innermost axis walks across ([`crate::kernel::crossing`]).
+    /// Axes along rows that the innermost axis walks across ([`crate::plan::crossing`]).
     crossing: Vec<usize>,
     /// Cycles of a cell in scalar code.
     scalar: f64,

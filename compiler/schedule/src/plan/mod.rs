@@ -1,22 +1,30 @@
 //! Choosing a schedule for a kernel: lanes first ([`crate::plan::lanes`]), then the register block, then how folds that differ by lanes are done.
 
 pub mod blocks;
+pub mod chunks;
+pub mod collapse;
+pub mod company;
+pub mod crossing;
+pub mod flat;
+pub mod fold_runs;
 pub mod joined_find;
 pub mod lanes;
+pub mod mixed;
+pub mod partials;
+pub mod shifted;
+pub mod skip;
+pub mod tile;
 
 use ravel_types::HashSet;
-
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
 use crate::facts::Facts;
-use crate::facts::support::Refusal;
-use crate::kernel::flat::Flat;
-use crate::kernel::grid::Grid;
-use crate::kernel::guards::Guard;
-use crate::kernel::reduce::folds_along;
-use crate::kernel::shifted::Shift;
+use crate::facts::grid::{Grid, Shift};
+use crate::facts::guards::Guard;
+use crate::facts::sink::Sink;
+use crate::facts::support::{Refusal, folds_along};
 use crate::lower::Lower;
-use crate::lower::withloop::Sink;
+use crate::plan::flat::Flat;
 use crate::plan::lanes::{CLEARLY_LESS, Cells, Lanes};
 
 /// Vectors along an axis for which the bounds of folds differ: each is treated by itself.

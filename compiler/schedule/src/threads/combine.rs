@@ -9,13 +9,12 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
-use crate::facts::Facts;
+use crate::facts::{Facts, layout};
 use crate::lower::Lower;
-use crate::lower::layout;
 use crate::lower::scalars::{self, prim_of};
-use crate::threads::fold_chunks::PartialLayout;
-use crate::threads::joined::Member;
-use crate::threads::parallel::MOST_FOLD_CHUNKS;
+use crate::plan::chunks::MOST_FOLD_CHUNKS;
+use crate::plan::partials::PartialLayout;
+use crate::threads::state::{Partials, Shared, Source};
 
 /// Bytes of partial results, of all chunks together, that make threads worth while.
 const SHARED_BYTES: i64 = 64 << 10;
@@ -23,52 +22,6 @@ const SHARED_BYTES: i64 = 64 << 10;
 const PIECE_VECTORS: i64 = 4;
 /// The pieces of all arrays are cut into at most this many chunks.
 const MOST_CHUNKS: i64 = 128;
-
-/// Partial results in memory: those of chunk `c` begin at `first + c * stride`.
-#[derive(Clone, Copy)]
-struct Partials {
-    first: Val,
-    chunks: Val,
-    stride: i64,
-}
-
-/// Partial results of one array.
-struct Source {
-    op: BinOp,
-    partials: Partials,
-    /// Offset of the elements among the partial results of a chunk.
-    offset: i64,
-}
-
-/// An array whose elements are combined by threads.
-pub(crate) struct Shared {
-    elem: Elem,
-    /// Elements of the total, which begin as the neutral array.
-    total: Val,
-    elements: i64,
-    sources: Vec<Source>,
-    /// With-loops that compute the same elements before and behind it.
-    pub before: Vec<Member>,
-    pub after: Vec<Member>,
-}
-
-impl Shared {
-    fn pieces(&self, per_piece: i64) -> i64 {
-        (self.elements + per_piece - 1) / per_piece
-    }
-
-    /// The total goes on to a fold that has these partial results.
-    pub fn go_on(&mut self, next: Shared) {
-        self.sources.extend(next.sources);
-    }
-}
-
-/// A fold whose arrays are combined later.
-pub(crate) struct Postponed {
-    pub inst: Inst,
-    /// Its arrays by operator, once the chunks are there.
-    pub arrays: Option<Vec<(usize, Shared)>>,
-}
 
 impl Facts<'_> {
     /// Do threads share the arrays among these partial results?

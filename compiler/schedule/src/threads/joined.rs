@@ -12,30 +12,19 @@
 //! The with-loops are prepared where they stand, so that each finds the memory that it would have found (its operand's, mostly), and
 //! computed with the last of them; what dies in between is held until then. [`crate::plan::joined_find`] decides what joins.
 
-use ravel_types::HashMap;
-
 use ravel_nest::ir::Value as Val;
+use ravel_types::HashMap;
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
 use crate::facts::Facts;
-use crate::kernel::Chunk;
+use crate::facts::sink::{Chunk, Reused, Sink};
 use crate::lower::Lower;
-use crate::lower::withloop::Sink;
-use crate::memory::reuse::Reused;
-use crate::plan::KernelPlan;
 use crate::plan::joined_find::Joined;
-use crate::threads::combine::{Postponed, Shared};
+use crate::threads::state::{Member, Postponed, Shared};
 
 /// Arrays that are still to be combined, by fold and operator.
 type Totals = Vec<((Inst, usize), Shared)>;
-
-/// A with-loop that is computed in pieces of elements.
-pub(crate) struct Member {
-    pub inst: Inst,
-    pub sinks: Vec<Sink>,
-    pub plan: KernelPlan,
-}
 
 impl Facts<'_> {
     /// Values that the partition of a with-loop reads and that are arrays.

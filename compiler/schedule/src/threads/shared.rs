@@ -18,12 +18,11 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::Result;
+use crate::facts::sink::{Chunk, Sink};
 use crate::facts::{Facts, Val};
-use crate::kernel::Chunk;
 use crate::lower::Lower;
-use crate::lower::withloop::Sink;
+use crate::plan::chunks::{Fineness, Grain};
 use crate::plan::{KernelPlan, VecChoice};
-use crate::threads::parallel::{Fineness, Grain};
 
 /// Work of a piece at least, for every byte of a vector, since wide ones do more of it in the same time. A piece must be worth some thirty
 /// microseconds: another thread has to see it, to fetch its operands, and the one that shares its kernel reads results from the

@@ -8,12 +8,12 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Combine, WithOp};
 
 use crate::Result;
+use crate::facts::grid::{Cell, Grid, Jam, Panel};
+use crate::facts::sink::Sink;
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::{Cell, Grid, Jam, Panel};
 use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::withloop::Sink;
-use crate::tile::Side;
+use crate::plan::tile::Side;
 use crate::tile::nest::Nest;
 use crate::tile::pack::{FoldBlock, Panels};
 
@@ -81,7 +81,7 @@ impl Lower<'_, '_> {
         let offset = self.slice_offset(nest.part, elem, strides);
         let address = self.address(data, &offset);
         let home = self.pointer(address);
-        let home_stride = self.extent_product(strides[plan.rows.axis], crate::lower::index::Ext::Const(bytes));
+        let home_stride = self.extent_product(strides[plan.rows.axis], crate::facts::index::Ext::Const(bytes));
         let home_stride = self.extent_val(home_stride);
         self.close();
         let home = Place { first: home, stride: home_stride };

@@ -13,26 +13,21 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Op, Part, With};
 
 use crate::Result;
+use crate::facts::index::Ext;
+use crate::facts::sink::{Chunk, Sink};
 use crate::facts::{Facts, Val};
-use crate::kernel::Chunk;
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::withloop::Sink;
+use crate::plan::tile::{Along, BLOCK_UNIT, LEAST_CELLS, LEAST_FOLD, LEAST_REUSE, Side, TASK_ROWS, TilePlan};
 use crate::tile::pack::{FoldBlock, Panels};
-use crate::tile::{Along, LEAST_CELLS, LEAST_FOLD, LEAST_REUSE, Side, TilePlan};
 
 /// Indices of an axis whose panels exist at the same time.
 const STRETCH: i64 = 4096;
 /// The same for collapsed columns, whose accumulators rest in memory of their own.
 const STRETCH_COLLAPSED: i64 = 1024;
-/// Most panels of rows in one task.
-pub(crate) const TASK_ROWS: i64 = 8;
 /// Panels of columns that a task packs for itself: they stay in the second cache, and threads have enough tasks.
 const OWN_COLUMNS: i64 = 4;
 /// There should be about this many tasks if they are not too small: sixteen threads leave little of their last round idle then.
 const TASKS: i64 = 128;
-/// Blocks of a fold hold a multiple of this many indices, except the last one.
-pub(crate) const BLOCK_UNIT: i64 = 16;
 
 /// What all loops of the nest know.
 #[derive(Clone, Copy)]

@@ -9,17 +9,15 @@ use ravel_wir::{Generator, Op, Part, Value};
 
 use crate::Result;
 use crate::facts::Val;
-use crate::kernel::grid::{Cell, Dep, Grid, Jam, Panel};
+use crate::facts::grid::{Cell, Dep, Grid, Jam, Panel};
+use crate::facts::index::Ext;
 use crate::lower::Lower;
-use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
-use crate::tile::Side;
-use crate::tile::nest::{BLOCK_UNIT, Nest};
+use crate::plan::tile::{BLOCK_UNIT, LEAST_VECTOR, Side};
+use crate::tile::nest::Nest;
 
 /// Panels that a thread packs at a time.
 const PANELS: i64 = 4;
-/// Bytes of the narrowest vector.
-pub(crate) const LEAST_VECTOR: usize = 16;
 
 /// An index that is a digit of a place counted row-major, its bounds, and those that code may rely on.
 #[derive(Clone, Copy)]

@@ -10,11 +10,11 @@ use ravel_nest::ir::{BinOp as NestBin, ConvOp, Prim};
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
 
 use crate::Result;
+use crate::facts::cost::UNROLL_TRIPS;
+use crate::facts::grid::{Dep, Grid, Jam};
+use crate::facts::sink::{Index, Sink};
 use crate::facts::{Facts, Val};
-use crate::kernel::grid::{Dep, Grid, Jam};
-use crate::kernel::reduce::UNROLL_TRIPS;
 use crate::lower::Lower;
-use crate::lower::withloop::{Index, Sink};
 
 /// Copies along one axis.
 const COPIES: [i64; 8] = [1, 2, 3, 4, 5, 6, 8, 12];

@@ -1,10 +1,9 @@
 //! The body of a group pipeline, as one work-item of the group runs it.
 
-use ravel_types::{HashMap, HashSet};
 use std::collections::BTreeSet;
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
-use ravel_types::Elem;
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Frame, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
@@ -12,12 +11,12 @@ use crate::device::group::Target;
 use crate::device::group::blocks::WARP;
 use crate::device::group::memory::Plan;
 use crate::device::group::split::{Pending, SPLIT_BYTES, Split};
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
-use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
-use crate::lower::withloop::Sink;
 
 /// Memory that work-items of a group write and read: barriers keep accesses of different items in order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

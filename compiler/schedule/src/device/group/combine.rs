@@ -2,17 +2,15 @@
 //!
 //! Neutral elements that are one constant need no memory on the device.
 
-use ravel_types::HashMap;
-
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_source::Span;
-use ravel_types::{Elem, Scalar};
+use ravel_types::{Elem, HashMap, Scalar};
 use ravel_wir::{Combine, Op, Value};
 
 use crate::Result;
+use crate::facts::index::Ext;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
-use crate::lower::index::Ext;
 use crate::lower::scalars::{self, prim_of};
 
 /// Partial results that are loaded before the first of them is used, for they are far away and do not wait for each other; fewer for the rest.

@@ -25,14 +25,14 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, 
 use crate::Result;
 use crate::device::group::combine::Partial;
 use crate::device::group::memory::{Plan, Planner};
-use crate::device::group::pad::Padded;
 use crate::device::run::Run;
+use crate::device::state::Padded;
+use crate::facts::guards::Guard;
+use crate::facts::index::Ext;
 use crate::facts::support::Refusal;
 use crate::facts::{Facts, Val};
-use crate::kernel::guards::Guard;
 use crate::lower::Lower;
 use crate::lower::emit::Key;
-use crate::lower::index::Ext;
 
 /// Work-items of the smallest group.
 const LEAST_ITEMS: i64 = 32;

@@ -13,20 +13,17 @@
 //! Leaves alone: folds of operations that do not regroup, or from elements that are not neutral; several folds in one cell; and with-loops
 //! that keep the items busy as they are.
 
-use ravel_types::HashMap;
-
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
-use ravel_types::BinOp;
+use ravel_types::{BinOp, HashMap};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
 use crate::device::group::body::Group;
+use crate::facts::grid::{Cell, Grid, Jam};
+use crate::facts::sink::{Chunk, Sink};
 use crate::facts::{Facts, Val};
-use crate::kernel::Chunk;
-use crate::kernel::grid::{Cell, Grid, Jam};
 use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::withloop::Sink;
 
 /// Bytes of local memory for partial results between two barriers.
 pub(crate) const SPLIT_BYTES: i64 = 6 << 10;

@@ -29,7 +29,7 @@ impl Facts<'_> {
                 return None;
             }
             let has =
-                |form: crate::lower::index::Form, v| form.terms.iter().find(|term| term.0 == v).map(|term| term.1);
+                |form: crate::facts::index::Form, v| form.terms.iter().find(|term| term.0 == v).map(|term| term.1);
             let crosses = rows.iter().any(|v| has(self.form(*v), *inner).is_some());
             let column = self.form(*column);
             if !crosses || has(column.clone(), *inner).is_some() {

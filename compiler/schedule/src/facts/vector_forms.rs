@@ -70,3 +70,17 @@ pub(crate) fn has_vector_form(op: UnOp) -> bool {
             | UnOp::Finite
     )
 }
+
+/// Natives of this family are pure arithmetic and never fault.
+pub(crate) const MATH_PREFIX: &str = "ravel_math_";
+
+/// The scalar operation that a native computes, if it is one: `ravel_math_exp_double` and its like.
+pub(crate) fn math_op(symbol: &str) -> Option<UnOp> {
+    let name = symbol.strip_prefix(MATH_PREFIX)?;
+    let name = name.strip_suffix("_double").or(name.strip_suffix("_float"))?;
+    let op = match name {
+        "fabs" => UnOp::Abs,
+        other => UnOp::from_name(other)?,
+    };
+    (!matches!(op, UnOp::Neg | UnOp::Not | UnOp::Reciproc)).then_some(op)
+}
