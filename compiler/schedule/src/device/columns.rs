@@ -17,6 +17,7 @@ use crate::Result;
 use crate::device::tile_nest::is_forced;
 use crate::facts::Facts;
 use crate::facts::grid::{Grid, Jam};
+use crate::facts::guards::Measures;
 use crate::facts::sink::{Index, Sink};
 use crate::lower::Lower;
 
@@ -51,7 +52,7 @@ impl Facts<'_> {
         if lower.len() < 2 || !func.regions[part.body].insts.iter().all(|inst| plain(&func.insts[*inst].op)) {
             return None;
         }
-        if self.supported(part.body, &mut Vec::new()).is_err() {
+        if self.supported(part.body, &mut Measures::default()).is_err() {
             return None;
         }
         let dense = |axis: &usize| step.as_ref().is_none_or(|s| self.const_i32(s[*axis]) == Some(1));

@@ -20,7 +20,7 @@ use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp}
 
 use crate::facts::Facts;
 use crate::facts::grid::{Grid, Jam};
-use crate::facts::guards::Guard;
+use crate::facts::guards::{Guard, Measures};
 use crate::facts::index::Ext;
 use crate::facts::sink::Sink;
 use crate::facts::support::{Refusal, folds_along};
@@ -156,7 +156,7 @@ struct Found<'f> {
     trips: Option<i64>,
 }
 
-impl Facts<'_> {
+impl<'m> Facts<'m> {
     /// The only fold of a body, with its partition.
     fn the_fold<'f>(&self, func: &'f ravel_wir::Func, body: Region) -> Result<(Inst, &'f With, &'f Part), Refusal> {
         let refuse = |reason: &str| Err(reason.to_string());
@@ -360,10 +360,39 @@ impl Facts<'_> {
     }
 }
 
-impl<'m> Lower<'m, '_> {
+impl<'m> Facts<'m> {
+    fn find_shared_fold(&self, part: &Part, sinks: &[Sink]) -> Result<Found<'m>, Refusal> {
+        let func = self.func;
+        let refuse = |reason: &str| Err(reason.to_string());
+        let Generator::Known { lower, upper, step, width: None } = &part.generator else {
+            return refuse("the generator has widths");
+        };
+        if lower.is_empty() || step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
+            return refuse("the generator has steps");
+        }
+        if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: Ext::Const(1), .. })) {
+            return refuse("cells are not scalars");
+        }
+        let (fold, with, inner) = self.the_fold(func, part.body)?;
+        let mut measures = Measures::default();
+        self.supported(part.body, &mut measures)?;
+        let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
+        let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
+        let Generator::Known { lower, upper, .. } = &inner.generator else {
+            return refuse("the rank of the fold is not known");
+        };
+        let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
+        if trips == Some(0) || extents.contains(&Some(0)) {
+            return refuse("there is nothing to compute");
+        }
+        Ok(Found { fold, with, inner, guards: measures.guards, extents, trips })
+    }
+}
+
+impl Lower<'_, '_> {
     /// Decides whether a partition runs in tiles on a device. With `forced`, whatever the extents are. Several plans differ in the size of their
     /// tiles alone: the first one whose groups are enough for the device is to be taken, which only the run may know.
-    pub fn plan_device_tiles(&mut self, part: &Part, sinks: &[Sink], forced: bool) -> Result<Vec<DeviceTile>, Refusal> {
+    pub fn plan_device_tiles(&self, part: &Part, sinks: &[Sink], forced: bool) -> Result<Vec<DeviceTile>, Refusal> {
         let found = self.find_shared_fold(part, sinks)?;
         let params = &self.func.regions[part.body].params;
         let last = params.len() - 1;
@@ -384,33 +413,6 @@ impl<'m> Lower<'m, '_> {
             return self.one_side(part, &found, parts, forced);
         }
         Err(refusal)
-    }
-
-    fn find_shared_fold(&mut self, part: &Part, sinks: &[Sink]) -> Result<Found<'m>, Refusal> {
-        let func = self.func;
-        let refuse = |reason: &str| Err(reason.to_string());
-        let Generator::Known { lower, upper, step, width: None } = &part.generator else {
-            return refuse("the generator has widths");
-        };
-        if lower.is_empty() || step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
-            return refuse("the generator has steps");
-        }
-        if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: Ext::Const(1), .. })) {
-            return refuse("cells are not scalars");
-        }
-        let (fold, with, inner) = self.the_fold(func, part.body)?;
-        let mut guards = Vec::new();
-        self.supported(part.body, &mut guards)?;
-        let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
-        let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
-        let Generator::Known { lower, upper, .. } = &inner.generator else {
-            return refuse("the rank of the fold is not known");
-        };
-        let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
-        if trips == Some(0) || extents.contains(&Some(0)) {
-            return refuse("there is nothing to compute");
-        }
-        Ok(Found { fold, with, inner, guards, extents, trips })
     }
 
     fn two_sides(

@@ -84,9 +84,7 @@ impl Facts<'_> {
     pub fn is_element(&self, array: Value, index: &[Value]) -> bool {
         self.has_val(array) && self.func.ty(array).rank() == Some(index.len()) && self.elem(array) != Elem::Handle
     }
-}
 
-impl Facts<'_> {
     /// Has the body of a with-loop an innermost loop that carries more than a counter, and no checks? What chunks are made of has to be known
     /// before the loop is.
     pub fn may_run_abreast(&self, body: wir::Region) -> bool {

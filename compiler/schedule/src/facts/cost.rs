@@ -118,7 +118,7 @@ impl Facts<'_> {
                 Op::Select { .. } => widths(g.packs(elem), 1.0),
                 Op::If { then, els, .. } => 1.0 + self.region_cost(g, *then) + self.region_cost(g, *els),
                 Op::Sel { array, index } => {
-                    if vector && self.site.masked_loads.contains(&inst) {
+                    if vector && g.masked.contains(&inst) {
                         self.gathered_cycles(g, elem, true)
                     } else if vector {
                         self.load_cycles(g, *array, index)
@@ -260,7 +260,7 @@ impl Facts<'_> {
     }
 
     /// The offset of a selection as far as types tell it; nothing if lanes run along an axis with an unknown stride.
-    fn known_offset(&self, g: &mut Grid, array: Value, index: &[Value]) -> Option<Offset> {
+    pub fn known_offset(&self, g: &mut Grid, array: Value, index: &[Value]) -> Option<Offset> {
         let strides = self.const_strides(array)?;
         let mut forms = Vec::new();
         let mut known = Vec::new();

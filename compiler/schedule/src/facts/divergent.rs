@@ -5,7 +5,7 @@ use ravel_wir::{Func, Inst, Op, Region, Value};
 
 use crate::facts::Facts;
 use crate::facts::grid::{Dep, Grid};
-use crate::facts::guards::Guard;
+use crate::facts::guards::Measures;
 use crate::facts::support::Refusal;
 use crate::facts::vector_forms::is_speculable;
 
@@ -49,7 +49,7 @@ impl Facts<'_> {
     pub fn supported_inside(
         &self,
         region: Region,
-        guards: &mut Vec<Guard>,
+        measures: &mut Measures,
         alike: bool,
     ) -> std::result::Result<(), Refusal> {
         let func = self.func;
@@ -59,11 +59,11 @@ impl Facts<'_> {
         for &inst in &func.regions[region].insts {
             match &func.insts[inst].op {
                 Op::Loop { init, body } => {
-                    self.supported_inside(*body, guards, alike && self.runs_alike(init, *body))?
+                    self.supported_inside(*body, measures, alike && self.runs_alike(init, *body))?
                 }
                 Op::If { then, els, .. } => {
-                    self.supported_inside(*then, guards, false)?;
-                    self.supported_inside(*els, guards, false)?;
+                    self.supported_inside(*then, measures, false)?;
+                    self.supported_inside(*els, measures, false)?;
                 }
                 Op::Select { then, .. } if !func.ty(*then).is_scalar() || self.is_object(*then) => {
                     return Err("a loop or branch of the body chooses between arrays".to_string());
@@ -76,11 +76,12 @@ impl Facts<'_> {
                 op if is_speculable(op) => {}
                 Op::Bin(op, a, b) if op.divides() && self.divides_safely(*a, *b) => {}
                 Op::Bin(..) => return Err("a loop or branch of the body divides integers".to_string()),
-                Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
+                Op::Check { cond, .. } if self.guards_of(*cond, &mut measures.guards, 8) => {}
                 Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
                 Op::Sel { array, index }
-                    if self.is_element(*array, index) && self.readable_everywhere(*array, index, guards) => {}
-                Op::Sel { .. } if self.site.masked_loads.contains(&inst) => {}
+                    if self.is_element(*array, index)
+                        && self.readable_everywhere(*array, index, &mut measures.guards) => {}
+                Op::Sel { .. } if measures.masked.contains(&inst) => {}
                 Op::Sel { .. } => {
                     return Err(
                         "a loop or branch of the body has loads at indices that may be wrong where it is not entered"
@@ -103,9 +104,9 @@ impl Facts<'_> {
     }
 
     /// Is a region cheap and safe enough to be evaluated whether it is needed or not?
-    pub fn is_plain(&self, region: Region) -> bool {
+    pub fn is_plain(&self, g: &Grid, region: Region) -> bool {
         let mut loads = 0;
-        self.plain_loads(region, &mut loads) && loads <= FEW_LOADS
+        self.plain_loads(g, region, &mut loads) && loads <= FEW_LOADS
     }
 
     /// Has a region, or one below it, branches that load?
@@ -125,10 +126,10 @@ impl Facts<'_> {
     }
 
     /// Counts the loads of a region, which kernels can do at every index; false if there is more than these and plain operations.
-    fn plain_loads(&self, region: Region, loads: &mut usize) -> bool {
+    fn plain_loads(&self, g: &Grid, region: Region, loads: &mut usize) -> bool {
         self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
-            Op::If { then, els, .. } => self.plain_loads(*then, loads) && self.plain_loads(*els, loads),
-            Op::Sel { .. } if !self.site.in_launch && !self.site.masked_loads.contains(inst) => {
+            Op::If { then, els, .. } => self.plain_loads(g, *then, loads) && self.plain_loads(g, *els, loads),
+            Op::Sel { .. } if !self.site.in_launch && !g.masked.contains(inst) => {
                 *loads += 1;
                 true
             }

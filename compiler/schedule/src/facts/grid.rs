@@ -1,6 +1,7 @@
 //! A body evaluated for many indices at once: copies along a vector axis and along jam axes, and what each value varies over.
 
-use ravel_wir::{Op, Value};
+use ravel_types::HashSet;
+use ravel_wir::{Inst, Op, Value};
 use rustc_hash::FxHashMap;
 
 use crate::facts::comb::Comb;
@@ -90,6 +91,8 @@ pub(crate) struct Grid {
     pub unrolled: i64,
     /// Which indices along the vector axis belong to the partition, if not all do.
     pub comb: Option<Comb>,
+    /// Selections that lanes which do not take part must not make.
+    pub masked: HashSet<Inst>,
     /// For each vector, the lanes that take part; empty if all do.
     pub masks: Vec<Vec<bool>>,
     /// Values that are packed in memory.

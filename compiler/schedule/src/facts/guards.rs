@@ -1,9 +1,10 @@
 //! Checks that can be made once before a kernel, because they are affine in its indices.
 
-use ravel_types::{BinOp, Elem};
-use ravel_wir::{Op, Value};
+use ravel_types::{BinOp, Elem, HashSet};
+use ravel_wir::{Fault, Inst, Op, Region, Value};
 
 use crate::facts::Facts;
+use crate::facts::vector_forms::is_speculable;
 
 /// A comparison of two `i32` scalars that has to hold for all indices.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,23 @@ pub(crate) enum Bound {
     Scalar(Value),
     Zero,
     Extent(Value, usize),
+}
+
+/// What a kernel sees to, so that the checks and selections of its body do no harm.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measures {
+    /// What must hold before it runs.
+    pub guards: Vec<Guard>,
+    /// Checks that lanes make in every step.
+    pub by_lanes: Vec<Inst>,
+    /// Selections in branches, which lanes that do not take part must not make.
+    pub masked: HashSet<Inst>,
+}
+
+impl Measures {
+    pub fn is_empty(&self) -> bool {
+        self.guards.is_empty() && self.by_lanes.is_empty() && self.masked.is_empty()
+    }
 }
 
 impl Facts<'_> {
@@ -89,5 +107,58 @@ impl Facts<'_> {
     fn has_extremes(&self, v: Value) -> bool {
         let outside = |v: Value| self.is_bound(v) || self.const_i32(v).is_some();
         outside(v) || self.lower_of[v].zip(self.upper_of[v]).is_some_and(|(low, high)| outside(low) && outside(high))
+    }
+}
+
+/// Cycles of a check of one index in scalar code: a comparison and a branch.
+const SCALAR_CHECK: f64 = 0.7;
+
+/// Cycles of a check of a vector of indices, where comparisons of any width give bits, and where they give masks that have to be as wide as
+/// the kernel's elements.
+const VECTOR_CHECK: f64 = 1.5;
+
+const SHORT_VECTOR_CHECK: f64 = 4.0;
+
+impl Facts<'_> {
+    /// The checks of a body, and of the folds in it, that have to be made for each index.
+    pub fn undecided_checks(&self, region: Region) -> Vec<Inst> {
+        let mut found = Vec::new();
+        for &inst in &self.func.regions[region].insts {
+            match &self.func.insts[inst].op {
+                Op::Check { fault, .. } if self.options.unchecked && !matches!(fault, Fault::Division) => {}
+                Op::Check { cond, .. } if !self.site.checked_before && !self.guards_of(*cond, &mut Vec::new(), 8) => {
+                    found.push(inst);
+                }
+                Op::With(with) => found.extend(with.parts.iter().flat_map(|part| self.undecided_checks(part.body))),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Estimated cycles of these checks for one step of one vector, or of one index.
+    pub fn checks_cost(&self, checks: &[Inst], vector: bool) -> f64 {
+        let each = match (vector, self.target.vector_bytes <= 16) {
+            (false, _) => SCALAR_CHECK,
+            (true, false) => VECTOR_CHECK,
+            (true, true) => SHORT_VECTOR_CHECK,
+        };
+        checks.len() as f64 * each
+    }
+
+    /// Does a condition need something that must not be computed unless the checks before it hold?
+    pub fn relies_on(&self, before: &[Inst], cond: Value) -> bool {
+        let (mut open, mut seen) = (vec![cond], HashSet::default());
+        while let Some(v) = open.pop() {
+            let Some(inst) = self.live.def(v).filter(|_| seen.insert(v)) else { continue };
+            let op = &self.func.insts[inst].op;
+            let harmless = is_speculable(op) || matches!(op, Op::Native { .. } | Op::Opaque(_));
+            if !harmless && before.contains(&inst) {
+                return true;
+            }
+            op.for_each_operand(|v| open.push(v));
+            open.extend(op.regions().into_iter().flat_map(|region| self.live.free(region).iter().copied()));
+        }
+        false
     }
 }

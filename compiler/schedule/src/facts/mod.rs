@@ -5,6 +5,8 @@ pub mod comb;
 pub mod cost;
 pub mod cover;
 pub mod divergent;
+pub mod division;
+pub mod gathers;
 pub mod grid;
 pub mod guards;
 pub mod index;
@@ -18,10 +20,11 @@ pub mod support;
 pub mod tuples;
 pub mod vector_forms;
 pub mod walk;
+pub mod widths;
 
 use cranelift_entity::SecondaryMap;
 use ravel_nest::ir as nest;
-use ravel_types::{Elem, HashMap, HashSet};
+use ravel_types::{Elem, HashMap};
 use ravel_wir::{Func, Inst, Op, Value};
 
 use crate::facts::index::Ext;
@@ -84,10 +87,6 @@ pub(crate) struct Site {
     pub in_launch: bool,
     /// Inside a launch whose checks were all made before.
     pub checked_before: bool,
-    /// Checks that the plan at work leaves to lanes.
-    pub by_lanes: HashSet<Inst>,
-    /// Selections of the kernel at work, in branches, that lanes which do not take part must not make.
-    pub masked_loads: HashSet<Inst>,
 }
 
 impl Site {

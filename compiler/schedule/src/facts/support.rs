@@ -5,7 +5,7 @@ use ravel_wir::{Combine, Generator, Op, Part, Region, Value, With, WithOp};
 
 use crate::facts::Facts;
 use crate::facts::grid::{Dep, Grid};
-use crate::facts::guards::Guard;
+use crate::facts::guards::Measures;
 
 /// Why a body is no kernel, for people.
 pub(crate) type Refusal = String;
@@ -36,16 +36,16 @@ impl Facts<'_> {
         }
     }
 
-    pub fn supported(&self, region: Region, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
-        self.supported_yields(region, false, guards)
+    pub fn supported(&self, region: Region, measures: &mut Measures) -> Result<(), Refusal> {
+        self.supported_yields(region, false, measures)
     }
 
     /// The same for the body of a kernel, whose cells may be written out ([`crate::lower::tuples`]).
-    pub fn supported_cells(&self, region: Region, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
-        self.supported_yields(region, true, guards)
+    pub fn supported_cells(&self, region: Region, measures: &mut Measures) -> Result<(), Refusal> {
+        self.supported_yields(region, true, measures)
     }
 
-    fn supported_yields(&self, region: Region, tuples: bool, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
+    fn supported_yields(&self, region: Region, tuples: bool, measures: &mut Measures) -> Result<(), Refusal> {
         let func = self.func;
         let mut written_out = Vec::new();
         for v in &func.regions[region].yields {
@@ -75,16 +75,16 @@ impl Facts<'_> {
                     }
                 }
                 Op::If { then, els, .. } => {
-                    self.supported_inside(*then, guards, false)?;
-                    self.supported_inside(*els, guards, false)?;
+                    self.supported_inside(*then, measures, false)?;
+                    self.supported_inside(*els, measures, false)?;
                 }
-                Op::Loop { init, body } => self.supported_inside(*body, guards, self.runs_alike(init, *body))?,
-                Op::With(with) => self.supported_fold(with, guards)?,
-                Op::Check { .. } if self.site.checked_before || self.site.by_lanes.contains(&inst) => {}
+                Op::Loop { init, body } => self.supported_inside(*body, measures, self.runs_alike(init, *body))?,
+                Op::With(with) => self.supported_fold(with, measures)?,
+                Op::Check { .. } if self.site.checked_before || measures.by_lanes.contains(&inst) => {}
                 Op::Check { .. }
                     if self.options.unchecked
                         && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
-                Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
+                Op::Check { cond, .. } if self.guards_of(*cond, &mut measures.guards, 8) => {}
                 Op::Check { .. } => return Err("the body has checks that are not proven".to_string()),
                 _ => return Err("the body builds arrays or calls functions".to_string()),
             }
@@ -92,8 +92,8 @@ impl Facts<'_> {
         Ok(())
     }
 
-    pub fn supported_fold(&self, with: &With, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
-        self.supported_folds(with.ordered, with.ops.iter(), &with.parts, guards)
+    pub fn supported_fold(&self, with: &With, measures: &mut Measures) -> Result<(), Refusal> {
+        self.supported_folds(with.ordered, with.ops.iter(), &with.parts, measures)
     }
 
     /// The same for some operators and partitions of a with-loop.
@@ -102,7 +102,7 @@ impl Facts<'_> {
         ordered: bool,
         ops: impl Iterator<Item = &'a WithOp>,
         parts: &[Part],
-        guards: &mut Vec<Guard>,
+        measures: &mut Measures,
     ) -> Result<(), Refusal> {
         if ordered {
             return Err("the body has effects".to_string());
@@ -125,7 +125,7 @@ impl Facts<'_> {
             if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
                 return Err("a fold has steps".to_string());
             }
-            self.supported(part.body, guards)?;
+            self.supported(part.body, measures)?;
         }
         Ok(())
     }

@@ -322,7 +322,7 @@ impl Lower<'_, '_> {
         deps: &[Dep],
         active: Active,
     ) -> Result<Vec<Val>> {
-        if self.is_plain(region) {
+        if self.is_plain(g, region) {
             return self.arm(g, region, deps, Some(active));
         }
         let some = self.any_active(&active);

@@ -182,7 +182,7 @@ impl Lower<'_, '_> {
                 self.loop_cells(g, inst)?;
                 self.remembered(g, v, j, u)
             }
-            Op::If { then, els, .. } if !self.is_plain(*then) || !self.is_plain(*els) => {
+            Op::If { then, els, .. } if !self.is_plain(g, *then) || !self.is_plain(g, *els) => {
                 self.branch_cells(g, inst)?;
                 self.remembered(g, v, j, u)
             }

@@ -19,16 +19,14 @@ impl Lower<'_, '_> {
         starts: impl FnOnce(&mut Self) -> Vec<Val>,
         scalars: impl Fn(&mut Self) -> Result<Vec<Val>>,
     ) -> Result<Vec<Val>> {
-        let outer = self.enter_lane_checks(&plan.checks, at_once);
-        self.facts.site.masked_loads.clone_from(&plan.masked);
+        let outer = self.enter_lane_checks(&plan.measures.by_lanes, at_once);
         let cache = self.emit.cache.clone();
-        if !plan.guards.is_empty() {
-            let holds = self.guard_condition(&plan.guards);
+        if !plan.measures.guards.is_empty() {
+            let holds = self.guard_condition(&plan.measures.guards);
             self.b.begin_if(holds);
         }
         let mut values = kernel(self)?;
-        self.facts.site.masked_loads.clear();
-        if !plan.guards.is_empty() {
+        if !plan.measures.guards.is_empty() {
             self.emit.cache = cache.clone();
             self.b.begin_else(&values);
             let instead = if self.note_failure() { starts(self) } else { self.silently(&scalars)? };

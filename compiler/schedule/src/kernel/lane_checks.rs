@@ -10,73 +10,20 @@
 //! Checks in a row share a branch, unless the condition of one needs a load, a division or a fold that an earlier one may be there for.
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty, UnOp as NestUn};
-use ravel_types::HashSet;
-use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
+use ravel_wir::{Inst, Op, Part, Region, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::facts::grid::Grid;
 use crate::facts::sink::{Index, Sink};
-use crate::facts::vector_forms::is_speculable;
-use crate::facts::{Facts, Val};
 use crate::kernel::state::LaneChecks;
 use crate::lower::Lower;
 use crate::lower::emit::Cache;
-
-/// Cycles of a check of one index in scalar code: a comparison and a branch.
-const SCALAR_CHECK: f64 = 0.7;
-/// Cycles of a check of a vector of indices, where comparisons of any width give bits, and where they give masks that have to be as wide as
-/// the kernel's elements.
-const VECTOR_CHECK: f64 = 1.5;
-const SHORT_VECTOR_CHECK: f64 = 4.0;
 
 /// Branches that were opened in front of a step.
 pub(crate) struct OpenChecks {
     depth: usize,
     cache: Cache,
-}
-
-impl Facts<'_> {
-    /// The checks of a body, and of the folds in it, that have to be made for each index.
-    pub fn undecided_checks(&self, region: Region) -> Vec<Inst> {
-        let mut found = Vec::new();
-        for &inst in &self.func.regions[region].insts {
-            match &self.func.insts[inst].op {
-                Op::Check { fault, .. } if self.options.unchecked && !matches!(fault, Fault::Division) => {}
-                Op::Check { cond, .. } if !self.site.checked_before && !self.guards_of(*cond, &mut Vec::new(), 8) => {
-                    found.push(inst);
-                }
-                Op::With(with) => found.extend(with.parts.iter().flat_map(|part| self.undecided_checks(part.body))),
-                _ => {}
-            }
-        }
-        found
-    }
-
-    /// Estimated cycles of these checks for one step of one vector, or of one index.
-    pub fn checks_cost(&self, checks: &[Inst], vector: bool) -> f64 {
-        let each = match (vector, self.target.vector_bytes <= 16) {
-            (false, _) => SCALAR_CHECK,
-            (true, false) => VECTOR_CHECK,
-            (true, true) => SHORT_VECTOR_CHECK,
-        };
-        checks.len() as f64 * each
-    }
-
-    /// Does a condition need something that must not be computed unless the checks before it hold?
-    fn relies_on(&self, before: &[Inst], cond: Value) -> bool {
-        let (mut open, mut seen) = (vec![cond], HashSet::default());
-        while let Some(v) = open.pop() {
-            let Some(inst) = self.live.def(v).filter(|_| seen.insert(v)) else { continue };
-            let op = &self.func.insts[inst].op;
-            let harmless = is_speculable(op) || matches!(op, Op::Native { .. } | Op::Opaque(_));
-            if !harmless && before.contains(&inst) {
-                return true;
-            }
-            op.for_each_operand(|v| open.push(v));
-            open.extend(op.regions().into_iter().flat_map(|region| self.live.free(region).iter().copied()));
-        }
-        false
-    }
 }
 
 impl Lower<'_, '_> {

@@ -8,10 +8,8 @@ use ravel_wir::{Inst, Part, With};
 
 use crate::Result;
 use crate::facts::Val;
-use crate::facts::grid::Grid;
 use crate::facts::sink::{Chunk, Sink};
 use crate::lower::Lower;
-use crate::plan::VecChoice;
 use crate::plan::chunks::Grain;
 
 impl Lower<'_, '_> {
@@ -74,6 +72,7 @@ impl Lower<'_, '_> {
             return Ok(None);
         }
         let span = self.func.insts[inst].span;
+        self.facts.set_ranges(with);
         let plan = match self.plan_mixed(inst, with, part, sinks) {
             Ok(plan) => plan,
             Err(reason) => {
@@ -82,10 +81,7 @@ impl Lower<'_, '_> {
             }
         };
         self.cx.remark(span, plan.describe());
-        let mut g = Grid::scalar(plan.bytes);
-        if let VecChoice::Fold { u } = plan.vec {
-            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
-        }
+        let mut g = plan.grid();
         let last = self.func.regions[part.body].params.len() - 1;
         let within = chunk.is_none_or(|chunk| chunk.axis != last);
         let stores = sinks.iter().any(|sink| matches!(sink, Sink::Slice { .. }));

@@ -75,6 +75,21 @@ impl Facts<'_> {
             .sum();
         if g.vec.is_some() && g.lanes > 1 && self.region_cost(g, body) - folds > LONG_CHAIN { TOGETHER } else { 1 }
     }
+
+    /// Does a kernel store past the caches?
+    fn streams_with(&self, inst: Inst, part: &Part, sinks: &[Sink], plan: &KernelPlan, chunk: Option<Chunk>) -> bool {
+        let short_rows = match plan.vec {
+            VecChoice::Axis { axis, .. } if chunk.is_none_or(|chunk| chunk.axis != axis) => {
+                self.has_short_rows(part, sinks, axis)
+            }
+            _ => false,
+        };
+        // What lies between steps is read.
+        let gaps = self
+            .combs(part)
+            .is_none_or(|combs| matches!(plan.vec, VecChoice::Axis { axis, .. } if !combs[axis].is_dense()));
+        !short_rows && !gaps && self.streams(inst, sinks)
+    }
 }
 
 impl Lower<'_, '_> {
@@ -98,6 +113,7 @@ impl Lower<'_, '_> {
         if chunk.is_some_and(|chunk| chunk.axis == 0) && self.try_tiles(inst, with, part, sinks, chunk)? {
             return Ok(true);
         }
+        self.facts.set_ranges(with);
         let plan = match self.plan_kernel(with, part, sinks, chunk.map(|chunk| chunk.axis)) {
             Ok(plan) => plan,
             Err(reason) => {
@@ -140,38 +156,12 @@ impl Lower<'_, '_> {
         plan: &KernelPlan,
         (chunk, streams): (Option<Chunk>, bool),
     ) -> Result<()> {
-        let mut g = Grid::scalar(plan.bytes);
-        if let VecChoice::Fold { u } = plan.vec {
-            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
-        }
-        g.shift = plan.shift.clone();
+        let mut g = plan.grid();
         g.streams = streams;
         self.open(part.body);
         self.kernel_axis(&mut g, plan, with, part, sinks, 0, chunk)?;
         self.close();
         Ok(())
-    }
-
-    /// Does a kernel store past the caches?
-    fn streams_with(
-        &mut self,
-        inst: Inst,
-        part: &Part,
-        sinks: &[Sink],
-        plan: &KernelPlan,
-        chunk: Option<Chunk>,
-    ) -> bool {
-        let short_rows = match plan.vec {
-            VecChoice::Axis { axis, .. } if chunk.is_none_or(|chunk| chunk.axis != axis) => {
-                self.has_short_rows(part, sinks, axis)
-            }
-            _ => false,
-        };
-        // What lies between steps is read.
-        let gaps = self
-            .combs(part)
-            .is_none_or(|combs| matches!(plan.vec, VecChoice::Axis { axis, .. } if !combs[axis].is_dense()));
-        !short_rows && !gaps && self.streams(inst, sinks)
     }
 
     /// Lowers a with-loop of scalar folds with lanes along its last axis; the results, or nothing if it was refused.
@@ -185,6 +175,7 @@ impl Lower<'_, '_> {
         {
             return Ok(None);
         }
+        self.facts.set_ranges(with);
         let plan = match self.plan_fold(inst, with) {
             Ok(plan) => plan,
             Err(reason) => {
@@ -206,10 +197,7 @@ impl Lower<'_, '_> {
             self.emit.cache.clone_from(&cache);
             self.b.begin_else(&values);
         }
-        let mut g = Grid::scalar(plan.bytes);
-        if let VecChoice::Fold { u } = plan.vec {
-            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
-        }
+        let mut g = plan.grid();
         let results = func.insts[inst].results.clone();
         let starts = |lower: &mut Self| lower.fold_starts(with, &results, chunk.is_some());
         let values = self.kernel_or_scalars(

@@ -3,37 +3,16 @@
 use ravel_nest::ir::{Access, Ty};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem};
-use ravel_wir::{Combine, Op, Value, With};
+use ravel_wir::{Combine, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
 use crate::facts::sink::Accumulate;
-use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
 
 /// Accumulators of at most this many elements are combined without a loop.
 pub(crate) const WRITTEN_ELEMENTS: i64 = 64;
-
-impl Facts<'_> {
-    /// The factors of a product that is added to an accumulator and used for nothing else, where the target fuses.
-    pub fn fused_product(&self, op: BinOp, elem: Elem, cell: Value) -> Option<(Value, Value)> {
-        if !self.target.has_fma || op != BinOp::Add || !elem.is_float() || self.live.uses(cell) != 1 {
-            return None;
-        }
-        match &self.func.insts[self.live.def(cell)?].op {
-            Op::Bin(BinOp::Mul, x, y) => Some((*x, *y)),
-            _ => None,
-        }
-    }
-
-    /// Lanes of a vector of this element type; 1 if the target has none or the elements are not fit for it.
-    pub fn lanes(&self, elem: Elem) -> u8 {
-        match elem {
-            Elem::F32 | Elem::F64 => (self.target.vector_bytes / prim_of(elem).bytes()).max(1) as u8,
-            _ => 1,
-        }
-    }
-}
 
 impl Lower<'_, '_> {
     /// The next accumulator. Accumulators are owned; arrays combined by a scalar operation are the only reference.

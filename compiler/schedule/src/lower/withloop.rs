@@ -63,6 +63,13 @@ impl Facts<'_> {
             _ => false,
         }
     }
+
+    /// Offset of the cell of a partition's index.
+    pub fn slice_offset(&self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::index::Offset {
+        let params = &self.func.regions[part.body].params;
+        let forms: Vec<Form> = params.iter().map(|v| self.form(*v)).collect();
+        self.offset(&forms, strides, elem.bytes() as i64)
+    }
 }
 
 impl Lower<'_, '_> {
@@ -467,13 +474,6 @@ impl Lower<'_, '_> {
                 self.prepare_address(*data, &offset);
             }
         }
-    }
-
-    /// Offset of the cell of a partition's index.
-    pub fn slice_offset(&mut self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::index::Offset {
-        let params = &self.func.regions[part.body].params;
-        let forms: Vec<Form> = params.iter().map(|v| self.form(*v)).collect();
-        self.offset(&forms, strides, elem.bytes() as i64)
     }
 
     /// Runs the body at an index and hands its cells to the sinks.

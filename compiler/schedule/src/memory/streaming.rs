@@ -19,7 +19,6 @@ use crate::facts::Facts;
 use crate::facts::grid::Grid;
 use crate::facts::index::{Ext, Offset, Term};
 use crate::facts::sink::Sink;
-use crate::lower::Lower;
 
 /// The least that [`crate::Options::large_result`] should be: what the last level of cache commonly holds.
 pub const LARGE_RESULT: i64 = 32 << 20;
@@ -54,11 +53,9 @@ impl Facts<'_> {
         let first = start_of_row(g.vec, offset, width);
         first.is_some_and(|first| (first + (along + g.start_of(u) as i64) * elem.bytes() as i64) % width == 0)
     }
-}
 
-impl Lower<'_, '_> {
     /// Are the rows of a partition, along a vector axis that is not cut into chunks, short and not whole lines?
-    pub fn has_short_rows(&mut self, part: &Part, sinks: &[Sink], axis: usize) -> bool {
+    pub fn has_short_rows(&self, part: &Part, sinks: &[Sink], axis: usize) -> bool {
         let Generator::Known { lower, upper, .. } = &part.generator else { return false };
         let (Some(low), Some(high)) = (self.const_i32(lower[axis]), self.const_i32(upper[axis])) else { return false };
         let param = self.func.regions[part.body].params[axis];
@@ -75,7 +72,7 @@ impl Lower<'_, '_> {
     /// How many indices there are before the first vector of a vector axis that is stored aligned; nothing if the kernel does not
     /// stream, or rows begin at different remainders.
     pub fn indices_to_alignment(
-        &mut self,
+        &self,
         g: &Grid,
         part: &Part,
         sinks: &[Sink],

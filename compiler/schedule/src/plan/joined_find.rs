@@ -291,11 +291,12 @@ impl Lower<'_, '_> {
         // Totals are not there yet.
         let totals: Vec<Value> = self.arrays_read(part.body).filter(|v| !self.has_val(*v)).collect();
         totals.iter().for_each(|v| self.bind(*v, place));
+        self.facts.set_ranges(with);
         let plan = self.plan_elements(with, part, &sinks, &extents);
         self.forget(&totals);
         let plan = plan.ok()?;
         let along = matches!(plan.vec, VecChoice::Axis { axis, .. } if axis + 1 == extents.len());
-        let plain = plan.jams.is_empty() && plan.guards.is_empty() && plan.checks.is_empty() && plan.masked.is_empty();
+        let plain = plan.jams.is_empty() && plan.measures.is_empty();
         let fixed = plan.separate || plan.even.is_some() || plan.shift.is_some();
         let dying = own.iter().copied().filter(|v| self.live.last_use(region, *v) == Some(position)).collect();
         (along && plain && !fixed).then_some(Candidate { inst, extents, plan, own, other, dying })

@@ -45,6 +45,7 @@ impl Lower<'_, '_> {
         let (part, folds) = self.folds_for_threads(inst, with)?;
         self.preload(part.body);
         let axis = self.thread_axis(part);
+        self.facts.set_ranges(with);
         let grain = match self.plan_fold(inst, with) {
             Ok(plan) if axis + 1 == self.func.regions[part.body].params.len() => Grain::of_fold(&plan),
             _ => Grain::ONE,

@@ -151,6 +151,7 @@ impl Lower<'_, '_> {
         {
             return Ok(false);
         }
+        self.facts.set_ranges(with);
         let mut axis = self.thread_axis(part);
         // Masks and shifted sums need to know where their axis begins.
         if axis > 0 && self.plan_kernel(with, part, sinks, None).is_ok_and(|plan| plan.is_fixed_along(axis)) {

@@ -5,11 +5,11 @@
 //! whatever is computed from a panel is computed from values that the program has.
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
-use ravel_wir::{Generator, Op, Part, Value};
+use ravel_wir::{Generator, Part, Value};
 
 use crate::Result;
 use crate::facts::Val;
-use crate::facts::grid::{Cell, Dep, Grid, Jam, Panel};
+use crate::facts::grid::{Cell, Grid, Jam, Panel};
 use crate::facts::index::Ext;
 use crate::lower::Lower;
 use crate::lower::scalars::prim_of;
@@ -182,23 +182,6 @@ impl Lower<'_, '_> {
         g.set_vec(None, 1, 1);
         g.pop_jam();
         across
-    }
-
-    /// Do all loads of the fold that vary as wanted (at least one does) load consecutive elements?
-    pub fn loads_are_unit(&mut self, g: &mut Grid, inner: &Part, wanted: impl Fn(Dep) -> bool) -> bool {
-        let mut any = false;
-        for &inst in &self.func.regions[inner.body].insts {
-            let Op::Sel { array, index } = &self.func.insts[inst].op else { continue };
-            let v = self.func.insts[inst].results[0];
-            if wanted(self.dep(g, v)) {
-                let (offset, elem) = (self.element_offset(*array, index), self.elem(v));
-                if !self.is_contiguous(g, &offset, elem, 0, 0) {
-                    return false;
-                }
-                any = true;
-            }
-        }
-        any
     }
 
     /// Opens the loop over a block's indices from one of them on; returns the memory of the row.

@@ -12,6 +12,7 @@ use ravel_wir::{Generator, Op, Part, Region, Value, With};
 use crate::Result;
 use crate::facts::cost::UNROLL_TRIPS;
 use crate::facts::grid::{Dep, Grid, Jam};
+use crate::facts::guards::Measures;
 use crate::facts::sink::{Index, Sink};
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
@@ -215,7 +216,7 @@ impl Lower<'_, '_> {
             let index = self.b.add(scaled, lows[axis]);
             self.bind_wide(param, index, ranges[axis]);
         }
-        if self.supported(part.body, &mut Vec::new()).is_ok() && !self.loads_in_branches(part.body) {
+        if self.supported(part.body, &mut Measures::default()).is_ok() && !self.loads_in_branches(part.body) {
             let mut g = Grid::scalar(self.kernel_width(part.body));
             for (axis, &param) in params.iter().enumerate().filter(|(axis, _)| copies[*axis] > 1) {
                 g.push_jam(Jam::of(param, copies[axis] as usize));

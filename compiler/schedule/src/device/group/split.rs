@@ -20,6 +20,7 @@ use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp}
 use crate::Result;
 use crate::device::group::body::Group;
 use crate::facts::grid::{Cell, Grid, Jam};
+use crate::facts::guards::Measures;
 use crate::facts::sink::{Chunk, Sink};
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
@@ -227,7 +228,7 @@ impl Lower<'_, '_> {
         let elem = self.elem(result);
         let size = elem.bytes() as i64;
         let bytes = (split.cells() * split.stretches * size + 7) / 8 * 8;
-        if gr.scratch_used + bytes > SPLIT_BYTES || self.supported(part.body, &mut Vec::new()).is_err() {
+        if gr.scratch_used + bytes > SPLIT_BYTES || self.supported(part.body, &mut Measures::default()).is_err() {
             return Ok(None);
         }
         let offset = gr.scratch_used;
@@ -347,7 +348,7 @@ impl Lower<'_, '_> {
         let bytes = (split.stretches * size + 7) / 8 * 8;
         if split.fold != inst
             || gr.scratch_used + bytes > SPLIT_BYTES
-            || self.supported_fold(with, &mut Vec::new()).is_err()
+            || self.supported_fold(with, &mut Measures::default()).is_err()
         {
             return Ok(false);
         }
