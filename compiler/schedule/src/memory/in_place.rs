@@ -15,20 +15,19 @@
 //! In a with-loop that is ordered, cells of a single row may also read what those behind them replace: it runs on one thread then, and lanes load before they
 //! store.
 
-use ravel_types::HashSet;
-
-use ravel_types::{BinOp, Elem};
+use ravel_types::{BinOp, Elem, HashSet};
 use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
 
-use crate::lower::index::Form;
-use crate::lower::{Lower, Val};
+use crate::facts::index::Form;
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 
 /// Partitions up to this many are compared with each other.
 const MOST_PARTS: usize = 16;
 /// Constants by which indices differ are less than this.
 const MOST_APART: i64 = 1 << 31;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The order in which the partitions of a modarray can change its array in place; nothing if they cannot.
     pub fn in_place(&self, with: &With) -> Option<Vec<usize>> {
         if with.ops.len() > 1 {
@@ -45,7 +44,7 @@ impl Lower<'_, '_> {
         };
         if with.ordered
             || ty.elem == Elem::Handle
-            || self.cx.options.device.is_some()
+            || self.options.device.is_some()
             || with.parts.len() > MOST_PARTS
             || !self.dies_in_update(with, array)
             || !with.parts.iter().all(whole)
@@ -57,7 +56,7 @@ impl Lower<'_, '_> {
             for index in self.other_reads(part, array)? {
                 for (q, written) in with.parts.iter().enumerate() {
                     let is_own = p == q
-                        && (self.is_own_if_inside(part, &index) || self.ascending && self.is_ahead(part, &index));
+                        && (self.is_own_if_inside(part, &index) || self.site.ascending && self.is_ahead(part, &index));
                     before[p][q] |= !is_own && !self.is_outside(part, &index, written);
                 }
             }
@@ -71,15 +70,6 @@ impl Lower<'_, '_> {
             order.push(next);
         }
         Some(order)
-    }
-
-    /// Is a with-loop without effects that is ordered changed in place, because cells read only what those behind them replace?
-    pub fn is_ascending(&mut self, with: &With) -> bool {
-        let plain = With { ordered: false, ..with.clone() };
-        let before = std::mem::replace(&mut self.ascending, true);
-        let ascends = with.parts.len() == 1 && self.in_place(&plain).is_some();
-        self.ascending = before;
-        ascends
     }
 
     /// Is an index behind that of the cell in the only row of a partition? Indices differ by less than 2^31.
@@ -121,15 +111,7 @@ impl Lower<'_, '_> {
                 && self.dies_in_update(with, array)
                 && with.parts.iter().all(whole)
         };
-        !with.ordered && self.cx.options.device.is_none() && with.ops.iter().all(in_place)
-    }
-
-    /// The array of a modarray that is updated in place, for bodies and for the result. Bodies must find it where it was again
-    /// afterwards, in another branch say.
-    pub fn take_to_update(&mut self, array: Value) -> Val {
-        let known = self.fresh.contains(&array);
-        let object = self.hand_over(array);
-        if known { object } else { self.make_unique(object) }
+        !with.ordered && self.options.device.is_none() && with.ops.iter().all(in_place)
     }
 
     /// The indices at which a body reads the array, other than its own; nothing if the array is used in other ways.
@@ -262,6 +244,25 @@ impl Lower<'_, '_> {
         let form = form.plus(&self.form(bound), -1)?;
         let known = form.terms.iter().all(|(_, factor)| factor % step == 0);
         known.then(|| (0..widest).map(move |k| (form.constant + k).rem_euclid(step)))
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Is a with-loop without effects that is ordered changed in place, because cells read only what those behind them replace?
+    pub fn is_ascending(&mut self, with: &With) -> bool {
+        let plain = With { ordered: false, ..with.clone() };
+        let before = std::mem::replace(&mut self.facts.site.ascending, true);
+        let ascends = with.parts.len() == 1 && self.in_place(&plain).is_some();
+        self.facts.site.ascending = before;
+        ascends
+    }
+
+    /// The array of a modarray that is updated in place, for bodies and for the result. Bodies must find it where it was again
+    /// afterwards, in another branch say.
+    pub fn take_to_update(&mut self, array: Value) -> Val {
+        let known = self.facts.references.fresh.contains(&array);
+        let object = self.hand_over(array);
+        if known { object } else { self.make_unique(object) }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use ravel_nest::ir::ReduceOp;
 use ravel_types::{BinOp, Elem, UnOp};
-use ravel_wir::Op;
+use ravel_wir::{Op, Value};
 
+use crate::facts::Facts;
+use crate::lower::scalars::prim_of;
 use crate::math;
 
 /// May the operation be evaluated where its value turns out not to be needed?
@@ -69,4 +71,39 @@ pub(crate) fn has_vector_form(op: UnOp) -> bool {
             | UnOp::IsInf
             | UnOp::Finite
     )
+}
+
+/// Natives of this family are pure arithmetic and never fault.
+pub(crate) const MATH_PREFIX: &str = "ravel_math_";
+
+/// The scalar operation that a native computes, if it is one: `ravel_math_exp_double` and its like.
+pub(crate) fn math_op(symbol: &str) -> Option<UnOp> {
+    let name = symbol.strip_prefix(MATH_PREFIX)?;
+    let name = name.strip_suffix("_double").or(name.strip_suffix("_float"))?;
+    let op = match name {
+        "fabs" => UnOp::Abs,
+        other => UnOp::from_name(other)?,
+    };
+    (!matches!(op, UnOp::Neg | UnOp::Not | UnOp::Reciproc)).then_some(op)
+}
+
+impl Facts<'_> {
+    /// The factors of a product that is added to an accumulator and used for nothing else, where the target fuses.
+    pub fn fused_product(&self, op: BinOp, elem: Elem, cell: Value) -> Option<(Value, Value)> {
+        if !self.target.has_fma || op != BinOp::Add || !elem.is_float() || self.live.uses(cell) != 1 {
+            return None;
+        }
+        match &self.func.insts[self.live.def(cell)?].op {
+            Op::Bin(BinOp::Mul, x, y) => Some((*x, *y)),
+            _ => None,
+        }
+    }
+
+    /// Lanes of a vector of this element type; 1 if the target has none or the elements are not fit for it.
+    pub fn lanes(&self, elem: Elem) -> u8 {
+        match elem {
+            Elem::F32 | Elem::F64 => (self.target.vector_bytes / prim_of(elem).bytes()).max(1) as u8,
+            _ => 1,
+        }
+    }
 }

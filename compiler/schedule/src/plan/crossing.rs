@@ -5,14 +5,14 @@
 
 use ravel_wir::{Op, Part};
 
-use crate::lower::Lower;
+use crate::facts::Facts;
 
 /// Cycles of a load from a line that only the second-level cache has.
 const LINE: f64 = 4.0;
 /// Steps across rows after which the first-level cache has forgotten the first line.
 const MANY_LINES: i64 = 256;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The axes along the rows of arrays that the innermost axis walks across, one for each load.
     pub fn crossing_loads(&self, part: &Part, extents: &[Option<i64>]) -> Vec<usize> {
         let func = self.func;
@@ -29,7 +29,7 @@ impl Lower<'_, '_> {
                 return None;
             }
             let has =
-                |form: crate::lower::index::Form, v| form.terms.iter().find(|term| term.0 == v).map(|term| term.1);
+                |form: crate::facts::index::Form, v| form.terms.iter().find(|term| term.0 == v).map(|term| term.1);
             let crosses = rows.iter().any(|v| has(self.form(*v), *inner).is_some());
             let column = self.form(*column);
             if !crosses || has(column.clone(), *inner).is_some() {
