@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use ravel_tests::repository;
+use ravel_tests::{Failed, finish, ravel, repository};
 
 /// A page of a crate or a room is read as a whole.
 const LONGEST: usize = 60;
@@ -120,4 +121,36 @@ fn crates_and_rooms_have_a_short_page() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The text with every run of white space as one blank.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_example_of_the_architecture_is_what_ravel_prints() -> Result<(), Failed> {
+    let page = fs::read_to_string(repository().join("docs/ARCHITECTURE.md"))?;
+    let block = |head: &str| -> Option<&str> {
+        let (_, rest) = page.split_once(head)?;
+        let (_, rest) = rest.split_once("```")?;
+        let (_, rest) = rest.split_once('\n')?;
+        Some(rest.split_once("```")?.0)
+    };
+    let function = block("## One parameter").ok_or("the page has no program")?;
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("scaled.sac");
+    let main = "int main() { print(scaled(tod(iota(1000)), 2.5)); return 0; }";
+    fs::write(&program, format!("use StdIO: all;\nuse Array: all;\n{function}\n{main}\n"))?;
+    for stage in ["wir", "wir-opt"] {
+        let shown = block(&format!("(`{stage}`)")).ok_or_else(|| format!("the page has no {stage}"))?;
+        let output = finish(Command::new(ravel()).args(["build", "--emit", stage]).arg(&program), b"")?;
+        let printed = words(&output.stdout);
+        for line in shown.lines() {
+            if !printed.contains(&words(line)) {
+                return Err(format!("--emit {stage} does not print\n{line}\nbut\n{}", output.stdout).into());
+            }
+        }
+    }
+    Ok(())
 }
