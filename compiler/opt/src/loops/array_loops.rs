@@ -1,6 +1,6 @@
 //! Loops that count their rounds and change one array: what may become a with-loop.
 
-use crate::edit::{Defs, Emitter, Renames};
+use crate::edit::{Defs, Emitter, Renames, insert_before};
 use crate::facts::ranges::Ranges;
 use crate::loops::counted::{Counted, counted, emit_end, known_rounds};
 use ravel_types::{BinOp, Elem};
@@ -85,10 +85,7 @@ impl ArrayLoop {
         let (parts, ops) = (vec![Part { generator, body: self.body }], vec![WithOp::Modarray { array: self.first }]);
         func.insts[self.inst].op = Op::With(With { parts, ops, ordered: false });
         let count = func.insts[self.inst].results.remove(self.counter);
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == self.inst) {
-            insts.splice(at..at, before);
-        }
+        insert_before(func, region, self.inst, before);
         let mut renames = Renames::default();
         renames.set(count, last);
         renames.apply(func);

@@ -9,7 +9,7 @@
 //! rounds are independent, and one sweep over memory does for all arrays. This is a part of `split-loops`, which makes a loop for
 //! each array where they are not updated at one index.
 
-use crate::edit::{Def, Defs, Emitter, Renames};
+use crate::edit::{Def, Defs, Emitter, Renames, insert_before};
 use crate::facts::places::Places;
 use crate::facts::sums::{Sum, emit_sum};
 use crate::loops::array_loops::is_pure;
@@ -165,10 +165,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, joint: 
     let ops = joint.updates.iter().map(|(k, ..)| WithOp::Modarray { array: init[*k] }).collect();
     func.insts[inst].op = Op::With(With { parts: vec![Part { generator, body }], ops, ordered: false });
     let old = func.insts[inst].results.remove(joint.counter);
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..at, before);
-    }
+    insert_before(func, region, inst, before);
     let mut renames = Renames::default();
     renames.set(old, end);
     renames.apply(func);

@@ -10,7 +10,7 @@
 //! whatever rows these are: where two are one, the later update wins, as it does in the loop. The scheduler makes the rows where they are
 //! (`rows_in_place`). This is a part of `split-loops`, which has the loops that change several arrays.
 
-use crate::edit::{Def, Defs, Emitter, Renames};
+use crate::edit::{Def, Defs, Emitter, Renames, replace_inst};
 use crate::facts::places::Places;
 use crate::facts::sums::{Sum, emit_sum};
 use crate::loops::array_loops::{ArrayLoop, array_loop};
@@ -172,14 +172,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
         array = func.insts[put].results[0];
     }
     let results = func.insts[inst].results.clone();
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    renames.set(results[whole.array], array);
-    renames.set(results[whole.counter], last);
-    renames.apply(func);
+    replace_inst(func, region, inst, out);
+    Renames::from_iter([(results[whole.array], array), (results[whole.counter], last)]).apply(func);
 }
 
 /// The bounds of a part of one row.

@@ -10,7 +10,7 @@
 //! Before: simplified. After: no loop that counts by one compares with `<=`, if its bound is known to be less than the greatest integer.
 //! Leaves alone: bounds that might be the greatest integer, for such loops never end; bounds that a round computes.
 
-use crate::edit::{Defs, Emitter, loops_of};
+use crate::edit::{Defs, Emitter, insert_before, loops_of};
 use crate::facts::places::Places;
 use crate::loops::rounds::Rounds;
 use crate::pass::{Context, Pass, Run};
@@ -43,10 +43,7 @@ pub fn strict_bounds(func: &mut Func, _cx: &mut Context) -> bool {
         let end = e.int_op(BinOp::Add, last, one);
         let go_on = func.push1(body, Op::Bin(BinOp::Lt, next, end), Ty::scalar(Elem::Bool), span);
         func.regions[body].yields[0] = go_on;
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..at, before);
-        }
+        insert_before(func, region, inst, before);
     }
     !found.is_empty()
 }
