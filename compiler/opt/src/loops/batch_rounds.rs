@@ -12,7 +12,7 @@
 //! Leaves alone: loops that do not load the places of their updates, or that compute them from what they carry, loops with effects, with loops or calls inside, or with long bodies;
 //! loops in which an update may fault, for a later round would report its fault first.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, size_of};
+use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, substitute};
 use crate::loops::nest::Trip;
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
@@ -153,15 +153,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, found: &Found) {
     let single = Copier::within(func, found.body).region(func, found.body);
     let run = func.make_inst(Op::Loop { init: current.clone(), body: single }, types.clone(), span);
     let results = branch(func, &mut out, has_rest, run, &current, &types, span);
-    let insts = &mut func.regions[found.region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == found.inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    for (old, new) in func.insts[found.inst].results.clone().into_iter().zip(results) {
-        renames.set(old, new);
-    }
-    renames.apply(func);
+    substitute(func, found.region, found.inst, out, results);
 }
 
 /// Appends `if cond { inst } else { otherwise }`.

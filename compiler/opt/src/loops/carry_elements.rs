@@ -16,7 +16,7 @@
 //! Leaves alone: arrays that a round updates in branches, several times, or not at a scalar; indices that are not sums of counters and
 //! what no round changes.
 
-use crate::edit::{Def, Defs, Emitter, Renames, loops_of};
+use crate::edit::{Def, Defs, Emitter, Renames, insert_after, insert_before, loops_of};
 use crate::facts::sums::{Sum, emit_sum};
 use crate::loops::nest::LoopNest;
 use crate::pass::{Context, Pass, Run};
@@ -250,12 +250,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: 
     renames.apply_region(func, body);
     remove(func, body, &replaced);
     func.insts[inst].op = Op::Loop { init, body };
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        before.push(inst);
-        before.extend(after);
-        insts.splice(at..=at, before);
-    }
+    insert_after(func, region, inst, after);
+    insert_before(func, region, inst, before);
 }
 
 /// Takes the instructions away that compute certain values.

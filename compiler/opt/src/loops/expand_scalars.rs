@@ -8,7 +8,7 @@
 //! Scalar expansion, for reflections of columns and the like, as the order of such loops goes down columns. By itself it gains nothing: it is a part of `split-loops`, which makes a with-loop
 //! over all columns of either half then, and drops it where that is not possible. Where the slices are rows, `parallelize-loops` takes the loop.
 
-use crate::edit::{Def, Defs, Emitter};
+use crate::edit::{Def, Defs, Emitter, insert_before};
 use crate::facts::places::Places;
 use crate::loops::nest::{ArrayLoop, LoopNest};
 use ravel_types::HashSet;
@@ -77,9 +77,7 @@ pub fn expand_scalars(func: &Func, region: Region, inst: Inst) -> Option<Func> {
         func.insts[inst].results.push(result);
     }
     func.regions[trip.body].insts.extend(inside);
-    let insts = &mut func.regions[region].insts;
-    let place = insts.iter().position(|i| *i == inst)?;
-    insts.splice(place..place, before);
+    insert_before(func, region, inst, before);
     Some(new)
 }
 

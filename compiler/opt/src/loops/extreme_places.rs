@@ -18,7 +18,7 @@
 //! Leaves alone: loops with checks, effects, branches or anything else that one round hands to the next; loops in bodies of with-loops that make
 //! numbers only, where lanes run around them.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, mirrored, version_of};
+use crate::edit::{Copier, Defs, Emitter, loops_of, mirrored, substitute, version_of};
 use crate::facts::places::Places;
 use crate::loops::nest::Trip;
 use crate::loops::nest::is_pure;
@@ -236,7 +236,6 @@ impl Search<'_> {
 fn rewrite(func: &mut Func, defs: &mut Defs, (region, inst): (Region, Inst), found: &Found, least: i32) {
     let Op::Loop { init, body } = func.insts[inst].op.clone() else { return };
     let span = func.insts[inst].span;
-    let old = func.insts[inst].results.clone();
     let start = init[found.trip.counter];
     let mut before = Vec::new();
     let cond =
@@ -258,13 +257,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, (region, inst): (Region, Inst), fou
         }
     }
     let Some(cond) = cond else {
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..=at, out);
-        }
-        let mut renames = Renames::default();
-        old.into_iter().zip(made).for_each(|(old, new)| renames.set(old, new));
-        renames.apply(func);
+        substitute(func, region, inst, out, made);
         return;
     };
     version_of(func, region, inst, (cond, RegionData { params: Vec::new(), insts: out, yields: made }), before);

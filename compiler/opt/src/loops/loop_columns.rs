@@ -13,7 +13,7 @@
 //! the loop's rounds share.
 //! Leaves alone: columns that a round might write, or that might not be there, and loops of few rounds.
 
-use crate::edit::{Defs, Emitter, loops_of};
+use crate::edit::{Defs, Emitter, insert_before, loops_of};
 use crate::facts::places::Places;
 use crate::loops::accesses::names_of;
 use crate::loops::nest::LoopNest;
@@ -210,8 +210,5 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, columns
             func.insts[*select].op = Op::Sel { array: vector, index: vec![*along] };
         }
     }
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..at, before);
-    }
+    insert_before(func, region, inst, before);
 }

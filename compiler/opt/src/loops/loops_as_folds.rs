@@ -18,7 +18,7 @@
 //! Leaves alone: sums and products of reals, whose order counts; totals that the rounds use on the way; loops with effects or checks; loops
 //! inside of with-loops, where lanes run around them; long bodies, and loops around loops, where there would have to be two of them.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of, size_of};
+use crate::edit::{Copier, Def, Defs, Emitter, drop_inst, loops_of, size_of, substitute};
 use crate::facts::places::Places;
 use crate::loops::nest::Trip;
 use crate::loops::nest::is_pure;
@@ -352,15 +352,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, places: &Places, (region, inst): (R
             }
         }
     }
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    for (old, new) in old.into_iter().zip(made) {
-        renames.set(old, new);
-    }
-    renames.apply(func);
+    substitute(func, region, inst, out, made);
 }
 
 /// Makes a loop's body that of a fold over the indices from `start` below `end`; gives the totals without their first values.
@@ -376,7 +368,7 @@ fn make_fold(
     let yields = yields.collect();
     for &dead in &found.dead {
         if let Some(region) = places.region_of[dead].expand() {
-            e.func.regions[region].insts.retain(|i| *i != dead);
+            drop_inst(e.func, region, dead);
         }
     }
     let data = &mut e.func.regions[body];

@@ -1,6 +1,6 @@
 //! A loop as the passes of this room see it: what it counts, and what its indices are made of.
 
-use crate::edit::{Defs, Emitter, Renames, collect_values};
+use crate::edit::{Defs, Emitter, Renames, collect_values, insert_before};
 use crate::facts::ranges::Ranges;
 use crate::facts::sums::{MAX_DEPTH, Sum, sum_of};
 use ravel_types::{BinOp, Elem, Ty};
@@ -228,12 +228,7 @@ impl ArrayLoop {
         let parts = vec![Part { generator, body: self.trip.body }];
         func.insts[self.trip.inst].op = Op::With(With { parts, ops, ordered: false });
         let count = func.insts[self.trip.inst].results.remove(self.trip.counter);
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == self.trip.inst) {
-            insts.splice(at..at, before);
-        }
-        let mut renames = Renames::default();
-        renames.set(count, last);
-        renames.apply(func);
+        insert_before(func, region, self.trip.inst, before);
+        Renames::from_iter([(count, last)]).apply(func);
     }
 }

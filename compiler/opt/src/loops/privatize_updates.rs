@@ -13,7 +13,8 @@
 //! Leaves alone: floating-point elements, whose sums depend on the order; loops that read what they gather; loops with effects; arrays that
 //! have not far fewer elements than the loop has rounds; loops inside with-loops.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, region_has_effect_but_checks, size_of};
+use crate::edit::{Copier, Defs, Emitter, size_of, substitute};
+use crate::facts::effects::region_has_effect_but_checks;
 use crate::facts::places::{Places, Use, same_int};
 use crate::loops::nest::Trip;
 use crate::pass::{Context, Pass, Run};
@@ -330,14 +331,8 @@ fn rewrite(func: &mut Func, mut defs: Defs, mut found: Found) {
 }
 
 /// Puts instructions in the place of the loop, and new values in that of its results.
-fn replace(func: &mut Func, found: &Found, out: Vec<Inst>, old: &[Value], new: &[Value]) {
-    let insts = &mut func.regions[found.region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == found.inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    old.iter().zip(new).for_each(|(old, new)| renames.set(*old, *new));
-    renames.apply(func);
+fn replace(func: &mut Func, found: &Found, out: Vec<Inst>, _old: &[Value], new: &[Value]) {
+    substitute(func, found.region, found.inst, out, new.iter().copied());
 }
 
 /// Whether there are so many rounds, and so few elements, that pieces are worth while.

@@ -19,7 +19,7 @@
 //! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops inside of with-loops, where
 //! lanes run around them.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of};
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of, replace_inst};
 use crate::facts::places::Places;
 use crate::facts::sums::Sum;
 use crate::loops::expand_scalars::expand_scalars;
@@ -328,10 +328,7 @@ impl Split<'_> {
         for (k, old) in results.iter().enumerate() {
             renames.set(*old, made[&k]);
         }
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|inst| *inst == old) {
-            insts.splice(at..=at, parts.iter().copied());
-        }
+        replace_inst(func, region, old, parts.iter().copied());
         renames.apply(func);
         parts
     }

@@ -17,7 +17,7 @@
 //! them; inner loops that begin with what was stored last, that begin or end elsewhere from round to round but for the counter itself, or that read what the
 //! rounds of a block may store.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of, size_of};
+use crate::edit::{Copier, Def, Defs, Emitter, loops_of, size_of, substitute};
 use crate::facts::linear::Lin;
 use crate::facts::places::Places;
 use crate::facts::ranges::Ranges;
@@ -388,15 +388,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found) {
     current[found.trip.counter] = middle;
     let run = func.make_inst(Op::Loop { init: current.clone(), body: blocks }, types.clone(), span);
     let results = branch(func, &mut out, has_blocks, run, &current, &types, span);
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == found.trip.inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    for (old, new) in func.insts[found.trip.inst].results.iter().zip(results) {
-        renames.set(*old, new);
-    }
-    renames.apply(func);
+    substitute(func, region, found.trip.inst, out, results);
 }
 
 /// The body of a loop over blocks of rounds.

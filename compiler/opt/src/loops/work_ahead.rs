@@ -13,7 +13,7 @@
 //! Leaves alone: little work, and more than a few numbers for each round; few rounds, and so many that the numbers would take memory that the program does not need; what might fault in a round that is not reached; loops inside of
 //! with-loops with many cells, for lanes and threads belong to these.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of};
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, insert_before, loops_of, prepend};
 use crate::facts::cost::cost_of_inst;
 use crate::facts::places::{Places, trips};
 use crate::facts::speculation::Safety;
@@ -219,9 +219,6 @@ fn rewrite(func: &mut Func, defs: &mut Defs, found: &Found) {
         renames.set(*old, func.insts[sel].results[0]);
     }
     renames.apply_region(func, found.trip.body);
-    func.regions[found.trip.body].insts.splice(0..0, loads);
-    let insts = &mut func.regions[found.region].insts;
-    if let Some(at) = insts.iter().position(|inst| *inst == found.inst) {
-        insts.splice(at..at, before);
-    }
+    prepend(func, found.trip.body, loads);
+    insert_before(func, found.region, found.inst, before);
 }

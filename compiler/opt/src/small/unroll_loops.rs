@@ -17,7 +17,7 @@
 //!
 //! Leaves alone: loops outside of with-loops and loops, which gain nothing, and those with with-loops or calls inside.
 
-use crate::edit::{Copier, Defs, Renames};
+use crate::edit::{Copier, Defs, Renames, replace_inst};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashMap;
 use ravel_types::{Scalar, eval_bin, eval_un};
@@ -62,10 +62,7 @@ pub fn unroll_loops(func: &mut Func, cx: &mut Context) -> bool {
             let yields = copier.splice(func, body, &mut out);
             carried = yields.into_iter().skip(1).collect();
         }
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..=at, out);
-        }
+        replace_inst(func, region, inst, out);
         for (old, new) in results.into_iter().zip(carried) {
             renames.set(old, new);
         }

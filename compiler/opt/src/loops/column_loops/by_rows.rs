@@ -4,7 +4,7 @@
 //! are needed behind a store or a loop, too, become a vector first, unless they are computed again easily from what no round changes.
 
 use super::Found;
-use crate::edit::{Copier, Defs, Emitter, Renames, version_of};
+use crate::edit::{Copier, Defs, Emitter, substitute, version_of};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_types::{HashMap, HashSet};
@@ -47,15 +47,7 @@ pub fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found, 
     let results: Vec<Value> =
         (0..yields.len()).map(|k| if k == found.trip.counter { end } else { rows.copier.value(yields[k]) }).collect();
     if constant.is_some() {
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|inst| *inst == found.trip.inst) {
-            insts.splice(at..=at, before.into_iter().chain(out));
-        }
-        let mut renames = Renames::default();
-        for (old, new) in old.insts[found.trip.inst].results.iter().zip(results) {
-            renames.set(*old, new);
-        }
-        renames.apply(func);
+        substitute(func, region, found.trip.inst, before.into_iter().chain(out), results);
         return true;
     }
     let mut e = Emitter { func, defs, out: &mut before, span };
@@ -330,7 +322,7 @@ impl Rows<'_> {
         let mut scalars = Vec::new();
         data.op.for_each_operand(|v| scalars.push(v));
         scalars.extend(data.op.regions().into_iter().flat_map(|region| free_values(self.old, region)));
-        let mut copier = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
+        let mut copier = Copier::default();
         for v in scalars {
             let new = if self.old.ty(v).is_scalar() { self.scalar(cell, v) } else { self.copier.value(v) };
             copier.values.insert(v, new);

@@ -8,7 +8,7 @@
 //! `for (j = 0; j <= i; j++)` and `for (j = n - 1; j >= 0; j--)` have a [`Trip`](crate::loops::nest::Trip) then.
 //! Refuses: bounds that might be the last integer, for such loops never end; bounds that an iteration computes.
 
-use crate::edit::{Defs, Emitter, loops_of, mirrored};
+use crate::edit::{Defs, Emitter, insert_before, loops_of, mirrored};
 use crate::facts::places::Places;
 use crate::loops::nest::LoopNest;
 use ravel_types::{BinOp, Elem, Ty};
@@ -39,10 +39,7 @@ pub fn strict(func: &mut Func) -> bool {
         let op = if step > 0 { BinOp::Lt } else { BinOp::Gt };
         let go_on = func.push1(body, Op::Bin(op, next, end), Ty::scalar(Elem::Bool), span);
         func.regions[body].yields[0] = go_on;
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..at, before);
-        }
+        insert_before(func, region, inst, before);
     }
     !found.is_empty()
 }

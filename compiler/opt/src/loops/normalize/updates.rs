@@ -11,7 +11,8 @@
 //! Refuses: arrays between two updates that something else needs; branches with loops, effects or checks, outside of loops, or whose other
 //! arm has no element there, or that make scalars as well; and elements at places that do not move with the loop, which might rarely be written.
 
-use crate::edit::{Defs, has_loop, region_has_effect};
+use crate::edit::{Defs, has_loop, insert_after, insert_before};
+use crate::facts::effects::region_has_effect;
 use crate::facts::linear::Lin;
 use crate::facts::places::{Places, Use, same_int};
 use crate::pass::Context;
@@ -182,7 +183,6 @@ fn write_once(func: &mut Func, inst: Inst, found: Conditional) {
     let Op::If { then, els, .. } = func.insts[inst].op else { return };
     let span = func.insts[inst].span;
     let region = region_of(func, inst);
-    let position = func.regions[region].insts.iter().position(|i| *i == inst).expect("a region has its instructions");
     let value = func.insts[inst].results[result];
     let (whole, cell) = (func.ty(array).clone(), ravel_types::Ty::scalar(func.ty(array).elem));
     let read = func.make_inst(Op::Sel { array, index: index.clone() }, vec![cell.clone()], span);
@@ -198,9 +198,9 @@ fn write_once(func: &mut Func, inst: Inst, found: Conditional) {
             *used = new;
         }
     }
-    func.regions[region].insts.insert(position + 1, write);
+    insert_after(func, region, inst, [write]);
     if values.iter().any(Option::is_none) {
-        func.regions[region].insts.insert(position, read);
+        insert_before(func, region, inst, [read]);
     }
 }
 

@@ -10,7 +10,7 @@
 //! independent, whatever rows these are: where two are one, the later update wins, as it does in the loop. The scheduler makes the rows where
 //! they are (`rows_in_place`).
 
-use crate::edit::{Def, Defs, Emitter, Renames};
+use crate::edit::{Def, Defs, Emitter, Renames, replace_inst};
 use crate::facts::places::Places;
 use crate::facts::sums::{Sum, emit_sum};
 use crate::loops::nest::{ArrayLoop, LoopNest, Trip};
@@ -179,14 +179,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found) {
         array = func.insts[put].results[0];
     }
     let results = func.insts[inst].results.clone();
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    renames.set(results[position], array);
-    renames.set(results[trip.counter], last);
-    renames.apply(func);
+    replace_inst(func, region, inst, out);
+    Renames::from_iter([(results[position], array), (results[trip.counter], last)]).apply(func);
 }
 
 /// The bounds of a part of one row.
