@@ -12,13 +12,16 @@
 //! left for that reason, and does not leave in such a version, stand in both branches of one test. Stretches lie outside of with-loops and loops as far as their extents are known there.
 //! Leaves alone: what such a test does not help, extents that are short for certain, stretches that are much code, and more than a few of them; and all if there is a device, since
 //! borders of single cells would be made by the host, which fetches elements for them in every round of a loop.
+//!
+//! Whether a version helps is tried on a copy, and not asked of an analysis: its bounds are `min` and `max` of each other until `simplify` has seen the
+//! test, equal extents have several names until `cse` has, and which cuts folding then makes of its consumers is decided one after the other.
 
 use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
 use crate::facts::effects::{divides_by_constant, is_speculatable};
 use crate::facts::places::{Places, Use, same_int};
 use crate::fusion::fold_with_loops::fold_these;
 use crate::motion::version_extents::{ORDINARY, visible_before};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass, Run, Undecided};
 use crate::scalar::cse;
 use crate::scalar::prove_checks;
 use crate::scalar::simplify;
@@ -30,7 +33,7 @@ use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, RegionData, Value, Wit
 pub const PASS: Pass = Pass {
     name: "guard-extents",
     summary: "versions of stretches of code for extents above the distances of shifts",
-    run: Run::Func(guard_extents),
+    run: Run::AfterFold(guard_extents),
 };
 
 /// What extents are at least in a version, in the order of trial: a few shifts by small distances, and large ones.
@@ -55,9 +58,8 @@ struct Stretch {
     wanting: Vec<Inst>,
 }
 
-pub fn guard_extents(func: &mut Func, cx: &mut Context) -> bool {
-    let Some((before, left)) = cx.id.and_then(|id| cx.unfolded.remove(&id)) else { return false };
-    let wanting = candidates(&before, &left);
+pub fn guard_extents(func: &mut Func, Undecided { before, with_loops }: Undecided, cx: &mut Context) -> bool {
+    let wanting = candidates(&before, &with_loops);
     if wanting.is_empty() || cx.for_device {
         return false;
     }
@@ -108,8 +110,8 @@ fn decide_cuts(func: &mut Func, cx: &mut Context) {
 }
 
 /// Whether there are with-loops that a version may help.
-pub fn may_gain(func: &Func, producers: &[Inst]) -> bool {
-    !candidates(func, producers).is_empty()
+pub fn may_gain(func: &Func) -> bool {
+    !candidates(func, &Places::new(func).withs).is_empty()
 }
 
 /// What the shortest of the extents is at most.
@@ -172,7 +174,7 @@ fn helps(func: &Func, stretch: &Stretch, copies: &HashMap<Value, Value>, cx: &mu
         let results = stretch.wanting.iter().flat_map(|inst| &func.insts[*inst].results);
         let made = results.filter_map(|v| defs.inst(*copies.get(v)?));
         let producers: Vec<Inst> = made.filter(|inst| matches!(trial.insts[*inst].op, Op::With(_))).collect();
-        fold_these(&mut trial, &producers, cx)
+        fold_these(&mut trial, &producers, cx).changed
     })
 }
 

@@ -1,0 +1,7 @@
+//! Which passes run, in which order, and why there.
+
+mod orders;
+mod run;
+
+pub use orders::{Entry, PASSES, orders};
+pub use run::{Level, PassError, Settings, Timed, optimize, optimize_watched, optimize_with, run_passes, run_timed};

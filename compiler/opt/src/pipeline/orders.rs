@@ -1,0 +1,229 @@
+//! The orders in which passes run.
+//!
+//! An entry is a pass, or a group that tidies up, and why it stands there: what must have run before, and what comes behind needs of it.
+
+use crate::device::keep_on_device;
+use crate::fusion::{
+    distribute, fold_with_loops, fuse, fuse_folds, fuse_nested, merge_folds, scalarize, split_checks, split_operators,
+    sums_first,
+};
+use crate::loops::{
+    batch_rounds, carry_chosen, carry_elements, column_loops, extreme_places, hoist_columns, lagged_loops,
+    late_operands, loop_columns, loops_as_folds, merge_loops, merge_updates, parallel_loops, privatize_updates,
+    row_loops, slide_arrays, split_loops, strict_bounds, sums_abreast, work_ahead,
+};
+use crate::motion::{
+    guard_extents, hoist_checks, licm, lift_branches, lift_checks, lift_folds, short_rows, short_runs, version_extents,
+};
+use crate::nests::{
+    branch_cells, dense_folds, folds_as_loops, interleave, join_steps, orient_arrays, roll_cells, row_folds,
+    split_axes, split_borders,
+};
+use crate::pass::Pass;
+use crate::reuse::{drop_copies, fold_updates, refill, reread, sum_updates, update_parts, update_rows};
+use crate::scalar::{cse, dce, inline, narrow_integers, pin_clocks, prove_checks, recognize_elementwise, simplify};
+use crate::small::{compose_updates, split_arrays, split_folds, unroll_arrays, unroll_loops, unroll_small};
+use std::sync::LazyLock;
+
+/// Passes that run one after the other, and why there.
+pub type Entry = (&'static [&'static Pass], &'static str);
+
+/// Equal things become one, constants and extents are known, and what nobody needs is gone.
+const CLEAN: &[&Pass] = &[&cse::PASS, &simplify::PASS, &dce::PASS];
+
+/// The same where nothing new can be equal to something else.
+const TIDY: &[&Pass] = &[&simplify::PASS, &dce::PASS];
+
+/// Runs before the cycle.
+pub const FIRST: &[Entry] = &[
+    (&[&inline::PASS], "First of all: bodies come together, and all else looks at one function at a time."),
+    (&[&pin_clocks::PASS], "Behind inline, which brings clocks into their callers; before anything moves or folds."),
+];
+
+/// Runs over each function until nothing changes.
+pub const CYCLE: &[Entry] = &[
+    (&[&simplify::PASS], "What is inlined, or left by the last turn, has constants that the passes behind it match."),
+    (&[&cse::PASS], "Behind simplify, which gives equal things one form; prove-checks compares values by name."),
+    (
+        &[&prove_checks::PASS],
+        "Works best on simplified code; a check that stays keeps its with-loop from being folded.",
+    ),
+    (
+        &[&split_checks::PASS],
+        "Behind prove-checks, so that it copies only checks that stay; folding then takes such rows.",
+    ),
+    (
+        &[&lift_checks::PASS],
+        "Behind prove-checks, for it moves what could not be proven out of bodies that are to fold.",
+    ),
+    (&[&dce::PASS], "Conditions of proven checks are gone before the passes below count uses and work."),
+    (
+        &[&recognize_elementwise::PASS],
+        "Calls in fold functions are inlined; fold-updates and merge-folds ask for operators.",
+    ),
+    (&[&distribute::PASS], "On simplified code and before scalarize; folding would take its sums back into the cells."),
+    (&[&branch_cells::PASS], "On simplified code and before scalarize, which cannot take a chosen array apart."),
+    (
+        &[&fold_updates::PASS],
+        "Behind recognize-elementwise, for it asks for operators; scalarize would hide its cells.",
+    ),
+    (&[&split_operators::PASS], "Before scalarize, which takes a with-loop of a single result."),
+    (&[&scalarize::PASS], "Behind the passes that prepare array cells; merge-folds and folding want scalar cells."),
+    (&[&merge_folds::PASS], "Behind scalarize, which brings folds into folds; one index set is easier to fold into."),
+    (
+        &[&carry_chosen::PASS],
+        "Branches that choose are selections by now; before folding makes a round compute elements.",
+    ),
+    (&[&fold_with_loops::PASS], "Checks are proven or moved and cells are scalars, or there is little it may fold."),
+    (&[&guard_extents::PASS], "Right behind folding, which hands it the producers that it could not decide on."),
+    (&[&unroll_small::PASS], "Behind folding, which may leave small arrays without a reader; bounds are constants."),
+    (
+        &[&unroll_arrays::PASS],
+        "Behind scalarize, which turns folds of arrays with fixed indices into folds of elements.",
+    ),
+    (
+        &[&unroll_loops::PASS],
+        "Behind simplify, for start, step and end are constants; small with-loops are code by now.",
+    ),
+    (
+        &[&compose_updates::PASS],
+        "Behind unrolling, which leaves chains of updates; split-arrays wants arrays put together.",
+    ),
+    (&[&split_arrays::PASS], "Behind compose-updates, for carried arrays are put together element by element then."),
+    (&[&dce::PASS], "The next turn counts uses: what this one replaced is gone."),
+];
+
+/// Runs once when the cycle has ended: with-loops of several operators are not folded or scalarised, and folding would copy
+/// back what invariant motion moves out.
+pub const LAST: &[Entry] = &[
+    (&[&slide_arrays::PASS], "Folding has ended, so that parts of parts of an array are one with-loop."),
+    (&[&simplify::PASS], "The indices that slide-arrays moved are simple again for the passes below."),
+    (&[&dense_folds::PASS], "The cycle has proven checks of indices from the bounds with steps that it takes away."),
+    (&[&split_folds::PASS], "Makes several operators of one, which the cycle does not fold; fuse may add to them."),
+    (&[&column_loops::PASS], "Checks are proven; before carry-elements, whose scalars would have to be vectors."),
+    (&[&carry_elements::PASS], "Loops have their final shape once column-loops has taken those that it wants."),
+    (&[&fuse::PASS], "The cycle has ended, for folding declines with-loops of several operators."),
+    (&[&fuse_nested::PASS], "Behind fuse; what is cheap enough has been computed again for every element by folding."),
+    (&[&cse::PASS], "What fused bodies have in common becomes one, and equal loops do before merge-loops looks."),
+    (&[&merge_loops::PASS], "With-loops are fused, so that two loops that share work stand in one body."),
+    (&[&fold_with_loops::PASS], "What two with-loops read is needed once when they are one."),
+    (CLEAN, "The common parts of merged loops become one, and folded producers go."),
+    (&[&orient_arrays::PASS], "Folding and fusion have ended, or they would turn arrays back; selections are simple."),
+    (&[&update_parts::PASS], "Folding has ended, since updates are harder to fold than arrays that are made."),
+    (&[&drop_copies::PASS], "Behind update-parts, which leaves with-loops that copy what they do not change."),
+    (&[&split_axes::PASS], "The cycle has ended; before short-rows and split-borders look at lengths and remainders."),
+    (
+        &[&short_rows::PASS],
+        "The cycle has ended, for branches stand in its way; unroll-small writes the short rows out.",
+    ),
+    (&[&prove_checks::PASS], "In the versions of short-rows lengths are constants, which settle more."),
+    (&[&simplify::PASS], "Bounds in these versions become constants for unroll-small."),
+    (&[&unroll_small::PASS], "The rows of constant length that short-rows has made are written out."),
+    (TIDY, "What was written out is constant arithmetic in part, which version-extents would count as code."),
+    (
+        &[&version_extents::PASS],
+        "The cycle has ended; asks of the checks that prove-checks left whether larger ones would go.",
+    ),
+    (
+        &[&licm::PASS],
+        "Folding would copy back what it moves out; sum-updates and split-borders want invariants outside.",
+    ),
+    (&[&sum_updates::PASS], "Folding and fusion have ended, since updates are harder to fold."),
+    (&[&split_borders::PASS], "The cycle takes no several partitions well; licm has moved out what cuts depend on."),
+    (&[&prove_checks::PASS], "Within the partitions of split-borders conditions and remainders are settled."),
+    (TIDY, "Branches that are settled go, so that licm sees what is left of each partition."),
+    (&[&licm::PASS], "Once more for the partitions that split-borders made."),
+    (CLEAN, "What was moved out of several partitions is one; fuse-folds compares with-loops by what they read."),
+];
+
+/// Runs once behind it: lanes need the final with-loops, and folding would undo the packing of inputs.
+pub const LANES: &[Entry] = &[
+    (&[&fuse_folds::PASS], "Folding and fusion have ended: the array of such a fold is needed anyway."),
+    (&[&cse::PASS], "What joined folds have in common with their with-loop is computed once."),
+    (&[&lift_branches::PASS], "The cycle has ended, for branches stand in its way; before loops are looked at."),
+    (TIDY, "Branches that lift-branches decided go."),
+    (&[&merge_updates::PASS], "Checks are proven; parallel-loops wants one update of an element for each round."),
+    (TIDY, "Updates that were merged leave branches that only choose, which become selections."),
+    (&[&strict_bounds::PASS], "The passes from here to work-ahead look for loops that count below a bound."),
+    (&[&hoist_checks::PASS], "Checks are proven as far as possible; loops with checks are left alone by those below."),
+    (&[&loops_as_folds::PASS], "Behind hoist-checks; folds come first, since they need no array."),
+    (&[&extreme_places::PASS], "Behind loops-as-folds, which takes extremes alone; here with where they are."),
+    (&[&parallel_loops::PASS], "Behind the folds; updates are merged and bounds strict."),
+    (&[&split_loops::PASS], "Behind parallel-loops, which makes with-loops of the inner loops that it tells parts by."),
+    (&[&loop_columns::PASS], "Behind parallel-loops, for its columns are read by with-loops in loops that stay."),
+    (&[&row_loops::PASS], "Behind parallel-loops, which takes loops whose rounds write one element each."),
+    (&[&lagged_loops::PASS], "Behind parallel-loops and row-loops: loops that have no independent rounds."),
+    (&[&work_ahead::PASS], "The passes that make with-loops of whole loops have run; this takes a part."),
+    (&[&sums_abreast::PASS], "Behind parallel-loops: the sums that it begins stand in loops that stay."),
+    (TIDY, "The bodies of new with-loops are simple before it is decided how they run."),
+    (&[&sums_first::PASS], "Folding has ended, for it would undo this."),
+    (&[&folds_as_loops::PASS], "Short folds are written out and operators recognised: what is left stays a loop."),
+    (&[&dce::PASS], "lift-folds counts the work of branches, without what nobody needs."),
+    (&[&lift_folds::PASS], "Folding has ended and borders are split off; interleave wants folds outside of branches."),
+    (&[&interleave::PASS], "Folding and fusion have ended; before the passes that change the cells of a partition."),
+    (&[&join_steps::PASS], "Folding and fusion have ended; roll-cells makes scalar cells of its groups where it can."),
+    (&[&roll_cells::PASS], "Behind interleave and join-steps, which look for cells that are written out."),
+    (&[&row_folds::PASS], "Folding and fusion have ended, for these bring folds of arrays into its first form."),
+    (&[&hoist_columns::PASS], "Folding has ended, or it would undo this; licm behind it moves the vectors out."),
+    (&[&update_rows::PASS], "Folding has ended; before privatize-updates looks for updates in loops."),
+    (
+        &[&privatize_updates::PASS],
+        "Loops are in their final places, for the passes above have nothing to do in its pieces.",
+    ),
+    (&[&batch_rounds::PASS], "Behind privatize-updates, which takes loops whose updates may be gathered apart."),
+    (&[&short_runs::PASS], "The with-loops are what they will be, so that a loop for short ones is like them."),
+    (&[&simplify::PASS], "What the passes for lanes have put together has constants."),
+    (&[&cse::PASS], "Their copies compute extents and indices again."),
+    (&[&licm::PASS], "Vectors and tables that do not vary go in front of the loops that they were made for."),
+    (&[&cse::PASS], "What was moved out of several bodies is one."),
+    (&[&simplify::PASS], "Branches with equal arms are left; narrow-integers wants constants."),
+    (&[&narrow_integers::PASS], "Last, since all else reckons in i32."),
+    (&[&dce::PASS], "What nobody needs is not scheduled."),
+];
+
+/// The same for a device.
+pub const DEVICE: &[Entry] = &[
+    (&[&keep_on_device::PASS], "Optimised: scalars that a loop only gathers are folds of with-loops."),
+    (&[&fuse::PASS], "The with-loops of one index that keep-on-device makes run in one launch."),
+    (CLEAN, "What these had in common is one."),
+];
+
+/// The quick level's only turn.
+pub const QUICK: &[Entry] = &[
+    (&[&inline::PASS], "First of all, as in the full order."),
+    (&[&pin_clocks::PASS], "Behind inline, which brings clocks into their callers."),
+    (&[&simplify::PASS], "Inlined bodies have constants; gives equal things one form."),
+    (&[&cse::PASS], "Behind simplify, once: nothing simplifies what it makes equal."),
+    (&[&dce::PASS], "What the two have replaced goes."),
+];
+
+/// What simplification would undo.
+pub const END: &[Entry] = &[
+    (&[&late_operands::PASS], "Behind all simplification, which puts constants last."),
+    (&[&reread::PASS], "The passes have ended: loads move behind updates, where cse would take them back."),
+    (&[&refill::PASS], "The passes have ended: cse would make one array of the copies."),
+];
+
+/// All orders by name.
+pub fn orders() -> [(&'static str, &'static [Entry]); 7] {
+    [
+        ("first", FIRST),
+        ("cycle", CYCLE),
+        ("last", LAST),
+        ("lanes", LANES),
+        ("device", DEVICE),
+        ("quick", QUICK),
+        ("end", END),
+    ]
+}
+
+/// Every pass, as the orders name them first.
+pub static PASSES: LazyLock<Vec<&'static Pass>> = LazyLock::new(|| {
+    let mut passes: Vec<&Pass> = Vec::new();
+    for pass in orders().into_iter().flat_map(|(_, order)| order).flat_map(|(passes, _)| *passes) {
+        if passes.iter().all(|known| known.name != pass.name) {
+            passes.push(pass);
+        }
+    }
+    passes
+});
