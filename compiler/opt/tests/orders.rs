@@ -1,6 +1,6 @@
 //! The orders of passes: every entry says why it is there, every pass is in one.
 
-use ravel_opt::{PASSES, orders};
+use ravel_opt::{PASSES, RENAMED, orders};
 use std::fs;
 use std::path::Path;
 
@@ -47,4 +47,11 @@ fn every_pass_is_in_an_order() {
     let missing: Vec<&String> = names.iter().filter(|name| PASSES.iter().all(|pass| pass.name != **name)).collect();
     assert!(missing.is_empty(), "in no order: {missing:?}");
     assert_eq!(names.len(), PASSES.len(), "two passes of one name");
+}
+
+#[test]
+fn old_names_lead_to_passes_and_are_no_passes() {
+    let is_pass = |name: &str| PASSES.iter().any(|pass| pass.name == name);
+    let wrong: Vec<_> = RENAMED.iter().filter(|(old, new)| is_pass(old) || !is_pass(new)).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
 }

@@ -1,4 +1,4 @@
-//! Nests of two with-loops as one: what `scalarize` and `merge_folds` share.
+//! Nests of two with-loops as one: what `scalarize` and `flatten_folds` share.
 
 use crate::edit::{Copier, Def, Defs};
 use crate::facts::cost::cost_of_inst;

@@ -6,7 +6,7 @@
 //!    %r = with { [0] <= [%k] < [%m] { %p = %at[%k]  %c = %table[%p]  yield %c } } genarray [%m]
 //! ```
 //!
-//! Rows that are looked up are selected where they are needed then, and not copied; the checks leave bodies that do not decide them (`lift-checks`).
+//! Rows that are looked up are selected where they are needed then, and not copied; the checks leave bodies that do not decide them (`hoist-checks`).
 //! Compared with a row, a second look at the place costs nothing.
 //!
 //! Before: what can be proven is. After: no with-loop that is only selected from has checks, if its cells are longer arrays.

@@ -4,8 +4,8 @@
 
 use crate::device::keep_on_device;
 use crate::fusion::{
-    distribute, fold_with_loops, fuse, fuse_folds, fuse_nested, merge_folds, scalarize, split_checks, split_operators,
-    sums_first,
+    flatten_folds, fold_with_loops, fuse, fuse_folds, fuse_nested, scalarize, split_cells, split_checks,
+    split_operators,
 };
 use crate::loops::{
     batch_rounds, carry_chosen, carry_elements, column_loops, extreme_places, hoist_columns, lagged_loops,
@@ -13,16 +13,17 @@ use crate::loops::{
     row_loops, slide_arrays, split_loops, strict_bounds, sums_abreast, work_ahead,
 };
 use crate::motion::{
-    guard_extents, hoist_checks, licm, lift_branches, lift_checks, lift_folds, short_rows, short_runs, version_extents,
+    hoist_checks, licm, speculate_folds, unswitch, version_checks, version_no_wrap, version_shifts, version_short_rows,
+    version_short_runs,
 };
 use crate::nests::{
-    branch_cells, dense_folds, folds_as_loops, interleave, join_steps, orient_arrays, roll_cells, row_folds,
-    split_axes, split_borders,
+    block_reductions, choose_layouts, delinearize_axes, folds_as_loops, if_convert_cells, interleave,
+    merge_strided_partitions, normalize_steps, reroll_cells, split_index_sets,
 };
 use crate::pass::Pass;
-use crate::reuse::{drop_copies, fold_updates, refill, reread, sum_updates, update_parts, update_rows};
+use crate::reuse::{break_anti_dependences, elide_copies, rematerialize_fills, sparse_updates, update_rows};
 use crate::scalar::{cse, dce, inline, narrow_integers, pin_clocks, prove_checks, recognize_elementwise, simplify};
-use crate::small::{compose_updates, split_arrays, split_folds, unroll_arrays, unroll_loops, unroll_small};
+use crate::small::{sroa, sroa_folds, unroll_arrays, unroll_loops, unroll_small};
 use std::sync::LazyLock;
 
 /// Passes that run one after the other, and why there.
@@ -53,29 +54,32 @@ pub const CYCLE: &[Entry] = &[
         "Behind prove-checks, so that it copies only checks that stay; folding then takes such rows.",
     ),
     (
-        &[&lift_checks::PASS],
+        &[&hoist_checks::PASS],
         "Behind prove-checks, for it moves what could not be proven out of bodies that are to fold.",
     ),
     (&[&dce::PASS], "Conditions of proven checks are gone before the passes below count uses and work."),
     (
         &[&recognize_elementwise::PASS],
-        "Calls in fold functions are inlined; fold-updates and merge-folds ask for operators.",
+        "Calls in fold functions are inlined; sparse-updates and flatten-folds ask for operators.",
     ),
-    (&[&distribute::PASS], "On simplified code and before scalarize; folding would take its sums back into the cells."),
-    (&[&branch_cells::PASS], "On simplified code and before scalarize, which cannot take a chosen array apart."),
     (
-        &[&fold_updates::PASS],
+        &[&split_cells::columns::PASS],
+        "On simplified code and before scalarize; folding would take its sums back into the cells.",
+    ),
+    (&[&if_convert_cells::PASS], "On simplified code and before scalarize, which cannot take a chosen array apart."),
+    (
+        &[&sparse_updates::PASS],
         "Behind recognize-elementwise, for it asks for operators; scalarize would hide its cells.",
     ),
     (&[&split_operators::PASS], "Before scalarize, which takes a with-loop of a single result."),
-    (&[&scalarize::PASS], "Behind the passes that prepare array cells; merge-folds and folding want scalar cells."),
-    (&[&merge_folds::PASS], "Behind scalarize, which brings folds into folds; one index set is easier to fold into."),
+    (&[&scalarize::PASS], "Behind the passes that prepare array cells; flatten-folds and folding want scalar cells."),
+    (&[&flatten_folds::PASS], "Behind scalarize, which brings folds into folds; one index set is easier to fold into."),
     (
         &[&carry_chosen::PASS],
         "Branches that choose are selections by now; before folding makes a round compute elements.",
     ),
     (&[&fold_with_loops::PASS], "Checks are proven or moved and cells are scalars, or there is little it may fold."),
-    (&[&guard_extents::PASS], "Right behind folding, which hands it the producers that it could not decide on."),
+    (&[&version_shifts::PASS], "Right behind folding, which hands it the producers that it could not decide on."),
     (&[&unroll_small::PASS], "Behind folding, which may leave small arrays without a reader; bounds are constants."),
     (
         &[&unroll_arrays::PASS],
@@ -86,10 +90,9 @@ pub const CYCLE: &[Entry] = &[
         "Behind simplify, for start, step and end are constants; small with-loops are code by now.",
     ),
     (
-        &[&compose_updates::PASS],
-        "Behind unrolling, which leaves chains of updates; split-arrays wants arrays put together.",
+        &[&sroa::PASS],
+        "Behind unrolling, which leaves chains of updates and loops whose arrays are put together by element.",
     ),
-    (&[&split_arrays::PASS], "Behind compose-updates, for carried arrays are put together element by element then."),
     (&[&dce::PASS], "The next turn counts uses: what this one replaced is gone."),
 ];
 
@@ -98,8 +101,11 @@ pub const CYCLE: &[Entry] = &[
 pub const LAST: &[Entry] = &[
     (&[&slide_arrays::PASS], "Folding has ended, so that parts of parts of an array are one with-loop."),
     (&[&simplify::PASS], "The indices that slide-arrays moved are simple again for the passes below."),
-    (&[&dense_folds::PASS], "The cycle has proven checks of indices from the bounds with steps that it takes away."),
-    (&[&split_folds::PASS], "Makes several operators of one, which the cycle does not fold; fuse may add to them."),
+    (
+        &[&normalize_steps::PASS],
+        "The cycle has proven checks of indices from the bounds with steps that it takes away.",
+    ),
+    (&[&sroa_folds::PASS], "Makes several operators of one, which the cycle does not fold; fuse may add to them."),
     (&[&column_loops::PASS], "Checks are proven; before carry-elements, whose scalars would have to be vectors."),
     (&[&carry_elements::PASS], "Loops have their final shape once column-loops has taken those that it wants."),
     (&[&fuse::PASS], "The cycle has ended, for folding declines with-loops of several operators."),
@@ -108,31 +114,33 @@ pub const LAST: &[Entry] = &[
     (&[&merge_loops::PASS], "With-loops are fused, so that two loops that share work stand in one body."),
     (&[&fold_with_loops::PASS], "What two with-loops read is needed once when they are one."),
     (CLEAN, "The common parts of merged loops become one, and folded producers go."),
-    (&[&orient_arrays::PASS], "Folding and fusion have ended, or they would turn arrays back; selections are simple."),
-    (&[&update_parts::PASS], "Folding has ended, since updates are harder to fold than arrays that are made."),
-    (&[&drop_copies::PASS], "Behind update-parts, which leaves with-loops that copy what they do not change."),
-    (&[&split_axes::PASS], "The cycle has ended; before short-rows and split-borders look at lengths and remainders."),
+    (&[&choose_layouts::PASS], "Folding and fusion have ended, or they would turn arrays back; selections are simple."),
+    (&[&elide_copies::PASS], "Folding has ended, since updates are harder to fold than arrays that are made."),
     (
-        &[&short_rows::PASS],
+        &[&delinearize_axes::PASS],
+        "The cycle has ended; before version-short-rows and split-index-sets look at lengths and remainders.",
+    ),
+    (
+        &[&version_short_rows::PASS],
         "The cycle has ended, for branches stand in its way; unroll-small writes the short rows out.",
     ),
-    (&[&prove_checks::PASS], "In the versions of short-rows lengths are constants, which settle more."),
+    (&[&prove_checks::PASS], "In the versions of version-short-rows lengths are constants, which settle more."),
     (&[&simplify::PASS], "Bounds in these versions become constants for unroll-small."),
-    (&[&unroll_small::PASS], "The rows of constant length that short-rows has made are written out."),
-    (TIDY, "What was written out is constant arithmetic in part, which version-extents would count as code."),
+    (&[&unroll_small::PASS], "The rows of constant length that version-short-rows has made are written out."),
+    (TIDY, "What was written out is constant arithmetic in part, which version-no-wrap would count as code."),
     (
-        &[&version_extents::PASS],
+        &[&version_no_wrap::PASS],
         "The cycle has ended; asks of the checks that prove-checks left whether larger ones would go.",
     ),
     (
         &[&licm::PASS],
-        "Folding would copy back what it moves out; sum-updates and split-borders want invariants outside.",
+        "Folding would copy back what it moves out; sparse-sums and split-index-sets want invariants outside.",
     ),
-    (&[&sum_updates::PASS], "Folding and fusion have ended, since updates are harder to fold."),
-    (&[&split_borders::PASS], "The cycle takes no several partitions well; licm has moved out what cuts depend on."),
-    (&[&prove_checks::PASS], "Within the partitions of split-borders conditions and remainders are settled."),
+    (&[&sparse_updates::sums::PASS], "Folding and fusion have ended, since updates are harder to fold."),
+    (&[&split_index_sets::PASS], "The cycle takes no several partitions well; licm has moved out what cuts depend on."),
+    (&[&prove_checks::PASS], "Within the partitions of split-index-sets conditions and remainders are settled."),
     (TIDY, "Branches that are settled go, so that licm sees what is left of each partition."),
-    (&[&licm::PASS], "Once more for the partitions that split-borders made."),
+    (&[&licm::PASS], "Once more for the partitions that split-index-sets made."),
     (CLEAN, "What was moved out of several partitions is one; fuse-folds compares with-loops by what they read."),
 ];
 
@@ -140,13 +148,16 @@ pub const LAST: &[Entry] = &[
 pub const LANES: &[Entry] = &[
     (&[&fuse_folds::PASS], "Folding and fusion have ended: the array of such a fold is needed anyway."),
     (&[&cse::PASS], "What joined folds have in common with their with-loop is computed once."),
-    (&[&lift_branches::PASS], "The cycle has ended, for branches stand in its way; before loops are looked at."),
-    (TIDY, "Branches that lift-branches decided go."),
+    (&[&unswitch::PASS], "The cycle has ended, for branches stand in its way; before loops are looked at."),
+    (TIDY, "Branches that unswitch decided go."),
     (&[&merge_updates::PASS], "Checks are proven; parallel-loops wants one update of an element for each round."),
     (TIDY, "Updates that were merged leave branches that only choose, which become selections."),
     (&[&strict_bounds::PASS], "The passes from here to work-ahead look for loops that count below a bound."),
-    (&[&hoist_checks::PASS], "Checks are proven as far as possible; loops with checks are left alone by those below."),
-    (&[&loops_as_folds::PASS], "Behind hoist-checks; folds come first, since they need no array."),
+    (
+        &[&version_checks::PASS],
+        "Checks are proven as far as possible; loops with checks are left alone by those below.",
+    ),
+    (&[&loops_as_folds::PASS], "Behind version-checks; folds come first, since they need no array."),
     (&[&extreme_places::PASS], "Behind loops-as-folds, which takes extremes alone; here with where they are."),
     (&[&parallel_loops::PASS], "Behind the folds; updates are merged and bounds strict."),
     (&[&split_loops::PASS], "Behind parallel-loops, which makes with-loops of the inner loops that it tells parts by."),
@@ -156,14 +167,23 @@ pub const LANES: &[Entry] = &[
     (&[&work_ahead::PASS], "The passes that make with-loops of whole loops have run; this takes a part."),
     (&[&sums_abreast::PASS], "Behind parallel-loops: the sums that it begins stand in loops that stay."),
     (TIDY, "The bodies of new with-loops are simple before it is decided how they run."),
-    (&[&sums_first::PASS], "Folding has ended, for it would undo this."),
+    (&[&split_cells::sums::PASS], "Folding has ended, for it would undo this."),
     (&[&folds_as_loops::PASS], "Short folds are written out and operators recognised: what is left stays a loop."),
-    (&[&dce::PASS], "lift-folds counts the work of branches, without what nobody needs."),
-    (&[&lift_folds::PASS], "Folding has ended and borders are split off; interleave wants folds outside of branches."),
+    (&[&dce::PASS], "speculate-folds counts the work of branches, without what nobody needs."),
+    (
+        &[&speculate_folds::PASS],
+        "Folding has ended and borders are split off; interleave wants folds outside of branches.",
+    ),
     (&[&interleave::PASS], "Folding and fusion have ended; before the passes that change the cells of a partition."),
-    (&[&join_steps::PASS], "Folding and fusion have ended; roll-cells makes scalar cells of its groups where it can."),
-    (&[&roll_cells::PASS], "Behind interleave and join-steps, which look for cells that are written out."),
-    (&[&row_folds::PASS], "Folding and fusion have ended, for these bring folds of arrays into its first form."),
+    (
+        &[&merge_strided_partitions::PASS],
+        "Folding and fusion have ended; reroll-cells makes scalar cells of its groups where it can.",
+    ),
+    (
+        &[&reroll_cells::PASS],
+        "Behind interleave and merge-strided-partitions, which look for cells that are written out.",
+    ),
+    (&[&block_reductions::PASS], "Folding and fusion have ended, for these bring folds of arrays into its first form."),
     (&[&hoist_columns::PASS], "Folding has ended, or it would undo this; licm behind it moves the vectors out."),
     (&[&update_rows::PASS], "Folding has ended; before privatize-updates looks for updates in loops."),
     (
@@ -171,7 +191,7 @@ pub const LANES: &[Entry] = &[
         "Loops are in their final places, for the passes above have nothing to do in its pieces.",
     ),
     (&[&batch_rounds::PASS], "Behind privatize-updates, which takes loops whose updates may be gathered apart."),
-    (&[&short_runs::PASS], "The with-loops are what they will be, so that a loop for short ones is like them."),
+    (&[&version_short_runs::PASS], "The with-loops are what they will be, so that a loop for short ones is like them."),
     (&[&simplify::PASS], "What the passes for lanes have put together has constants."),
     (&[&cse::PASS], "Their copies compute extents and indices again."),
     (&[&licm::PASS], "Vectors and tables that do not vary go in front of the loops that they were made for."),
@@ -200,8 +220,11 @@ pub const QUICK: &[Entry] = &[
 /// What simplification would undo.
 pub const END: &[Entry] = &[
     (&[&late_operands::PASS], "Behind all simplification, which puts constants last."),
-    (&[&reread::PASS], "The passes have ended: loads move behind updates, where cse would take them back."),
-    (&[&refill::PASS], "The passes have ended: cse would make one array of the copies."),
+    (
+        &[&break_anti_dependences::PASS],
+        "The passes have ended: loads move behind updates, where cse would take them back.",
+    ),
+    (&[&rematerialize_fills::PASS], "The passes have ended: cse would make one array of the copies."),
 ];
 
 /// All orders by name.

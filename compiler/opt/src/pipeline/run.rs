@@ -1,8 +1,9 @@
 //! Runs orders of passes over a module.
 
-use crate::motion::guard_extents;
+use crate::motion::version_shifts;
 use crate::pass::{Context, Folded, Pass, Remark, Run, Undecided};
-use crate::pipeline::orders::{self, Entry, PASSES};
+use crate::pipeline::names::find_pass;
+use crate::pipeline::orders::{self, Entry};
 use ravel_wir::compact::compact;
 use ravel_wir::verify::{VerifyError, verify, verify_func};
 use ravel_wir::{FuncId, Module};
@@ -179,7 +180,7 @@ fn chain(module: Module, names: &[&str], verify: bool) -> Result<(Module, Contex
 }
 
 fn find(name: &str) -> Result<&'static Pass, PassError> {
-    PASSES.iter().copied().find(|pass| pass.name == name).ok_or_else(|| PassError::Unknown(name.to_string()))
+    find_pass(name).ok_or_else(|| PassError::Unknown(name.to_string()))
 }
 
 impl Runner {
@@ -234,7 +235,7 @@ impl Runner {
             Run::Module(_) => false,
             Run::Func(run) => run(func, cx),
             Run::Fold(run) => {
-                let before = guard_extents::may_gain(func).then(|| func.clone());
+                let before = version_shifts::may_gain(func).then(|| func.clone());
                 let Folded { changed, undecided } = run(func, cx);
                 if let (Some(before), false) = (before, undecided.is_empty()) {
                     self.undecided.insert(id, Undecided { before, with_loops: undecided });
