@@ -21,7 +21,7 @@ use crate::nests::{
     merge_strided_partitions, normalize_steps, reroll_cells, split_index_sets,
 };
 use crate::pass::Pass;
-use crate::reuse::{break_anti_dependences, elide_copies, rematerialize_fills, sparse_updates, update_rows};
+use crate::reuse::{break_anti_dependences, elide_copies, rematerialize_fills, sparse_updates};
 use crate::scalar::{cse, dce, inline, narrow_integers, pin_clocks, prove_checks, recognize_elementwise, simplify};
 use crate::small::{sroa, sroa_folds, unroll_arrays, unroll_loops, unroll_small};
 use std::sync::LazyLock;
@@ -185,7 +185,6 @@ pub const LANES: &[Entry] = &[
     ),
     (&[&block_reductions::PASS], "Folding and fusion have ended, for these bring folds of arrays into its first form."),
     (&[&hoist_columns::PASS], "Folding has ended, or it would undo this; licm behind it moves the vectors out."),
-    (&[&update_rows::PASS], "Folding has ended; before privatize-updates looks for updates in loops."),
     (
         &[&privatize_updates::PASS],
         "Loops are in their final places, for the passes above have nothing to do in its pieces.",

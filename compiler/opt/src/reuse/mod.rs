@@ -4,4 +4,3 @@ pub mod break_anti_dependences;
 pub mod elide_copies;
 pub mod rematerialize_fills;
 pub mod sparse_updates;
-pub mod update_rows;
