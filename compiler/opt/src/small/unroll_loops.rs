@@ -13,7 +13,7 @@
 //!
 //! Before: simplified, so that the counter's start, step and end are constants. After: no such loop whose code is short.
 //! In the body of another loop only what is very short is written out, for the sake of what its rounds have in common: sums over a few
-//! elements, and loops of up to three rounds; longer ones that update an array may become with-loops (`parallel-loops`).
+//! elements, and loops of up to three rounds; longer ones that update an array may become with-loops (`parallelize-loops`).
 //!
 //! Leaves alone: loops outside of with-loops and loops, which gain nothing, and those with with-loops or calls inside.
 

@@ -5,7 +5,6 @@
 
 use super::Found;
 use crate::edit::{Copier, Defs, Emitter, substitute, version_of};
-use crate::loops::counted::emit_end;
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_types::{HashMap, HashSet};
@@ -20,20 +19,20 @@ const MAX_STORES: usize = 4;
 /// Puts loops over rows in the place of a loop, or in a version of it for many columns. `false` if it cannot be written like that.
 pub fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found, least: i32) -> bool {
     let old = func.clone();
-    let span = old.insts[found.inst].span;
-    let Op::Loop { init, body } = &old.insts[found.inst].op else { return false };
+    let span = old.insts[found.trip.inst].span;
+    let Op::Loop { init, body } = &old.insts[found.trip.inst].op else { return false };
     let copier = Copier::within(func, *body);
     let mut before = Vec::new();
     let mut e = Emitter { func, defs, out: &mut before, span };
-    let end = emit_end(&mut e, found.start, found.end, found.is_ordered);
-    let length = e.int_op(BinOp::Sub, end, found.start);
+    let end = found.trip.emit_last(&mut e, found.is_ordered);
+    let length = e.int_op(BinOp::Sub, end, found.trip.start);
     let constant = e.defs.int(e.func, length);
     let extent = match constant {
         Some(length) => Affine::constant(length),
         None => Affine::sym(e.func.fresh_sym()),
     };
     let vectors = HashMap::default();
-    let (start, whole) = (found.start, (found.start, end));
+    let (start, whole) = (found.trip.start, (found.trip.start, end));
     let mut rows =
         Rows { old: &old, found, func, defs, span, copier, vectors, start, length, extent, range: whole, whole };
     for (param, first) in old.regions[*body].params.iter().zip(init) {
@@ -46,9 +45,9 @@ pub fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found, 
     }
     let yields = &old.regions[*body].yields[1..];
     let results: Vec<Value> =
-        (0..yields.len()).map(|k| if k == found.counter { end } else { rows.copier.value(yields[k]) }).collect();
+        (0..yields.len()).map(|k| if k == found.trip.counter { end } else { rows.copier.value(yields[k]) }).collect();
     if constant.is_some() {
-        substitute(func, region, found.inst, before.into_iter().chain(out), results);
+        substitute(func, region, found.trip.inst, before.into_iter().chain(out), results);
         return true;
     }
     let mut e = Emitter { func, defs, out: &mut before, span };
@@ -57,7 +56,7 @@ pub fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found, 
     version_of(
         func,
         region,
-        found.inst,
+        found.trip.inst,
         (cond, RegionData { params: Vec::new(), insts: out, yields: results }),
         before,
     );
