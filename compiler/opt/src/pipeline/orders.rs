@@ -159,7 +159,7 @@ pub const LANES: &[Entry] = &[
     (&[&loops_as_folds::PASS], "Behind version-checks; folds come first, since they need no array."),
     (&[&extreme_places::PASS], "Behind loops-as-folds, which takes extremes alone; here with where they are."),
     (&[&parallelize::PASS], "Behind the folds, which need no array; normalize-loops has merged updates."),
-    (&[&split_loops::PASS], "Behind parallelize-loops, which makes with-loops of the inner loops that it tells parts by."),
+    (&[&split_loops::PASS], "Behind parallelize-loops, which makes with-loops of the inner loops that tell its parts."),
     (&[&loop_columns::PASS], "Behind parallelize-loops, for its columns are read by with-loops in loops that stay."),
     (&[&lagged_loops::PASS], "Behind parallelize-loops: loops that have no independent rounds."),
     (&[&work_ahead::PASS], "The passes that make with-loops of whole loops have run; this takes a part."),
