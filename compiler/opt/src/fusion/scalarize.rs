@@ -9,6 +9,8 @@
 //!
 //! Before: simplified. After: cells are scalars wherever the cell is made by a with-loop, a selection, or stands outside.
 //! Leaves alone: cells whose extents depend on the index, costly work done once per cell, and cells with effects before them.
+//!
+//! Worth: tests/survey/with-loops/moments-of-columns (5.2 with Cranelift, 15.5 with LLVM).
 
 use crate::edit::{Copier, Def, Defs, insert_before};
 use crate::facts::cost::cost_of_yield;

@@ -11,6 +11,8 @@
 //! Before: the cycle of folding has ended. After: no index of an outermost with-loop that makes arrays has quotients and remainders by a
 //! divisor of its extent that selections depend on, where vectors of one remainder axis are worth more than gathers.
 //! Leaves alone: folds, several partitions, extents that only the run knows, and what `interleave` makes.
+//!
+//! Worth: tests/survey/with-loops/grouped-scales (2.4 with Cranelift, 1.0 with LLVM).
 
 use crate::edit::{Defs, Renames, drop_inst, prepend, replace_inst};
 use crate::facts::cost::cost_of_region;
