@@ -11,7 +11,7 @@
 //! Worth: tests/survey/reductions/sum-of-sums (1.3, 1.7 with Cranelift, 1.0, 0.6 with LLVM).
 
 use crate::edit::{Def, Defs, insert_before};
-use crate::facts::places::Places;
+use crate::facts::Places;
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Scalar};

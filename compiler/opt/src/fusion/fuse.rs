@@ -14,8 +14,7 @@
 //! Worth: tests/survey/with-loops/moments-of-columns (1.8 with Cranelift, 2.6 with LLVM).
 
 use crate::edit::{Copier, Def, Defs, lower_to, raise_to};
-use crate::facts::effects::{is_speculatable, region_has_effect};
-use crate::facts::places::{Places, same_int};
+use crate::facts::{Places, is_speculatable, region_has_effect, same_int};
 use crate::fusion::fold_kinds::runs_in_tiles;
 use crate::fusion::split_operators::checks_of;
 use crate::pass::{Context, Pass, Run};

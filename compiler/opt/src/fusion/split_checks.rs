@@ -15,7 +15,7 @@
 //! Worth: tests/survey/with-loops/table-of-rows (4.3 with Cranelift, 6.2 with LLVM).
 
 use crate::edit::insert_before;
-use crate::facts::places::{Places, Use};
+use crate::facts::{Places, Use};
 use crate::fusion::split_operators::{checks_of, checks_plainly, copy_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Scalar, Ty};

@@ -16,7 +16,7 @@
 //! Worth: tests/survey/with-loops/moments-of-columns (5.1 with Cranelift, 11.7 with LLVM).
 
 use crate::edit::{Copier, replace_inst};
-use crate::facts::places::Places;
+use crate::facts::Places;
 use crate::fusion::fold_checked::only_checks;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;

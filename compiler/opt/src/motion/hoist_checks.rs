@@ -16,12 +16,10 @@
 //! Worth: tests/survey/small/halves (2.5 with Cranelift, 2.6 with LLVM, extents hidden).
 
 use crate::edit::{Def, Defs, Emitter, insert_before};
-use crate::facts::effects::{divides_by_constant, is_speculatable, region_has_effect};
-use crate::facts::places::Places;
+use crate::facts::{Places, divides_by_constant, is_speculatable, region_has_effect};
 use crate::fusion::split_operators::checks_plainly;
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, Ty};
+use ravel_types::{BinOp, Elem, HashSet, Ty};
 use ravel_wir::traverse::{free_values, has_effect, walk};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, WithOp};
 

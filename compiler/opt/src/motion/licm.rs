@@ -11,12 +11,9 @@
 //! Worth: tests/survey/strings/letter-counts (2.0 with Cranelift, 1.0 with LLVM).
 
 use crate::edit::{Def, Defs};
-use crate::facts::effects::{divides_by_constant, is_speculatable};
-use crate::facts::places::{Places, Use, trips};
-use crate::facts::speculation::Safety;
+use crate::facts::{Places, Safety, Use, divides_by_constant, is_speculatable, trips};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::BinOp;
-use ravel_types::HashSet;
+use ravel_types::{BinOp, HashSet};
 use ravel_wir::traverse::{free_values, has_effect, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value};
 

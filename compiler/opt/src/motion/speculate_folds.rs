@@ -15,12 +15,10 @@
 //! Worth: tests/survey/reductions/correlations (10.6 with Cranelift, 87 with LLVM).
 
 use crate::edit::{Def, Defs, drop_inst, insert_before};
-use crate::facts::places::{Places, trips, visit_partitions};
-use crate::facts::speculation::Safety;
+use crate::facts::{Places, Safety, trips, visit_partitions};
 use crate::fusion::fold_kinds::{Folds, Kind};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, UnOp};
+use ravel_types::{BinOp, Elem, HashSet, UnOp};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 

@@ -15,10 +15,9 @@
 //! Worth: tests/survey/with-loops/series (1.4 with Cranelift, 8.2 with LLVM, extents hidden).
 
 use crate::edit::{Def, Defs, collect_values, prepend, size_of, version_by_copy};
-use crate::facts::places::Places;
+use crate::facts::Places;
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{Elem, Scalar, Ty};
+use ravel_types::{Elem, HashSet, Scalar, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value, With, WithOp};
 

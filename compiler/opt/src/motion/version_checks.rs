@@ -15,11 +15,10 @@
 //! Worth: tests/survey/reductions/integer-intervals (5.9 with Cranelift, 7.9 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
-use crate::facts::sums::{Sum, emit_sum};
+use crate::facts::{Sum, emit_sum};
 use crate::loops::nest::LoopNest;
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, Scalar, Ty};
+use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 

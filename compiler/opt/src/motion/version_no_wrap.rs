@@ -16,12 +16,9 @@
 //! Worth: tests/survey/with-loops/pixel-shuffle (4.5 with Cranelift, 1.3 with LLVM, extents hidden).
 
 use crate::edit::{Defs, Emitter, size_of, version_by_copy};
-use crate::facts::linear::Atom;
-use crate::facts::places::Places;
-use crate::facts::ranges::Ranges;
+use crate::facts::{Atom, Places, Ranges};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, Ty};
+use ravel_types::{BinOp, Elem, HashSet, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value, WithOp};
 
 pub const PASS: Pass = Pass {

@@ -19,16 +19,12 @@
 //! Worth: tests/survey/with-loops/shifts (1.1 with Cranelift, 1.1 to 1.5 with LLVM, extents hidden).
 
 use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
-use crate::facts::effects::{divides_by_constant, is_speculatable};
-use crate::facts::places::{Places, Use, same_int};
+use crate::facts::{Places, Use, divides_by_constant, is_speculatable, same_int};
 use crate::fusion::fold_with_loops::fold_these;
 use crate::motion::version_no_wrap::{ORDINARY, visible_before};
 use crate::pass::{Context, Pass, Run, Undecided};
-use crate::scalar::cse;
-use crate::scalar::prove_checks;
-use crate::scalar::simplify;
-use ravel_types::{BinOp, Elem, Ty};
-use ravel_types::{HashMap, HashSet};
+use crate::scalar::{cse, prove_checks, simplify};
+use ravel_types::{BinOp, Elem, HashMap, HashSet, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, RegionData, Value, With, WithOp};
 

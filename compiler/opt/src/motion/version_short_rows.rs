@@ -17,10 +17,9 @@
 //! Worth: tests/survey/tables/hadamard-stockham (1.1 with Cranelift, 2.0 with LLVM).
 
 use crate::edit::{Copier, Def, Defs, Emitter, collect_values, size_of, substitute, syms_of};
-use crate::facts::places::Places;
+use crate::facts::Places;
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{Affine, BinOp, Elem, Shape, Sym, Ty};
+use ravel_types::{Affine, BinOp, Elem, HashSet, Shape, Sym, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 

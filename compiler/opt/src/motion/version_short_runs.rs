@@ -14,7 +14,7 @@
 //! Worth: tests/survey/strings/run-lengths (24 with Cranelift, 4.5 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, has_loop, loops_of, size_of, version_of};
-use crate::facts::places::Places;
+use crate::facts::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::traverse::walk;

@@ -17,11 +17,9 @@
 //! Worth: tests/survey/with-loops/along-columns (1.2 to 1.4 with Cranelift, 2.3 to 4.9 with LLVM).
 
 use crate::edit::{Defs, has_loop};
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::{Places, Use};
+use crate::facts::{Places, Use, region_has_effect};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::Shape;
-use ravel_types::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet, Shape};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 

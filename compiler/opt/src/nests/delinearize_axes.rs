@@ -15,12 +15,10 @@
 //! Worth: tests/survey/with-loops/grouped-scales (2.4 with Cranelift, 1.0 with LLVM).
 
 use crate::edit::{Defs, Renames, drop_inst, prepend, replace_inst};
-use crate::facts::cost::cost_of_region;
-use crate::facts::places::{Places, covers_frame};
+use crate::facts::{Places, cost_of_region, covers_frame};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
-use ravel_types::HashSet;
-use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
+use ravel_types::{Affine, BinOp, Elem, HashSet, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
 

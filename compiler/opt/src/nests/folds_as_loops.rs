@@ -14,8 +14,7 @@
 //! Worth: tests/survey/recurrences/horner (1.6, 1.0 with Cranelift, 8.0, 1.0 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, substitute};
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::Places;
+use crate::facts::{Places, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::traverse::walk;

@@ -18,8 +18,7 @@
 //! Worth: tests/survey/with-loops/alternating-rows (5.6 with Cranelift, 9.2 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst};
-use crate::facts::effects::{is_speculatable, region_has_effect_but_checks};
-use crate::facts::places::Places;
+use crate::facts::{Places, is_speculatable, region_has_effect_but_checks};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem, Ty, UnOp};

@@ -18,8 +18,7 @@
 //! Worth: tests/survey/stencils/haar (3.8 with Cranelift, 2.1 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, insert_before};
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::{Places, Use, covers_frame, same_int, trips};
+use crate::facts::{Places, Use, covers_frame, region_has_effect, same_int, trips};
 use crate::nests::delinearize_axes::digits;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};

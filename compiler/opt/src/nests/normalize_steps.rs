@@ -13,7 +13,7 @@
 //! Worth: tests/survey/stencils/strided-sums (1.0, hidden 0.7 with Cranelift, 1.5 with LLVM).
 
 use crate::edit::{Defs, Emitter, Renames, insert_before, prepend};
-use crate::facts::places::Places;
+use crate::facts::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Value, With, WithOp};

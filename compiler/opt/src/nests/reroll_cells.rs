@@ -16,11 +16,9 @@
 //! Worth: tests/survey/with-loops/tones (1.0 with Cranelift, 2.1 with LLVM).
 
 use crate::edit::{Copier, Defs, insert_before};
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::Places;
+use crate::facts::{Places, region_has_effect};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::{BinOp, Elem, Ty};
-use ravel_types::{HashMap, HashSet};
+use ravel_types::{BinOp, Elem, HashMap, HashSet, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {

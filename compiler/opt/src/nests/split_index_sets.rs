@@ -19,9 +19,7 @@
 //! Worth: tests/survey/stencils/fixed-ends (3.5, hidden 0.2 to 0.6 with Cranelift, 4.4 with LLVM).
 
 use crate::edit::{Def, Defs, Emitter, insert_before, mirrored, size_of};
-use crate::facts::linear::{Atom, Lin};
-use crate::facts::places::{Places, total_trips};
-use crate::facts::ranges::Ranges;
+use crate::facts::{Atom, Lin, Places, Ranges, total_trips};
 use crate::fusion::split_partitions::{Cut, apply_cut, drop_empty_parts};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, UnOp};

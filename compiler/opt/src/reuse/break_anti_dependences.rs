@@ -20,7 +20,7 @@
 //! Worth: tests/survey/loops/sandpile (29 with Cranelift, 26 with LLVM).
 
 use crate::edit::{Defs, Renames, drop_inst, insert_before, use_counts};
-use crate::facts::places::{Places, Use};
+use crate::facts::{Places, Use};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;

@@ -14,7 +14,7 @@
 //! Worth: tests/survey/reductions/distinct (1.2 with Cranelift, 1.5 with LLVM).
 
 use crate::edit::{drop_inst, insert_before};
-use crate::facts::places::{Places, Use};
+use crate::facts::{Places, Use};
 use crate::pass::{Context, Pass, Run};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, WithOp};

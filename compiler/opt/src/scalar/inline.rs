@@ -14,8 +14,7 @@
 
 use crate::edit::{Copier, Renames, size_of, syms_of};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashMap;
-use ravel_types::{Affine, Elem};
+use ravel_types::{Affine, Elem, HashMap};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, FuncId, Inst, Module, Op, Region, Value};
 use std::collections::BTreeMap;

@@ -16,8 +16,7 @@
 
 use crate::edit::{Defs, Renames, prepend};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::{BinOp, Elem, Scalar, Ty};
-use ravel_types::{HashMap, HashSet};
+use ravel_types::{BinOp, Elem, HashMap, HashSet, Scalar, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 pub const PASS: Pass = Pass {

@@ -15,8 +15,7 @@
 
 use crate::edit::{Renames, insert_after, place_of};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::Elem;
-use ravel_types::HashSet;
+use ravel_types::{Elem, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 

@@ -14,8 +14,7 @@
 //! Worth: tests/survey/tables/life-rotations (115 with Cranelift, 37 with LLVM).
 
 use crate::edit::{Defs, Renames, use_counts};
-use crate::facts::linear::Lin;
-use crate::facts::ranges::Ranges;
+use crate::facts::{Lin, Ranges};
 use crate::pass::{Context, Pass, Run};
 use cranelift_entity::SecondaryMap;
 use ravel_types::{BinOp, Elem, Scalar, Ty, UnOp};

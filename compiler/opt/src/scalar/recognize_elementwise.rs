@@ -11,7 +11,7 @@
 //! Worth: tests/survey/with-loops/moments-of-columns (4.6 with Cranelift, 8.3 with LLVM).
 
 use crate::edit::Defs;
-use crate::facts::places::covers_frame;
+use crate::facts::covers_frame;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;

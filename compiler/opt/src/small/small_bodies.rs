@@ -2,8 +2,7 @@
 //! along an axis around them.
 
 use crate::edit::{Def, Defs};
-use crate::facts::cost::cost_of_region;
-use crate::facts::places::{Places, Use, total_trips, trips};
+use crate::facts::{Places, Use, cost_of_region, total_trips, trips};
 use crate::small::sroa_folds::MAX_FOLDED;
 use ravel_types::HashMap;
 use ravel_wir::traverse::walk;

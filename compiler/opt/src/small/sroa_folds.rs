@@ -14,7 +14,7 @@
 //! Worth: tests/survey/small/normal-equations (6 with Cranelift, 62 with LLVM).
 
 use crate::edit::{Defs, insert_after, insert_before};
-use crate::facts::places::{Places, covers_frame};
+use crate::facts::{Places, covers_frame};
 use crate::pass::{Context, Pass, Run};
 use crate::small::sroa::elements;
 use ravel_types::{Scalar, Ty};

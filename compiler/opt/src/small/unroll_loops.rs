@@ -21,8 +21,7 @@
 
 use crate::edit::{Copier, Defs, Renames, replace_inst};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashMap;
-use ravel_types::{Scalar, eval_bin, eval_un};
+use ravel_types::{HashMap, Scalar, eval_bin, eval_un};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 pub const PASS: Pass =

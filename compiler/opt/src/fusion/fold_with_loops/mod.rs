@@ -25,16 +25,14 @@ use self::in_place::loses_its_place;
 use self::refusal::Refusal;
 use self::shared::work_for_others;
 use crate::edit::{Copier, Defs, replace_inst};
-use crate::facts::cost::{Cost, cost_of_yield};
-use crate::facts::places::{Places, Use, covers_frame};
-use crate::facts::ranges::Ranges;
-use crate::facts::read_counts::{is_in_loop, reads_only_what_stays, reads_per_element};
+use crate::facts::{
+    Cost, Places, Ranges, Use, cost_of_yield, covers_frame, is_in_loop, reads_only_what_stays, reads_per_element,
+};
 use crate::fusion::fold_checked::{is_checked, moves_with_its_checks, take_out};
 use crate::fusion::fold_kinds::runs_in_tiles;
 use crate::fusion::split_partitions;
 use crate::pass::{Context, Folded, Pass, Run};
-use ravel_types::{BinOp, Scalar, Ty};
-use ravel_types::{HashMap, HashSet};
+use ravel_types::{BinOp, HashMap, HashSet, Scalar, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use std::collections::BTreeMap;
 

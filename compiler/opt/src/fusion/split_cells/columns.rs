@@ -15,8 +15,7 @@
 //! Worth: tests/survey/with-loops/standard-columns (3.3 with Cranelift, 5.9 with LLVM).
 
 use crate::edit::{Def, Defs};
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::covers_frame;
+use crate::facts::{covers_frame, region_has_effect};
 use crate::fusion::joiner::{MAX_REPEATED, work_between};
 use crate::fusion::split_cells::split_all;
 use crate::pass::{Context, Pass, Run};

@@ -11,7 +11,7 @@ pub mod columns;
 pub mod sums;
 
 use crate::edit::{Copier, Defs, Renames, insert_before};
-use crate::facts::places::Places;
+use crate::facts::Places;
 use crate::pass::Context;
 use ravel_types::{Shape, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, RegionData, Value, With, WithOp};

@@ -18,9 +18,7 @@
 //! Worth: tests/survey/with-loops/gates (1.6 with Cranelift, 2.1 with LLVM).
 
 use crate::edit::Defs;
-use crate::facts::cost::is_transcendental;
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::{covers_frame, trips};
+use crate::facts::{covers_frame, is_transcendental, region_has_effect, trips};
 use crate::fusion::split_cells::split_all;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;

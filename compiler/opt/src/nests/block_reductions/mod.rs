@@ -24,11 +24,9 @@ mod few;
 mod rewrite;
 
 use crate::edit::Defs;
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::{Places, covers_frame};
+use crate::facts::{Places, covers_frame, region_has_effect};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{Affine, BinOp, Scalar};
+use ravel_types::{Affine, BinOp, HashSet, Scalar};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
 

@@ -27,7 +27,7 @@ mod profit;
 mod taper;
 
 use crate::edit::Defs;
-use crate::facts::places::Places;
+use crate::facts::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_wir::{Func, Op, Region};
 

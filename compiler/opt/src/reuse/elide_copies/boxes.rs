@@ -13,12 +13,9 @@
 //! stand outside of the loop that has the with-loop.
 
 use crate::edit::{Def, Defs, Emitter, collect_values, insert_before};
-use crate::facts::effects::region_has_effect;
-use crate::facts::index_sets::{Bounds, MAX_PARTS, bounds, covers};
-use crate::facts::places::{Places, Use};
+use crate::facts::{Bounds, MAX_PARTS, Places, Use, bounds, covers, region_has_effect};
 use crate::pass::Context;
-use ravel_types::HashSet;
-use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
+use ravel_types::{Affine, BinOp, Elem, HashSet, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 

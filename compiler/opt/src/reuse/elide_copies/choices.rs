@@ -14,11 +14,9 @@
 //! Leaves alone: conditions that are no comparison of an index with something invariant, and several results at once.
 
 use crate::edit::{Copier, Def, Defs, Emitter, Renames, insert_before, mirrored, prepend};
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::{Places, covers_frame};
+use crate::facts::{Places, covers_frame, region_has_effect};
 use crate::pass::Context;
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, Scalar, Ty};
+use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 

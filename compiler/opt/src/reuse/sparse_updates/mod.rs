@@ -22,7 +22,7 @@ mod search;
 pub mod sums;
 
 use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst, substitute};
-use crate::facts::places::{Places, total_trips};
+use crate::facts::{Places, total_trips};
 use crate::loops::privatize_updates::{Work, in_pieces};
 use crate::pass::{Context, Pass, Run};
 use nest::Nest;

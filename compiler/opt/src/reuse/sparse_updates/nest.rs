@@ -2,11 +2,10 @@
 
 use super::{Cell, Choice};
 use crate::edit::{Copier, Def, Defs, Emitter, collect_values};
-use crate::facts::places::trips;
+use crate::facts::trips;
 use crate::loops::privatize_updates::extents_of;
 use ravel_source::Span;
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, Ty};
+use ravel_types::{BinOp, Elem, HashSet, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
 
 /// Longest row whose elements are updated one by one.

@@ -2,8 +2,7 @@
 
 use super::{Cell, Choice, Found};
 use crate::edit::{Def, Defs};
-use crate::facts::effects::{region_has_effect, region_has_effect_but_checks};
-use crate::facts::places::{Places, covers_frame, trips};
+use crate::facts::{Places, covers_frame, region_has_effect, region_has_effect_but_checks, trips};
 use crate::pass::Context;
 use ravel_types::{BinOp, Elem, Scalar, Ty, eval_bin};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};

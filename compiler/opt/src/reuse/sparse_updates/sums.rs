@@ -13,13 +13,13 @@
 //!
 //! Worth: tests/survey/reductions/one-hot-updates (270 with Cranelift, 120 with LLVM).
 
+use super::Cell;
+use super::nest::Nest;
 use super::search::{LEAST_ELEMENTS, LEAST_INSIDE, Search, elements, same_bits};
-use super::{Cell, nest::Nest};
 use crate::edit::{Copier, Def, Defs, substitute};
-use crate::facts::places::{Places, Use, covers_frame};
+use crate::facts::{Places, Use, covers_frame};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, Scalar};
+use ravel_types::{BinOp, Elem, HashSet, Scalar};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {

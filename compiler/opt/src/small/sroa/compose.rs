@@ -13,7 +13,7 @@
 
 use super::MAX_ELEMENTS;
 use crate::edit::Defs;
-use crate::facts::places::{Places, Use};
+use crate::facts::{Places, Use};
 use ravel_types::Ty;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Value};

@@ -11,7 +11,7 @@
 
 use super::MAX_ELEMENTS;
 use crate::edit::{Defs, Renames, insert_after, insert_before, prepend};
-use crate::facts::places::{Places, Use};
+use crate::facts::{Places, Use};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::traverse::walk;
