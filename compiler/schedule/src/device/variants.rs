@@ -64,10 +64,7 @@ impl Lower<'_, '_> {
         sinks: &[Sink],
         forced: bool,
     ) -> std::result::Result<Vec<DeviceTile>, Refusal> {
-        self.cx.every_tile = true;
-        let plans = self.plan_device_tiles(part, sinks, forced);
-        self.cx.every_tile = false;
-        plans
+        self.plan_device_tiles(part, sinks, forced, true)
     }
 
     /// Says that tiles were slower when the program was tuned.

@@ -30,6 +30,7 @@ use ravel_wir::{Func, Inst, Op, Value};
 use crate::facts::index::Ext;
 use crate::facts::liveness::Liveness;
 use crate::facts::ownership::{References, Scope};
+use crate::facts::sink::Dest;
 use crate::{Capabilities, Options};
 
 /// A value of the generated code.
@@ -59,6 +60,8 @@ pub(crate) struct Facts<'m> {
     /// The regions that are open, outermost first.
     pub scopes: Vec<Scope>,
     pub references: References,
+    /// Values that are built in a place instead of in an object of their own.
+    pub dests: HashMap<Value, Dest>,
     pub site: Site,
 }
 
@@ -117,6 +120,7 @@ impl<'m> Facts<'m> {
                 borrowing: crate::facts::ownership::borrowing_regions(func),
                 ..References::default()
             },
+            dests: HashMap::default(),
             site: Site::default(),
         }
     }

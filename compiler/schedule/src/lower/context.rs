@@ -8,8 +8,7 @@ use ravel_source::Span;
 use ravel_types::{Elem, HashMap};
 use ravel_wir as wir;
 
-use crate::facts::layout;
-use crate::lower::scalars::prim_of;
+use crate::facts::layout::{self, prim_of};
 use crate::memory::lending::Lending;
 use crate::{Capabilities, Options, Remark, Tiles};
 
@@ -29,8 +28,6 @@ pub(crate) struct ModuleCx<'a> {
     pub options: &'a Options<'a>,
     /// What tuning says about tiles.
     pub tiles: &'a dyn Fn(&str) -> Tiles,
-    /// Tiles of all sizes are wanted, not the best ones.
-    pub every_tile: bool,
     pub nest: nest::Module,
     /// The nest functions of each WIR function, by callers, as far as somebody calls them.
     pub funcs: HashMap<(wir::FuncId, Callers), nest::FuncId>,
@@ -70,7 +67,6 @@ impl<'a> ModuleCx<'a> {
             target,
             options,
             tiles,
-            every_tile: false,
             nest: nest::Module::new(),
             funcs: HashMap::default(),
             wanted: BTreeSet::new(),

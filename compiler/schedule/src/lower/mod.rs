@@ -34,7 +34,7 @@ use crate::facts::{Facts, Val};
 use crate::kernel::state::KernelState;
 use crate::lower::context::ModuleCx;
 use crate::lower::emit::{Emit, Key};
-use crate::lower::scalars::Arith;
+use crate::math::Arith;
 use crate::memory::state::MemoryState;
 use crate::threads::state::ThreadState;
 use crate::{Result, Unsupported};

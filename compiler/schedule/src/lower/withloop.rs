@@ -12,10 +12,10 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
 use crate::facts::index::{Ext, Form};
-use crate::facts::sink::{Accumulate, Chunk, Index, Reused, Sink};
+use crate::facts::sink::{Accumulate, Chunk, Dest, Index, Reused, Sink};
 use crate::facts::{Facts, Val, layout};
 use crate::lower::Lower;
-use crate::lower::emit::{Around, Dest};
+use crate::lower::emit::Around;
 
 impl Facts<'_> {
     /// Whether the bodies do more than to compute cells.
@@ -307,7 +307,7 @@ impl Lower<'_, '_> {
         let cell_extents: Vec<Ext> = cell.iter().map(|v| self.scalar_extent(*v)).collect();
         let covered = self.covers(with, frame);
         let mut reused = None;
-        let (object, data) = match self.emit.dests.remove(&result) {
+        let (object, data) = match self.facts.dests.remove(&result) {
             Some(dest) => (None, dest.data),
             None => {
                 let extents: Vec<Ext> = frame_extents.iter().chain(&cell_extents).copied().collect();
@@ -510,7 +510,7 @@ impl Lower<'_, '_> {
                 let offset = self.slice_offset(part, *elem, strides);
                 let address = self.address(*data, &offset);
                 let data = self.pointer(address);
-                self.emit.dests.insert(v, Dest { data });
+                self.facts.dests.insert(v, Dest { data });
                 if reused.is_none() {
                     self.place_cells(part, v, data);
                 }

@@ -196,7 +196,7 @@ impl Lower<'_, '_> {
         let func = self.func;
         let refuse = |why: &str| Err(why.to_string());
         for (k, (op, &result)) in with.ops.iter().zip(&func.insts[inst].results).enumerate() {
-            if self.emit.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
+            if self.facts.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
                 return refuse("a result is part of another array or a handle");
             }
             match op {
