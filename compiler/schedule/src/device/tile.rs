@@ -18,13 +18,14 @@
 use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
+use crate::device::state::Refusal;
 use crate::facts::Facts;
 use crate::facts::grid::{Grid, Jam};
 use crate::facts::guards::{Guard, Measures};
 use crate::facts::index::Ext;
 use crate::facts::layout::prim_of;
 use crate::facts::sink::Sink;
-use crate::facts::support::{Refusal, folds_along};
+use crate::facts::support::folds_along;
 
 /// Least extents of both sides of a tile with two.
 const LEAST_SIDE: i64 = 24;
@@ -374,7 +375,7 @@ impl<'m> Facts<'m> {
         }
         let (fold, with, inner) = self.the_fold(func, part.body)?;
         let mut measures = Measures::default();
-        self.supported(part.body, &mut measures)?;
+        self.supported(part.body, &mut measures).map_err(|refusal| refusal.to_string())?;
         let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
         let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
         let Generator::Known { lower, upper, .. } = &inner.generator else {

@@ -11,10 +11,10 @@
 use ravel_nest::ir::{IntCmp, Ty};
 use ravel_wir::{Op, Part, With};
 
+use crate::device::state::Refusal;
 use crate::device::tile::DeviceTile;
 use crate::facts::Facts;
 use crate::facts::sink::Sink;
-use crate::facts::support::Refusal;
 use crate::lower::Lower;
 use crate::{Result, Tiles};
 

@@ -15,6 +15,7 @@ pub mod liveness;
 pub mod ownership;
 pub mod pattern;
 pub mod pressure;
+pub mod refusal;
 pub mod sink;
 pub mod support;
 pub mod tuples;

@@ -8,8 +8,7 @@ use ravel_nest::ir::{self as nest, ConvOp, FloatCmp, IntCmp, MathOp, Prim};
 use ravel_types::{BinOp, Elem, Scalar, UnOp};
 
 use crate::facts::layout::prim_of;
-use crate::math;
-use crate::math::Arith;
+use crate::math::{self, Arith};
 
 type Val = nest::Value;
 
