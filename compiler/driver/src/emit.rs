@@ -12,6 +12,8 @@ pub enum Stage {
     Core,
     Wir,
     WirOpt,
+    /// Which strategy every with-loop gets, with its plan, and why those before it refused.
+    Schedule,
     Nest,
     Clif,
     #[cfg(feature = "llvm")]
@@ -28,6 +30,7 @@ impl Stage {
         ("core", Stage::Core),
         ("wir", Stage::Wir),
         ("wir-opt", Stage::WirOpt),
+        ("schedule", Stage::Schedule),
         ("nest", Stage::Nest),
         ("clif", Stage::Clif),
         #[cfg(feature = "llvm")]
@@ -54,6 +57,13 @@ impl Compilation {
             Stage::WirOpt => {
                 let module = self.wir(path)?;
                 Ok(ravel_wir::print::print_module(&self.optimize(module)?))
+            }
+            Stage::Schedule => {
+                let module = self.wir(path)?;
+                let module = self.optimize(module)?;
+                let target = self.options.backend.capabilities().map_err(code_failure)?;
+                self.with_schedule_options(false, |options| ravel_schedule::schedule_text(&module, &target, options))
+                    .map_err(|e| Failure::Unsupported { position: self.map.describe(e.span), what: e.what })
             }
             Stage::Opencl => {
                 self.options.backend = Backend::Opencl;

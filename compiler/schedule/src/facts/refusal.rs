@@ -12,6 +12,18 @@ macro_rules! refusals {
             WithLoopInBranch(String),
         }
 
+        impl Refusal {
+            /// Does `--explain` name it as the reason for scalar loops? Not where nobody expects a kernel.
+            pub fn is_said(&self) -> bool {
+                use Refusal::*;
+                !matches!(
+                    self,
+                    CarriesFolds | NoFolds | NotOnlyFolds | KeepsOrder | OnlyChecks | NoResult | Ordered | OnDevice
+                        | CellsNoScalars | PartsForThreads
+                )
+            }
+        }
+
         impl fmt::Display for Refusal {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
@@ -40,6 +52,7 @@ refusals! {
     CarriesFolds => "some cells go to folds",
     NoFolds => "no cells go to folds",
     NotOnlyFolds => "not all results are folds",
+    KeepsOrder => "not all of its folds may be regrouped",
     Ordered => "it runs in order",
     OnDevice => "it is part of a launch",
     // What its cells are.
@@ -81,6 +94,7 @@ refusals! {
     NotParallel => "threads do not share it",
     TooLittleForThreads => "there is too little work for threads",
     PartsForThreads => "threads share its partitions",
+    InnerChunks => "chunks of an inner axis have too few columns",
     // Tiles.
     WithoutTiles => "it is the code for the case that tiles do not pay",
     NoFold => "there is no fold",

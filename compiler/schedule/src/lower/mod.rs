@@ -12,6 +12,7 @@ pub mod from_first;
 pub mod function;
 pub mod index;
 pub mod late;
+pub mod listing;
 pub mod module;
 pub mod natives;
 pub mod regions;

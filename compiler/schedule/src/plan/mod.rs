@@ -13,6 +13,7 @@ pub mod mixed;
 pub mod partials;
 pub mod shifted;
 pub mod skip;
+pub mod strategy;
 pub mod tile;
 pub mod uneven;
 
@@ -215,9 +216,6 @@ impl Facts<'_> {
 
     /// Plans a with-loop of scalar folds.
     pub fn plan_fold(&self, inst: Inst, with: &With) -> Result<KernelPlan, Refusal> {
-        if with.ops.is_empty() {
-            return Err(Refusal::OnlyChecks);
-        }
         self.plan_scalar_folds(inst, with, &with.parts, 8)
     }
 
