@@ -1,5 +1,6 @@
 //! The binary layout of runtime objects, as the runtime's `abi` module defines it.
 
+use ravel_nest::ir::Prim;
 use ravel_types::Elem;
 
 /// Byte offset of the reference count (`i64`).
@@ -88,4 +89,17 @@ pub(crate) fn static_object(elem: Elem, kind: u8, shape: &[i64], count: i64, ele
     // Vector loads may touch the padding of an object.
     bytes.resize(bytes.len().next_multiple_of(DATA_ALIGN) + DATA_ALIGN, 0);
     (bytes, start)
+}
+
+/// The machine type that holds an element.
+pub(crate) fn prim_of(elem: Elem) -> Prim {
+    match elem {
+        Elem::Bool | Elem::Char | Elem::I8 | Elem::U8 => Prim::I8,
+        Elem::I16 | Elem::U16 => Prim::I16,
+        Elem::I32 | Elem::U32 => Prim::I32,
+        Elem::I64 | Elem::U64 => Prim::I64,
+        Elem::F32 => Prim::F32,
+        Elem::F64 => Prim::F64,
+        Elem::Handle => Prim::Ptr,
+    }
 }
