@@ -11,24 +11,21 @@ use crate::fusion::scalarize;
 use crate::fusion::split_checks;
 use crate::fusion::split_operators;
 use crate::fusion::sums_first;
-use crate::loops::batch_rounds;
-use crate::loops::carry_chosen;
-use crate::loops::carry_elements;
-use crate::loops::column_loops;
-use crate::loops::extreme_places;
-use crate::loops::hoist_columns;
-use crate::loops::lagged_loops;
-use crate::loops::late_operands;
-use crate::loops::loop_columns;
-use crate::loops::loops_as_folds;
-use crate::loops::merge_loops;
+use crate::loops::distribute as distribute_loops;
+use crate::loops::fuse_loops;
+use crate::loops::interchange;
 use crate::loops::normalize;
+use crate::loops::pack_columns;
 use crate::loops::parallelize;
-use crate::loops::privatize_updates;
-use crate::loops::slide_arrays;
-use crate::loops::split_loops;
-use crate::loops::sums_abreast;
-use crate::loops::work_ahead;
+use crate::loops::privatize;
+use crate::loops::promote;
+use crate::loops::reassociate;
+use crate::loops::reductions;
+use crate::loops::scalar_replace;
+use crate::loops::slices;
+use crate::loops::strip_mine;
+use crate::loops::unroll_and_jam;
+use crate::loops::unroll_scatters;
 use crate::motion::guard_extents;
 use crate::motion::hoist_checks;
 use crate::motion::licm;
@@ -90,13 +87,13 @@ pub const PASSES: &[&Pass] = &[
     &split_operators::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
-    &merge_loops::PASS,
+    &fuse_loops::PASS,
     &fold_with_loops::PASS,
     &unroll_small::PASS,
     &unroll_arrays::PASS,
     &unroll_loops::PASS,
     &compose_updates::PASS,
-    &slide_arrays::PASS,
+    &slices::PASS,
     &split_arrays::PASS,
     &split_axes::PASS,
     &split_folds::PASS,
@@ -121,32 +118,29 @@ pub const PASSES: &[&Pass] = &[
     &join_steps::PASS,
     &roll_cells::PASS,
     &row_folds::PASS,
-    &sums_abreast::PASS,
+    &unroll_and_jam::PASS,
     &sums_first::PASS,
     &folds_as_loops::PASS,
-    &hoist_columns::PASS,
+    &pack_columns::PASS,
     &narrow_integers::PASS,
     &orient_arrays::PASS,
     &keep_on_device::PASS,
-    &privatize_updates::PASS,
-    &batch_rounds::PASS,
-    &carry_chosen::PASS,
-    &column_loops::PASS,
-    &carry_elements::PASS,
+    &privatize::PASS,
+    &unroll_scatters::PASS,
+    &scalar_replace::PASS,
+    &interchange::PASS,
+    &promote::PASS,
     &normalize::PASS,
     &hoist_checks::PASS,
-    &loops_as_folds::PASS,
-    &extreme_places::PASS,
+    &reductions::PASS,
     &parallelize::PASS,
-    &split_loops::PASS,
-    &loop_columns::PASS,
-    &lagged_loops::PASS,
-    &work_ahead::PASS,
+    &strip_mine::PASS,
     &dce::PASS,
-    &late_operands::PASS,
+    &reassociate::PASS,
     &reread::PASS,
     &refill::PASS,
     &short_runs::PASS,
+    &distribute_loops::PASS,
 ];
 
 /// How much to optimise.
@@ -199,7 +193,7 @@ const CYCLE: &[&Pass] = &[
     &split_operators::PASS,
     &scalarize::PASS,
     &merge_folds::PASS,
-    &carry_chosen::PASS,
+    &scalar_replace::PASS,
     &fold_with_loops::PASS,
     &guard_extents::PASS,
     &unroll_small::PASS,
@@ -213,16 +207,16 @@ const CYCLE: &[&Pass] = &[
 /// Runs once when the cycle has ended: with-loops of several operators are not folded or scalarised, and folding would copy
 /// back what invariant motion moves out.
 const LAST: &[&Pass] = &[
-    &slide_arrays::PASS,
+    &slices::PASS,
     &simplify::PASS,
     &dense_folds::PASS,
     &split_folds::PASS,
-    &column_loops::PASS,
-    &carry_elements::PASS,
+    &interchange::PASS,
+    &promote::PASS,
     &fuse::PASS,
     &fuse_nested::PASS,
     &cse::PASS,
-    &merge_loops::PASS,
+    &fuse_loops::PASS,
     // What two with-loops read is needed once when they are one.
     &fold_with_loops::PASS,
     &cse::PASS,
@@ -262,14 +256,12 @@ const LANES: &[&Pass] = &[
     &simplify::PASS,
     &dce::PASS,
     &hoist_checks::PASS,
-    &loops_as_folds::PASS,
-    &extreme_places::PASS,
+    &reductions::PASS,
     &parallelize::PASS,
-    &split_loops::PASS,
-    &loop_columns::PASS,
-    &lagged_loops::PASS,
-    &work_ahead::PASS,
-    &sums_abreast::PASS,
+    &strip_mine::PASS,
+    &distribute_loops::PASS,
+    &pack_columns::PASS,
+    &unroll_and_jam::PASS,
     &simplify::PASS,
     &dce::PASS,
     &sums_first::PASS,
@@ -280,10 +272,10 @@ const LANES: &[&Pass] = &[
     &join_steps::PASS,
     &roll_cells::PASS,
     &row_folds::PASS,
-    &hoist_columns::PASS,
+    &pack_columns::PASS,
     &update_rows::PASS,
-    &privatize_updates::PASS,
-    &batch_rounds::PASS,
+    &privatize::PASS,
+    &unroll_scatters::PASS,
     &short_runs::PASS,
     &simplify::PASS,
     &cse::PASS,
@@ -301,7 +293,7 @@ const DEVICE: &[&Pass] = &[&keep_on_device::PASS, &fuse::PASS, &cse::PASS, &simp
 const QUICK: &[&Pass] = &[&inline::PASS, &pin_clocks::PASS, &simplify::PASS, &cse::PASS, &dce::PASS];
 
 /// What simplification would undo.
-const END: &[&Pass] = &[&late_operands::PASS, &reread::PASS, &refill::PASS];
+const END: &[&Pass] = &[&reassociate::PASS, &reread::PASS, &refill::PASS];
 
 /// The cycle ends after this many rounds even if something still changes: every round leaves valid IR, so stopping early
 /// costs speed only.

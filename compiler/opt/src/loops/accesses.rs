@@ -16,8 +16,8 @@ pub enum Axis {
     Moving(Sum),
     /// The same index in all iterations.
     Fixed(Sum),
-    /// The same range of indices; what the with-loop that writes calls its index.
-    Range { lower: Sum, upper: Sum, index: Value },
+    /// The same range of indices; how the body of what writes it, a with-loop say, writes its index.
+    Range { lower: Sum, upper: Sum, own: Sum },
 }
 
 /// An instruction that makes an array for the next iteration, and what it stores: the body of a with-loop yields it else.
@@ -183,12 +183,9 @@ impl Cells {
                 };
                 Written { own: own.clone(), lower, upper, is_single: false }
             }
-            Axis::Range { lower, upper, index } => Written {
-                own: Sum::of(*index),
-                lower: Some(lower.clone()),
-                upper: Some(upper.clone()),
-                is_single: false,
-            },
+            Axis::Range { lower, upper, own } => {
+                Written { own: own.clone(), lower: Some(lower.clone()), upper: Some(upper.clone()), is_single: false }
+            }
         };
         self.axes.iter().map(written).collect()
     }
@@ -224,11 +221,8 @@ impl LoopNest<'_> {
                 if *array != param || index.len() != rank || *value == param || !func.ty(*value).is_scalar() {
                     return None;
                 }
-                let axis = |v: &Value| {
-                    let sum = self.sum(*v)?;
-                    Some(if self.step(&sum) == 0 { Axis::Fixed(sum) } else { Axis::Moving(sum) })
-                };
-                Some((index.iter().map(axis).collect::<Option<_>>()?, Some(*value)))
+                let axes: Option<Vec<Axis>> = index.iter().map(|v| Some(self.axis(self.sum(*v)?))).collect();
+                Some((axes?, Some(*value)))
             }
             Op::With(With { parts, ops, ordered: false }) => {
                 let ([part], [WithOp::Modarray { array }]) = (&parts[..], &ops[..]) else { return None };
@@ -244,14 +238,56 @@ impl LoopNest<'_> {
                     Some(match (self.step(&lower), is_one) {
                         (0, true) => Axis::Fixed(lower),
                         (_, true) => Axis::Moving(lower),
-                        (0, false) if self.step(&upper) == 0 => Axis::Range { lower, upper, index: data.params[k] },
+                        (0, false) if self.step(&upper) == 0 => {
+                            Axis::Range { lower, upper, own: Sum::of(data.params[k]) }
+                        }
                         _ => return None,
                     })
                 };
                 Some(((0..rank).map(axis).collect::<Option<_>>()?, None))
             }
+            Op::Loop { init, .. } if self.whole => {
+                let at = init.iter().position(|v| *v == param)?;
+                Some((self.written_by_loop(inst, at)?, None))
+            }
             _ => None,
         }
+    }
+
+    fn axis(&self, sum: Sum) -> Axis {
+        if self.step(&sum) == 0 { Axis::Fixed(sum) } else { Axis::Moving(sum) }
+    }
+
+    /// What a loop inside writes of the array that it carries at a position, if it will be a with-loop, or if it replaces one element and will carry that as a scalar.
+    fn written_by_loop(&mut self, inst: Inst, at: usize) -> Option<Vec<Axis>> {
+        let mut inner = LoopNest { whole: true, ..LoopNest::of(self.func, self.defs, inst)? };
+        if let Some(index) = inner.replaced(at) {
+            return index.into_iter().map(|sum| Some(self.axis(self.outward(sum)?))).collect();
+        }
+        let cells = Cells::of(&mut inner, &Places::new(self.func), (Proof::Constants, false))?;
+        self.inside.remove(&cells.whole.trip.count(self.func));
+        let axis = |axis: &Axis| {
+            Some(match axis {
+                Axis::Fixed(sum) => self.axis(self.outward(sum.clone())?),
+                Axis::Moving(sum) if cells.ascends => {
+                    let (lower, upper) = (inner.at_start(sum, 0), cells.at_end(&inner, sum)?);
+                    Axis::Range { lower: self.outward(lower)?, upper: self.outward(upper)?, own: sum.clone() }
+                }
+                Axis::Moving(_) => return None,
+                Axis::Range { lower, upper, own } => {
+                    let (lower, upper) = (self.outward(lower.clone())?, self.outward(upper.clone())?);
+                    Axis::Range { lower, upper, own: own.clone() }
+                }
+            })
+        };
+        let is_alone = cells.whole.only() == Some(at);
+        is_alone.then(|| cells.axes.iter().map(axis).collect::<Option<Vec<Axis>>>())?
+    }
+
+    /// A sum of what a loop inside does not change, in terms of this loop.
+    fn outward(&self, sum: Sum) -> Option<Sum> {
+        let constant = Sum::constant(sum.constant);
+        sum.terms.iter().try_fold(constant, |all, (v, k)| Some(all.add(&self.sum(*v)?, *k)))
     }
 }
 

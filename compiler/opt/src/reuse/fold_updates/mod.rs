@@ -8,7 +8,7 @@
 //! Histograms, sums per group, scattered sums: as written each index adds a whole array. Several updates of one cell load the accumulator first and
 //! then store, so that the last of two at one place counts, as it does in the cell. Elements of the accumulator that a cell leaves alone
 //! would be combined with a neutral element, which changes nothing: the neutral cells of an operation that regroups may come first.
-//! Long folds are cut into pieces with accumulators of their own, as in `privatize-updates`: their number depends on the
+//! Long folds are cut into pieces with accumulators of their own, as in `privatize-reductions`: their number depends on the
 //! index set alone.
 //!
 //! Before: simplified, the fold function recognised. After: such a fold is a loop in whose body one value follows the other.
@@ -20,7 +20,7 @@ pub(crate) mod search;
 
 use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst, substitute};
 use crate::facts::places::{Places, total_trips};
-use crate::loops::privatize_updates::{Work, in_pieces};
+use crate::loops::privatize::{Work, in_pieces};
 use crate::pass::{Context, Pass, Run};
 use nest::Nest;
 use ravel_types::{BinOp, Ty};

@@ -3,7 +3,7 @@
 use super::{Cell, Choice};
 use crate::edit::{Copier, Def, Defs, Emitter, collect_values};
 use crate::facts::places::trips;
-use crate::loops::privatize_updates::extents_of;
+use crate::loops::privatize::extents_of;
 use ravel_source::Span;
 use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Ty};
