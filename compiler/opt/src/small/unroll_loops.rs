@@ -16,11 +16,12 @@
 //! elements, and loops of up to three rounds; longer ones that update an array may become with-loops (`parallelize-loops`).
 //!
 //! Leaves alone: loops outside of with-loops and loops, which gain nothing, and those with with-loops or calls inside.
+//!
+//! Worth: tests/survey/small/medians (25 with Cranelift, 115 with LLVM).
 
 use crate::edit::{Copier, Defs, Renames, replace_inst};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashMap;
-use ravel_types::{Scalar, eval_bin, eval_un};
+use ravel_types::{HashMap, Scalar, eval_bin, eval_un};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 pub const PASS: Pass =
