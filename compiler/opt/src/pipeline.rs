@@ -22,13 +22,11 @@ use crate::loops::late_operands;
 use crate::loops::loop_columns;
 use crate::loops::loops_as_folds;
 use crate::loops::merge_loops;
-use crate::loops::merge_updates;
-use crate::loops::parallel_loops;
+use crate::loops::normalize;
+use crate::loops::parallelize;
 use crate::loops::privatize_updates;
-use crate::loops::row_loops;
 use crate::loops::slide_arrays;
 use crate::loops::split_loops;
-use crate::loops::strict_bounds;
 use crate::loops::sums_abreast;
 use crate::loops::work_ahead;
 use crate::motion::guard_extents;
@@ -135,15 +133,13 @@ pub const PASSES: &[&Pass] = &[
     &carry_chosen::PASS,
     &column_loops::PASS,
     &carry_elements::PASS,
-    &strict_bounds::PASS,
+    &normalize::PASS,
     &hoist_checks::PASS,
-    &merge_updates::PASS,
     &loops_as_folds::PASS,
     &extreme_places::PASS,
-    &parallel_loops::PASS,
+    &parallelize::PASS,
     &split_loops::PASS,
     &loop_columns::PASS,
-    &row_loops::PASS,
     &lagged_loops::PASS,
     &work_ahead::PASS,
     &dce::PASS,
@@ -262,17 +258,15 @@ const LANES: &[&Pass] = &[
     &lift_branches::PASS,
     &simplify::PASS,
     &dce::PASS,
-    &merge_updates::PASS,
+    &normalize::PASS,
     &simplify::PASS,
     &dce::PASS,
-    &strict_bounds::PASS,
     &hoist_checks::PASS,
     &loops_as_folds::PASS,
     &extreme_places::PASS,
-    &parallel_loops::PASS,
+    &parallelize::PASS,
     &split_loops::PASS,
     &loop_columns::PASS,
-    &row_loops::PASS,
     &lagged_loops::PASS,
     &work_ahead::PASS,
     &sums_abreast::PASS,

@@ -49,8 +49,9 @@ pub use kernel::widen::widen_counts;
 pub use memory::streaming::LARGE_RESULT;
 
 use ravel_nest::ir as nest;
-pub use ravel_nest::target::Capabilities;
 use ravel_source::Span;
+
+pub use ravel_nest::target::Capabilities;
 
 /// Estimated cycles of one processor core below which a launch does not pay: some 10 microseconds.
 pub const LAUNCH_WORK: f64 = 40_000.0;

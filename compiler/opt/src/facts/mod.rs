@@ -3,6 +3,7 @@
 //! Nothing here changes a function.
 
 pub mod cost;
+pub mod effects;
 pub mod index_sets;
 pub mod keys;
 pub mod linear;

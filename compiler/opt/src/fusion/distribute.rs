@@ -12,7 +12,8 @@
 //! Before: simplified; scalarisation follows, or folding would undo this. After: no array cell of a column waits for scalars that are folds of that column.
 //! Leaves alone: rows, which a cell reads from the cache a second time; cells with checks or effects; and more scalars than a few.
 
-use crate::edit::{Def, Defs, region_has_effect};
+use crate::edit::{Def, Defs};
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::covers_frame;
 use crate::fusion::joiner::{MAX_REPEATED, work_between};
 use crate::fusion::split_cells::split_all;

@@ -13,7 +13,8 @@
 //! Leaves alone: bodies with checks or loops of their own (the scheduler tiles those), short rows, small arrays, and rows that the two do not
 //! share.
 
-use crate::edit::{Defs, Renames, has_loop, region_has_effect};
+use crate::edit::{Defs, Renames, drop_inst, has_loop};
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::{Places, Use, covers_frame, same_int};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
@@ -256,7 +257,7 @@ fn join(func: &mut Func, places: &Places, pair: &Pair) {
     func.insts[pair.elements].op = Op::With(With { parts: vec![outer], ops, ordered: false });
     func.insts[pair.elements].results = results;
     if let Some(home) = places.region_of[pair.rows].expand() {
-        func.regions[home].insts.retain(|i| *i != pair.rows);
+        drop_inst(func, home, pair.rows);
     }
 }
 

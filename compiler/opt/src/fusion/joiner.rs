@@ -1,7 +1,8 @@
 //! Nests of two with-loops as one: what `scalarize` and `merge_folds` share.
 
-use crate::edit::{Copier, Def, Defs, is_speculatable};
+use crate::edit::{Copier, Def, Defs};
 use crate::facts::cost::cost_of_inst;
+use crate::facts::effects::is_speculatable;
 use crate::pass::Context;
 use ravel_source::Span;
 use ravel_types::HashSet;

@@ -8,7 +8,7 @@
 //! Leaves alone: operations that may not be regrouped, inner neutral elements other than the operation's unit, and costly work
 //! between the two folds.
 
-use crate::edit::{Def, Defs};
+use crate::edit::{Def, Defs, insert_before};
 use crate::facts::places::Places;
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
 use crate::pass::{Context, Pass, Run};
@@ -38,10 +38,7 @@ pub fn merge_folds(func: &mut Func, cx: &mut Context) -> bool {
             Err(None) => continue,
         };
         let before = std::mem::take(&mut joiner.before);
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..at, before);
-        }
+        insert_before(func, region, inst, before);
         func.insts[inst].op = Op::With(with);
         cx.applied(span, "merged with the fold that makes its cells");
         changed = true;

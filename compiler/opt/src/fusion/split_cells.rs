@@ -7,7 +7,7 @@
 //!
 //! Which scalars that pays for is the business of the passes: `distribute` for columns, `sums-first` for functions of sums.
 
-use crate::edit::{Copier, Defs, Renames};
+use crate::edit::{Copier, Defs, Renames, insert_before};
 use crate::facts::places::Places;
 use crate::pass::Context;
 use ravel_types::{Shape, Ty};
@@ -31,10 +31,7 @@ pub fn split_all(
         let Some(region) = places.region_of[inst].expand() else { continue };
         let Some(kept) = choose(func, defs, places, inst, cx) else { continue };
         let before = split(func, inst, &kept);
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.insert(at, before);
-        }
+        insert_before(func, region, inst, [before]);
         cx.applied(func.insts[inst].span, said);
         (facts, changed) = (None, true);
     }

@@ -13,7 +13,7 @@
 //!
 //! Leaves alone: results that have work in common beside selections and arithmetic, and effects other than checks.
 
-use crate::edit::Copier;
+use crate::edit::{Copier, replace_inst};
 use crate::facts::places::Places;
 use crate::fusion::fold_checked::only_checks;
 use crate::pass::{Context, Pass, Run};
@@ -53,10 +53,7 @@ pub fn split_operators(func: &mut Func, cx: &mut Context) -> bool {
             func.insts[new].results = vec![results[k]];
             alone.push(new);
         }
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..=at, alone);
-        }
+        replace_inst(func, region, inst, alone);
         cx.applied(span, "its results are made by a with-loop each");
         changed = true;
     }

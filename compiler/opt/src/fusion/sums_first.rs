@@ -15,8 +15,9 @@
 //! Leaves alone: functions of sums down columns, where lanes run over the cells in any case; those of matrices of sums, whose tiles have lanes behind the
 //! sums, too; short sums that are made wider, and sums of what is as wide; few cells; checks and effects.
 
-use crate::edit::{Defs, region_has_effect};
+use crate::edit::Defs;
 use crate::facts::cost::is_transcendental;
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::{covers_frame, trips};
 use crate::fusion::split_cells::split_all;
 use crate::pass::{Context, Pass, Run};

@@ -12,8 +12,8 @@
 //! Leaves alone: loops that do not load the places of their updates, or that compute them from what they carry, loops with effects, with loops or calls inside, or with long bodies;
 //! loops in which an update may fault, for a later round would report its fault first.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, size_of};
-use crate::loops::counted::{Counted, counted, known_rounds};
+use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, substitute};
+use crate::loops::nest::Trip;
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
 use ravel_types::HashSet;
@@ -27,7 +27,7 @@ pub const PASS: Pass = Pass {
     run: Run::Func(batch_rounds),
 };
 
-/// Rounds that are taken at once.
+/// LoopNest that are taken at once.
 const BATCH: i32 = 4;
 /// Most instructions of a body.
 const MAX_CODE: usize = 24;
@@ -36,12 +36,10 @@ const MIN_ROUNDS: i64 = 32;
 
 /// A loop that counts upward by one.
 struct Found {
+    trip: Trip,
     region: Region,
     inst: Inst,
     body: Region,
-    /// Position of the counter among the carried values.
-    counter: usize,
-    end: Value,
     /// The instructions of the body that do not depend on what it carries, the counter aside.
     ahead: HashSet<Inst>,
 }
@@ -64,7 +62,8 @@ fn examine(func: &Func, defs: &Defs, cx: &Context, region: Region, inst: Inst) -
     if size_of(func, *body) > MAX_CODE || !is_plain(func, *body) {
         return None;
     }
-    let Counted { counter, end } = counted(func, defs, inst)?;
+    let trip = Trip::upward(func, defs, inst)?;
+    let counter = trip.counter;
     // Every round must have values of the types that the results have.
     let results = &func.insts[inst].results;
     if !(0..init.len())
@@ -73,7 +72,7 @@ fn examine(func: &Func, defs: &Defs, cx: &Context, region: Region, inst: Inst) -
         return None;
     }
     let least = if cx.eager { 2 } else { MIN_ROUNDS };
-    if known_rounds(func, defs, init[counter], end).is_some_and(|n| n < least) {
+    if trip.is_short(func, defs, least) {
         return None;
     }
     let mut carried: HashSet<Value> = data.params.iter().copied().filter(|v| *v != data.params[counter]).collect();
@@ -100,7 +99,7 @@ fn examine(func: &Func, defs: &Defs, cx: &Context, region: Region, inst: Inst) -
         scatters |= any(func, inst, &|op| matches!(op, Op::Update { index, .. } if is_loaded(index)));
         carried.extend(&func.insts[inst].results);
     }
-    scatters.then_some(Found { region, inst, body: *body, counter, end, ahead })
+    scatters.then_some(Found { trip, region, inst, body: *body, ahead })
 }
 
 /// Has the region neither effects nor loops or calls inside?
@@ -134,11 +133,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, found: &Found) {
     let types: Vec<Ty> = init.iter().map(|v| func.ty(*v).clone()).collect();
     let mut out = Vec::new();
     let mut e = Emitter { func, defs, out: &mut out, span };
-    let end = match e.defs.int(e.func, found.end) {
-        Some(end) => e.int(end),
-        None => found.end,
-    };
-    let first = init[found.counter];
+    let end = found.trip.emit_end(&mut e);
+    let first = init[found.trip.counter];
     let batch = e.int(BATCH);
     let rounds = e.int_op(BinOp::Sub, end, first);
     let batches = e.int_op(BinOp::Div, rounds, batch);
@@ -153,19 +149,11 @@ fn rewrite(func: &mut Func, defs: &mut Defs, found: &Found) {
     let run = batches_of(func, found, &init, middle);
     let mut current = branch(func, &mut out, has_batches, run, &init, &types, span);
     // What is left.
-    current[found.counter] = rest;
+    current[found.trip.counter] = rest;
     let single = Copier::within(func, found.body).region(func, found.body);
     let run = func.make_inst(Op::Loop { init: current.clone(), body: single }, types.clone(), span);
     let results = branch(func, &mut out, has_rest, run, &current, &types, span);
-    let insts = &mut func.regions[found.region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == found.inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    for (old, new) in func.insts[found.inst].results.clone().into_iter().zip(results) {
-        renames.set(old, new);
-    }
-    renames.apply(func);
+    substitute(func, found.region, found.inst, out, results);
 }
 
 /// Appends `if cond { inst } else { otherwise }`.
@@ -192,7 +180,7 @@ fn batches_of(func: &mut Func, found: &Found, init: &[Value], middle: Value) -> 
     let int = Ty::scalar(Elem::I32);
     let region = func.new_region();
     let mut carried: Vec<Value> = init.iter().map(|v| func.add_param(region, func.ty(*v).clone())).collect();
-    let counter = carried[found.counter];
+    let counter = carried[found.trip.counter];
     let data = func.regions[found.body].clone();
     let mut copiers = Vec::new();
     for round in 0..BATCH {
@@ -204,7 +192,7 @@ fn batches_of(func: &mut Func, found: &Found, init: &[Value], middle: Value) -> 
                 func.push1(region, Op::Bin(BinOp::Add, counter, distance), int.clone(), span)
             }
         };
-        copier.values.insert(data.params[found.counter], index);
+        copier.values.insert(data.params[found.trip.counter], index);
         for inst in data.insts.iter().filter(|inst| found.ahead.contains(inst)) {
             let copy = copier.inst(func, *inst);
             func.regions[region].insts.push(copy);
@@ -212,7 +200,7 @@ fn batches_of(func: &mut Func, found: &Found, init: &[Value], middle: Value) -> 
         copiers.push(copier);
     }
     for mut copier in copiers {
-        for (k, &param) in data.params.iter().enumerate().filter(|(k, _)| *k != found.counter) {
+        for (k, &param) in data.params.iter().enumerate().filter(|(k, _)| *k != found.trip.counter) {
             copier.values.insert(param, carried[k]);
         }
         for inst in data.insts.iter().filter(|inst| !found.ahead.contains(inst)) {
@@ -222,8 +210,9 @@ fn batches_of(func: &mut Func, found: &Found, init: &[Value], middle: Value) -> 
         carried = data.yields[1..].iter().map(|v| copier.value(*v)).collect();
     }
     let batch = func.push1(region, Op::Const(Scalar::I32(BATCH)), int.clone(), span);
-    carried[found.counter] = func.push1(region, Op::Bin(BinOp::Add, counter, batch), int, span);
-    let more = func.push1(region, Op::Bin(BinOp::Lt, carried[found.counter], middle), Ty::scalar(Elem::Bool), span);
+    carried[found.trip.counter] = func.push1(region, Op::Bin(BinOp::Add, counter, batch), int, span);
+    let more =
+        func.push1(region, Op::Bin(BinOp::Lt, carried[found.trip.counter], middle), Ty::scalar(Elem::Bool), span);
     func.regions[region].yields = vec![more];
     func.regions[region].yields.extend(carried);
     let types = init.iter().map(|v| func.ty(*v).clone()).collect();

@@ -14,7 +14,7 @@
 //! Leaves alone: arrays that the loop changes, indices that are replaced by others than those of elements that the round has loaded,
 //! selections in branches.
 
-use crate::edit::{Defs, Emitter, Renames, collect_values, loops_of};
+use crate::edit::{Defs, Emitter, Renames, collect_values, insert_before, loops_of};
 use crate::loops::carry_elements::{load, loads_first, remove};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
@@ -200,10 +200,6 @@ fn rewrite(
     let result = func.new_value(Ty::scalar(elem));
     func.insts[inst].results.push(result);
     func.insts[inst].op = Op::Loop { init, body };
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        before.push(inst);
-        insts.splice(at..=at, before);
-    }
+    insert_before(func, region, inst, before);
     defs.add_region(func, region);
 }

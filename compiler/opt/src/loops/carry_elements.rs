@@ -16,9 +16,9 @@
 //! Leaves alone: arrays that a round updates in branches, several times, or not at a scalar; indices that are not sums of counters and
 //! what no round changes.
 
-use crate::edit::{Def, Defs, Emitter, Renames, loops_of};
+use crate::edit::{Def, Defs, Emitter, Renames, insert_after, insert_before, loops_of};
 use crate::facts::sums::{Sum, emit_sum};
-use crate::loops::rounds::Rounds;
+use crate::loops::nest::LoopNest;
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
 use ravel_types::HashSet;
@@ -32,7 +32,7 @@ pub const PASS: Pass = Pass {
     run: Run::Func(carry_elements),
 };
 
-/// Rounds that an element may have been stored ago.
+/// LoopNest that an element may have been stored ago.
 const MAX_LAG: i32 = 3;
 /// Most scalars that a loop gets to carry.
 const MAX_CARRIED: usize = 8;
@@ -65,7 +65,7 @@ pub fn carry_elements(func: &mut Func, cx: &mut Context) -> bool {
     // Inner ones first: what they store once, their outer loops may carry.
     for (region, inst) in loops.into_iter().rev() {
         let found = match updates(func, &defs, inst) {
-            true => Rounds::of(func, &defs, inst).map(|rounds| rounds.stored()).unwrap_or_default(),
+            true => LoopNest::of(func, &defs, inst).map(|rounds| rounds.stored()).unwrap_or_default(),
             false => Vec::new(),
         };
         if found.is_empty() {
@@ -85,7 +85,7 @@ fn updates(func: &Func, defs: &Defs, inst: Inst) -> bool {
     func.regions[*body].yields[1..].iter().any(|v| matches!(defs.op(func, *v), Some(Op::Update { .. })))
 }
 
-impl Rounds<'_> {
+impl LoopNest<'_> {
     fn stored(&self) -> Vec<Found> {
         let count = self.func.regions[self.body].params.len();
         let mut room = MAX_CARRIED;
@@ -194,7 +194,7 @@ pub fn loads_first(func: &Func, body: Region, is_one: impl Fn(Value) -> bool) ->
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: Vec<Found>) {
     let span = func.insts[inst].span;
-    let Some(the_loop) = Rounds::of(func, defs, inst) else { return };
+    let Some(the_loop) = LoopNest::of(func, defs, inst) else { return };
     // Where the elements lie that are carried into the first round.
     let starts: Vec<Vec<Vec<Sum>>> = found
         .iter()
@@ -250,12 +250,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: 
     renames.apply_region(func, body);
     remove(func, body, &replaced);
     func.insts[inst].op = Op::Loop { init, body };
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        before.push(inst);
-        before.extend(after);
-        insts.splice(at..=at, before);
-    }
+    insert_after(func, region, inst, after);
+    insert_before(func, region, inst, before);
 }
 
 /// Takes the instructions away that compute certain values.

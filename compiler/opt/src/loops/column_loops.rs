@@ -21,21 +21,20 @@ use crate::edit::{Def, Defs, loops_of, size_of};
 use crate::facts::places::Places;
 use crate::facts::ranges::Ranges;
 use crate::facts::sums::Sum;
-use crate::loops::array_loops::is_pure;
+use crate::loops::accesses::names_of;
 use crate::loops::carry_elements;
-use crate::loops::counted::{Counted, counted};
 use crate::loops::loops_as_folds;
-use crate::loops::parallel_loops;
-use crate::loops::rounds::Rounds;
-use crate::loops::row_loops;
-use crate::loops::row_loops::names_of;
+use crate::loops::nest::LoopNest;
+use crate::loops::nest::Trip;
+use crate::loops::nest::is_pure;
+use crate::loops::normalize;
+use crate::loops::parallelize;
 use crate::loops::split_loops;
-use crate::loops::strict_bounds;
 use crate::motion::licm;
 use crate::pass::{Context, Pass, Run};
 use crate::scalar::dce;
 use crate::scalar::simplify;
-use ravel_types::{BinOp, Elem};
+use ravel_types::Elem;
 use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
@@ -61,21 +60,15 @@ const OTHERS: &[&Pass] = &[
     &licm::PASS,
     &simplify::PASS,
     &dce::PASS,
-    &strict_bounds::PASS,
+    &normalize::PASS,
     &loops_as_folds::PASS,
-    &parallel_loops::PASS,
+    &parallelize::PASS,
     &split_loops::PASS,
-    &row_loops::PASS,
 ];
 
 /// A loop over columns, and what its body is made of.
 struct Found {
-    inst: Inst,
-    body: Region,
-    /// Position among the carried values.
-    counter: usize,
-    start: Value,
-    end: Value,
+    trip: Trip,
     /// It is certain that the counter begins before the end.
     is_ordered: bool,
     /// Names of the arrays that rounds change a column of.
@@ -125,12 +118,12 @@ fn loops_that_stay(func: &Func, eager: bool) -> HashSet<Inst> {
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) -> Option<Found> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
     let data = &func.regions[*body];
-    let Counted { counter, end } = counted(func, defs, inst)?;
+    let trip = Trip::upward(func, defs, inst)?;
+    let counter = trip.counter;
     if !(2..=MAX_ARRAYS + 1).contains(&init.len()) || size_of(func, *body) > MAX_CODE || !is_pure(func, *body) {
         return None;
     }
-    let columns = defs.int(func, end).zip(defs.int(func, init[counter]));
-    if columns.is_some_and(|(end, start)| i64::from(end) - i64::from(start) < i64::from(least))
+    if trip.is_short(func, defs, least)
         || !data.insts.iter().any(|inst| matches!(func.insts[*inst].op, Op::Loop { .. } | Op::If { .. }))
         || places.is_inside_with(func, inst)
     {
@@ -148,9 +141,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
         }
         shared.extend(names);
     }
-    let mut ranges = places.ranges_at(func, defs, inst);
-    let (first, last) = (ranges.form(func, defs, init[counter]), ranges.form(func, defs, end));
-    let is_ordered = ranges.compare(BinOp::Lt, &first, &last) == Some(true);
+    let is_ordered = trip.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst));
     let mut local = HashSet::default();
     walk(func, *body, &mut |_, inner| {
         let Op::With(With { ops, parts, .. }) = &func.insts[inner].op else { return };
@@ -163,20 +154,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
             }
         }
     });
-    let start = init[counter];
-    let found = Found {
-        inst,
-        body: *body,
-        counter,
-        start,
-        end,
-        is_ordered,
-        shared,
-        local,
-        varying: HashSet::default(),
-        triangles: HashMap::default(),
-    };
-    let mut columns = Columns { func, defs, places, rounds: Rounds::of(func, defs, inst)?, found };
+    let found = Found { trip, is_ordered, shared, local, varying: HashSet::default(), triangles: HashMap::default() };
+    let mut columns = Columns { func, defs, places, nest: LoopNest::of(func, defs, inst)?, found };
     columns.find_triangles(*body);
     while columns.spread(*body, false) {}
     let loops = columns.may_rewrite(*body)?;
@@ -190,13 +169,13 @@ struct Columns<'a> {
     func: &'a Func,
     defs: &'a Defs,
     places: &'a Places,
-    rounds: Rounds<'a>,
+    nest: LoopNest<'a>,
     found: Found,
 }
 
 impl Found {
     fn count(&self, func: &Func) -> Value {
-        func.regions[self.body].params[self.counter]
+        func.regions[self.trip.body].params[self.trip.counter]
     }
 
     /// Notes that a value varies; `false` if that was known.
@@ -222,15 +201,14 @@ impl Columns<'_> {
         });
         for inst in loops {
             let Op::Loop { init, .. } = &func.insts[inst].op else { continue };
-            let Some(Counted { counter, end }) = counted(func, self.defs, inst) else { continue };
-            let behind = self.rounds.sum(init[counter]).map(|sum| sum.add(&Sum::of(count), -1));
+            let Some(trip) = Trip::upward(func, self.defs, inst) else { continue };
+            let (counter, end) = (trip.counter, trip.end);
+            let behind = self.nest.sum(init[counter]).map(|sum| sum.add(&Sum::of(count), -1));
             let Some(Sum { constant, .. }) = behind.filter(|sum| sum.terms.is_empty()) else { continue };
             // It changes arrays, and its first round takes place in all columns by itself.
             let arrays = init.iter().enumerate().all(|(k, v)| k == counter || self.found.shared.contains(v));
             let mut ranges: Ranges = self.places.ranges_at(func, self.defs, inst);
-            let (first, last) = (ranges.form(func, self.defs, init[counter]), ranges.form(func, self.defs, end));
-            let is_same = !self.rounds.inside.contains(&end) || self.defs.int(func, end).is_some();
-            if arrays && is_same && ranges.compare(BinOp::Lt, &first, &last) == Some(true) {
+            if arrays && self.nest.is_fixed(end) && trip.is_ordered(func, self.defs, &mut ranges) {
                 self.found.triangles.insert(inst, (counter, constant));
             }
         }
@@ -364,12 +342,13 @@ impl Columns<'_> {
         }
         let last = index[index.len() - 1];
         let is_other = || {
-            let Some(sum) = self.rounds.sum(last) else { return false };
+            let Some(sum) = self.nest.sum(last) else { return false };
             let from = |v: Value| {
-                let d = sum.clone().add(&self.rounds.sum(v)?, -1);
+                let d = sum.clone().add(&self.nest.sum(v)?, -1);
                 d.terms.is_empty().then_some(d.constant)
             };
-            from(found.start).is_some_and(|d| d < 0) || (found.is_ordered && from(found.end).is_some_and(|d| d >= 0))
+            from(found.trip.start).is_some_and(|d| d < 0)
+                || (found.is_ordered && from(found.trip.end).is_some_and(|d| d >= 0))
         };
         last == found.count(func) || (!is_store && is_other())
     }

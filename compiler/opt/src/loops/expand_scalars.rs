@@ -6,12 +6,11 @@
 //! ```
 //!
 //! Scalar expansion, for reflections of columns and the like, as the order of such loops goes down columns. By itself it gains nothing: it is a part of `split-loops`, which makes a with-loop
-//! over all columns of either half then, and drops it where that is not possible. Where the slices are rows, `row-loops` takes the loop.
+//! over all columns of either half then, and drops it where that is not possible. Where the slices are rows, `parallelize-loops` takes the loop.
 
-use crate::edit::{Def, Defs, Emitter};
+use crate::edit::{Def, Defs, Emitter, insert_before};
 use crate::facts::places::Places;
-use crate::loops::array_loops::array_loop;
-use crate::loops::rounds::Rounds;
+use crate::loops::nest::{ArrayLoop, LoopNest};
 use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::{free_values, walk};
@@ -23,26 +22,28 @@ const MAX_SCALARS: usize = 4;
 /// The function in which a loop carries vectors of what its rounds compute; nothing if that would not help to split it.
 pub fn expand_scalars(func: &Func, region: Region, inst: Inst) -> Option<Func> {
     let defs = Defs::new(func);
-    let whole = array_loop(func, &defs, inst)?;
-    let Def::Inst(write, _) = defs.get(whole.next(func)) else { return None };
+    let nest = LoopNest::of(func, &defs, inst)?;
+    let whole = ArrayLoop::of(&nest)?;
+    let (trip, array_at) = (whole.trip, whole.only()?);
+    let (param, next) = nest.carried(array_at);
+    let Def::Inst(write, _) = defs.get(next) else { return None };
     let Op::With(With { parts, ops, ordered: false }) = &func.insts[write].op else { return None };
     let ([part], [WithOp::Modarray { array }]) = (&parts[..], &ops[..]) else { return None };
     let Generator::Known { lower, .. } = &part.generator else { return None };
-    let rounds = Rounds::of(func, &defs, inst)?;
-    let is_slice = rounds.sum(*lower.first()?).is_some_and(|sum| rounds.step(&sum) == 0);
+    let is_slice = nest.sum(*lower.first()?).is_some_and(|sum| nest.step(&sum) == 0);
     let places = Places::new(func);
-    if *array != whole.param(func) || !is_slice || places.is_inside_with(func, inst) {
+    if *array != param || !is_slice || places.is_inside_with(func, inst) {
         return None;
     }
-    let own: HashSet<Inst> = func.regions[whole.body].insts.iter().copied().collect();
+    let own: HashSet<Inst> = func.regions[trip.body].insts.iter().copied().collect();
     let scalars: Vec<Value> = free_values(func, part.body)
         .into_iter()
         .filter(|v| func.ty(*v).is_scalar() && func.ty(*v).elem != Elem::Handle && takes_loops(func, &defs, &own, *v))
         .collect();
     // As many elements as rounds: a number that does not wrap.
     let mut ranges = places.ranges_at(func, &defs, inst);
-    let start = ranges.form(func, &defs, whole.start);
-    let is_ordered = whole.is_ordered(func, &defs, &mut ranges);
+    let start = ranges.form(func, &defs, trip.start);
+    let is_ordered = trip.is_ordered(func, &defs, &mut ranges);
     if !(1..=MAX_SCALARS).contains(&scalars.len()) || !is_ordered || ranges.lower(&start) < 0 {
         return None;
     }
@@ -51,34 +52,32 @@ pub fn expand_scalars(func: &Func, region: Region, inst: Inst) -> Option<Func> {
     let func = &mut new;
     let mut before = Vec::new();
     let mut e = Emitter { func, defs: &mut defs, out: &mut before, span };
-    let end = whole.emit_last(&mut e, true);
-    let length = e.int_op(BinOp::Sub, end, whole.start);
+    let end = trip.emit_last(&mut e, true);
+    let length = e.int_op(BinOp::Sub, end, trip.start);
     let extent = match e.defs.int(e.func, length) {
         Some(length) => Affine::constant(length),
         None => Affine::sym(e.func.fresh_sym()),
     };
     let mut inside = Vec::new();
-    let count = whole.count(func);
-    let at = Emitter { func, defs: &mut defs, out: &mut inside, span }.int_op(BinOp::Sub, count, whole.start);
+    let count = trip.count(func);
+    let at = Emitter { func, defs: &mut defs, out: &mut inside, span }.int_op(BinOp::Sub, count, trip.start);
     for value in scalars {
         let ty = Ty::new(func.ty(value).elem, Shape::Known(vec![extent.clone()]));
         let op = WithOp::Genarray { frame: Frame::Known(vec![length]), cell: Some(Vec::new()), default: None };
         let zeros = Op::With(With { parts: Vec::new(), ops: vec![op], ordered: false });
         let zeros = Emitter { func, defs: &mut defs, out: &mut before, span }.emit(zeros, ty.clone());
-        let param = func.add_param(whole.body, ty.clone());
+        let param = func.add_param(trip.body, ty.clone());
         let update = Op::Update { array: param, index: vec![at], value };
         let next = Emitter { func, defs: &mut defs, out: &mut inside, span }.emit(update, ty.clone());
-        func.regions[whole.body].yields.push(next);
+        func.regions[trip.body].yields.push(next);
         if let Op::Loop { init, .. } = &mut func.insts[inst].op {
             init.push(zeros);
         }
         let result = func.new_value(ty);
         func.insts[inst].results.push(result);
     }
-    func.regions[whole.body].insts.extend(inside);
-    let insts = &mut func.regions[region].insts;
-    let place = insts.iter().position(|i| *i == inst)?;
-    insts.splice(place..place, before);
+    func.regions[trip.body].insts.extend(inside);
+    insert_before(func, region, inst, before);
     Some(new)
 }
 

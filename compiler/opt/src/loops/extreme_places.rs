@@ -18,10 +18,10 @@
 //! Leaves alone: loops with checks, effects, branches or anything else that one round hands to the next; loops in bodies of with-loops that make
 //! numbers only, where lanes run around them.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, loops_of, mirrored, version_of};
+use crate::edit::{Copier, Defs, Emitter, loops_of, mirrored, substitute, version_of};
 use crate::facts::places::Places;
-use crate::loops::array_loops::is_pure;
-use crate::loops::counted::{Counted, counted, emit_end, emit_is_long};
+use crate::loops::nest::Trip;
+use crate::loops::nest::is_pure;
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
 use ravel_types::HashSet;
@@ -56,8 +56,7 @@ struct Extreme {
 }
 
 struct Found {
-    counter: usize,
-    end: Value,
+    trip: Trip,
     /// The counter begins before the end, and there are enough rounds.
     is_long: bool,
     extremes: Vec<Extreme>,
@@ -80,7 +79,8 @@ pub fn extreme_places(func: &mut Func, cx: &mut Context) -> bool {
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) -> Option<Found> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
-    let Counted { counter, end } = counted(func, defs, inst)?;
+    let trip = Trip::upward(func, defs, inst)?;
+    let counter = trip.counter;
     let data = &func.regions[*body];
     let straight = data.insts.iter().all(|inst| func.insts[*inst].op.regions().is_empty());
     if init.len() < 3
@@ -91,9 +91,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
     {
         return None;
     }
-    let rounds = defs.int(func, end).zip(defs.int(func, init[counter]));
-    let rounds = rounds.map(|(end, start)| i64::from(end) - i64::from(start));
-    if rounds.is_some_and(|n| n < i64::from(least)) {
+    if trip.is_short(func, defs, least) {
         return None;
     }
     let mut search = Search { func, defs, params: &data.params, touched: HashSet::default() };
@@ -127,7 +125,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
     let has_place = |e: &Extreme| e.kept.len() > 1;
     (extremes.iter().all(|e| same_side(e) && BinOp::Max.identity(func.ty(e.key).elem).is_some())
         && extremes.iter().any(has_place))
-    .then_some(Found { counter, end, is_long: rounds.is_some(), extremes })
+    .then_some(Found { trip, is_long: trip.iterations(func, defs).is_some(), extremes })
 }
 
 /// Is a loop in a body that makes numbers only?
@@ -238,19 +236,18 @@ impl Search<'_> {
 fn rewrite(func: &mut Func, defs: &mut Defs, (region, inst): (Region, Inst), found: &Found, least: i32) {
     let Op::Loop { init, body } = func.insts[inst].op.clone() else { return };
     let span = func.insts[inst].span;
-    let old = func.insts[inst].results.clone();
-    let start = init[found.counter];
+    let start = init[found.trip.counter];
     let mut before = Vec::new();
-    let cond = (!found.is_long)
-        .then(|| emit_is_long(&mut Emitter { func, defs, out: &mut before, span }, (start, found.end), least));
+    let cond =
+        (!found.is_long).then(|| found.trip.emit_is_long(&mut Emitter { func, defs, out: &mut before, span }, least));
     let mut out = Vec::new();
     let mut e = Emitter { func, defs, out: &mut out, span };
-    let end = emit_end(&mut e, start, found.end, true);
+    let end = found.trip.emit_end(&mut e);
     let mut made = init.clone();
-    made[found.counter] = end;
+    made[found.trip.counter] = end;
     let one = e.int(1);
     let last = e.int_op(BinOp::Sub, end, one);
-    let round = Round { body, counter: found.counter, init: &init, bounds: (start, end) };
+    let round = Round { body, counter: found.trip.counter, init: &init, bounds: (start, end) };
     for extreme in &found.extremes {
         let place = round.place_of(&mut e, extreme, last);
         let mut copier = round.copier(e.func, place);
@@ -260,13 +257,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, (region, inst): (Region, Inst), fou
         }
     }
     let Some(cond) = cond else {
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..=at, out);
-        }
-        let mut renames = Renames::default();
-        old.into_iter().zip(made).for_each(|(old, new)| renames.set(old, new));
-        renames.apply(func);
+        substitute(func, region, inst, out, made);
         return;
     };
     version_of(func, region, inst, (cond, RegionData { params: Vec::new(), insts: out, yields: made }), before);

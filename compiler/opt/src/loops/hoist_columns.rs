@@ -20,7 +20,7 @@
 //! in a with-loop of its shape and is read at the index in hand and along lines.
 //! Leaves alone: selections that may be out of range, rows that lie close together, and with-loops of few or short rows.
 
-use crate::edit::{Copier, Def, Defs, Renames};
+use crate::edit::{Copier, Def, Defs, Renames, insert_before};
 use crate::facts::places::{Places, Use, covers_frame, visit_partitions};
 use crate::facts::speculation::Safety;
 use crate::pass::{Context, Pass, Run};
@@ -69,10 +69,7 @@ pub fn hoist_columns(func: &mut Func, cx: &mut Context) -> bool {
         let mut renames = Renames::default();
         for column in columns {
             let before = make(func, defs, part, &column, &mut renames);
-            let insts = &mut func.regions[home].insts;
-            if let Some(at) = insts.iter().position(|i| *i == inst) {
-                insts.splice(at..at, before);
-            }
+            insert_before(func, home, inst, before);
         }
         renames.apply_region(func, part.body);
         cx.applied(func.insts[inst].span, what);
@@ -285,7 +282,7 @@ impl Finder<'_> {
 /// Lets the selection read a vector, or stand in front if it does not vary; gives what makes that.
 fn make(func: &mut Func, defs: &Defs, part: &Part, column: &Column, renames: &mut Renames) -> Vec<Inst> {
     let Generator::Known { lower, upper, .. } = &part.generator else { return Vec::new() };
-    let mut copier = Copier { source: None, values: Default::default(), syms: Default::default() };
+    let mut copier = Copier::default();
     let Some(axis) = column.axis else {
         let all = column.index.iter().chain([&column.select]);
         let insts: Vec<Inst> = all.map(|inst| copier.inst(func, *inst)).collect();

@@ -17,8 +17,7 @@
 use crate::edit::{Copier, Def, Defs, Emitter, loops_of, size_of, version};
 use crate::facts::places::Places;
 use crate::facts::sums::{Sum, emit_sum};
-use crate::loops::array_loops::{ArrayLoop, array_loop};
-use crate::loops::rounds::Rounds;
+use crate::loops::nest::{ArrayLoop, LoopNest, Trip};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashMap;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
@@ -31,7 +30,7 @@ pub const PASS: Pass = Pass {
     run: Run::Func(lagged_loops),
 };
 
-/// Rounds that are worth a with-loop.
+/// LoopNest that are worth a with-loop.
 const LEAST: i32 = 32;
 /// The same where that does not matter.
 const LEAST_EAGER: i32 = 2;
@@ -41,7 +40,9 @@ const MAX_CODE: usize = 60;
 const MAX_LAGS: usize = 4;
 
 struct Found {
-    whole: ArrayLoop,
+    trip: Trip,
+    /// Position of the array among the carried values.
+    position: usize,
     is_ordered: bool,
     /// The update, its indices in a round, and along which of them it moves.
     write: Inst,
@@ -72,31 +73,32 @@ pub fn lagged_loops(func: &mut Func, cx: &mut Context) -> bool {
 }
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) -> Option<Found> {
-    let whole = array_loop(func, defs, inst)?;
-    let (param, next, count) = (whole.param(func), whole.next(func), whole.count(func));
+    let nest = LoopNest::of(func, defs, inst)?;
+    let whole = ArrayLoop::of(&nest)?;
+    let (trip, position) = (whole.trip, whole.only()?);
+    let ((param, next), count) = (nest.carried(position), trip.count(func));
     let Def::Inst(write, _) = defs.get(next) else { return None };
     let Op::Update { array, index: written, value } = &func.insts[write].op else { return None };
     let is_whole = *array == param && func.ty(param).rank() == Some(written.len()) && func.ty(*value).is_scalar();
-    let is_short = whole.rounds(func, defs).is_some_and(|n| n < 2 * i64::from(least));
     if !is_whole
         || *value == param
-        || is_short
-        || !func.regions[whole.body].insts.contains(&write)
+        || trip.is_short(func, defs, 2 * least)
+        || places.region_of[write].expand() != Some(nest.body)
         || places.uses(next).len() != 1
-        || size_of(func, whole.body) > MAX_CODE
+        || size_of(func, nest.body) > MAX_CODE
     {
         return None;
     }
-    let rounds = Rounds::of(func, defs, inst)?;
-    let axes: Vec<Sum> = written.iter().map(|v| rounds.sum(*v)).collect::<Option<_>>()?;
-    let mut moves = (0..axes.len()).filter(|k| rounds.step(&axes[*k]) != 0);
+    let axes: Vec<Sum> = written.iter().map(|v| nest.sum(*v)).collect::<Option<_>>()?;
+    let mut moves = (0..axes.len()).filter(|k| nest.step(&axes[*k]) != 0);
     let (Some(moving), None) = (moves.next(), moves.next()) else { return None };
     if axes[moving].terms.get(&count) != Some(&1) {
         return None;
     }
     let mut found = Found {
-        is_ordered: whole.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst)),
-        whole,
+        trip,
+        position,
+        is_ordered: trip.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst)),
         write,
         axes,
         moving,
@@ -104,12 +106,12 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
         reads: HashMap::default(),
     };
     let mut known = true;
-    walk(func, found.whole.body, &mut |_, at| {
+    walk(func, nest.body, &mut |_, at| {
         let op = &func.insts[at].op;
         known &= !matches!(op, Op::With(_)) && op.regions().iter().all(|r| !func.regions[*r].yields.contains(&param));
         match op {
             Op::Sel { array, index } if *array == param => {
-                known &= !index.contains(&param) && found.reads(&rounds, index, func.insts[at].results[0], least);
+                known &= !index.contains(&param) && found.reads(&nest, index, func.insts[at].results[0], least);
             }
             Op::Extent { .. } => {}
             op => op.for_each_operand(|v| known &= v != param || at == write),
@@ -120,8 +122,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
 
 impl Found {
     /// Notes a selection; `false` if it may read what a round less than `least` before this one wrote, or one behind it will.
-    fn reads(&mut self, rounds: &Rounds, index: &[Value], result: Value, least: i32) -> bool {
-        let sums: Option<Vec<Sum>> = index.iter().map(|v| rounds.sum(*v)).collect();
+    fn reads(&mut self, nest: &LoopNest, index: &[Value], result: Value, least: i32) -> bool {
+        let sums: Option<Vec<Sum>> = index.iter().map(|v| nest.sum(*v)).collect();
         let Some(sums) = sums.filter(|sums| sums.len() == self.axes.len()) else { return false };
         let behind: Vec<Sum> = self.axes.iter().zip(&sums).map(|(own, sum)| own.clone().add(sum, -1)).collect();
         let is_constant = |sum: &Sum| sum.terms.is_empty();
@@ -130,7 +132,7 @@ impl Found {
             return true;
         }
         let lag = &behind[self.moving];
-        if others.any(|axis| behind[axis] != Sum::default()) || rounds.step(lag) != 0 {
+        if others.any(|axis| behind[axis] != Sum::default()) || nest.step(lag) != 0 {
             return false;
         }
         if *lag == Sum::default() {
@@ -149,16 +151,15 @@ impl Found {
 }
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found, least: i32) {
-    let (whole, span) = (&found.whole, func.insts[found.whole.inst].span);
-    let Op::Loop { init, .. } = func.insts[whole.inst].op.clone() else { return };
+    let (trip, span) = (&found.trip, func.insts[found.trip.inst].span);
+    let Op::Loop { init, .. } = func.insts[trip.inst].op.clone() else { return };
     let mut out = Vec::new();
     let mut e = Emitter { func, defs, out: &mut out, span };
     let lags: Vec<Value> = found.lags.iter().map(|lag| emit_sum(&mut e, lag)).collect();
-    // A constant may stand in the body.
-    let end = e.defs.int(e.func, whole.end).map_or(whole.end, |end| e.int(end));
+    let end = trip.emit_end(&mut e);
     let mut holds = Vec::new();
     if !found.is_ordered {
-        holds.push(e.int_op(BinOp::Lt, whole.start, end));
+        holds.push(e.int_op(BinOp::Lt, trip.start, end));
     }
     let shortest = e.int(least);
     for (lag, value) in found.lags.iter().zip(&lags) {
@@ -171,16 +172,16 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found, least
     let cond = cond.unwrap_or_else(|| e.constant(Scalar::Bool(true)));
 
     let body = blocks(e.func, e.defs, &found, &lags, end);
-    let types: Vec<Ty> = func.insts[whole.inst].results.iter().map(|v| func.ty(*v).clone()).collect();
+    let types: Vec<Ty> = func.insts[trip.inst].results.iter().map(|v| func.ty(*v).clone()).collect();
     let fast = func.make_inst(Op::Loop { init, body }, types, span);
-    version(func, region, whole.inst, (cond, fast), out);
+    version(func, region, trip.inst, (cond, fast), out);
 }
 
 /// The body of a loop over blocks of rounds, each a with-loop.
 fn blocks(func: &mut Func, defs: &mut Defs, found: &Found, lags: &[Value], end: Value) -> Region {
-    let (whole, span) = (&found.whole, func.insts[found.whole.inst].span);
-    let counter = whole.count(func);
-    let ty = func.ty(whole.param(func)).clone();
+    let (trip, span) = (&found.trip, func.insts[found.trip.inst].span);
+    let counter = trip.count(func);
+    let ty = func.ty(func.regions[trip.body].params[found.position]).clone();
     let (array, start) = (func.new_value(ty.clone()), func.new_value(Ty::scalar(Elem::I32)));
     let mut insts = Vec::new();
     let mut e = Emitter { func, defs, out: &mut insts, span };
@@ -201,15 +202,15 @@ fn blocks(func: &mut Func, defs: &mut Defs, found: &Found, lags: &[Value], end: 
     let new = e.emit(Op::With(with), ty);
     let go_on = e.int_op(BinOp::Lt, next, end);
     let by_place =
-        |array: Value, counter: Value| if whole.array == 0 { vec![array, counter] } else { vec![counter, array] };
+        |array: Value, counter: Value| if found.position == 0 { vec![array, counter] } else { vec![counter, array] };
     let yields = [vec![go_on], by_place(new, next)].concat();
     func.regions.push(RegionData { params: by_place(array, start), insts, yields })
 }
 
 /// What a round stores, for an index of the array.
 fn cell(func: &mut Func, defs: &mut Defs, found: &Found, lags: &[Value], array: Value) -> Region {
-    let (whole, span) = (&found.whole, func.insts[found.whole.inst].span);
-    let counter = whole.count(func);
+    let (trip, span) = (&found.trip, func.insts[found.trip.inst].span);
+    let counter = trip.count(func);
     let params: Vec<Value> = found.axes.iter().map(|_| func.new_value(Ty::scalar(Elem::I32))).collect();
     let own = params[found.moving];
     let mut insts = Vec::new();
@@ -218,9 +219,9 @@ fn cell(func: &mut Func, defs: &mut Defs, found: &Found, lags: &[Value], array: 
     let less = found.axes[found.moving].clone().add(&Sum::of(counter), -1);
     let count = emit_sum(&mut e, &Sum::of(own).add(&less, -1));
     let behind: Vec<Value> = lags.iter().map(|lag| e.int_op(BinOp::Sub, own, *lag)).collect();
-    let mut copier = Copier::within(func, whole.body);
-    copier.values.extend([(counter, count), (whole.param(func), array)]);
-    for inst in func.regions[whole.body].insts.clone() {
+    let mut copier = Copier::within(func, trip.body);
+    copier.values.extend([(counter, count), (func.regions[trip.body].params[found.position], array)]);
+    for inst in func.regions[trip.body].insts.clone() {
         if inst != found.write {
             insts.push(copier.inst(func, inst));
         }

@@ -13,7 +13,7 @@
 //! Leaves alone: reals, of which `min` and `max` tell the order if one is not a number; sums and products, which machine code generation
 //! reorders; and what only counts rounds.
 
-use crate::edit::loops_of;
+use crate::edit::{insert_before, loops_of};
 use crate::facts::places::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
@@ -141,9 +141,6 @@ fn rebuild(func: &mut Func, body: Region, root: Inst, leaves: &[Value], inner: &
         before.push(made);
     }
     func.insts[root].op = Op::Bin(op, left, *last);
-    let insts = &mut func.regions[body].insts;
-    insts.retain(|inst| !inner.contains(inst));
-    if let Some(at) = insts.iter().position(|inst| *inst == root) {
-        insts.splice(at..at, before);
-    }
+    func.regions[body].insts.retain(|inst| !inner.contains(inst));
+    insert_before(func, body, root, before);
 }

@@ -13,12 +13,12 @@
 //! the loop's rounds share.
 //! Leaves alone: columns that a round might write, or that might not be there, and loops of few rounds.
 
-use crate::edit::{Defs, Emitter, loops_of};
+use crate::edit::{Defs, Emitter, insert_before, loops_of};
 use crate::facts::places::Places;
-use crate::loops::array_loops::is_pure;
-use crate::loops::counted::{Counted, counted};
-use crate::loops::rounds::Rounds;
-use crate::loops::row_loops::names_of;
+use crate::loops::accesses::names_of;
+use crate::loops::nest::LoopNest;
+use crate::loops::nest::Trip;
+use crate::loops::nest::is_pure;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Scalar, Shape, Ty};
@@ -31,8 +31,8 @@ pub const PASS: Pass = Pass {
     run: Run::Func(loop_columns),
 };
 
-/// Rounds that must share a column, and least length of a row, if known.
-const LEAST_ROUNDS: i64 = 8;
+/// LoopNest that must share a column, and least length of a row, if known.
+const LEAST_ITERATIONS: i64 = 8;
 const LEAST_LENGTH: i64 = 16;
 /// Elements between neighbours of a column, if known: what lies closer comes with one or two lines.
 const LEAST_STRIDE: i32 = 8;
@@ -69,13 +69,12 @@ pub fn loop_columns(func: &mut Func, cx: &mut Context) -> bool {
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -> Option<Vec<Column>> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
-    let Counted { counter, end } = counted(func, defs, inst)?;
-    let few = defs.int(func, end).zip(defs.int(func, init[counter]));
-    let few = few.is_some_and(|(end, start)| i64::from(end) - i64::from(start) < LEAST_ROUNDS);
+    let trip = Trip::upward(func, defs, inst)?;
+    let few = trip.is_short(func, defs, LEAST_ITERATIONS);
     if (few && !eager) || !is_pure(func, *body) || places.is_inside_with(func, inst) {
         return None;
     }
-    let rounds = Rounds::of(func, defs, inst)?;
+    let nest = LoopNest::of(func, defs, inst)?;
     let data = &func.regions[*body];
     let mut ranges = places.ranges_at(func, defs, inst);
     // The arrays that go from round to round, by their names in a round.
@@ -101,7 +100,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
             for &select in &func.regions[part.body].insts {
                 let Op::Sel { array, index } = &func.insts[select].op else { continue };
                 let &[along, number] = &index[..] else { continue };
-                let is_fixed = !rounds.inside.contains(&number) || defs.int(func, number).is_some();
+                let is_fixed = nest.is_fixed(number);
                 let Some(extents) = func.ty(*array).shape.extents().filter(|extents| extents.len() == 2) else {
                     continue;
                 };
@@ -110,8 +109,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
                     continue;
                 }
                 let first = match carried.iter().find(|(_, names)| names.contains(array)) {
-                    Some((first, names)) if leaves(&rounds, inst, names, number) => *first,
-                    None if !rounds.inside.contains(array) => *array,
+                    Some((first, names)) if leaves(&nest, inst, names, number) => *first,
+                    None if !nest.inside.contains(array) => *array,
                     _ => continue,
                 };
                 // The column is there, whether a round reads it or not.
@@ -124,7 +123,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
                     continue;
                 }
                 let low_form = ranges.form(func, defs, low);
-                let begins = !rounds.inside.contains(&low) && ranges.compare(BinOp::Ge, &low_form, &zero) == Some(true);
+                let begins = !nest.inside.contains(&low) && ranges.compare(BinOp::Ge, &low_form, &zero) == Some(true);
                 let lower = begins.then_some(low).filter(|low| defs.int(func, *low) != Some(0));
                 let same = |c: &&mut Column| c.array == first && c.number == number && c.lower == lower;
                 match columns.iter_mut().find(same) {
@@ -139,13 +138,13 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
 }
 
 /// Do all rounds leave a column of an array as it is, whose names are given?
-fn leaves(rounds: &Rounds, inst: Inst, names: &HashSet<Value>, number: Value) -> bool {
-    let func = rounds.func;
-    let Some(column) = rounds.sum(number) else { return false };
+fn leaves(nest: &LoopNest, inst: Inst, names: &HashSet<Value>, number: Value) -> bool {
+    let func = nest.func;
+    let Some(column) = nest.sum(number) else { return false };
     let named = |v: &Value| names.contains(v);
     // How far behind the column a sum lies, if that is a constant.
     let behind = |v: Value| {
-        let d = rounds.sum(v)?.add(&column, -1);
+        let d = nest.sum(v)?.add(&column, -1);
         d.terms.is_empty().then_some(d.constant)
     };
     let carries = |init: &[Value], body: Region| {
@@ -211,8 +210,5 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, columns
             func.insts[*select].op = Op::Sel { array: vector, index: vec![*along] };
         }
     }
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..at, before);
-    }
+    insert_before(func, region, inst, before);
 }

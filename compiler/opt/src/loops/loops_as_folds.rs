@@ -18,10 +18,10 @@
 //! Leaves alone: sums and products of reals, whose order counts; totals that the rounds use on the way; loops with effects or checks; loops
 //! inside of with-loops, where lanes run around them; long bodies, and loops around loops, where there would have to be two of them.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of, size_of};
+use crate::edit::{Copier, Def, Defs, Emitter, drop_inst, loops_of, size_of, substitute};
 use crate::facts::places::Places;
-use crate::loops::array_loops::is_pure;
-use crate::loops::counted::{Counted, counted, emit_end, emit_is_long};
+use crate::loops::nest::Trip;
+use crate::loops::nest::is_pure;
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
 use ravel_types::HashSet;
@@ -73,8 +73,7 @@ struct Total {
 }
 
 struct Found {
-    counter: usize,
-    end: Value,
+    trip: Trip,
     /// It is certain that the counter begins before the end.
     is_ordered: bool,
     /// The number of rounds that are worth a fold, if only the run knows whether there are so many.
@@ -101,13 +100,13 @@ pub fn loops_as_folds(func: &mut Func, cx: &mut Context) -> bool {
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -> Option<Found> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
-    let Counted { counter, end } = counted(func, defs, inst)?;
+    let trip = Trip::upward(func, defs, inst)?;
+    let counter = trip.counter;
     if init.len() < 2 || places.is_inside_with(func, inst) || !is_pure(func, *body) {
         return None;
     }
     let least = if eager { 2 } else { MIN_ROUNDS };
-    let rounds = defs.int(func, end).zip(defs.int(func, init[counter]));
-    if rounds.is_some_and(|(end, start)| i64::from(end) - i64::from(start) < i64::from(least)) {
+    if trip.is_short(func, defs, least) {
         return None;
     }
     let data = &func.regions[*body];
@@ -130,10 +129,9 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, eager: bool) -
         }
         totals.push(Total { carried, term, op, unit: op.identity(ty.elem)? });
     }
-    let mut ranges = places.ranges_at(func, defs, inst);
-    let (start, stop) = (ranges.form(func, defs, init[counter]), ranges.form(func, defs, end));
-    let is_ordered = ranges.compare(BinOp::Lt, &start, &stop) == Some(true);
-    let found = Found { counter, end, is_ordered, least: rounds.is_none().then_some(least), totals, dead };
+    let is_ordered = trip.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst));
+    let is_open = trip.iterations(func, defs).is_none();
+    let found = Found { trip, is_ordered, least: is_open.then_some(least), totals, dead };
     let mut innermost = true;
     walk(func, *body, &mut |_, i| innermost &= !matches!(func.insts[i].op, Op::Loop { .. } | Op::With(_)));
     (!found.keeps_loop() || (innermost && size_of(func, *body) <= MAX_CODE)).then_some(found)
@@ -287,11 +285,11 @@ fn rewrite(func: &mut Func, defs: &mut Defs, places: &Places, (region, inst): (R
 
     let mut fold = Vec::new();
     let mut e = Emitter { func, defs, out: &mut fold, span };
-    let end = emit_end(&mut e, init[found.counter], found.end, found.is_ordered || found.least.is_some());
-    let results = make_fold(&mut e, places, (body, init[found.counter], end), found);
+    let end = found.trip.emit_last(&mut e, found.is_ordered || found.least.is_some());
+    let results = make_fold(&mut e, places, (body, found.trip.start, end), found);
     // By position among the carried values.
     let mut made = old.clone();
-    made[found.counter] = end;
+    made[found.trip.counter] = end;
     for (total, result) in found.totals.iter().zip(results) {
         made[total.carried] = result;
     }
@@ -315,7 +313,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, places: &Places, (region, inst): (R
     }
     if let Some(least) = found.least {
         let mut e = Emitter { func, defs, out: &mut out, span };
-        let cond = emit_is_long(&mut e, (init[found.counter], found.end), least);
+        let cond = found.trip.emit_is_long(&mut e, least);
         let mut few = Vec::new();
         let mut e = Emitter { func, defs, out: &mut few, span };
         let mut first = init.clone();
@@ -354,15 +352,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, places: &Places, (region, inst): (R
             }
         }
     }
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    for (old, new) in old.into_iter().zip(made) {
-        renames.set(old, new);
-    }
-    renames.apply(func);
+    substitute(func, region, inst, out, made);
 }
 
 /// Makes a loop's body that of a fold over the indices from `start` below `end`; gives the totals without their first values.
@@ -378,11 +368,11 @@ fn make_fold(
     let yields = yields.collect();
     for &dead in &found.dead {
         if let Some(region) = places.region_of[dead].expand() {
-            e.func.regions[region].insts.retain(|i| *i != dead);
+            drop_inst(e.func, region, dead);
         }
     }
     let data = &mut e.func.regions[body];
-    data.params = vec![data.params[found.counter]];
+    data.params = vec![data.params[found.trip.counter]];
     data.yields = yields;
     let (mut ops, mut types) = (Vec::new(), Vec::new());
     for total in &found.totals {

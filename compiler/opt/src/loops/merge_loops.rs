@@ -14,7 +14,8 @@
 //! Leaves alone: loops with effects or checks; loops that have nothing in common but their counter; loops between which a value would have
 //! to move.
 
-use crate::edit::{Renames, region_has_effect};
+use crate::edit::{Renames, drop_inst, insert_before};
+use crate::facts::effects::region_has_effect;
 use crate::facts::keys::{Key, key_of_part};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
@@ -210,13 +211,9 @@ fn merge_branches(func: &mut Func, region: Region, pair: Pair) {
 
 /// Leaves the first of a pair at one of the two places.
 fn place(func: &mut Func, region: Region, pair: Pair) {
-    let insts = &mut func.regions[region].insts;
     if !pair.early {
-        insts.retain(|inst| *inst != pair.first);
+        drop_inst(func, region, pair.first);
+        insert_before(func, region, pair.second, [pair.first]);
     }
-    match insts.iter().position(|inst| *inst == pair.second) {
-        Some(at) if pair.early => drop(insts.remove(at)),
-        Some(at) => insts[at] = pair.first,
-        None => {}
-    }
+    drop_inst(func, region, pair.second);
 }

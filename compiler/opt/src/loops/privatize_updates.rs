@@ -13,9 +13,10 @@
 //! Leaves alone: floating-point elements, whose sums depend on the order; loops that read what they gather; loops with effects; arrays that
 //! have not far fewer elements than the loop has rounds; loops inside with-loops.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, region_has_effect_but_checks, size_of};
+use crate::edit::{Copier, Defs, Emitter, size_of, substitute};
+use crate::facts::effects::region_has_effect_but_checks;
 use crate::facts::places::{Places, Use, same_int};
-use crate::loops::counted::{Counted, counted};
+use crate::loops::nest::Trip;
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
 use ravel_types::HashSet;
@@ -35,11 +36,11 @@ const PIECES: i32 = 32;
 const MIN_ROUNDS: i64 = 1 << 15;
 /// Least rounds times instructions.
 const MIN_WORK: i64 = 400_000;
-/// Rounds per element that is gathered, at least.
+/// LoopNest per element that is gathered, at least.
 const ROUNDS_PER_ELEMENT: i64 = 4 * PIECES as i64;
-/// Rounds from which on no piece is empty, whatever the number.
+/// LoopNest from which on no piece is empty, whatever the number.
 const LEAST_UNKNOWN: i64 = 4096;
-/// Rounds up to which starts of pieces do not wrap.
+/// LoopNest up to which starts of pieces do not wrap.
 const MOST_ROUNDS: i32 = 1 << 30;
 
 /// A loop that counts upward by one and otherwise gathers.
@@ -53,7 +54,7 @@ struct Found {
     end: Value,
     /// Positions of the others, and how they gather.
     arrays: Vec<(usize, BinOp)>,
-    /// Rounds that make pieces worth while.
+    /// LoopNest that make pieces worth while.
     least: i64,
 }
 
@@ -94,7 +95,8 @@ fn outer_loops(func: &Func, region: Region, found: &mut Vec<(Region, Inst)>) {
 fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Region, inst: Inst) -> Option<Found> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
     let data = &func.regions[*body];
-    let Counted { counter, end } = counted(func, defs, inst)?;
+    let trip = Trip::upward(func, defs, inst)?;
+    let Trip { counter, end, .. } = trip;
     let low = defs.int(func, init[counter]).filter(|low| *low >= 0)?;
     if region_has_effect_but_checks(func, *body, cx) {
         return None;
@@ -144,7 +146,7 @@ fn within_limits(func: &Func, defs: &Defs, mut found: Found) -> Option<Found> {
 /// What a round of a loop does.
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
-    /// Rounds of the loops inside of it.
+    /// LoopNest of the loops inside of it.
     pub inner: i64,
     /// Instructions of the innermost.
     pub code: i64,
@@ -172,7 +174,8 @@ fn examine_sums(
 ) -> Option<Found> {
     let region = places.region_of[inst].expand()?;
     let Op::Loop { init, .. } = &func.insts[inst].op else { return None };
-    let Counted { counter, end } = counted(func, defs, inst)?;
+    let trip = Trip::upward(func, defs, inst)?;
+    let Trip { counter, end, .. } = trip;
     let low = defs.int(func, init[counter]).filter(|low| *low >= 0)?;
     let array = (0..init.len()).find(|k| *k != counter)?;
     let ty = func.ty(init[array]);
@@ -328,14 +331,8 @@ fn rewrite(func: &mut Func, mut defs: Defs, mut found: Found) {
 }
 
 /// Puts instructions in the place of the loop, and new values in that of its results.
-fn replace(func: &mut Func, found: &Found, out: Vec<Inst>, old: &[Value], new: &[Value]) {
-    let insts = &mut func.regions[found.region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == found.inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    old.iter().zip(new).for_each(|(old, new)| renames.set(*old, *new));
-    renames.apply(func);
+fn replace(func: &mut Func, found: &Found, out: Vec<Inst>, _old: &[Value], new: &[Value]) {
+    substitute(func, found.region, found.inst, out, new.iter().copied());
 }
 
 /// Whether there are so many rounds, and so few elements, that pieces are worth while.

@@ -12,7 +12,7 @@
 //! behind the loop is made there, once.
 //! Leaves alone: arrays that the loop changes, or uses otherwise than by elements and extents.
 
-use crate::edit::{Def, Defs, Emitter, Renames, loops_of};
+use crate::edit::{Def, Defs, Emitter, Renames, drop_inst, insert_after, insert_before, loops_of, replace_inst};
 use crate::facts::places::{Places, Use, covers_frame};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
@@ -215,11 +215,8 @@ fn rewrite(mut r: Rewriter, region: Region, inst: Inst, k: usize) {
     r.read_whole(whole);
 
     let after = if r.places.uses(result).is_empty() { Vec::new() } else { r.make(whole, result, &left, span) };
-    let insts = &mut r.func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at + 1..at + 1, after);
-        insts.splice(at..at, before);
-    }
+    insert_after(r.func, region, inst, after);
+    insert_before(r.func, region, inst, before);
 }
 
 impl Rewriter<'_> {
@@ -244,9 +241,7 @@ impl Rewriter<'_> {
                 };
                 let first = of.first.iter().zip(&first).map(moved).collect();
                 if let Some(region) = self.places.region_of[copy].expand() {
-                    let insts = &mut self.func.regions[region].insts;
-                    let at = insts.iter().position(|i| *i == copy).expect("a with-loop is in its region");
-                    insts.splice(at..=at, out);
+                    replace_inst(self.func, region, copy, out);
                 }
                 Bounds { extents, first }
             }
@@ -285,19 +280,17 @@ impl Rewriter<'_> {
                 let Use::Operand(inst) = *user else { continue };
                 let Some(home) = self.places.region_of[inst].expand() else { continue };
                 let (mut out, span) = (Vec::new(), self.func.insts[inst].span);
-                let at = self.func.regions[home].insts.iter().position(|i| *i == inst);
-                let at = at.expect("an instruction is in its region");
                 match self.func.insts[inst].op.clone() {
                     Op::Extent { axis, .. } => {
                         renames.set(self.func.insts[inst].results[0], bounds.extents[axis as usize]);
-                        self.func.regions[home].insts.remove(at);
+                        drop_inst(self.func, home, inst);
                     }
                     Op::Sel { index, .. } => {
                         let mut e = Emitter { func: self.func, defs: self.defs, out: &mut out, span };
                         let moved = |(i, from): (&Value, &Value)| e.int_op(BinOp::Add, *i, *from);
                         let index = index.iter().zip(&bounds.first).map(moved).collect();
                         self.func.insts[inst].op = Op::Sel { array: whole, index };
-                        self.func.regions[home].insts.splice(at..at, out);
+                        insert_before(self.func, home, inst, out);
                     }
                     _ => unreachable!("views are read by elements and extents"),
                 }

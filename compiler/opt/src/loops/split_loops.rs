@@ -15,20 +15,18 @@
 //! Vectors that are updated at one index stay together, in a with-loop with several results ([`crate::loops::joint_loops`]); so do other arrays
 //! that need each other. Numbers that a round computes by loops, to change a slice of an array, become elements of a vector before ([`crate::loops::expand_scalars`]).
 //!
-//! Before: `parallel-loops` has made with-loops of inner loops. After: loops are split where at least one of the parts is a with-loop then.
+//! Before: `parallelize-loops` has made with-loops of inner loops. After: loops are split where at least one of the parts is a with-loop then.
 //! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops inside of with-loops, where
 //! lanes run around them.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of};
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of, replace_inst};
 use crate::facts::places::Places;
 use crate::facts::sums::Sum;
-use crate::loops::array_loops::is_pure;
-use crate::loops::counted::{Counted, counted};
 use crate::loops::expand_scalars::expand_scalars;
-use crate::loops::joint_loops::make_joint;
-use crate::loops::parallel_loops::make_parallel;
-use crate::loops::rounds::Rounds;
-use crate::loops::rows_together::make_rows;
+use crate::loops::nest::LoopNest;
+use crate::loops::nest::Trip;
+use crate::loops::nest::is_pure;
+use crate::loops::parallelize::make_parallel;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Elem, Ty};
 use ravel_types::{HashMap, HashSet};
@@ -46,7 +44,6 @@ const MAX_ITEMS: usize = 8;
 /// For `--explain`.
 const JOINT: &str = "the loop is a with-loop with several results, for its rounds do not depend on each other";
 const SPLIT: &str = "the loop is split, for the rounds of its parts do not depend on each other";
-const ROWS: &str = "the loop is a with-loop that makes rows, for its rounds do not depend on each other";
 /// Operations up to which a stored element is computed again for another loop.
 const MAX_AGAIN: usize = 2;
 
@@ -54,18 +51,8 @@ pub fn split_loops(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
     // Inner ones first: as with-loops they may be split off what is around them.
     for (region, inst) in loops_of(func).into_iter().rev() {
-        if make_joint(func, region, inst, false, cx.eager) {
-            cx.applied(func.insts[inst].span, JOINT);
-            changed = true;
-            continue;
-        }
-        if make_rows(func, region, inst, cx.eager) {
-            cx.applied(func.insts[inst].span, ROWS);
-            changed = true;
-            continue;
-        }
         let Some((mut split, parts)) = try_split(func, region, inst) else {
-            if make_joint(func, region, inst, true, cx.eager) {
+            if make_parallel(func, region, inst, true, cx.eager) {
                 cx.applied(func.insts[inst].span, JOINT);
                 changed = true;
             } else if let Some(split) = split_expanded(func, region, inst, cx.eager) {
@@ -77,7 +64,7 @@ pub fn split_loops(func: &mut Func, cx: &mut Context) -> bool {
         };
         let mut parallel = false;
         for &part in parts.iter().rev() {
-            parallel |= make_parallel(&mut split, region, part, cx.eager);
+            parallel |= make_parallel(&mut split, region, part, true, cx.eager);
         }
         if parallel {
             *func = split;
@@ -91,7 +78,7 @@ pub fn split_loops(func: &mut Func, cx: &mut Context) -> bool {
 /// The function with a loop split into with-loops, one of which makes vectors of the scalars that the other needs.
 fn split_expanded(func: &Func, region: Region, inst: Inst, eager: bool) -> Option<Func> {
     let (mut split, parts) = try_split(&expand_scalars(func, region, inst)?, region, inst)?;
-    parts.iter().rev().all(|part| make_parallel(&mut split, region, *part, eager)).then_some(split)
+    parts.iter().rev().all(|part| make_parallel(&mut split, region, *part, true, eager)).then_some(split)
 }
 
 /// The function with a loop split, and the parts; nothing if it cannot be split.
@@ -101,13 +88,13 @@ fn try_split(func: &Func, region: Region, inst: Inst) -> Option<(Func, Vec<Inst>
         return None;
     }
     let defs = Defs::new(func);
-    let Counted { counter, .. } = counted(func, &defs, inst)?;
+    let Trip { counter, .. } = Trip::upward(func, &defs, inst)?;
     if Places::new(func).is_inside_with(func, inst) {
         return None;
     }
-    let rounds = Rounds::of(func, &defs, inst)?;
+    let nest = LoopNest::of(func, &defs, inst)?;
     let top: HashSet<Inst> = func.regions[*body].insts.iter().copied().collect();
-    let mut split = Split { rounds, top, counter, slices: Vec::new() };
+    let mut split = Split { nest, top, counter, slices: Vec::new() };
     split.slices = (0..init.len()).map(|k| (k != counter).then(|| split.slice(k)).flatten()).collect();
     let groups = split.groups();
     if groups.len() < 2 || split.slices.iter().flatten().count() == 0 {
@@ -125,7 +112,7 @@ struct Slice {
 }
 
 struct Split<'a> {
-    rounds: Rounds<'a>,
+    nest: LoopNest<'a>,
     /// Instructions of the body, without those inside of others.
     top: HashSet<Inst>,
     counter: usize,
@@ -145,28 +132,26 @@ struct Needs {
 
 impl Split<'_> {
     fn param(&self, k: usize) -> Value {
-        self.rounds.func.regions[self.rounds.body].params[k]
+        self.nest.func.regions[self.nest.body].params[k]
     }
 
     fn next(&self, k: usize) -> Value {
-        self.rounds.func.regions[self.rounds.body].yields[k + 1]
+        self.nest.func.regions[self.nest.body].yields[k + 1]
     }
 
     /// The slice of an array that a round updates once and touches nowhere else.
     fn slice(&self, k: usize) -> Option<Slice> {
-        let (func, rounds) = (self.rounds.func, &self.rounds);
+        let (func, nest) = (self.nest.func, &self.nest);
         let (param, next) = (self.param(k), self.next(k));
         let ty = func.ty(param);
         let rank = ty.rank().filter(|rank| *rank > 0)?;
-        let results = &func.insts[rounds.inst].results;
-        let keeps_type = [rounds.init[k], next, results[k]].iter().all(|v| func.ty(*v) == ty);
-        let Def::Inst(write, _) = rounds.defs.get(next) else { return None };
-        if !keeps_type || ty.elem == Elem::Handle || !self.top.contains(&write) {
+        let Def::Inst(write, _) = nest.defs.get(next) else { return None };
+        if !nest.keeps_type(k) || ty.elem == Elem::Handle || !self.top.contains(&write) {
             return None;
         }
         let moves = |v: Value| {
-            let sum = rounds.sum(v)?;
-            (sum.terms.get(&self.param(self.counter)).is_some_and(|k| k.abs() == 1) && rounds.step(&sum) != 0)
+            let sum = nest.sum(v)?;
+            (sum.terms.get(&self.param(self.counter)).is_some_and(|k| k.abs() == 1) && nest.step(&sum) != 0)
                 .then_some(sum)
         };
         let (axis, sum, own, stored) = match &func.insts[write].op {
@@ -179,17 +164,17 @@ impl Split<'_> {
                 let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
                 let one = Sum::constant(1);
                 let is_one =
-                    |k: &usize| moves(lower[*k]).is_some_and(|sum| rounds.sum(upper[*k]) == Some(sum.add(&one, 1)));
+                    |k: &usize| moves(lower[*k]).is_some_and(|sum| nest.sum(upper[*k]) == Some(sum.add(&one, 1)));
                 let axis = (0..lower.len()).find(is_one).filter(|_| *array == param)?;
-                (axis, rounds.sum(lower[axis])?, Some(func.regions[part.body].params[axis]), None)
+                (axis, nest.sum(lower[axis])?, Some(func.regions[part.body].params[axis]), None)
             }
             _ => return None,
         };
         let mut alone = true;
-        walk(func, rounds.body, &mut |_, inst| match &func.insts[inst].op {
+        walk(func, nest.body, &mut |_, inst| match &func.insts[inst].op {
             Op::Extent { .. } => {}
             Op::Sel { array, index } if *array == param || *array == next => {
-                let is_own = |v: &Value| Some(*v) == own || rounds.sum(*v).as_ref() == Some(&sum);
+                let is_own = |v: &Value| Some(*v) == own || nest.sum(*v).as_ref() == Some(&sum);
                 alone &= index.get(axis).is_some_and(is_own);
             }
             op => {
@@ -199,26 +184,26 @@ impl Split<'_> {
                 }
             }
         });
-        let yields = &func.regions[rounds.body].yields;
+        let yields = &func.regions[nest.body].yields;
         alone &= !yields.contains(&param) && yields.iter().filter(|v| **v == next).count() == 1;
         alone.then(|| Slice { stored: stored.filter(|(value, _)| self.is_dear(*value, param)) })
     }
 
     /// Takes a value longer to compute than to load, or is it computed of what the array was before?
     fn is_dear(&self, value: Value, array: Value) -> bool {
-        let func = self.rounds.func;
+        let func = self.nest.func;
         let needs = self.needs(&[value], None);
-        let reads = func.regions[self.rounds.body].params.iter().position(|v| *v == array);
+        let reads = func.regions[self.nest.body].params.iter().position(|v| *v == array);
         let is_op = |inst: &&Inst| !matches!(func.insts[**inst].op, Op::Const(_));
         let nests = needs.insts.iter().any(|inst| !func.insts[*inst].op.regions().is_empty());
-        let is_computed = self.rounds.defs.inst(value).is_some_and(|inst| needs.insts.contains(&inst));
+        let is_computed = self.nest.defs.inst(value).is_some_and(|inst| needs.insts.contains(&inst));
         let again = needs.insts.iter().filter(is_op).count();
         is_computed && (nests || again > MAX_AGAIN || reads.is_some_and(|k| needs.before.contains(&k)))
     }
 
     /// What some values of a round need. A part for the carried values `group` loads what other parts store.
     fn needs(&self, roots: &[Value], group: Option<&[usize]>) -> Needs {
-        let (func, defs) = (self.rounds.func, self.rounds.defs);
+        let (func, defs) = (self.nest.func, self.nest.defs);
         let mut needs = Needs::default();
         let mut work = roots.to_vec();
         let mut seen = HashSet::default();
@@ -227,7 +212,7 @@ impl Split<'_> {
                 continue;
             }
             if let Def::Param(region, k) = defs.get(v)
-                && region == self.rounds.body
+                && region == self.nest.body
             {
                 needs.before.insert(k as usize);
                 continue;
@@ -298,18 +283,18 @@ impl Split<'_> {
 
     /// Puts a loop for each group in the place of the loop.
     fn rewrite(&self, func: &mut Func, region: Region, groups: &[Vec<usize>]) -> Vec<Inst> {
-        let old = self.rounds.inst;
+        let old = self.nest.inst;
         let (span, results) = (func.insts[old].span, func.insts[old].results.clone());
         let mut defs = Defs::new(func);
         let mut made: HashMap<usize, Value> = HashMap::default();
         let mut renames = Renames::default();
         let mut parts = Vec::new();
         for group in groups {
-            let mut copier = Copier::within(func, self.rounds.body);
+            let mut copier = Copier::within(func, self.nest.body);
             let carried: Vec<usize> = group.iter().copied().chain([self.counter]).collect();
             let mut params = Vec::new();
             for k in 0..self.slices.len() {
-                let (param, init) = (self.param(k), self.rounds.init[k]);
+                let (param, init) = (self.param(k), self.nest.init[k]);
                 copier.values.insert(param, init);
                 if carried.contains(&k) {
                     let ty = func.ty(param).clone();
@@ -320,11 +305,11 @@ impl Split<'_> {
                 }
             }
             params.extend(carried.iter().map(|k| copier.values[&self.param(*k)]));
-            let yields = &self.rounds.func.regions[self.rounds.body].yields;
+            let yields = &self.nest.func.regions[self.nest.body].yields;
             let roots: Vec<Value> = std::iter::once(yields[0]).chain(carried.iter().map(|k| yields[k + 1])).collect();
             let needs = self.needs(&roots, Some(group));
             let mut insts = Vec::new();
-            for &inst in &self.rounds.func.regions[self.rounds.body].insts {
+            for &inst in &self.nest.func.regions[self.nest.body].insts {
                 if needs.insts.contains(&inst) {
                     insts.push(copier.inst(func, inst));
                 }
@@ -333,7 +318,7 @@ impl Split<'_> {
             let yields = roots.iter().map(|v| copier.value(*v)).collect();
             let types: Vec<Ty> = carried.iter().map(|k| func.ty(results[*k]).clone()).collect();
             let body = func.regions.push(RegionData { params, insts, yields });
-            let init = carried.iter().map(|k| self.rounds.init[*k]).collect();
+            let init = carried.iter().map(|k| self.nest.init[*k]).collect();
             let part = func.make_inst(Op::Loop { init, body }, types, span);
             for (k, v) in carried.iter().zip(func.insts[part].results.clone()) {
                 made.insert(*k, v);
@@ -343,10 +328,7 @@ impl Split<'_> {
         for (k, old) in results.iter().enumerate() {
             renames.set(*old, made[&k]);
         }
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|inst| *inst == old) {
-            insts.splice(at..=at, parts.iter().copied());
-        }
+        replace_inst(func, region, old, parts.iter().copied());
         renames.apply(func);
         parts
     }
@@ -366,7 +348,7 @@ impl Split<'_> {
             let Some((value, index)) = self.slices[k].as_ref().and_then(|slice| slice.stored.as_ref()) else {
                 continue;
             };
-            let defined = self.rounds.defs.inst(*value) == Some(inst);
+            let defined = self.nest.defs.inst(*value) == Some(inst);
             let Some(array) = made.get(&k).filter(|_| defined) else { continue };
             // The index may be computed behind the value.
             let mut late = Vec::new();
@@ -383,7 +365,7 @@ impl Split<'_> {
 
     /// Copies what an index is made of, if that has no copy yet.
     fn copy_index(&self, func: &mut Func, copier: &mut Copier<'_>, v: Value, out: &mut Vec<Inst>) {
-        let Some(inst) = self.rounds.defs.inst(v).filter(|inst| self.top.contains(inst)) else { return };
+        let Some(inst) = self.nest.defs.inst(v).filter(|inst| self.top.contains(inst)) else { return };
         if copier.values.contains_key(&v) {
             return;
         }

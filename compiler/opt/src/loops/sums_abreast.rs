@@ -17,14 +17,14 @@
 //! them; inner loops that begin with what was stored last, that begin or end elsewhere from round to round but for the counter itself, or that read what the
 //! rounds of a block may store.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of, size_of};
+use crate::edit::{Copier, Def, Defs, Emitter, loops_of, size_of, substitute};
 use crate::facts::linear::Lin;
 use crate::facts::places::Places;
 use crate::facts::ranges::Ranges;
-use crate::loops::array_loops::is_pure;
+use crate::loops::accesses::names_of;
 use crate::loops::batch_rounds::branch;
-use crate::loops::counted::{Counted, counted};
-use crate::loops::row_loops::names_of;
+use crate::loops::nest::Trip;
+use crate::loops::nest::is_pure;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Shape, Ty};
@@ -37,10 +37,10 @@ pub const PASS: Pass = Pass {
     run: Run::Func(sums_abreast),
 };
 
-/// Rounds of a block: a power of two.
+/// LoopNest of a block: a power of two.
 const BLOCK: i32 = 8;
 /// Fewer rounds stay as they are.
-const MIN_ROUNDS: i64 = 24;
+const LEAST_ITERATIONS: i64 = 24;
 /// Most instructions of a round, of which there will be two copies, and three of the inner loop.
 const MAX_CODE: usize = 120;
 /// Most instructions that a block does before the inner loop, and values that this carries beside its counter.
@@ -51,11 +51,7 @@ const MAX_DISTANCE: i64 = 1 << 20;
 
 /// A loop whose rounds add up what earlier rounds stored.
 struct Found {
-    inst: Inst,
-    body: Region,
-    /// Position of the counter among the carried values, and its end.
-    counter: usize,
-    end: Value,
+    trip: Trip,
     sums: Sums,
 }
 
@@ -97,27 +93,24 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     if !has_loop || !is_pure(func, *body) || size_of(func, *body) > MAX_CODE {
         return None;
     }
-    let Counted { counter, end } = counted(func, defs, inst)?;
+    let trip = Trip::upward(func, defs, inst)?;
     // Every round must have values of the types that the results have.
     let (data, results) = (&func.regions[*body], &func.insts[inst].results);
     let fixed =
         |k: usize| [init[k], data.params[k], data.yields[k + 1]].iter().all(|v| func.ty(*v) == func.ty(results[k]));
-    let rounds = defs.int(func, end).zip(defs.int(func, init[counter])).map(|(e, s)| i64::from(e) - i64::from(s));
-    if !(0..init.len()).all(fixed) || rounds.is_some_and(|n| n < if eager { 2 } else { MIN_ROUNDS }) {
+    if !(0..init.len()).all(fixed) || trip.is_short(func, defs, if eager { 2 } else { LEAST_ITERATIONS }) {
         return None;
     }
     let places = Places::new(func);
     if places.is_inside_with(func, inst) {
         return None;
     }
-    let mut ranges = places.ranges_at(func, defs, inst);
-    let (start, stop) = (ranges.form(func, defs, init[counter]), ranges.form(func, defs, end));
-    if ranges.compare(BinOp::Lt, &start, &stop) != Some(true) {
+    if !trip.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst)) {
         return None;
     }
-    let round = Round { func, defs, places: &places, body: *body, counter: data.params[counter] };
+    let round = Round { func, defs, places: &places, body: *body, counter: trip.count(func) };
     let sums = data.insts.iter().find_map(|target| round.sums(*target))?;
-    Some(Found { inst, body: *body, counter, end, sums })
+    Some(Found { trip, sums })
 }
 
 /// The loop of an instruction that is one, or that is a branch to a loop and nothing else.
@@ -155,7 +148,7 @@ impl Round<'_> {
         let (func, defs) = (self.func, self.defs);
         let inner = inner_of(func, target)?;
         let Op::Loop { init, body } = &func.insts[inner].op else { return None };
-        let Counted { counter, end } = counted(func, defs, inner)?;
+        let Trip { counter, end, .. } = Trip::upward(func, defs, inner)?;
         let results = &func.insts[inner].results;
         let scalars = init.iter().chain(results).all(|v| func.ty(*v).is_scalar());
         let sums = init.len() - 1;
@@ -344,7 +337,7 @@ impl Round<'_> {
         if is_fixed && read.ranges.compare(BinOp::Ne, &r, &w) == Some(true) {
             return true;
         }
-        // Rounds write at the counter and a constant.
+        // LoopNest write at the counter and a constant.
         let Some(written) = distance(func, defs, &mut write.ranges, to, self.counter) else { return false };
         if let Some(after) = distance(func, defs, &mut read.ranges, from, self.counter) {
             return after >= written;
@@ -374,41 +367,33 @@ fn is_innermost(func: &Func, region: Region) -> bool {
 }
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found) {
-    let Op::Loop { init, body } = func.insts[found.inst].op.clone() else { return };
-    let span = func.insts[found.inst].span;
+    let Op::Loop { init, body } = func.insts[found.trip.inst].op.clone() else { return };
+    let span = func.insts[found.trip.inst].span;
     let types: Vec<Ty> = init.iter().map(|v| func.ty(*v).clone()).collect();
     let mut out = Vec::new();
     let mut e = Emitter { func, defs, out: &mut out, span };
-    // Rounds that make no block come first, while the sums are short. The difference has its last bits also where it wraps.
+    // LoopNest that make no block come first, while the sums are short. The difference has its last bits also where it wraps.
     let (zero, mask) = (e.int(0), e.int(BLOCK - 1));
-    let end = e.defs.int(e.func, found.end).map_or(found.end, |end| e.int(end));
-    let rounds = e.int_op(BinOp::Sub, end, init[found.counter]);
+    let end = found.trip.emit_end(&mut e);
+    let rounds = e.int_op(BinOp::Sub, end, init[found.trip.counter]);
     let few = e.int_op(BinOp::And, rounds, mask);
-    let middle = e.int_op(BinOp::Add, init[found.counter], few);
+    let middle = e.int_op(BinOp::Add, init[found.trip.counter], few);
     let (has_few, has_blocks) = (e.int_op(BinOp::Lt, zero, few), e.int_op(BinOp::Lt, middle, end));
     let blocks = blocks_of(func, defs, found, end);
-    let next = func.regions[body].yields[found.counter + 1];
+    let next = func.regions[body].yields[found.trip.counter + 1];
     let go_on = func.push1(body, Op::Bin(BinOp::Lt, next, middle), Ty::scalar(Elem::Bool), span);
     func.regions[body].yields[0] = go_on;
     let run = func.make_inst(Op::Loop { init: init.clone(), body }, types.clone(), span);
     let mut current = branch(func, &mut out, has_few, run, &init, &types, span);
-    current[found.counter] = middle;
+    current[found.trip.counter] = middle;
     let run = func.make_inst(Op::Loop { init: current.clone(), body: blocks }, types.clone(), span);
     let results = branch(func, &mut out, has_blocks, run, &current, &types, span);
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == found.inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    for (old, new) in func.insts[found.inst].results.iter().zip(results) {
-        renames.set(*old, new);
-    }
-    renames.apply(func);
+    substitute(func, region, found.trip.inst, out, results);
 }
 
 /// The body of a loop over blocks of rounds.
 fn blocks_of(func: &mut Func, defs: &mut Defs, found: &Found, end: Value) -> Region {
-    let Found { inst, body, counter, sums, .. } = found;
+    let Found { trip: Trip { inst, body, counter, .. }, sums } = found;
     let (span, old) = (func.insts[*inst].span, func.regions[*body].clone());
     let carried =
         |func: &mut Func| -> Vec<Value> { old.params.iter().map(|v| func.new_value(func.ty(*v).clone())).collect() };

@@ -13,12 +13,12 @@
 //! Leaves alone: little work, and more than a few numbers for each round; few rounds, and so many that the numbers would take memory that the program does not need; what might fault in a round that is not reached; loops inside of
 //! with-loops with many cells, for lanes and threads belong to these.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, loops_of};
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, insert_before, loops_of, prepend};
 use crate::facts::cost::cost_of_inst;
 use crate::facts::places::{Places, trips};
 use crate::facts::speculation::Safety;
-use crate::loops::array_loops::is_pure;
-use crate::loops::counted::{Counted, counted, emit_end, known_rounds};
+use crate::loops::nest::Trip;
+use crate::loops::nest::is_pure;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
@@ -36,21 +36,17 @@ const LEAST_WORK: f64 = 12.0;
 /// Most numbers of a round that are kept.
 const MOST_KEPT: usize = 4;
 /// Fewer rounds stay as they are.
-const LEAST_ROUNDS: i64 = 256;
+const LEAST_ITERATIONS: i64 = 256;
 /// More rounds need an array that is as long.
-const MOST_ROUNDS: i64 = 1 << 20;
+const MOST_ITERATIONS: i64 = 1 << 20;
 /// A with-loop with more cells than this has threads of its own.
 const MOST_CELLS: u64 = 64;
 
 /// A loop, and what of its rounds is computed ahead.
 struct Found {
+    trip: Trip,
     region: Region,
     inst: Inst,
-    body: Region,
-    /// Position of the counter among the carried values.
-    counter: usize,
-    start: Value,
-    end: Value,
     /// The instructions that make what is kept, in order.
     ahead: Vec<Inst>,
     kept: Vec<Value>,
@@ -70,9 +66,10 @@ pub fn work_ahead(func: &mut Func, cx: &mut Context) -> bool {
 }
 
 fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Region, inst: Inst) -> Option<Found> {
-    let Op::Loop { init, body } = &func.insts[inst].op else { return None };
-    let Counted { counter, end } = counted(func, defs, inst)?;
-    if !is_worth_it(func, defs, places, cx, inst, (init[counter], end)) {
+    let Op::Loop { body, .. } = &func.insts[inst].op else { return None };
+    let trip = Trip::upward(func, defs, inst)?;
+    let counter = trip.counter;
+    if !is_worth_it(func, defs, places, cx, &trip) {
         return None;
     }
     let free = independent(func, defs, places, *body, counter);
@@ -103,12 +100,12 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, region: Regi
         return None;
     }
     let ahead = makers(func, defs, *body, &kept, &[]);
-    let rounds = known_rounds(func, defs, init[counter], end);
-    if rounds.is_none_or(|n| n > MOST_ROUNDS) && !reads_as_much(func, defs, func.regions[*body].params[counter], &ahead)
+    if trip.iterations(func, defs).is_none_or(|n| n > MOST_ITERATIONS)
+        && !reads_as_much(func, defs, func.regions[*body].params[counter], &ahead)
     {
         return None;
     }
-    Some(Found { region, inst, body: *body, counter, start: init[counter], end, ahead, kept })
+    Some(Found { trip, region, inst, ahead, kept })
 }
 
 /// Is an array read, an element or row in each round? What is kept needs no more memory than the program has anyway then.
@@ -122,26 +119,16 @@ fn reads_as_much(func: &Func, defs: &Defs, count: Value, ahead: &[Inst]) -> bool
 }
 
 /// Has the loop many rounds, as far as that is known, and is it not one of many?
-fn is_worth_it(
-    func: &Func,
-    defs: &Defs,
-    places: &Places,
-    cx: &Context,
-    inst: Inst,
-    (start, end): (Value, Value),
-) -> bool {
+fn is_worth_it(func: &Func, defs: &Defs, places: &Places, cx: &Context, trip: &Trip) -> bool {
     // As many elements as rounds: a number that does not wrap.
-    let mut ranges = places.ranges_at(func, defs, inst);
-    let (low, high) = (ranges.form(func, defs, start), ranges.form(func, defs, end));
-    if ranges.lower(&low) < 0 || ranges.compare(BinOp::Lt, &low, &high) != Some(true) {
-        return false;
-    }
-    let rounds = known_rounds(func, defs, start, end);
-    if rounds.is_some_and(|n| n < if cx.eager { 2 } else { LEAST_ROUNDS }) {
+    let mut ranges = places.ranges_at(func, defs, trip.inst);
+    let low = ranges.form(func, defs, trip.start);
+    let few = trip.is_short(func, defs, if cx.eager { 2 } else { LEAST_ITERATIONS });
+    if few || ranges.lower(&low) < 0 || !trip.is_ordered(func, defs, &mut ranges) {
         return false;
     }
     let mut cells = 1;
-    let mut at = places.region_of[inst].expand();
+    let mut at = places.region_of[trip.inst].expand();
     while let Some(owner) = at.and_then(|region| places.owner[region].expand()) {
         if let Op::With(With { parts, .. }) = &func.insts[owner].op {
             let part = parts.iter().find(|part| Some(part.body) == at);
@@ -192,13 +179,13 @@ fn makers(func: &Func, defs: &Defs, region: Region, values: &[Value], there: &[V
 
 fn rewrite(func: &mut Func, defs: &mut Defs, found: &Found) {
     let span = func.insts[found.inst].span;
-    let count = func.regions[found.body].params[found.counter];
+    let count = func.regions[found.trip.body].params[found.trip.counter];
     let int = Ty::scalar(Elem::I32);
 
     let index = func.new_value(int.clone());
     let mut inside = Vec::new();
-    let round = Emitter { func, defs, out: &mut inside, span }.int_op(BinOp::Add, index, found.start);
-    let mut copier = Copier::within(func, found.body);
+    let round = Emitter { func, defs, out: &mut inside, span }.int_op(BinOp::Add, index, found.trip.start);
+    let mut copier = Copier::within(func, found.trip.body);
     copier.values.insert(count, round);
     for &inst in &found.ahead {
         let copy = copier.inst(func, inst);
@@ -209,8 +196,8 @@ fn rewrite(func: &mut Func, defs: &mut Defs, found: &Found) {
 
     let mut before = Vec::new();
     let mut e = Emitter { func, defs, out: &mut before, span };
-    let end = emit_end(&mut e, found.start, found.end, true);
-    let length = e.int_op(BinOp::Sub, end, found.start);
+    let end = found.trip.emit_end(&mut e);
+    let length = e.int_op(BinOp::Sub, end, found.trip.start);
     let zero = e.int(0);
     let extent = match e.defs.int(e.func, length) {
         Some(length) => Affine::constant(length),
@@ -224,17 +211,14 @@ fn rewrite(func: &mut Func, defs: &mut Defs, found: &Found) {
     before.push(made);
 
     let mut loads = Vec::new();
-    let at = Emitter { func, defs, out: &mut loads, span }.int_op(BinOp::Sub, count, found.start);
+    let at = Emitter { func, defs, out: &mut loads, span }.int_op(BinOp::Sub, count, found.trip.start);
     let mut renames = Renames::default();
     for (old, array) in found.kept.iter().zip(func.insts[made].results.clone()) {
         let sel = func.make_inst(Op::Sel { array, index: vec![at] }, vec![func.ty(*old).clone()], span);
         loads.push(sel);
         renames.set(*old, func.insts[sel].results[0]);
     }
-    renames.apply_region(func, found.body);
-    func.regions[found.body].insts.splice(0..0, loads);
-    let insts = &mut func.regions[found.region].insts;
-    if let Some(at) = insts.iter().position(|inst| *inst == found.inst) {
-        insts.splice(at..at, before);
-    }
+    renames.apply_region(func, found.trip.body);
+    prepend(func, found.trip.body, loads);
+    insert_before(func, found.region, found.inst, before);
 }

@@ -13,7 +13,8 @@
 //! Leaves alone: what such a test does not help, extents that are short for certain, stretches that are much code, and more than a few of them; and all if there is a device, since
 //! borders of single cells would be made by the host, which fetches elements for them in every round of a loop.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, divides_by_constant, is_speculatable, size_of};
+use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
+use crate::facts::effects::{divides_by_constant, is_speculatable};
 use crate::facts::places::{Places, Use, same_int};
 use crate::fusion::fold_with_loops::fold_these;
 use crate::motion::version_extents::{ORDINARY, visible_before};
@@ -357,19 +358,13 @@ fn branch(func: &mut Func, stretch: &Stretch, least: i32) -> Option<HashMap<Valu
     let cond = cond?;
     let results = read_outside(func, &places, &insts);
     let types = results.iter().map(|v| func.ty(*v).clone()).collect();
-    let mut copier = Copier { source: None, values: Default::default(), syms: Default::default() };
-    for nested in insts.iter().flat_map(|inst| func.insts[*inst].op.regions()).collect::<Vec<_>>() {
-        copier.syms.extend(Copier::within(func, nested).syms);
-    }
+    let mut copier = Copier::of(func, &insts);
     let copies: Vec<Inst> = insts.iter().map(|inst| copier.inst(func, *inst)).collect();
     let yields = results.iter().map(|v| copier.value(*v)).collect();
     let then = func.regions.push(RegionData { params: Vec::new(), insts: copies, yields });
     let els = func.regions.push(RegionData { params: Vec::new(), insts, yields: results.clone() });
     let both = func.make_inst(Op::If { cond, then, els }, types, span);
-    let mut renames = Renames::default();
-    for (old, new) in results.iter().zip(func.insts[both].results.clone()) {
-        renames.set(*old, new);
-    }
+    let renames = Renames::from_iter(results.iter().copied().zip(func.insts[both].results.iter().copied()));
     // The branches, which are no part of the function yet, keep their own names.
     func.regions[region].insts.splice(first..=last, before.iter().copied());
     renames.apply(func);

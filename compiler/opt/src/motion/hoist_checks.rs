@@ -14,7 +14,7 @@
 
 use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
 use crate::facts::sums::{Sum, emit_sum};
-use crate::loops::rounds::Rounds;
+use crate::loops::nest::LoopNest;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
@@ -88,19 +88,19 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     if !(0..init.len()).all(fixed) {
         return None;
     }
-    let mut rounds = Rounds::of(func, defs, inst)?;
+    let mut nest = LoopNest::of(func, defs, inst)?;
     let mut conditions = vec![data.yields[0]];
     let mut bound = None;
     while let Some(cond) = conditions.pop() {
         match defs.op(func, cond) {
             Some(Op::Bin(BinOp::And, a, b)) => conditions.extend([*a, *b]),
-            Some(Op::Bin(BinOp::Lt, next, end)) => bound = bound.or_else(|| counts(&rounds, *next, *end)),
+            Some(Op::Bin(BinOp::Lt, next, end)) => bound = bound.or_else(|| counts(&nest, *next, *end)),
             _ => {}
         }
     }
     let (counter, end, step) = bound?;
     // Also where it takes steps that only the run knows, indices are sums of it.
-    rounds.inside.remove(&data.params[counter]);
+    nest.inside.remove(&data.params[counter]);
     if let (Some(first), true) = (defs.int(func, init[counter]), end.terms.is_empty())
         && i64::from(end.constant) - i64::from(first) < if eager { 1 } else { MIN_ROUNDS }
     {
@@ -110,7 +110,7 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     for &check in checks() {
         let Op::Check { cond, .. } = func.insts[check].op else { continue };
         let mut own = Vec::new();
-        if test(&rounds, data.params[counter], cond, &mut own).is_some() {
+        if test(&nest, data.params[counter], cond, &mut own).is_some() {
             tests.append(&mut own);
             hoisted.insert(check);
         }
@@ -119,41 +119,41 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
 }
 
 /// The position of a counter whose next value is compared with a bound, the bound, and the step.
-fn counts(rounds: &Rounds, next: Value, end: Value) -> Option<(usize, Sum, Sum)> {
-    let data = &rounds.func.regions[rounds.body];
+fn counts(nest: &LoopNest, next: Value, end: Value) -> Option<(usize, Sum, Sum)> {
+    let data = &nest.func.regions[nest.body];
     let counter = data.yields[1..].iter().position(|v| *v == next)?;
     let param = data.params[counter];
-    let Some(Op::Bin(BinOp::Add, a, b)) = rounds.defs.op(rounds.func, next) else { return None };
+    let Some(Op::Bin(BinOp::Add, a, b)) = nest.defs.op(nest.func, next) else { return None };
     let step = if *a == param { *b } else { (*b == param).then_some(*a)? };
-    let invariant = |v: Value| rounds.sum(v).filter(|sum| is_fixed(rounds, sum));
+    let invariant = |v: Value| nest.sum(v).filter(|sum| is_fixed(nest, sum));
     Some((counter, invariant(end)?, invariant(step)?))
         .filter(|(_, _, step)| !step.terms.is_empty() || step.constant > 0)
 }
 
 /// Is a sum made of what stands before the loop?
-fn is_fixed(rounds: &Rounds, sum: &Sum) -> bool {
-    sum.terms.keys().all(|v| !rounds.inside.contains(v))
+fn is_fixed(nest: &LoopNest, sum: &Sum) -> bool {
+    sum.terms.keys().all(|v| !nest.inside.contains(v))
 }
 
 /// What makes a condition true in every round.
-fn test(rounds: &Rounds, counter: Value, cond: Value, tests: &mut Vec<Test>) -> Option<()> {
-    match rounds.defs.op(rounds.func, cond)? {
+fn test(nest: &LoopNest, counter: Value, cond: Value, tests: &mut Vec<Test>) -> Option<()> {
+    match nest.defs.op(nest.func, cond)? {
         Op::Const(Scalar::Bool(true)) => Some(()),
         Op::Bin(BinOp::And, a, b) => {
-            test(rounds, counter, *a, tests)?;
-            test(rounds, counter, *b, tests)
+            test(nest, counter, *a, tests)?;
+            test(nest, counter, *b, tests)
         }
-        Op::Bin(op @ (BinOp::Ge | BinOp::Lt), a, b) if rounds.func.ty(*a).elem == Elem::I32 => {
-            let (x, y) = (rounds.sum(*a)?, rounds.sum(*b)?);
-            if !is_fixed(rounds, &y) || y.terms.contains_key(&counter) {
+        Op::Bin(op @ (BinOp::Ge | BinOp::Lt), a, b) if nest.func.ty(*a).elem == Elem::I32 => {
+            let (x, y) = (nest.sum(*a)?, nest.sum(*b)?);
+            if !is_fixed(nest, &y) || y.terms.contains_key(&counter) {
                 return None;
             }
-            if is_fixed(rounds, &x) && !x.terms.contains_key(&counter) {
+            if is_fixed(nest, &x) && !x.terms.contains_key(&counter) {
                 tests.push(Test::Fixed(*op, x, y));
                 return Some(());
             }
             let offset = x.add(&Sum::of(counter), -1);
-            if !offset.terms.is_empty() && is_fixed(rounds, &offset) && !offset.terms.contains_key(&counter) {
+            if !offset.terms.is_empty() && is_fixed(nest, &offset) && !offset.terms.contains_key(&counter) {
                 tests.push(match op {
                     BinOp::Ge => (y == Sum::constant(0)).then_some(Test::NotNegativeFrom(offset))?,
                     _ => Test::BelowFrom(offset, y),

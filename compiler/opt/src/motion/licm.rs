@@ -8,7 +8,8 @@
 //! not end, of with-loops that may have no index; loops, with-loops and calls in loops that read a clock, and what [`crate::scalar::pin_clocks`] hides there;
 //! arrays that more uses than selections, and loops and calls that move along, may change in place.
 
-use crate::edit::{Def, Defs, divides_by_constant, is_speculatable};
+use crate::edit::{Def, Defs};
+use crate::facts::effects::{divides_by_constant, is_speculatable};
 use crate::facts::places::{Places, Use, trips};
 use crate::facts::speculation::Safety;
 use crate::pass::{Context, Pass, Run};

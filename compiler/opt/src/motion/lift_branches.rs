@@ -12,9 +12,8 @@
 //! Before: the cycle of folding has ended, for branches stand in its way. After: no such branch in a with-loop outside of others.
 //! Leaves alone: branches without loops, for which lanes choose; updates, which would lose the place they are computed in; and bodies with much beside the branch.
 
-use crate::edit::{Def, Defs, collect_values, size_of};
+use crate::edit::{Def, Defs, collect_values, prepend, size_of, version_by_copy};
 use crate::facts::places::Places;
-use crate::motion::version_extents::in_both_branches;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
 use ravel_types::{Elem, Scalar, Ty};
@@ -44,7 +43,8 @@ pub fn lift_branches(func: &mut Func, cx: &mut Context) -> bool {
             );
             continue;
         }
-        let Some(copy) = in_both_branches(func, &places, inst, cond, Vec::new()) else { continue };
+        let Some(home) = places.region_of[inst].expand() else { continue };
+        let copy = version_by_copy(func, home, inst, cond, Vec::new());
         decide(func, inst, cond, true);
         decide(func, copy, cond, false);
         cx.applied(span, "a branch that is the same for every index stands around it");
@@ -110,7 +110,7 @@ fn decide(func: &mut Func, inst: Inst, cond: Value, truth: bool) {
         }
         let known = func.make_inst(Op::Const(Scalar::Bool(truth)), vec![Ty::scalar(Elem::Bool)], span);
         let value = func.insts[known].results[0];
-        func.regions[region].insts.insert(0, known);
+        prepend(func, region, [known]);
         for branch in branches {
             if let Op::If { cond, .. } = &mut func.insts[branch].op {
                 *cond = value;

@@ -13,7 +13,8 @@
 //! Before: what can be proven is. After: no such check is the first thing that can be observed of a body.
 //! Leaves alone: checks behind other checks or effects of the body, whose faults would come first, and behind loops, which might not end.
 
-use crate::edit::{Def, Defs, Emitter, divides_by_constant, is_speculatable, region_has_effect};
+use crate::edit::{Def, Defs, Emitter, insert_before};
+use crate::facts::effects::{divides_by_constant, is_speculatable, region_has_effect};
 use crate::facts::places::Places;
 use crate::fusion::split_operators::checks_plainly;
 use crate::pass::{Context, Pass, Run};
@@ -213,8 +214,5 @@ fn lift(func: &mut Func, defs: &mut Defs, home: Region, owner: Inst, found: Foun
     };
     func.insts[found.check].op = op;
     out.push(found.check);
-    let insts = &mut func.regions[home].insts;
-    if let Some(at) = insts.iter().position(|inst| *inst == owner) {
-        insts.splice(at..at, out);
-    }
+    insert_before(func, home, owner, out);
 }

@@ -12,7 +12,7 @@
 //! Before: folding has ended, simplified, borders are split off. After: no fold that could stand in front of a branch that most indices take.
 //! Leaves alone: folds that may fault where the condition does not hold, conditions on data, short folds, windows.
 
-use crate::edit::{Def, Defs};
+use crate::edit::{Def, Defs, drop_inst, insert_before};
 use crate::facts::places::{Places, trips, visit_partitions};
 use crate::facts::speculation::Safety;
 use crate::fusion::fold_kinds::{Folds, Kind};
@@ -49,11 +49,8 @@ pub fn lift_folds(func: &mut Func, cx: &mut Context) -> bool {
         for (branch, Lifted { fold, insts }) in moves {
             for inst in insts.into_iter().filter(|inst| moved.insert(*inst)) {
                 let Some(from) = places.region_of[inst].expand() else { continue };
-                func.regions[from].insts.retain(|i| *i != inst);
-                let body = &mut func.regions[part.body].insts;
-                if let Some(at) = body.iter().position(|i| *i == branch) {
-                    body.insert(at, inst);
-                }
+                drop_inst(func, from, inst);
+                insert_before(func, part.body, branch, [inst]);
             }
             cx.applied(func.insts[fold].span, "computed for all indices, since most need it");
         }

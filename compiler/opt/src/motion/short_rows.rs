@@ -14,7 +14,7 @@
 //! Leaves alone: rows of a length that no loop changes, that differs from index to index, or that is not known to be the only one in the
 //! body; with-loops with few rows; large bodies.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, collect_values, size_of, syms_of};
+use crate::edit::{Copier, Def, Defs, Emitter, collect_values, size_of, substitute, syms_of};
 use crate::facts::places::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
@@ -147,15 +147,8 @@ fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, length: 
         let cond = e.int_op(BinOp::Eq, length, known);
         out.push(func.make_inst(Op::If { cond, then, els }, types.clone(), span));
     }
-    let mut renames = Renames::default();
-    for (old, new) in results.iter().zip(last_results(func, &out)) {
-        renames.set(*old, new);
-    }
-    let insts = &mut func.regions[home].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..=at, out);
-    }
-    renames.apply(func);
+    let made = last_results(func, &out);
+    substitute(func, home, inst, out, made);
     // Its branch keeps the names.
     func.regions[general].yields = results;
 }
@@ -200,10 +193,7 @@ fn version(func: &mut Func, defs: &mut Defs, inst: Inst, length: Value, n: i32, 
     };
     let captured = captured_with(func, inst, row_syms);
     let mut out = Vec::new();
-    let mut copier = Copier { source: None, values: Default::default(), syms: Default::default() };
-    for region in func.insts[inst].op.regions() {
-        copier.syms.extend(Copier::within(func, region).syms);
-    }
+    let mut copier = Copier::of(func, &[inst]);
     copier.syms.extend(row_syms.iter().map(|s| (*s, Affine::constant(n))));
     let mut e = Emitter { func, defs, out: &mut out, span };
     let known = e.int(n);

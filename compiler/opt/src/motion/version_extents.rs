@@ -13,14 +13,14 @@
 //! Leaves alone: with-loops whose checks hold anyway, or do not hold for ordinary extents either; folds and updates, which would
 //! lose the place they are computed in; and large bodies.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
+use crate::edit::{Defs, Emitter, size_of, version_by_copy};
 use crate::facts::linear::Atom;
 use crate::facts::places::Places;
 use crate::facts::ranges::Ranges;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Ty};
-use ravel_wir::{Func, Inst, Op, Region, RegionData, Value, WithOp};
+use ravel_wir::{Func, Inst, Op, Region, Value, WithOp};
 
 pub const PASS: Pass = Pass {
     name: "version-extents",
@@ -166,38 +166,7 @@ fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, extents:
     let most = e.int(ORDINARY);
     let tests: Vec<Value> = extents.iter().map(|v| e.int_op(BinOp::Le, *v, most)).collect();
     let cond = tests.into_iter().reduce(|a, b| e.emit(Op::Bin(BinOp::And, a, b), Ty::scalar(Elem::Bool)));
-    if let Some(cond) = cond {
-        in_both_branches(func, places, inst, cond, out);
+    if let (Some(home), Some(cond)) = (places.region_of[inst].expand(), cond) {
+        version_by_copy(func, home, inst, cond, out);
     }
-}
-
-/// Puts a with-loop into one branch of a condition, which the instructions `out` compute, and a copy into the other one. Gives the copy.
-pub fn in_both_branches(func: &mut Func, places: &Places, inst: Inst, cond: Value, mut out: Vec<Inst>) -> Option<Inst> {
-    let home = places.region_of[inst].expand()?;
-    let span = func.insts[inst].span;
-    let mut copier = Copier { source: None, values: Default::default(), syms: Default::default() };
-    for region in func.insts[inst].op.regions() {
-        copier.syms.extend(Copier::within(func, region).syms);
-    }
-    let copy = copier.inst(func, inst);
-    let results = func.insts[inst].results.clone();
-    let types = results.iter().map(|v| func.ty(*v).clone()).collect();
-    let yields = func.insts[copy].results.clone();
-    let then = func.regions.push(RegionData { params: Vec::new(), insts: vec![inst], yields: results.clone() });
-    let els = func.regions.push(RegionData { params: Vec::new(), insts: vec![copy], yields });
-    let both = func.make_inst(Op::If { cond, then, els }, types, span);
-    out.push(both);
-    let mut renames = Renames::default();
-    for (old, new) in results.into_iter().zip(func.insts[both].results.clone()) {
-        renames.set(old, new);
-    }
-    // The branch keeps its own names.
-    let insts = &mut func.regions[home].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..=at, out);
-    }
-    let own = func.regions[then].yields.clone();
-    renames.apply(func);
-    func.regions[then].yields = own;
-    Some(copy)
 }

@@ -15,7 +15,8 @@
 //! Leaves alone: branches that compute an array, in which the elements have work in common; extents that are known nowhere outside of
 //! the branch; branches with other effects, and checks that need what only the branch may compute: a division, or a selection behind a check.
 
-use crate::edit::{Copier, Defs, Emitter, Renames, is_speculatable, region_has_effect_but_checks};
+use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst};
+use crate::facts::effects::{is_speculatable, region_has_effect_but_checks};
 use crate::facts::places::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
@@ -179,8 +180,5 @@ fn rewrite(func: &mut Func, defs: &mut Defs, renames: &mut Renames, choice: &Cho
     let made = func.make_inst(Op::With(with), vec![ty], span);
     renames.set(result, func.insts[made].results[0]);
     out.push(made);
-    let insts = &mut func.regions[choice.body].insts;
-    if let Some(at) = insts.iter().position(|inst| *inst == choice.inst) {
-        insts.splice(at..=at, out);
-    }
+    replace_inst(func, choice.body, choice.inst, out);
 }

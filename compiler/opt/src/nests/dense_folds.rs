@@ -10,7 +10,7 @@
 //! Before: the cycle of folding has ended, and checks of the index have been proven from its bounds. After: folds have no constant steps.
 //! Leaves alone: steps that only the run knows, steps with a width, and lower bounds that may be negative, from which a distance might wrap.
 
-use crate::edit::{Defs, Emitter, Renames};
+use crate::edit::{Defs, Emitter, Renames, insert_before, prepend};
 use crate::facts::places::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
@@ -88,13 +88,10 @@ fn rewrite(func: &mut Func, defs: &mut Defs, places: &Places, inst: Inst, steps:
         }
         (*step, *width) = (None, None);
         renames.apply_region(func, part.body);
-        func.regions[part.body].insts.splice(0..0, head);
+        prepend(func, part.body, head);
     }
     func.insts[inst].op = Op::With(With { parts, ops, ordered });
-    let insts = &mut func.regions[home].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..at, before);
-    }
+    insert_before(func, home, inst, before);
 }
 
 /// How many indices there are from `first`, which is not negative, below `end` in steps: the distance over the step, rounded up.

@@ -11,7 +11,8 @@
 //! index set that is known to be not empty.
 //! Leaves alone: folds that may stop early, folds of arrays, several partitions, and folds whose bodies have checks, which keep lanes out.
 
-use crate::edit::{Copier, Defs, Emitter, region_has_effect};
+use crate::edit::{Copier, Defs, Emitter, substitute};
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
@@ -40,12 +41,7 @@ pub fn folds_as_loops(func: &mut Func, cx: &mut Context) -> bool {
         let span = func.insts[inst].span;
         let mut out = Vec::new();
         let total = nest(func, &mut defs, &found, Vec::new(), found.neutral, &mut out, span);
-        let insts = &mut func.regions[region].insts;
-        let Some(at) = insts.iter().position(|i| *i == inst) else { continue };
-        insts.splice(at..=at, out);
-        let mut renames = crate::edit::Renames::default();
-        renames.set(func.insts[inst].results[0], total);
-        renames.apply(func);
+        substitute(func, region, inst, out, [total]);
         cx.applied(span, "its function is one of its own, so that it is a loop");
         changed = true;
     }

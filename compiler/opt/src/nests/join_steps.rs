@@ -15,11 +15,11 @@
 //! Leaves alone: extents that the step does not divide, partitions that begin or end elsewhere, arrays that can be changed in place, and bodies
 //! with loops.
 
-use crate::edit::{Copier, Defs, Emitter, region_has_effect};
+use crate::edit::{Copier, Defs, Emitter, insert_before};
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::{Places, Use, covers_frame, same_int, trips};
 use crate::nests::split_axes::digits;
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashMap;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
@@ -359,9 +359,7 @@ fn join(func: &mut Func, defs: &mut Defs, home: Region, inst: Inst, with: &With,
         .collect();
     let made = e.emit(Op::With(With { parts, ops: vec![new_op], ordered: false }), grouped);
     func.insts[inst].op = Op::Reshape { array: made, shape: frame };
-    let insts = &mut func.regions[home].insts;
-    let at = insts.iter().position(|i| *i == inst).unwrap_or(insts.len());
-    insts.splice(at..at, before);
+    insert_before(func, home, inst, before);
 }
 
 /// The body for a group of neighbours.
@@ -397,7 +395,7 @@ fn body(e: &mut Emitter<'_>, with: &With, plan: &Plan, group: &Group, ty: &Ty) -
 fn copy(e: &mut Emitter<'_>, part: &Part, (params, index): (&[Value], Value), (step, place): (i32, i32)) -> Value {
     let old = e.func.regions[part.body].params.clone();
     let last = old.len() - 1;
-    let mut copier = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
+    let mut copier = Copier::default();
     copier.values.extend(old[..last].iter().copied().zip(params[..last].iter().copied()));
     copier.values.insert(old[last], index);
     for inst in e.func.regions[part.body].insts.clone() {

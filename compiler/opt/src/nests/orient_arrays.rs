@@ -14,7 +14,8 @@
 //! Leaves alone: arrays that anything but such selections uses, or that inner loops read, where lanes may run along another axis; bodies with loops
 //! of their own, which decide that, too; bodies with effects or checks, which have an order; and matrices with a short axis.
 
-use crate::edit::{Defs, has_loop, region_has_effect};
+use crate::edit::{Defs, has_loop};
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::{Places, Use};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::Shape;

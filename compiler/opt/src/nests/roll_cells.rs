@@ -13,7 +13,8 @@
 //! Leaves alone: elements that are computed in different ways (products of complex numbers), and with-loops in which an index does more than
 //! select elements of such rows: a factor per row would have to be spread over lanes.
 
-use crate::edit::{Copier, Defs, region_has_effect};
+use crate::edit::{Copier, Defs, insert_before};
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
@@ -318,8 +319,6 @@ fn apply(func: &mut Func, inst: Inst, with: &With, bodies: &[Region], count: i32
     func.insts[inst].op = Op::With(With { parts, ops: vec![op], ordered: false });
     let home = Places::new(func).region_of[inst].expand();
     if let Some(home) = home {
-        let insts = &mut func.regions[home].insts;
-        let at = insts.iter().position(|i| *i == inst).unwrap_or(0);
-        insts.splice(at..at, constants);
+        insert_before(func, home, inst, constants);
     }
 }

@@ -12,7 +12,7 @@
 //! divisor of its extent that selections depend on, where vectors of one remainder axis are worth more than gathers.
 //! Leaves alone: folds, several partitions, extents that only the run knows, and what `interleave` makes.
 
-use crate::edit::{Defs, Renames};
+use crate::edit::{Defs, Renames, drop_inst, prepend, replace_inst};
 use crate::facts::cost::cost_of_region;
 use crate::facts::places::{Places, covers_frame};
 use crate::pass::{Context, Pass, Run};
@@ -243,10 +243,10 @@ fn split(func: &mut Func, places: &Places, inst: Inst, plan: &Plan) -> Inst {
     // Divisions that are left would look like work to other passes.
     for (at, ..) in &plan.taken {
         if let Some(home) = places.region_of[*at].expand() {
-            func.regions[home].insts.retain(|i| i != at);
+            drop_inst(func, home, *at);
         }
     }
-    func.regions[body].insts.splice(0..0, head);
+    prepend(func, body, head);
     renames.apply_region(func, body);
 
     let new = func.make_inst(Op::With(With { parts, ops, ordered }), types, span);
@@ -258,9 +258,6 @@ fn split(func: &mut Func, places: &Places, inst: Inst, plan: &Plan) -> Inst {
             func.insts.push(ravel_wir::InstData { op, results: vec![result], span })
         })
         .collect();
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..=at, [before, vec![new], reshapes].concat());
-    }
+    replace_inst(func, region, inst, [before, vec![new], reshapes].concat());
     new
 }

@@ -16,7 +16,7 @@
 //! Leaves alone: folds, which would lose their threads; steps; cuts whose place is not known before the with-loop, for sums also those not known
 //! to lie within it; single equalities far from the border; and with-loops too small or too large to gain from it.
 
-use crate::edit::{Def, Defs, Emitter, mirrored, size_of};
+use crate::edit::{Def, Defs, Emitter, insert_before, mirrored, size_of};
 use crate::facts::linear::{Atom, Lin};
 use crate::facts::places::{Places, total_trips};
 use crate::facts::ranges::Ranges;
@@ -421,10 +421,7 @@ fn cut(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, place: &Pla
         let one = e.int(1);
         boundary = e.int_op(BinOp::Add, boundary, one);
     }
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..at, out);
-    }
+    insert_before(func, region, inst, out);
     apply_cut(func, region, &Cut::at(inst, place.part, place.axis, boundary));
 }
 

@@ -12,7 +12,8 @@
 //! Leaves alone: partitions that are not known to cover the result, since uncovered positions have the default; arrays that are needed later or
 //! stand outside of the loop that has the with-loop.
 
-use crate::edit::{Def, Defs, Emitter, collect_values, region_has_effect};
+use crate::edit::{Def, Defs, Emitter, collect_values, insert_before};
+use crate::facts::effects::region_has_effect;
 use crate::facts::index_sets::{Bounds, MAX_PARTS, bounds, covers};
 use crate::facts::places::{Places, Use};
 use crate::pass::{Context, Pass, Run};
@@ -198,10 +199,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: 
         e.func.regions[body].yields = vec![cell];
         let generator = Generator::Known { lower: vec![zero; upper.len()], upper, step: None, width: None };
         parts = vec![Part { generator, body }];
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..at, out);
-        }
+        insert_before(func, region, inst, out);
     }
     // The extents may have other names in its type.
     let result = func.insts[inst].results[0];

@@ -11,6 +11,7 @@
 //! Before: the passes have ended; common subexpressions would undo this. After: no filled array is copied to be changed.
 //! Leaves alone: the last user, if it is not repeated more often than the array is made; arrays that are only read; other with-loops, even cheap ones.
 
+use crate::edit::{drop_inst, insert_before};
 use crate::facts::places::{Places, Use};
 use crate::pass::{Context, Pass, Run};
 use ravel_wir::traverse::walk;
@@ -65,14 +66,12 @@ pub fn refill(func: &mut Func, cx: &mut Context) -> bool {
                     *v = new;
                 }
             });
-            let insts = &mut func.regions[region].insts;
-            let place = insts.iter().position(|inst| *inst == user).expect("the user is in its region");
-            insts.insert(place, copy);
+            insert_before(func, region, user, [copy]);
             cx.applied(func.insts[fill].span, "filled again for who changes it, instead of copied");
             changed = true;
         }
         if changed && !is_used(func, filled) {
-            func.regions[home].insts.retain(|inst| *inst != fill);
+            drop_inst(func, home, fill);
         }
     }
     changed

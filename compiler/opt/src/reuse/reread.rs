@@ -17,7 +17,7 @@
 //! the sake of extents.
 //! Leaves alone: old arrays that somebody needs as a whole, or at an index that may be one that was written.
 
-use crate::edit::{Defs, Renames, use_counts};
+use crate::edit::{Defs, Renames, drop_inst, insert_before, use_counts};
 use crate::facts::places::{Places, Use};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
@@ -57,13 +57,10 @@ fn extents_early(func: &mut Func) -> bool {
     let mut renames = Renames::default();
     for (k, &(inst, at, array, axis)) in moves.iter().enumerate() {
         let (Some(from), Some(to)) = (places.region_of[inst].expand(), places.region_of[at].expand()) else { continue };
-        func.regions[from].insts.retain(|other| *other != inst);
+        drop_inst(func, from, inst);
         match moves[..k].iter().find(|m| (m.1, m.2, m.3) == (at, array, axis)) {
             Some(same) => renames.set(func.insts[inst].results[0], func.insts[same.0].results[0]),
-            None => {
-                let place = func.regions[to].insts.iter().position(|other| *other == at).unwrap_or(0);
-                func.regions[to].insts.insert(place, inst);
-            }
+            None => insert_before(func, to, at, [inst]),
         }
     }
     renames.apply(func);

@@ -11,13 +11,13 @@
 //! Leaves alone: reals that might be -0.0, which adding zero changes: sums that began with other zeros are not; minima and maxima of reals, for
 //! the sake of NaN.
 
-use crate::edit::{Copier, Def, Defs, Renames};
+use crate::edit::{Copier, Def, Defs, substitute};
 use crate::facts::places::{Places, Use, covers_frame};
 use crate::pass::{Context, Pass, Run};
 use crate::reuse::fold_updates::search::{LEAST_ELEMENTS, LEAST_INSIDE, Search, elements, same_bits};
 use crate::reuse::fold_updates::{Cell, nest::Nest};
+use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar};
-use ravel_types::{HashMap, HashSet};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {
@@ -41,17 +41,11 @@ pub fn sum_updates(func: &mut Func, cx: &mut Context) -> bool {
         let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
         let Some(home) = places.region_of[inst].expand() else { continue };
         let Some(sum) = sum((&Search { func, defs, places, cx }, home), inst) else { continue };
-        let (span, old) = (func.insts[inst].span, func.insts[inst].results[0]);
+        let span = func.insts[inst].span;
         let mut out = Vec::new();
-        let mut same = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
+        let mut same = Copier::default();
         let new = Nest { func, defs, span, op: sum.op }.combine(&mut out, sum.array, &sum.cell, &mut same);
-        let insts = &mut func.regions[home].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..=at, out);
-        }
-        let mut renames = Renames::default();
-        renames.set(old, new);
-        renames.apply(func);
+        substitute(func, home, inst, out, [new]);
         cx.applied(span, "updates the array that is not neutral");
         (facts, changed) = (None, true);
     }

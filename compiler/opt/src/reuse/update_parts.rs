@@ -13,7 +13,8 @@
 //! whole frame of scalar cells that are, outside of boxes known before it, those of an array of the same shape.
 //! Leaves alone: conditions that are no comparison of an index with something invariant, and several results at once.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, mirrored, region_has_effect};
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, insert_before, mirrored, prepend};
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::{Places, covers_frame};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
@@ -286,10 +287,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, inst: Inst, region: Region, array: 
         out.push(update);
         current = func.insts[update].results[0];
     }
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..at, out);
-    }
+    insert_before(func, region, inst, out);
     current
 }
 
@@ -355,7 +353,7 @@ fn body_with(func: &mut Func, body: Region, chosen: &Chosen, span: ravel_source:
                 }
             });
         }
-        func.regions[copy].insts.insert(0, known);
+        prepend(func, copy, [known]);
     }
     copy
 }

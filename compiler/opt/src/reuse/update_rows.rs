@@ -10,7 +10,8 @@
 //! Leaves alone: rows that read the array at other columns, since they may read what was replaced; short rows; rows with gaps or sums; rows with checks
 //! that would move behind an effect or another check.
 
-use crate::edit::{Defs, region_has_effect};
+use crate::edit::{Defs, drop_inst, insert_before};
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::{Places, covers_frame, trips};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
@@ -113,9 +114,6 @@ fn rewrite(func: &mut Func, places: &Places, row: Inst, update: Inst) {
     let generator = Generator::Known { lower: join(&index, lower), upper: join(&ends, upper), step: None, width: None };
     let ops = vec![WithOp::Modarray { array }];
     func.insts[update].op = Op::With(With { parts: vec![Part { generator, body }], ops, ordered: false });
-    let insts = &mut func.regions[home].insts;
-    insts.retain(|inst| *inst != row);
-    if let Some(at) = insts.iter().position(|inst| *inst == update) {
-        insts.splice(at..at, before);
-    }
+    drop_inst(func, home, row);
+    insert_before(func, home, update, before);
 }

@@ -7,7 +7,8 @@
 //! carries is what is known of its first one.
 //! Leaves alone: effects, and equal computations in regions of which neither encloses the other.
 
-use crate::edit::{Renames, collect_values, region_has_effect, syms_of};
+use crate::edit::{Renames, collect_values, syms_of};
+use crate::facts::effects::region_has_effect;
 use crate::facts::keys::{Key, form_key, key_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;

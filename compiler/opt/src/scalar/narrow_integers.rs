@@ -12,7 +12,7 @@
 //! Leaves alone: bodies with other data, for these decide how wide lanes are; with loops; and with integers whose range is not known from conversions
 //! and constants, or has negative numbers.
 
-use crate::edit::{Defs, Renames};
+use crate::edit::{Defs, Renames, prepend};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_types::{HashMap, HashSet};
@@ -237,6 +237,6 @@ fn narrow(func: &mut Func, defs: &mut Defs, body: Region, small: &HashMap<Value,
     for v in small.keys().filter(|v| !constants.contains_key(v)) {
         func.values[*v].ty = Ty::scalar(width);
     }
-    func.regions[body].insts.splice(0..0, before);
+    prepend(func, body, before);
     renames.apply_region(func, body);
 }

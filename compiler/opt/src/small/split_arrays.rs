@@ -9,7 +9,7 @@
 //! by element anyway.
 //! Leaves alone: arrays that come out of memory each time round.
 
-use crate::edit::{Defs, Renames};
+use crate::edit::{Defs, Renames, insert_after, insert_before, prepend};
 use crate::facts::places::{Places, Use};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
@@ -150,10 +150,8 @@ fn split(func: &mut Func, region: Region, inst: Inst, k: usize) {
             replace_one(&mut func.regions[*body].params, k, &params);
             let mut head = Vec::new();
             let whole = emit(func, &mut head, Op::Array(params), ty.clone(), span);
-            func.regions[*body].insts.splice(0..0, head);
-            let mut renames = Renames::default();
-            renames.set(old, whole);
-            renames.apply_region(func, *body);
+            prepend(func, *body, head);
+            Renames::from_iter([(old, whole)]).apply_region(func, *body);
             split_yield(func, *body, k + 1, span);
         }
         Op::If { then, els, .. } => {
@@ -167,11 +165,8 @@ fn split(func: &mut Func, region: Region, inst: Inst, k: usize) {
     replace_one(&mut func.insts[inst].results, k, &parts);
     // The old result lives on as the array of the new ones.
     let whole = func.insts.push(ravel_wir::InstData { op: Op::Array(parts), results: vec![result], span });
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.insert(at + 1, whole);
-        insts.splice(at..at, before);
-    }
+    insert_after(func, region, inst, [whole]);
+    insert_before(func, region, inst, before);
 }
 
 fn split_yield(func: &mut Func, region: Region, at: usize, span: Span) {

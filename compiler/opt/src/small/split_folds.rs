@@ -11,7 +11,7 @@
 //! [`MAX_FOLDED`] elements.
 //! Leaves alone: folds with functions, folds that may stop early, and cells that are arrays made elsewhere.
 
-use crate::edit::Defs;
+use crate::edit::{Defs, insert_after, insert_before};
 use crate::facts::places::{Places, covers_frame};
 use crate::pass::{Context, Pass, Run};
 use crate::small::split_arrays::elements;
@@ -80,11 +80,8 @@ fn split(func: &mut Func, defs: &Defs, region: Region, inst: Inst, cells: Vec<Ve
     func.insts[inst].results = scalars.clone();
     // The old result lives on as the array of the new ones.
     let whole = func.insts.push(InstData { op: Op::Array(scalars), results, span });
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.insert(at + 1, whole);
-        insts.splice(at..at, before);
-    }
+    insert_after(func, region, inst, [whole]);
+    insert_before(func, region, inst, before);
 }
 
 /// The constant that all elements of an array are.

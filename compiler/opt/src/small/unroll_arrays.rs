@@ -11,7 +11,8 @@
 //! Before: scalarised, so that folds whose cells have the same indices throughout are folds of elements. After: no such fold that is short.
 //! Leaves alone: small arrays, which become scalars elsewhere; bodies with checks or effects; and folds that would be too much code.
 
-use crate::edit::{Copier, Defs, Emitter, region_has_effect, size_of};
+use crate::edit::{Copier, Defs, Emitter, insert_before, size_of};
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::{Places, total_trips};
 use crate::pass::{Context, Pass, Run};
 use crate::small::unroll_small::indices;
@@ -49,10 +50,7 @@ pub fn unroll_arrays(func: &mut Func, cx: &mut Context) -> bool {
             }
         }
         let before = write_out(func, defs, inst, &with, (neutral, op));
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..at, before);
-        }
+        insert_before(func, region, inst, before);
         cx.applied(span, "its arrays are written out, and one with-loop combines their elements");
         (facts, changed) = (None, true);
     }

@@ -2,27 +2,44 @@
 //!
 //! A chain begins with a new warp: where two meet in one, its items wait for both, which took three times as long for a network's gradients.
 
-use ravel_types::HashMap;
-
 use ravel_nest::ir::{Access, IntCmp, Ty};
+use ravel_types::HashMap;
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
 use crate::device::group::Outcome;
 use crate::device::group::blocks::WARP;
 use crate::device::run::{Chain, Run, Step};
-use crate::lower::index::Ext;
+use crate::facts::index::Ext;
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 use crate::lower::scalars::prim_of;
-use crate::lower::{Lower, Val};
 
 /// Elements that the work-item has at hand, by array.
 type Held = HashMap<Value, Val>;
+
+impl Facts<'_> {
+    /// Does a body use its index for more than reads at it?
+    fn needs_index(&self, body: Region, own: &HashMap<Value, Value>) -> bool {
+        let region = &self.func.regions[body];
+        region.yields.iter().any(|v| region.params.contains(v))
+            || region.insts.iter().any(|inst| {
+                let data = &self.func.insts[*inst];
+                let mut used = Vec::new();
+                data.op.for_each_operand(|v| used.push(v));
+                for nested in data.op.regions() {
+                    used.extend(self.live.free(nested));
+                }
+                data.results.iter().all(|v| !own.contains_key(v)) && used.iter().any(|v| region.params.contains(v))
+            })
+    }
+}
 
 impl Lower<'_, '_> {
     /// Emits the launch; binds the members' results that are stored.
     pub fn launch_chains(&mut self, run: &Run, outcomes: &[Outcome]) -> Result<()> {
         let func = self.func;
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let chains: Vec<&Chain> = run.chains.iter().filter(|chain| !chain.steps.is_empty()).collect();
         let mut objects: HashMap<Inst, (Val, Val)> = HashMap::default();
         for step in chains.iter().flat_map(|chain| &chain.steps) {
@@ -48,11 +65,13 @@ impl Lower<'_, '_> {
             .collect();
         let total = chains.last().zip(starts.last()).map_or(0, |(chain, start)| start + chain.count());
         let total = self.b.i64(total);
-        let place = self.b.begin_launch(&[total])[0];
-        self.sequential += 1;
-        let outside =
-            (std::mem::replace(&mut self.in_kernel_loop, true), std::mem::replace(&mut self.checked_before, true));
-        let before = self.cache.clone();
+        let place = self.begin_launch(&[total])[0];
+        self.facts.site.sequential += 1;
+        let outside = (
+            std::mem::replace(&mut self.kernel.in_kernel_loop, true),
+            std::mem::replace(&mut self.facts.site.checked_before, true),
+        );
+        let before = self.emit.cache.clone();
         for (n, (chain, &start)) in chains.iter().zip(&starts).enumerate() {
             let next = starts.get(n + 1);
             if let Some(&next) = next {
@@ -77,7 +96,7 @@ impl Lower<'_, '_> {
                 self.b.begin_else(&[]);
                 self.b.end_if(&[]);
             }
-            self.cache = before.clone();
+            self.emit.cache = before.clone();
             if next.is_some() {
                 self.b.begin_else(&[]);
             }
@@ -85,10 +104,10 @@ impl Lower<'_, '_> {
         for _ in 1..chains.len() {
             self.b.end_if(&[]);
         }
-        (self.in_kernel_loop, self.checked_before) = outside;
-        self.sequential -= 1;
-        self.b.end_launch();
-        self.cache = cache;
+        (self.kernel.in_kernel_loop, self.facts.site.checked_before) = outside;
+        self.facts.site.sequential -= 1;
+        self.end_launch();
+        self.emit.cache = cache;
         for (inst, (object, _)) in objects {
             self.bind(func.insts[inst].results[0], object);
         }
@@ -179,20 +198,5 @@ impl Lower<'_, '_> {
         let value = self.b.load(Ty::scalar(prim_of(elem)), from, 0, Access::ALIGNED);
         held.insert(array, value);
         value
-    }
-
-    /// Does a body use its index for more than reads at it?
-    fn needs_index(&self, body: Region, own: &HashMap<Value, Value>) -> bool {
-        let region = &self.func.regions[body];
-        region.yields.iter().any(|v| region.params.contains(v))
-            || region.insts.iter().any(|inst| {
-                let data = &self.func.insts[*inst];
-                let mut used = Vec::new();
-                data.op.for_each_operand(|v| used.push(v));
-                for nested in data.op.regions() {
-                    used.extend(self.live.free(nested));
-                }
-                data.results.iter().all(|v| !own.contains_key(v)) && used.iter().any(|v| region.params.contains(v))
-            })
     }
 }

@@ -14,9 +14,10 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
-use crate::kernel::grid::Grid;
+use crate::facts::grid::Grid;
+use crate::facts::{Facts, Val};
 use crate::kernel::reduce::{Accs, UNROLL_COPIES};
-use crate::lower::{Lower, Val};
+use crate::lower::Lower;
 
 /// Indices that any work-item takes, at most: each work-item pays for all.
 const MOST_STEPS: i64 = 8;
@@ -33,11 +34,11 @@ pub(crate) struct Clip {
     upper: (i64, i64),
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The bounds of an axis that is to be written out under conditions; nothing if it is none.
     pub fn clip_of(&self, g: &Grid, part: &Part, axis: usize, accs: &Accs) -> Option<Clip> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        if !self.b.in_launch() || g.lanes > 1 {
+        if !self.site.in_launch || g.lanes > 1 {
             return None;
         }
         let clip =
@@ -63,7 +64,9 @@ impl Lower<'_, '_> {
             _ => own,
         }
     }
+}
 
+impl Lower<'_, '_> {
     /// All indices of an axis, each under its conditions.
     pub fn fold_clipped(
         &mut self,
@@ -80,7 +83,7 @@ impl Lower<'_, '_> {
         g.unrolled *= clip.upper.1 - clip.lower.0;
         for index in clip.lower.0..clip.upper.1 {
             let condition = self.clip_condition(clip, (low, high), index);
-            let (mark, before, cache) = (g.mark(), accs.vals.clone(), self.cache.clone());
+            let (mark, before, cache) = (g.mark(), accs.vals.clone(), self.emit.cache.clone());
             if let Some(condition) = condition {
                 self.b.begin_if(condition);
             }
@@ -91,7 +94,7 @@ impl Lower<'_, '_> {
             if condition.is_some() {
                 self.b.begin_else(&accs.vals);
                 accs.vals = self.b.end_if(&before);
-                self.cache = cache;
+                self.emit.cache = cache;
             }
         }
         g.unrolled = outside;

@@ -15,9 +15,11 @@ use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
 use crate::device::tile_nest::is_forced;
-use crate::kernel::grid::{Grid, Jam};
+use crate::facts::Facts;
+use crate::facts::grid::{Grid, Jam};
+use crate::facts::guards::Measures;
+use crate::facts::sink::{Index, Sink};
 use crate::lower::Lower;
-use crate::lower::withloop::{Index, Sink};
 
 /// Cells of a work-item.
 const COPIES: i64 = 4;
@@ -29,19 +31,7 @@ pub(crate) const LEAST_ITEMS: i64 = 1 << 16;
 /// Where an element is read: the array, and the index as constants and terms.
 type Place = (Value, Vec<(i64, Vec<(Value, i64)>)>);
 
-impl Lower<'_, '_> {
-    /// Runs a partition in columns, if they pay; `false` if nothing was emitted.
-    pub fn launch_columns(&mut self, with: &With, part: &Part, targets: &[Sink]) -> Result<bool> {
-        let Some(axis) = self.column_axis(part) else { return Ok(false) };
-        let least = if is_forced(self.cx.options.device) { 1 } else { LEAST_ITEMS };
-        if self.const_count(part).is_some_and(|cells| cells / COPIES < least) {
-            return Ok(false);
-        }
-        self.launch_remark(format!("in columns: a work-item computes {COPIES} cells along axis {axis}"));
-        self.column_launch(with, part, targets, axis)?;
-        Ok(true)
-    }
-
+impl Facts<'_> {
     /// The axis along which the cells of a work-item lie, if columns pay.
     fn column_axis(&self, part: &Part) -> Option<usize> {
         let func = self.func;
@@ -56,13 +46,13 @@ impl Lower<'_, '_> {
             | Op::Opaque(_)
             | Op::Native { .. }
             | Op::Sel { .. } => true,
-            Op::Check { .. } => self.checked_before,
+            Op::Check { .. } => self.site.checked_before,
             _ => false,
         };
         if lower.len() < 2 || !func.regions[part.body].insts.iter().all(|inst| plain(&func.insts[*inst].op)) {
             return None;
         }
-        if self.supported(part.body, &mut Vec::new()).is_err() {
+        if self.supported(part.body, &mut Measures::default()).is_err() {
             return None;
         }
         let dense = |axis: &usize| step.as_ref().is_none_or(|s| self.const_i32(s[*axis]) == Some(1));
@@ -112,6 +102,20 @@ impl Lower<'_, '_> {
         }
         (rows.len(), elements.len())
     }
+}
+
+impl Lower<'_, '_> {
+    /// Runs a partition in columns, if they pay; `false` if nothing was emitted.
+    pub fn launch_columns(&mut self, with: &With, part: &Part, targets: &[Sink]) -> Result<bool> {
+        let Some(axis) = self.column_axis(part) else { return Ok(false) };
+        let least = if is_forced(self.cx.options.device) { 1 } else { LEAST_ITEMS };
+        if self.const_count(part).is_some_and(|cells| cells / COPIES < least) {
+            return Ok(false);
+        }
+        self.launch_remark(format!("in columns: a work-item computes {COPIES} cells along axis {axis}"));
+        self.column_launch(with, part, targets, axis)?;
+        Ok(true)
+    }
 
     fn column_launch(&mut self, with: &With, part: &Part, targets: &[Sink], axis: usize) -> Result<()> {
         let func = self.func;
@@ -122,9 +126,9 @@ impl Lower<'_, '_> {
             self.const_i32(upper[axis]).zip(self.const_i32(lower[axis])).is_some_and(|(u, l)| (u - l) % COPIES == 0);
         let mut lengths = self.grid_of(part);
         lengths[axis] = self.ceil_div(lengths[axis], COPIES);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let (place, shared) = self.begin_cells(&lengths, false);
-        self.sequential += 1;
+        self.facts.site.sequential += 1;
         self.open(part.body);
         let positions = self.positions_in(&place, &lengths, shared);
         let params = func.regions[part.body].params.clone();
@@ -144,7 +148,7 @@ impl Lower<'_, '_> {
             let inside = self.b.icmp(IntCmp::Slt, last, high);
             self.b.begin_if(inside);
         }
-        let outside = self.cache.clone();
+        let outside = self.emit.cache.clone();
         let mut g = Grid::scalar(4);
         g.push_jam(Jam::of(params[axis], COPIES as usize));
         // All loads come before the first store.
@@ -154,7 +158,7 @@ impl Lower<'_, '_> {
             }
         }
         self.kernel_cells(&mut g, part, targets)?;
-        self.cache = outside.clone();
+        self.emit.cache = outside.clone();
         if !whole {
             self.b.begin_else(&[]);
             let one = self.b.i64(1);
@@ -165,12 +169,12 @@ impl Lower<'_, '_> {
             self.close();
             self.b.end_for(&[]);
             self.b.end_if(&[]);
-            self.cache = outside;
+            self.emit.cache = outside;
         }
         self.close();
-        self.sequential -= 1;
-        self.b.end_launch();
-        self.cache = cache;
+        self.facts.site.sequential -= 1;
+        self.end_launch();
+        self.emit.cache = cache;
         Ok(())
     }
 }

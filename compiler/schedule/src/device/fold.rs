@@ -17,11 +17,12 @@ use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::kernel::reduce::folds_along;
-use crate::lower::layout;
+use crate::facts::sink::{Accumulate, Index, Sink};
+use crate::facts::support::folds_along;
+use crate::facts::{Facts, Val, layout};
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::withloop::{Accumulate, Index, Sink};
-use crate::lower::{Key, Lower, Val};
 
 /// Work-items of a group.
 pub(crate) const GROUP: u32 = 256;
@@ -58,10 +59,10 @@ pub(crate) struct Walk {
     stride: Vec<Val>,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The folds of a with-loop, if a device can do them in groups; otherwise why not.
     fn device_folds(&self, with: &With, results: &[Value]) -> std::result::Result<Vec<Fold>, &'static str> {
-        if self.sequential > 0 || self.b.in_parfor() {
+        if self.site.sequential > 0 || self.site.in_parfor() {
             return Err("it is inside another with-loop");
         }
         self.group_folds(with, results)
@@ -99,10 +100,69 @@ impl Lower<'_, '_> {
         Ok(folds)
     }
 
+    /// Indices of a partition that a work-item takes in one step of its loop.
+    fn fold_copies(&self, part: &Part) -> usize {
+        let mut loads = 0;
+        let mut light = self.work(part.body) <= LIGHT;
+        ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| match &self.func.insts[inst].op {
+            Op::Sel { .. } => loads += 1,
+            Op::With(_) | Op::Loop { .. } | Op::If { .. } => light = false,
+            _ => {}
+        });
+        if light { (LOADS / loads.max(1)).clamp(1, LOADS) } else { 1 }
+    }
+
+    /// Does a body use its indices for nothing but to read whole arrays, each index one element, in row-major order?
+    pub fn reads_in_order(&self, part: &Part) -> bool {
+        let func = self.func;
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
+        let params = &func.regions[part.body].params;
+        if params.len() < 2
+            || lower.iter().any(|v| self.const_i32(*v) != Some(0))
+            || params.iter().any(|v| self.alias[*v].is_some())
+        {
+            return false;
+        }
+        let mut shape = None;
+        let mut in_order = true;
+        for &inst in &func.regions[part.body].insts {
+            let op = &func.insts[inst].op;
+            if let Op::Sel { array, index } = op {
+                let whole = index == params && !params.contains(array) && func.ty(*array).rank() == Some(params.len());
+                let extents = func.ty(*array).shape.extents();
+                in_order &= whole && extents.is_some() && (shape.is_none() || shape == extents);
+                shape = extents;
+            } else {
+                op.for_each_operand(|v| in_order &= !params.contains(&v));
+                in_order &= op.regions().is_empty();
+            }
+        }
+        in_order
+            && func.regions[part.body].yields.iter().all(|v| !params.contains(v))
+            && shape.is_some_and(|shape| self.are_extents(upper, shape))
+    }
+
+    /// Are these scalars the extents of that shape?
+    fn are_extents(&self, scalars: &[Value], shape: &[ravel_types::Affine]) -> bool {
+        scalars.iter().zip(shape).enumerate().all(|(axis, (v, extent))| match (self.const_i32(*v), extent.as_const()) {
+            (Some(k), Some(n)) => k == i64::from(n),
+            (None, None) => match self.live.def(*v).map(|inst| &self.func.insts[inst].op) {
+                Some(Op::Extent { array, axis: of }) => {
+                    let extents = self.func.ty(*array).shape.extents();
+                    *of as usize == axis && extents.and_then(|e| e.get(axis)) == Some(extent)
+                }
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+}
+
+impl Lower<'_, '_> {
     /// Runs the folds of a with-loop on the device or on the host; `false` if nothing was emitted because only the host can.
     pub fn try_device_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
         let folds_only = with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
-        if self.cx.options.device.is_none() || self.b.in_launch() || !folds_only || with.ops.is_empty() {
+        if self.cx.options.device.is_none() || self.site.in_launch || !folds_only || with.ops.is_empty() {
             return Ok(false);
         }
         let func = self.func;
@@ -127,36 +187,24 @@ impl Lower<'_, '_> {
             inst,
             format!("on the device, groups of {GROUP} work-items, partial results combined in order"),
         );
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(wanted);
-        let outside = std::mem::replace(&mut self.checked_before, true);
+        let outside = std::mem::replace(&mut self.facts.site.checked_before, true);
         let mut totals: Vec<Val> = folds.iter().map(|fold| self.val(fold.neutral)).collect();
         for part in &with.parts {
             totals = self.launch_folds(with, part, &folds, totals)?;
         }
-        self.checked_before = outside;
-        self.cache = cache.clone();
+        self.facts.site.checked_before = outside;
+        self.emit.cache = cache.clone();
         self.b.begin_else(&totals);
         self.with_loop_on_host(inst, with)?;
         let values: Vec<Val> = folds.iter().map(|fold| self.val(fold.result)).collect();
         let values = self.b.end_if(&values);
-        self.cache = cache;
+        self.emit.cache = cache;
         for (fold, value) in folds.iter().zip(values) {
             self.bind(fold.result, value);
         }
         Ok(true)
-    }
-
-    /// Indices of a partition that a work-item takes in one step of its loop.
-    fn fold_copies(&self, part: &Part) -> usize {
-        let mut loads = 0;
-        let mut light = self.work(part.body) <= LIGHT;
-        ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| match &self.func.insts[inst].op {
-            Op::Sel { .. } => loads += 1,
-            Op::With(_) | Op::Loop { .. } | Op::If { .. } => light = false,
-            _ => {}
-        });
-        if light { (LOADS / loads.max(1)).clamp(1, LOADS) } else { 1 }
     }
 
     /// How groups go through a partition; emitted outside of the launch.
@@ -198,10 +246,10 @@ impl Lower<'_, '_> {
             let buffer = self.helper_ptr("ravel_device_write", &[object]);
             partials.push((object, buffer));
         }
-        let cache = self.cache.clone();
-        let place = self.b.begin_groups(&[groups], &[GROUP]);
+        let cache = self.emit.cache.clone();
+        let place = self.begin_groups(&[groups], &[GROUP]);
         let (group, item) = (place[0], place[1]);
-        self.sequential += 1;
+        self.facts.site.sequential += 1;
         let start = self.b.mul(group, chunk);
         let end = self.b.add(start, chunk);
         let end = self.b.binary(NestBin::SMin, end, walk.count);
@@ -214,9 +262,9 @@ impl Lower<'_, '_> {
         }
         self.b.begin_else(&[]);
         self.b.end_if(&[]);
-        self.sequential -= 1;
-        self.b.end_launch();
-        self.cache = cache;
+        self.facts.site.sequential -= 1;
+        self.end_launch();
+        self.emit.cache = cache;
         // The host combines the results of the groups, in order.
         let arith = self.arith();
         let data: Vec<Val> = partials.iter().map(|(object, _)| self.data_of(*object)).collect();
@@ -229,7 +277,7 @@ impl Lower<'_, '_> {
         }
         totals = self.b.end_for(&inner);
         for (object, _) in partials {
-            self.cache.remove(&Key::Data(object));
+            self.emit.cache.remove(&Key::Data(object));
             self.b.rc_dec(object);
         }
         Ok(totals)
@@ -325,51 +373,6 @@ impl Lower<'_, '_> {
             .zip(slots)
             .map(|(fold, slot)| self.b.load(Ty::scalar(prim_of(self.elem(fold.result))), slot, 0, Access::ALIGNED));
         Ok(results.collect())
-    }
-
-    /// Does a body use its indices for nothing but to read whole arrays, each index one element, in row-major order?
-    pub fn reads_in_order(&self, part: &Part) -> bool {
-        let func = self.func;
-        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
-        let params = &func.regions[part.body].params;
-        if params.len() < 2
-            || lower.iter().any(|v| self.const_i32(*v) != Some(0))
-            || params.iter().any(|v| self.alias[*v].is_some())
-        {
-            return false;
-        }
-        let mut shape = None;
-        let mut in_order = true;
-        for &inst in &func.regions[part.body].insts {
-            let op = &func.insts[inst].op;
-            if let Op::Sel { array, index } = op {
-                let whole = index == params && !params.contains(array) && func.ty(*array).rank() == Some(params.len());
-                let extents = func.ty(*array).shape.extents();
-                in_order &= whole && extents.is_some() && (shape.is_none() || shape == extents);
-                shape = extents;
-            } else {
-                op.for_each_operand(|v| in_order &= !params.contains(&v));
-                in_order &= op.regions().is_empty();
-            }
-        }
-        in_order
-            && func.regions[part.body].yields.iter().all(|v| !params.contains(v))
-            && shape.is_some_and(|shape| self.are_extents(upper, shape))
-    }
-
-    /// Are these scalars the extents of that shape?
-    fn are_extents(&self, scalars: &[Value], shape: &[ravel_types::Affine]) -> bool {
-        scalars.iter().zip(shape).enumerate().all(|(axis, (v, extent))| match (self.const_i32(*v), extent.as_const()) {
-            (Some(k), Some(n)) => k == i64::from(n),
-            (None, None) => match self.live.def(*v).map(|inst| &self.func.insts[inst].op) {
-                Some(Op::Extent { array, axis: of }) => {
-                    let extents = self.func.ty(*array).shape.extents();
-                    *of as usize == axis && extents.and_then(|e| e.get(axis)) == Some(extent)
-                }
-                _ => false,
-            },
-            _ => false,
-        })
     }
 
     /// `n / size`, rounded up.

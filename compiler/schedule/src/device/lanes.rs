@@ -19,31 +19,16 @@ use ravel_wir::{Frame, Generator, Op, Part, Value, With, WithOp};
 use crate::Result;
 use crate::device::columns::LEAST_ITEMS;
 use crate::device::tile_nest::is_forced;
-use crate::kernel::grid::Grid;
-use crate::lower::index::Ext;
-use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Lower, Val};
+use crate::facts::grid::Grid;
+use crate::facts::index::Ext;
+use crate::facts::sink::{Index, Sink};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 
 /// Bytes of a vector.
 const BYTES: usize = 16;
 
-impl Lower<'_, '_> {
-    /// Runs a partition with a vector per work-item, if that pays; `false` if nothing was emitted.
-    pub fn launch_lanes(&mut self, with: &With, part: &Part, targets: &[Sink]) -> Result<bool> {
-        let Some(elem) = self.elem_of_lanes(with, part, targets) else { return Ok(false) };
-        let lanes = (BYTES / elem.bytes()) as i64;
-        let least = if is_forced(self.cx.options.device) { 1 } else { LEAST_ITEMS };
-        let known = self.const_count(part);
-        if known.is_some_and(|cells| cells / lanes < least) {
-            return Ok(false);
-        }
-        let lengths = self.grid_of(part);
-        let count = lengths.iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
-        self.launch_remark(format!("in vectors: a work-item computes {lanes} cells"));
-        self.lane_launch(with, part, targets, elem, count, known.is_some_and(|n| n % lanes == 0))?;
-        Ok(true)
-    }
-
+impl Facts<'_> {
     /// The type of all elements, if a partition can run with vectors.
     fn elem_of_lanes(&self, with: &With, part: &Part, targets: &[Sink]) -> Option<Elem> {
         let func = self.func;
@@ -74,7 +59,7 @@ impl Lower<'_, '_> {
             Op::Select { cond, .. } => {
                 self.live.def(*cond).is_some_and(|inst| region.insts.contains(&inst) && compares(&func.insts[inst].op))
             }
-            Op::Native { symbol, .. } => crate::lower::natives::math_op(symbol).is_some(),
+            Op::Native { symbol, .. } => crate::facts::vector_forms::math_op(symbol).is_some(),
             Op::Sel { index, .. } => index == params,
             _ => false,
         };
@@ -104,6 +89,24 @@ impl Lower<'_, '_> {
         let data = |v: &Value| !params.contains(v) && self.elem(*v) == elem;
         (loads && region.yields.iter().all(data)).then_some(elem)
     }
+}
+
+impl Lower<'_, '_> {
+    /// Runs a partition with a vector per work-item, if that pays; `false` if nothing was emitted.
+    pub fn launch_lanes(&mut self, with: &With, part: &Part, targets: &[Sink]) -> Result<bool> {
+        let Some(elem) = self.elem_of_lanes(with, part, targets) else { return Ok(false) };
+        let lanes = (BYTES / elem.bytes()) as i64;
+        let least = if is_forced(self.cx.options.device) { 1 } else { LEAST_ITEMS };
+        let known = self.const_count(part);
+        if known.is_some_and(|cells| cells / lanes < least) {
+            return Ok(false);
+        }
+        let lengths = self.grid_of(part);
+        let count = lengths.iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
+        self.launch_remark(format!("in vectors: a work-item computes {lanes} cells"));
+        self.lane_launch(with, part, targets, elem, count, known.is_some_and(|n| n % lanes == 0))?;
+        Ok(true)
+    }
 
     fn lane_launch(
         &mut self,
@@ -120,9 +123,9 @@ impl Lower<'_, '_> {
         let params = func.regions[part.body].params.clone();
         let Some((&last, outer)) = params.split_last() else { return Ok(()) };
         let positions = (0, i64::from(i32::MAX));
-        let cache = self.cache.clone();
-        let place = self.b.begin_launch(&[items]);
-        self.sequential += 1;
+        let cache = self.emit.cache.clone();
+        let place = self.begin_launch(&[items]);
+        self.facts.site.sequential += 1;
         self.open(part.body);
         let first = self.times(place[0], lanes);
         for &param in outer {
@@ -136,7 +139,7 @@ impl Lower<'_, '_> {
             let inside = self.b.icmp(IntCmp::Sle, end, count);
             self.b.begin_if(inside);
         }
-        let outside = self.cache.clone();
+        let outside = self.emit.cache.clone();
         let mut g = Grid::scalar(elem.bytes());
         g.set_vec(Some(last), lanes as u8, 1);
         g.aligned = true;
@@ -144,7 +147,7 @@ impl Lower<'_, '_> {
             self.packed_of(&mut g, cell, 0, 0)?;
         }
         self.kernel_cells(&mut g, part, targets)?;
-        self.cache = outside.clone();
+        self.emit.cache = outside.clone();
         if !whole {
             self.b.begin_else(&[]);
             let one = self.b.i64(1);
@@ -155,12 +158,12 @@ impl Lower<'_, '_> {
             self.close();
             self.b.end_for(&[]);
             self.b.end_if(&[]);
-            self.cache = outside;
+            self.emit.cache = outside;
         }
         self.close();
-        self.sequential -= 1;
-        self.b.end_launch();
-        self.cache = cache;
+        self.facts.site.sequential -= 1;
+        self.end_launch();
+        self.emit.cache = cache;
         Ok(())
     }
 }

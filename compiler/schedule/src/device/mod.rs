@@ -16,6 +16,7 @@ pub mod lanes;
 pub mod place;
 pub mod rows;
 pub mod run;
+pub mod state;
 pub mod thin;
 pub mod tile;
 pub mod tile_nest;
@@ -29,21 +30,22 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp}
 
 use crate::Result;
 use crate::device::fold::GROUP;
-use crate::lower::index::Ext;
-use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Key, Lower, Val};
-use crate::threads::company::Around;
+use crate::facts::index::Ext;
+use crate::facts::sink::{Index, Sink};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
+use crate::lower::emit::{Around, Key};
 
 /// Axes of a grid.
 const MOST_AXES: usize = 3;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Why a with-loop cannot run on a device; nothing if it can.
     fn device_refusal(&self, with: &With, sinks: &[Sink]) -> Option<&'static str> {
         if with.ordered {
             return Some("its body has effects");
         }
-        if self.sequential > 0 || self.b.in_parfor() {
+        if self.site.sequential > 0 || self.site.in_parfor() {
             return Some("it is inside another with-loop");
         }
         let whole = |s: &Sink| matches!(s, Sink::Slice { object: Some(_), cell: Ext::Const(1), elem, .. } if *elem != Elem::Handle);
@@ -88,7 +90,7 @@ impl Lower<'_, '_> {
             | Op::Check { .. }
             | Op::Opaque(_) => None,
             Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => None,
-            Op::Native { symbol, .. } if crate::lower::natives::math_op(symbol).is_some() => None,
+            Op::Native { symbol, .. } if crate::facts::vector_forms::math_op(symbol).is_some() => None,
             Op::If { then, els, .. } => self.device_body_refusal(*then).or_else(|| self.device_body_refusal(*els)),
             Op::Loop { body, .. } => self.device_body_refusal(*body),
             Op::With(with) => {
@@ -102,10 +104,12 @@ impl Lower<'_, '_> {
             _ => Some("its body contains an operation of the host"),
         }
     }
+}
 
+impl Lower<'_, '_> {
     /// Runs a with-loop on the device or on the host; `false` if nothing was emitted because only the host can.
     pub fn try_device(&mut self, inst: Inst, with: &With, sinks: &[Sink]) -> Result<bool> {
-        if self.cx.options.device.is_none() || self.b.in_launch() || self.host_version == Some(inst) {
+        if self.cx.options.device.is_none() || self.site.in_launch || self.device.host_version == Some(inst) {
             return Ok(false);
         }
         let span = self.func.insts[inst].span;
@@ -124,10 +128,10 @@ impl Lower<'_, '_> {
         }
         let guards = self.device_guards(with);
         let wanted = self.with_guards(wanted, guards.as_deref().unwrap_or_default());
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(wanted);
-        let (checks, outside) = (self.launch_checks, self.checked_before);
-        self.checked_before |= guards.is_some();
+        let (checks, outside) = (self.device.launch_checks, self.facts.site.checked_before);
+        self.facts.site.checked_before |= guards.is_some();
         // The first launch makes the device's copy the valid one: if that is an operand's, what other partitions read of it must be there.
         let in_place = |sink: &Sink| matches!(sink, Sink::Slice { reused: Some(_), .. });
         if with.parts.len() > 1 && sinks.iter().any(in_place) {
@@ -140,15 +144,15 @@ impl Lower<'_, '_> {
         if !thin.is_empty() {
             self.launch_thin(with, &thin, sinks)?;
         }
-        self.checked_before = outside;
-        let done = if self.launch_checks > checks {
+        self.facts.site.checked_before = outside;
+        let done = if self.device.launch_checks > checks {
             let faulted = self.helper("ravel_device_faulted", &[], Some(Ty::I8)).expect("called with a result type");
             let zero = self.b.iconst(Ty::I8, 0);
             self.b.icmp(IntCmp::Eq, faulted, zero)
         } else {
             self.b.bool(true)
         };
-        self.cache = cache.clone();
+        self.emit.cache = cache.clone();
         let no = {
             self.b.begin_else(&[done]);
             self.b.bool(false)
@@ -161,10 +165,10 @@ impl Lower<'_, '_> {
             self.part(inst, with, part, (sinks, Around::NOTHING), Vec::new())?;
         }
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         for sink in sinks {
             if let Sink::Slice { object: Some(object), .. } = sink {
-                self.cache.remove(&Key::Data(*object));
+                self.emit.cache.remove(&Key::Data(*object));
             }
         }
         Ok(true)
@@ -234,9 +238,9 @@ impl Lower<'_, '_> {
             return Ok(());
         }
         let (lows, steps, ranges) = self.axes_of(with, part);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let (place, shared) = self.begin_cells(&lengths, rows);
-        self.sequential += 1;
+        self.facts.site.sequential += 1;
         self.open(part.body);
         let positions = self.positions_in(&place, &lengths, shared);
         let params = func.regions[part.body].params.clone();
@@ -252,9 +256,9 @@ impl Lower<'_, '_> {
             }
         }
         self.close();
-        self.sequential -= 1;
-        self.b.end_launch();
-        self.cache = cache;
+        self.facts.site.sequential -= 1;
+        self.end_launch();
+        self.emit.cache = cache;
         Ok(())
     }
 
@@ -274,7 +278,7 @@ impl Lower<'_, '_> {
         let shared = if rows { lengths.len() } else { lengths.len().saturating_sub(MOST_AXES - 1).max(1) };
         let outer = lengths[..shared].iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
         let grid: Vec<Val> = [outer].into_iter().chain(lengths[shared..].iter().copied()).collect();
-        (if rows { self.b.begin_groups(&grid, &[GROUP]) } else { self.b.begin_launch(&grid) }, shared)
+        (if rows { self.begin_groups(&grid, &[GROUP]) } else { self.begin_launch(&grid) }, shared)
     }
 
     /// The positions along the axes at a place of the grid.
@@ -296,7 +300,7 @@ impl Lower<'_, '_> {
             let object = self.val(v);
             self.extents(v);
             let buffer = self.helper_ptr("ravel_device_read", &[object]);
-            self.cache.insert(Key::Data(object), buffer);
+            self.emit.cache.insert(Key::Data(object), buffer);
         }
     }
 }

@@ -9,11 +9,11 @@ use ravel_types::Elem;
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::device::transfers::transfers;
-use crate::kernel::guards::Guard;
-use crate::lower::index::Offset;
-use crate::lower::layout;
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
+use crate::facts::guards::Guard;
+use crate::facts::index::Offset;
+use crate::facts::sink::Sink;
+use crate::facts::{Facts, Val, layout};
+use crate::lower::Lower;
 
 /// Estimated cycles below which no launch pays, wherever the arrays are.
 const LEAST_WORK: f64 = 500.0;
@@ -30,6 +30,33 @@ fn rounded(work: f64) -> String {
         unit *= 10.0;
     }
     format!("{}", (work / unit).round() * unit)
+}
+
+impl Facts<'_> {
+    /// Comparisons that imply all checks in the bodies of a with-loop; nothing if some check cannot be made before a launch.
+    pub fn device_guards(&self, with: &With) -> Option<Vec<Guard>> {
+        let mut guards = Vec::new();
+        with.parts.iter().all(|part| self.guards_in(part.body, true, &mut guards)).then_some(guards)
+    }
+
+    /// Checks under a condition or in a loop are not made for all indices, so that only proven ones will do there.
+    fn guards_in(&self, region: Region, always: bool, guards: &mut Vec<Guard>) -> bool {
+        self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
+            Op::Check { fault, .. } if self.options.unchecked && !matches!(fault, Fault::Division) => true,
+            Op::Check { cond, .. } => self.proven(*cond, 8) || always && self.guards_of(*cond, guards, 8),
+            Op::With(inner) => inner.parts.iter().all(|part| self.guards_in(part.body, always, guards)),
+            op => op.regions().into_iter().all(|nested| self.guards_in(nested, false, guards)),
+        })
+    }
+
+    /// The arrays that a body reads and that exist outside of it.
+    pub fn captured_arrays(&self, body: Region) -> Vec<Value> {
+        let array = |v: &Value| {
+            let ty = self.func.ty(*v);
+            !ty.is_scalar() && ty.rank().is_some() && self.has_val(*v)
+        };
+        self.live.free(body).iter().copied().filter(array).collect()
+    }
 }
 
 impl Lower<'_, '_> {
@@ -53,9 +80,11 @@ impl Lower<'_, '_> {
         }
         // What a loop carries, or the device has just made, may be there and nowhere else: fetching it would take longer than a launch.
         let there = parts.iter().any(|part| {
-            self.captured_arrays(part.body).iter().any(|v| self.carried.contains(v) || self.on_device.contains(v))
+            self.captured_arrays(part.body)
+                .iter()
+                .any(|v| self.facts.references.carried.contains(v) || self.device.on_device.contains(v))
         });
-        self.estimate = match &unknown[..] {
+        self.device.estimate = match &unknown[..] {
             [] => format!("about {} cycles of work in all", rounded(known)),
             [(_, work)] => format!("about {} cycles of work per index", rounded(*work)),
             _ => format!(
@@ -96,15 +125,15 @@ impl Lower<'_, '_> {
     /// Says that a with-loop may run on the device, and how.
     pub fn explain_launch(&mut self, inst: Inst, how: String) {
         let span = self.func.insts[inst].span;
-        self.launched.insert(inst);
+        self.device.launched.insert(inst);
         let forced = self.cx.options.device.is_some_and(|device| device.launch_work <= FORCED);
-        let text = if forced { how } else { format!("{how}, if that pays at run time: {}", self.estimate) };
+        let text = if forced { how } else { format!("{how}, if that pays at run time: {}", self.device.estimate) };
         self.cx.remark(span, text);
     }
 
     /// Says that a with-loop is not worth a launch.
     pub fn explain_too_little(&mut self, span: Span) {
-        let text = format!("on the host: too little work for a launch, {}", self.estimate);
+        let text = format!("on the host: too little work for a launch, {}", self.device.estimate);
         self.cx.remark(span, text);
     }
 
@@ -112,27 +141,11 @@ impl Lower<'_, '_> {
     pub fn explain_transfers(&mut self) {
         let func = self.func;
         let position = self.cx.options.position;
-        for (inst, text) in transfers(func, &self.launched, &|span| position(span, &func.name)) {
+        for (inst, text) in transfers(func, &self.device.launched, &|span| position(span, &func.name)) {
             self.cx.with = Some(inst);
             self.cx.remark(func.insts[inst].span, text);
         }
         self.cx.with = None;
-    }
-
-    /// Comparisons that imply all checks in the bodies of a with-loop; nothing if some check cannot be made before a launch.
-    pub fn device_guards(&self, with: &With) -> Option<Vec<Guard>> {
-        let mut guards = Vec::new();
-        with.parts.iter().all(|part| self.guards_in(part.body, true, &mut guards)).then_some(guards)
-    }
-
-    /// Checks under a condition or in a loop are not made for all indices, so that only proven ones will do there.
-    fn guards_in(&self, region: Region, always: bool, guards: &mut Vec<Guard>) -> bool {
-        self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
-            Op::Check { fault, .. } if self.cx.options.unchecked && !matches!(fault, Fault::Division) => true,
-            Op::Check { cond, .. } => self.proven(*cond, 8) || always && self.guards_of(*cond, guards, 8),
-            Op::With(inner) => inner.parts.iter().all(|part| self.guards_in(part.body, always, guards)),
-            op => op.regions().into_iter().all(|nested| self.guards_in(nested, false, guards)),
-        })
     }
 
     /// A condition and all guards.
@@ -142,15 +155,6 @@ impl Lower<'_, '_> {
         }
         let holds = self.guard_condition(guards);
         self.b.binary(NestBin::And, wanted, holds)
-    }
-
-    /// The arrays that a body reads and that exist outside of it.
-    pub fn captured_arrays(&self, body: Region) -> Vec<Value> {
-        let array = |v: &Value| {
-            let ty = self.func.ty(*v);
-            !ty.is_scalar() && ty.rank().is_some() && self.has_val(*v)
-        };
-        self.live.free(body).iter().copied().filter(array).collect()
     }
 
     /// The host is going to fill the results of a with-loop.
@@ -172,7 +176,7 @@ impl Lower<'_, '_> {
 
     /// The host is going to read the elements of an object.
     pub fn host_reads(&mut self, object: Val) {
-        if self.cx.options.device.is_some() && !self.b.in_launch() {
+        if self.cx.options.device.is_some() && !self.site.in_launch {
             let marked = self.marked(object, NOT_ON_HOST);
             self.call_if(marked, "ravel_device_to_host", &[object]);
         }

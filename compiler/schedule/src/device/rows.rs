@@ -16,21 +16,21 @@ use ravel_wir::{Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
 use crate::device::fold::GROUP;
-use crate::lower::index::Ext;
-use crate::lower::scalars;
-use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Lower, Val};
+use crate::facts::index::Ext;
+use crate::facts::sink::{Index, Sink};
+use crate::facts::{Facts, Val};
+use crate::lower::{Lower, scalars};
 
 /// A group does not pay for folds that are shorter.
 const LEAST_TRIPS: i64 = 64;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Why a with-loop is not one for groups of work-items, one per cell; nothing if it is.
     pub fn device_rows_refusal(&self, with: &With, sinks: &[Sink]) -> Option<&'static str> {
         if with.ordered {
             return Some("its body has effects");
         }
-        if self.sequential > 0 || self.b.in_parfor() {
+        if self.site.sequential > 0 || self.site.in_parfor() {
             return Some("it is inside another with-loop");
         }
         let whole = |s: &Sink| matches!(s, Sink::Slice { object: Some(_), elem, .. } if *elem != Elem::Handle);
@@ -134,7 +134,9 @@ impl Lower<'_, '_> {
         }
         found
     }
+}
 
+impl Lower<'_, '_> {
     /// The body of a cell by the work-items of a group, in the open scope.
     pub fn row_cell(&mut self, part: &Part, sinks: &[Sink], item: Val) -> Result<()> {
         let func = self.func;
@@ -146,7 +148,7 @@ impl Lower<'_, '_> {
                 let offset = self.slice_offset(part, *elem, strides);
                 let address = self.address(*data, &offset);
                 let data = self.pointer(address);
-                self.dests.insert(v, crate::lower::Dest { data });
+                self.emit.dests.insert(v, crate::lower::emit::Dest { data });
             }
         }
         for (position, &inst) in func.regions[part.body].insts.iter().enumerate() {
@@ -165,7 +167,7 @@ impl Lower<'_, '_> {
         if !scalar_cells.is_empty() {
             let zero = self.b.i64(0);
             let is_first = self.b.icmp(IntCmp::Eq, item, zero);
-            let cache = self.cache.clone();
+            let cache = self.emit.cache.clone();
             self.b.begin_if(is_first);
             for (sink, &v) in scalar_cells {
                 let Sink::Slice { elem, data, strides, .. } = sink else { continue };
@@ -176,7 +178,7 @@ impl Lower<'_, '_> {
             }
             self.b.begin_else(&[]);
             self.b.end_if(&[]);
-            self.cache = cache;
+            self.emit.cache = cache;
         }
         self.drop_rest();
         Ok(())
@@ -195,7 +197,8 @@ impl Lower<'_, '_> {
             let zero = self.b.i64(0);
             let values = self.fold_in_group(inner, part, &folds, &walk, item, (zero, walk.count))?;
             for ((total, value), fold) in totals.iter_mut().zip(values).zip(&folds) {
-                *total = scalars::binary(&mut self.b, arith, fold.op, self.func.ty(fold.result).elem, *total, value);
+                let elem = self.elem(fold.result);
+                *total = scalars::binary(&mut self.b, arith, fold.op, elem, *total, value);
             }
         }
         for (fold, total) in folds.iter().zip(totals) {
@@ -209,7 +212,8 @@ impl Lower<'_, '_> {
         let func = self.func;
         let mut sinks = Vec::new();
         for (op, &result) in inner.ops.iter().zip(&func.insts[inst].results) {
-            let (WithOp::Genarray { frame: Frame::Known(frame), .. }, Some(dest)) = (op, self.dests.remove(&result))
+            let (WithOp::Genarray { frame: Frame::Known(frame), .. }, Some(dest)) =
+                (op, self.emit.dests.remove(&result))
             else {
                 return self.unsupported(func.insts[inst].span, "an array of a cell without a place");
             };

@@ -16,16 +16,16 @@
 //! Leaves alone: members that fold, loop, or need a check that is made at run time; extents that are not constant; and large arrays,
 //! beside which a launch costs nothing while groups that fit their axes do.
 
-use ravel_types::{HashMap, HashSet};
 use std::collections::BTreeSet;
 
 use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
-use ravel_types::Elem;
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
 use crate::Result;
 use crate::device::group::Pipeline;
-use crate::lower::{Lower, Val};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 
 /// Elements of the largest member: beyond, launches cost little beside memory traffic.
 const MOST_CELLS: i64 = 1 << 18;
@@ -100,6 +100,57 @@ impl Run {
     }
 }
 
+impl Facts<'_> {
+    /// May a scalar operation move to the beginning of a run?
+    fn is_movable(&self, run: &Run, region: Region, position: usize) -> bool {
+        let inst = self.func.regions[region].insts[position];
+        match &self.func.insts[inst].op {
+            // An array that dies with the question would die too early.
+            Op::Extent { array, .. } => {
+                !run.made.contains(array) && self.live.last_use(region, *array) != Some(position)
+            }
+            _ => self.is_apart(inst, |v| run.made.contains(&v)),
+        }
+    }
+
+    /// Is this a scalar operation, or an array constant, that reads no array and nothing that is `made`?
+    pub fn is_apart(&self, inst: Inst, made: impl Fn(Value) -> bool) -> bool {
+        let data = &self.func.insts[inst];
+        let plain = match data.op {
+            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } => {
+                data.results.iter().all(|v| !self.is_object(*v))
+            }
+            Op::ConstArray(_) => true,
+            _ => false,
+        };
+        let mut own = true;
+        data.op.for_each_operand(|v| own &= !made(v) && !self.is_object(v));
+        plain && own
+    }
+
+    /// Is a result of the run used by more than its steps?
+    pub fn is_stored(&self, run: &Run, v: Value) -> bool {
+        self.live.uses(v) > run.reads.get(&v).copied().unwrap_or(0)
+    }
+
+    /// Does a fold of the anchor start from an element that its own chain computes?
+    pub fn starts_held(&self, run: &Run, neutral: Value) -> bool {
+        run.chain_of.contains_key(&neutral)
+    }
+
+    /// Operand positions in a region, and in those nested in it, that name a value.
+    fn operands_naming(&self, region: Region, v: Value) -> u32 {
+        let data = &self.func.regions[region];
+        let mut n = data.yields.iter().filter(|y| **y == v).count() as u32;
+        for inst in &data.insts {
+            let op = &self.func.insts[*inst].op;
+            op.for_each_operand(|operand| n += u32::from(operand == v));
+            n += op.regions().into_iter().map(|r| self.operands_naming(r, v)).sum::<u32>();
+        }
+        n
+    }
+}
+
 impl Lower<'_, '_> {
     /// Lowers the run that begins at a position of a region; the position after it. Nothing if no run begins there.
     pub fn try_run(&mut self, region: Region, start: usize) -> Result<Option<usize>> {
@@ -108,7 +159,7 @@ impl Lower<'_, '_> {
         if self.cx.options.device.is_none() || !matches!(func.insts[insts[start]].op, Op::With(_)) {
             return Ok(None);
         }
-        if self.b.in_launch() || self.b.in_parfor() || self.sequential > 0 {
+        if self.site.in_launch || self.site.in_parfor() || self.facts.site.sequential > 0 {
             return Ok(None);
         }
         let Some(run) = self.find_run(region, start) else { return Ok(None) };
@@ -138,7 +189,7 @@ impl Lower<'_, '_> {
         let zero = self.b.iconst(Ty::I8, 0);
         let alone = self.b.icmp(IntCmp::Eq, wanted, zero);
         let before = self.snapshot();
-        let estimate = self.estimate.clone();
+        let estimate = self.device.estimate.clone();
         self.b.begin_if(alone);
         self.each_alone(&withs, run.end)?;
         let results: Vec<Value> = withs.iter().flat_map(|w| func.insts[w.1].results.iter().copied()).collect();
@@ -152,7 +203,7 @@ impl Lower<'_, '_> {
         self.restore(before.clone());
         self.forget(&results);
         self.b.begin_else(&values);
-        self.estimate = estimate;
+        self.device.estimate = estimate;
         self.launch_run(&run, &withs, pipeline.as_ref())?;
         for &(position, inst, _) in &withs {
             self.start_inst(position, inst);
@@ -161,12 +212,12 @@ impl Lower<'_, '_> {
         let values: Vec<Val> = beyond.iter().map(|v| self.val(*v)).collect();
         self.drop_beyond(&after);
         let joined = self.b.end_if(&values);
-        self.cache = before.cache;
+        self.emit.cache = before.cache;
         self.forget(&results);
         for (&v, value) in beyond.iter().zip(joined) {
             self.bind(v, value);
         }
-        self.on_device.extend(beyond.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
+        self.device.on_device.extend(beyond.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
         Ok(Some(run.end))
     }
 
@@ -239,33 +290,6 @@ impl Lower<'_, '_> {
         (run.members >= least).then_some(run)
     }
 
-    /// May a scalar operation move to the beginning of a run?
-    fn is_movable(&self, run: &Run, region: Region, position: usize) -> bool {
-        let inst = self.func.regions[region].insts[position];
-        match &self.func.insts[inst].op {
-            // An array that dies with the question would die too early.
-            Op::Extent { array, .. } => {
-                !run.made.contains(array) && self.live.last_use(region, *array) != Some(position)
-            }
-            _ => self.is_apart(inst, |v| run.made.contains(&v)),
-        }
-    }
-
-    /// Is this a scalar operation, or an array constant, that reads no array and nothing that is `made`?
-    pub fn is_apart(&self, inst: Inst, made: impl Fn(Value) -> bool) -> bool {
-        let data = &self.func.insts[inst];
-        let plain = match data.op {
-            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } => {
-                data.results.iter().all(|v| !self.is_object(*v))
-            }
-            Op::ConstArray(_) => true,
-            _ => false,
-        };
-        let mut own = true;
-        data.op.for_each_operand(|v| own &= !made(v) && !self.is_object(v));
-        plain && own
-    }
-
     /// Adds a with-loop whose work-items need nothing of each other; nothing if it is no such.
     fn add_member(&mut self, run: &mut Run, inst: Inst, with: &With) -> Option<()> {
         let func = self.func;
@@ -277,7 +301,7 @@ impl Lower<'_, '_> {
         let Generator::Known { step, width: None, .. } = &part.generator else { return None };
         let dense = step.as_ref().is_none_or(|s| s.iter().all(|v| self.const_i32(*v) == Some(1)));
         let plain = dense && !with.ordered && cell.is_empty() && !frame.is_empty() && self.covers(with, frame);
-        if !plain || self.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
+        if !plain || self.emit.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
             return None;
         }
         let extents: Vec<i64> = frame.iter().map(|v| self.const_i32(*v)).collect::<Option<_>>()?;
@@ -288,7 +312,7 @@ impl Lower<'_, '_> {
         if !(1..=MOST_CELLS).contains(&cells) || !scalar || loops || self.device_body_refusal(part.body).is_some() {
             return None;
         }
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         if self.device_guards(with).is_none_or(|guards| !guards.is_empty()) {
             return None;
         }
@@ -368,16 +392,6 @@ impl Lower<'_, '_> {
         Some(())
     }
 
-    /// Is a result of the run used by more than its steps?
-    pub fn is_stored(&self, run: &Run, v: Value) -> bool {
-        self.live.uses(v) > run.reads.get(&v).copied().unwrap_or(0)
-    }
-
-    /// Does a fold of the anchor start from an element that its own chain computes?
-    pub fn starts_held(&self, run: &Run, neutral: Value) -> bool {
-        run.chain_of.contains_key(&neutral)
-    }
-
     /// Selections that a body always makes from arrays with the extents of its frame at its own index: array and result.
     pub fn own_reads<'s>(&'s self, body: Region, extents: &'s [i64]) -> impl Iterator<Item = (Value, Value)> + 's {
         let region = &self.func.regions[body];
@@ -389,17 +403,5 @@ impl Lower<'_, '_> {
             let at_own = |(k, v): (usize, &Value)| *v == region.params[k] || extents[k] == 1;
             (alike && index.len() == extents.len() && index.iter().enumerate().all(at_own)).then_some((*array, result))
         })
-    }
-
-    /// Operand positions in a region, and in those nested in it, that name a value.
-    fn operands_naming(&self, region: Region, v: Value) -> u32 {
-        let data = &self.func.regions[region];
-        let mut n = data.yields.iter().filter(|y| **y == v).count() as u32;
-        for inst in &data.insts {
-            let op = &self.func.insts[*inst].op;
-            op.for_each_operand(|operand| n += u32::from(operand == v));
-            n += op.regions().into_iter().map(|r| self.operands_naming(r, v)).sum::<u32>();
-        }
-        n
     }
 }

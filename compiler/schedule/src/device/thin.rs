@@ -14,8 +14,9 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
-use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Lower, Val};
+use crate::facts::sink::{Index, Sink};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 
 /// Extent of an axis along which a partition is thin.
 const THIN: i64 = 4;
@@ -26,7 +27,7 @@ const SMALLER: i64 = 4;
 /// Partitions of one launch: each is a branch of its kernel.
 const MOST_PARTS: usize = 26;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The partitions that share a launch, by number; none if there are no two such.
     pub fn thin_parts(&self, with: &With) -> Vec<usize> {
         let largest =
@@ -74,7 +75,9 @@ impl Lower<'_, '_> {
             _ => vec![v],
         }
     }
+}
 
+impl Lower<'_, '_> {
     /// One launch for several partitions, a work-item per index.
     pub fn launch_thin(&mut self, with: &With, thin: &[usize], sinks: &[Sink]) -> Result<()> {
         let func = self.func;
@@ -96,10 +99,10 @@ impl Lower<'_, '_> {
             grids.push((lows, lengths));
         }
         let Some(&total) = ends.last() else { return Ok(()) };
-        let cache = self.cache.clone();
-        let place = self.b.begin_launch(&[total])[0];
-        self.sequential += 1;
-        let before = self.cache.clone();
+        let cache = self.emit.cache.clone();
+        let place = self.begin_launch(&[total])[0];
+        self.facts.site.sequential += 1;
+        let before = self.emit.cache.clone();
         for (n, (part, (lows, lengths))) in parts.iter().zip(grids).enumerate() {
             let last = n + 1 == parts.len();
             if !last {
@@ -128,7 +131,7 @@ impl Lower<'_, '_> {
             }
             self.cell_in_scope(with, part, &targets, &Index::Known(params), Vec::new())?;
             self.close();
-            self.cache = before.clone();
+            self.emit.cache = before.clone();
             if !last {
                 self.b.begin_else(&[]);
             }
@@ -136,9 +139,9 @@ impl Lower<'_, '_> {
         for _ in 1..parts.len() {
             self.b.end_if(&[]);
         }
-        self.sequential -= 1;
-        self.b.end_launch();
-        self.cache = cache;
+        self.facts.site.sequential -= 1;
+        self.end_launch();
+        self.emit.cache = cache;
         Ok(())
     }
 }

@@ -18,14 +18,14 @@
 use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-use crate::facts::support::Refusal;
-use crate::kernel::grid::{Grid, Jam};
-use crate::kernel::guards::Guard;
-use crate::kernel::reduce::folds_along;
+use crate::facts::Facts;
+use crate::facts::grid::{Grid, Jam};
+use crate::facts::guards::{Guard, Measures};
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
+use crate::facts::support::{Refusal, folds_along};
 use crate::lower::Lower;
-use crate::lower::index::Ext;
 use crate::lower::scalars::prim_of;
-use crate::lower::withloop::Sink;
 
 /// Least extents of both sides of a tile with two.
 const LEAST_SIDE: i64 = 24;
@@ -156,59 +156,7 @@ struct Found<'f> {
     trips: Option<i64>,
 }
 
-impl<'m> Lower<'m, '_> {
-    /// Decides whether a partition runs in tiles on a device. With `forced`, whatever the extents are. Several plans differ in the size of their
-    /// tiles alone: the first one whose groups are enough for the device is to be taken, which only the run may know.
-    pub fn plan_device_tiles(&mut self, part: &Part, sinks: &[Sink], forced: bool) -> Result<Vec<DeviceTile>, Refusal> {
-        let found = self.find_shared_fold(part, sinks)?;
-        let params = &self.func.regions[part.body].params;
-        let last = params.len() - 1;
-        let fits = |n: Option<i64>, least: i64| forced || n.is_none_or(|n| n >= least);
-        let mut refusal = "its operands are used too rarely for tiles".to_string();
-        let mut rows: Vec<usize> = (0..last).filter(|k| fits(found.extents[*k], LEAST_SIDE)).collect();
-        rows.sort_by_key(|k| std::cmp::Reverse(found.extents[*k].unwrap_or(i64::MAX)));
-        if fits(found.extents[last], LEAST_SIDE) && fits(found.trips, LEAST_FOLD) {
-            for axis in rows {
-                match self.parts_of_fold(&found, &[params[axis], params[last]]) {
-                    Ok(parts) => return self.two_sides(part, &found, axis, parts, forced),
-                    Err(why) => refusal = why,
-                }
-            }
-        }
-        if fits(found.extents[last], LEAST_LINE) && fits(found.trips, LEAST_LINE) {
-            let parts = self.parts_of_fold(&found, &[params[last]])?;
-            return self.one_side(part, &found, parts, forced);
-        }
-        Err(refusal)
-    }
-
-    fn find_shared_fold(&mut self, part: &Part, sinks: &[Sink]) -> Result<Found<'m>, Refusal> {
-        let func = self.func;
-        let refuse = |reason: &str| Err(reason.to_string());
-        let Generator::Known { lower, upper, step, width: None } = &part.generator else {
-            return refuse("the generator has widths");
-        };
-        if lower.is_empty() || step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
-            return refuse("the generator has steps");
-        }
-        if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: Ext::Const(1), .. })) {
-            return refuse("cells are not scalars");
-        }
-        let (fold, with, inner) = self.the_fold(func, part.body)?;
-        let mut guards = Vec::new();
-        self.supported(part.body, &mut guards)?;
-        let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
-        let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
-        let Generator::Known { lower, upper, .. } = &inner.generator else {
-            return refuse("the rank of the fold is not known");
-        };
-        let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
-        if trips == Some(0) || extents.contains(&Some(0)) {
-            return refuse("there is nothing to compute");
-        }
-        Ok(Found { fold, with, inner, guards, extents, trips })
-    }
-
+impl<'m> Facts<'m> {
     /// The only fold of a body, with its partition.
     fn the_fold<'f>(&self, func: &'f ravel_wir::Func, body: Region) -> Result<(Inst, &'f With, &'f Part), Refusal> {
         let refuse = |reason: &str| Err(reason.to_string());
@@ -377,6 +325,96 @@ impl<'m> Lower<'m, '_> {
         if alike && packed * prim(first).bytes() as usize <= MOST_PACKED { packed } else { 1 }
     }
 
+    fn one_side(&self, part: &Part, found: &Found<'_>, parts: Parts, forced: bool) -> Result<Vec<DeviceTile>, Refusal> {
+        let params = &self.func.regions[part.body].params;
+        let last = params.len() - 1;
+        let registers = found.with.ops.len() * self.widest(found, &parts).div_ceil(4);
+        let cells = found.extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
+        // All units are to have work: few cells per work-item if there are few cells, and two work-items per cell.
+        let groups = |copies: usize| cells.map(|n| n / (ITEMS.1 * copies) as i64);
+        let enough = |copies: usize| groups(copies).is_some_and(|n| n >= WANTED_GROUPS * copies as i64 * 3 / 4);
+        let copies = [4, 2].into_iter().find(|n| enough(*n) && n * registers <= REGISTERS / 2).unwrap_or(1);
+        let regroups =
+            found.with.ops.iter().all(|op| folds_along(op).is_some_and(|binop| self.has_identity(binop, op)));
+        let busy = groups(copies).is_some_and(|n| n >= WANTED_GROUPS * BUSY);
+        let split = if regroups && !busy { 2 } else { 1 };
+        let side = Side { axis: last, param: params[last], items: ITEMS.1, copies };
+        let least = if forced { (1, 1) } else { (LEAST_LINE, LEAST_LINE) };
+        let extents = vec![found.extents[last]];
+        let packed = self.packed_values(&parts);
+        let mut tile = DeviceTile {
+            fold: found.fold,
+            sides: vec![side],
+            parts,
+            packed,
+            split,
+            slice: 0,
+            guards: found.guards.clone(),
+            extents,
+            least,
+        };
+        // Results of the other parts of a fold, before they are combined.
+        let taken = (split - 1) * ITEMS.1 * copies * registers * 4;
+        tile.slice = self.slice_of(&tile, tile.items(), taken);
+        Ok(vec![tile])
+    }
+}
+
+impl<'m> Facts<'m> {
+    fn find_shared_fold(&self, part: &Part, sinks: &[Sink]) -> Result<Found<'m>, Refusal> {
+        let func = self.func;
+        let refuse = |reason: &str| Err(reason.to_string());
+        let Generator::Known { lower, upper, step, width: None } = &part.generator else {
+            return refuse("the generator has widths");
+        };
+        if lower.is_empty() || step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
+            return refuse("the generator has steps");
+        }
+        if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: Ext::Const(1), .. })) {
+            return refuse("cells are not scalars");
+        }
+        let (fold, with, inner) = self.the_fold(func, part.body)?;
+        let mut measures = Measures::default();
+        self.supported(part.body, &mut measures)?;
+        let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
+        let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
+        let Generator::Known { lower, upper, .. } = &inner.generator else {
+            return refuse("the rank of the fold is not known");
+        };
+        let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
+        if trips == Some(0) || extents.contains(&Some(0)) {
+            return refuse("there is nothing to compute");
+        }
+        Ok(Found { fold, with, inner, guards: measures.guards, extents, trips })
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Decides whether a partition runs in tiles on a device. With `forced`, whatever the extents are. Several plans differ in the size of their
+    /// tiles alone: the first one whose groups are enough for the device is to be taken, which only the run may know.
+    pub fn plan_device_tiles(&self, part: &Part, sinks: &[Sink], forced: bool) -> Result<Vec<DeviceTile>, Refusal> {
+        let found = self.find_shared_fold(part, sinks)?;
+        let params = &self.func.regions[part.body].params;
+        let last = params.len() - 1;
+        let fits = |n: Option<i64>, least: i64| forced || n.is_none_or(|n| n >= least);
+        let mut refusal = "its operands are used too rarely for tiles".to_string();
+        let mut rows: Vec<usize> = (0..last).filter(|k| fits(found.extents[*k], LEAST_SIDE)).collect();
+        rows.sort_by_key(|k| std::cmp::Reverse(found.extents[*k].unwrap_or(i64::MAX)));
+        if fits(found.extents[last], LEAST_SIDE) && fits(found.trips, LEAST_FOLD) {
+            for axis in rows {
+                match self.parts_of_fold(&found, &[params[axis], params[last]]) {
+                    Ok(parts) => return self.two_sides(part, &found, axis, parts, forced),
+                    Err(why) => refusal = why,
+                }
+            }
+        }
+        if fits(found.extents[last], LEAST_LINE) && fits(found.trips, LEAST_LINE) {
+            let parts = self.parts_of_fold(&found, &[params[last]])?;
+            return self.one_side(part, &found, parts, forced);
+        }
+        Err(refusal)
+    }
+
     fn two_sides(
         &self,
         part: &Part,
@@ -430,39 +468,5 @@ impl<'m> Lower<'m, '_> {
             plans.truncate(2);
         }
         Ok(plans.into_iter().map(|(_, tile)| tile).collect())
-    }
-
-    fn one_side(&self, part: &Part, found: &Found<'_>, parts: Parts, forced: bool) -> Result<Vec<DeviceTile>, Refusal> {
-        let params = &self.func.regions[part.body].params;
-        let last = params.len() - 1;
-        let registers = found.with.ops.len() * self.widest(found, &parts).div_ceil(4);
-        let cells = found.extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
-        // All units are to have work: few cells per work-item if there are few cells, and two work-items per cell.
-        let groups = |copies: usize| cells.map(|n| n / (ITEMS.1 * copies) as i64);
-        let enough = |copies: usize| groups(copies).is_some_and(|n| n >= WANTED_GROUPS * copies as i64 * 3 / 4);
-        let copies = [4, 2].into_iter().find(|n| enough(*n) && n * registers <= REGISTERS / 2).unwrap_or(1);
-        let regroups =
-            found.with.ops.iter().all(|op| folds_along(op).is_some_and(|binop| self.has_identity(binop, op)));
-        let busy = groups(copies).is_some_and(|n| n >= WANTED_GROUPS * BUSY);
-        let split = if regroups && !busy { 2 } else { 1 };
-        let side = Side { axis: last, param: params[last], items: ITEMS.1, copies };
-        let least = if forced { (1, 1) } else { (LEAST_LINE, LEAST_LINE) };
-        let extents = vec![found.extents[last]];
-        let packed = self.packed_values(&parts);
-        let mut tile = DeviceTile {
-            fold: found.fold,
-            sides: vec![side],
-            parts,
-            packed,
-            split,
-            slice: 0,
-            guards: found.guards.clone(),
-            extents,
-            least,
-        };
-        // Results of the other parts of a fold, before they are combined.
-        let taken = (split - 1) * ITEMS.1 * copies * registers * 4;
-        tile.slice = self.slice_of(&tile, tile.items(), taken);
-        Ok(vec![tile])
     }
 }

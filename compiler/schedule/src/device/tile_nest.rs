@@ -17,15 +17,15 @@
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Op, Part, With, WithOp};
 
-use crate::Result;
-use crate::Tiles;
 use crate::device::tile::{DeviceTile, Staged, WANTED_GROUPS};
-use crate::kernel::grid::{Cell, Grid, Jam};
-use crate::kernel::reduce::folds_along;
-use crate::lower::index::Ext;
+use crate::facts::Val;
+use crate::facts::grid::{Cell, Grid, Jam};
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
+use crate::facts::support::folds_along;
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
+use crate::{Result, Tiles};
 
 /// A launch on which everything is forced for tests has this least work at most.
 const FORCED_WORK: f64 = 1.0;
@@ -97,12 +97,12 @@ impl Lower<'_, '_> {
                     None => enough,
                 });
             }
-            let cache = self.cache.clone();
+            let cache = self.emit.cache.clone();
             if let Some(condition) = condition {
                 self.b.begin_if(condition);
             }
             self.tile_launch(with, part, sinks, plan)?;
-            self.cache = cache;
+            self.emit.cache = cache;
             if condition.is_none() {
                 always = true;
                 break;
@@ -111,9 +111,9 @@ impl Lower<'_, '_> {
             open += 1;
         }
         if !always {
-            let cache = self.cache.clone();
+            let cache = self.emit.cache.clone();
             self.launch_cells(with, part, sinks, false)?;
-            self.cache = cache;
+            self.emit.cache = cache;
         }
         for _ in 0..open {
             self.b.end_if(&[]);
@@ -206,8 +206,8 @@ impl Lower<'_, '_> {
         if let Some(last) = local.last_mut() {
             *last *= plan.split as u32;
         }
-        let position = self.b.begin_groups(&grid, &local);
-        self.sequential += 1;
+        let position = self.begin_groups(&grid, &local);
+        self.facts.site.sequential += 1;
         self.open(part.body);
         let (groups, items) = position.split_at(grid.len());
         let mut items = items.to_vec();
@@ -260,8 +260,8 @@ impl Lower<'_, '_> {
         let tile = Tile { plan, part, fold, inner: &fold.parts[0], item, trips, places, slots, part_of_fold };
         self.tile_body(with, &tile, sinks)?;
         self.close();
-        self.sequential -= 1;
-        self.b.end_launch();
+        self.facts.site.sequential -= 1;
+        self.end_launch();
         Ok(())
     }
 
@@ -345,7 +345,7 @@ impl Lower<'_, '_> {
             let first = self.b.icmp(IntCmp::Eq, part, zero);
             self.b.begin_if(first);
         }
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         // The cells.
         for copy in 0..g.j() {
             let digits: Vec<usize> = (0..plan.sides.len()).map(|axis| g.digit(axis, copy)).collect();
@@ -375,7 +375,7 @@ impl Lower<'_, '_> {
         if tile.part_of_fold.is_some() {
             self.b.begin_else(&[]);
             self.b.end_if(&[]);
-            self.cache = cache;
+            self.emit.cache = cache;
         }
         Ok(())
     }

@@ -7,9 +7,10 @@ use ravel_wir::{Combine, Value, With, WithOp};
 use crate::Result;
 use crate::device::tile::{DeviceTile, Staged};
 use crate::device::tile_nest::{Tile, place_of, shared_copy};
-use crate::kernel::grid::{Cell, Grid};
+use crate::facts::Val;
+use crate::facts::grid::{Cell, Grid};
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::{Lower, Val};
 
 impl Lower<'_, '_> {
     /// Computes the work-item's share of the staged values of a slice.

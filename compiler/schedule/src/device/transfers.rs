@@ -9,11 +9,10 @@
 //! Values that can be one object at run time (what a loop carries, what branches yield) are one *class*. Every class has makers and readers, on
 //! the host or on the device. Nothing is decided here: the runtime moves an array when the other side asks for it and it is not there.
 
-use ravel_types::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 use ravel_source::Span;
-use ravel_types::Elem;
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 /// Places that are listed; of more only the first ones.

@@ -11,12 +11,42 @@
 use ravel_nest::ir::{IntCmp, Ty};
 use ravel_wir::{Op, Part, With};
 
-use crate::Result;
-use crate::Tiles;
 use crate::device::tile::DeviceTile;
+use crate::facts::Facts;
+use crate::facts::sink::Sink;
 use crate::facts::support::Refusal;
 use crate::lower::Lower;
-use crate::lower::withloop::Sink;
+use crate::{Result, Tiles};
+
+impl Facts<'_> {
+    fn tile_key(&self, part: &Part, plan: &DeviceTile) -> String {
+        let func = self.func;
+        let extent = |n: &Option<i64>| n.map_or("any".to_string(), |n| n.to_string());
+        let extents: Vec<String> = plan.extents.iter().map(extent).collect();
+        let count = |part: &Part| self.const_count(part);
+        let trips = match &func.insts[plan.fold].op {
+            Op::With(fold) => extent(&fold.parts.first().and_then(count)),
+            _ => String::new(),
+        };
+        let types: Vec<String> = func.insts[plan.fold].results.iter().map(|v| func.ty(*v).elem.to_string()).collect();
+        let staged: Vec<String> = plan
+            .parts
+            .staged
+            .iter()
+            .map(|staged| {
+                let side = staged.side.map_or("fold".to_string(), |side| format!("side{side}"));
+                format!("{}-{side}{}", func.ty(staged.value).elem, if staged.along_fold { "-rows" } else { "" })
+            })
+            .collect();
+        let cells = extent(&self.const_count(part));
+        format!(
+            "{} folds over {trips} for {} of {cells} cells, staged {}",
+            types.join("+"),
+            extents.join("x"),
+            staged.join("+")
+        )
+    }
+}
 
 impl Lower<'_, '_> {
     /// What tuning has to say about the tiles of a partition whose usual ones are at hand.
@@ -46,34 +76,6 @@ impl Lower<'_, '_> {
         self.cx.remark(span, "no tiles: a work-item per cell was faster when this was tuned");
     }
 
-    fn tile_key(&self, part: &Part, plan: &DeviceTile) -> String {
-        let func = self.func;
-        let extent = |n: &Option<i64>| n.map_or("any".to_string(), |n| n.to_string());
-        let extents: Vec<String> = plan.extents.iter().map(extent).collect();
-        let count = |part: &Part| self.const_count(part);
-        let trips = match &func.insts[plan.fold].op {
-            Op::With(fold) => extent(&fold.parts.first().and_then(count)),
-            _ => String::new(),
-        };
-        let types: Vec<String> = func.insts[plan.fold].results.iter().map(|v| func.ty(*v).elem.to_string()).collect();
-        let staged: Vec<String> = plan
-            .parts
-            .staged
-            .iter()
-            .map(|staged| {
-                let side = staged.side.map_or("fold".to_string(), |side| format!("side{side}"));
-                format!("{}-{side}{}", func.ty(staged.value).elem, if staged.along_fold { "-rows" } else { "" })
-            })
-            .collect();
-        let cells = extent(&self.const_count(part));
-        format!(
-            "{} folds over {trips} for {} of {cells} cells, staged {}",
-            types.join("+"),
-            extents.join("x"),
-            staged.join("+")
-        )
-    }
-
     /// A launch in tiles of the size that the runtime asks for, or with a work-item per cell.
     pub fn launch_variants(
         &mut self,
@@ -98,15 +100,15 @@ impl Lower<'_, '_> {
                 Some(holds) => self.b.binary(ravel_nest::ir::BinOp::And, wanted, holds),
                 None => wanted,
             };
-            let cache = self.cache.clone();
+            let cache = self.emit.cache.clone();
             self.b.begin_if(wanted);
             self.tile_launch(with, part, sinks, plan)?;
-            self.cache = cache;
+            self.emit.cache = cache;
             self.b.begin_else(&[]);
         }
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.launch_cells(with, part, sinks, false)?;
-        self.cache = cache;
+        self.emit.cache = cache;
         for _ in plans {
             self.b.end_if(&[]);
         }

@@ -1,13 +1,12 @@
 //! Loops inside kernels that run equally often for all indices, and what they count.
 
-use ravel_types::HashSet;
-
-use ravel_types::{BinOp, Elem};
+use ravel_types::{BinOp, Elem, HashSet};
+use ravel_wir as wir;
 use ravel_wir::{Op, Region, Value};
 
-use crate::lower::Lower;
+use crate::facts::Facts;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Does the condition of a loop depend on nothing but constants, values from outside of the with-loop, and carried values of which
     /// that is true?
     pub fn runs_alike(&self, init: &[Value], body: Region) -> bool {
@@ -84,5 +83,25 @@ impl Lower<'_, '_> {
     /// Is this one element of an array that is there before the kernel?
     pub fn is_element(&self, array: Value, index: &[Value]) -> bool {
         self.has_val(array) && self.func.ty(array).rank() == Some(index.len()) && self.elem(array) != Elem::Handle
+    }
+
+    /// Has the body of a with-loop an innermost loop that carries more than a counter, and no checks? What chunks are made of has to be known
+    /// before the loop is.
+    pub fn may_run_abreast(&self, body: wir::Region) -> bool {
+        let func = self.func;
+        let mut found = false;
+        wir::traverse::walk(func, body, &mut |_, inst| {
+            let wir::Op::Loop { init, body } = &func.insts[inst].op else { return };
+            let scalars = init.iter().filter(|v| func.ty(**v).is_scalar()).count();
+            let mut innermost = true;
+            wir::traverse::walk(func, *body, &mut |_, inner| {
+                innermost &= !matches!(
+                    func.insts[inner].op,
+                    wir::Op::Loop { .. } | wir::Op::With(_) | wir::Op::Check { .. } | wir::Op::Call { .. }
+                );
+            });
+            found |= scalars > 1 && innermost;
+        });
+        found
     }
 }

@@ -1,17 +1,15 @@
 //! Estimated cycles of bodies. Only ratios matter: between schedules of one body, and to the cost of waking threads.
 
-use ravel_types::HashSet;
-
-use ravel_types::{BinOp, Elem, UnOp};
+use ravel_types::{BinOp, Elem, HashSet, UnOp};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Generator, InstData, Op, Part, Region, Value, With};
 
+use crate::facts::Facts;
+use crate::facts::grid::Grid;
+use crate::facts::index::{Ext, Offset};
 use crate::facts::pattern::{Place, cover, is_contiguous};
+use crate::facts::vector_forms::has_vector_form;
 use crate::facts::walk::Walk;
-use crate::kernel::grid::Grid;
-use crate::kernel::vector_forms::has_vector_form;
-use crate::lower::Lower;
-use crate::lower::index::{Ext, Offset};
 use crate::math;
 
 /// Extent assumed where none is known.
@@ -36,7 +34,7 @@ const WHOLE_VECTOR: f64 = 3.0;
 /// Cycles of a function of the C library.
 const LIBRARY_CALL: f64 = 30.0;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Product of the outer extents and the extent of the last axis, guessed where unknown.
     pub fn trips(&self, part: &Part) -> (i64, i64) {
         let Generator::Known { lower, upper, .. } = &part.generator else { return (1, UNKNOWN_EXTENT) };
@@ -85,7 +83,8 @@ impl Lower<'_, '_> {
                         )
                     }
                 }
-                Op::Native { symbol, .. } => match crate::lower::natives::math_op(symbol).and_then(math::of_unary) {
+                Op::Native { symbol, .. } => match crate::facts::vector_forms::math_op(symbol).and_then(math::of_unary)
+                {
                     Some(function) if math::is_expanded(function) => widths(g.packs(elem), math::cycles(function)),
                     _ => {
                         if vector {
@@ -119,7 +118,7 @@ impl Lower<'_, '_> {
                 Op::Select { .. } => widths(g.packs(elem), 1.0),
                 Op::If { then, els, .. } => 1.0 + self.region_cost(g, *then) + self.region_cost(g, *els),
                 Op::Sel { array, index } => {
-                    if vector && self.masked_loads.contains(&inst) {
+                    if vector && g.masked.contains(&inst) {
                         self.gathered_cycles(g, elem, true)
                     } else if vector {
                         self.load_cycles(g, *array, index)
@@ -156,7 +155,7 @@ impl Lower<'_, '_> {
     /// Cycles of a vector of reals that become integers, which saturate: some comparisons and selections if the result is as wide as words
     /// are; lane by lane otherwise, and for vectors of 16 bytes unless the result has 32 bits.
     fn whole_cycles(&self, from: Elem, to: Elem, lanes: f64) -> f64 {
-        let short = self.cx.target.vector_bytes <= 16;
+        let short = self.target.vector_bytes <= 16;
         if short && to != Elem::I32 || to.bytes() < 4 || !to.is_signed_int() {
             WHOLE_LANE * lanes
         } else if short && from == Elem::F64 {
@@ -261,7 +260,7 @@ impl Lower<'_, '_> {
     }
 
     /// The offset of a selection as far as types tell it; nothing if lanes run along an axis with an unknown stride.
-    fn known_offset(&self, g: &mut Grid, array: Value, index: &[Value]) -> Option<Offset> {
+    pub fn known_offset(&self, g: &mut Grid, array: Value, index: &[Value]) -> Option<Offset> {
         let strides = self.const_strides(array)?;
         let mut forms = Vec::new();
         let mut known = Vec::new();
@@ -345,3 +344,9 @@ impl Lower<'_, '_> {
         total
     }
 }
+
+/// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
+pub(crate) const UNROLL_TRIPS: i64 = 36;
+
+/// Cycles of a body without its folds from which on copies are computed side by side.
+pub(crate) const LONG_CHAIN: f64 = 12.0;

@@ -1,8 +1,7 @@
 //! Where values are defined, where each is used last, and which values a region captures.
 
-use ravel_types::{HashMap, HashSet};
-
 use cranelift_entity::SecondaryMap;
+use ravel_types::{HashMap, HashSet};
 use ravel_wir::{Func, Inst, Region, Value};
 
 /// Facts about one function; valid while the function is unchanged.

@@ -5,17 +5,15 @@
 //! steps of 16 from 0, `i / 4 * 8 + i % 4` is `8 * (first / 4)` plus `0 1 2 3 8 9 10 11 16 ...`. Loads with such indices need one
 //! address, contiguous vectors and shuffles ([`cover`]) instead of an address per lane.
 
-use ravel_nest::ir::{BinOp as NestBin, ConvOp, Prim};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Op, Value};
 
-use crate::Result;
-use crate::kernel::grid::{Dep, Grid};
-use crate::lower::index::{Form, Offset};
-use crate::lower::{Lower, Val};
+use crate::facts::Facts;
+use crate::facts::grid::{Dep, Grid};
+use crate::facts::index::{Form, Offset};
 
 /// Index expressions deeper than this are taken as unknown.
-const MAX_DEPTH: u32 = 12;
+pub(crate) const MAX_DEPTH: u32 = 12;
 /// Vector loads that make up one vector; from this number on loads of single lanes are no dearer.
 const MOST_LOADS: usize = 4;
 /// Short loads that are worth joining.
@@ -30,12 +28,12 @@ pub(crate) struct Place {
 }
 
 /// A quotient or remainder by a positive constant.
-enum Division {
+pub(crate) enum Division {
     Quotient,
     Remainder,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// How far the value of an index expression at a place is from its value at the first place, if that is a constant.
     pub fn distance(&self, g: &mut Grid, v: Value, at: Place) -> Option<i64> {
         self.distance_within(g, v, at, MAX_DEPTH)
@@ -68,7 +66,7 @@ impl Lower<'_, '_> {
     }
 
     /// A quotient or remainder by a positive constant of something that is not negative.
-    fn division(&self, v: Value) -> Option<(Division, Value, i64)> {
+    pub fn division(&self, v: Value) -> Option<(Division, Value, i64)> {
         let (op, a, b) = match &self.func.insts[self.live.def(v)?].op {
             Op::Bin(op @ (BinOp::Div | BinOp::Mod | BinOp::AplMod), a, b) => (*op, *a, *b),
             _ => return None,
@@ -82,7 +80,7 @@ impl Lower<'_, '_> {
     }
 
     /// The remainder that an index expression leaves at the first place of every step, not negative.
-    fn residue(&self, g: &mut Grid, v: Value, modulus: i64, depth: u32) -> Option<i64> {
+    pub fn residue(&self, g: &mut Grid, v: Value, modulus: i64, depth: u32) -> Option<i64> {
         if g.vec == Some(v) {
             return g.walk.residue(modulus);
         }
@@ -117,56 +115,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The value of an index expression at the first lane of the first copy, in 64 bits.
-    pub fn uniform(&mut self, g: &mut Grid, v: Value) -> Result<Val> {
-        if g.vec == Some(v)
-            || g.jams.iter().any(|jam| jam.index == v)
-            || self.is_bound(v)
-            || self.const_i32(v).is_some()
-        {
-            return Ok(self.wide(v));
-        }
-        if let Some(&known) = g.uniforms.get(&v) {
-            return Ok(known);
-        }
-        let form = self.form(v);
-        let value = if self.dep(g, v) == Dep::default() {
-            let scalar = self.scalar_of(g, v, 0, 0)?;
-            self.b.convert(ConvOp::SExt, scalar, Prim::I64)
-        } else if !is_atom(&form, v) {
-            let mut sum = self.b.i64(form.constant);
-            for (w, factor) in form.terms {
-                let term = self.uniform(g, w)?;
-                let term = self.times(term, factor);
-                sum = self.b.add(sum, term);
-            }
-            sum
-        } else {
-            match self.division(v) {
-                Some((Division::Quotient, a, k)) => {
-                    let a = self.uniform(g, a)?;
-                    match k.count_ones() {
-                        1 => {
-                            let shift = self.b.i64(i64::from(k.trailing_zeros()));
-                            self.b.binary(NestBin::SShr, a, shift)
-                        }
-                        _ => {
-                            let k = self.b.i64(k);
-                            self.b.binary(NestBin::SDiv, a, k)
-                        }
-                    }
-                }
-                Some((Division::Remainder, a, k)) => match self.residue(g, a, k, MAX_DEPTH) {
-                    Some(residue) => self.b.i64(residue),
-                    None => return self.unsupported(ravel_source::Span::NONE, "a remainder of unaligned lanes"),
-                },
-                None => return self.unsupported(ravel_source::Span::NONE, "an index without a common part"),
-            }
-        };
-        g.uniforms.insert(v, value);
-        Ok(value)
-    }
-
     /// Distances of all lanes of one copy from its first lane, in elements; nothing if they are not constant.
     pub fn lane_offsets(&self, g: &mut Grid, offset: &Offset, elem: Elem, j: usize, u: usize) -> Option<Vec<i64>> {
         let size = elem.bytes() as i64;
@@ -189,7 +137,7 @@ impl Lower<'_, '_> {
     }
 }
 
-fn is_atom(form: &Form, v: Value) -> bool {
+pub(crate) fn is_atom(form: &Form, v: Value) -> bool {
     form.constant == 0 && form.terms[..] == [(v, 1)]
 }
 

@@ -4,13 +4,12 @@
 //! More copies than the registers hold go through memory: nine neighbours that a network of exchanges sorts, four vectors of each.
 
 use ravel_types::HashMap;
-
 use ravel_wir::{Region, Value};
 
-use crate::kernel::grid::Grid;
-use crate::lower::Lower;
+use crate::facts::Facts;
+use crate::facts::grid::Grid;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Most vectors of one copy of a body that are in use at once, in the order of the code.
     pub fn live_vectors(&self, g: &mut Grid, region: Region) -> usize {
         let func = self.func;

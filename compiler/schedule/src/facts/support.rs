@@ -3,10 +3,9 @@
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Op, Part, Region, Value, With, WithOp};
 
-use crate::kernel::grid::{Dep, Grid};
-use crate::kernel::guards::Guard;
-use crate::kernel::reduce::folds_along;
-use crate::lower::Lower;
+use crate::facts::Facts;
+use crate::facts::grid::{Dep, Grid};
+use crate::facts::guards::Measures;
 
 /// Why a body is no kernel, for people.
 pub(crate) type Refusal = String;
@@ -14,7 +13,7 @@ pub(crate) type Refusal = String;
 /// Bytes that a vector load may touch beyond either end of an array: headers and padding have at least these.
 const OVERREAD_BYTES: i64 = 64;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Index ranges of all partitions in a with-loop and below it, which forms and checks rely on.
     pub fn set_ranges(&mut self, with: &With) {
         for part in &with.parts {
@@ -37,16 +36,16 @@ impl Lower<'_, '_> {
         }
     }
 
-    pub fn supported(&self, region: Region, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
-        self.supported_yields(region, false, guards)
+    pub fn supported(&self, region: Region, measures: &mut Measures) -> Result<(), Refusal> {
+        self.supported_yields(region, false, measures)
     }
 
     /// The same for the body of a kernel, whose cells may be written out ([`crate::lower::tuples`]).
-    pub fn supported_cells(&self, region: Region, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
-        self.supported_yields(region, true, guards)
+    pub fn supported_cells(&self, region: Region, measures: &mut Measures) -> Result<(), Refusal> {
+        self.supported_yields(region, true, measures)
     }
 
-    fn supported_yields(&self, region: Region, tuples: bool, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
+    fn supported_yields(&self, region: Region, tuples: bool, measures: &mut Measures) -> Result<(), Refusal> {
         let func = self.func;
         let mut written_out = Vec::new();
         for v in &func.regions[region].yields {
@@ -66,7 +65,7 @@ impl Lower<'_, '_> {
                 Op::Select { then, .. } if func.ty(*then).is_scalar() && !self.is_object(*then) => {}
                 Op::Extent { array, .. } if self.has_val(*array) => {}
                 Op::Native { symbol, args, .. }
-                    if args.len() == 1 && crate::lower::natives::math_op(symbol).is_some() => {}
+                    if args.len() == 1 && crate::facts::vector_forms::math_op(symbol).is_some() => {}
                 Op::Sel { array, index } => {
                     if !self.has_val(*array) {
                         return Err("the body selects from an array of its own".to_string());
@@ -76,16 +75,16 @@ impl Lower<'_, '_> {
                     }
                 }
                 Op::If { then, els, .. } => {
-                    self.supported_inside(*then, guards, false)?;
-                    self.supported_inside(*els, guards, false)?;
+                    self.supported_inside(*then, measures, false)?;
+                    self.supported_inside(*els, measures, false)?;
                 }
-                Op::Loop { init, body } => self.supported_inside(*body, guards, self.runs_alike(init, *body))?,
-                Op::With(with) => self.supported_fold(with, guards)?,
-                Op::Check { .. } if self.checked_before || self.by_lanes.contains(&inst) => {}
+                Op::Loop { init, body } => self.supported_inside(*body, measures, self.runs_alike(init, *body))?,
+                Op::With(with) => self.supported_fold(with, measures)?,
+                Op::Check { .. } if self.site.checked_before || measures.by_lanes.contains(&inst) => {}
                 Op::Check { .. }
-                    if self.cx.options.unchecked
+                    if self.options.unchecked
                         && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
-                Op::Check { cond, .. } if self.guards_of(*cond, guards, 8) => {}
+                Op::Check { cond, .. } if self.guards_of(*cond, &mut measures.guards, 8) => {}
                 Op::Check { .. } => return Err("the body has checks that are not proven".to_string()),
                 _ => return Err("the body builds arrays or calls functions".to_string()),
             }
@@ -93,8 +92,8 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    pub fn supported_fold(&self, with: &With, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
-        self.supported_folds(with.ordered, with.ops.iter(), &with.parts, guards)
+    pub fn supported_fold(&self, with: &With, measures: &mut Measures) -> Result<(), Refusal> {
+        self.supported_folds(with.ordered, with.ops.iter(), &with.parts, measures)
     }
 
     /// The same for some operators and partitions of a with-loop.
@@ -103,7 +102,7 @@ impl Lower<'_, '_> {
         ordered: bool,
         ops: impl Iterator<Item = &'a WithOp>,
         parts: &[Part],
-        guards: &mut Vec<Guard>,
+        measures: &mut Measures,
     ) -> Result<(), Refusal> {
         if ordered {
             return Err("the body has effects".to_string());
@@ -126,7 +125,7 @@ impl Lower<'_, '_> {
             if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
                 return Err("a fold has steps".to_string());
             }
-            self.supported(part.body, guards)?;
+            self.supported(part.body, measures)?;
         }
         Ok(())
     }
@@ -274,5 +273,13 @@ impl Lower<'_, '_> {
         let mut found = false;
         self.func.insts[inst].op.for_each_operand(|w| found |= self.mentions(w, masked, depth - 1));
         found
+    }
+}
+
+/// The operation of a fold that lanes may run along.
+pub(crate) fn folds_along(op: &WithOp) -> Option<BinOp> {
+    match op {
+        WithOp::Fold { combine: Combine::Op(op), .. } if op.regroups() => Some(*op),
+        _ => None,
     }
 }

@@ -1,18 +1,56 @@
 //! Memory accesses of kernels: addresses of copies and lanes, vector loads and stores, gathers.
 
-use ravel_nest::ir::{Access, ConvOp, Prim, Ty};
+use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, Prim, Ty};
 use ravel_types::Elem;
 use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
-use crate::facts::pattern::{Cover, Place, cover, cover_together, is_contiguous, pieces};
-use crate::kernel::grid::{Cell, Grid};
-use crate::lower::index::{Offset, Term};
+use crate::facts::grid::{Cell, Dep, Grid};
+use crate::facts::index::{Offset, Term};
+use crate::facts::pattern::{Cover, Division, MAX_DEPTH, Place, cover, cover_together, is_atom, is_contiguous, pieces};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 use crate::lower::scalars::prim_of;
-use crate::lower::{Key, Lower, Val};
 
 /// Bytes of a short load.
 const PIECE_BYTES: i64 = 16;
+
+impl Facts<'_> {
+    /// How far other elements of an array are, in elements, that the same code selects, checked as one of them is: where one may be read, all may.
+    fn loads_beside(&self, v: Value, array: Value, index: &[Value]) -> Vec<i64> {
+        let (Some(own), Some(scope)) = (self.live.def(v), self.scopes.last()) else { return Vec::new() };
+        let insts = &self.func.regions[scope.region].insts;
+        let is_check = |inst: &ravel_wir::Inst| matches!(self.func.insts[*inst].op, Op::Check { .. });
+        let Some(stretch) = insts.split(is_check).find(|stretch| stretch.contains(&own)) else { return Vec::new() };
+        let extents = self.func.ty(array).shape.extents().unwrap_or_default();
+        let distance = |other: &[Value]| {
+            let mut elements = Some(1i64);
+            let mut sum = 0i64;
+            for axis in (0..index.len()).rev() {
+                let (here, there) = (self.form(index[axis]), self.form(*other.get(axis)?));
+                if here.terms != there.terms {
+                    return None;
+                }
+                if here.constant != there.constant {
+                    sum = sum.checked_add((there.constant - here.constant).checked_mul(elements?)?)?;
+                }
+                elements = elements.and_then(|n| n.checked_mul(i64::from(extents.get(axis)?.as_const()?)));
+            }
+            Some(sum)
+        };
+        let beside = stretch.iter().filter_map(|inst| match &self.func.insts[*inst].op {
+            Op::Sel { array: from, index: other } if *from == array && other.len() == index.len() => distance(other),
+            _ => None,
+        });
+        beside.collect()
+    }
+
+    /// Are the lanes of one copy neighbours in memory?
+    pub fn is_contiguous(&self, g: &mut Grid, offset: &Offset, elem: Elem, j: usize, u: usize) -> bool {
+        self.lane_offsets(g, offset, elem, j, u).is_some_and(|lanes| is_contiguous(&lanes))
+    }
+}
 
 impl Lower<'_, '_> {
     pub fn load(&mut self, g: &mut Grid, v: Value, array: Value, index: &[Value], j: usize, u: usize) -> Result<Cell> {
@@ -25,14 +63,14 @@ impl Lower<'_, '_> {
             let (ptr, bytes) = self.copy_address(g, data, &offset, j, u, 0)?;
             // Copies of a window, and steps of an unrolled fold, meet at the same elements.
             let key = (ptr, bytes, Vec::new());
-            if let Some(&same) = g.loads.get(&key).filter(|_| self.b.in_launch()) {
+            if let Some(&same) = g.loads.get(&key).filter(|_| self.site.in_launch) {
                 return Ok(Cell::One(same));
             }
             let value = match self.masked_by(g, v, j, u).filter(|_| g.u > 1 && self.dep(g, v).vec) {
                 Some(taking_part) => self.load_if(taking_part, ty, ptr, bytes),
                 None => self.b.load(ty, ptr, bytes, Access::ALIGNED),
             };
-            if self.b.in_launch() {
+            if self.site.in_launch {
                 g.loads.insert(key, value);
             }
             return Ok(Cell::One(value));
@@ -124,35 +162,6 @@ impl Lower<'_, '_> {
         vector
     }
 
-    /// How far other elements of an array are, in elements, that the same code selects, checked as one of them is: where one may be read, all may.
-    fn loads_beside(&self, v: Value, array: Value, index: &[Value]) -> Vec<i64> {
-        let (Some(own), Some(scope)) = (self.live.def(v), self.scopes.last()) else { return Vec::new() };
-        let insts = &self.func.regions[scope.region].insts;
-        let is_check = |inst: &ravel_wir::Inst| matches!(self.func.insts[*inst].op, Op::Check { .. });
-        let Some(stretch) = insts.split(is_check).find(|stretch| stretch.contains(&own)) else { return Vec::new() };
-        let extents = self.func.ty(array).shape.extents().unwrap_or_default();
-        let distance = |other: &[Value]| {
-            let mut elements = Some(1i64);
-            let mut sum = 0i64;
-            for axis in (0..index.len()).rev() {
-                let (here, there) = (self.form(index[axis]), self.form(*other.get(axis)?));
-                if here.terms != there.terms {
-                    return None;
-                }
-                if here.constant != there.constant {
-                    sum = sum.checked_add((there.constant - here.constant).checked_mul(elements?)?)?;
-                }
-                elements = elements.and_then(|n| n.checked_mul(i64::from(extents.get(axis)?.as_const()?)));
-            }
-            Some(sum)
-        };
-        let beside = stretch.iter().filter_map(|inst| match &self.func.insts[*inst].op {
-            Op::Sel { array: from, index: other } if *from == array && other.len() == index.len() => distance(other),
-            _ => None,
-        });
-        beside.collect()
-    }
-
     /// One vector from some short loads that are joined first.
     fn load_pieces(&mut self, g: &Grid, elem: Elem, first: (Val, i32), lanes: &[i64], cover: &Cover) -> Val {
         let (ty, width) = (Ty::scalar(prim_of(elem)).with_lanes(cover.width), i64::from(cover.width));
@@ -211,11 +220,6 @@ impl Lower<'_, '_> {
             vector = self.b.shuffle(vector, *load, &picks);
         }
         vector
-    }
-
-    /// Are the lanes of one copy neighbours in memory?
-    pub fn is_contiguous(&self, g: &mut Grid, offset: &Offset, elem: Elem, j: usize, u: usize) -> bool {
-        self.lane_offsets(g, offset, elem, j, u).is_some_and(|lanes| is_contiguous(&lanes))
     }
 
     /// Address of one lane of one copy.
@@ -393,5 +397,57 @@ impl Lower<'_, '_> {
     pub fn step_address(&mut self, address: Val, term: &Term) -> Val {
         let bytes = self.term(term);
         self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes))
+    }
+}
+
+impl Lower<'_, '_> {
+    /// The value of an index expression at the first lane of the first copy, in 64 bits.
+    pub fn uniform(&mut self, g: &mut Grid, v: Value) -> Result<Val> {
+        if g.vec == Some(v)
+            || g.jams.iter().any(|jam| jam.index == v)
+            || self.is_bound(v)
+            || self.const_i32(v).is_some()
+        {
+            return Ok(self.wide(v));
+        }
+        if let Some(&known) = g.uniforms.get(&v) {
+            return Ok(known);
+        }
+        let form = self.form(v);
+        let value = if self.dep(g, v) == Dep::default() {
+            let scalar = self.scalar_of(g, v, 0, 0)?;
+            self.b.convert(ConvOp::SExt, scalar, Prim::I64)
+        } else if !is_atom(&form, v) {
+            let mut sum = self.b.i64(form.constant);
+            for (w, factor) in form.terms {
+                let term = self.uniform(g, w)?;
+                let term = self.times(term, factor);
+                sum = self.b.add(sum, term);
+            }
+            sum
+        } else {
+            match self.division(v) {
+                Some((Division::Quotient, a, k)) => {
+                    let a = self.uniform(g, a)?;
+                    match k.count_ones() {
+                        1 => {
+                            let shift = self.b.i64(i64::from(k.trailing_zeros()));
+                            self.b.binary(NestBin::SShr, a, shift)
+                        }
+                        _ => {
+                            let k = self.b.i64(k);
+                            self.b.binary(NestBin::SDiv, a, k)
+                        }
+                    }
+                }
+                Some((Division::Remainder, a, k)) => match self.residue(g, a, k, MAX_DEPTH) {
+                    Some(residue) => self.b.i64(residue),
+                    None => return self.unsupported(ravel_source::Span::NONE, "a remainder of unaligned lanes"),
+                },
+                None => return self.unsupported(ravel_source::Span::NONE, "an index without a common part"),
+            }
+        };
+        g.uniforms.insert(v, value);
+        Ok(value)
     }
 }

@@ -1,7 +1,8 @@
 //! A kernel under its conditions: what guards ask before it, what lanes check in it, and scalar loops in its place where either fails.
 
 use crate::Result;
-use crate::lower::{Lower, Val};
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::plan::KernelPlan;
 
 impl Lower<'_, '_> {
@@ -18,26 +19,24 @@ impl Lower<'_, '_> {
         starts: impl FnOnce(&mut Self) -> Vec<Val>,
         scalars: impl Fn(&mut Self) -> Result<Vec<Val>>,
     ) -> Result<Vec<Val>> {
-        let outer = self.enter_lane_checks(&plan.checks, at_once);
-        self.masked_loads.clone_from(&plan.masked);
-        let cache = self.cache.clone();
-        if !plan.guards.is_empty() {
-            let holds = self.guard_condition(&plan.guards);
+        let outer = self.enter_lane_checks(&plan.measures.by_lanes, at_once);
+        let cache = self.emit.cache.clone();
+        if !plan.measures.guards.is_empty() {
+            let holds = self.guard_condition(&plan.measures.guards);
             self.b.begin_if(holds);
         }
         let mut values = kernel(self)?;
-        self.masked_loads.clear();
-        if !plan.guards.is_empty() {
-            self.cache = cache.clone();
+        if !plan.measures.guards.is_empty() {
+            self.emit.cache = cache.clone();
             self.b.begin_else(&values);
             let instead = if self.note_failure() { starts(self) } else { self.silently(&scalars)? };
-            self.cache = cache.clone();
+            self.emit.cache = cache.clone();
             values = self.b.end_if(&instead);
         }
         if let Some(failed) = self.leave_lane_checks(outer) {
             self.b.begin_if(failed);
             let instead = self.silently(&scalars)?;
-            self.cache = cache;
+            self.emit.cache = cache;
             self.b.begin_else(&instead);
             values = self.b.end_if(&values);
         }

@@ -4,98 +4,14 @@
 //! become one condition in front of the kernel; where it fails, scalar loops run instead and report the index at fault.
 
 use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
-use ravel_types::{BinOp, Elem};
-use ravel_wir::{Op, Value};
+use ravel_types::BinOp;
 
-use crate::lower::index::Form;
-use crate::lower::{Lower, Val};
-
-/// A comparison of two `i32` scalars that has to hold for all indices.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Guard {
-    op: BinOp,
-    left: Value,
-    right: Bound,
-}
-
-/// What a scalar is compared with.
-#[derive(Clone, Copy, Debug)]
-enum Bound {
-    Scalar(Value),
-    Zero,
-    Extent(Value, usize),
-}
+use crate::facts::Val;
+use crate::facts::guards::{Bound, Guard};
+use crate::facts::index::Form;
+use crate::lower::Lower;
 
 impl Lower<'_, '_> {
-    /// Adds the comparisons that imply a condition; false if it does not consist of such.
-    pub fn guards_of(&self, cond: Value, guards: &mut Vec<Guard>, depth: u32) -> bool {
-        if self.proven(cond, 8) {
-            return true;
-        }
-        let Some(inst) = self.live.def(cond).filter(|_| depth > 0) else { return false };
-        match &self.func.insts[inst].op {
-            Op::Bin(BinOp::And | BinOp::Mul, a, b) if self.elem(*a) == Elem::Bool => {
-                self.guards_of(*a, guards, depth - 1) && self.guards_of(*b, guards, depth - 1)
-            }
-            Op::Bin(op @ (BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge), left, right)
-                if self.elem(*left) == Elem::I32 =>
-            {
-                let known = |v: &Value| {
-                    self.exact_form(*v).is_some_and(|form| form.terms.iter().all(|(v, _)| self.has_extremes(*v)))
-                };
-                if !known(left) || !known(right) {
-                    return false;
-                }
-                guards.push(Guard { op: *op, left: *left, right: Bound::Scalar(*right) });
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Can an element be read at every index of the kernel, needed or not? Adds what has to be asked for that.
-    pub fn readable_everywhere(&self, array: Value, index: &[Value], guards: &mut Vec<Guard>) -> bool {
-        let Some(extents) = self.func.ty(array).shape.extents() else { return false };
-        for (axis, i) in index.iter().enumerate() {
-            let Some(form) = self.exact_form(*i) else { return false };
-            let (low, high) = form.range();
-            // Where all that it consists of begins, or ends, at a constant, that index occurs.
-            let is_const = |bound: Option<Value>| bound.is_some_and(|bound| self.const_i32(bound).is_some());
-            let occurs = |bound_of: &dyn Fn(Value) -> Option<Value>| {
-                form.terms.iter().all(|(v, factor)| *factor > 0 && is_const(bound_of(*v)))
-            };
-            if low < 0 {
-                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v)) || occurs(&|v| self.lower_of[v]) {
-                    return false;
-                }
-                guards.push(Guard { op: BinOp::Ge, left: *i, right: Bound::Zero });
-            }
-            if extents[axis].as_const().is_none_or(|n| high >= i64::from(n)) && !self.ends_with(*i, array, axis) {
-                if !form.terms.iter().all(|(v, _)| self.has_extremes(*v))
-                    || extents[axis].as_const().is_some() && occurs(&|v| self.upper_of[v])
-                {
-                    return false;
-                }
-                guards.push(Guard { op: BinOp::Lt, left: *i, right: Bound::Extent(array, axis) });
-            }
-        }
-        true
-    }
-
-    /// Is this the index of a partition that ends where the axis of the array does?
-    fn ends_with(&self, index: Value, array: Value, axis: usize) -> bool {
-        let Some(upper) = self.upper_of[index].and_then(|upper| self.live.def(upper)) else { return false };
-        let Op::Extent { array: other, axis: k } = self.func.insts[upper].op else { return false };
-        let extent = |array: Value, axis: usize| self.func.ty(array).shape.extents().and_then(|e| e.get(axis)).cloned();
-        extent(other, k as usize).is_some_and(|n| Some(n) == extent(array, axis))
-    }
-
-    /// Are the least and the greatest value of an atom at hand in front of the kernel?
-    fn has_extremes(&self, v: Value) -> bool {
-        let outside = |v: Value| self.is_bound(v) || self.const_i32(v).is_some();
-        outside(v) || self.lower_of[v].zip(self.upper_of[v]).is_some_and(|(low, high)| outside(low) && outside(high))
-    }
-
     /// One condition for all guards, as an `i8`.
     pub fn guard_condition(&mut self, guards: &[Guard]) -> Val {
         let mut all = self.b.bool(true);

@@ -9,31 +9,16 @@
 //!
 //! Checks in a row share a branch, unless the condition of one needs a load, a division or a fold that an earlier one may be there for.
 
-use ravel_types::HashSet;
-
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty, UnOp as NestUn};
-use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
+use ravel_wir::{Inst, Op, Part, Region, Value, With};
 
 use crate::Result;
-use crate::kernel::grid::Grid;
-use crate::kernel::vector_forms::is_speculable;
-use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Cache, Lower, Val};
-
-/// Cycles of a check of one index in scalar code: a comparison and a branch.
-const SCALAR_CHECK: f64 = 0.7;
-/// Cycles of a check of a vector of indices, where comparisons of any width give bits, and where they give masks that have to be as wide as
-/// the kernel's elements.
-const VECTOR_CHECK: f64 = 1.5;
-const SHORT_VECTOR_CHECK: f64 = 4.0;
-
-/// The checks that the kernel at work makes by lanes.
-#[derive(Clone, Debug)]
-pub(crate) struct LaneChecks {
-    checks: HashSet<Inst>,
-    /// Address of a byte that is not 0 once a check has failed; nothing where steps that fail are repeated at once.
-    failed: Option<Val>,
-}
+use crate::facts::Val;
+use crate::facts::grid::Grid;
+use crate::facts::sink::{Index, Sink};
+use crate::kernel::state::LaneChecks;
+use crate::lower::Lower;
+use crate::lower::emit::Cache;
 
 /// Branches that were opened in front of a step.
 pub(crate) struct OpenChecks {
@@ -42,32 +27,6 @@ pub(crate) struct OpenChecks {
 }
 
 impl Lower<'_, '_> {
-    /// The checks of a body, and of the folds in it, that have to be made for each index.
-    pub fn undecided_checks(&self, region: Region) -> Vec<Inst> {
-        let mut found = Vec::new();
-        for &inst in &self.func.regions[region].insts {
-            match &self.func.insts[inst].op {
-                Op::Check { fault, .. } if self.cx.options.unchecked && !matches!(fault, Fault::Division) => {}
-                Op::Check { cond, .. } if !self.checked_before && !self.guards_of(*cond, &mut Vec::new(), 8) => {
-                    found.push(inst);
-                }
-                Op::With(with) => found.extend(with.parts.iter().flat_map(|part| self.undecided_checks(part.body))),
-                _ => {}
-            }
-        }
-        found
-    }
-
-    /// Estimated cycles of these checks for one step of one vector, or of one index.
-    pub fn checks_cost(&self, checks: &[Inst], vector: bool) -> f64 {
-        let each = match (vector, self.cx.target.vector_bytes <= 16) {
-            (false, _) => SCALAR_CHECK,
-            (true, false) => VECTOR_CHECK,
-            (true, true) => SHORT_VECTOR_CHECK,
-        };
-        checks.len() as f64 * each
-    }
-
     /// Begins a kernel that makes checks by lanes; returns those of the kernel around it. With `at_once` steps that fail are repeated on
     /// the spot, and not the whole kernel at its end.
     pub fn enter_lane_checks(&mut self, checks: &[Inst], at_once: bool) -> Option<LaneChecks> {
@@ -81,12 +40,12 @@ impl Lower<'_, '_> {
             });
             inner = Some(LaneChecks { checks: checks.iter().copied().collect(), failed });
         }
-        std::mem::replace(&mut self.lane_checks, inner)
+        std::mem::replace(&mut self.kernel.lane_checks, inner)
     }
 
     /// Notes that the kernel at work has not done its work; false if nobody would ask at its end.
     pub fn note_failure(&mut self) -> bool {
-        let Some(failed) = self.lane_checks.as_ref().and_then(|checks| checks.failed) else { return false };
+        let Some(failed) = self.kernel.lane_checks.as_ref().and_then(|checks| checks.failed) else { return false };
         let yes = self.b.bool(true);
         self.b.store(yes, failed, 0, Access::ALIGNED);
         true
@@ -94,14 +53,14 @@ impl Lower<'_, '_> {
 
     /// Ends a kernel; whether one of its checks failed, if that was noted.
     pub fn leave_lane_checks(&mut self, outer: Option<LaneChecks>) -> Option<Val> {
-        let failed = std::mem::replace(&mut self.lane_checks, outer)?.failed?;
+        let failed = std::mem::replace(&mut self.kernel.lane_checks, outer)?.failed?;
         Some(self.b.load(Ty::I8, failed, 0, Access::ALIGNED))
     }
 
     /// A step of a kernel: its cells, if what lanes check there holds.
     pub fn kernel_step(&mut self, g: &mut Grid, with: &With, part: &Part, sinks: &[Sink]) -> Result<()> {
-        let mark = self.lane_checks.is_some().then(|| g.mark());
-        let at_once = self.lane_checks.as_ref().is_some_and(|checks| checks.failed.is_none());
+        let mark = self.kernel.lane_checks.is_some().then(|| g.mark());
+        let at_once = self.kernel.lane_checks.as_ref().is_some_and(|checks| checks.failed.is_none());
         let undone = at_once.then(|| self.b.bool(false));
         let open = self.open_checks(g, part.body)?;
         self.kernel_cells(g, part, sinks)?;
@@ -109,12 +68,12 @@ impl Lower<'_, '_> {
             let done = at_once.then(|| self.b.bool(true));
             let done = self.close_checks(open, done.as_slice(), undone.as_slice());
             if at_once {
-                let cache = self.cache.clone();
+                let cache = self.emit.cache.clone();
                 self.b.begin_if(done[0]);
                 self.b.begin_else(&[]);
                 self.step_by_scalars(g, with, part, sinks)?;
                 self.b.end_if(&[]);
-                self.cache = cache;
+                self.emit.cache = cache;
             }
         }
         if let Some(mark) = mark {
@@ -147,12 +106,12 @@ impl Lower<'_, '_> {
     /// Makes the checks of a body for all copies at the indices at hand. What follows, up to [`Lower::close_checks`], runs if they hold.
     pub fn open_checks(&mut self, g: &mut Grid, region: Region) -> Result<Option<OpenChecks>> {
         let func = self.func;
-        let Some(checks) = self.lane_checks.as_ref().map(|lane| lane.checks.clone()) else { return Ok(None) };
+        let Some(checks) = self.kernel.lane_checks.as_ref().map(|lane| lane.checks.clone()) else { return Ok(None) };
         let insts = &func.regions[region].insts;
         if !insts.iter().any(|inst| checks.contains(inst)) {
             return Ok(None);
         }
-        let mut open = OpenChecks { depth: 0, cache: self.cache.clone() };
+        let mut open = OpenChecks { depth: 0, cache: self.emit.cache.clone() };
         let mut waiting: Vec<Value> = Vec::new();
         let mut first = 0;
         for (place, inst) in insts.iter().enumerate() {
@@ -180,7 +139,7 @@ impl Lower<'_, '_> {
             self.note_failure();
             values = self.b.end_if(outside);
         }
-        self.cache = open.cache;
+        self.emit.cache = open.cache;
         values
     }
 
@@ -227,21 +186,5 @@ impl Lower<'_, '_> {
             return Ok(self.mask_as(below, g.mask_prim()));
         }
         if vector { self.packed_of(g, cond, j, u) } else { self.scalar_of(g, cond, j, u) }
-    }
-
-    /// Does a condition need something that must not be computed unless the checks before it hold?
-    fn relies_on(&self, before: &[Inst], cond: Value) -> bool {
-        let (mut open, mut seen) = (vec![cond], HashSet::default());
-        while let Some(v) = open.pop() {
-            let Some(inst) = self.live.def(v).filter(|_| seen.insert(v)) else { continue };
-            let op = &self.func.insts[inst].op;
-            let harmless = is_speculable(op) || matches!(op, Op::Native { .. } | Op::Opaque(_));
-            if !harmless && before.contains(&inst) {
-                return true;
-            }
-            op.for_each_operand(|v| open.push(v));
-            open.extend(op.regions().into_iter().flat_map(|region| self.live.free(region).iter().copied()));
-        }
-        false
     }
 }

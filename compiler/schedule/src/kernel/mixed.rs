@@ -4,17 +4,13 @@
 //! step computes the cells of some vectors, adds those of the folds to accumulators in registers ([`crate::kernel::reduce`]), and stores the
 //! others. Folds over several partitions come here, too: each takes up the accumulators of the one before it.
 
-use ravel_types::BinOp;
-use ravel_wir::{Inst, Part, Value, With, WithOp};
+use ravel_wir::{Inst, Part, With};
 
 use crate::Result;
-use crate::kernel::Chunk;
-use crate::kernel::grid::Grid;
-use crate::kernel::reduce::folds_along;
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
-use crate::plan::VecChoice;
-use crate::threads::parallel::{FOLDS, Grain};
+use crate::facts::Val;
+use crate::facts::sink::{Chunk, Sink};
+use crate::lower::Lower;
+use crate::plan::chunks::Grain;
 
 impl Lower<'_, '_> {
     /// A partition on threads, and the thin ones beside it, from the accumulators `carried`, which are owned; the accumulators behind it, or
@@ -62,35 +58,6 @@ impl Lower<'_, '_> {
         Ok(values)
     }
 
-    /// Has a with-loop several partitions, with work for threads in one of them?
-    pub fn has_parts_for_threads(&self, with: &With) -> bool {
-        let enough = |part: &Part| {
-            self.may_run_on_threads(with, part) && self.most_cells(part) * self.work(part.body).max(1.0) >= FOLDS.wake
-        };
-        with.parts.len() > 1 && with.ops.iter().all(|op| folds_along(op).is_some()) && with.parts.iter().any(enough)
-    }
-
-    /// Operation and neutral element of every fold, if all of them may be regrouped and all other results are buffers.
-    fn regrouping_folds(&self, inst: Inst, with: &With, sinks: &[Sink]) -> Option<Vec<(BinOp, Value)>> {
-        if with.ordered {
-            return None;
-        }
-        let mut folds = Vec::new();
-        for ((op, sink), result) in with.ops.iter().zip(sinks).zip(&self.func.insts[inst].results) {
-            match (op, sink) {
-                (WithOp::Fold { neutral, .. }, Sink::Carried { .. }) => {
-                    let op = folds_along(op)?;
-                    op.identity(self.elem(*result))?;
-                    self.func.ty(*neutral).rank()?;
-                    folds.push((op, *neutral));
-                }
-                (_, Sink::Slice { .. }) => {}
-                _ => return None,
-            }
-        }
-        Some(folds)
-    }
-
     /// A partition in lanes, from accumulators on; the accumulators behind it, or nothing if nothing was emitted.
     pub fn try_mixed(
         &mut self,
@@ -101,10 +68,11 @@ impl Lower<'_, '_> {
         starts: &[Val],
         chunk: Option<Chunk>,
     ) -> Result<Option<Vec<Val>>> {
-        if starts.is_empty() || self.b.in_launch() || self.regrouping_folds(inst, with, sinks).is_none() {
+        if starts.is_empty() || self.site.in_launch || self.regrouping_folds(inst, with, sinks).is_none() {
             return Ok(None);
         }
         let span = self.func.insts[inst].span;
+        self.facts.set_ranges(with);
         let plan = match self.plan_mixed(inst, with, part, sinks) {
             Ok(plan) => plan,
             Err(reason) => {
@@ -113,10 +81,7 @@ impl Lower<'_, '_> {
             }
         };
         self.cx.remark(span, plan.describe());
-        let mut g = Grid::scalar(plan.bytes);
-        if let VecChoice::Fold { u } = plan.vec {
-            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
-        }
+        let mut g = plan.grid();
         let last = self.func.regions[part.body].params.len() - 1;
         let within = chunk.is_none_or(|chunk| chunk.axis != last);
         let stores = sinks.iter().any(|sink| matches!(sink, Sink::Slice { .. }));

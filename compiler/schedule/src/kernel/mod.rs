@@ -9,7 +9,6 @@
 
 pub mod access;
 pub mod comb;
-pub mod crossing;
 pub mod divergent;
 pub mod flat;
 pub mod gathers;
@@ -21,9 +20,9 @@ pub mod mixed;
 pub mod reduce;
 pub mod row_sums;
 pub mod shifted;
+pub mod state;
 pub mod stretches;
 pub mod uneven;
-pub mod vector_forms;
 pub mod widen;
 pub mod widths;
 
@@ -32,39 +31,65 @@ use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::comb::Comb;
+use crate::facts::cost::LONG_CHAIN;
+use crate::facts::grid::{Grid, Jam};
+use crate::facts::sink::{Accumulate, Chunk, Sink, functions};
+use crate::facts::support::folds_along;
 use crate::facts::walk::Walk;
-use crate::kernel::comb::Comb;
+use crate::facts::{Facts, Val};
 use crate::kernel::flat::FlatBounds;
-use crate::kernel::grid::{Grid, Jam};
-use crate::kernel::reduce::folds_along;
 use crate::kernel::stretches::Stretch;
-use crate::lower::scalars;
-use crate::lower::withloop::{Accumulate, Sink};
-use crate::lower::{Lower, Val};
+use crate::lower::{Lower, scalars};
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Copies whose cells are computed side by side.
 const TOGETHER: usize = 4;
-/// Cycles of a body without its folds from which on copies are computed side by side.
-pub(crate) const LONG_CHAIN: f64 = 12.0;
 
-/// Bounds of an axis that replace those of the generator: a chunk of a parallel loop.
-#[derive(Clone, Copy)]
-pub(crate) struct Chunk {
-    pub axis: usize,
-    pub low: Val,
-    pub high: Val,
-    /// A number that the distances between the lower bounds of chunks are multiples of.
-    pub grain: i64,
-}
+impl Facts<'_> {
+    /// Whether all elements that a body reads and makes fill a lane of this many bytes.
+    fn has_one_width(&self, part: &Part, bytes: usize) -> bool {
+        let mut fits = self.func.regions[part.body].yields.iter().all(|v| self.elem(*v).bytes() == bytes);
+        ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| {
+            let data = &self.func.insts[inst];
+            let whole = |v: &Value| matches!(self.elem(*v), Elem::I32 | Elem::Bool) || self.elem(*v).bytes() == bytes;
+            fits &= match data.op {
+                Op::Sel { .. } => data.results.iter().all(|v| self.elem(*v).bytes() == bytes),
+                Op::With(_) | Op::Loop { .. } => false,
+                _ => data.results.iter().all(whole),
+            };
+        });
+        fits
+    }
 
-/// The functions by which the folds of a with-loop that has nothing else take their cells.
-pub(crate) fn functions(with: &With) -> Vec<Accumulate> {
-    let function = |op: &WithOp| match op {
-        WithOp::Fold { combine, .. } => Some(Accumulate::Fold(combine.clone())),
-        _ => None,
-    };
-    with.ops.iter().filter_map(function).collect()
+    /// How many copies of a body are computed side by side rather than one after the other. What a body does after its folds is a chain of
+    /// operations that wait for each other; a long one leaves the machine idle.
+    fn copies_together(&self, g: &mut Grid, body: Region) -> usize {
+        let folds: f64 = self.func.regions[body]
+            .insts
+            .iter()
+            .map(|inst| match &self.func.insts[*inst].op {
+                Op::With(with) => self.fold_cost(g, with),
+                _ => 0.0,
+            })
+            .sum();
+        if g.vec.is_some() && g.lanes > 1 && self.region_cost(g, body) - folds > LONG_CHAIN { TOGETHER } else { 1 }
+    }
+
+    /// Does a kernel store past the caches?
+    fn streams_with(&self, inst: Inst, part: &Part, sinks: &[Sink], plan: &KernelPlan, chunk: Option<Chunk>) -> bool {
+        let short_rows = match plan.vec {
+            VecChoice::Axis { axis, .. } if chunk.is_none_or(|chunk| chunk.axis != axis) => {
+                self.has_short_rows(part, sinks, axis)
+            }
+            _ => false,
+        };
+        // What lies between steps is read.
+        let gaps = self
+            .combs(part)
+            .is_none_or(|combs| matches!(plan.vec, VecChoice::Axis { axis, .. } if !combs[axis].is_dense()));
+        !short_rows && !gaps && self.streams(inst, sinks)
+    }
 }
 
 impl Lower<'_, '_> {
@@ -78,7 +103,7 @@ impl Lower<'_, '_> {
         chunk: Option<Chunk>,
     ) -> Result<bool> {
         let span = self.func.insts[inst].span;
-        if with.ordered || self.b.in_launch() || sinks.is_empty() {
+        if with.ordered || self.site.in_launch || sinks.is_empty() {
             return Ok(false);
         }
         let yields = &self.func.regions[part.body].yields;
@@ -88,6 +113,7 @@ impl Lower<'_, '_> {
         if chunk.is_some_and(|chunk| chunk.axis == 0) && self.try_tiles(inst, with, part, sinks, chunk)? {
             return Ok(true);
         }
+        self.facts.set_ranges(with);
         let plan = match self.plan_kernel(with, part, sinks, chunk.map(|chunk| chunk.axis)) {
             Ok(plan) => plan,
             Err(reason) => {
@@ -130,11 +156,7 @@ impl Lower<'_, '_> {
         plan: &KernelPlan,
         (chunk, streams): (Option<Chunk>, bool),
     ) -> Result<()> {
-        let mut g = Grid::scalar(plan.bytes);
-        if let VecChoice::Fold { u } = plan.vec {
-            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
-        }
-        g.shift = plan.shift.clone();
+        let mut g = plan.grid();
         g.streams = streams;
         self.open(part.body);
         self.kernel_axis(&mut g, plan, with, part, sinks, 0, chunk)?;
@@ -142,39 +164,18 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// Does a kernel store past the caches?
-    fn streams_with(
-        &mut self,
-        inst: Inst,
-        part: &Part,
-        sinks: &[Sink],
-        plan: &KernelPlan,
-        chunk: Option<Chunk>,
-    ) -> bool {
-        let short_rows = match plan.vec {
-            VecChoice::Axis { axis, .. } if chunk.is_none_or(|chunk| chunk.axis != axis) => {
-                self.has_short_rows(part, sinks, axis)
-            }
-            _ => false,
-        };
-        // What lies between steps is read.
-        let gaps = self
-            .combs(part)
-            .is_none_or(|combs| matches!(plan.vec, VecChoice::Axis { axis, .. } if !combs[axis].is_dense()));
-        !short_rows && !gaps && self.streams(inst, sinks)
-    }
-
     /// Lowers a with-loop of scalar folds with lanes along its last axis; the results, or nothing if it was refused.
     pub fn try_fold_kernel(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Option<Vec<Val>>> {
         let func = self.func;
         let span = func.insts[inst].span;
         if with.ordered
-            || self.b.in_launch()
+            || self.site.in_launch
             || with.ops.is_empty()
             || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }))
         {
             return Ok(None);
         }
+        self.facts.set_ranges(with);
         let plan = match self.plan_fold(inst, with) {
             Ok(plan) => plan,
             Err(reason) => {
@@ -186,20 +187,17 @@ impl Lower<'_, '_> {
         for part in &with.parts {
             self.preload(part.body);
         }
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let short = if chunk.is_none() { self.is_short_fold(with, &plan) } else { None };
         if let Some(short) = short {
             self.b.begin_if(short);
             let starts = self.fold_starts(with, &func.insts[inst].results, false);
             let values = self
                 .silently(|lower: &mut Self| lower.scalar_folds(inst, with, starts.clone(), functions(with), None))?;
-            self.cache.clone_from(&cache);
+            self.emit.cache.clone_from(&cache);
             self.b.begin_else(&values);
         }
-        let mut g = Grid::scalar(plan.bytes);
-        if let VecChoice::Fold { u } = plan.vec {
-            (g.fold_u, g.fold_lanes) = (u, plan.lanes);
-        }
+        let mut g = plan.grid();
         let results = func.insts[inst].results.clone();
         let starts = |lower: &mut Self| lower.fold_starts(with, &results, chunk.is_some());
         let values = self.kernel_or_scalars(
@@ -216,7 +214,7 @@ impl Lower<'_, '_> {
             },
         )?;
         if short.is_some() {
-            self.cache = cache;
+            self.emit.cache = cache;
             return Ok(Some(self.b.end_if(&values)));
         }
         Ok(Some(values))
@@ -394,21 +392,6 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// Whether all elements that a body reads and makes fill a lane of this many bytes.
-    fn has_one_width(&self, part: &Part, bytes: usize) -> bool {
-        let mut fits = self.func.regions[part.body].yields.iter().all(|v| self.elem(*v).bytes() == bytes);
-        ravel_wir::traverse::walk(self.func, part.body, &mut |_, inst| {
-            let data = &self.func.insts[inst];
-            let whole = |v: &Value| matches!(self.elem(*v), Elem::I32 | Elem::Bool) || self.elem(*v).bytes() == bytes;
-            fits &= match data.op {
-                Op::Sel { .. } => data.results.iter().all(|v| self.elem(*v).bytes() == bytes),
-                Op::With(_) | Op::Loop { .. } => false,
-                _ => data.results.iter().all(whole),
-            };
-        });
-        fits
-    }
-
     /// Computes and stores the cells of all copies.
     pub fn kernel_cells(&mut self, g: &mut Grid, part: &Part, sinks: &[Sink]) -> Result<()> {
         let yields = &self.func.regions[part.body].yields;
@@ -462,20 +445,6 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// How many copies of a body are computed side by side rather than one after the other. What a body does after its folds is a chain of
-    /// operations that wait for each other; a long one leaves the machine idle.
-    fn copies_together(&self, g: &mut Grid, body: Region) -> usize {
-        let folds: f64 = self.func.regions[body]
-            .insts
-            .iter()
-            .map(|inst| match &self.func.insts[*inst].op {
-                Op::With(with) => self.fold_cost(g, with),
-                _ => 0.0,
-            })
-            .sum();
-        if g.vec.is_some() && g.lanes > 1 && self.region_cost(g, body) - folds > LONG_CHAIN { TOGETHER } else { 1 }
-    }
-
     /// Computes the folds of a body for all copies.
     fn force_folds(&mut self, g: &mut Grid, body: Region) -> Result<()> {
         let func = self.func;
@@ -489,17 +458,17 @@ impl Lower<'_, '_> {
 
     /// Notes a loop as one to outline unless it is inside such a loop; returns what to hand to [`Lower::leave_kernel_loop`].
     pub fn enter_kernel_loop(&mut self, index: Val) -> bool {
-        let outermost = !self.in_kernel_loop;
+        let outermost = !self.kernel.in_kernel_loop;
         if outermost {
-            self.kernel_loops.insert(index);
-            self.in_kernel_loop = true;
+            self.kernel.kernel_loops.insert(index);
+            self.kernel.in_kernel_loop = true;
         }
         outermost
     }
 
     pub fn leave_kernel_loop(&mut self, outermost: bool) {
         if outermost {
-            self.in_kernel_loop = false;
+            self.kernel.in_kernel_loop = false;
         }
     }
 }

@@ -10,18 +10,16 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::cost::{LONG_CHAIN, UNROLL_TRIPS};
+use crate::facts::grid::{Cell, Dep, Grid, Shift};
+use crate::facts::sink::{Chunk, Sink};
+use crate::facts::support::folds_along;
+use crate::facts::vector_forms::reduce_op;
 use crate::facts::walk::Walk;
-use crate::kernel::grid::{Cell, Dep, Grid};
-use crate::kernel::shifted::Shift;
+use crate::facts::{Facts, Val};
 use crate::kernel::stretches::Stretch;
-use crate::kernel::vector_forms::reduce_op;
-use crate::kernel::{Chunk, LONG_CHAIN};
-use crate::lower::scalars;
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
+use crate::lower::{Lower, scalars};
 
-/// Inner loops whose trip count is at most this are unrolled, so that addresses become constants.
-pub(crate) const UNROLL_TRIPS: i64 = 36;
 /// Bound on unrolled copies of a body, those of folds around it included.
 pub(crate) const UNROLL_COPIES: i64 = 600;
 
@@ -75,6 +73,40 @@ pub(crate) struct Accs {
     chunk: Option<Chunk>,
     /// Where the values go that the body yields, if some of them go to arrays.
     sinks: Vec<Sink>,
+}
+
+impl Facts<'_> {
+    /// Number of indices from an axis inwards, if constant.
+    pub fn const_trips(&self, part: &Part, axis: usize) -> Option<i64> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        let params = &self.func.regions[part.body].params;
+        (axis..lower.len()).try_fold(1i64, |n, k| {
+            if self.alias[params[k]].is_some() {
+                return Some(n);
+            }
+            n.checked_mul((self.const_i32(upper[k])? - self.const_i32(lower[k])?).max(0))
+        })
+    }
+
+    /// Additions that a step of the innermost loop makes; nothing where steps are not to be unrolled one by one.
+    pub fn additions_of(&self, accs: &Accs) -> Option<i64> {
+        (!accs.along && accs.chunk.is_none()).then(|| accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64)
+    }
+
+    /// How many copies of a fold's body are computed side by side: a long body is a chain of operations that wait for each other, and the
+    /// machine looks ahead over a few of such chains only.
+    fn additions_together(&self, g: &mut Grid, part: &Part, accs: &Accs) -> usize {
+        let scalars = accs.accs.iter().map(|acc| if accs.along { acc.j } else { 0 }).sum::<usize>();
+        let free = (self.target.vector_registers as usize).saturating_sub(accs.vals.len() - scalars);
+        let together = (free / CHAIN_REGISTERS).clamp(1, MOST_TOGETHER);
+        let nested =
+            self.func.regions[part.body].insts.iter().any(|inst| matches!(self.func.insts[*inst].op, Op::With(_)));
+        if together > 1 && !nested && g.vec.is_some() && g.lanes > 1 && self.region_cost(g, part.body) > LONG_CHAIN {
+            together
+        } else {
+            1
+        }
+    }
 }
 
 impl Lower<'_, '_> {
@@ -256,18 +288,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Number of indices from an axis inwards, if constant.
-    pub fn const_trips(&self, part: &Part, axis: usize) -> Option<i64> {
-        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        let params = &self.func.regions[part.body].params;
-        (axis..lower.len()).try_fold(1i64, |n, k| {
-            if self.alias[params[k]].is_some() {
-                return Some(n);
-            }
-            n.checked_mul((self.const_i32(upper[k])? - self.const_i32(lower[k])?).max(0))
-        })
-    }
-
     pub fn fold_axis(&mut self, g: &mut Grid, with: &With, part: &Part, axis: usize, accs: &mut Accs) -> Result<()> {
         let func = self.func;
         let Generator::Known { lower, upper, .. } = &part.generator else {
@@ -294,7 +314,7 @@ impl Lower<'_, '_> {
         }
         let range = self.axis_range(with, lower[axis], upper[axis]);
         let copies = accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64;
-        let cut = accs.chunk.is_some_and(|chunk| chunk.axis == axis || !self.b.in_launch());
+        let cut = accs.chunk.is_some_and(|chunk| chunk.axis == axis || !self.site.in_launch);
         let inner = if accs.along || cut { None } else { self.const_trips(part, axis) };
         let whole = self.const_i32(lower[axis]).zip(self.const_i32(upper[axis]));
         if let (Some(trips), Some((low, high))) = (inner, whole)
@@ -309,7 +329,7 @@ impl Lower<'_, '_> {
                 self.fold_axis(g, with, part, axis + 1, accs)?;
                 self.unfix(param);
                 // On a device, elements that were loaded in one step serve the next ones: it has the registers.
-                let loads = self.b.in_launch().then(|| std::mem::take(&mut g.loads));
+                let loads = self.site.in_launch.then(|| std::mem::take(&mut g.loads));
                 g.release(mark);
                 if let Some(loads) = loads {
                     g.loads = loads;
@@ -342,11 +362,6 @@ impl Lower<'_, '_> {
         accs.vals = self.b.end_for(&accs.vals);
         self.leave_kernel_loop(outer);
         Ok(())
-    }
-
-    /// Additions that a step of the innermost loop makes; nothing where steps are not to be unrolled one by one.
-    pub fn additions_of(&self, accs: &Accs) -> Option<i64> {
-        (!accs.along && accs.chunk.is_none()).then(|| accs.accs.iter().map(|a| a.j * a.u).sum::<usize>() as i64)
     }
 
     /// A bound of a fold in 64 bits; it may be computed in the kernel.
@@ -423,7 +438,7 @@ impl Lower<'_, '_> {
 
     /// Adds the cells of all copies at the index at hand, if what lanes check there holds.
     fn add_cells(&mut self, g: &mut Grid, part: &Part, accs: &mut Accs) -> Result<()> {
-        let before = self.lane_checks.is_some().then(|| (g.mark(), accs.vals.clone()));
+        let before = self.kernel.lane_checks.is_some().then(|| (g.mark(), accs.vals.clone()));
         let open = self.open_checks(g, part.body)?;
         self.add_checked_cells(g, part, accs)?;
         if let Some((mark, before)) = before {
@@ -492,21 +507,6 @@ impl Lower<'_, '_> {
         }
         Ok(())
     }
-
-    /// How many copies of a fold's body are computed side by side: a long body is a chain of operations that wait for each other, and the
-    /// machine looks ahead over a few of such chains only.
-    fn additions_together(&self, g: &mut Grid, part: &Part, accs: &Accs) -> usize {
-        let scalars = accs.accs.iter().map(|acc| if accs.along { acc.j } else { 0 }).sum::<usize>();
-        let free = (self.cx.target.vector_registers as usize).saturating_sub(accs.vals.len() - scalars);
-        let together = (free / CHAIN_REGISTERS).clamp(1, MOST_TOGETHER);
-        let nested =
-            self.func.regions[part.body].insts.iter().any(|inst| matches!(self.func.insts[*inst].op, Op::With(_)));
-        if together > 1 && !nested && g.vec.is_some() && g.lanes > 1 && self.region_cost(g, part.body) > LONG_CHAIN {
-            together
-        } else {
-            1
-        }
-    }
 }
 
 /// The order in which the copies of a block are computed: the axis with the fewest copies innermost, so that what varies over that
@@ -522,12 +522,4 @@ fn block_order(g: &Grid, vectors: usize) -> Vec<(usize, usize)> {
         axes.iter().map(|(_, axis)| axis.map_or(u, |axis| g.digit(axis, j))).collect::<Vec<usize>>()
     });
     order
-}
-
-/// The operation of a fold that lanes may run along.
-pub(crate) fn folds_along(op: &WithOp) -> Option<BinOp> {
-    match op {
-        WithOp::Fold { combine: Combine::Op(op), .. } if op.regroups() => Some(*op),
-        _ => None,
-    }
 }

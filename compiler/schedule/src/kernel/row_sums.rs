@@ -7,11 +7,11 @@
 use ravel_types::{BinOp, Elem, Scalar};
 use ravel_wir::{Combine, Part, With};
 
-use crate::kernel::grid::Grid;
+use crate::facts::Val;
+use crate::facts::grid::Grid;
+use crate::facts::sink::{Accumulate, Sink};
 use crate::kernel::reduce::Accs;
-use crate::lower::scalars;
-use crate::lower::withloop::{Accumulate, Sink};
-use crate::lower::{Lower, Val};
+use crate::lower::{Lower, scalars};
 
 /// Additions to one accumulator from which on inner axes have sums of their own.
 const ROW_STEPS: i64 = 16;
@@ -35,7 +35,7 @@ impl Lower<'_, '_> {
     pub fn begin_row_sums(&mut self, g: &Grid, part: &Part, axis: usize, accs: &mut Accs) -> Vec<Before> {
         let mut before = Vec::new();
         let is_last = axis + 1 >= self.func.regions[part.body].params.len();
-        if is_last || accs.shift.is_some() || self.b.in_launch() {
+        if is_last || accs.shift.is_some() || self.site.in_launch {
             return before;
         }
         let steps = self.const_trips(part, axis + 1).map(|trips| match accs.along {
@@ -72,7 +72,7 @@ impl Lower<'_, '_> {
         let mut before = Vec::new();
         let is_last = axis + 1 >= self.func.regions[part.body].params.len();
         let is_short = self.const_trips(part, axis + 1).is_some_and(|trips| trips < ROW_STEPS);
-        if is_last || is_short || with.ordered || self.b.in_launch() {
+        if is_last || is_short || with.ordered || self.site.in_launch {
             return before;
         }
         for sink in sinks {

@@ -7,10 +7,11 @@
 use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::Value;
 
+use crate::facts::Val;
+use crate::facts::sink::Chunk;
 use crate::facts::walk::Walk;
-use crate::kernel::Chunk;
 use crate::kernel::flat::FlatBounds;
-use crate::lower::{Lower, Val};
+use crate::lower::Lower;
 
 /// Bytes of the shortest vectors, and of an index in a lane.
 const LEAST_VECTOR: usize = 16;

@@ -7,7 +7,7 @@ use ravel_nest::ir::{
     Access, BinOp, Exit, ExternId, Func, Inst, IntCmp, Module, Op, Param, Region, Sharing, Ty, Value,
 };
 
-use crate::lower::layout;
+use crate::facts::layout;
 
 /// Writes the plain counts of a module as a load, a call that yields the processor, and a store.
 pub fn widen_counts(module: &mut Module) {

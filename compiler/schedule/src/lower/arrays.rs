@@ -6,11 +6,12 @@ use ravel_types::{Elem, Scalar};
 use ravel_wir::{ConstData, Op, Region, Value};
 
 use crate::Result;
-use crate::lower::cover::FEW;
-use crate::lower::index::{Ext, Form, Offset};
-use crate::lower::layout;
+use crate::facts::cover::FEW;
+use crate::facts::index::{Ext, Form, Offset};
+use crate::facts::{Val, layout};
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 use crate::lower::scalars::prim_of;
-use crate::lower::{Key, Lower, Val};
 use crate::plan::lanes::MOST_LANES;
 
 /// Bytes of constant elements, row-major.
@@ -173,7 +174,7 @@ impl Lower<'_, '_> {
 
     /// Strides, in elements, of the first `axes` axes of a value of known rank.
     pub fn strides(&mut self, array: Value, axes: usize) -> Vec<Ext> {
-        if let Some(strides) = self.padded.get(&array) {
+        if let Some(strides) = self.device.padded.get(&array) {
             return strides[..axes].iter().map(|stride| Ext::Const(*stride)).collect();
         }
         let extents = self.extents(array);
@@ -251,10 +252,10 @@ impl Lower<'_, '_> {
     pub fn select(&mut self, array: Value, index: &[Value], result: Value) -> Result<Option<Val>> {
         let elem = self.elem(array);
         let object = self.val(array);
-        let once = self.sequential == 0
-            && !self.b.in_parfor()
-            && !self.b.in_launch()
-            && !self.cache.contains_key(&Key::Data(object));
+        let once = self.facts.site.sequential == 0
+            && !self.site.in_parfor()
+            && !self.site.in_launch
+            && !self.emit.cache.contains_key(&Key::Data(object));
         if once && self.cx.options.device.is_some() && self.func.ty(result).is_scalar() && elem != Elem::Handle {
             let offset = self.element_offset(array, index);
             let address = self.host_element(object, elem, &offset);
@@ -265,7 +266,7 @@ impl Lower<'_, '_> {
             return Ok(Some(self.load_element(elem, address)));
         }
         let extents = self.extents(array)[index.len()..].to_vec();
-        if let Some(dest) = self.dests.remove(&result) {
+        if let Some(dest) = self.emit.dests.remove(&result) {
             let (count, from) = (self.product(&extents), self.pointer(address));
             self.copy_elements(elem, dest.data, from, count);
             return Ok(None);
@@ -299,7 +300,7 @@ impl Lower<'_, '_> {
         };
         match cells.first() {
             // Without an object of its own, and the array will have none either.
-            Some(cell) if self.placed.contains(cell) => {
+            Some(cell) if self.emit.placed.contains(cell) => {
                 let count = self.count_in_advance(*cell).expect("cells are placed when their size is known");
                 extents.push(count);
             }
@@ -312,7 +313,7 @@ impl Lower<'_, '_> {
                 None => return self.unsupported(span, "an empty array of unknown shape"),
             },
         }
-        let (object, data) = match self.dests.remove(&result) {
+        let (object, data) = match self.emit.dests.remove(&result) {
             Some(dest) => (None, dest.data),
             None => {
                 let object = self.allocate(elem, &extents, span);
@@ -325,7 +326,7 @@ impl Lower<'_, '_> {
                 let value = self.take(cell);
                 let offset = (position * elem.bytes()) as i32;
                 self.store_element(elem, value, (data, offset));
-            } else if !self.placed.remove(&cell) {
+            } else if !self.emit.placed.remove(&cell) {
                 let skipped = self.extent_product(count, Ext::Const((position * elem.bytes()) as i64));
                 let skipped = self.extent_val(skipped);
                 let to = self.b.ptr_add(data, skipped);
@@ -375,7 +376,7 @@ impl Lower<'_, '_> {
             self.product(&extents[index.len()..])
         };
         let object = self.take_unique(array);
-        if !self.host_writable.contains(&object) {
+        if !self.device.host_writable.contains(&object) {
             self.host_writes(object);
         }
         let data = self.data_of(object);

@@ -3,40 +3,15 @@
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_source::Span;
 use ravel_types::Elem;
-use ravel_wir::{Generator, Op, Part, Value, With};
+use ravel_wir::{Generator, Part, Value, With};
 
 use crate::Result;
-use crate::lower::index::Ext;
+use crate::facts::Val;
+use crate::facts::cover::FEW;
+use crate::facts::index::Ext;
+use crate::lower::Lower;
+use crate::lower::emit::{Border, Rest};
 use crate::lower::scalars::prim_of;
-use crate::lower::{Lower, Val};
-
-/// Elements that are copied one by one at most.
-pub const FEW: i64 = 8;
-/// Partitions at most that are looked at in pairs.
-const MOST_BOXES: usize = 32;
-/// What counts as the length of a box along an axis where it is not known, and the most that counts.
-const LONG: i64 = 1 << 10;
-const MOST_ALONG: i64 = 1 << 20;
-
-/// What happens to the elements outside of a box.
-#[derive(Clone, Copy)]
-enum Rest {
-    Copy { to: Val, from: Val },
-    Fill { to: Val, value: Val },
-}
-
-/// The elements that a box of a with-loop leaves, and what they become.
-pub(crate) struct Border {
-    elem: Elem,
-    what: Rest,
-    lower: Vec<Value>,
-    upper: Vec<Value>,
-    extents: Vec<Ext>,
-    strides: Vec<Ext>,
-}
-
-/// Lower and upper bounds of a partition, or of several that meet.
-type Bounds = (Vec<Value>, Vec<Value>);
 
 impl Lower<'_, '_> {
     /// A new array for a modarray whose operand stays alive, which gets the operand's elements wherever the only partition does not
@@ -59,27 +34,11 @@ impl Lower<'_, '_> {
         self.leave_border(elem, Rest::Copy { to, from }, (&lower, &upper), (&extents, &strides));
         // Other partitions may write in it.
         if with.parts.len() > 1
-            && let Some(border) = self.borders.pop()
+            && let Some(border) = self.emit.borders.pop()
         {
             self.whole_border(&border);
         }
         Ok(Some(object))
-    }
-
-    /// The largest box of partitions or of such that meet, as far as it can be told. Extents that only the run knows count as long.
-    fn largest_box(&self, with: &With) -> Option<Bounds> {
-        let boxes = self.joined_boxes(with)?;
-        let size = |(lower, upper): &Bounds| {
-            lower.iter().zip(upper).fold(1i64, |size, (l, u)| {
-                size.saturating_mul(self.ahead_of(*l, *u).unwrap_or(LONG).clamp(0, MOST_ALONG))
-            })
-        };
-        let largest = boxes.into_iter().reduce(|a, b| if size(&b) > size(&a) { b } else { a });
-        // A few columns are not worth a copy of each row for itself.
-        largest.filter(|(lower, upper)| {
-            let row = lower.last().zip(upper.last()).and_then(|(l, u)| self.ahead_of(*l, *u));
-            with.parts.len() == 1 || row.is_none_or(|n| n > FEW)
-        })
     }
 
     /// Has what the only partition leaves filled, if that is a box; false otherwise.
@@ -115,7 +74,7 @@ impl Lower<'_, '_> {
         if self.cx.options.device.is_some() {
             self.whole_border(&border);
         } else {
-            self.borders.push(border);
+            self.emit.borders.push(border);
         }
     }
 
@@ -123,29 +82,29 @@ impl Lower<'_, '_> {
     pub fn whole_border(&mut self, border: &Border) {
         let start = self.b.i64(0);
         // What is computed inside loops is not there behind them.
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.outside_of_box(border, 0, start);
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 
     /// The rows that lie wholly outside of the box.
     pub fn outer_border(&mut self, border: &Border) {
         let start = self.b.i64(0);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.sides(border, 0, start);
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 
     /// What lies outside of the box in rows that cross it.
     pub fn border_of_rows(&mut self, border: &Border, low: Val, high: Val) {
         let start = self.b.i64(0);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         // Rows of a box that is empty along another axis may lie anywhere.
         let extent = self.extent_val(border.extents[0]);
         let low = self.b.binary(NestBin::SMax, low, start);
         let high = self.b.binary(NestBin::SMin, high, extent);
         self.inner_borders(border, 0, start, (low, high));
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 
     /// Copies or fills what lies outside of a box, from an axis inwards. `start` is the offset of the sub-array, in elements.
@@ -211,13 +170,6 @@ impl Lower<'_, '_> {
         (low, high)
     }
 
-    /// How many indices of an axis lie below and above a box, if constant.
-    fn lengths_outside(&self, lower: Value, upper: Value, extent: Ext) -> Option<[i64; 2]> {
-        let (low, high, extent) = (self.const_i32(lower)?, self.const_i32(upper)?, extent.as_const()?);
-        let low = low.clamp(0, extent);
-        Some([low, extent - high.min(extent).max(low)])
-    }
-
     /// Copies neighbouring elements, `count` of them. A few are copied one by one: a call for the ends of every row would take longer than the
     /// row. `may_be_few` says whether to ask for that at run time where the number is not known.
     fn copy_some(&mut self, elem: Elem, to: Val, from: Val, (count, known): (Val, Option<i64>), may_be_few: bool) {
@@ -266,108 +218,5 @@ impl Lower<'_, '_> {
         let name = if elem == Elem::Handle { "ravel_copy_handles" } else { "ravel_copy_bytes" };
         self.helper(name, &[to, from, bytes], None);
         self.b.end_for(&[]);
-    }
-
-    /// Do the partitions reach every index of the frame, provably?
-    pub fn covers(&self, with: &With, frame: &[Value]) -> bool {
-        let zero = |v: &Value| self.const_i32(*v) == Some(0);
-        if let [Part { generator: Generator::Known { lower, upper, step, width }, .. }] = &with.parts[..] {
-            let dense = match (step, width) {
-                (None, _) => true,
-                (Some(step), Some(width)) => step.iter().zip(width).all(|(s, w)| self.same_scalar(*s, *w)),
-                (Some(step), None) => step.iter().all(|s| self.const_i32(*s) == Some(1)),
-            };
-            if dense
-                && lower.len() == frame.len()
-                && lower.iter().all(zero)
-                && upper.iter().zip(frame).all(|(u, f)| self.same_scalar(*u, *f))
-            {
-                return true;
-            }
-        }
-        if self.boxes_meet(with, frame) {
-            return true;
-        }
-        // Disjoint partitions within the frame cover it when they have as many indices.
-        let total = frame.iter().try_fold(1i64, |n, v| n.checked_mul(self.const_i32(*v)?));
-        let parts = with.parts.iter().try_fold(0i64, |n, p| n.checked_add(self.const_count(p)?));
-        total.is_some() && total == parts
-    }
-
-    /// Do boxes that end where others begin make up the whole frame, whatever the bounds are? As `[0] <= [i] < [k]` and `[k] <= [i] < [n]` do:
-    /// partitions lie within their frame, and no two have an index in common.
-    fn boxes_meet(&self, with: &With, frame: &[Value]) -> bool {
-        let Some(boxes) = self.joined_boxes(with) else { return false };
-        let [(lower, upper)] = &boxes[..] else { return false };
-        lower.len() == frame.len()
-            && lower.iter().all(|v| self.const_i32(*v) == Some(0))
-            && upper.iter().zip(frame).all(|(u, f)| self.same_scalar(*u, *f))
-    }
-
-    /// The partitions as boxes, those that meet as one; nothing if some are no boxes, or they are too many. A joint box has no index that is in none of them.
-    fn joined_boxes(&self, with: &With) -> Option<Vec<Bounds>> {
-        let of = |part: &Part| match &part.generator {
-            Generator::Known { lower, upper, step: None, .. } => Some((lower.clone(), upper.clone())),
-            _ => None,
-        };
-        if with.parts.len() > MOST_BOXES {
-            return None;
-        }
-        let mut boxes: Vec<Bounds> = with.parts.iter().map(of).collect::<Option<_>>()?;
-        let rank = boxes.first()?.0.len();
-        if boxes.iter().any(|(lower, _)| lower.len() != rank) {
-            return None;
-        }
-        while let Some((a, b, axis)) = self.neighbours(&boxes) {
-            boxes[a].1[axis] = boxes[b].1[axis];
-            boxes.swap_remove(b);
-        }
-        Some(boxes)
-    }
-
-    /// Two boxes of which the second begins where the first ends, along one axis, and which are equal along the others.
-    fn neighbours(&self, boxes: &[Bounds]) -> Option<(usize, usize, usize)> {
-        let pairs = (0..boxes.len()).flat_map(|a| (0..boxes.len()).map(move |b| (a, b))).filter(|(a, b)| a != b);
-        pairs.flat_map(|(a, b)| (0..boxes[a].0.len()).map(move |axis| (a, b, axis))).find(|&(a, b, axis)| {
-            let ((low, high), (from, to)) = (&boxes[a], &boxes[b]);
-            (0..low.len()).all(|k| match k == axis {
-                true => self.same_scalar(high[k], from[k]),
-                false => self.same_scalar(low[k], from[k]) && self.same_scalar(high[k], to[k]),
-            })
-        })
-    }
-
-    /// Number of indices of a partition with constant bounds.
-    pub fn const_count(&self, part: &Part) -> Option<i64> {
-        let Generator::Known { lower, upper, step, width } = &part.generator else { return None };
-        let mut count = 1i64;
-        for axis in 0..lower.len() {
-            let length = (self.const_i32(upper[axis])? - self.const_i32(lower[axis])?).max(0);
-            let step = step.as_ref().map_or(Some(1), |s| self.const_i32(s[axis]))?.max(1);
-            let width = width.as_ref().map_or(Some(1), |w| self.const_i32(w[axis]))?;
-            let along = length / step * width.min(step) + (length % step).min(width);
-            count = count.checked_mul(along)?;
-        }
-        Some(count)
-    }
-
-    /// Are two scalars certainly equal?
-    pub fn same_scalar(&self, a: Value, b: Value) -> bool {
-        if a == b {
-            return true;
-        }
-        match (self.const_i32(a), self.const_i32(b)) {
-            (Some(x), Some(y)) => return x == y,
-            (None, None) => {}
-            _ => return false,
-        }
-        match (self.live.def(a), self.live.def(b)) {
-            (Some(a), Some(b)) => match (&self.func.insts[a].op, &self.func.insts[b].op) {
-                (Op::Extent { array: x, axis: i }, Op::Extent { array: y, axis: j }) => x == y && i == j,
-                (Op::Bin(p, a, b), Op::Bin(q, c, d)) => p == q && self.same_scalar(*a, *c) && self.same_scalar(*b, *d),
-                _ => false,
-            },
-            _ => false,
-        }
     }
 }

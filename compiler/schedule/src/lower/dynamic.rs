@@ -6,9 +6,9 @@ use ravel_types::Elem;
 use ravel_wir::{Op, Value};
 
 use crate::Result;
-use crate::lower::index::Ext;
-use crate::lower::layout;
-use crate::lower::{Lower, Val};
+use crate::facts::index::Ext;
+use crate::facts::{Val, layout};
+use crate::lower::Lower;
 
 impl Lower<'_, '_> {
     /// Calls a runtime function.

@@ -6,8 +6,24 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Fault, Op, Value};
 
 use crate::Result;
-use crate::lower::scalars;
-use crate::lower::{Lower, Val};
+use crate::facts::{Facts, Val};
+use crate::lower::{Lower, scalars};
+
+impl Facts<'_> {
+    /// The parts of `index >= 0 && index < extent`, where the extent is not negative: one comparison without signs decides that.
+    pub fn in_extent(&self, cond: Value) -> Option<(Value, Value)> {
+        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
+        let Op::Bin(BinOp::And, first, second) = op(cond)? else { return None };
+        let (Op::Bin(BinOp::Ge, index, zero), Op::Bin(BinOp::Lt, other, extent)) = (op(*first)?, op(*second)?) else {
+            return None;
+        };
+        let fits = index == other
+            && self.elem(*index) == Elem::I32
+            && self.const_i32(*zero) == Some(0)
+            && self.bounds(*extent).0 >= 0;
+        fits.then_some((*index, *extent))
+    }
+}
 
 impl Lower<'_, '_> {
     /// Address of the text `file.sac:3:10 in f`.
@@ -32,11 +48,11 @@ impl Lower<'_, '_> {
         if self.cx.options.unchecked && !matches!(fault, Fault::Division) {
             return Ok(());
         }
-        if self.checked_before || self.proven(cond, 8) {
+        if self.facts.site.checked_before || self.proven(cond, 8) {
             return Ok(());
         }
-        if self.b.in_launch() {
-            self.launch_checks += 1;
+        if self.site.in_launch {
+            self.device.launch_checks += 1;
         }
         let cond = match self.in_extent(cond) {
             Some((index, extent)) => {
@@ -45,27 +61,13 @@ impl Lower<'_, '_> {
             }
             None => self.val(cond),
         };
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(cond);
         self.b.begin_else(&[]);
         self.fault(fault, span);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(())
-    }
-
-    /// The parts of `index >= 0 && index < extent`, where the extent is not negative: one comparison without signs decides that.
-    pub fn in_extent(&self, cond: Value) -> Option<(Value, Value)> {
-        let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
-        let Op::Bin(BinOp::And, first, second) = op(cond)? else { return None };
-        let (Op::Bin(BinOp::Ge, index, zero), Op::Bin(BinOp::Lt, other, extent)) = (op(*first)?, op(*second)?) else {
-            return None;
-        };
-        let fits = index == other
-            && self.elem(*index) == Elem::I32
-            && self.const_i32(*zero) == Some(0)
-            && self.bounds(*extent).0 >= 0;
-        fits.then_some((*index, *extent))
     }
 
     fn fault(&mut self, fault: &Fault, span: Span) {
@@ -89,7 +91,7 @@ impl Lower<'_, '_> {
                 self.b.fault(callee, &[position]);
             }
             // A device only says that there was a fault.
-            Fault::Several { first, .. } if self.b.in_launch() => self.fault(first, span),
+            Fault::Several { first, .. } if self.site.in_launch => self.fault(first, span),
             Fault::Message { .. } => self.fault_in_words(position, &[(None, fault)]),
             Fault::Several { first, others } => {
                 let others = others.iter().map(|other| (Some(other.holds), &other.fault));
@@ -144,7 +146,7 @@ impl Lower<'_, '_> {
         let elem = self.elem(v);
         let val = self.val(v);
         if self.is_object(v) {
-            return (crate::lower::layout::tag(Elem::Handle), self.b.convert(ConvOp::Bits, val, Prim::I64));
+            return (crate::facts::layout::tag(Elem::Handle), self.b.convert(ConvOp::Bits, val, Prim::I64));
         }
         let promoted = match elem {
             Elem::F32 => Elem::F64,
@@ -156,7 +158,7 @@ impl Lower<'_, '_> {
             Elem::F64 => self.b.convert(ConvOp::Bits, value, Prim::I64),
             other => self.b.convert(scalars::widening(other), value, Prim::I64),
         };
-        (crate::lower::layout::tag(promoted), bits)
+        (crate::facts::layout::tag(promoted), bits)
     }
 }
 

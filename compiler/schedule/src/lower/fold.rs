@@ -3,12 +3,13 @@
 use ravel_nest::ir::{Access, Ty};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem};
-use ravel_wir::{Combine, Op, Value, With};
+use ravel_wir::{Combine, Value, With};
 
 use crate::Result;
+use crate::facts::Val;
+use crate::facts::sink::Accumulate;
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::withloop::Accumulate;
-use crate::lower::{Lower, Val};
 
 /// Accumulators of at most this many elements are combined without a loop.
 pub(crate) const WRITTEN_ELEMENTS: i64 = 64;
@@ -91,8 +92,8 @@ impl Lower<'_, '_> {
     fn combine_elements(&mut self, op: BinOp, elem: Elem, acc: Val, cell: Val, (rows, row): (i64, i64)) {
         self.host_writes(acc);
         self.host_reads(cell);
-        let to = self.b.load(Ty::PTR, acc, crate::lower::layout::OFFSET_DATA, Access::ALIGNED);
-        let from = self.b.load(Ty::PTR, cell, crate::lower::layout::OFFSET_DATA, Access::ALIGNED);
+        let to = self.b.load(Ty::PTR, acc, crate::facts::layout::OFFSET_DATA, Access::ALIGNED);
+        let from = self.b.load(Ty::PTR, cell, crate::facts::layout::OFFSET_DATA, Access::ALIGNED);
         let (prim, arith) = (prim_of(elem), self.arith());
         let bytes = i64::from(prim.bytes());
         for first in (0..rows).map(|k| k * row) {
@@ -112,17 +113,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The factors of a product that is added to an accumulator and used for nothing else, where the target fuses.
-    pub fn fused_product(&self, op: BinOp, elem: Elem, cell: Value) -> Option<(Value, Value)> {
-        if !self.cx.target.has_fma || op != BinOp::Add || !elem.is_float() || self.live.uses(cell) != 1 {
-            return None;
-        }
-        match &self.func.insts[self.live.def(cell)?].op {
-            Op::Bin(BinOp::Mul, x, y) => Some((*x, *y)),
-            _ => None,
-        }
-    }
-
     /// `acc[i] = op(acc[i], cell[i])` for all elements. Both are objects of one shape.
     pub fn combine_arrays(&mut self, op: BinOp, elem: Elem, acc: Val, cell: Val) {
         let count = self.count_of(acc);
@@ -130,8 +120,8 @@ impl Lower<'_, '_> {
         self.helper("ravel_check_count", &[position, cell, count], None);
         self.host_writes(acc);
         self.host_reads(cell);
-        let to = self.b.load(Ty::PTR, acc, crate::lower::layout::OFFSET_DATA, Access::ALIGNED);
-        let from = self.b.load(Ty::PTR, cell, crate::lower::layout::OFFSET_DATA, Access::ALIGNED);
+        let to = self.b.load(Ty::PTR, acc, crate::facts::layout::OFFSET_DATA, Access::ALIGNED);
+        let from = self.b.load(Ty::PTR, cell, crate::facts::layout::OFFSET_DATA, Access::ALIGNED);
         self.combine_memory(op, elem, to, from, count);
     }
 
@@ -158,14 +148,6 @@ impl Lower<'_, '_> {
             let sum = scalars::binary(&mut self.b, arith, op, elem, x, y);
             self.b.store(sum, to, 0, Access::ANY);
             self.b.end_for(&[]);
-        }
-    }
-
-    /// Lanes of a vector of this element type; 1 if the target has none or the elements are not fit for it.
-    pub fn lanes(&self, elem: Elem) -> u8 {
-        match elem {
-            Elem::F32 | Elem::F64 => (self.cx.target.vector_bytes / prim_of(elem).bytes()).max(1) as u8,
-            _ => 1,
         }
     }
 }

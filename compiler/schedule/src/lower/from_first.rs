@@ -17,21 +17,12 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Part, Value, With};
 
-use crate::kernel::{Chunk, functions};
+use crate::facts::index::Ext;
+use crate::facts::sink::{Accumulate, Chunk, FromFirst, Index, Sink, functions};
+use crate::facts::{Facts, Val, layout};
+use crate::lower::Lower;
+use crate::lower::emit::Dest;
 use crate::lower::fold::WRITTEN_ELEMENTS;
-use crate::lower::index::Ext;
-use crate::lower::layout;
-use crate::lower::withloop::{Accumulate, Index, Sink};
-use crate::lower::{Dest, Lower, Val};
-
-/// How an accumulator takes the cells of a chunk, the first of which it is.
-#[derive(Clone, Debug)]
-pub(crate) struct FromFirst {
-    op: BinOp,
-    elements: i64,
-    /// The first index of the chunk, in 64 bits, by axis; nothing where there is one index.
-    lows: Vec<Option<Val>>,
-}
 
 /// What the body at work makes for accumulators.
 pub(crate) struct FirstCells {
@@ -54,7 +45,7 @@ impl FirstCells {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Which folds of a partition, cut along an axis, begin with the first cell of a chunk.
     pub fn begun_by_cells(&self, part: &Part, folds: &[(BinOp, Value)], cut: usize) -> Vec<bool> {
         let func = self.func;
@@ -66,7 +57,7 @@ impl Lower<'_, '_> {
         let layout = self.partial_layout(folds);
         let yields = &func.regions[part.body].yields;
         let is_begun =
-            |((slot, (_, neutral)), cell): ((&crate::threads::fold_chunks::PartialSlot, &(BinOp, Value)), &Value)| {
+            |((slot, (_, neutral)), cell): ((&crate::plan::partials::PartialSlot, &(BinOp, Value)), &Value)| {
                 has_cells
                     && slot.extents.is_some()
                     && slot.elements() > WRITTEN_ELEMENTS
@@ -74,7 +65,9 @@ impl Lower<'_, '_> {
             };
         layout.slots.iter().zip(folds).zip(yields).map(is_begun).collect()
     }
+}
 
+impl Lower<'_, '_> {
     /// How the folds of a with-loop take their cells in a chunk.
     pub fn take_cells_from_first(
         &mut self,
@@ -139,7 +132,7 @@ impl Lower<'_, '_> {
             let partial = self.b.load(Ty::PTR, carried[position], layout::OFFSET_DATA, Access::ALIGNED);
             let beside = self.scratch(how.elements * elem.bytes() as i64);
             let data = self.b.select(is_first, partial, beside);
-            self.dests.insert(cell, Dest { data });
+            self.emit.dests.insert(cell, Dest { data });
             *place = Some(data);
         }
         Some(FirstCells { is_first, places })
@@ -148,7 +141,7 @@ impl Lower<'_, '_> {
     /// Adds a cell to an accumulator, or makes it the accumulator.
     pub fn end_first_cell(&mut self, how: &FromFirst, elem: Elem, acc: Val, v: Value, cell: Option<FirstCell>) {
         let Some(FirstCell { is_first, place }) = cell else { return };
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let partial = self.b.load(Ty::PTR, acc, layout::OFFSET_DATA, Access::ALIGNED);
         let from = match place {
             Some(data) => data,
@@ -165,6 +158,6 @@ impl Lower<'_, '_> {
         let count = self.b.i64(how.elements);
         self.combine_memory(how.op, elem, partial, from, count);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 }

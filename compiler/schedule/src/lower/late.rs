@@ -7,10 +7,10 @@ use ravel_types::Elem;
 use ravel_wir::{Frame, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::lower::index::Ext;
-use crate::lower::layout;
-use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Lower, Val};
+use crate::facts::index::Ext;
+use crate::facts::sink::{Index, Sink};
+use crate::facts::{Val, layout};
+use crate::lower::Lower;
 
 impl Lower<'_, '_> {
     pub fn odometer(
@@ -115,7 +115,7 @@ impl Lower<'_, '_> {
         span: Span,
     ) -> Result<()> {
         let which = sinks.iter().position(|s| std::ptr::eq(s, sink)).expect("the sink is one of these");
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let scalar = self.func.ty(v).is_scalar();
         if let WithOp::Genarray { frame, cell: None, default } = &with.ops[which] {
             let object = self.b.load(Ty::PTR, slot, 0, Access::ALIGNED);
@@ -135,7 +135,7 @@ impl Lower<'_, '_> {
             self.fill_late(object, frame, elem, *default, span);
             self.b.store(object, slot, 0, Access::ALIGNED);
             self.b.end_if(&[]);
-            self.cache = cache.clone();
+            self.emit.cache = cache.clone();
         }
         let object = self.b.load(Ty::PTR, slot, 0, Access::ALIGNED);
         let (axes, place) = match index {
@@ -167,7 +167,7 @@ impl Lower<'_, '_> {
             let cell = self.val(v);
             self.helper("ravel_put_cell", &[position, object, axes, offset, cell], None);
         }
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(())
     }
 
@@ -176,7 +176,7 @@ impl Lower<'_, '_> {
         let object = self.b.load(Ty::PTR, slot, 0, Access::ALIGNED);
         let WithOp::Genarray { frame, cell: None, default } = op else { return Ok(object) };
         let elem = self.elem(result);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let null = self.b.null();
         let none = self.b.icmp(IntCmp::Eq, object, null);
         self.b.begin_if(none);
@@ -202,7 +202,7 @@ impl Lower<'_, '_> {
         self.fill_late(made, frame, elem, *default, span);
         self.b.begin_else(&[made]);
         let object = self.b.end_if(&[object])[0];
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(object)
     }
 }

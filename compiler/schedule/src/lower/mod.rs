@@ -1,350 +1,189 @@
-//! Functions, regions and structured control; dispatch over the operations.
+//! Lowering of one function: its state, the values at hand and the regions that are open.
 
 pub mod arrays;
+pub mod context;
 pub mod cover;
 pub mod division;
 pub mod dynamic;
+pub mod emit;
 pub mod faults;
 pub mod fold;
 pub mod from_first;
+pub mod function;
 pub mod index;
 pub mod late;
-pub mod layout;
 pub mod module;
 pub mod natives;
+pub mod regions;
 pub mod scalars;
 pub mod slices;
 pub mod tuples;
 pub mod views;
 pub mod withloop;
 
-use ravel_types::{HashMap, HashSet};
+use std::ops::Deref;
 
-use cranelift_entity::SecondaryMap;
 use ravel_nest::builder::FuncBuilder;
-use ravel_nest::ir::{self as nest, ConvOp, Prim, Ty};
+use ravel_nest::ir::{ConvOp, Prim};
 use ravel_source::Span;
-use ravel_types::Elem;
-use ravel_wir::{Func, Inst, Op, Region, Value};
-use rustc_hash::FxHashMap;
+use ravel_wir::{Region, Value};
 
-use crate::Result;
-use crate::Unsupported;
-use crate::device::group::pad::Padded;
-use crate::facts::liveness::Liveness;
-use crate::kernel::lane_checks::LaneChecks;
-use crate::lower::index::Ext;
-use crate::lower::module::{Callers, ModuleCx, machine_type};
+use crate::device::state::DeviceState;
+use crate::facts::ownership::Scope;
+use crate::facts::{Facts, Val};
+use crate::kernel::state::KernelState;
+use crate::lower::context::ModuleCx;
+use crate::lower::emit::{Emit, Key};
 use crate::lower::scalars::Arith;
-use crate::memory::Scope;
-use crate::memory::borrowed::borrowing_regions;
-use crate::memory::spares::Spares;
-use crate::post::jam::{Rows, jam_rows};
-use crate::post::outline::outline;
-use crate::post::quotients::multiply_instead;
-use crate::threads::combine::Postponed;
-
-pub(crate) type Val = nest::Value;
-
-/// Something computed once and good for the region that computed it and those nested in it.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    /// Data pointer of an object.
-    Data(Val),
-    /// Extent of an axis of an object.
-    Extent(Val, usize),
-    /// 64-bit value of an `i32` scalar.
-    Wide(Value),
-    /// `i32` value of an index that exists in 64 bits.
-    Narrow(Value),
-    /// First value times a constant, times a second one if present.
-    Scaled(Val, i64, Option<Val>),
-    /// Address plus bytes.
-    Address(Val, Val),
-}
-
-pub(crate) type Cache = FxHashMap<Key, Val>;
-
-/// Start of the remark on a memory plan that is a mistake of the planner: it costs speed, not results.
-const REFUSED_PLAN: &str = "memory plan refused";
-
-/// Where a value is to be built instead of in an object of its own.
-#[derive(Clone, Copy)]
-pub(crate) struct Dest {
-    /// First element of the place.
-    pub data: Val,
-}
+use crate::memory::state::MemoryState;
+use crate::threads::state::ThreadState;
+use crate::{Result, Unsupported};
 
 /// One function being lowered.
 pub(crate) struct Lower<'m, 'a> {
     pub cx: &'m mut ModuleCx<'a>,
-    pub func: &'m Func,
-    pub live: Liveness,
-    /// Extents of values that are another array's object ([`crate::lower::views`]).
-    pub views: HashMap<Value, Vec<Ext>>,
+    /// What is known of the function at this point of the code. Reading goes through [`Deref`].
+    pub facts: Facts<'m>,
+    /// The code under construction.
     pub b: FuncBuilder,
-    pub scopes: Vec<Scope>,
-    pub cache: Cache,
-    vals: SecondaryMap<Value, Option<Val>>,
-    wide: SecondaryMap<Value, Option<Val>>,
-    /// Number of scopes open when the value was bound.
-    level: SecondaryMap<Value, u32>,
-    /// Proven bounds of index scalars, both inclusive.
-    pub range: SecondaryMap<Value, Option<(i64, i64)>>,
-    /// The lower bound of an index scalar.
-    pub lower_of: SecondaryMap<Value, Option<Value>>,
-    /// The upper bound that an index scalar stays below.
-    pub upper_of: SecondaryMap<Value, Option<Value>>,
-    /// The value that the only index of a range `v <= i < v + 1` has.
-    pub alias: SecondaryMap<Value, Option<Value>>,
-    /// Indices of unrolled loops.
-    fixed: SecondaryMap<Value, Option<i64>>,
-    /// Indices of loops that become functions of their own.
-    pub kernel_loops: HashSet<Val>,
-    /// Loops over indices that may run several at a time.
-    pub rows: Vec<Rows>,
-    pub in_kernel_loop: bool,
-    pub dests: HashMap<Value, Dest>,
-    /// Cells that are built where the array that is written out of them will have them.
-    pub placed: HashSet<Value>,
-    /// Arrays that certainly have one reference.
-    pub fresh: HashSet<Value>,
-    /// Objects that the caller holds, or that are held outside of the with-loop at work under another name ([`crate::memory::borrowed`]).
-    pub borrowed: HashSet<Value>,
-    /// Bodies of with-loops and functions of folds.
-    pub borrowing: HashSet<Region>,
-    /// Where the loop at work keeps objects for its next iteration.
-    pub spares: Option<Spares>,
-    /// Parameters of the bodies of loops.
-    pub carried: HashSet<Value>,
-    /// Bodies of loops and branches, whose yields go on.
-    pub handing: HashSet<Region>,
-    /// Inside a loop whose iterations already run on threads, or in one that must not.
-    pub sequential: u32,
-    /// In a with-loop whose cells read elements of the array that it changes before those behind them replace these.
-    pub ascending: bool,
-    /// In code for the case that tiles do not pay.
-    pub without_tiles: bool,
-    /// The loops that carry values, by the parameters of their bodies.
-    pub carriers: HashMap<Value, Inst>,
-    /// Checks that launches contain.
-    pub launch_checks: u32,
-    /// Inside a launch whose checks were all made before.
-    pub checked_before: bool,
-    /// What the kernel at work checks by lanes.
-    pub lane_checks: Option<LaneChecks>,
-    /// Checks that the plan at work leaves to lanes.
-    pub by_lanes: HashSet<Inst>,
-    /// Selections of the kernel at work, in branches, that lanes which do not take part must not make.
-    pub masked_loads: HashSet<Inst>,
-    /// Arrays that launches of groups made.
-    pub on_device: HashSet<Value>,
-    /// Objects that the host was told it changes, for as long as a loop updates them in place.
-    pub host_writable: HashSet<Val>,
-    /// With-loops that may run on a device.
-    pub launched: HashSet<Inst>,
-    /// The with-loop that has a version for groups of work-items: what is emitted now is the other one.
-    pub host_version: Option<Inst>,
-    /// What the last estimate for a launch was, in words.
-    pub estimate: String,
-    /// Updates whose with-loop has made them: the object, or nothing if another one follows ([`crate::memory::rows_in_place`]).
-    pub made_updates: HashMap<Inst, Option<Val>>,
-    /// Arrays of the group at work that have gaps.
-    pub padded: Padded,
-    /// What the with-loop in hand leaves around its partition.
-    pub borders: Vec<crate::lower::cover::Border>,
-    /// The fold in hand, if its arrays are combined later.
-    pub postponed: Option<Postponed>,
+    pub emit: Emit,
+    pub memory: MemoryState,
+    pub kernel: KernelState,
+    pub device: DeviceState,
+    pub threads: ThreadState,
 }
 
-impl<'m, 'a> Lower<'m, 'a> {
-    /// Lowers the function at work to the body of a declared one.
-    pub fn function(
-        cx: &'m mut ModuleCx<'a>,
-        func: &'m Func,
-        (id, callers): (nest::FuncId, Callers),
-    ) -> Result<nest::Func> {
-        let declared = &cx.nest.funcs[id];
-        let params: Vec<Ty> = declared.param_types().collect();
-        let (mut b, args) = FuncBuilder::new(declared.name.clone(), &params, &declared.results);
-        let (mut lent, mut handed_on) = (vec![false; params.len()], vec![false; declared.results.len()]);
-        if callers == Callers::Threads {
-            b.set_called_by_threads();
-            lent.copy_from_slice(cx.lending.lent(cx.func));
-            handed_on.copy_from_slice(cx.lending.borrowed(cx.func));
-        }
-        let mut lower = Lower {
-            cx,
-            func,
-            live: Liveness::of(func),
-            views: HashMap::default(),
-            b,
-            scopes: Vec::new(),
-            cache: Cache::default(),
-            vals: SecondaryMap::new(),
-            wide: SecondaryMap::new(),
-            level: SecondaryMap::new(),
-            range: SecondaryMap::new(),
-            lower_of: SecondaryMap::new(),
-            upper_of: SecondaryMap::new(),
-            alias: SecondaryMap::new(),
-            fixed: SecondaryMap::new(),
-            kernel_loops: HashSet::default(),
-            rows: Vec::new(),
-            in_kernel_loop: false,
-            made_updates: HashMap::default(),
-            dests: HashMap::default(),
-            placed: HashSet::default(),
-            fresh: HashSet::default(),
-            borrowed: HashSet::default(),
-            borrowing: borrowing_regions(func),
-            spares: None,
-            carried: HashSet::default(),
-            handing: HashSet::default(),
-            sequential: 0,
-            ascending: false,
-            without_tiles: false,
-            carriers: crate::kernel::divergent::carriers(func),
-            launch_checks: 0,
-            checked_before: false,
-            lane_checks: None,
-            by_lanes: HashSet::default(),
-            masked_loads: HashSet::default(),
-            on_device: HashSet::default(),
-            host_writable: HashSet::default(),
-            launched: HashSet::default(),
-            host_version: None,
-            estimate: String::new(),
-            padded: Padded::default(),
-            borders: Vec::new(),
-            postponed: None,
-        };
-        lower.open(func.body);
-        for ((&param, arg), lent) in func.params().iter().zip(args).zip(lent) {
-            lower.bind(param, arg);
-            if lent {
-                lower.borrowed.insert(param);
-            } else {
-                lower.own(param);
-            }
-        }
-        lower.drop_unused();
-        let results = lower.body_handing_on(func.body, &handed_on)?;
-        lower.close();
-        lower.b.ret(&results);
-        lower.explain_transfers();
-        let mut finished = lower.b.finish();
-        jam_rows(lower.cx, &mut finished, &lower.rows, &mut lower.kernel_loops);
-        if lower.cx.target.has_fma {
-            multiply_instead(&mut finished);
-        }
-        if let Err(rule) = crate::memory::arena::place(&mut lower.cx.nest, &mut finished) {
-            debug_assert!(false, "the memory plan of {} is wrong: {rule}", func.name);
-            lower.cx.remark(func.span, format!("{REFUSED_PLAN}: {rule}"));
-        }
-        outline(&mut lower.cx.nest, &mut finished, &lower.kernel_loops);
-        Ok(finished)
-    }
+impl<'m> Deref for Lower<'m, '_> {
+    type Target = Facts<'m>;
 
+    fn deref(&self) -> &Facts<'m> {
+        &self.facts
+    }
+}
+
+impl Facts<'_> {
     pub fn arith(&self) -> Arith {
-        Arith { fma: self.cx.target.has_fma }
+        Arith { fma: self.target.has_fma }
     }
 
     pub fn unsupported<T>(&self, span: Span, what: impl Into<String>) -> Result<T> {
         Err(Unsupported { span, what: what.into() })
     }
 
+    /// For each value that a region yielded: whether nobody else has a reference.
+    fn fresh_yields(&self, region: Region) -> Vec<bool> {
+        self.func.regions[region].yields.iter().map(|v| self.references.fresh.contains(v)).collect()
+    }
+}
+
+impl<'m, 'a> Lower<'m, 'a> {
     // Scopes and values.
 
     /// Enters a region: nothing is owned yet.
     pub fn open(&mut self, region: Region) {
-        let scope = Scope::new(region, self.cache.clone());
-        self.scopes.push(scope);
+        self.emit.outside.push(self.emit.cache.clone());
+        self.facts.scopes.push(Scope::new(region));
     }
 
     /// Leaves a region: its values are forgotten.
     pub fn close(&mut self) {
-        let scope = self.scopes.pop().expect("open and close are paired");
-        for v in scope.bound {
-            self.vals[v] = None;
-            self.wide[v] = None;
-        }
-        self.cache = scope.cache;
+        let scope = self.facts.scopes.pop().expect("open and close are paired");
+        self.forget(&scope.bound);
+        self.emit.cache = self.emit.outside.pop().expect("open and close are paired");
+    }
+
+    // Parallel loops and launches, of which facts know.
+
+    pub fn begin_parfor(&mut self, n: Val, chunk: Val) -> (Val, Val, Val) {
+        self.facts.site.parfors += 1;
+        self.b.begin_parfor(n, chunk)
+    }
+
+    pub fn begin_parfor_with_late(&mut self, n: Val, chunk: Val, late: Option<Val>) -> (Val, Val, Val) {
+        self.facts.site.parfors += 1;
+        self.b.begin_parfor_with_late(n, chunk, late)
+    }
+
+    pub fn end_parfor(&mut self) {
+        self.facts.site.parfors -= 1;
+        self.b.end_parfor();
+    }
+
+    pub fn begin_launch(&mut self, grid: &[Val]) -> Vec<Val> {
+        self.begin_groups(grid, &[])
+    }
+
+    pub fn begin_groups(&mut self, grid: &[Val], local: &[u32]) -> Vec<Val> {
+        self.facts.site.in_launch = true;
+        self.b.begin_groups(grid, local)
+    }
+
+    pub fn end_launch(&mut self) {
+        self.b.end_launch();
+        self.facts.site.in_launch = false;
     }
 
     fn note_bound(&mut self, v: Value) {
-        self.cache.remove(&Key::Narrow(v));
-        self.cache.remove(&Key::Wide(v));
-        self.level[v] = self.scopes.len() as u32;
-        self.scopes.last_mut().expect("values are bound inside a region").bound.push(v);
+        self.emit.cache.remove(&Key::Narrow(v));
+        self.emit.cache.remove(&Key::Wide(v));
+        self.facts.bound.level[v] = self.facts.scopes.len() as u32;
+        self.facts.scopes.last_mut().expect("values are bound inside a region").bound.push(v);
     }
 
     pub fn bind(&mut self, v: Value, val: Val) {
-        self.vals[v] = Some(val);
-        self.wide[v] = None;
+        self.facts.bound.vals[v] = Some(val);
+        self.facts.bound.wide[v] = None;
         self.note_bound(v);
     }
 
     /// Has a bound value stand for another machine value from now on; returns the one before.
     pub fn replace(&mut self, v: Value, val: Val) -> Val {
         let before = self.val(v);
-        self.vals[v] = Some(val);
+        self.facts.bound.vals[v] = Some(val);
         before
     }
 
     /// Binds an `i32` scalar whose value is at hand in 64 bits.
     pub fn bind_wide(&mut self, v: Value, val: Val, range: (i64, i64)) {
-        self.wide[v] = Some(val);
-        self.vals[v] = None;
-        self.range[v] = Some(range);
+        self.facts.bound.wide[v] = Some(val);
+        self.facts.bound.vals[v] = None;
+        self.facts.range[v] = Some(range);
         self.note_bound(v);
     }
 
     /// Binds the index of an unrolled loop.
     pub fn bind_fixed(&mut self, v: Value, index: i64) {
-        self.fixed[v] = Some(index);
+        self.facts.fixed[v] = Some(index);
         let val = self.b.i64(index);
         self.bind_wide(v, val, (index, index));
     }
 
     /// The unrolled loop is over.
     pub fn unfix(&mut self, v: Value) {
-        self.fixed[v] = None;
+        self.facts.fixed[v] = None;
     }
 
     /// These values are not computed after all.
     pub fn forget(&mut self, values: &[Value]) {
         for &v in values {
-            self.vals[v] = None;
-            self.wide[v] = None;
+            self.facts.bound.vals[v] = None;
+            self.facts.bound.wide[v] = None;
         }
-    }
-
-    pub fn has_val(&self, v: Value) -> bool {
-        self.vals[v].is_some()
-    }
-
-    /// Is the value computed already, at this point of the code?
-    pub fn is_bound(&self, v: Value) -> bool {
-        self.vals[v].is_some() || self.wide[v].is_some()
-    }
-
-    pub fn level_of(&self, v: Value) -> u32 {
-        self.level[v]
     }
 
     /// The machine value of a WIR value.
     pub fn val(&mut self, v: Value) -> Val {
-        if let Some(val) = self.vals[v] {
+        if let Some(val) = self.facts.bound.vals[v] {
             return val;
         }
-        let wide = self.wide[v].expect("values are used after their definition and outside of destinations");
+        let wide =
+            self.facts.bound.wide[v].expect("values are used after their definition and outside of destinations");
         self.cached(Key::Narrow(v), |lower| lower.b.convert(ConvOp::Narrow, wide, Prim::I32))
     }
 
     /// The value of an `i32` scalar in 64 bits.
     pub fn wide(&mut self, v: Value) -> Val {
-        if let Some(wide) = self.wide[v] {
+        if let Some(wide) = self.facts.bound.wide[v] {
             return wide;
         }
         if let Some(k) = self.const_i32(v) {
@@ -356,314 +195,11 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     /// Computes a value once per scope.
     pub fn cached(&mut self, key: Key, make: impl FnOnce(&mut Self) -> Val) -> Val {
-        if let Some(&val) = self.cache.get(&key) {
+        if let Some(&val) = self.emit.cache.get(&key) {
             return val;
         }
         let val = make(self);
-        self.cache.insert(key, val);
+        self.emit.cache.insert(key, val);
         val
-    }
-
-    /// The value of a constant `i32` scalar.
-    pub fn const_i32(&self, v: Value) -> Option<i64> {
-        if self.fixed[v].is_some() {
-            return self.fixed[v];
-        }
-        match &self.func.insts[self.live.def(v)?].op {
-            Op::Const(scalar) => scalar.as_i64(),
-            _ => None,
-        }
-    }
-
-    // Regions.
-
-    /// Runs a region's instructions in the open scope and returns what it yields, owned.
-    pub fn body(&mut self, region: Region) -> Result<Vec<Val>> {
-        self.body_handing_on(region, &[])
-    }
-
-    /// The same for a region that hands some of what it yields on as it is, borrowed.
-    fn body_handing_on(&mut self, region: Region, handed_on: &[bool]) -> Result<Vec<Val>> {
-        self.insts(region)?;
-        self.start_yields();
-        let yields = self.func.regions[region].yields.clone();
-        let hands_on = |k: usize| handed_on.get(k) == Some(&true);
-        let give = |(k, v): (usize, Value)| if hands_on(k) { self.hand_on(v) } else { self.take(v) };
-        Ok(yields.into_iter().enumerate().map(give).collect())
-    }
-
-    pub fn insts(&mut self, region: Region) -> Result<()> {
-        let func = self.func;
-        let mut position = 0;
-        while let Some(&inst) = func.regions[region].insts.get(position) {
-            if let Some(end) = self.try_joined(region, position)? {
-                position = end;
-                continue;
-            }
-            if let Some(end) = self.try_fold_run(region, position)? {
-                position = end;
-                continue;
-            }
-            if let Some(end) = self.try_run(region, position)? {
-                position = end;
-                continue;
-            }
-            self.start_inst(position, inst);
-            self.inst(inst)?;
-            self.end_inst(inst);
-            position += 1;
-        }
-        Ok(())
-    }
-
-    fn results(&mut self, inst: Inst, values: &[Val]) {
-        let func = self.func;
-        for (&v, &val) in func.insts[inst].results.iter().zip(values) {
-            self.bind(v, val);
-        }
-    }
-
-    pub fn inst(&mut self, inst: Inst) -> Result<()> {
-        let func = self.func;
-        let data = &func.insts[inst];
-        let span = data.span;
-        let elem_of = |v: &Value| func.ty(*v).elem;
-        let result = data.results.first().copied();
-        let value = match &data.op {
-            Op::If { cond, then, els } => return self.branch(inst, *cond, *then, *els),
-            Op::Loop { init, body } => return self.repeat(inst, init, *body),
-            Op::With(with) => {
-                let outer = (self.cx.with.replace(inst), self.cx.part.take());
-                let done = self.with_loop(inst, with);
-                (self.cx.with, self.cx.part) = outer;
-                return done;
-            }
-            Op::Call { func: callee, args } => {
-                let callers = self.callers();
-                let borrowed = self.makes_borrowed(inst);
-                let mut values = Vec::new();
-                for (k, v) in args.iter().enumerate() {
-                    let lends = callers == Callers::Threads && self.cx.lending.lent(*callee)[k];
-                    values.push(if lends { self.val(*v) } else { self.take(*v) });
-                }
-                let version = self.cx.version(*callee, callers);
-                let results = self.cx.nest.funcs[version].results.clone();
-                let values = self.b.call(version, &values, &results);
-                if callers == Callers::Threads {
-                    // What comes back of arguments that end here is held from now on.
-                    for (k, value) in values.iter().enumerate() {
-                        if self.cx.lending.borrowed(*callee)[k] && !borrowed[k] {
-                            self.b.rc_inc(*value);
-                        }
-                    }
-                }
-                self.note_borrowed(inst, &borrowed);
-                self.results(inst, &values);
-                return Ok(());
-            }
-            Op::Native { symbol, args, fixed, .. } => return self.native(inst, symbol, args, *fixed),
-            Op::GlobalSet(global, v) => {
-                let new = self.take(*v);
-                let slot = self.cx.globals[*global].expect("every global was declared");
-                let slot = self.b.global_addr(slot);
-                if self.is_object(*v) {
-                    let old = self.b.load(Ty::PTR, slot, 0, nest::Access::ALIGNED);
-                    self.b.store(new, slot, 0, nest::Access::ALIGNED);
-                    self.b.rc_dec(old);
-                } else {
-                    self.b.store(new, slot, 0, nest::Access::ALIGNED);
-                }
-                return Ok(());
-            }
-            Op::Check { cond, fault } => return self.check(*cond, fault, span),
-            Op::Const(scalar) => scalars::constant(&mut self.b, *scalar, 1),
-            Op::Str(text) => {
-                let object = self.cx.string(text);
-                self.b.data_addr(object)
-            }
-            Op::ConstArray(data) => self.const_array(result.expect("constants have a result"), data, span)?,
-            Op::Un(op, a) => {
-                let x = self.val(*a);
-                let arith = self.arith();
-                scalars::unary(&mut self.b, arith, *op, elem_of(a), x)
-            }
-            Op::Bin(op, a, b) => {
-                let (x, y) = (self.val(*a), self.val(*b));
-                let arith = self.arith();
-                scalars::binary(&mut self.b, arith, *op, elem_of(a), x, y)
-            }
-            Op::Convert(a) => {
-                let to = func.ty(result.expect("conversions have a result")).elem;
-                let x = self.val(*a);
-                scalars::convert(&mut self.b, elem_of(a), to, x)
-            }
-            Op::Select { cond, then, els } => {
-                let (c, x, y) = (self.val(*cond), self.val(*then), self.val(*els));
-                let chosen = self.b.select(c, x, y);
-                if self.is_object(*then) {
-                    self.b.rc_inc(chosen);
-                }
-                chosen
-            }
-            Op::Opaque(a) => self.take(*a),
-            Op::GlobalGet(global) => {
-                let slot = self.cx.globals[*global].expect("every global was declared");
-                let ty = machine_type(&self.cx.wir.globals[*global].ty);
-                let slot = self.b.global_addr(slot);
-                let value = self.b.load(ty, slot, 0, nest::Access::ALIGNED);
-                if ty == Ty::PTR {
-                    self.b.rc_inc(value);
-                }
-                value
-            }
-            Op::Extent { array, axis } => {
-                let extent = self.extent(*array, *axis as usize);
-                let extent = self.extent_val(extent);
-                self.b.convert(ConvOp::Narrow, extent, Prim::I32)
-            }
-            Op::Sel { array, index } => match self.select(*array, index, result.expect("selections have a result"))? {
-                Some(value) => value,
-                None => return Ok(()),
-            },
-            Op::Array(cells) => {
-                let result = result.expect("arrays have a result");
-                match self.array(result, cells, span)? {
-                    Some(object) => object,
-                    None => return Ok(()),
-                }
-            }
-            Op::Reshape { array, shape } => match result.and_then(|result| self.try_view(result, *array, shape)) {
-                Some(object) => object,
-                None => self.reshape(*array, shape),
-            },
-            Op::Update { array, index, value } => match self.made_update(inst) {
-                Some(Some(object)) => object,
-                Some(None) => return Ok(()),
-                None => self.update(*array, index, *value)?,
-            },
-            Op::Rank(_)
-            | Op::ShapeVec(_)
-            | Op::SelDyn { .. }
-            | Op::ReshapeDyn { .. }
-            | Op::UpdateDyn { .. }
-            | Op::Widen(_)
-            | Op::Narrow(_) => self.dynamic(&data.op, result.expect("dynamic operations have a result"), span)?,
-        };
-        self.results(inst, &[value]);
-        Ok(())
-    }
-
-    fn branch(&mut self, inst: Inst, cond: Value, then: Region, els: Region) -> Result<()> {
-        let cond = self.val(cond);
-        let borrowed = self.makes_borrowed(inst);
-        let dying = self.dying();
-        self.disown(&dying);
-        self.b.begin_if(cond);
-        let fresh = self.fresh.clone();
-        let first = self.branch_region(then, &dying, &borrowed)?;
-        let made_by_first = self.fresh_yields(then);
-        self.b.begin_else(&first);
-        // What the first side handed out the second one may still have for itself.
-        let after_first = std::mem::replace(&mut self.fresh, fresh);
-        let second = self.branch_region(els, &dying, &borrowed)?;
-        let made_by_second = self.fresh_yields(els);
-        self.fresh.retain(|v| after_first.contains(v));
-        let mut values = self.b.end_if(&second);
-        // What both sides give is what was there: an array that one of them updated in place.
-        for (value, (x, y)) in values.iter_mut().zip(first.iter().zip(&second)) {
-            if x == y {
-                *value = *x;
-            }
-        }
-        self.note_borrowed(inst, &borrowed);
-        self.results(inst, &values);
-        let results = &self.func.insts[inst].results;
-        let made = made_by_first.into_iter().zip(made_by_second).map(|(x, y)| x && y);
-        self.fresh.extend(results.iter().zip(made).filter(|(_, made)| *made).map(|(v, _)| *v));
-        Ok(())
-    }
-
-    /// For each value that a region yielded: whether nobody else has a reference.
-    fn fresh_yields(&self, region: Region) -> Vec<bool> {
-        self.func.regions[region].yields.iter().map(|v| self.fresh.contains(v)).collect()
-    }
-
-    fn branch_region(&mut self, region: Region, owned: &[Value], handed_on: &[bool]) -> Result<Vec<Val>> {
-        self.handing.insert(region);
-        self.open(region);
-        for &v in owned {
-            self.own(v);
-        }
-        self.drop_unused();
-        let yields = self.body_handing_on(region, handed_on)?;
-        self.close();
-        Ok(yields)
-    }
-
-    fn repeat(&mut self, inst: Inst, init: &[Value], body: Region) -> Result<()> {
-        let func = self.func;
-        let mut in_place = crate::memory::carried::updated_in_place(func, &self.live, body);
-        let launches = self.cx.options.device.is_some() && self.has_with_loop(body);
-        if launches {
-            // An iteration may leave the array on the device.
-            in_place.fill(false);
-        }
-        let take = |(v, in_place): (&Value, &bool)| if *in_place { self.take_unique(*v) } else { self.take(*v) };
-        let inits: Vec<Val> = init.iter().zip(&in_place).map(take).collect();
-        let mut writable: Vec<Val> = Vec::new();
-        for (init, _) in inits.iter().zip(&in_place).filter(|(_, in_place)| **in_place) {
-            self.host_writes(*init);
-            self.data_of(*init);
-            writable.extend(self.host_writable.insert(*init).then_some(*init));
-        }
-        if self.cx.options.device.is_none() {
-            self.preload(body);
-        } else if !launches {
-            self.preload_elements(body);
-        }
-        self.note_counters(init, body);
-        self.note_countdowns(init, body);
-        let spares = self.open_spares(body);
-        self.handing.insert(body);
-        let others = func.regions[body].params.iter().zip(&in_place).filter(|(_, in_place)| !**in_place);
-        self.carried.extend(others.map(|(param, _)| *param));
-        // Those that are updated in place are no parameters of the machine loop: one object serves all rounds.
-        let changing = |values: &[Val]| -> Vec<Val> {
-            values.iter().zip(&in_place).filter(|(_, in_place)| !**in_place).map(|(val, _)| *val).collect()
-        };
-        let mut carried = self.b.begin_loop(&changing(&inits)).into_iter();
-        self.open(body);
-        for (k, &param) in func.regions[body].params.iter().enumerate() {
-            let val = if in_place[k] { inits[k] } else { carried.next().expect("every other parameter is carried") };
-            self.bind(param, val);
-            self.own(param);
-            if in_place[k] {
-                self.fresh.insert(param);
-            }
-        }
-        self.drop_unused();
-        let yields = self.body(body)?;
-        self.close();
-        let Some((&again, next)) = yields.split_first() else {
-            return self.unsupported(func.insts[inst].span, "a loop without a condition");
-        };
-        let mut values = self.b.end_loop(again, &changing(next)).into_iter();
-        let mut results = inits;
-        for (k, result) in results.iter_mut().enumerate().filter(|(k, _)| !in_place[*k]) {
-            *result = values.next().unwrap_or_else(|| unreachable!("result {k} of a loop is one of its parameters"));
-        }
-        self.close_spares(spares);
-        for object in writable {
-            self.host_writable.remove(&object);
-        }
-        self.fresh
-            .extend(func.insts[inst].results.iter().zip(&in_place).filter(|(_, in_place)| **in_place).map(|(v, _)| *v));
-        self.results(inst, &results);
-        Ok(())
-    }
-
-    /// Element type of a value.
-    pub fn elem(&self, v: Value) -> Elem {
-        self.func.ty(v).elem
     }
 }

@@ -5,31 +5,26 @@
 //! a place for the words.
 
 use ravel_nest::ir::{Access, ConvOp, Param, Prim, Ty};
-use ravel_types::{Elem, UnOp};
+use ravel_types::Elem;
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
-use crate::lower::layout;
-use crate::lower::module::machine_type;
-use crate::lower::scalars;
-use crate::lower::{Lower, Val};
+use crate::facts::vector_forms::{MATH_PREFIX, math_op};
+use crate::facts::{Facts, Val, layout};
+use crate::lower::context::machine_type;
+use crate::lower::{Lower, scalars};
 
 /// Runtime functions that take further arguments, so that they get the argument array even where it is empty.
 const OPEN_ARGUMENTS: [&str; 4] = ["ravel_printf", "ravel_fprintf", "ravel_sprintf", "ravel_error"];
 /// Runtime functions with further results.
 const OPEN_RESULTS: [&str; 3] = ["ravel_scanf", "ravel_fscanf", "ravel_sscanf"];
-/// Natives of this family are pure arithmetic and never fault.
-const MATH_PREFIX: &str = "ravel_math_";
 
-/// The scalar operation that a native computes, if it is one: `ravel_math_exp_double` and its like.
-pub(crate) fn math_op(symbol: &str) -> Option<UnOp> {
-    let name = symbol.strip_prefix(MATH_PREFIX)?;
-    let name = name.strip_suffix("_double").or(name.strip_suffix("_float"))?;
-    let op = match name {
-        "fabs" => UnOp::Abs,
-        other => UnOp::from_name(other)?,
-    };
-    (!matches!(op, UnOp::Neg | UnOp::Not | UnOp::Reciproc)).then_some(op)
+impl Facts<'_> {
+    /// How an argument is passed.
+    fn param(&self, v: Value) -> Param {
+        let ty = self.func.ty(v);
+        Param { ty: machine_type(ty), signed: ty.is_scalar() && scalars::is_signed(ty.elem) }
+    }
 }
 
 impl Lower<'_, '_> {
@@ -40,7 +35,8 @@ impl Lower<'_, '_> {
             && self.func.ty(*arg).is_scalar()
         {
             let (x, arith) = (self.val(*arg), self.arith());
-            let value = scalars::unary(&mut self.b, arith, op, self.func.ty(*arg).elem, x);
+            let elem = self.elem(*arg);
+            let value = scalars::unary(&mut self.b, arith, op, elem, x);
             self.bind(*result, value);
             return Ok(());
         }
@@ -95,12 +91,6 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// How an argument is passed.
-    fn param(&self, v: Value) -> Param {
-        let ty = self.func.ty(v);
-        Param { ty: machine_type(ty), signed: ty.is_scalar() && scalars::is_signed(ty.elem) }
     }
 
     fn open_results(

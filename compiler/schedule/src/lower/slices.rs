@@ -2,8 +2,10 @@
 
 use ravel_wir::{Frame, Op, Part, Value, WithOp};
 
-use crate::lower::index::Ext;
-use crate::lower::{Dest, Lower, Val};
+use crate::facts::Val;
+use crate::facts::index::Ext;
+use crate::lower::Lower;
+use crate::lower::emit::Dest;
 
 impl Lower<'_, '_> {
     /// If `v`, which the body of `part` builds at `data`, is an array that is written out, its cells get their places in it.
@@ -20,8 +22,8 @@ impl Lower<'_, '_> {
             let skipped = self.extent_product(count, Ext::Const(k * bytes));
             let skipped = self.extent_val(skipped);
             let to = self.b.ptr_add(data, skipped);
-            self.dests.insert(cell, Dest { data: to });
-            self.placed.insert(cell);
+            self.emit.dests.insert(cell, Dest { data: to });
+            self.emit.placed.insert(cell);
             self.place_cells(part, cell, to);
         }
     }

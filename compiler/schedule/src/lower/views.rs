@@ -7,14 +7,22 @@
 use ravel_types::Elem;
 use ravel_wir::Value;
 
-use crate::lower::index::Ext;
-use crate::lower::{Lower, Val};
+use crate::facts::index::Ext;
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 use crate::memory::carried::element_reads;
+
+impl Facts<'_> {
+    /// Is this value another array's object, whose shape is not its own?
+    pub fn is_view(&self, v: Value) -> bool {
+        self.views.contains_key(&v)
+    }
+}
 
 impl Lower<'_, '_> {
     /// The operand as the result of a reshape, if nothing but elements and extents of that are asked for.
     pub fn try_view(&mut self, result: Value, array: Value, shape: &[Value]) -> Option<Val> {
-        let (func, scope) = (self.func, self.scopes.last()?.region);
+        let (func, scope) = (self.func, self.facts.scopes.last()?.region);
         let ty = func.ty(result);
         let plain = self.cx.options.device.is_none()
             && !shape.is_empty()
@@ -24,12 +32,7 @@ impl Lower<'_, '_> {
             return None;
         }
         let extents: Vec<Ext> = shape.iter().map(|v| self.scalar_extent(*v)).collect();
-        self.views.insert(result, extents);
+        self.facts.views.insert(result, extents);
         Some(self.take(array))
-    }
-
-    /// Is this value another array's object, whose shape is not its own?
-    pub fn is_view(&self, v: Value) -> bool {
-        self.views.contains_key(&v)
     }
 }

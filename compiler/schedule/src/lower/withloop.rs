@@ -6,55 +6,75 @@
 
 use ravel_nest::ir::{Access, Ty};
 use ravel_source::Span;
-use ravel_types::{BinOp, Elem};
+use ravel_types::Elem;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::kernel::Chunk;
-use crate::lower::from_first::FromFirst;
-use crate::lower::index::{Ext, Form};
-use crate::lower::layout;
-use crate::lower::{Dest, Lower, Val};
-use crate::memory::reuse::Reused;
-use crate::threads::company::Around;
+use crate::facts::index::{Ext, Form};
+use crate::facts::sink::{Accumulate, Chunk, Index, Reused, Sink};
+use crate::facts::{Facts, Val, layout};
+use crate::lower::Lower;
+use crate::lower::emit::{Around, Dest};
 
-/// Where the cells of one operator go.
-#[derive(Clone)]
-pub(crate) enum Sink {
-    /// Into a buffer with this address; strides (in elements) of the frame axes, and elements per cell.
-    /// With `reused` the buffer may be that of an operand: each cell is to be computed once, and written after all that it reads.
-    Slice { elem: Elem, data: Val, object: Option<Val>, strides: Vec<Ext>, cell: Ext, reused: Option<Reused> },
-    /// Into the object that a stack slot holds, null until the first cell is known.
-    Late { elem: Elem, slot: Val, span: Span },
-    /// Into a carried value.
-    Carried { position: usize, elem: Elem, combine: Accumulate },
-}
+impl Facts<'_> {
+    /// Whether the bodies do more than to compute cells.
+    fn has_effects(&self, with: &With) -> bool {
+        let mut found = false;
+        for part in &with.parts {
+            walk(self.func, part.body, &mut |_, inst| {
+                let op = &self.func.insts[inst].op;
+                found |= op.is_anchored() || matches!(op, Op::Call { .. } | Op::Native { .. });
+            });
+        }
+        found
+    }
 
-/// How a carried value takes a cell.
-#[derive(Clone, Debug)]
-pub(crate) enum Accumulate {
-    /// By the function of a fold.
-    Fold(Combine),
-    /// By an operation, element by element: accumulator and cells are arrays of so many rows, of so many elements each.
-    Elements { op: BinOp, rows: i64, row: i64 },
-    /// The same, where the first cell of a chunk becomes the accumulator.
-    FromFirst(FromFirst),
-    /// It becomes the cell: an array without axes.
-    Replace,
-}
+    /// Proven bounds of the index of an axis.
+    pub fn axis_range(&self, with: &With, lower: Value, upper: Value) -> (i64, i64) {
+        let inside = with.ops.iter().any(|op| !matches!(op, WithOp::Fold { .. }));
+        let low = self.bounds(lower).0.max(if inside { 0 } else { i64::from(i32::MIN) });
+        let high = self.bounds(upper).1.min(i64::from(i32::MAX)) - 1;
+        (low, high.max(low))
+    }
 
-/// The index at which a body runs.
-pub(crate) enum Index {
-    /// One scalar per axis.
-    Known(Vec<Value>),
-    /// The state of an odometer.
-    Dyn(Val),
+    /// May the value be built directly in its slice of the result?
+    pub fn can_build_in_place(&self, part: &Part, v: Value) -> bool {
+        let func = self.func;
+        let ty = func.ty(v);
+        if ty.is_scalar() || ty.rank().is_none() || self.live.uses(v) != 1 {
+            return false;
+        }
+        let Some(inst) = self.live.def(v).filter(|inst| func.regions[part.body].insts.contains(inst)) else {
+            return false;
+        };
+        match &func.insts[inst].op {
+            Op::Sel { array, .. } => func.ty(*array).rank().is_some(),
+            Op::Array(cells) => cells.first().is_none_or(|c| func.ty(*c).rank().is_some()),
+            Op::With(with) => {
+                let position = func.insts[inst].results.iter().position(|r| *r == v);
+                let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
+                known
+                    && matches!(
+                        position.map(|p| &with.ops[p]),
+                        Some(WithOp::Genarray { frame: Frame::Known(_), cell: Some(_), .. })
+                    )
+            }
+            _ => false,
+        }
+    }
+
+    /// Offset of the cell of a partition's index.
+    pub fn slice_offset(&self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::index::Offset {
+        let params = &self.func.regions[part.body].params;
+        let forms: Vec<Form> = params.iter().map(|v| self.form(*v)).collect();
+        self.offset(&forms, strides, elem.bytes() as i64)
+    }
 }
 
 impl Lower<'_, '_> {
     pub fn with_loop(&mut self, inst: Inst, with: &With) -> Result<()> {
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         if with.ordered && !self.has_effects(with) {
             return self.in_turn(inst, with);
         }
@@ -79,24 +99,12 @@ impl Lower<'_, '_> {
     /// A with-loop whose order serves the array that it changes: if that cannot be changed in place, no order is needed.
     fn in_turn(&mut self, inst: Inst, with: &With) -> Result<()> {
         let ascends = self.is_ascending(with);
-        let before = std::mem::replace(&mut self.ascending, ascends);
-        self.sequential += u32::from(ascends);
+        let before = std::mem::replace(&mut self.facts.site.ascending, ascends);
+        self.facts.site.sequential += u32::from(ascends);
         let result = self.with_loop(inst, &With { ordered: false, ..with.clone() });
-        self.sequential -= u32::from(ascends);
-        self.ascending = before;
+        self.facts.site.sequential -= u32::from(ascends);
+        self.facts.site.ascending = before;
         result
-    }
-
-    /// Whether the bodies do more than to compute cells.
-    fn has_effects(&self, with: &With) -> bool {
-        let mut found = false;
-        for part in &with.parts {
-            walk(self.func, part.body, &mut |_, inst| {
-                let op = &self.func.insts[inst].op;
-                found |= op.is_anchored() || matches!(op, Op::Call { .. } | Op::Native { .. });
-            });
-        }
-        found
     }
 
     /// An array whose first elements nobody sees.
@@ -104,7 +112,7 @@ impl Lower<'_, '_> {
         let (span, results) = (self.func.insts[inst].span, &self.func.insts[inst].results);
         self.cx.remark(span, "not computed: the loop behind it writes all elements");
         let (sinks, _) = self.prepare(with, results, span, false)?;
-        self.borders.clear();
+        self.emit.borders.clear();
         self.host_fills(&sinks);
         for (sink, &result) in sinks.iter().zip(results) {
             if let Sink::Slice { object: Some(object), reused, .. } = sink {
@@ -138,9 +146,9 @@ impl Lower<'_, '_> {
             self.cx.remark(span, "in place");
         }
         let (sinks, carried) = self.prepare(with, results, span, order.is_some())?;
-        let borders = std::mem::take(&mut self.borders);
+        let borders = std::mem::take(&mut self.emit.borders);
         if with.ordered {
-            self.sequential += 1;
+            self.facts.site.sequential += 1;
         }
         let mut carried = carried;
         let on_device = carried.is_empty() && self.try_device(inst, with, &sinks)?;
@@ -167,7 +175,7 @@ impl Lower<'_, '_> {
             self.replace(array, object);
         }
         if with.ordered {
-            self.sequential -= 1;
+            self.facts.site.sequential -= 1;
         }
         for ((sink, op), &result) in sinks.iter().zip(&with.ops).zip(results) {
             match sink {
@@ -299,7 +307,7 @@ impl Lower<'_, '_> {
         let cell_extents: Vec<Ext> = cell.iter().map(|v| self.scalar_extent(*v)).collect();
         let covered = self.covers(with, frame);
         let mut reused = None;
-        let (object, data) = match self.dests.remove(&result) {
+        let (object, data) = match self.emit.dests.remove(&result) {
             Some(dest) => (None, dest.data),
             None => {
                 let extents: Vec<Ext> = frame_extents.iter().chain(&cell_extents).copied().collect();
@@ -380,14 +388,6 @@ impl Lower<'_, '_> {
                 Ok(carried)
             }
         }
-    }
-
-    /// Proven bounds of the index of an axis.
-    pub fn axis_range(&self, with: &With, lower: Value, upper: Value) -> (i64, i64) {
-        let inside = with.ops.iter().any(|op| !matches!(op, WithOp::Fold { .. }));
-        let low = self.bounds(lower).0.max(if inside { 0 } else { i64::from(i32::MIN) });
-        let high = self.bounds(upper).1.min(i64::from(i32::MAX)) - 1;
-        (low, high.max(low))
     }
 
     /// The loops from an axis inwards; a chunk replaces the bounds of its axis.
@@ -476,13 +476,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Offset of the cell of a partition's index.
-    pub fn slice_offset(&mut self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::lower::index::Offset {
-        let params = &self.func.regions[part.body].params;
-        let forms: Vec<Form> = params.iter().map(|v| self.form(*v)).collect();
-        self.offset(&forms, strides, elem.bytes() as i64)
-    }
-
     /// Runs the body at an index and hands its cells to the sinks.
     pub fn cell(
         &mut self,
@@ -517,7 +510,7 @@ impl Lower<'_, '_> {
                 let offset = self.slice_offset(part, *elem, strides);
                 let address = self.address(*data, &offset);
                 let data = self.pointer(address);
-                self.dests.insert(v, Dest { data });
+                self.emit.dests.insert(v, Dest { data });
                 if reused.is_none() {
                     self.place_cells(part, v, data);
                 }
@@ -546,32 +539,6 @@ impl Lower<'_, '_> {
         }
         self.drop_rest();
         Ok(carried)
-    }
-
-    /// May the value be built directly in its slice of the result?
-    pub fn can_build_in_place(&self, part: &Part, v: Value) -> bool {
-        let func = self.func;
-        let ty = func.ty(v);
-        if ty.is_scalar() || ty.rank().is_none() || self.live.uses(v) != 1 {
-            return false;
-        }
-        let Some(inst) = self.live.def(v).filter(|inst| func.regions[part.body].insts.contains(inst)) else {
-            return false;
-        };
-        match &func.insts[inst].op {
-            Op::Sel { array, .. } => func.ty(*array).rank().is_some(),
-            Op::Array(cells) => cells.first().is_none_or(|c| func.ty(*c).rank().is_some()),
-            Op::With(with) => {
-                let position = func.insts[inst].results.iter().position(|r| *r == v);
-                let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
-                known
-                    && matches!(
-                        position.map(|p| &with.ops[p]),
-                        Some(WithOp::Genarray { frame: Frame::Known(_), cell: Some(_), .. })
-                    )
-            }
-            _ => false,
-        }
     }
 
     /// Writes a cell to its place.

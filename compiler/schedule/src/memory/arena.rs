@@ -9,7 +9,7 @@
 
 use ravel_nest::ir::{Func, Module, Value};
 
-use crate::lower::layout;
+use crate::facts::layout;
 use crate::memory::arena_flow::{Content, Flow, Kind, Site};
 use crate::memory::arena_rewrite::Pointers;
 

@@ -9,7 +9,7 @@ use cranelift_entity::SecondaryMap;
 use ravel_nest::ir::{DataId, Exit, Func, Inst, Module, Op, Prim, Region, Ty, Value};
 use rustc_hash::FxHashMap;
 
-use crate::lower::layout;
+use crate::facts::layout;
 
 /// Runtime functions that read or write the object or the elements they are given and keep no pointer to them.
 const BORROWERS: [&str; 10] = [

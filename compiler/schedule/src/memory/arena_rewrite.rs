@@ -3,7 +3,7 @@
 use ravel_nest::ir::{Access, Exit, ExternId, Func, Inst, Module, Op, Param, Prim, Region, Ty, Value};
 use rustc_hash::FxHashMap;
 
-use crate::lower::layout;
+use crate::facts::layout;
 use crate::memory::arena::{Buffer, Plan};
 use crate::memory::arena_flow::{Content, Flow, Site};
 

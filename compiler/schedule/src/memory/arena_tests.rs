@@ -3,7 +3,7 @@
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{Access, ExternId, Func, Module, Op, Param, Region, Ty, Value};
 
-use crate::lower::layout;
+use crate::facts::layout;
 use crate::memory::arena::{self, Arena, Buffer, Plan};
 use crate::memory::arena_flow::{Content, Flow};
 use crate::memory::certify::certify;

@@ -10,43 +10,15 @@
 //!
 //! Outside of with-loops a region may give up what it owns at the last use, so that a branch there counts as ever.
 
-use ravel_types::HashSet;
-
-use ravel_wir::traverse::walk;
-use ravel_wir::{Combine, Func, Inst, Op, Region, Value, WithOp};
+use ravel_wir::{Inst, Op, Value};
 
 use crate::lower::Lower;
-use crate::lower::module::Callers;
-
-/// The regions that borrow what they capture, and run with it from begin to end.
-pub(crate) fn borrowing_regions(func: &Func) -> HashSet<Region> {
-    let mut found = HashSet::default();
-    walk(func, func.body, &mut |_, inst| {
-        if let Op::With(with) = &func.insts[inst].op {
-            found.extend(with.parts.iter().map(|part| part.body));
-            found.extend(with.ops.iter().filter_map(|op| match op {
-                WithOp::Fold { combine: Combine::Region(region), .. } => Some(*region),
-                _ => None,
-            }));
-        }
-    });
-    found
-}
+use crate::lower::context::Callers;
 
 impl Lower<'_, '_> {
     /// From where the code at work calls functions.
     pub fn callers(&self) -> Callers {
         if self.b.is_run_by_threads() { Callers::Threads } else { Callers::Sequential }
-    }
-
-    /// Is the object of a value held outside of the innermost body of a with-loop, or by the caller?
-    pub fn is_borrowed(&self, v: Value) -> bool {
-        if self.borrowed.contains(&v) {
-            return true;
-        }
-        let body = self.scopes.iter().rposition(|scope| self.borrowing.contains(&scope.region));
-        let owner = self.scopes.iter().position(|scope| scope.owns(v));
-        body.zip(owner).is_some_and(|(body, owner)| owner < body)
     }
 
     /// Will the value be borrowed, once the code at work has come to it?
@@ -83,9 +55,9 @@ impl Lower<'_, '_> {
     pub fn note_borrowed(&mut self, inst: Inst, borrowed: &[bool]) {
         for (v, borrowed) in self.func.insts[inst].results.iter().zip(borrowed) {
             if *borrowed {
-                self.borrowed.insert(*v);
+                self.facts.references.borrowed.insert(*v);
             } else {
-                self.borrowed.remove(v);
+                self.facts.references.borrowed.remove(v);
             }
         }
     }

@@ -16,10 +16,36 @@ use ravel_types::Elem;
 use ravel_wir::{Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::Facts;
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::withloop::Sink;
-use crate::threads::company::Around;
+use crate::lower::emit::Around;
+
+impl Facts<'_> {
+    /// The array that a partition copies from end to end, if only its first extent differs from that of the frame.
+    fn copied_whole(&self, part: &Part, frame: &[Value]) -> Option<Value> {
+        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
+        let body = &self.func.regions[part.body];
+        let ([cell], [load]) = (&body.yields[..], &body.insts[..]) else { return None };
+        let Op::Sel { array, index } = &self.func.insts[*load].op else { return None };
+        let extents = self.func.ty(*array).shape.extents()?;
+        let is_extent = |axis: usize, v: Value| {
+            let known = extents[axis].as_const();
+            match self.live.def(v).map(|inst| &self.func.insts[inst].op) {
+                Some(Op::Extent { array: of, axis: along }) => of == array && *along as usize == axis,
+                _ => known.is_some() && known == self.const_i32(v).and_then(|n| i32::try_from(n).ok()),
+            }
+        };
+        let whole = extents.len() == frame.len()
+            && self.func.insts[*load].results[..] == [*cell]
+            && *index == body.params
+            && lower.iter().all(|v| self.const_i32(*v) == Some(0))
+            && upper.iter().enumerate().all(|(axis, v)| is_extent(axis, *v))
+            && upper.iter().zip(frame).skip(1).all(|(u, f)| self.same_scalar(*u, *f));
+        whole.then_some(*array)
+    }
+}
 
 impl Lower<'_, '_> {
     /// Lowers a with-loop that makes an array longer; false if nothing was emitted.
@@ -42,12 +68,12 @@ impl Lower<'_, '_> {
         let resized = self.helper("ravel_resize", &[before, rows], Some(Ty::I8)).expect("called with a result type");
         let zero = self.b.iconst(Ty::I8, 0);
         let stays = self.b.icmp(IntCmp::Ne, resized, zero);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(stays);
         self.b.begin_else(&[before]);
         let new = self.allocate(elem, &extents, span);
         let object = self.b.end_if(&[new])[0];
-        self.cache = cache;
+        self.emit.cache = cache;
         let data = self.target_of(object);
         let strides = self.strides_of(&extents, Ext::Const(1));
         let sinks = [Sink::Slice { elem, data, object: Some(object), strides, cell: Ext::Const(1), reused: None }];
@@ -56,13 +82,13 @@ impl Lower<'_, '_> {
             self.part(inst, with, part, (&sinks, Around::NOTHING), Vec::new())?;
         }
         let moves = self.b.icmp(IntCmp::Ne, object, before);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(moves);
         self.cx.part = Some(copy);
         self.part(inst, with, &with.parts[copy], (&sinks, Around::NOTHING), Vec::new())?;
         self.release(array, before);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         self.bind(result, object);
         Ok(true)
     }
@@ -78,7 +104,7 @@ impl Lower<'_, '_> {
             || !cell.is_empty()
             || elem == Elem::Handle
             || self.cx.options.device.is_some()
-            || self.dests.contains_key(&result)
+            || self.emit.dests.contains_key(&result)
             || self.func.ty(result).shape.constants().is_some()
             || !self.covers(with, frame)
         {
@@ -93,28 +119,5 @@ impl Lower<'_, '_> {
                 && with.parts.iter().enumerate().all(alone);
             takes.then_some((n, array))
         })
-    }
-
-    /// The array that a partition copies from end to end, if only its first extent differs from that of the frame.
-    fn copied_whole(&self, part: &Part, frame: &[Value]) -> Option<Value> {
-        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
-        let body = &self.func.regions[part.body];
-        let ([cell], [load]) = (&body.yields[..], &body.insts[..]) else { return None };
-        let Op::Sel { array, index } = &self.func.insts[*load].op else { return None };
-        let extents = self.func.ty(*array).shape.extents()?;
-        let is_extent = |axis: usize, v: Value| {
-            let known = extents[axis].as_const();
-            match self.live.def(v).map(|inst| &self.func.insts[inst].op) {
-                Some(Op::Extent { array: of, axis: along }) => of == array && *along as usize == axis,
-                _ => known.is_some() && known == self.const_i32(v).and_then(|n| i32::try_from(n).ok()),
-            }
-        };
-        let whole = extents.len() == frame.len()
-            && self.func.insts[*load].results[..] == [*cell]
-            && *index == body.params
-            && lower.iter().all(|v| self.const_i32(*v) == Some(0))
-            && upper.iter().enumerate().all(|(axis, v)| is_extent(axis, *v))
-            && upper.iter().zip(frame).skip(1).all(|(u, f)| self.same_scalar(*u, *f));
-        whole.then_some(*array)
     }
 }

@@ -13,10 +13,8 @@
 //!
 //! Whichever way a parameter goes, the code is right; this is about how much is counted and copied.
 
-use ravel_types::{HashMap, HashSet};
-
 use cranelift_entity::SecondaryMap;
-use ravel_types::Elem;
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, FuncId, Inst, Module, Op, Part, Value, With, WithOp};
 

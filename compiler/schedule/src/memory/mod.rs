@@ -16,7 +16,7 @@
 //!
 //! # Threads
 //! Bodies of parallel loops, and the functions that they reach, run on several threads at once. They count atomically. Such a function is lowered
-//! a second time for them ([`crate::lower::module::Callers`]), and is lent what it only reads ([`crate::memory::lending`]), as a body borrows what it captures.
+//! a second time for them ([`crate::lower::context::Callers`]), and is lent what it only reads ([`crate::memory::lending`]), as a body borrows what it captures.
 //!
 //! No other thread can raise a count that is one when its owner asks. To add a reference a thread must own one or borrow from an owner. The asking
 //! code owns the only one. Whoever borrows from it is in a region nested there, or in a function called from one: on this thread these have
@@ -40,32 +40,19 @@ pub mod overwritten;
 pub mod reuse;
 pub mod rows_in_place;
 pub mod spares;
+pub mod state;
 pub mod streaming;
 
-use ravel_types::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ravel_nest::ir::Ty;
-use ravel_types::Elem;
-use ravel_wir::{Combine, Inst, Op, Region, Value, With, WithOp};
+use ravel_types::HashSet;
+use ravel_wir::{Combine, Inst, Op, Value, WithOp};
 
-use crate::lower::layout;
-use crate::lower::{Cache, Lower, Val};
-
-/// The region under construction.
-pub(crate) struct Scope {
-    pub region: Region,
-    /// Position of the instruction at work; the number of instructions at the yields.
-    pub position: usize,
-    /// Values the region holds a reference of.
-    owned: BTreeSet<Value>,
-    /// How often the instruction at work still names each operand.
-    pending: BTreeMap<Value, u32>,
-    /// Values to forget when the region ends.
-    pub bound: Vec<Value>,
-    /// Computed values to fall back to when the region ends.
-    pub cache: Cache,
-}
+use crate::facts::ownership::Scope;
+use crate::facts::{Val, layout};
+use crate::lower::Lower;
+use crate::lower::emit::Cache;
 
 /// What is owned and known at a point of a region.
 #[derive(Clone)]
@@ -76,28 +63,9 @@ pub(crate) struct Snapshot {
     fresh: HashSet<Value>,
 }
 
-impl Scope {
-    pub fn new(region: Region, cache: Cache) -> Scope {
-        Scope { region, position: 0, owned: BTreeSet::new(), pending: BTreeMap::new(), bound: Vec::new(), cache }
-    }
-}
-
-impl Scope {
-    /// Does the region hold a reference of the value?
-    pub fn owns(&self, v: Value) -> bool {
-        self.owned.contains(&v)
-    }
-}
-
 impl Lower<'_, '_> {
-    /// Is the value a counted object (and not a machine scalar)?
-    pub fn is_object(&self, v: Value) -> bool {
-        let ty = self.func.ty(v);
-        !ty.is_scalar() || ty.elem == Elem::Handle
-    }
-
     fn scope(&mut self) -> &mut Scope {
-        self.scopes.last_mut().expect("code is built inside a region")
+        self.facts.scopes.last_mut().expect("code is built inside a region")
     }
 
     /// The current region holds a reference of `v` from now on.
@@ -151,7 +119,7 @@ impl Lower<'_, '_> {
         }
         self.note_fresh(inst);
         for &v in &self.func.insts[inst].results.clone() {
-            if self.is_object(v) && self.has_val(v) && !self.borrowed.contains(&v) {
+            if self.is_object(v) && self.has_val(v) && !self.facts.references.borrowed.contains(&v) {
                 self.own(v);
                 if self.live.last_use(region, v).is_none() {
                     self.drop_owned(v);
@@ -174,14 +142,6 @@ impl Lower<'_, '_> {
         scope.pending = pending;
     }
 
-    /// Whether the current region owns `v` and the operand at hand is its only remaining use.
-    pub fn is_last_use(&mut self, v: Value) -> bool {
-        let scope = self.scopes.last().expect("code is built inside a region");
-        scope.owned.contains(&v)
-            && self.live.last_use(scope.region, v) == Some(scope.position)
-            && scope.pending.get(&v) == Some(&1)
-    }
-
     /// The value of an operand with one reference that now belongs to the caller. Scalars are passed through.
     pub fn take(&mut self, v: Value) -> Val {
         let object = self.val(v);
@@ -197,7 +157,7 @@ impl Lower<'_, '_> {
             // Yields are taken one after the other: the last one of several moves.
             *pending -= 1;
         }
-        self.fresh.remove(&v);
+        self.facts.references.fresh.remove(&v);
         self.b.rc_inc(object);
         object
     }
@@ -206,7 +166,7 @@ impl Lower<'_, '_> {
     pub fn hand_on(&mut self, v: Value) -> Val {
         debug_assert!(self.is_borrowed(v), "{v} is owned where it is handed on");
         // It has a second name from now on, by which somebody may be given a reference.
-        self.fresh.remove(&v);
+        self.facts.references.fresh.remove(&v);
         self.val(v)
     }
 
@@ -217,7 +177,7 @@ impl Lower<'_, '_> {
             let object = self.val(v);
             return self.copy(object);
         }
-        let sole = self.fresh.contains(&v);
+        let sole = self.facts.references.fresh.contains(&v);
         let object = self.take(v);
         if sole { object } else { self.make_unique(object) }
     }
@@ -225,31 +185,6 @@ impl Lower<'_, '_> {
     fn copy(&mut self, object: Val) -> Val {
         let copy = self.cx.runtime("ravel_copy", &[Ty::PTR], Some(Ty::PTR));
         self.b.call_extern(copy, &[object], Some(Ty::PTR)).expect("ravel_copy returns the copy")
-    }
-
-    /// Does the region own `v`, and does the with-loop at work use it last, in the bodies of its partitions alone?
-    pub fn dies_in(&self, with: &With, v: Value) -> bool {
-        let Some(scope) = self.scopes.last() else { return false };
-        let captures = with.parts.iter().filter(|part| self.live.free(part.body).contains(&v)).count();
-        scope.owned.contains(&v)
-            && self.live.last_use(scope.region, v) == Some(scope.position)
-            && scope.pending.get(&v).is_some_and(|uses| *uses as usize == captures)
-    }
-
-    /// The same of the array that a modarray changes.
-    pub fn dies_in_update(&self, with: &With, v: Value) -> bool {
-        let Some(scope) = self.scopes.last() else { return false };
-        let captures = with.parts.iter().filter(|part| self.live.free(part.body).contains(&v)).count();
-        captures > 0
-            && scope.owned.contains(&v)
-            && self.live.last_use(scope.region, v) == Some(scope.position)
-            && scope.pending.get(&v).is_some_and(|uses| *uses as usize == captures + 1)
-    }
-
-    /// Does the region own `v`, and does its instruction at a position use it last?
-    pub fn dies_at(&self, v: Value, position: usize) -> bool {
-        let Some(scope) = self.scopes.last() else { return false };
-        scope.owned.contains(&v) && self.live.last_use(scope.region, v) == Some(position)
     }
 
     /// The object of an owned value; the caller has the reference from now on, and the value can still be read.
@@ -270,17 +205,17 @@ impl Lower<'_, '_> {
                         WithOp::Fold { combine, .. } => matches!(combine, Combine::Op(_)),
                     };
                     if new && self.is_object(v) && !func.ty(v).is_scalar() {
-                        self.fresh.insert(v);
+                        self.facts.references.fresh.insert(v);
                     }
                 }
             }
             Op::Array(_) | Op::Update { .. } | Op::Sel { .. } => {
-                self.fresh.extend(data.results.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
+                self.facts.references.fresh.extend(data.results.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
             }
             Op::Bin(..) | Op::Un(..) | Op::Convert(_) | Op::Extent { .. } | Op::Check { .. } | Op::Const(_) => {}
             // What is handed out may be kept.
             op => op.for_each_operand(|v| {
-                self.fresh.remove(&v);
+                self.facts.references.fresh.remove(&v);
             }),
         }
     }
@@ -310,18 +245,18 @@ impl Lower<'_, '_> {
 
     /// What is owned and known at this point, to go back to for another version of the same instruction.
     pub fn snapshot(&self) -> Snapshot {
-        let scope = self.scopes.last().expect("code is built inside a region");
+        let scope = self.facts.scopes.last().expect("code is built inside a region");
         Snapshot {
-            cache: self.cache.clone(),
+            cache: self.emit.cache.clone(),
             owned: scope.owned.clone(),
             pending: scope.pending.clone(),
-            fresh: self.fresh.clone(),
+            fresh: self.facts.references.fresh.clone(),
         }
     }
 
     pub fn restore(&mut self, snapshot: Snapshot) {
-        self.cache = snapshot.cache;
-        self.fresh = snapshot.fresh;
+        self.emit.cache = snapshot.cache;
+        self.facts.references.fresh = snapshot.fresh;
         let scope = self.scope();
         (scope.owned, scope.pending) = (snapshot.owned, snapshot.pending);
     }

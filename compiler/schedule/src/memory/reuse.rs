@@ -9,50 +9,12 @@ use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-use crate::lower::index::Ext;
-use crate::lower::{Lower, Val};
+use crate::facts::Facts;
+use crate::facts::index::Ext;
+use crate::facts::sink::Reused;
+use crate::lower::Lower;
 
-/// An operand whose buffer a result took over, if it could.
-#[derive(Clone, Copy)]
-pub(crate) struct Reused {
-    pub of: Value,
-    pub operand: Val,
-    /// The result: the operand, or a new array.
-    pub object: Val,
-}
-
-impl Lower<'_, '_> {
-    /// Builds a result of a with-loop in an operand, if one offers itself that no other result is built in.
-    pub fn reuse_operand(&mut self, with: &With, result: Value, extents: &[Ext], span: Span) -> Option<Reused> {
-        let operand = self.operand_to_reuse(with, result)?;
-        let known = self.fresh.contains(&operand);
-        let unless = if known { "" } else { ", if nothing else holds that" };
-        self.cx.remark(span, format!("in the memory of an array that it is the last to read{unless}"));
-        let object = self.hand_over(operand);
-        if known {
-            return Some(Reused { of: operand, operand: object, object });
-        }
-        // The reference was handed over above: a count of one stays one.
-        let unique = self.b.rc_unique(object);
-        let cache = self.cache.clone();
-        self.b.begin_if(unique);
-        self.b.begin_else(&[object]);
-        let new = self.allocate(self.elem(result), extents, span);
-        let chosen = self.b.end_if(&[new])[0];
-        self.cache = cache;
-        Some(Reused { of: operand, operand: object, object: chosen })
-    }
-
-    /// Drops an operand whose buffer was not taken over after all.
-    pub fn drop_unless_reused(&mut self, reused: Reused) {
-        if reused.operand != reused.object {
-            let other = self.b.icmp(IntCmp::Ne, reused.operand, reused.object);
-            self.b.begin_if(other);
-            self.release(reused.of, reused.operand);
-            self.b.end_if(&[]);
-        }
-    }
-
+impl Facts<'_> {
     fn operand_to_reuse(&self, with: &With, result: Value) -> Option<Value> {
         if !self.may_build_in_operands(with) || self.elem(result) == Elem::Handle {
             return None;
@@ -68,7 +30,7 @@ impl Lower<'_, '_> {
                     continue;
                 }
                 let carried = data.params.iter().position(|p| *p == v);
-                let rank = match (handed_on, carried, self.fresh.contains(&v)) {
+                let rank = match (handed_on, carried, self.references.fresh.contains(&v)) {
                     // The next iteration finds its value where this one found it.
                     (Some(to), Some(from), _) if to == from + 1 => 4,
                     (Some(_), Some(_), _) => 3,
@@ -93,7 +55,7 @@ impl Lower<'_, '_> {
             return false;
         }
         // Work-items store one result after the other, and the host repeats what failed on a device, from operands that must still be there.
-        if self.cx.options.device.is_some()
+        if self.options.device.is_some()
             && (with.ops.len() > 1 || with.parts.iter().any(|part| self.has_check(part.body)))
         {
             return false;
@@ -158,5 +120,38 @@ impl Lower<'_, '_> {
             fine && op.regions().into_iter().all(|below| self.only_reads_at(below, own, array))
         };
         !data.yields.contains(&array) && data.insts.iter().all(reads_well)
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Builds a result of a with-loop in an operand, if one offers itself that no other result is built in.
+    pub fn reuse_operand(&mut self, with: &With, result: Value, extents: &[Ext], span: Span) -> Option<Reused> {
+        let operand = self.operand_to_reuse(with, result)?;
+        let known = self.facts.references.fresh.contains(&operand);
+        let unless = if known { "" } else { ", if nothing else holds that" };
+        self.cx.remark(span, format!("in the memory of an array that it is the last to read{unless}"));
+        let object = self.hand_over(operand);
+        if known {
+            return Some(Reused { of: operand, operand: object, object });
+        }
+        // The reference was handed over above: a count of one stays one.
+        let unique = self.b.rc_unique(object);
+        let cache = self.emit.cache.clone();
+        self.b.begin_if(unique);
+        self.b.begin_else(&[object]);
+        let new = self.allocate(self.elem(result), extents, span);
+        let chosen = self.b.end_if(&[new])[0];
+        self.emit.cache = cache;
+        Some(Reused { of: operand, operand: object, object: chosen })
+    }
+
+    /// Drops an operand whose buffer was not taken over after all.
+    pub fn drop_unless_reused(&mut self, reused: Reused) {
+        if reused.operand != reused.object {
+            let other = self.b.icmp(IntCmp::Ne, reused.operand, reused.object);
+            self.b.begin_if(other);
+            self.release(reused.of, reused.operand);
+            self.b.end_if(&[]);
+        }
     }
 }

@@ -12,18 +12,16 @@
 //! Nothing between the with-loop and the updates may use the array, or check anything: an index might be out of range. The array must die
 //! in the first update, and the updates must follow in the order of the results.
 
-use ravel_types::HashSet;
-
-use ravel_types::{Affine, Elem};
+use ravel_types::{Affine, Elem, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 use crate::Result;
-use crate::lower::index::Ext;
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
-use crate::memory::reuse::Reused;
-use crate::threads::company::Around;
+use crate::facts::index::Ext;
+use crate::facts::sink::{Reused, Sink};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
+use crate::lower::emit::Around;
 
 /// An array, and the updates that put rows into it.
 struct Rows {
@@ -44,114 +42,7 @@ struct Put<'f> {
     part: Option<(&'f [Value], &'f [Value])>,
 }
 
-impl Lower<'_, '_> {
-    /// Lowers a with-loop together with the updates that use its results; nothing if it is not of this kind.
-    pub fn try_rows_in_place(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        let Some(rows) = self.rows_in_place(inst, with) else { return Ok(false) };
-        self.cx.remark(self.func.insts[inst].span, "in the rows that it replaces");
-        let object = self.take_to_update(rows.array);
-        let before = self.replace(rows.array, object);
-        let data = self.target_of(object);
-        let mut sinks = Vec::new();
-        for (_, index) in &rows.updates {
-            let offset = self.element_offset(rows.array, index);
-            let address = self.address(data, &offset);
-            let data = self.pointer(address);
-            let extents = self.extents(rows.array);
-            let strides = self.strides_of(&extents, Ext::Const(1));
-            let strides = rows.along.iter().map(|axis| strides[*axis]).collect();
-            let reused = Some(Reused { of: rows.array, operand: object, object });
-            sinks.push(Sink::Slice {
-                elem: self.elem(rows.array),
-                data,
-                object: None,
-                strides,
-                cell: Ext::Const(1),
-                reused,
-            });
-        }
-        self.part(inst, with, &with.parts[0], (&sinks, Around::NOTHING), Vec::new())?;
-        self.replace(rows.array, before);
-        let last = rows.updates.len() - 1;
-        for (k, (update, _)) in rows.updates.iter().enumerate() {
-            self.made_updates.insert(*update, (k == last).then_some(object));
-        }
-        Ok(true)
-    }
-
-    /// The object that an update makes, if it was made already: nothing for one that another update follows.
-    pub fn made_update(&mut self, update: Inst) -> Option<Option<Val>> {
-        self.made_updates.remove(&update)
-    }
-
-    fn rows_in_place(&self, inst: Inst, with: &With) -> Option<Rows> {
-        let With { parts, ops, ordered: false } = with else { return None };
-        let ([part], func) = (&parts[..], self.func) else { return None };
-        let results = &func.insts[inst].results;
-        let is_row = |op: &WithOp| match op {
-            WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } => {
-                cell.is_empty() && !frame.is_empty()
-            }
-            _ => false,
-        };
-        if ops.is_empty()
-            || self.cx.options.device.is_some()
-            || !ops.iter().all(is_row)
-            || results.iter().any(|v| self.live.uses(*v) != 1 || self.dests.contains_key(v))
-            || self.has_with_loop(part.body)
-        {
-            return None;
-        }
-        let scope = self.scopes.last()?;
-        let insts = &func.regions[scope.region].insts;
-        let here = scope.position;
-        if insts.get(here) != Some(&inst) {
-            return None;
-        }
-        let mut updates: Vec<(Inst, Vec<Value>)> = Vec::new();
-        let (mut array, mut along, mut current) = (None, Vec::new(), None);
-        // What is made behind the with-loop is not there yet.
-        let mut late: HashSet<Value> = HashSet::default();
-        for (at, &next) in insts.iter().enumerate().skip(here + 1) {
-            let data = &func.insts[next];
-            let is_next = |put: &Put| put.row == results[updates.len()] && self.puts_all(with, updates.len(), put);
-            match self.put_of(next).filter(is_next) {
-                Some(put) => {
-                    if current.is_some_and(|current| current != put.array) || put.first.iter().any(|v| late.contains(v))
-                    {
-                        return None;
-                    }
-                    if array.is_none() {
-                        if !self.dies_at(put.array, at) || names(func, &insts[here + 1..at], put.array) {
-                            return None;
-                        }
-                        (array, along) = (Some(put.array), put.along.clone());
-                    }
-                    current = Some(data.results[0]);
-                    updates.push((next, put.first.to_vec()));
-                    if put.along != along {
-                        return None;
-                    }
-                    if updates.len() == results.len() {
-                        break;
-                    }
-                    if self.live.uses(data.results[0]) != 1 {
-                        return None;
-                    }
-                }
-                None if matches!(data.op, Op::Check { .. } | Op::Call { .. } | Op::Native { .. }) => return None,
-                None if matches!(data.op, Op::Const(_)) => {}
-                None => late.extend(&data.results),
-            }
-        }
-        let array = array?;
-        let fits = updates.len() == results.len()
-            && along.len() == func.regions[part.body].params.len()
-            && func.ty(array).elem != Elem::Handle
-            && reads_own_places(func, part, array, &along);
-        fits.then_some(Rows { array, along, updates })
-    }
-
+impl Facts<'_> {
     /// Does an update take all that a with-loop makes of a row, and nothing else?
     fn puts_all(&self, with: &With, result: usize, put: &Put<'_>) -> bool {
         match (put.part, &with.parts[0].generator, &with.ops[result]) {
@@ -211,6 +102,115 @@ impl Lower<'_, '_> {
             }
             _ => None,
         }
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Lowers a with-loop together with the updates that use its results; nothing if it is not of this kind.
+    pub fn try_rows_in_place(&mut self, inst: Inst, with: &With) -> Result<bool> {
+        let Some(rows) = self.rows_in_place(inst, with) else { return Ok(false) };
+        self.cx.remark(self.func.insts[inst].span, "in the rows that it replaces");
+        let object = self.take_to_update(rows.array);
+        let before = self.replace(rows.array, object);
+        let data = self.target_of(object);
+        let mut sinks = Vec::new();
+        for (_, index) in &rows.updates {
+            let offset = self.element_offset(rows.array, index);
+            let address = self.address(data, &offset);
+            let data = self.pointer(address);
+            let extents = self.extents(rows.array);
+            let strides = self.strides_of(&extents, Ext::Const(1));
+            let strides = rows.along.iter().map(|axis| strides[*axis]).collect();
+            let reused = Some(Reused { of: rows.array, operand: object, object });
+            sinks.push(Sink::Slice {
+                elem: self.elem(rows.array),
+                data,
+                object: None,
+                strides,
+                cell: Ext::Const(1),
+                reused,
+            });
+        }
+        self.part(inst, with, &with.parts[0], (&sinks, Around::NOTHING), Vec::new())?;
+        self.replace(rows.array, before);
+        let last = rows.updates.len() - 1;
+        for (k, (update, _)) in rows.updates.iter().enumerate() {
+            self.memory.made_updates.insert(*update, (k == last).then_some(object));
+        }
+        Ok(true)
+    }
+
+    /// The object that an update makes, if it was made already: nothing for one that another update follows.
+    pub fn made_update(&mut self, update: Inst) -> Option<Option<Val>> {
+        self.memory.made_updates.remove(&update)
+    }
+
+    fn rows_in_place(&self, inst: Inst, with: &With) -> Option<Rows> {
+        let With { parts, ops, ordered: false } = with else { return None };
+        let ([part], func) = (&parts[..], self.func) else { return None };
+        let results = &func.insts[inst].results;
+        let is_row = |op: &WithOp| match op {
+            WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } => {
+                cell.is_empty() && !frame.is_empty()
+            }
+            _ => false,
+        };
+        if ops.is_empty()
+            || self.cx.options.device.is_some()
+            || !ops.iter().all(is_row)
+            || results.iter().any(|v| self.live.uses(*v) != 1 || self.emit.dests.contains_key(v))
+            || self.has_with_loop(part.body)
+        {
+            return None;
+        }
+        let scope = self.facts.scopes.last()?;
+        let insts = &func.regions[scope.region].insts;
+        let here = scope.position;
+        if insts.get(here) != Some(&inst) {
+            return None;
+        }
+        let mut updates: Vec<(Inst, Vec<Value>)> = Vec::new();
+        let (mut array, mut along, mut current) = (None, Vec::new(), None);
+        // What is made behind the with-loop is not there yet.
+        let mut late: HashSet<Value> = HashSet::default();
+        for (at, &next) in insts.iter().enumerate().skip(here + 1) {
+            let data = &func.insts[next];
+            let is_next = |put: &Put| put.row == results[updates.len()] && self.puts_all(with, updates.len(), put);
+            match self.put_of(next).filter(is_next) {
+                Some(put) => {
+                    if current.is_some_and(|current| current != put.array) || put.first.iter().any(|v| late.contains(v))
+                    {
+                        return None;
+                    }
+                    if array.is_none() {
+                        if !self.dies_at(put.array, at) || names(func, &insts[here + 1..at], put.array) {
+                            return None;
+                        }
+                        (array, along) = (Some(put.array), put.along.clone());
+                    }
+                    current = Some(data.results[0]);
+                    updates.push((next, put.first.to_vec()));
+                    if put.along != along {
+                        return None;
+                    }
+                    if updates.len() == results.len() {
+                        break;
+                    }
+                    if self.live.uses(data.results[0]) != 1 {
+                        return None;
+                    }
+                }
+                None if matches!(data.op, Op::Check { .. } | Op::Call { .. } | Op::Native { .. }) => return None,
+                None if matches!(data.op, Op::Const(_)) => {}
+                None => late.extend(&data.results),
+            }
+        }
+        let array = array?;
+        let fits = updates.len() == results.len()
+            && along.len() == func.regions[part.body].params.len()
+            && func.ty(array).elem != Elem::Handle
+            && reads_own_places(func, part, array, &along);
+        fits.then_some(Rows { array, along, updates })
     }
 }
 

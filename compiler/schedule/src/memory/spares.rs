@@ -5,62 +5,21 @@
 //! iterations nothing is allocated: a stencil in time works with two buffers, and an array whose size only the run knows is
 //! allocated once. Arrays of constant size that stay in the loop are not concerned; they live in an arena.
 
-use ravel_types::HashSet;
-
 use ravel_nest::ir::Access;
-use ravel_types::Elem;
+use ravel_types::{Elem, HashSet};
 use ravel_wir::{Inst, InstData, Op, Region, Value};
 
-use crate::lower::{Lower, Val};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
+use crate::memory::state::Spares;
 
 /// A loop keeps at most this many spare objects.
 const MOST: usize = 8;
 
-/// The words of the loop at work.
-#[derive(Clone, Copy)]
-pub(crate) struct Spares {
-    slots: Val,
-    n: i64,
-    /// Whether the loop is part of a chunk: the words of a loop around the chunks are not for all of them at once.
-    in_chunk: bool,
-}
-
 /// A loop that brought words of its own, and the words of the loops around it.
 pub(crate) struct Opened(Option<Spares>);
 
-impl Lower<'_, '_> {
-    /// Enters a loop with this body. What it returns is for [`Lower::close_spares`], if there are new words.
-    pub fn open_spares(&mut self, body: Region) -> Option<Opened> {
-        if self.spares_here().is_some() {
-            return None;
-        }
-        let n = self.repeated_arrays(body).min(MOST);
-        if n == 0 {
-            return None;
-        }
-        let slots = self.b.stack_slot(8 * n as u32, 8);
-        for k in 0..n {
-            let null = self.b.null();
-            self.b.store(null, slots, 8 * k as i32, Access::ALIGNED);
-        }
-        let in_chunk = self.b.in_parfor();
-        Some(Opened(self.spares.replace(Spares { slots, n: n as i64, in_chunk })))
-    }
-
-    /// The words that the code at work may use.
-    fn spares_here(&self) -> Option<Spares> {
-        self.spares.filter(|spares| spares.in_chunk == self.b.in_parfor())
-    }
-
-    /// Leaves the loop.
-    pub fn close_spares(&mut self, opened: Option<Opened>) {
-        let Some(Opened(outer)) = opened else { return };
-        if let Some(Spares { slots, n, .. }) = std::mem::replace(&mut self.spares, outer) {
-            let n = self.b.i64(n);
-            self.helper("ravel_spare_drop", &[slots, n], None);
-        }
-    }
-
+impl Facts<'_> {
     /// How many arrays an iteration may make and leave: carried ones, and those whose size is not constant.
     fn repeated_arrays(&self, body: Region) -> usize {
         let func = self.func;
@@ -84,32 +43,12 @@ impl Lower<'_, '_> {
         self.func.ty(v).shape.constants().is_some()
     }
 
-    /// Gives up the reference of a value that dies.
-    pub fn release(&mut self, v: Value, object: Val) {
-        match self.spares_here() {
-            Some(spares)
-                if self.may_be_spare(v)
-                    && (!self.has_constant_shape(v) || self.carried.contains(&v) || self.is_view(v)) =>
-            {
-                let n = self.b.i64(spares.n);
-                self.helper("ravel_spare_keep", &[object, spares.slots, n], None);
-            }
-            _ => self.b.rc_dec(object),
-        }
-    }
-
-    /// The words that an allocation for the instruction at work takes its memory from, if any.
-    pub fn spares_for(&self, elem: Elem, constant: bool) -> Option<Spares> {
-        let spares = self.spares_here().filter(|_| elem != Elem::Handle)?;
-        (!constant || self.is_handed_on()).then_some(spares)
-    }
-
     /// Does the region at work hand what the instruction at work makes to the next iteration, or out of a branch? The object may
     /// pass through operations that take their operand and give it back, and through with-loops that build their result in it.
     fn is_handed_on(&self) -> bool {
         let Some(scope) = self.scopes.last() else { return false };
         let data = &self.func.regions[scope.region];
-        if !self.handing.contains(&scope.region) {
+        if !self.references.handing.contains(&scope.region) {
             return false;
         }
         let Some(first) = data.insts.get(scope.position) else { return false };
@@ -132,6 +71,62 @@ impl Lower<'_, '_> {
             }
         }
         data.yields.iter().any(|v| made.contains(v))
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Enters a loop with this body. What it returns is for [`Lower::close_spares`], if there are new words.
+    pub fn open_spares(&mut self, body: Region) -> Option<Opened> {
+        if self.spares_here().is_some() {
+            return None;
+        }
+        let n = self.repeated_arrays(body).min(MOST);
+        if n == 0 {
+            return None;
+        }
+        let slots = self.b.stack_slot(8 * n as u32, 8);
+        for k in 0..n {
+            let null = self.b.null();
+            self.b.store(null, slots, 8 * k as i32, Access::ALIGNED);
+        }
+        let in_chunk = self.site.in_parfor();
+        Some(Opened(self.memory.spares.replace(Spares { slots, n: n as i64, in_chunk })))
+    }
+
+    /// The words that the code at work may use.
+    fn spares_here(&self) -> Option<Spares> {
+        self.memory.spares.filter(|spares| spares.in_chunk == self.site.in_parfor())
+    }
+
+    /// Leaves the loop.
+    pub fn close_spares(&mut self, opened: Option<Opened>) {
+        let Some(Opened(outer)) = opened else { return };
+        if let Some(Spares { slots, n, .. }) = std::mem::replace(&mut self.memory.spares, outer) {
+            let n = self.b.i64(n);
+            self.helper("ravel_spare_drop", &[slots, n], None);
+        }
+    }
+
+    /// Gives up the reference of a value that dies.
+    pub fn release(&mut self, v: Value, object: Val) {
+        match self.spares_here() {
+            Some(spares)
+                if self.may_be_spare(v)
+                    && (!self.has_constant_shape(v)
+                        || self.facts.references.carried.contains(&v)
+                        || self.is_view(v)) =>
+            {
+                let n = self.b.i64(spares.n);
+                self.helper("ravel_spare_keep", &[object, spares.slots, n], None);
+            }
+            _ => self.b.rc_dec(object),
+        }
+    }
+
+    /// The words that an allocation for the instruction at work takes its memory from, if any.
+    pub fn spares_for(&self, elem: Elem, constant: bool) -> Option<Spares> {
+        let spares = self.spares_here().filter(|_| elem != Elem::Handle)?;
+        (!constant || self.is_handed_on()).then_some(spares)
     }
 
     /// [`Lower::allocate`] from spare objects.

@@ -15,10 +15,10 @@
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Part, Value};
 
-use crate::kernel::grid::Grid;
-use crate::lower::Lower;
-use crate::lower::index::{Ext, Offset, Term};
-use crate::lower::withloop::Sink;
+use crate::facts::Facts;
+use crate::facts::grid::Grid;
+use crate::facts::index::{Ext, Offset, Term};
+use crate::facts::sink::Sink;
 
 /// The least that [`crate::Options::large_result`] should be: what the last level of cache commonly holds.
 pub const LARGE_RESULT: i64 = 32 << 20;
@@ -28,7 +28,7 @@ const SHORT_ROW: i64 = 4096;
 /// Bytes of a cache line.
 const LINE: i64 = 64;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Are all results of this with-loop new arrays that are larger than any cache?
     pub fn streams(&self, inst: Inst, sinks: &[Sink]) -> bool {
         let results = &self.func.insts[inst].results;
@@ -37,7 +37,7 @@ impl Lower<'_, '_> {
             let bytes = ty.shape.constants().and_then(|shape| {
                 shape.iter().try_fold(ty.elem.bytes() as i64, |n, extent| n.checked_mul(i64::from(*extent)))
             });
-            bytes.is_some_and(|bytes| bytes >= self.cx.options.large_result)
+            bytes.is_some_and(|bytes| bytes >= self.options.large_result)
         };
         let is_new =
             |sink: &Sink| matches!(sink, Sink::Slice { object: Some(_), reused: None, cell: Ext::Const(1), .. });
@@ -45,8 +45,17 @@ impl Lower<'_, '_> {
         results.iter().zip(sinks).all(|(v, sink)| is_total(sink) || is_large(v) && is_new(sink))
     }
 
+    /// Does the vector of a copy lie at a multiple of its size from the start of the array?
+    pub fn is_whole_vector(&self, g: &mut Grid, elem: Elem, offset: &Offset, u: usize) -> bool {
+        let lanes = i64::from(g.lanes);
+        let width = lanes * elem.bytes() as i64;
+        let Some(along) = g.walk.residue(lanes) else { return false };
+        let first = start_of_row(g.vec, offset, width);
+        first.is_some_and(|first| (first + (along + g.start_of(u) as i64) * elem.bytes() as i64) % width == 0)
+    }
+
     /// Are the rows of a partition, along a vector axis that is not cut into chunks, short and not whole lines?
-    pub fn has_short_rows(&mut self, part: &Part, sinks: &[Sink], axis: usize) -> bool {
+    pub fn has_short_rows(&self, part: &Part, sinks: &[Sink], axis: usize) -> bool {
         let Generator::Known { lower, upper, .. } = &part.generator else { return false };
         let (Some(low), Some(high)) = (self.const_i32(lower[axis]), self.const_i32(upper[axis])) else { return false };
         let param = self.func.regions[part.body].params[axis];
@@ -60,19 +69,10 @@ impl Lower<'_, '_> {
         })
     }
 
-    /// Does the vector of a copy lie at a multiple of its size from the start of the array?
-    pub fn is_whole_vector(&self, g: &mut Grid, elem: Elem, offset: &Offset, u: usize) -> bool {
-        let lanes = i64::from(g.lanes);
-        let width = lanes * elem.bytes() as i64;
-        let Some(along) = g.walk.residue(lanes) else { return false };
-        let first = start_of_row(g.vec, offset, width);
-        first.is_some_and(|first| (first + (along + g.start_of(u) as i64) * elem.bytes() as i64) % width == 0)
-    }
-
     /// How many indices there are before the first vector of a vector axis that is stored aligned; nothing if the kernel does not
     /// stream, or rows begin at different remainders.
     pub fn indices_to_alignment(
-        &mut self,
+        &self,
         g: &Grid,
         part: &Part,
         sinks: &[Sink],

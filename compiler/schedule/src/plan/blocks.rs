@@ -6,10 +6,10 @@
 
 use ravel_wir::{Generator, Op, Part, Region, Value};
 
+use crate::facts::Facts;
+use crate::facts::cost::UNROLL_TRIPS;
+use crate::facts::grid::{Dep, Grid, Jam};
 use crate::facts::walk::Walk;
-use crate::kernel::grid::{Dep, Grid, Jam};
-use crate::kernel::reduce::UNROLL_TRIPS;
-use crate::lower::Lower;
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Latency of an accumulation, in cycles: a block with fewer independent accumulations waits for it.
@@ -153,7 +153,7 @@ fn best_block(work: &Work, registers: usize, (vectors, grain): (usize, usize), c
     best.1
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Chooses the size of the blocks of a plan whose vector axis is that of `g`. The plan has the number of vectors that those of a step
     /// must be a multiple of.
     pub fn size_blocks(&self, g: &mut Grid, part: &Part, extents: &[Option<i64>], plan: &mut KernelPlan) {
@@ -192,7 +192,7 @@ impl Lower<'_, '_> {
                 None if self.region_cost(g, part.body) > LONG_BODY => 2,
                 None => MOST_PLAIN,
             };
-            let registers = self.cx.target.vector_registers.max(8) as usize;
+            let registers = self.target.vector_registers.max(8) as usize;
             let most = most.min((registers / self.live_vectors(g, part.body).max(1)).max(1));
             let u = match vectors {
                 Some(n) => {
@@ -211,7 +211,7 @@ impl Lower<'_, '_> {
             })
             .map(|bit| (bit, extents[others[bit]].map_or(UNKNOWN_COUNT, |n| n.max(1) as usize)))
             .collect();
-        let registers = self.cx.target.vector_registers.max(8) as usize;
+        let registers = self.target.vector_registers.max(8) as usize;
         let block = best_block(&work, registers, (vectors.unwrap_or(UNKNOWN_COUNT), grain), &counts);
         set_u(plan, block.u);
         plan.jams = block.jams.iter().map(|&(bit, copies)| (others[bit], copies)).collect();
@@ -308,7 +308,7 @@ impl Lower<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::{Block, Load, Work, best_block};
-    use crate::kernel::grid::Dep;
+    use crate::facts::grid::Dep;
 
     const VEC: Dep = Dep { vec: true, jams: 0 };
 

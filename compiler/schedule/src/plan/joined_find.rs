@@ -7,16 +7,15 @@
 //! operand that another chain reads, for pieces are computed in any order; bodies with checks or loops; extents that only the run
 //! knows; folds whose partial results the calling thread combines, since they are small.
 
-use ravel_types::{HashMap, HashSet};
-
-use ravel_types::Elem;
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
+use crate::facts::Facts;
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
 use crate::lower::Lower;
-use crate::lower::index::Ext;
-use crate::lower::withloop::Sink;
+use crate::plan::chunks::Grain;
 use crate::plan::{KernelPlan, VecChoice};
-use crate::threads::parallel::Grain;
 
 /// As many instructions ahead a neutral array finds its fold.
 const AHEAD: usize = 64;
@@ -91,6 +90,25 @@ impl Joined {
     }
 }
 
+impl Facts<'_> {
+    /// Is this a fold, or the neutral array of one that is near?
+    fn may_begin(&self, region: Region, start: usize, with: &With) -> bool {
+        let insts = &self.func.regions[region].insts;
+        let data = &self.func.insts[insts[start]];
+        if with.ops.iter().any(|op| matches!(op, WithOp::Fold { .. })) {
+            return true;
+        }
+        let &[result] = &data.results[..] else { return false };
+        self.live.uses(result) == 1
+            && insts[start + 1..].iter().take(AHEAD).any(|inst| match &self.func.insts[*inst].op {
+                Op::With(with) => {
+                    with.ops.iter().any(|op| matches!(op, WithOp::Fold { neutral, .. } if *neutral == result))
+                }
+                _ => false,
+            })
+    }
+}
+
 impl Lower<'_, '_> {
     /// What is joined from a position of a region on; nothing if that is no more than a fold.
     pub fn find_joined(&mut self, region: Region, start: usize) -> Option<Joined> {
@@ -99,9 +117,9 @@ impl Lower<'_, '_> {
         let Op::With(first) = &func.insts[insts[start]].op else { return None };
         if self.cx.options.device.is_some()
             || !self.cx.options.parallel
-            || self.b.in_launch()
-            || self.b.in_parfor()
-            || self.sequential > 0
+            || self.site.in_launch
+            || self.site.in_parfor()
+            || self.facts.site.sequential > 0
             || !self.may_begin(region, start, first)
         {
             return None;
@@ -127,23 +145,6 @@ impl Lower<'_, '_> {
         }
         let worth_it = !joined.plans.is_empty() || joined.folds.len() > 1;
         (worth_it && !joined.folds.is_empty()).then_some(joined)
-    }
-
-    /// Is this a fold, or the neutral array of one that is near?
-    fn may_begin(&self, region: Region, start: usize, with: &With) -> bool {
-        let insts = &self.func.regions[region].insts;
-        let data = &self.func.insts[insts[start]];
-        if with.ops.iter().any(|op| matches!(op, WithOp::Fold { .. })) {
-            return true;
-        }
-        let &[result] = &data.results[..] else { return false };
-        self.live.uses(result) == 1
-            && insts[start + 1..].iter().take(AHEAD).any(|inst| match &self.func.insts[*inst].op {
-                Op::With(with) => {
-                    with.ops.iter().any(|op| matches!(op, WithOp::Fold { neutral, .. } if *neutral == result))
-                }
-                _ => false,
-            })
     }
 
     /// Adds a fold whose partial results are arrays that threads combine.
@@ -262,7 +263,7 @@ impl Lower<'_, '_> {
         }
         let extents: Vec<i64> = frame.iter().map(|v| self.const_i32(*v).filter(|n| *n > 0)).collect::<Option<_>>()?;
         let body = &func.regions[part.body];
-        let plain = |v: &Value| !self.dests.contains_key(v) && func.ty(*v).elem != Elem::Handle;
+        let plain = |v: &Value| !self.emit.dests.contains_key(v) && func.ty(*v).elem != Elem::Handle;
         if extents.is_empty() || !data.results.iter().all(plain) || !body.yields.iter().all(|v| func.ty(*v).is_scalar())
         {
             return None;
@@ -290,11 +291,12 @@ impl Lower<'_, '_> {
         // Totals are not there yet.
         let totals: Vec<Value> = self.arrays_read(part.body).filter(|v| !self.has_val(*v)).collect();
         totals.iter().for_each(|v| self.bind(*v, place));
+        self.facts.set_ranges(with);
         let plan = self.plan_elements(with, part, &sinks, &extents);
         self.forget(&totals);
         let plan = plan.ok()?;
         let along = matches!(plan.vec, VecChoice::Axis { axis, .. } if axis + 1 == extents.len());
-        let plain = plan.jams.is_empty() && plan.guards.is_empty() && plan.checks.is_empty() && plan.masked.is_empty();
+        let plain = plan.jams.is_empty() && plan.measures.is_empty();
         let fixed = plan.separate || plan.even.is_some() || plan.shift.is_some();
         let dying = own.iter().copied().filter(|v| self.live.last_use(region, *v) == Some(position)).collect();
         (along && plain && !fixed).then_some(Candidate { inst, extents, plan, own, other, dying })

@@ -1,20 +1,18 @@
 //! Choosing the lanes of a kernel: where they run, how many they are and in what steps, by estimated cycles per cell.
 
-use ravel_types::HashSet;
+use ravel_wir::{Generator, Part, Value, With};
 
-use ravel_wir::{Generator, Inst, Part, Value, With};
-
+use crate::facts::Facts;
+use crate::facts::comb::Comb;
 use crate::facts::cost::UNKNOWN_EXTENT;
+use crate::facts::grid::{Dep, Grid};
+use crate::facts::guards::Measures;
+use crate::facts::sink::Sink;
 use crate::facts::support::Refusal;
+use crate::facts::tuples::weaving_cost;
 use crate::facts::walk::Walk;
-use crate::kernel::comb::Comb;
-use crate::kernel::crossing::crossing_cycles;
-use crate::kernel::flat::Flat;
-use crate::kernel::grid::{Dep, Grid};
-use crate::kernel::guards::Guard;
-use crate::lower::Lower;
-use crate::lower::tuples::weaving_cost;
-use crate::lower::withloop::Sink;
+use crate::plan::crossing::crossing_cycles;
+use crate::plan::flat::Flat;
 use crate::plan::{LEAST_WORK, VecChoice};
 
 /// Vectors per step, or multiples of them, that may be needed for steps to begin where an index expression repeats its pattern.
@@ -50,11 +48,8 @@ pub(crate) struct Cells<'p> {
     sizes: Vec<u8>,
     /// Width of packed elements.
     pub bytes: usize,
-    /// What lanes must check.
-    pub checks: Vec<Inst>,
-    /// Selections that lanes must make under masks.
-    pub masked: HashSet<Inst>,
-    /// Axes along rows that the innermost axis walks across ([`crate::kernel::crossing`]).
+    pub measures: Measures,
+    /// Axes along rows that the innermost axis walks across ([`crate::plan::crossing`]).
     crossing: Vec<usize>,
     /// Cycles of a cell in scalar code.
     scalar: f64,
@@ -70,7 +65,7 @@ impl Cells<'_> {
 
     /// Must steps follow each other as scalar code does? Those whose checks fail must not have changed what they read.
     pub fn is_in_order(&self) -> bool {
-        !self.may_overlap() && !self.checks.is_empty()
+        !self.may_overlap() && !self.measures.by_lanes.is_empty()
     }
 
     /// Whether wider teeth leave an axis to others: they suit lanes alone.
@@ -112,15 +107,28 @@ pub(crate) struct Lanes {
     pub separate: bool,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
+    /// Indices of a partition along an axis with constant bounds, with those that steps leave out.
+    fn const_extent(&self, part: &Part, axis: usize) -> Option<i64> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        Some(self.const_i32(upper[axis])? - self.const_i32(lower[axis])?)
+    }
+
+    /// Numbers of lanes worth considering for elements of this width, the largest first.
+    pub fn lane_sizes(&self, bytes: usize) -> Vec<u8> {
+        let most = (self.target.vector_bytes as usize / bytes).min(MOST_LANES);
+        let least = LEAST_VECTOR / bytes.max(4);
+        std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n >= least).map(|n| n as u8).collect()
+    }
+
     /// What the choice of lanes needs to know of a partition, and what must hold before a kernel runs.
     pub fn examine_cells<'p>(
-        &mut self,
+        &self,
         with: &With,
         part: &'p Part,
         sinks: &'p [Sink],
         chunked: Option<usize>,
-    ) -> Result<(Cells<'p>, Vec<Guard>), Refusal> {
+    ) -> Result<Cells<'p>, Refusal> {
         let Generator::Known { lower, upper, .. } = &part.generator else {
             return Err("the rank is not known".to_string());
         };
@@ -134,15 +142,12 @@ impl Lower<'_, '_> {
         if combs.iter().filter(|comb| comb.width > 1).count() > 1 {
             return Err("the generator has widths along several axes".to_string());
         }
-        self.set_ranges(with);
-        let mut guards = Vec::new();
-        let checks = self.undecided_checks(part.body);
-        let masked = self.loads_under_masks(part.body);
-        self.by_lanes = checks.iter().copied().collect();
-        self.masked_loads.clone_from(&masked);
-        let supported = self.supported_cells(part.body, &mut guards);
-        self.by_lanes.clear();
-        supported?;
+        let mut measures = Measures {
+            guards: Vec::new(),
+            by_lanes: self.undecided_checks(part.body),
+            masked: self.loads_under_masks(part.body),
+        };
+        self.supported_cells(part.body, &mut measures)?;
         let bytes = self.kernel_width(part.body);
         let sizes = self.lane_sizes(bytes);
         if sizes.is_empty() {
@@ -163,14 +168,15 @@ impl Lower<'_, '_> {
             extents[last] = rows.map(|n| n * flat.length);
         }
         let crossing = self.crossing_loads(part, &extents);
-        let scalar = self.region_cost(&mut Grid::scalar(bytes), part.body) + 1.0 + self.checks_cost(&checks, false);
+        let mut g = Grid { masked: measures.masked.clone(), ..Grid::scalar(bytes) };
+        let scalar = self.region_cost(&mut g, part.body) + 1.0 + self.checks_cost(&measures.by_lanes, false);
         let scalar = scalar + crossing_cycles(&crossing, None);
         let cells = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
         if cells.is_some_and(|n| n as f64 * scalar < LEAST_WORK) {
             return Err("there is too little work".to_string());
         }
         let is_border = self.is_border(with, part);
-        let cells = Cells {
+        Ok(Cells {
             part,
             sinks,
             params,
@@ -181,24 +187,22 @@ impl Lower<'_, '_> {
             flat,
             sizes,
             bytes,
-            checks,
-            masked,
+            measures,
             crossing,
             scalar,
             is_border,
-        };
-        Ok((cells, guards))
+        })
     }
 
     /// The same of a partition whose cells are computed in chunks of elements, whatever its axes are.
     pub fn examine_elements<'p>(
-        &mut self,
+        &self,
         with: &With,
         part: &'p Part,
         sinks: &'p [Sink],
         extents: &[i64],
-    ) -> Result<(Cells<'p>, Vec<Guard>), Refusal> {
-        let (mut cells, guards) = self.examine_cells(with, part, sinks, Some(0))?;
+    ) -> Result<Cells<'p>, Refusal> {
+        let mut cells = self.examine_cells(with, part, sinks, Some(0))?;
         let last = extents.len() - 1;
         if last > 0 {
             cells.flat = Some(Flat { rows: 0, length: extents[1..].iter().product(), cut: true });
@@ -206,11 +210,11 @@ impl Lower<'_, '_> {
             cells.extents.push(None);
             cells.crossing.clear();
         }
-        Ok((cells, guards))
+        Ok(cells)
     }
 
     /// The lanes that take the fewest cycles for a cell, if they take clearly fewer than scalar code.
-    pub fn choose_lanes(&mut self, g: &mut Grid, cells: &Cells) -> Result<Lanes, Refusal> {
+    pub fn choose_lanes(&self, g: &mut Grid, cells: &Cells) -> Result<Lanes, Refusal> {
         let mut best = None;
         let mut least = if cells.is_border { cells.scalar * BORDER_SHARE } else { cells.scalar };
         let mut consider = |lanes: Lanes, cycles: f64| {
@@ -233,7 +237,8 @@ impl Lower<'_, '_> {
             g.fold_u = 1;
             for &lanes in &cells.sizes {
                 g.fold_lanes = lanes;
-                let cycles = self.region_cost(g, cells.part.body) + 1.0 + self.checks_cost(&cells.checks, true);
+                let cycles =
+                    self.region_cost(g, cells.part.body) + 1.0 + self.checks_cost(&cells.measures.by_lanes, true);
                 consider(Lanes { vec: VecChoice::Fold { u: 1 }, lanes, separate: false }, cycles);
             }
             (g.fold_lanes, g.fold_u) = (0, 0);
@@ -251,7 +256,7 @@ impl Lower<'_, '_> {
     }
 
     /// Whether lanes may run along an axis in steps of `grain` vectors; the grid has them then.
-    fn can_run_along_axis(&mut self, g: &mut Grid, cells: &Cells, lanes: Lanes, axis: usize, grain: usize) -> bool {
+    fn can_run_along_axis(&self, g: &mut Grid, cells: &Cells, lanes: Lanes, axis: usize, grain: usize) -> bool {
         let (part, comb, extent) = (cells.part, cells.combs[axis], cells.extents[axis]);
         let Lanes { lanes, separate, .. } = lanes;
         let span = cells.span(axis);
@@ -265,8 +270,8 @@ impl Lower<'_, '_> {
         if !comb.is_dense() {
             let simple = cells.may_overlap() && extent.is_some() && cells.chunked != Some(axis);
             if separate
-                || !cells.checks.is_empty()
-                || !cells.masked.is_empty()
+                || !cells.measures.by_lanes.is_empty()
+                || !cells.measures.masked.is_empty()
                 || grain as i64 != comb.vectors(i64::from(lanes))
                 || !self.can_comb(g, part, axis, comb, simple)
                 || self.waits_for_stores(part, axis, cells.sinks)
@@ -280,14 +285,14 @@ impl Lower<'_, '_> {
         }
         g.walk = cells.walk(axis, lanes, grain, separate);
         let is_uneven = self.bounds_dep(g, part.body).vec;
-        !is_uneven || (cells.checks.is_empty() && self.uneven_plan(g, part, axis, extent).is_some())
+        !is_uneven || (cells.measures.by_lanes.is_empty() && self.uneven_plan(g, part, axis, extent).is_some())
     }
 
     /// Cycles per cell with the lanes that the grid has along an axis.
-    fn cycles_along_axis(&mut self, g: &mut Grid, cells: &Cells, lanes: u8, axis: usize) -> f64 {
+    fn cycles_along_axis(&self, g: &mut Grid, cells: &Cells, lanes: u8, axis: usize) -> f64 {
         let (part, comb) = (cells.part, cells.combs[axis]);
         let lanes_i64 = i64::from(lanes);
-        let mut step = self.region_cost(g, part.body) + self.checks_cost(&cells.checks, true);
+        let mut step = self.region_cost(g, part.body) + self.checks_cost(&cells.measures.by_lanes, true);
         step += crossing_cycles(&cells.crossing, Some((axis, lanes)));
         step += self.stores_cost(g, cells, comb);
         let extent = cells.extents[axis].unwrap_or(UNKNOWN_EXTENT);
@@ -302,7 +307,7 @@ impl Lower<'_, '_> {
     }
 
     /// Cycles of storing what the lanes of a step have computed.
-    fn stores_cost(&mut self, g: &mut Grid, cells: &Cells, comb: Comb) -> f64 {
+    fn stores_cost(&self, g: &mut Grid, cells: &Cells, comb: Comb) -> f64 {
         let (part, lanes) = (cells.part, f64::from(g.lanes));
         let mut cost = 0.0;
         for (sink, cell) in cells.sinks.iter().zip(&self.func.regions[part.body].yields) {
@@ -324,18 +329,5 @@ impl Lower<'_, '_> {
             };
         }
         cost
-    }
-
-    /// Indices of a partition along an axis with constant bounds, with those that steps leave out.
-    fn const_extent(&self, part: &Part, axis: usize) -> Option<i64> {
-        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        Some(self.const_i32(upper[axis])? - self.const_i32(lower[axis])?)
-    }
-
-    /// Numbers of lanes worth considering for elements of this width, the largest first.
-    pub fn lane_sizes(&self, bytes: usize) -> Vec<u8> {
-        let most = (self.cx.target.vector_bytes as usize / bytes).min(MOST_LANES);
-        let least = LEAST_VECTOR / bytes.max(4);
-        std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n >= least).map(|n| n as u8).collect()
     }
 }

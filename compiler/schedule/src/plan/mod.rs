@@ -1,21 +1,29 @@
 //! Choosing a schedule for a kernel: lanes first ([`crate::plan::lanes`]), then the register block, then how folds that differ by lanes are done.
 
 pub mod blocks;
+pub mod chunks;
+pub mod collapse;
+pub mod company;
+pub mod crossing;
+pub mod flat;
+pub mod fold_runs;
 pub mod joined_find;
 pub mod lanes;
-
-use ravel_types::HashSet;
+pub mod mixed;
+pub mod partials;
+pub mod shifted;
+pub mod skip;
+pub mod tile;
+pub mod uneven;
 
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
-use crate::facts::support::Refusal;
-use crate::kernel::flat::Flat;
-use crate::kernel::grid::Grid;
-use crate::kernel::guards::Guard;
-use crate::kernel::reduce::folds_along;
-use crate::kernel::shifted::Shift;
-use crate::lower::Lower;
-use crate::lower::withloop::Sink;
+use crate::facts::Facts;
+use crate::facts::grid::{Grid, Shift};
+use crate::facts::guards::Measures;
+use crate::facts::sink::Sink;
+use crate::facts::support::{Refusal, folds_along};
+use crate::plan::flat::Flat;
 use crate::plan::lanes::{CLEARLY_LESS, Cells, Lanes};
 
 /// Vectors along an axis for which the bounds of folds differ: each is treated by itself.
@@ -55,12 +63,7 @@ pub(crate) struct KernelPlan {
     pub shift: Option<Shift>,
     /// Rows that are walked as one axis.
     pub flat: Option<Flat>,
-    /// What must hold before the kernel runs.
-    pub guards: Vec<Guard>,
-    /// What lanes check in every step.
-    pub checks: Vec<Inst>,
-    /// Selections that lanes make under masks.
-    pub masked: HashSet<Inst>,
+    pub measures: Measures,
 }
 
 impl KernelPlan {
@@ -83,16 +86,26 @@ impl KernelPlan {
         } else if self.even.is_some() {
             text.push_str(", masks where folds are shorter");
         }
-        if !self.guards.is_empty() {
+        if !self.measures.guards.is_empty() {
             text.push_str(", checks made before");
         }
-        if !self.checks.is_empty() {
+        if !self.measures.by_lanes.is_empty() {
             text.push_str(", checks made by lanes");
         }
-        if !self.masked.is_empty() {
+        if !self.measures.masked.is_empty() {
             text.push_str(", loads under masks");
         }
         text
+    }
+
+    /// One copy of a body, with what holds for all steps of the kernel.
+    pub fn grid(&self) -> Grid {
+        let mut g =
+            Grid { shift: self.shift.clone(), masked: self.measures.masked.clone(), ..Grid::scalar(self.bytes) };
+        if let VecChoice::Fold { u } = self.vec {
+            (g.fold_u, g.fold_lanes) = (u, self.lanes);
+        }
+        g
     }
 
     /// Do the steps along an axis depend on where it begins?
@@ -102,92 +115,7 @@ impl KernelPlan {
     }
 }
 
-impl Lower<'_, '_> {
-    /// Plans a partition of scalar cells, in chunks along an axis or whole.
-    pub fn plan_kernel(
-        &mut self,
-        with: &With,
-        part: &Part,
-        sinks: &[Sink],
-        chunked: Option<usize>,
-    ) -> Result<KernelPlan, Refusal> {
-        let plan = self.plan_cells(with, part, sinks, chunked);
-        self.masked_loads.clear();
-        plan
-    }
-
-    fn plan_cells(
-        &mut self,
-        with: &With,
-        part: &Part,
-        sinks: &[Sink],
-        chunked: Option<usize>,
-    ) -> Result<KernelPlan, Refusal> {
-        let (cells, guards) = self.examine_cells(with, part, sinks, chunked)?;
-        self.plan_examined(&cells, guards)
-    }
-
-    /// Plans a partition of scalar cells, in chunks of elements.
-    pub fn plan_elements(
-        &mut self,
-        with: &With,
-        part: &Part,
-        sinks: &[Sink],
-        extents: &[i64],
-    ) -> Result<KernelPlan, Refusal> {
-        let plan = self
-            .examine_elements(with, part, sinks, extents)
-            .and_then(|(cells, guards)| self.plan_examined(&cells, guards));
-        self.masked_loads.clear();
-        plan
-    }
-
-    fn plan_examined(&mut self, cells: &Cells, guards: Vec<Guard>) -> Result<KernelPlan, Refusal> {
-        let mut g = Grid::scalar(cells.bytes);
-        let Lanes { vec, lanes, separate, .. } = self.choose_lanes(&mut g, cells)?;
-        let mut plan = KernelPlan {
-            vec,
-            lanes,
-            bytes: cells.bytes,
-            jams: Vec::new(),
-            separate,
-            even: None,
-            shift: None,
-            flat: cells.flat,
-            guards,
-            checks: cells.checks.clone(),
-            masked: cells.masked.clone(),
-        };
-        self.choose_block(&mut g, cells, &mut plan);
-        Ok(plan)
-    }
-
-    /// The register block of a step with given lanes, and how it treats folds whose bounds vary over them.
-    fn choose_block(&mut self, g: &mut Grid, cells: &Cells, plan: &mut KernelPlan) {
-        let part = cells.part;
-        let mut spanned = cells.extents.clone();
-        if let VecChoice::Axis { axis, u: grain } = plan.vec {
-            g.set_vec(Some(cells.params[axis]), plan.lanes, 1);
-            if self.bounds_dep(g, part.body).vec {
-                plan.even = self.uneven_plan(g, part, axis, cells.extents[axis]);
-            }
-            g.walk = cells.walk(axis, plan.lanes, grain, plan.separate);
-            if cells.combs[axis].width == 1 {
-                spanned[axis] = spanned[axis].map(|n| n * cells.combs[axis].step);
-            }
-        }
-        if !cells.is_border {
-            self.size_blocks(g, part, &spanned, plan);
-        }
-        // Loads under masks are shared by copies that take the same branches only.
-        if cells.is_in_order() || !plan.masked.is_empty() {
-            plan.jams.clear();
-        }
-        if !cells.is_border && plan.checks.is_empty() && cells.combs.iter().all(|comb| comb.is_dense()) {
-            self.plan_shift(g, part, &spanned, plan);
-        }
-    }
-
+impl Facts<'_> {
     /// Whether a partition is small beside another one of the with-loop.
     pub fn is_border(&self, with: &With, part: &Part) -> bool {
         let most = with.parts.iter().map(|part| self.constant_cells(part)).max().flatten();
@@ -218,44 +146,101 @@ impl Lower<'_, '_> {
         (uneven.min(vectors(high - low)) <= UNEVEN_VECTORS).then_some(even)
     }
 
+    /// Plans a partition of scalar cells, in chunks along an axis or whole.
+    pub fn plan_kernel(
+        &self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        chunked: Option<usize>,
+    ) -> Result<KernelPlan, Refusal> {
+        self.plan_examined(&self.examine_cells(with, part, sinks, chunked)?)
+    }
+
+    /// Plans a partition of scalar cells, in chunks of elements.
+    pub fn plan_elements(
+        &self,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        extents: &[i64],
+    ) -> Result<KernelPlan, Refusal> {
+        self.plan_examined(&self.examine_elements(with, part, sinks, extents)?)
+    }
+
+    fn plan_examined(&self, cells: &Cells) -> Result<KernelPlan, Refusal> {
+        let mut g = Grid { masked: cells.measures.masked.clone(), ..Grid::scalar(cells.bytes) };
+        let Lanes { vec, lanes, separate, .. } = self.choose_lanes(&mut g, cells)?;
+        let mut plan = KernelPlan {
+            vec,
+            lanes,
+            bytes: cells.bytes,
+            jams: Vec::new(),
+            separate,
+            even: None,
+            shift: None,
+            flat: cells.flat,
+            measures: cells.measures.clone(),
+        };
+        self.choose_block(&mut g, cells, &mut plan);
+        Ok(plan)
+    }
+
+    /// The register block of a step with given lanes, and how it treats folds whose bounds vary over them.
+    fn choose_block(&self, g: &mut Grid, cells: &Cells, plan: &mut KernelPlan) {
+        let part = cells.part;
+        let mut spanned = cells.extents.clone();
+        if let VecChoice::Axis { axis, u: grain } = plan.vec {
+            g.set_vec(Some(cells.params[axis]), plan.lanes, 1);
+            if self.bounds_dep(g, part.body).vec {
+                plan.even = self.uneven_plan(g, part, axis, cells.extents[axis]);
+            }
+            g.walk = cells.walk(axis, plan.lanes, grain, plan.separate);
+            if cells.combs[axis].width == 1 {
+                spanned[axis] = spanned[axis].map(|n| n * cells.combs[axis].step);
+            }
+        }
+        if !cells.is_border {
+            self.size_blocks(g, part, &spanned, plan);
+        }
+        // Loads under masks are shared by copies that take the same branches only.
+        if cells.is_in_order() || !plan.measures.masked.is_empty() {
+            plan.jams.clear();
+        }
+        if !cells.is_border && plan.measures.by_lanes.is_empty() && cells.combs.iter().all(|comb| comb.is_dense()) {
+            self.plan_shift(g, part, &spanned, plan);
+        }
+    }
+
     /// Plans a with-loop of scalar folds.
-    pub fn plan_fold(&mut self, inst: Inst, with: &With) -> Result<KernelPlan, Refusal> {
+    pub fn plan_fold(&self, inst: Inst, with: &With) -> Result<KernelPlan, Refusal> {
         if with.ops.is_empty() {
             return Err("it only checks".to_string());
         }
-        let plan = self.plan_scalar_folds(inst, with, &with.parts, 8);
-        self.masked_loads.clear();
-        plan
+        self.plan_scalar_folds(inst, with, &with.parts, 8)
     }
 
     /// Plans a partition whose cells go to scalar folds and to arrays.
-    pub fn plan_mixed(&mut self, inst: Inst, with: &With, part: &Part, sinks: &[Sink]) -> Result<KernelPlan, Refusal> {
+    pub fn plan_mixed(&self, inst: Inst, with: &With, part: &Part, sinks: &[Sink]) -> Result<KernelPlan, Refusal> {
         let cells = self.func.regions[part.body].yields.iter();
         for (sink, cell) in sinks.iter().zip(cells) {
             if matches!(sink, Sink::Slice { .. }) && !self.is_kernel_cell(part.body, sink, *cell) {
                 return Err("the body builds arrays".to_string());
             }
         }
-        let plan = self.plan_scalar_folds(inst, with, std::slice::from_ref(part), MIXED_VECTORS);
-        self.masked_loads.clear();
-        let plan = plan?;
+        let plan = self.plan_scalar_folds(inst, with, std::slice::from_ref(part), MIXED_VECTORS)?;
         // Steps that fail are done again, and what the first attempt wrote would be read then.
-        if !plan.checks.is_empty() && sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. })) {
+        if !plan.measures.by_lanes.is_empty()
+            && sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }))
+        {
             return Err("the body has checks that are not proven, and its result is built in what it reads".to_string());
         }
         Ok(plan)
     }
 
     /// Plans lanes for the scalar folds of some partitions, in steps of so many vectors at most.
-    fn plan_scalar_folds(
-        &mut self,
-        inst: Inst,
-        with: &With,
-        parts: &[Part],
-        most: usize,
-    ) -> Result<KernelPlan, Refusal> {
+    fn plan_scalar_folds(&self, inst: Inst, with: &With, parts: &[Part], most: usize) -> Result<KernelPlan, Refusal> {
         let func = self.func;
-        self.set_ranges(with);
         let folds: Vec<(&WithOp, Value)> =
             with.ops.iter().zip(func.insts[inst].results.iter().copied()).filter(|(op, _)| is_fold(op)).collect();
         if folds.iter().any(|(op, _)| folds_along(op).is_none()) {
@@ -264,19 +249,17 @@ impl Lower<'_, '_> {
         if folds.iter().any(|(_, v)| !func.ty(*v).is_scalar() || self.is_object(*v)) {
             return Err("the accumulator is an array".to_string());
         }
-        let mut guards = Vec::new();
-        let checks: Vec<Inst> = parts.iter().flat_map(|part| self.undecided_checks(part.body)).collect();
-        let masked: HashSet<Inst> = parts.iter().flat_map(|part| self.loads_under_masks(part.body)).collect();
-        self.by_lanes = checks.iter().copied().collect();
-        self.masked_loads.clone_from(&masked);
-        let supported = self.supported_folds(with.ordered, folds.iter().map(|fold| fold.0), parts, &mut guards);
-        self.by_lanes.clear();
-        supported?;
+        let mut measures = Measures {
+            guards: Vec::new(),
+            by_lanes: parts.iter().flat_map(|part| self.undecided_checks(part.body)).collect(),
+            masked: parts.iter().flat_map(|part| self.loads_under_masks(part.body)).collect(),
+        };
+        self.supported_folds(with.ordered, folds.iter().map(|fold| fold.0), parts, &mut measures)?;
         let bytes = parts.iter().map(|p| self.kernel_width(p.body)).max().unwrap_or(4);
         let mut refusal = "the target has no vectors".to_string();
         let mut best: Option<(f64, KernelPlan)> = None;
         for lanes in self.lane_sizes(bytes) {
-            match self.plan_fold_lanes(&folds, parts, &checks, (bytes, lanes, most)) {
+            match self.plan_fold_lanes(&folds, parts, &measures, (bytes, lanes, most)) {
                 Ok((cost, plan)) if best.as_ref().is_none_or(|(least, _)| cost < least * CLEARLY_LESS) => {
                     best = Some((cost, plan))
                 }
@@ -285,22 +268,23 @@ impl Lower<'_, '_> {
             }
         }
         match best {
-            Some((_, plan)) => Ok(KernelPlan { guards, checks, masked, ..plan }),
+            Some((_, plan)) => Ok(KernelPlan { measures, ..plan }),
             None => Err(refusal),
         }
     }
 
     /// Plans lanes along the last axis of folds, with a given number of them; also the estimated cycles.
     fn plan_fold_lanes(
-        &mut self,
+        &self,
         folds: &[(&WithOp, Value)],
         parts: &[Part],
-        checks: &[Inst],
+        measures: &Measures,
         (bytes, lanes, most): (usize, u8, usize),
     ) -> Result<(f64, KernelPlan), Refusal> {
         let func = self.func;
         let (mut scalar, mut vector, mut steps) = (0.0, 0.0, 0i64);
-        let mut g = Grid::scalar(bytes);
+        let checks = &measures.by_lanes;
+        let mut g = Grid { masked: measures.masked.clone(), ..Grid::scalar(bytes) };
         for part in parts {
             let Some(&param) = func.regions[part.body].params.last() else {
                 return Err("there is a single cell".to_string());
@@ -332,7 +316,7 @@ impl Lower<'_, '_> {
                 None => "vector lanes would take as long".to_string(),
             });
         }
-        let limit = (self.cx.target.vector_registers.saturating_sub(4) as usize / folds.len()).clamp(1, most);
+        let limit = (self.target.vector_registers.saturating_sub(4) as usize / folds.len()).clamp(1, most);
         let copies = parts.iter().filter_map(|part| self.loop_copies(&mut g, part.body)).min();
         let limit = limit.min(copies.unwrap_or(limit));
         let mut u = limit.min(steps.max(1) as usize).min(most);
@@ -350,9 +334,7 @@ impl Lower<'_, '_> {
                 even: None,
                 shift: None,
                 flat: None,
-                guards: Vec::new(),
-                checks: Vec::new(),
-                masked: HashSet::default(),
+                measures: Measures::default(),
             },
         ))
     }

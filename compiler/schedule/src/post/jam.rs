@@ -16,15 +16,12 @@
 //! wait for themselves (`jam_cost`), or that end at different times, or that have checks, since the first index at fault must be the one
 //! reported (`jam_plan`); kernels.
 
-use ravel_types::{HashMap, HashSet};
-
 use cranelift_entity::PrimaryMap;
 use ravel_nest::ir::{BinOp, Exit, Func, Inst, Module, Op, Region, Ty, Value};
 use ravel_source::Span;
+use ravel_types::{HashMap, HashSet};
 use ravel_wir as wir;
 
-use crate::lower::Lower;
-use crate::lower::module::ModuleCx;
 use crate::post::jam_plan::{self, Fate};
 
 /// A loop over an axis of a with-loop whose indices may run in any order.
@@ -44,48 +41,6 @@ pub(crate) struct Outcome {
     /// Which.
     pub rows: usize,
     pub text: String,
-}
-
-impl Lower<'_, '_> {
-    /// Has the body of a with-loop an innermost loop that carries more than a counter, and no checks? What chunks are made of has to be known
-    /// before the loop is.
-    pub fn may_run_abreast(&self, body: wir::Region) -> bool {
-        let func = self.func;
-        let mut found = false;
-        wir::traverse::walk(func, body, &mut |_, inst| {
-            let wir::Op::Loop { init, body } = &func.insts[inst].op else { return };
-            let scalars = init.iter().filter(|v| func.ty(**v).is_scalar()).count();
-            let mut innermost = true;
-            wir::traverse::walk(func, *body, &mut |_, inner| {
-                innermost &= !matches!(
-                    func.insts[inner].op,
-                    wir::Op::Loop { .. } | wir::Op::With(_) | wir::Op::Check { .. } | wir::Op::Call { .. }
-                );
-            });
-            found |= scalars > 1 && innermost;
-        });
-        found
-    }
-
-    /// Notes a loop over the indices of an axis, of which none waits for another.
-    pub fn note_rows(&mut self, index: Value, span: Span) {
-        if !self.b.in_launch() {
-            let (with, part, silent) = (self.cx.with, self.cx.part, self.cx.silent > 0);
-            self.rows.push(Rows { index, span, with, part, silent });
-        }
-    }
-}
-
-/// Runs the noted loops of a lowered function abreast where that pays, and says so.
-pub(crate) fn jam_rows(cx: &mut ModuleCx<'_>, func: &mut Func, rows: &[Rows], kernels: &mut HashSet<Value>) {
-    if rows.is_empty() {
-        return;
-    }
-    for Outcome { rows: n, text } in jam(&cx.nest, func, rows, kernels) {
-        (cx.with, cx.part, cx.silent) = (rows[n].with, rows[n].part, u32::from(rows[n].silent));
-        cx.remark(rows[n].span, text);
-    }
-    (cx.with, cx.part, cx.silent) = (None, None, 0);
 }
 
 /// Runs the loops over `rows` abreast where that pays; copies of loops in `kernels` become kernels, too.

@@ -9,12 +9,12 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
+use crate::facts::{Facts, layout};
 use crate::lower::Lower;
-use crate::lower::layout;
 use crate::lower::scalars::{self, prim_of};
-use crate::threads::fold_chunks::PartialLayout;
-use crate::threads::joined::Member;
-use crate::threads::parallel::MOST_FOLD_CHUNKS;
+use crate::plan::chunks::MOST_FOLD_CHUNKS;
+use crate::plan::partials::PartialLayout;
+use crate::threads::state::{Partials, Shared, Source};
 
 /// Bytes of partial results, of all chunks together, that make threads worth while.
 const SHARED_BYTES: i64 = 64 << 10;
@@ -23,50 +23,18 @@ const PIECE_VECTORS: i64 = 4;
 /// The pieces of all arrays are cut into at most this many chunks.
 const MOST_CHUNKS: i64 = 128;
 
-/// Partial results in memory: those of chunk `c` begin at `first + c * stride`.
-#[derive(Clone, Copy)]
-struct Partials {
-    first: Val,
-    chunks: Val,
-    stride: i64,
-}
-
-/// Partial results of one array.
-struct Source {
-    op: BinOp,
-    partials: Partials,
-    /// Offset of the elements among the partial results of a chunk.
-    offset: i64,
-}
-
-/// An array whose elements are combined by threads.
-pub(crate) struct Shared {
-    elem: Elem,
-    /// Elements of the total, which begin as the neutral array.
-    total: Val,
-    elements: i64,
-    sources: Vec<Source>,
-    /// With-loops that compute the same elements before and behind it.
-    pub before: Vec<Member>,
-    pub after: Vec<Member>,
-}
-
-impl Shared {
-    fn pieces(&self, per_piece: i64) -> i64 {
-        (self.elements + per_piece - 1) / per_piece
+impl Facts<'_> {
+    /// Do threads share the arrays among these partial results?
+    pub fn is_shared(&self, folds: &[(BinOp, Value)], layout: &PartialLayout) -> bool {
+        let bytes =
+            folds.iter().zip(&layout.slots).map(|((_, v), slot)| slot.elements() * self.elem(*v).bytes() as i64);
+        bytes.sum::<i64>() * MOST_FOLD_CHUNKS >= SHARED_BYTES
     }
 
-    /// The total goes on to a fold that has these partial results.
-    pub fn go_on(&mut self, next: Shared) {
-        self.sources.extend(next.sources);
+    /// Elements of a piece.
+    fn piece(&self, elem: Elem) -> i64 {
+        PIECE_VECTORS * i64::from(self.lanes(elem))
     }
-}
-
-/// A fold whose arrays are combined later.
-pub(crate) struct Postponed {
-    pub inst: Inst,
-    /// Its arrays by operator, once the chunks are there.
-    pub arrays: Option<Vec<(usize, Shared)>>,
 }
 
 impl Lower<'_, '_> {
@@ -92,7 +60,7 @@ impl Lower<'_, '_> {
             let elements = slot.elements();
             shared.push((k, Shared { elem, total, elements, sources, before: Vec::new(), after: Vec::new() }));
         }
-        match &mut self.postponed {
+        match &mut self.threads.postponed {
             Some(postponed) if postponed.inst == inst => postponed.arrays = Some(shared),
             _ => {
                 let shared: Vec<Shared> = shared.into_iter().map(|(_, array)| array).collect();
@@ -100,18 +68,6 @@ impl Lower<'_, '_> {
             }
         }
         Ok(self.combine_rest(folds, neutrals, partials, layout, &is_shared))
-    }
-
-    /// Do threads share the arrays among these partial results?
-    pub fn is_shared(&self, folds: &[(BinOp, Value)], layout: &PartialLayout) -> bool {
-        let bytes =
-            folds.iter().zip(&layout.slots).map(|((_, v), slot)| slot.elements() * self.elem(*v).bytes() as i64);
-        bytes.sum::<i64>() * MOST_FOLD_CHUNKS >= SHARED_BYTES
-    }
-
-    /// Elements of a piece.
-    fn piece(&self, elem: Elem) -> i64 {
-        PIECE_VECTORS * i64::from(self.lanes(elem))
     }
 
     /// One parallel loop over the pieces of all arrays.
@@ -134,9 +90,9 @@ impl Lower<'_, '_> {
         for member in shared.iter().flat_map(|array| array.before.iter().chain(&array.after)) {
             self.preload_member(member);
         }
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let chunk = self.b.i64((pieces + MOST_CHUNKS - 1) / MOST_CHUNKS);
-        let (low, high, _) = self.b.begin_parfor(count, chunk);
+        let (low, high, _) = self.begin_parfor(count, chunk);
         let mut first_piece = 0;
         for array in shared {
             let group = self.piece(array.elem);
@@ -155,10 +111,10 @@ impl Lower<'_, '_> {
             self.combine_elements_of(array, first, end)?;
             self.b.begin_else(&[]);
             self.b.end_if(&[]);
-            self.cache.clone_from(&cache);
+            self.emit.cache.clone_from(&cache);
         }
-        self.b.end_parfor();
-        self.cache = cache;
+        self.end_parfor();
+        self.emit.cache = cache;
         Ok(())
     }
 

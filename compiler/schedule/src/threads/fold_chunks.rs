@@ -2,36 +2,16 @@
 
 use ravel_nest::ir::{Access, Ty};
 use ravel_types::{BinOp, Elem};
-use ravel_wir::{Inst, Part, Value, With, WithOp};
+use ravel_wir::{Inst, Part, Value, With};
 
 use crate::Result;
-use crate::kernel::Chunk;
-use crate::kernel::reduce::folds_along;
-use crate::lower::index::Ext;
-use crate::lower::layout;
-use crate::lower::scalars;
-use crate::lower::{Lower, Val};
-use crate::threads::parallel::{Chunks, FOLDS, Fineness, Grain, MOST_FOLD_CHUNKS};
-
-/// Cycles of a chunk at least for every byte of its partial results, and where that ends.
-const WORK_PER_BYTE: f64 = 2.0;
-const PARTIAL_WORK: f64 = 20_000.0;
-/// Partial results up to this many bytes are a part of the memory of the function.
-const MOST_PARTIAL_BYTES: i64 = 2 << 20;
-
-/// The partial results of one chunk.
-pub(crate) struct PartialLayout {
-    pub slots: Vec<PartialSlot>,
-    /// Bytes of one chunk.
-    pub bytes: i64,
-}
-
-/// The partial result of one fold in one chunk.
-pub(crate) struct PartialSlot {
-    pub offset: i32,
-    /// Extents of an array that is built here; otherwise a word is stored, a scalar or a pointer.
-    pub extents: Option<Vec<i64>>,
-}
+use crate::facts::index::Ext;
+use crate::facts::sink::Chunk;
+use crate::facts::{Val, layout};
+use crate::lower::{Lower, scalars};
+use crate::plan::chunks::Grain;
+use crate::plan::partials::{PartialLayout, PartialSlot};
+use crate::threads::parallel::Chunks;
 
 /// Folds that are cut into chunks, with room for what these leave.
 pub(crate) struct FoldChunks<'w> {
@@ -49,43 +29,7 @@ pub(crate) struct FoldChunks<'w> {
     bytes: Val,
 }
 
-impl PartialSlot {
-    /// Elements of an array that is built here.
-    pub fn elements(&self) -> i64 {
-        self.extents.as_ref().map_or(0, |extents| extents.iter().product())
-    }
-}
-
-impl PartialLayout {
-    /// Bytes of the partial results of as many chunks as there may be.
-    fn most_bytes(&self) -> i64 {
-        self.bytes * MOST_FOLD_CHUNKS
-    }
-
-    /// Are they a part of the memory of the function?
-    pub fn is_in_function(&self) -> bool {
-        self.most_bytes() <= MOST_PARTIAL_BYTES
-    }
-}
-
 impl Lower<'_, '_> {
-    /// The partition, operations and neutral elements of a with-loop that has nothing but regrouping folds, if threads may run it.
-    pub fn folds_for_threads<'w>(&self, inst: Inst, with: &'w With) -> Option<(&'w Part, Vec<(BinOp, Value)>)> {
-        let [part] = &with.parts[..] else { return None };
-        if !self.may_run_on_threads(with, part) || with.ops.is_empty() {
-            return None;
-        }
-        let mut folds = Vec::new();
-        for (op, &result) in with.ops.iter().zip(&self.func.insts[inst].results) {
-            let WithOp::Fold { neutral, .. } = op else { return None };
-            let binop = folds_along(op)?;
-            binop.identity(self.elem(result))?;
-            self.func.ty(*neutral).rank()?;
-            folds.push((binop, *neutral));
-        }
-        Some((part, folds))
-    }
-
     /// Runs a with-loop of regrouping folds on threads; false if nothing was emitted.
     pub fn try_parallel_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
         let Some(fold) = self.begin_folds(inst, with, false) else { return Ok(false) };
@@ -101,6 +45,7 @@ impl Lower<'_, '_> {
         let (part, folds) = self.folds_for_threads(inst, with)?;
         self.preload(part.body);
         let axis = self.thread_axis(part);
+        self.facts.set_ranges(with);
         let grain = match self.plan_fold(inst, with) {
             Ok(plan) if axis + 1 == self.func.regions[part.body].params.len() => Grain::of_fold(&plan),
             _ => Grain::ONE,
@@ -178,7 +123,7 @@ impl Lower<'_, '_> {
         let (bounds, number) = self.begin_chunks(fold.part, &fold.cut)?;
         self.partials_of(fold, &totals, number, |lower, starts| cells(lower, starts, bounds))?;
         self.close();
-        self.b.end_parfor();
+        self.end_parfor();
         self.combine_chunks(fold, totals)
     }
 
@@ -221,41 +166,6 @@ impl Lower<'_, '_> {
             self.helper("ravel_scratch_free", &[*partials, *bytes], None);
         }
         Ok(totals)
-    }
-
-    /// How finely folds are cut: chunks with large partial results are larger, since these have to be begun and combined.
-    pub fn fineness(&self, folds: &[(BinOp, Value)]) -> Fineness {
-        let bytes = self.partial_layout(folds).bytes as f64;
-        Fineness { work: (FOLDS.work + WORK_PER_BYTE * bytes).min(PARTIAL_WORK), ..FOLDS }
-    }
-
-    /// Where the partial results of one chunk go.
-    pub fn partial_layout(&self, folds: &[(BinOp, Value)]) -> PartialLayout {
-        let align = layout::DATA_ALIGN as i64;
-        let mut bytes = 0i64;
-        let mut slots = Vec::new();
-        for (_, neutral) in folds {
-            let ty = self.func.ty(*neutral);
-            let extents: Option<Vec<i64>> = ty
-                .shape
-                .constants()
-                .filter(|_| !ty.is_scalar())
-                .map(|shape| shape.into_iter().map(i64::from).collect());
-            let elements =
-                extents.as_ref().and_then(|e| e.iter().try_fold(ty.elem.bytes() as i64, |n, e| n.checked_mul(*e)));
-            let extents = extents.filter(|_| elements.is_some_and(|n| n <= MOST_PARTIAL_BYTES));
-            let size = match (&extents, elements) {
-                (Some(extents), Some(elements)) => {
-                    bytes = (bytes + align - 1) / align * align;
-                    layout::data_offset(extents.len()) + elements
-                }
-                _ => 8,
-            };
-            slots.push(PartialSlot { offset: bytes as i32, extents });
-            bytes += (size + 7) / 8 * 8;
-        }
-        let whole = if slots.iter().any(|slot| slot.extents.is_some()) { align } else { 8 };
-        PartialLayout { slots, bytes: (bytes + whole - 1) / whole * whole }
     }
 
     /// The accumulator that a chunk starts from: the identity, in the shape of the neutral element. An array of constant shape is begun

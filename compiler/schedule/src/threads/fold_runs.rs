@@ -13,58 +13,16 @@
 //! knows.
 
 use ravel_nest::ir::{BinOp as NestBin, IntCmp};
-use ravel_wir::{Generator, Inst, Op, Region, Value};
+use ravel_wir::{Inst, Op, Region};
 
 use crate::Result;
-use crate::lower::{Lower, Val};
+use crate::facts::Val;
+use crate::lower::Lower;
 use crate::threads::fold_chunks::FoldChunks;
-use crate::threads::parallel::Grain;
 
 const NOT_A_FOLD: &str = "another with-loop among folds on threads";
 
 impl<'m> Lower<'m, '_> {
-    /// The folds from a position of a region on that are one parallel loop, with their positions; a fold that is none of these stands alone.
-    pub fn fold_run(&self, region: Region, start: usize) -> Vec<(usize, Inst)> {
-        let func = self.func;
-        let mut run = Vec::new();
-        let mut made: Vec<Value> = Vec::new();
-        if self.cx.options.device.is_some() || self.b.in_launch() {
-            return run;
-        }
-        for (position, &inst) in func.regions[region].insts.iter().enumerate().skip(start) {
-            let Op::With(with) = &func.insts[inst].op else {
-                match !run.is_empty() && self.is_apart(inst, |v| made.contains(&v)) {
-                    true => continue,
-                    false => break,
-                }
-            };
-            let Some((part, folds)) = self.folds_for_threads(inst, with) else { break };
-            let Generator::Known { lower, upper, .. } = &part.generator else { break };
-            let layout = self.partial_layout(&folds);
-            let is_known = folds
-                .iter()
-                .zip(&layout.slots)
-                .all(|((_, neutral), slot)| func.ty(*neutral).is_scalar() || slot.extents.is_some());
-            if !is_known || !layout.is_in_function() {
-                break;
-            }
-            let is_made = |v: &Value| made.contains(v);
-            let joins = match run.is_empty() {
-                true => self.is_cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE),
-                false => {
-                    folds.iter().any(|(_, neutral)| is_made(neutral))
-                        && !lower.iter().chain(upper).chain(self.live.free(part.body)).any(is_made)
-                }
-            };
-            if !joins {
-                break;
-            }
-            run.push((position, inst));
-            made.extend(&func.insts[inst].results);
-        }
-        run
-    }
-
     /// Lowers the folds from a position of a region on that are one parallel loop; the position after them. Nothing if there are not two.
     pub fn try_fold_run(&mut self, region: Region, start: usize) -> Result<Option<usize>> {
         let run = self.fold_run(region, start);
@@ -99,7 +57,7 @@ impl<'m> Lower<'m, '_> {
             }
             self.cx.with = Some(inst);
             let Op::With(with) = &data.op else { return self.unsupported(data.span, NOT_A_FOLD) };
-            self.set_ranges(with);
+            self.facts.set_ranges(with);
             if !all.is_empty() {
                 self.cx.remark(data.span, "in the parallel loop of the fold that it goes on from");
             }
@@ -119,11 +77,11 @@ impl<'m> Lower<'m, '_> {
             let all_of_them = self.b.binary(NestBin::SMax, n, one);
             let is_little = self.b.icmp(IntCmp::Sle, most, one);
             let together = self.b.select(is_little, all_of_them, one);
-            let (low, high, _) = self.b.begin_parfor_with_late(n, together, Some(late));
+            let (low, high, _) = self.begin_parfor_with_late(n, together, Some(late));
             let (number, _) = self.b.begin_for(low, high, one, &[]);
             self.chunk_of_run(&all, number)?;
             self.b.end_for(&[]);
-            self.b.end_parfor();
+            self.end_parfor();
         }
         (self.cx.with, self.cx.part) = outer;
         Ok(all)
@@ -136,22 +94,22 @@ impl<'m> Lower<'m, '_> {
             return self.chunk_of_fold(fold, number);
         }
         let is_its = self.b.icmp(IntCmp::Slt, number, fold.count);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(is_its);
         self.chunk_of_fold(fold, number)?;
         self.b.begin_else(&[]);
-        self.cache.clone_from(&cache);
+        self.emit.cache.clone_from(&cache);
         let number = self.b.sub(number, fold.count);
         self.chunk_of_run(later, number)?;
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         Ok(())
     }
 
     fn chunk_of_fold(&mut self, fold: &FoldChunks, number: Val) -> Result<()> {
         let Op::With(with) = &self.func.insts[fold.inst].op else { return Ok(()) };
         self.cx.with = Some(fold.inst);
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         let low = self.b.mul(number, fold.cut.chunk);
         let high = self.b.add(low, fold.cut.chunk);
         let high = self.b.binary(NestBin::SMin, high, fold.cut.n);

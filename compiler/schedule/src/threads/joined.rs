@@ -12,28 +12,25 @@
 //! The with-loops are prepared where they stand, so that each finds the memory that it would have found (its operand's, mostly), and
 //! computed with the last of them; what dies in between is held until then. [`crate::plan::joined_find`] decides what joins.
 
-use ravel_types::HashMap;
-
 use ravel_nest::ir::Value as Val;
+use ravel_types::HashMap;
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
-use crate::kernel::Chunk;
+use crate::facts::Facts;
+use crate::facts::sink::{Chunk, Reused, Sink};
 use crate::lower::Lower;
-use crate::lower::withloop::Sink;
-use crate::memory::reuse::Reused;
-use crate::plan::KernelPlan;
 use crate::plan::joined_find::Joined;
-use crate::threads::combine::{Postponed, Shared};
+use crate::threads::state::{Member, Postponed, Shared};
 
 /// Arrays that are still to be combined, by fold and operator.
 type Totals = Vec<((Inst, usize), Shared)>;
 
-/// A with-loop that is computed in pieces of elements.
-pub(crate) struct Member {
-    pub inst: Inst,
-    pub sinks: Vec<Sink>,
-    pub plan: KernelPlan,
+impl Facts<'_> {
+    /// Values that the partition of a with-loop reads and that are arrays.
+    pub(crate) fn arrays_read(&self, body: Region) -> impl Iterator<Item = Value> + '_ {
+        self.live.free(body).iter().copied().filter(|v| self.is_object(*v))
+    }
 }
 
 impl Lower<'_, '_> {
@@ -107,12 +104,12 @@ impl Lower<'_, '_> {
         let (mut next, mut all) = (start + 1, Totals::new());
         for (position, inst) in run {
             self.start_inst(position, inst);
-            self.postponed = Some(Postponed { inst, arrays: None });
+            self.threads.postponed = Some(Postponed { inst, arrays: None });
             match chunks.next() {
                 Some(chunks) => self.total_folds(&chunks)?,
                 None => self.inst(inst)?,
             }
-            let Some(Postponed { arrays: Some(arrays), .. }) = self.postponed.take() else {
+            let Some(Postponed { arrays: Some(arrays), .. }) = self.threads.postponed.take() else {
                 return self.unsupported(func.insts[inst].span, "a fold that was to be cut into chunks");
             };
             all.extend(arrays.into_iter().map(|(k, array)| ((inst, k), array)));
@@ -129,9 +126,9 @@ impl Lower<'_, '_> {
         let Op::With(with) = &data.op else { return Ok(Vec::new()) };
         let outer = (self.cx.with.replace(inst), self.cx.part.take());
         self.cx.remark(data.span, "computed by the threads that combine the partial results of a fold");
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         let (sinks, _) = self.prepare(with, &data.results, data.span, false)?;
-        self.borders.clear();
+        self.emit.borders.clear();
         for (sink, &result) in sinks.iter().zip(&data.results) {
             if let Sink::Slice { object: Some(object), reused, .. } = sink {
                 all_reused.extend(*reused);
@@ -153,17 +150,12 @@ impl Lower<'_, '_> {
     pub fn member_elements(&mut self, member: &Member, low: Val, high: Val, grain: i64) -> Result<()> {
         let Op::With(with) = &self.func.insts[member.inst].op else { return Ok(()) };
         let outer = (self.cx.with.replace(member.inst), self.cx.part.take());
-        self.set_ranges(with);
+        self.facts.set_ranges(with);
         let part = &with.parts[0];
         self.cx.remark(self.func.insts[member.inst].span, member.plan.describe());
         let chunk = Chunk { axis: 0, low, high, grain };
         self.kernel_loops(with, part, &member.sinks, &member.plan, (Some(chunk), false))?;
         (self.cx.with, self.cx.part) = outer;
         Ok(())
-    }
-
-    /// Values that the partition of a with-loop reads and that are arrays.
-    pub(crate) fn arrays_read(&self, body: Region) -> impl Iterator<Item = Value> + '_ {
-        self.live.free(body).iter().copied().filter(|v| self.is_object(*v))
     }
 }

@@ -7,3 +7,4 @@ pub mod fold_runs;
 pub mod joined;
 pub mod parallel;
 pub mod shared;
+pub mod state;

@@ -18,11 +18,11 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::Result;
-use crate::kernel::Chunk;
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
+use crate::facts::sink::{Chunk, Sink};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
+use crate::plan::chunks::{Fineness, Grain};
 use crate::plan::{KernelPlan, VecChoice};
-use crate::threads::parallel::{Fineness, Grain};
 
 /// Work of a piece at least, for every byte of a vector, since wide ones do more of it in the same time. A piece must be worth some thirty
 /// microseconds: another thread has to see it, to fetch its operands, and the one that shares its kernel reads results from the
@@ -37,6 +37,30 @@ const LONG_WORK: f64 = 8.0;
 /// Work per cell that makes kernels of unknown extents worth two forms.
 const HEAVY_CELL: f64 = 10.0;
 
+impl Facts<'_> {
+    /// Work of a piece at least.
+    fn piece_work(&self) -> f64 {
+        PIECE_WORK_PER_BYTE * f64::from(self.target.vector_bytes)
+    }
+
+    /// The plan with blocks that fit half of the outermost axis; nothing if its lanes need to know where that axis begins.
+    fn plan_of_pieces(&self, part: &Part, plan: &KernelPlan) -> Option<KernelPlan> {
+        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
+        if plan.is_fixed_along(0) {
+            return None;
+        }
+        let rows = self.const_i32(upper[0]).zip(self.const_i32(lower[0])).map(|(u, l)| u - l);
+        let mut pieces = plan.clone();
+        if let Some(rows) = rows {
+            let half = ((rows + 1) / 2).max(1) as usize;
+            for jam in pieces.jams.iter_mut().filter(|jam| jam.0 == 0) {
+                jam.1 = jam.1.min(half);
+            }
+        }
+        Some(pieces)
+    }
+}
+
 impl Lower<'_, '_> {
     /// Lowers a planned kernel in both forms; false if nothing was emitted.
     pub fn try_shared(
@@ -48,7 +72,7 @@ impl Lower<'_, '_> {
         plan: &KernelPlan,
         (chunk, streams): (Option<Chunk>, bool),
     ) -> Result<bool> {
-        if chunk.is_some() || self.ascending || self.b.parfors() != 1 || !self.may_share(with, part) {
+        if chunk.is_some() || self.facts.site.ascending || self.site.parfors != 1 || !self.may_share(with, part) {
             return Ok(false);
         }
         let Some(plan_of_pieces) = self.plan_of_pieces(part, plan) else { return Ok(false) };
@@ -86,7 +110,7 @@ impl Lower<'_, '_> {
                 let (piece, _) = self.begin_chunks(part, &pieces)?;
                 self.kernel_loops(with, part, sinks, &plan_of_pieces, (Some(piece), streams))?;
                 self.close();
-                self.b.end_parfor();
+                self.end_parfor();
             }
             None => self.kernel_loops(with, part, sinks, plan, (None, streams))?,
         }
@@ -103,11 +127,6 @@ impl Lower<'_, '_> {
             self.b.end_if(&[]);
         }
         Ok(true)
-    }
-
-    /// Work of a piece at least.
-    fn piece_work(&self) -> f64 {
-        PIECE_WORK_PER_BYTE * f64::from(self.cx.target.vector_bytes)
     }
 
     /// Are there idle threads? Where only the run knows the extents: is it work for two pieces, and are there idle threads or pieces enough that
@@ -143,23 +162,6 @@ impl Lower<'_, '_> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let (low, high) = (self.wide(lower[axis]), self.wide(upper[axis]));
         Some(Chunk { axis, low, high, grain })
-    }
-
-    /// The plan with blocks that fit half of the outermost axis; nothing if its lanes need to know where that axis begins.
-    fn plan_of_pieces(&self, part: &Part, plan: &KernelPlan) -> Option<KernelPlan> {
-        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        if plan.is_fixed_along(0) {
-            return None;
-        }
-        let rows = self.const_i32(upper[0]).zip(self.const_i32(lower[0])).map(|(u, l)| u - l);
-        let mut pieces = plan.clone();
-        if let Some(rows) = rows {
-            let half = ((rows + 1) / 2).max(1) as usize;
-            for jam in pieces.jams.iter_mut().filter(|jam| jam.0 == 0) {
-                jam.1 = jam.1.min(half);
-            }
-        }
-        Some(pieces)
     }
 }
 

@@ -16,150 +16,20 @@
 //! Declined: rows that fill vectors by themselves, subscripts that are no sums, data that depend on an index of the columns otherwise.
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
-use ravel_wir::{Generator, Inst, Op, Part, Value};
+use ravel_wir::{Generator, Inst, Op, Value};
 
 use crate::Result;
-use crate::facts::support::Refusal;
-use crate::kernel::flat::fills_vectors;
-use crate::kernel::grid::{Cell, Grid};
-use crate::lower::index::{Ext, Offset};
+use crate::facts::Val;
+use crate::facts::grid::{Cell, Grid};
+use crate::facts::index::{Ext, Offset};
+use crate::lower::Lower;
 use crate::lower::scalars::prim_of;
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
+use crate::plan::collapse::Collapsed;
+use crate::plan::tile::LEAST_VECTOR;
 use crate::tile::nest::Nest;
-use crate::tile::pack::{Digit, FoldBlock, LEAST_VECTOR};
-use crate::tile::{Along, Split, TilePlan};
-
-/// Columns that are enough for tiles: further axes stay loops around them.
-const ENOUGH: i64 = 512;
-
-/// The axes that columns run through.
-#[derive(Clone, Debug)]
-pub(crate) struct Collapsed {
-    /// Row-major; the last one is the partition's last.
-    pub axes: Vec<usize>,
-    /// So many of the innermost ones are rows that lie end to end in the results.
-    run: usize,
-    /// The loads that vary over the columns.
-    loads: Vec<Inst>,
-}
-
-impl Collapsed {
-    pub fn describe(&self) -> String {
-        let names: Vec<String> = self.axes.iter().map(usize::to_string).collect();
-        match names.split_last() {
-            Some((last, [])) => format!("axis {last}"),
-            Some((last, rest)) => format!("axes {} and {last} as one", rest.join(", ")),
-            None => String::new(),
-        }
-    }
-}
-
-impl TilePlan {
-    pub fn collapsed(&self) -> Option<&Collapsed> {
-        match &self.along {
-            Along::Collapsed(collapsed) => Some(collapsed),
-            _ => None,
-        }
-    }
-}
-
-/// What is asked about the columns of a contraction.
-pub(crate) struct Contraction<'a> {
-    pub part: &'a Part,
-    pub sinks: &'a [Sink],
-    pub fold: Inst,
-    pub inner: &'a Part,
-    pub split: &'a Split,
-    /// The axis of the rows.
-    pub rows: usize,
-    /// The first axis that may be one of columns.
-    pub first: usize,
-    /// Lanes of a vector.
-    pub lanes: usize,
-}
+use crate::tile::pack::{Digit, FoldBlock};
 
 impl Lower<'_, '_> {
-    /// The axes that columns may run through. The grid's vector axis is the last one.
-    pub fn collapse(&self, g: &mut Grid, of: &Contraction<'_>) -> std::result::Result<Collapsed, Refusal> {
-        let Generator::Known { lower, upper, .. } = &of.part.generator else {
-            return Err("the rank is not known".to_string());
-        };
-        let params = &self.func.regions[of.part.body].params;
-        let last = params.len() - 1;
-        let extent = |axis: usize| Some((self.const_i32(upper[axis])? - self.const_i32(lower[axis])?).max(0));
-        match extent(last) {
-            None => return Err("the rows may fill vectors".to_string()),
-            _ if of.lanes < 2 => return Err("the target has no vectors".to_string()),
-            Some(n) if fills_vectors(n, of.lanes) => return Err("windows overlap".to_string()),
-            Some(_) => {}
-        }
-        let mut axes = vec![last];
-        for axis in (of.first..last).rev().filter(|axis| *axis != of.rows) {
-            let columns = axes.iter().try_fold(1i64, |n, k| n.checked_mul(extent(*k)?));
-            if columns.is_none_or(|n| n >= ENOUGH) {
-                break;
-            }
-            g.set_vec(Some(params[axis]), 2, 1);
-            let rows_vary = of.split.rows.iter().any(|(v, _)| self.dep(g, *v).vec);
-            g.set_vec(Some(params[last]), 2, 1);
-            if rows_vary {
-                break;
-            }
-            axes.insert(0, axis);
-        }
-        let indices: Vec<Value> = axes.iter().map(|axis| params[*axis]).collect();
-        let mut loads = Vec::new();
-        for &(value, _) in &of.split.columns {
-            self.column_loads((params, of.inner), value, &indices, &mut loads)?;
-        }
-        let behind = axes.iter().rev().zip((0..=last).rev()).take_while(|(axis, expected)| **axis == *expected).count();
-        let flat = self.rows_end_to_end(of.part, of.sinks, Some(params.len() - behind), Some(of.fold));
-        let run = flat.map_or(1, |flat| params.len() - flat.rows);
-        if run == 1 && axes.len() > 1 {
-            return Err("cells of a tile are no neighbours".to_string());
-        }
-        Ok(Collapsed { axes, run, loads })
-    }
-
-    /// Notes the loads that a packed value is made of.
-    fn column_loads(
-        &self,
-        (params, inner): (&[Value], &Part),
-        v: Value,
-        columns: &[Value],
-        loads: &mut Vec<Inst>,
-    ) -> std::result::Result<(), Refusal> {
-        if let Some(same) = self.alias[v].filter(|_| !self.is_bound(v)) {
-            return self.column_loads((params, inner), same, columns, loads);
-        }
-        let fold = &self.func.regions[inner.body].params;
-        if self.is_at_hand(v) || fold.contains(&v) {
-            return Ok(());
-        }
-        let Some(inst) = self.live.def(v).filter(|_| !columns.contains(&v)) else {
-            return Err("an index is used as data".to_string());
-        };
-        let op = &self.func.insts[inst].op;
-        if let Op::Sel { array, index } = op {
-            let is_known = |v: &Value| params.contains(v) || fold.contains(v) || self.is_at_hand(*v);
-            let is_sum = |i: &Value| self.form(*i).terms.iter().all(|(v, _)| is_known(v));
-            if !self.has_val(*array) || !index.iter().all(is_sum) {
-                return Err("a subscript is no sum".to_string());
-            }
-            if !loads.contains(&inst) {
-                loads.push(inst);
-            }
-            return Ok(());
-        }
-        if !op.regions().is_empty() {
-            return Err("a branch is packed".to_string());
-        }
-        let mut operands = Vec::new();
-        op.for_each_operand(|v| operands.push(v));
-        operands.into_iter().try_for_each(|v| self.column_loads((params, inner), v, columns, loads))
-    }
-
     /// Binds the indices of a column.
     pub fn bind_collapsed(&mut self, nest: &Nest<'_>, collapsed: &Collapsed, column: Val) {
         let Generator::Known { lower, upper, .. } = &nest.part.generator else { return };

@@ -8,11 +8,12 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Combine, WithOp};
 
 use crate::Result;
-use crate::kernel::grid::{Cell, Grid, Jam, Panel};
+use crate::facts::grid::{Cell, Grid, Jam, Panel};
+use crate::facts::sink::Sink;
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
-use crate::tile::Side;
+use crate::plan::tile::Side;
 use crate::tile::nest::Nest;
 use crate::tile::pack::{FoldBlock, Panels};
 
@@ -25,6 +26,12 @@ const UNROLL_NARROW: i64 = 8;
 struct Place {
     first: Val,
     stride: Val,
+}
+
+impl Facts<'_> {
+    fn vector_offset(&self, nest: &Nest<'_>, u: usize) -> i32 {
+        (u * usize::from(nest.plan.lanes) * nest.plan.bytes) as i32
+    }
 }
 
 impl Lower<'_, '_> {
@@ -74,7 +81,7 @@ impl Lower<'_, '_> {
         let offset = self.slice_offset(nest.part, elem, strides);
         let address = self.address(data, &offset);
         let home = self.pointer(address);
-        let home_stride = self.extent_product(strides[plan.rows.axis], crate::lower::index::Ext::Const(bytes));
+        let home_stride = self.extent_product(strides[plan.rows.axis], crate::facts::index::Ext::Const(bytes));
         let home_stride = self.extent_val(home_stride);
         self.close();
         let home = Place { first: home, stride: home_stride };
@@ -194,10 +201,6 @@ impl Lower<'_, '_> {
             self.b.end_if(&[]);
         }
         Ok(())
-    }
-
-    fn vector_offset(&self, nest: &Nest<'_>, u: usize) -> i32 {
-        (u * usize::from(nest.plan.lanes) * nest.plan.bytes) as i32
     }
 
     /// Binds the indices of a tile's first cell.

@@ -13,25 +13,21 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Op, Part, With};
 
 use crate::Result;
-use crate::kernel::Chunk;
-use crate::lower::index::Ext;
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
+use crate::facts::index::Ext;
+use crate::facts::sink::{Chunk, Sink};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
+use crate::plan::tile::{Along, BLOCK_UNIT, LEAST_CELLS, LEAST_FOLD, LEAST_REUSE, Side, TASK_ROWS, TilePlan};
 use crate::tile::pack::{FoldBlock, Panels};
-use crate::tile::{Along, LEAST_CELLS, LEAST_FOLD, LEAST_REUSE, Side, TilePlan};
 
 /// Indices of an axis whose panels exist at the same time.
 const STRETCH: i64 = 4096;
 /// The same for collapsed columns, whose accumulators rest in memory of their own.
 const STRETCH_COLLAPSED: i64 = 1024;
-/// Most panels of rows in one task.
-pub(crate) const TASK_ROWS: i64 = 8;
 /// Panels of columns that a task packs for itself: they stay in the second cache, and threads have enough tasks.
 const OWN_COLUMNS: i64 = 4;
 /// There should be about this many tasks if they are not too small: sixteen threads leave little of their last round idle then.
 const TASKS: i64 = 128;
-/// Blocks of a fold hold a multiple of this many indices, except the last one.
-pub(crate) const BLOCK_UNIT: i64 = 16;
 
 /// What all loops of the nest know.
 #[derive(Clone, Copy)]
@@ -58,6 +54,20 @@ struct Blocks {
     columns: Val,
     /// Accumulators of collapsed columns.
     cells: Option<Val>,
+}
+
+impl Facts<'_> {
+    /// The indices that a side of the tiles runs through.
+    pub fn side_range(&self, nest: &Nest<'_>, side: &Side) -> (i64, i64) {
+        let Generator::Known { lower, upper, .. } = &nest.part.generator else { return (0, i64::from(i32::MAX)) };
+        match nest.plan.along {
+            Along::Flat(flat) if side.axis == nest.plan.columns.axis => {
+                let rows = self.axis_range(nest.with, lower[flat.rows], upper[flat.rows]);
+                (0, (rows.1 - rows.0 + 1).saturating_mul(flat.length) - 1)
+            }
+            _ => self.axis_range(nest.with, lower[side.axis], upper[side.axis]),
+        }
+    }
 }
 
 impl Lower<'_, '_> {
@@ -278,18 +288,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The indices that a side of the tiles runs through.
-    pub fn side_range(&self, nest: &Nest<'_>, side: &Side) -> (i64, i64) {
-        let Generator::Known { lower, upper, .. } = &nest.part.generator else { return (0, i64::from(i32::MAX)) };
-        match nest.plan.along {
-            Along::Flat(flat) if side.axis == nest.plan.columns.axis => {
-                let rows = self.axis_range(nest.with, lower[flat.rows], upper[flat.rows]);
-                (0, (rows.1 - rows.0 + 1).saturating_mul(flat.length) - 1)
-            }
-            _ => self.axis_range(nest.with, lower[side.axis], upper[side.axis]),
-        }
-    }
-
     /// Computes the tiles of two stretches, some panels at a time.
     fn tasks(
         &mut self,
@@ -321,7 +319,7 @@ impl Lower<'_, '_> {
         self.open(nest.part.body);
         let (mut low, mut high) = (zero, count);
         if nest.threads {
-            (low, high, _) = self.b.begin_parfor(count, one);
+            (low, high, _) = self.begin_parfor(count, one);
         }
         let (task, _) = self.b.begin_for(low, high, one, &[]);
         let outer = self.enter_kernel_loop(task);
@@ -362,7 +360,7 @@ impl Lower<'_, '_> {
         self.b.end_for(&[]);
         self.leave_kernel_loop(outer);
         if nest.threads {
-            self.b.end_parfor();
+            self.end_parfor();
         }
         self.close();
         Ok(())

@@ -5,20 +5,19 @@
 //! whatever is computed from a panel is computed from values that the program has.
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
-use ravel_wir::{Generator, Op, Part, Value};
+use ravel_wir::{Generator, Part, Value};
 
 use crate::Result;
-use crate::kernel::grid::{Cell, Dep, Grid, Jam, Panel};
-use crate::lower::index::Ext;
+use crate::facts::Val;
+use crate::facts::grid::{Cell, Grid, Jam, Panel};
+use crate::facts::index::Ext;
+use crate::lower::Lower;
 use crate::lower::scalars::prim_of;
-use crate::lower::{Lower, Val};
-use crate::tile::Side;
-use crate::tile::nest::{BLOCK_UNIT, Nest};
+use crate::plan::tile::{BLOCK_UNIT, LEAST_VECTOR, Side};
+use crate::tile::nest::Nest;
 
 /// Panels that a thread packs at a time.
 const PANELS: i64 = 4;
-/// Bytes of the narrowest vector.
-pub(crate) const LEAST_VECTOR: usize = 16;
 
 /// An index that is a digit of a place counted row-major, its bounds, and those that code may rely on.
 #[derive(Clone, Copy)]
@@ -54,7 +53,7 @@ impl Lower<'_, '_> {
         self.open(nest.part.body);
         if nest.threads {
             let chunk = self.b.i64(PANELS);
-            (low, high, _) = self.b.begin_parfor(panels.count, chunk);
+            (low, high, _) = self.begin_parfor(panels.count, chunk);
         }
         let (p, _) = self.b.begin_for(low, high, one, &[]);
         let outer = self.enter_kernel_loop(p);
@@ -64,7 +63,7 @@ impl Lower<'_, '_> {
         self.b.end_for(&[]);
         self.leave_kernel_loop(outer);
         if nest.threads {
-            self.b.end_parfor();
+            self.end_parfor();
         }
         self.close();
         Ok(())
@@ -183,23 +182,6 @@ impl Lower<'_, '_> {
         g.set_vec(None, 1, 1);
         g.pop_jam();
         across
-    }
-
-    /// Do all loads of the fold that vary as wanted (at least one does) load consecutive elements?
-    pub fn loads_are_unit(&mut self, g: &mut Grid, inner: &Part, wanted: impl Fn(Dep) -> bool) -> bool {
-        let mut any = false;
-        for &inst in &self.func.regions[inner.body].insts {
-            let Op::Sel { array, index } = &self.func.insts[inst].op else { continue };
-            let v = self.func.insts[inst].results[0];
-            if wanted(self.dep(g, v)) {
-                let (offset, elem) = (self.element_offset(*array, index), self.elem(v));
-                if !self.is_contiguous(g, &offset, elem, 0, 0) {
-                    return false;
-                }
-                any = true;
-            }
-        }
-        any
     }
 
     /// Opens the loop over a block's indices from one of them on; returns the memory of the row.

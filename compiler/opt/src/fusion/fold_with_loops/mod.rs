@@ -22,7 +22,7 @@ mod shared;
 use self::in_place::loses_its_place;
 use self::refusal::Refusal;
 use self::shared::work_for_others;
-use crate::edit::{Copier, Defs};
+use crate::edit::{Copier, Defs, replace_inst};
 use crate::facts::cost::{Cost, cost_of_yield};
 use crate::facts::places::{Places, Use, covers_frame};
 use crate::facts::ranges::Ranges;
@@ -466,9 +466,6 @@ fn apply(
         places.add(func, site.region, inst);
         defs.add_inst(func, inst);
     }
-    let insts = &mut func.regions[site.region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == site.inst) {
-        insts.splice(at..=at, new);
-    }
+    replace_inst(func, site.region, site.inst, new);
     places.rename(func, result, cell);
 }

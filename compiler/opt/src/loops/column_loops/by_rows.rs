@@ -4,8 +4,7 @@
 //! are needed behind a store or a loop, too, become a vector first, unless they are computed again easily from what no round changes.
 
 use super::Found;
-use crate::edit::{Copier, Defs, Emitter, Renames, version_of};
-use crate::loops::counted::emit_end;
+use crate::edit::{Copier, Defs, Emitter, substitute, version_of};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_types::{HashMap, HashSet};
@@ -20,20 +19,20 @@ const MAX_STORES: usize = 4;
 /// Puts loops over rows in the place of a loop, or in a version of it for many columns. `false` if it cannot be written like that.
 pub fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found, least: i32) -> bool {
     let old = func.clone();
-    let span = old.insts[found.inst].span;
-    let Op::Loop { init, body } = &old.insts[found.inst].op else { return false };
+    let span = old.insts[found.trip.inst].span;
+    let Op::Loop { init, body } = &old.insts[found.trip.inst].op else { return false };
     let copier = Copier::within(func, *body);
     let mut before = Vec::new();
     let mut e = Emitter { func, defs, out: &mut before, span };
-    let end = emit_end(&mut e, found.start, found.end, found.is_ordered);
-    let length = e.int_op(BinOp::Sub, end, found.start);
+    let end = found.trip.emit_last(&mut e, found.is_ordered);
+    let length = e.int_op(BinOp::Sub, end, found.trip.start);
     let constant = e.defs.int(e.func, length);
     let extent = match constant {
         Some(length) => Affine::constant(length),
         None => Affine::sym(e.func.fresh_sym()),
     };
     let vectors = HashMap::default();
-    let (start, whole) = (found.start, (found.start, end));
+    let (start, whole) = (found.trip.start, (found.trip.start, end));
     let mut rows =
         Rows { old: &old, found, func, defs, span, copier, vectors, start, length, extent, range: whole, whole };
     for (param, first) in old.regions[*body].params.iter().zip(init) {
@@ -46,17 +45,9 @@ pub fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found, 
     }
     let yields = &old.regions[*body].yields[1..];
     let results: Vec<Value> =
-        (0..yields.len()).map(|k| if k == found.counter { end } else { rows.copier.value(yields[k]) }).collect();
+        (0..yields.len()).map(|k| if k == found.trip.counter { end } else { rows.copier.value(yields[k]) }).collect();
     if constant.is_some() {
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|inst| *inst == found.inst) {
-            insts.splice(at..=at, before.into_iter().chain(out));
-        }
-        let mut renames = Renames::default();
-        for (old, new) in old.insts[found.inst].results.iter().zip(results) {
-            renames.set(*old, new);
-        }
-        renames.apply(func);
+        substitute(func, region, found.trip.inst, before.into_iter().chain(out), results);
         return true;
     }
     let mut e = Emitter { func, defs, out: &mut before, span };
@@ -65,7 +56,7 @@ pub fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: &Found, 
     version_of(
         func,
         region,
-        found.inst,
+        found.trip.inst,
         (cond, RegionData { params: Vec::new(), insts: out, yields: results }),
         before,
     );
@@ -331,7 +322,7 @@ impl Rows<'_> {
         let mut scalars = Vec::new();
         data.op.for_each_operand(|v| scalars.push(v));
         scalars.extend(data.op.regions().into_iter().flat_map(|region| free_values(self.old, region)));
-        let mut copier = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
+        let mut copier = Copier::default();
         for v in scalars {
             let new = if self.old.ty(v).is_scalar() { self.scalar(cell, v) } else { self.copier.value(v) };
             copier.values.insert(v, new);

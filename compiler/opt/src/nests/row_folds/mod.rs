@@ -21,7 +21,8 @@
 mod few;
 mod rewrite;
 
-use crate::edit::{Defs, region_has_effect};
+use crate::edit::Defs;
+use crate::facts::effects::region_has_effect;
 use crate::facts::places::{Places, covers_frame};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;

@@ -1,9 +1,8 @@
 //! Blocks of rows that are folded for all columns, and what follows them.
 
 use super::Sweep;
-use crate::edit::{Copier, Cut, Defs, Emitter, Renames};
+use crate::edit::{Copier, Cut, Defs, Emitter, insert_before, substitute};
 use ravel_source::Span;
-use ravel_types::HashMap;
 use ravel_types::{Affine, BinOp, Elem, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
@@ -51,9 +50,7 @@ pub fn rewrite(func: &mut Func, defs: &mut Defs, home: Region, sweep: &Sweep) {
     let cut = b.at(&mut before).cut(low, high, (sweep.block.0 * sweep.block.1) as i32);
     let sums = blocks(&mut b, &mut before, sweep, &cut);
     finish(&mut b, sweep, &cut, &sums);
-    let insts = &mut b.func.regions[home].insts;
-    let at = insts.iter().position(|i| *i == sweep.with).unwrap_or(insts.len());
-    insts.splice(at..at, before);
+    insert_before(b.func, home, sweep.with, before);
 }
 
 /// The folds of all blocks, as arrays over columns: of constant length `R * n` where rows lie side by side.
@@ -79,7 +76,7 @@ fn blocks(b: &mut Build<'_>, out: &mut Vec<Inst>, sweep: &Sweep, cut: &Cut) -> V
     // The body over columns, and the one over rows in it.
     let c = b.func.new_value(int());
     let (mut of_columns, mut of_rows) = (Vec::new(), Vec::new());
-    let mut copier = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
+    let mut copier = Copier::default();
     let (indices, among) = columns(b, &mut of_columns, sweep, &mut copier);
     for &inst in &sweep.captured {
         let copy = copier.inst(b.func, inst);
@@ -218,18 +215,10 @@ fn finish(b: &mut Build<'_>, sweep: &Sweep, cut: &Cut, sums: &[Value]) {
     };
     let body = sweep.part.body;
     let func = &mut *b.func;
-    let insts = &mut func.regions[body].insts;
-    let at = insts.iter().position(|i| *i == sweep.fold).unwrap_or(insts.len());
     if cut.no_rest {
-        insts.splice(at..=at, list);
-        let mut renames = Renames::default();
-        for (old, new) in func.insts[sweep.fold].results.iter().zip(starts) {
-            renames.set(*old, new);
-        }
-        renames.apply_region(func, body);
-        return;
+        return substitute(func, body, sweep.fold, list, starts);
     }
-    insts.splice(at..at, list);
+    insert_before(func, body, sweep.fold, list);
     if let Op::With(with) = &mut func.insts[sweep.fold].op {
         for (op, start) in with.ops.iter_mut().zip(starts) {
             if let WithOp::Fold { neutral, .. } = op {

@@ -18,12 +18,11 @@
 pub(crate) mod nest;
 pub(crate) mod search;
 
-use crate::edit::{Copier, Defs, Emitter, Renames};
+use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst, substitute};
 use crate::facts::places::{Places, total_trips};
 use crate::loops::privatize_updates::{Work, in_pieces};
 use crate::pass::{Context, Pass, Run};
 use nest::Nest;
-use ravel_types::HashMap;
 use ravel_types::{BinOp, Ty};
 use ravel_wir::{Combine, ConstData, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use search::Search;
@@ -140,10 +139,7 @@ fn gather(func: &mut Func, cx: &Context) -> bool {
             let element = e.emit(Op::Sel { array: sums, index: vec![k] }, Ty::scalar(ty.elem));
             renames.set(old, element);
         }
-        let insts = &mut func.regions[home].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..=at, out);
-        }
+        replace_inst(func, home, inst, out);
         renames.apply(func);
         changed = true;
     }
@@ -163,20 +159,14 @@ fn rewrite(
     let old = func.insts[inst].results[0];
     let (mut out, mut current, mut loops) = (Vec::new(), found.neutral, Vec::new());
     for (part, cell) in &found.parts {
-        let outer = Copier { source: None, values: HashMap::default(), syms: HashMap::default() };
+        let outer = Copier::default();
         let mut nest = Nest { func, defs, span, op: found.op };
         let (result, run) = nest.part(&mut out, current, part, cell, &outer);
         current = result;
         loops
             .extend(run.map(|run| (run, inner_rounds(func, defs, part), work_of(func, defs, part.body, func.ty(old)))));
     }
-    let insts = &mut func.regions[home].insts;
-    if let Some(at) = insts.iter().position(|i| *i == inst) {
-        insts.splice(at..=at, out);
-    }
-    let mut renames = Renames::default();
-    renames.set(old, current);
-    renames.apply(func);
+    substitute(func, home, inst, out, [current]);
     for (run, inner, code) in loops.into_iter().filter(|_| outermost) {
         in_pieces(func, cx, run, found.op, Work { inner, code, changed: found.changed as i64 });
     }

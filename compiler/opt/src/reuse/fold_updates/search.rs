@@ -1,7 +1,8 @@
 //! Which folds can update their accumulators, and where their cells differ from the neutral element.
 
 use super::{Cell, Choice, Found};
-use crate::edit::{Def, Defs, region_has_effect, region_has_effect_but_checks};
+use crate::edit::{Def, Defs};
+use crate::facts::effects::{region_has_effect, region_has_effect_but_checks};
 use crate::facts::places::{Places, covers_frame, trips};
 use crate::pass::Context;
 use ravel_types::{BinOp, Elem, Scalar, Ty, eval_bin};

@@ -10,10 +10,12 @@ use ravel_nest::ir::{BinOp as NestBin, ConvOp, Prim};
 use ravel_wir::{Generator, Op, Part, Region, Value, With};
 
 use crate::Result;
-use crate::kernel::grid::{Dep, Grid, Jam};
-use crate::kernel::reduce::UNROLL_TRIPS;
-use crate::lower::withloop::{Index, Sink};
-use crate::lower::{Lower, Val};
+use crate::facts::cost::UNROLL_TRIPS;
+use crate::facts::grid::{Dep, Grid, Jam};
+use crate::facts::guards::Measures;
+use crate::facts::sink::{Index, Sink};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 
 /// Copies along one axis.
 const COPIES: [i64; 8] = [1, 2, 3, 4, 5, 6, 8, 12];
@@ -33,101 +35,7 @@ pub(crate) struct Access {
     sliding: Vec<(usize, i64)>,
 }
 
-impl Lower<'_, '_> {
-    /// Emits the cells of one partition; how many items the last round keeps busy, as far as that is known.
-    pub fn spread_part(&mut self, item: Val, items: i64, with: &With, part: &Part, sinks: &[Sink]) -> Result<i64> {
-        let Generator::Known { lower, upper, step, .. } = &part.generator else { return Ok(0) };
-        let ranges: Vec<(i64, i64)> = lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect();
-        let constant = |v: &Value| self.const_i32(*v);
-        let bounds: Option<Vec<(i64, i64)>> =
-            lower.iter().zip(upper).map(|(l, u)| Some((constant(l)?, constant(u)?))).collect();
-        let dense = step.as_ref().is_none_or(|s| s.iter().all(|v| self.const_i32(*v) == Some(1)));
-        let copies = match &bounds {
-            Some(bounds) if dense => {
-                let lengths: Vec<i64> = bounds.iter().map(|(l, u)| (u - l).max(0)).collect();
-                if lengths.contains(&0) {
-                    return Ok(0);
-                }
-                self.block_of(part, &lengths, items)
-            }
-            _ => vec![1; lower.len()],
-        };
-        let one = self.b.i64(1);
-        let lengths: Vec<Val> = match &bounds {
-            Some(bounds) if dense => bounds.iter().zip(&copies).map(|((l, u), c)| self.b.i64((u - l) / c)).collect(),
-            _ => self.grid_of(part),
-        };
-        let lows: Vec<Val> = lower.iter().map(|v| self.wide(*v)).collect();
-        let steps: Vec<Val> = (0..lower.len()).map(|axis| step.as_ref().map_or(one, |s| self.wide(s[axis]))).collect();
-        let known = bounds
-            .as_ref()
-            .filter(|_| dense)
-            .map(|bounds| bounds.iter().zip(&copies).map(|((l, u), c)| (u - l) / c).product::<i64>());
-        let total = match known {
-            Some(total) => self.b.i64(total),
-            None => lengths.iter().fold(one, |n, e| self.b.mul(n, *e)),
-        };
-        let cache = self.cache.clone();
-        let once = known.is_some_and(|total| total <= items);
-        let block = if once {
-            if known.is_some_and(|total| total < items) {
-                let inside = self.b.icmp(ravel_nest::ir::IntCmp::Slt, item, total);
-                self.b.begin_if(inside);
-            }
-            item
-        } else {
-            let stride = self.b.i64(items);
-            self.b.begin_for(item, total, stride, &[]).0
-        };
-        self.open(part.body);
-        let positions = self.digits(block, &lengths, known.is_some());
-        let params = self.func.regions[part.body].params.clone();
-        for (axis, &param) in params.iter().enumerate() {
-            let copies = self.times(positions[axis], copies[axis]);
-            let scaled = if dense { copies } else { self.b.mul(copies, steps[axis]) };
-            let index = self.b.add(scaled, lows[axis]);
-            self.bind_wide(param, index, ranges[axis]);
-        }
-        if self.supported(part.body, &mut Vec::new()).is_ok() && !self.loads_in_branches(part.body) {
-            let mut g = Grid::scalar(self.kernel_width(part.body));
-            for (axis, &param) in params.iter().enumerate().filter(|(axis, _)| copies[*axis] > 1) {
-                g.push_jam(Jam::of(param, copies[axis] as usize));
-            }
-            self.kernel_cells(&mut g, part, sinks)?;
-        } else {
-            self.cell_in_scope(with, part, sinks, &Index::Known(params), Vec::new())?;
-        }
-        self.close();
-        if !once {
-            self.b.end_for(&[]);
-        } else if known.is_some_and(|total| total < items) {
-            self.b.begin_else(&[]);
-            self.b.end_if(&[]);
-        }
-        self.cache = cache;
-        Ok(known.map_or(0, |total| total % items))
-    }
-
-    /// The digits of a number in a mixed radix, the last one fastest. Small numbers are divided in 32 bits, which devices do faster.
-    pub fn digits(&mut self, number: Val, radix: &[Val], small: bool) -> Vec<Val> {
-        let mut digits = vec![number; radix.len()];
-        if radix.len() == 1 {
-            return digits;
-        }
-        let (divide, remainder) = if small { (NestBin::UDiv, NestBin::URem) } else { (NestBin::SDiv, NestBin::SRem) };
-        let narrow = |lower: &mut Self, v: Val| if small { lower.b.convert(ConvOp::Narrow, v, Prim::I32) } else { v };
-        let wide = |lower: &mut Self, v: Val| if small { lower.b.convert(ConvOp::ZExt, v, Prim::I64) } else { v };
-        let mut rest = narrow(self, number);
-        for axis in (1..radix.len()).rev() {
-            let by = narrow(self, radix[axis]);
-            let digit = self.b.binary(remainder, rest, by);
-            digits[axis] = wide(self, digit);
-            rest = self.b.binary(divide, rest, by);
-        }
-        digits[0] = wide(self, rest);
-        digits
-    }
-
+impl Facts<'_> {
     /// Copies along each axis that a work-item computes together; they divide the lengths.
     pub fn block_of(&self, part: &Part, lengths: &[i64], items: i64) -> Vec<i64> {
         let cells: i64 = lengths.iter().product();
@@ -250,5 +158,101 @@ impl Lower<'_, '_> {
                 _ => {}
             }
         }
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Emits the cells of one partition; how many items the last round keeps busy, as far as that is known.
+    pub fn spread_part(&mut self, item: Val, items: i64, with: &With, part: &Part, sinks: &[Sink]) -> Result<i64> {
+        let Generator::Known { lower, upper, step, .. } = &part.generator else { return Ok(0) };
+        let ranges: Vec<(i64, i64)> = lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect();
+        let constant = |v: &Value| self.const_i32(*v);
+        let bounds: Option<Vec<(i64, i64)>> =
+            lower.iter().zip(upper).map(|(l, u)| Some((constant(l)?, constant(u)?))).collect();
+        let dense = step.as_ref().is_none_or(|s| s.iter().all(|v| self.const_i32(*v) == Some(1)));
+        let copies = match &bounds {
+            Some(bounds) if dense => {
+                let lengths: Vec<i64> = bounds.iter().map(|(l, u)| (u - l).max(0)).collect();
+                if lengths.contains(&0) {
+                    return Ok(0);
+                }
+                self.block_of(part, &lengths, items)
+            }
+            _ => vec![1; lower.len()],
+        };
+        let one = self.b.i64(1);
+        let lengths: Vec<Val> = match &bounds {
+            Some(bounds) if dense => bounds.iter().zip(&copies).map(|((l, u), c)| self.b.i64((u - l) / c)).collect(),
+            _ => self.grid_of(part),
+        };
+        let lows: Vec<Val> = lower.iter().map(|v| self.wide(*v)).collect();
+        let steps: Vec<Val> = (0..lower.len()).map(|axis| step.as_ref().map_or(one, |s| self.wide(s[axis]))).collect();
+        let known = bounds
+            .as_ref()
+            .filter(|_| dense)
+            .map(|bounds| bounds.iter().zip(&copies).map(|((l, u), c)| (u - l) / c).product::<i64>());
+        let total = match known {
+            Some(total) => self.b.i64(total),
+            None => lengths.iter().fold(one, |n, e| self.b.mul(n, *e)),
+        };
+        let cache = self.emit.cache.clone();
+        let once = known.is_some_and(|total| total <= items);
+        let block = if once {
+            if known.is_some_and(|total| total < items) {
+                let inside = self.b.icmp(ravel_nest::ir::IntCmp::Slt, item, total);
+                self.b.begin_if(inside);
+            }
+            item
+        } else {
+            let stride = self.b.i64(items);
+            self.b.begin_for(item, total, stride, &[]).0
+        };
+        self.open(part.body);
+        let positions = self.digits(block, &lengths, known.is_some());
+        let params = self.func.regions[part.body].params.clone();
+        for (axis, &param) in params.iter().enumerate() {
+            let copies = self.times(positions[axis], copies[axis]);
+            let scaled = if dense { copies } else { self.b.mul(copies, steps[axis]) };
+            let index = self.b.add(scaled, lows[axis]);
+            self.bind_wide(param, index, ranges[axis]);
+        }
+        if self.supported(part.body, &mut Measures::default()).is_ok() && !self.loads_in_branches(part.body) {
+            let mut g = Grid::scalar(self.kernel_width(part.body));
+            for (axis, &param) in params.iter().enumerate().filter(|(axis, _)| copies[*axis] > 1) {
+                g.push_jam(Jam::of(param, copies[axis] as usize));
+            }
+            self.kernel_cells(&mut g, part, sinks)?;
+        } else {
+            self.cell_in_scope(with, part, sinks, &Index::Known(params), Vec::new())?;
+        }
+        self.close();
+        if !once {
+            self.b.end_for(&[]);
+        } else if known.is_some_and(|total| total < items) {
+            self.b.begin_else(&[]);
+            self.b.end_if(&[]);
+        }
+        self.emit.cache = cache;
+        Ok(known.map_or(0, |total| total % items))
+    }
+
+    /// The digits of a number in a mixed radix, the last one fastest. Small numbers are divided in 32 bits, which devices do faster.
+    pub fn digits(&mut self, number: Val, radix: &[Val], small: bool) -> Vec<Val> {
+        let mut digits = vec![number; radix.len()];
+        if radix.len() == 1 {
+            return digits;
+        }
+        let (divide, remainder) = if small { (NestBin::UDiv, NestBin::URem) } else { (NestBin::SDiv, NestBin::SRem) };
+        let narrow = |lower: &mut Self, v: Val| if small { lower.b.convert(ConvOp::Narrow, v, Prim::I32) } else { v };
+        let wide = |lower: &mut Self, v: Val| if small { lower.b.convert(ConvOp::ZExt, v, Prim::I64) } else { v };
+        let mut rest = narrow(self, number);
+        for axis in (1..radix.len()).rev() {
+            let by = narrow(self, radix[axis]);
+            let digit = self.b.binary(remainder, rest, by);
+            digits[axis] = wide(self, digit);
+            rest = self.b.binary(divide, rest, by);
+        }
+        digits[0] = wide(self, rest);
+        digits
     }
 }

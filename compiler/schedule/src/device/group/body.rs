@@ -1,10 +1,9 @@
 //! The body of a group pipeline, as one work-item of the group runs it.
 
-use ravel_types::{HashMap, HashSet};
 use std::collections::BTreeSet;
 
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
-use ravel_types::Elem;
+use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Frame, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
@@ -12,10 +11,12 @@ use crate::device::group::Target;
 use crate::device::group::blocks::WARP;
 use crate::device::group::memory::Plan;
 use crate::device::group::split::{Pending, SPLIT_BYTES, Split};
-use crate::lower::index::Ext;
+use crate::facts::index::Ext;
+use crate::facts::sink::Sink;
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 use crate::lower::scalars::prim_of;
-use crate::lower::withloop::Sink;
-use crate::lower::{Key, Lower, Val};
 
 /// Memory that work-items of a group write and read: barriers keep accesses of different items in order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,6 +53,27 @@ impl Group<'_> {
     /// The next items are busy.
     pub fn advance(&mut self, busy: i64) {
         self.turn = (self.turn + (busy as u64).next_multiple_of(WARP as u64) as i64) % self.items;
+    }
+}
+
+impl Facts<'_> {
+    fn holds_arrays(&self, region: Region) -> bool {
+        self.func.regions[region].insts.iter().any(|inst| {
+            let data = &self.func.insts[*inst];
+            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
+                || data.op.regions().into_iter().any(|r| self.holds_arrays(r))
+        })
+    }
+
+    // Memory and barriers.
+
+    /// Where an array that the body makes is to be.
+    fn memory_of(&self, gr: &Group, v: Value) -> (Val, Memory) {
+        match (gr.direct.get(&v), gr.plan.place.get(&v)) {
+            (Some(&k), _) => (gr.targets[k].data, Memory::Target(k)),
+            (None, Some(&k)) => (gr.slots[k], Memory::Slot(k)),
+            (None, None) => unreachable!("every array has a place in the plan"),
+        }
     }
 }
 
@@ -204,37 +226,21 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn holds_arrays(&self, region: Region) -> bool {
-        self.func.regions[region].insts.iter().any(|inst| {
-            let data = &self.func.insts[*inst];
-            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
-                || data.op.regions().into_iter().any(|r| self.holds_arrays(r))
-        })
-    }
-
-    // Memory and barriers.
-
-    /// Where an array that the body makes is to be.
-    fn memory_of(&self, gr: &Group, v: Value) -> (Val, Memory) {
-        match (gr.direct.get(&v), gr.plan.place.get(&v)) {
-            (Some(&k), _) => (gr.targets[k].data, Memory::Target(k)),
-            (None, Some(&k)) => (gr.slots[k], Memory::Slot(k)),
-            (None, None) => unreachable!("every array has a place in the plan"),
-        }
-    }
-
     fn bind_array(&mut self, gr: &mut Group, v: Value, data: Val, memory: Memory) {
         self.bind(v, data);
-        self.cache.insert(Key::Data(data), data);
+        self.emit.cache.insert(Key::Data(data), data);
         gr.memory.insert(v, memory);
     }
 
     /// `v` is (a part of) another array.
     fn alias(&mut self, gr: &mut Group, v: Value, of: Value, data: Val) {
-        let data =
-            if self.func.ty(of).is_scalar() { data } else { self.cache.get(&Key::Data(data)).copied().unwrap_or(data) };
+        let data = if self.func.ty(of).is_scalar() {
+            data
+        } else {
+            self.emit.cache.get(&Key::Data(data)).copied().unwrap_or(data)
+        };
         self.bind(v, data);
-        self.cache.insert(Key::Data(data), data);
+        self.emit.cache.insert(Key::Data(data), data);
         if let Some(&memory) = gr.memory.get(&of) {
             gr.memory.insert(v, memory);
         }
@@ -281,12 +287,12 @@ impl Lower<'_, '_> {
     fn first_item(&mut self, gr: &Group, work: impl FnOnce(&mut Self)) {
         let zero = self.b.i64(0);
         let first = self.b.icmp(IntCmp::Eq, gr.item, zero);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.b.begin_if(first);
         work(self);
         self.b.begin_else(&[]);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
     }
 
     /// Copies elements, spread over the work-items.
@@ -322,7 +328,7 @@ impl Lower<'_, '_> {
         let mut prepared = false;
         for ((op, &result), &(to, _)) in with.ops.iter().zip(&results).zip(&places) {
             let elem = self.elem(result);
-            let count = self.group_count(result, &self.padded);
+            let count = self.group_count(result, &self.device.padded);
             match op {
                 WithOp::Genarray { frame: Frame::Known(frame), default, .. } if !self.covers(with, frame) => {
                     let value = self.default_element(elem, *default);
@@ -345,7 +351,7 @@ impl Lower<'_, '_> {
                 .into_iter()
                 .map(|e| Ext::Const(i64::from(e)))
                 .collect();
-            let strides = match self.padded.get(&result) {
+            let strides = match self.device.padded.get(&result) {
                 Some(strides) => strides.iter().map(|stride| Ext::Const(*stride)).collect(),
                 None => self.strides_of(&extents, Ext::Const(1)),
             };

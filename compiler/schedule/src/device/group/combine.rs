@@ -2,17 +2,16 @@
 //!
 //! Neutral elements that are one constant need no memory on the device.
 
-use ravel_types::HashMap;
-
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_source::Span;
-use ravel_types::{Elem, Scalar};
+use ravel_types::{Elem, HashMap, Scalar};
 use ravel_wir::{Combine, Op, Value};
 
 use crate::Result;
-use crate::lower::index::Ext;
+use crate::facts::index::Ext;
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::{Lower, Val};
 
 /// Partial results that are loaded before the first of them is used, for they are far away and do not wait for each other; fewer for the rest.
 const TOGETHER: [i64; 3] = [16, 4, 1];
@@ -43,6 +42,15 @@ pub(crate) struct Partial {
     /// Object and buffer, unless nobody needs the result but the work-items that combine it.
     result: Option<(Val, Val)>,
     scalar: bool,
+}
+
+impl Facts<'_> {
+    /// The element of an array constant whose elements have the same bits.
+    fn constant_all_over(&self, v: Value) -> Option<Scalar> {
+        let Op::ConstArray(data) = &self.func.insts[self.live.def(v)?].op else { return None };
+        let (first, rest) = data.values.split_first()?;
+        rest.iter().all(|value| value.bits() == first.bits()).then_some(*first)
+    }
 }
 
 impl Lower<'_, '_> {
@@ -95,13 +103,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The element of an array constant whose elements have the same bits.
-    fn constant_all_over(&self, v: Value) -> Option<Scalar> {
-        let Op::ConstArray(data) = &self.func.insts[self.live.def(v)?].op else { return None };
-        let (first, rest) = data.values.split_first()?;
-        rest.iter().all(|value| value.bits() == first.bits()).then_some(*first)
-    }
-
     fn buffer_of(&mut self, object: Val, call: &str) -> Val {
         self.helper_ptr(call, &[object])
     }
@@ -110,8 +111,8 @@ impl Lower<'_, '_> {
     pub fn combine_partials_on_device(&mut self, partials: &[&Partial]) -> Result<()> {
         let total: i64 = partials.iter().map(|p| p.count).sum();
         let total = self.b.i64(total);
-        let cache = self.cache.clone();
-        let place = self.b.begin_launch(&[total]);
+        let cache = self.emit.cache.clone();
+        let place = self.begin_launch(&[total]);
         let mut first = 0;
         for (n, partial) in partials.iter().enumerate() {
             let last = n + 1 == partials.len();
@@ -131,8 +132,8 @@ impl Lower<'_, '_> {
         for _ in 1..partials.len() {
             self.b.end_if(&[]);
         }
-        self.b.end_launch();
-        self.cache = cache;
+        self.end_launch();
+        self.emit.cache = cache;
         Ok(())
     }
 
@@ -185,16 +186,16 @@ impl Lower<'_, '_> {
             }
             Combine::Region(region) => {
                 let func = self.func;
-                let outside = std::mem::replace(&mut self.in_kernel_loop, true);
-                self.sequential += 1;
+                let outside = std::mem::replace(&mut self.kernel.in_kernel_loop, true);
+                self.facts.site.sequential += 1;
                 self.open(*region);
                 for (&param, value) in func.regions[*region].params.iter().zip([acc, cell]) {
                     self.bind(param, value);
                 }
                 let next = self.body(*region)?;
                 self.close();
-                self.sequential -= 1;
-                self.in_kernel_loop = outside;
+                self.facts.site.sequential -= 1;
+                self.kernel.in_kernel_loop = outside;
                 match next.first() {
                     Some(&next) => Ok(next),
                     None => self.unsupported(Span::NONE, "a fold function without a result"),
@@ -213,7 +214,7 @@ impl Lower<'_, '_> {
         if !p.scalar {
             return Some(object);
         }
-        self.cache.remove(&crate::lower::Key::Data(object));
+        self.emit.cache.remove(&crate::lower::emit::Key::Data(object));
         let data = self.data_of(object);
         let value = self.load_element(p.elem, (data, 0));
         self.b.rc_dec(object);

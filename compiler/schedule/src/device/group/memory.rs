@@ -3,17 +3,17 @@
 //! Instructions are numbered in program order; an array lives from the one that makes it to the last that reads it, or to the end of a
 //! loop around that one which began after the array was made. Arrays of one element type whose lives do not meet share a place.
 
-use ravel_types::HashMap;
 use std::collections::BTreeSet;
 
-use ravel_types::Elem;
+use ravel_types::{Elem, HashMap};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
-use crate::device::group::pad::{Padded, padded_count};
+use crate::device::group::pad::padded_count;
 use crate::device::group::split::SPLIT_BYTES;
+use crate::device::state::Padded;
+use crate::facts::Facts;
+use crate::facts::guards::Guard;
 use crate::facts::support::Refusal;
-use crate::kernel::guards::Guard;
-use crate::lower::Lower;
 
 /// Bytes of local memory that every device of interest has for a group.
 const LOCAL_BYTES: i64 = 48 << 10;
@@ -135,7 +135,7 @@ impl Planner {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Elements of memory that an array of the body needs.
     pub fn group_count(&self, v: Value, padded: &Padded) -> i64 {
         match (padded.get(&v), self.func.ty(v).shape.constants()) {
@@ -173,7 +173,7 @@ impl Lower<'_, '_> {
             return Err("its body makes an array whose shape is not constant".to_string());
         }
         if let Op::Check { cond, .. } = &data.op {
-            return match self.cx.options.unchecked || self.guards_of(*cond, &mut p.guards, 8) {
+            return match self.options.unchecked || self.guards_of(*cond, &mut p.guards, 8) {
                 true => Ok(()),
                 false => Err("its body has checks that are not proven".to_string()),
             };
@@ -295,12 +295,12 @@ impl Lower<'_, '_> {
         match &data.op {
             Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) => None,
             Op::Extent { .. } => None,
-            Op::Check { .. } if self.cx.options.unchecked => None,
+            Op::Check { .. } if self.options.unchecked => None,
             Op::Check { cond, .. } => {
                 (!self.guards_of(*cond, guards, 8)).then_some("its body has checks that are not proven")
             }
             Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => None,
-            Op::Native { symbol, .. } if crate::lower::natives::math_op(symbol).is_some() => None,
+            Op::Native { symbol, .. } if crate::facts::vector_forms::math_op(symbol).is_some() => None,
             Op::If { then, els, .. } => self.cell_refusal(*then, guards).or_else(|| self.cell_refusal(*els, guards)),
             Op::Loop { body, .. } => self.cell_refusal(*body, guards),
             Op::With(with) => {

@@ -25,12 +25,14 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, 
 use crate::Result;
 use crate::device::group::combine::Partial;
 use crate::device::group::memory::{Plan, Planner};
-use crate::device::group::pad::Padded;
 use crate::device::run::Run;
+use crate::device::state::Padded;
+use crate::facts::guards::Guard;
+use crate::facts::index::Ext;
 use crate::facts::support::Refusal;
-use crate::kernel::guards::Guard;
-use crate::lower::index::Ext;
-use crate::lower::{Key, Lower, Val};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
+use crate::lower::emit::Key;
 
 /// Work-items of the smallest group.
 const LEAST_ITEMS: i64 = 32;
@@ -63,71 +65,7 @@ pub(crate) enum Outcome {
     Folded(Partial),
 }
 
-impl Lower<'_, '_> {
-    /// Runs a with-loop whose bodies make arrays on groups of work-items, if there is a device and this pays at run time; `false` if nothing
-    /// was emitted because only the host can.
-    pub fn try_groups(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        if self.cx.options.device.is_none()
-            || self.b.in_launch()
-            || self.b.in_parfor()
-            || self.sequential > 0
-            || with.ordered
-        {
-            return Ok(false);
-        }
-        if !with.parts.iter().any(|part| self.makes_arrays(part.body)) {
-            return Ok(false);
-        }
-        let span = self.func.insts[inst].span;
-        let pipeline = match self.group_pipeline(inst, with) {
-            Ok(pipeline) => pipeline,
-            Err(why) => {
-                self.cx.remark(span, format!("no groups of work-items: {why}"));
-                return Ok(false);
-            }
-        };
-        let Some(wanted) = self.worth_launching(with) else {
-            self.explain_too_little(span);
-            return Ok(false);
-        };
-        let holds = self.guard_condition(&pipeline.guards);
-        let wanted = self.b.binary(NestBin::And, wanted, holds);
-        self.explain_launch(
-            inst,
-            format!("on the device, a group of {} work-items per index; {}", pipeline.items, pipeline.plan.describe()),
-        );
-        let results = self.func.insts[inst].results.clone();
-        let zero = self.b.iconst(Ty::I8, 0);
-        let on_host = self.b.icmp(IntCmp::Eq, wanted, zero);
-        let before = self.snapshot();
-        self.b.begin_if(on_host);
-        let outer = self.host_version.replace(inst);
-        self.with_loop_on_host(inst, with)?;
-        self.host_version = outer;
-        let values: Vec<Val> = results.iter().map(|v| self.val(*v)).collect();
-        let after = self.snapshot();
-        self.restore(before.clone());
-        self.b.begin_else(&values);
-        let values = self.launch_groups(inst, with, &pipeline)?;
-        // What the host's version used up, such as an operand that it built the result in, is used up here too.
-        self.drop_beyond(&after);
-        let joined = self.b.end_if(&values);
-        self.cache = before.cache;
-        for (&result, value) in results.iter().zip(joined) {
-            self.bind(result, value);
-        }
-        self.on_device.extend(results.iter().copied().filter(|v| !self.func.ty(*v).is_scalar()));
-        Ok(true)
-    }
-
-    /// What positions have that a with-loop does not cover.
-    pub fn default_element(&mut self, elem: Elem, default: Option<Value>) -> Val {
-        match default {
-            Some(v) => self.val(v),
-            None => self.zero_element(elem),
-        }
-    }
-
+impl Facts<'_> {
     pub fn makes_arrays(&self, region: Region) -> bool {
         self.func.regions[region].insts.iter().any(|inst| {
             let data = &self.func.insts[*inst];
@@ -140,54 +78,6 @@ impl Lower<'_, '_> {
     pub fn constant_count(&self, v: Value) -> Option<i64> {
         let extents = self.func.ty(v).shape.constants()?;
         extents.iter().try_fold(1i64, |n, e| n.checked_mul(i64::from(*e)))
-    }
-
-    pub fn group_pipeline(&mut self, inst: Inst, with: &With) -> std::result::Result<Pipeline, Refusal> {
-        let func = self.func;
-        let refuse = |why: &str| Err(why.to_string());
-        for (k, (op, &result)) in with.ops.iter().zip(&func.insts[inst].results).enumerate() {
-            if self.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
-                return refuse("a result is part of another array or a handle");
-            }
-            match op {
-                WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), default } => {
-                    let filled = default.is_some_and(|v| !func.ty(v).is_scalar()) && !self.covers(with, frame);
-                    if !cell.iter().all(|v| self.const_i32(*v).is_some()) || filled || frame.is_empty() {
-                        return refuse("its cells have no constant shape");
-                    }
-                }
-                WithOp::Fold { neutral, combine, .. } => {
-                    let scalar = func.ty(result).is_scalar() && func.ty(*neutral).is_scalar();
-                    let function = matches!(combine, Combine::Region(_));
-                    let alike =
-                        with.parts.iter().all(|part| func.ty(func.regions[part.body].yields[k]).is_scalar() == scalar);
-                    if with.parts.len() != 1
-                        || !alike
-                        || self.constant_count(result).is_none()
-                        || self.constant_count(*neutral).is_none()
-                        || (function && !scalar)
-                    {
-                        return refuse("it folds in a way that groups cannot");
-                    }
-                    if let Combine::Region(region) = combine
-                        && let Some(why) = self.cell_refusal(*region, &mut Vec::new())
-                    {
-                        return refuse(why);
-                    }
-                }
-                _ => return refuse("an operator that groups cannot run"),
-            }
-        }
-        self.set_ranges(with);
-        let mut padded = Padded::default();
-        with.parts.iter().for_each(|part| self.padded_of(part.body, &mut padded));
-        let pipeline = self.planned(with, padded)?;
-        // Gaps must not drive arrays out of the memory that the group shares.
-        if pipeline.plan.slots.iter().any(|slot| slot.in_buffer) {
-            self.planned(with, Padded::default())
-        } else {
-            Ok(pipeline)
-        }
     }
 
     fn planned(&self, with: &With, padded: Padded) -> std::result::Result<Pipeline, Refusal> {
@@ -233,6 +123,121 @@ impl Lower<'_, '_> {
             .filter(made_here)
             .copied()
             .collect()
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Runs a with-loop whose bodies make arrays on groups of work-items, if there is a device and this pays at run time; `false` if nothing
+    /// was emitted because only the host can.
+    pub fn try_groups(&mut self, inst: Inst, with: &With) -> Result<bool> {
+        if self.cx.options.device.is_none()
+            || self.site.in_launch
+            || self.site.in_parfor()
+            || self.facts.site.sequential > 0
+            || with.ordered
+        {
+            return Ok(false);
+        }
+        if !with.parts.iter().any(|part| self.makes_arrays(part.body)) {
+            return Ok(false);
+        }
+        let span = self.func.insts[inst].span;
+        let pipeline = match self.group_pipeline(inst, with) {
+            Ok(pipeline) => pipeline,
+            Err(why) => {
+                self.cx.remark(span, format!("no groups of work-items: {why}"));
+                return Ok(false);
+            }
+        };
+        let Some(wanted) = self.worth_launching(with) else {
+            self.explain_too_little(span);
+            return Ok(false);
+        };
+        let holds = self.guard_condition(&pipeline.guards);
+        let wanted = self.b.binary(NestBin::And, wanted, holds);
+        self.explain_launch(
+            inst,
+            format!("on the device, a group of {} work-items per index; {}", pipeline.items, pipeline.plan.describe()),
+        );
+        let results = self.func.insts[inst].results.clone();
+        let zero = self.b.iconst(Ty::I8, 0);
+        let on_host = self.b.icmp(IntCmp::Eq, wanted, zero);
+        let before = self.snapshot();
+        self.b.begin_if(on_host);
+        let outer = self.device.host_version.replace(inst);
+        self.with_loop_on_host(inst, with)?;
+        self.device.host_version = outer;
+        let values: Vec<Val> = results.iter().map(|v| self.val(*v)).collect();
+        let after = self.snapshot();
+        self.restore(before.clone());
+        self.b.begin_else(&values);
+        let values = self.launch_groups(inst, with, &pipeline)?;
+        // What the host's version used up, such as an operand that it built the result in, is used up here too.
+        self.drop_beyond(&after);
+        let joined = self.b.end_if(&values);
+        self.emit.cache = before.cache;
+        for (&result, value) in results.iter().zip(joined) {
+            self.bind(result, value);
+        }
+        let func = self.func;
+        self.device.on_device.extend(results.iter().copied().filter(|v| !func.ty(*v).is_scalar()));
+        Ok(true)
+    }
+
+    /// What positions have that a with-loop does not cover.
+    pub fn default_element(&mut self, elem: Elem, default: Option<Value>) -> Val {
+        match default {
+            Some(v) => self.val(v),
+            None => self.zero_element(elem),
+        }
+    }
+
+    pub fn group_pipeline(&mut self, inst: Inst, with: &With) -> std::result::Result<Pipeline, Refusal> {
+        let func = self.func;
+        let refuse = |why: &str| Err(why.to_string());
+        for (k, (op, &result)) in with.ops.iter().zip(&func.insts[inst].results).enumerate() {
+            if self.emit.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
+                return refuse("a result is part of another array or a handle");
+            }
+            match op {
+                WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), default } => {
+                    let filled = default.is_some_and(|v| !func.ty(v).is_scalar()) && !self.covers(with, frame);
+                    if !cell.iter().all(|v| self.const_i32(*v).is_some()) || filled || frame.is_empty() {
+                        return refuse("its cells have no constant shape");
+                    }
+                }
+                WithOp::Fold { neutral, combine, .. } => {
+                    let scalar = func.ty(result).is_scalar() && func.ty(*neutral).is_scalar();
+                    let function = matches!(combine, Combine::Region(_));
+                    let alike =
+                        with.parts.iter().all(|part| func.ty(func.regions[part.body].yields[k]).is_scalar() == scalar);
+                    if with.parts.len() != 1
+                        || !alike
+                        || self.constant_count(result).is_none()
+                        || self.constant_count(*neutral).is_none()
+                        || (function && !scalar)
+                    {
+                        return refuse("it folds in a way that groups cannot");
+                    }
+                    if let Combine::Region(region) = combine
+                        && let Some(why) = self.cell_refusal(*region, &mut Vec::new())
+                    {
+                        return refuse(why);
+                    }
+                }
+                _ => return refuse("an operator that groups cannot run"),
+            }
+        }
+        self.facts.set_ranges(with);
+        let mut padded = Padded::default();
+        with.parts.iter().for_each(|part| self.padded_of(part.body, &mut padded));
+        let pipeline = self.planned(with, padded)?;
+        // Gaps must not drive arrays out of the memory that the group shares.
+        if pipeline.plan.slots.iter().any(|slot| slot.in_buffer) {
+            self.planned(with, Padded::default())
+        } else {
+            Ok(pipeline)
+        }
     }
 
     /// The launches of all partitions, and of what combines partial results; the results.
@@ -326,14 +331,14 @@ impl Lower<'_, '_> {
         let one = self.b.i64(1);
         let steps: Vec<Val> = (0..lower.len()).map(|axis| step.as_ref().map_or(one, |s| self.wide(s[axis]))).collect();
         let ranges: Vec<(i64, i64)> = lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect();
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         self.read_on_device(part.body);
         let scratch = self.group_scratch(&pipeline.plan, groups);
-        let place = self.b.begin_groups(&[groups], &[pipeline.items as u32]);
-        self.padded = pipeline.padded.clone();
-        self.sequential += 1;
-        let outside = std::mem::replace(&mut self.in_kernel_loop, true);
-        self.checked_before = true;
+        let place = self.begin_groups(&[groups], &[pipeline.items as u32]);
+        self.device.padded = pipeline.padded.clone();
+        self.facts.site.sequential += 1;
+        let outside = std::mem::replace(&mut self.kernel.in_kernel_loop, true);
+        self.facts.site.checked_before = true;
         self.open(part.body);
         let mut positions = vec![place[0]; lengths.len()];
         let mut rest = place[0];
@@ -364,12 +369,12 @@ impl Lower<'_, '_> {
         let direct = self.direct_yields(part);
         self.group_body(part, &pipeline.plan, (place[0], place[1]), pipeline.items, &scratch, &targets, &direct)?;
         self.close();
-        self.padded.clear();
-        self.checked_before = false;
-        self.in_kernel_loop = outside;
-        self.sequential -= 1;
-        self.b.end_launch();
-        self.cache = cache;
+        self.device.padded.clear();
+        self.facts.site.checked_before = false;
+        self.kernel.in_kernel_loop = outside;
+        self.facts.site.sequential -= 1;
+        self.end_launch();
+        self.emit.cache = cache;
         for (object, _) in scratch.into_iter().flatten() {
             self.b.rc_dec(object);
         }
@@ -393,7 +398,7 @@ impl Lower<'_, '_> {
     /// Asks for the buffer of an array that kernels read.
     pub fn read_object(&mut self, object: Val) -> Val {
         let buffer = self.helper_ptr("ravel_device_read", &[object]);
-        self.cache.insert(Key::Data(object), buffer);
+        self.emit.cache.insert(Key::Data(object), buffer);
         buffer
     }
 

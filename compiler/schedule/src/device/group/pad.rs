@@ -6,14 +6,10 @@
 //!
 //! Leaves alone: arrays that are used as a whole, whose elements must lie without gaps.
 
-use ravel_types::HashMap;
-
 use ravel_wir::{Op, Region, Value, With, WithOp};
 
-use crate::lower::Lower;
-
-/// Strides, in elements, of arrays with gaps.
-pub(crate) type Padded = HashMap<Value, Vec<i64>>;
+use crate::device::state::Padded;
+use crate::facts::Facts;
 
 /// Odd strides for these extents.
 fn odd_strides(extents: &[i64]) -> Vec<i64> {
@@ -29,7 +25,7 @@ pub(crate) fn padded_count(extents: &[i64], strides: &[i64]) -> i64 {
     extents.first().zip(strides.first()).map_or(1, |(extent, stride)| extent * stride)
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The arrays of a group's body that may have gaps, and their strides.
     pub fn padded_of(&self, body: Region, padded: &mut Padded) {
         for &inst in &self.func.regions[body].insts {

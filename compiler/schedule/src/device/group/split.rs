@@ -13,19 +13,18 @@
 //! Leaves alone: folds of operations that do not regroup, or from elements that are not neutral; several folds in one cell; and with-loops
 //! that keep the items busy as they are.
 
-use ravel_types::HashMap;
-
 use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
-use ravel_types::BinOp;
+use ravel_types::{BinOp, HashMap};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
 use crate::device::group::body::Group;
-use crate::kernel::Chunk;
-use crate::kernel::grid::{Cell, Grid, Jam};
+use crate::facts::grid::{Cell, Grid, Jam};
+use crate::facts::guards::Measures;
+use crate::facts::sink::{Chunk, Sink};
+use crate::facts::{Facts, Val};
+use crate::lower::Lower;
 use crate::lower::scalars::{self, prim_of};
-use crate::lower::withloop::Sink;
-use crate::lower::{Lower, Val};
 
 /// Bytes of local memory for partial results between two barriers.
 pub(crate) const SPLIT_BYTES: i64 = 6 << 10;
@@ -78,7 +77,7 @@ pub(crate) struct Pending {
     split: Split,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The partitions of a group's body that are split, by with-loop and number.
     pub fn splits_of(&self, region: Region, items: i64, splits: &mut HashMap<(Inst, usize), Split>) {
         for &inst in &self.func.regions[region].insts {
@@ -207,7 +206,9 @@ impl Lower<'_, '_> {
         let identity = op.identity(elem).map(|scalar| scalar.bits());
         op.regroups() && (matches!(op, BinOp::Min | BinOp::Max) || constant.is_some() && constant == identity)
     }
+}
 
+impl Lower<'_, '_> {
     /// Folds the stretches of a partition, the cells of which follow at the next barrier; items that this keeps busy. Nothing if there is no room.
     pub fn spread_split(
         &mut self,
@@ -227,12 +228,12 @@ impl Lower<'_, '_> {
         let elem = self.elem(result);
         let size = elem.bytes() as i64;
         let bytes = (split.cells() * split.stretches * size + 7) / 8 * 8;
-        if gr.scratch_used + bytes > SPLIT_BYTES || self.supported(part.body, &mut Vec::new()).is_err() {
+        if gr.scratch_used + bytes > SPLIT_BYTES || self.supported(part.body, &mut Measures::default()).is_err() {
             return Ok(None);
         }
         let offset = gr.scratch_used;
         gr.scratch_used += bytes;
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let busy = split.blocks() * split.stretches;
         let total = self.b.i64(busy);
         let inside = self.b.icmp(IntCmp::Slt, item, total);
@@ -271,7 +272,7 @@ impl Lower<'_, '_> {
         self.close();
         self.b.begin_else(&[]);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         gr.pending.push(Pending { inst, part: n, sinks: sinks.to_vec(), offset, split });
         Ok(Some(busy))
     }
@@ -300,7 +301,7 @@ impl Lower<'_, '_> {
             let elem = self.elem(result);
             let size = elem.bytes() as i64;
             let item = self.turned(gr);
-            let cache = self.cache.clone();
+            let cache = self.emit.cache.clone();
             let (total, stride) = (self.b.i64(split.cells()), self.b.i64(gr.items));
             let (cell, _) = self.b.begin_for(item, total, stride, &[]);
             self.open(part.body);
@@ -326,7 +327,7 @@ impl Lower<'_, '_> {
             self.kernel_cells(&mut g, part, &pending.sinks)?;
             self.close();
             self.b.end_for(&[]);
-            self.cache = cache;
+            self.emit.cache = cache;
             gr.advance(split.cells() % gr.items);
         }
         Ok(())
@@ -347,14 +348,14 @@ impl Lower<'_, '_> {
         let bytes = (split.stretches * size + 7) / 8 * 8;
         if split.fold != inst
             || gr.scratch_used + bytes > SPLIT_BYTES
-            || self.supported_fold(with, &mut Vec::new()).is_err()
+            || self.supported_fold(with, &mut Measures::default()).is_err()
         {
             return Ok(false);
         }
         let offset = gr.scratch_used;
         gr.scratch_used += bytes;
         let item = self.turned(gr);
-        let cache = self.cache.clone();
+        let cache = self.emit.cache.clone();
         let total = self.b.i64(split.stretches);
         let inside = self.b.icmp(IntCmp::Slt, item, total);
         self.b.begin_if(inside);
@@ -367,7 +368,7 @@ impl Lower<'_, '_> {
         self.b.store(value, place, offset as i32, Access::ALIGNED);
         self.b.begin_else(&[]);
         self.b.end_if(&[]);
-        self.cache = cache;
+        self.emit.cache = cache;
         self.wait(gr)?;
         // Until the next barrier others may still read.
         gr.scratch_used = offset + bytes;

@@ -1,0 +1,78 @@
+//! The state of the code under construction: open regions, what they have computed, where results are to be built.
+
+use ravel_types::{Elem, HashMap, HashSet};
+use ravel_wir::Value;
+use rustc_hash::FxHashMap;
+
+use crate::facts::Val;
+use crate::facts::index::Ext;
+
+/// Something computed once and good for the region that computed it and those nested in it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// Data pointer of an object.
+    Data(Val),
+    /// Extent of an axis of an object.
+    Extent(Val, usize),
+    /// 64-bit value of an `i32` scalar.
+    Wide(Value),
+    /// `i32` value of an index that exists in 64 bits.
+    Narrow(Value),
+    /// First value times a constant, times a second one if present.
+    Scaled(Val, i64, Option<Val>),
+    /// Address plus bytes.
+    Address(Val, Val),
+}
+
+pub(crate) type Cache = FxHashMap<Key, Val>;
+
+/// Where a value is to be built instead of in an object of its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Dest {
+    /// First element of the place.
+    pub data: Val,
+}
+
+/// Code under construction, apart from its builder.
+#[derive(Default)]
+pub(crate) struct Emit {
+    /// What has been computed and is at hand.
+    pub cache: Cache,
+    /// The same around each open region.
+    pub outside: Vec<Cache>,
+    pub dests: HashMap<Value, Dest>,
+    /// Cells that are built where the array that is written out of them will have them.
+    pub placed: HashSet<Value>,
+    /// What the with-loop in hand leaves around its partition.
+    pub borders: Vec<Border>,
+}
+
+/// What happens to the elements outside of a box.
+#[derive(Clone, Copy)]
+pub(crate) enum Rest {
+    Copy { to: Val, from: Val },
+    Fill { to: Val, value: Val },
+}
+
+/// The elements that a box of a with-loop leaves, and what they become.
+pub(crate) struct Border {
+    pub elem: Elem,
+    pub what: Rest,
+    pub lower: Vec<Value>,
+    pub upper: Vec<Value>,
+    pub extents: Vec<Ext>,
+    pub strides: Vec<Ext>,
+}
+
+/// What lies around a partition.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// What the only partition leaves.
+    pub borders: &'a [Border],
+    /// Thin partitions beside it, by number.
+    pub thin: &'a [usize],
+}
+
+impl Around<'_> {
+    pub const NOTHING: Around<'static> = Around { borders: &[], thin: &[] };
+}
