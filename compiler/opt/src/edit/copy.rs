@@ -86,12 +86,17 @@ impl<'s> Copier<'s> {
         func.insts.push(data)
     }
 
-    pub fn region(&mut self, func: &mut Func, region: Region) -> Region {
+    /// New parameters like those of a region.
+    pub fn params(&mut self, func: &mut Func, region: Region) -> Vec<Value> {
         let params = match self.source {
             Some(source) => source.regions[region].params.clone(),
             None => func.regions[region].params.clone(),
         };
-        let params = params.into_iter().map(|v| self.define(func, v)).collect();
+        params.into_iter().map(|v| self.define(func, v)).collect()
+    }
+
+    pub fn region(&mut self, func: &mut Func, region: Region) -> Region {
+        let params = self.params(func, region);
         let mut insts = Vec::new();
         let yields = self.splice(func, region, &mut insts);
         func.regions.push(RegionData { params, insts, yields })

@@ -11,10 +11,10 @@
 //! outside may stand between the two: a fault would come after it. Consumers with much work stay without checks, which can keep it from
 //! running in vectors.
 
-use crate::edit::{Defs, drop_inst};
+use crate::edit::{Defs, any_inst, drop_inst};
 use crate::facts::{Places, Use, cost_of_yield, covers_frame, region_has_effect, same_int};
 use crate::pass::Context;
-use ravel_wir::traverse::{has_effect, walk};
+use ravel_wir::traverse::has_effect;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
 
 /// Most operations of a consumer that takes checks over.
@@ -29,16 +29,12 @@ fn with_of(func: &Func, inst: Inst) -> Option<&With> {
 
 /// Whether all that can be observed of a region are failing checks.
 pub fn only_checks(func: &Func, region: Region, cx: &Context) -> bool {
-    let mut only = true;
-    walk(func, region, &mut |_, inst| {
-        only &= match &func.insts[inst].op {
-            Op::Check { .. } => true,
-            Op::With(with) => !with.ordered,
-            Op::Call { func: callee, .. } => !cx.has_effects(*callee),
-            op => !op.is_anchored(),
-        };
-    });
-    only
+    !any_inst(func, region, |inst| match &func.insts[inst].op {
+        Op::Check { .. } => false,
+        Op::With(with) => with.ordered,
+        Op::Call { func: callee, .. } => cx.has_effects(*callee),
+        op => op.is_anchored(),
+    })
 }
 
 /// Whether the only consumer of a with-loop can take over its checks.

@@ -13,13 +13,13 @@
 //!
 //! Worth: tests/survey/with-loops/moments-of-columns (1.8 with Cranelift, 2.6 with LLVM).
 
-use crate::edit::{Copier, Def, Defs, lower_to, raise_to};
+use crate::edit::{Copier, Def, Defs, all_insts, any_inside, lower_to, raise_to, reads_of};
 use crate::facts::{Places, is_speculatable, region_has_effect, same_int};
 use crate::fusion::fold_kinds::runs_in_tiles;
 use crate::fusion::split_operators::checks_of;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{HashMap, HashSet};
-use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, With, WithOp};
 use std::collections::BTreeMap;
 
@@ -107,7 +107,7 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
                 refusals
                     .entry(second)
                     .or_insert("with another one over the same index set it would have too many results");
-            } else if let Some(order) = raised(func, defs, insts, (p, q), reads(func, second))
+            } else if let Some(order) = raised(func, defs, insts, (p, q), reads_of(func, second))
                 .or_else(|| lowered(func, places, insts, (p, q), q + 1))
             {
                 return Ok((first, second, order));
@@ -179,38 +179,14 @@ fn is_written_out(func: &Func, inst: Inst) -> bool {
 
 /// Whether with-loops in the bodies make arrays.
 fn makes_arrays(func: &Func, inst: Inst) -> bool {
-    let mut found = false;
-    for region in func.insts[inst].op.regions() {
-        walk(func, region, &mut |_, inner| {
-            found |= with_of(func, inner).is_some_and(|with| {
-                with.ops.iter().any(|op| matches!(op, WithOp::Genarray { .. } | WithOp::Modarray { .. }))
-            });
-        });
-    }
-    found
+    let makes = |op: &WithOp| matches!(op, WithOp::Genarray { .. } | WithOp::Modarray { .. });
+    any_inside(func, inst, |inner| with_of(func, inner).is_some_and(|with| with.ops.iter().any(makes)))
 }
 
 /// Arrays that the bodies select from.
 fn inputs(func: &Func, with: &With) -> HashSet<Value> {
-    let mut inputs = HashSet::default();
-    for part in &with.parts {
-        walk(func, part.body, &mut |_, inst| {
-            if let Op::Sel { array, .. } = &func.insts[inst].op {
-                inputs.insert(*array);
-            }
-        });
-    }
-    inputs
-}
-
-/// Everything an instruction reads, nested regions included.
-fn reads(func: &Func, inst: Inst) -> Vec<Value> {
-    let mut values = Vec::new();
-    func.insts[inst].op.for_each_operand(|v| values.push(v));
-    for region in func.insts[inst].op.regions() {
-        values.extend(free_values(func, region));
-    }
-    values
+    let insts = with.parts.iter().flat_map(|part| all_insts(func, part.body));
+    insts.filter_map(|inst| if let Op::Sel { array, .. } = func.insts[inst].op { Some(array) } else { None }).collect()
 }
 
 /// The order in which the second with-loop, and what it `needs`, stand right after the first one.
@@ -242,7 +218,7 @@ pub fn raised(
             return None;
         }
         if needed.insert(at) {
-            work.extend(reads(func, inst));
+            work.extend(reads_of(func, inst));
         }
     }
     Some(raise_to(insts, (p, q), &needed))
@@ -250,14 +226,8 @@ pub fn raised(
 
 /// Whether nothing in the bodies of a with-loop needs a check before it.
 fn is_speculatable_inside(func: &Func, inst: Inst) -> bool {
-    let mut all = true;
-    for region in func.insts[inst].op.regions() {
-        walk(func, region, &mut |_, inst| {
-            let op = &func.insts[inst].op;
-            all &= matches!(op, Op::With(_) | Op::If { .. }) || is_speculatable(func, inst);
-        });
-    }
-    all
+    let holds = |inst: Inst| matches!(func.insts[inst].op, Op::With(_) | Op::If { .. }) || is_speculatable(func, inst);
+    !any_inside(func, inst, |inst| !holds(inst))
 }
 
 /// The order in which the first with-loop stands right before the second one, if nothing between it and `end` reads it.
@@ -266,7 +236,7 @@ pub fn lowered(func: &Func, places: &Places, insts: &[Inst], (p, q): (usize, usi
     if made.iter().all(|v| places.uses(*v).is_empty()) {
         return None;
     }
-    let is_read = insts[p + 1..end].iter().any(|i| reads(func, *i).iter().any(|v| made.contains(v)));
+    let is_read = insts[p + 1..end].iter().any(|i| reads_of(func, *i).iter().any(|v| made.contains(v)));
     (!is_read).then(|| lower_to(insts, (p, q)))
 }
 

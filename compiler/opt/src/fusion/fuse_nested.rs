@@ -15,11 +15,11 @@
 //!
 //! Worth: tests/survey/with-loops/row-norms (1.3 to 2.4 with Cranelift, 1.25 with LLVM).
 
-use crate::edit::{Defs, Renames, drop_inst, has_loop};
+use crate::edit::{Defs, Renames, all_insts, drop_inst, has_loop, reads_of};
 use crate::facts::{Places, Use, covers_frame, region_has_effect, same_int};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{HashSet, Ty};
-use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};
 
 pub const PASS: Pass = Pass {
@@ -97,9 +97,7 @@ fn find(func: &Func, places: &Places, defs: &Defs, elements: Inst) -> Vec<Pair> 
     let Some((part, frame)) = with_of(func, elements).and_then(|with| whole(func, defs, with)) else { return pairs };
     let params = &func.regions[part.body].params;
     let Some(home) = places.region_of[elements].expand() else { return pairs };
-    let mut selections = Vec::new();
-    walk(func, part.body, &mut |_, inst| selections.push(inst));
-    for inst in selections {
+    for inst in all_insts(func, part.body) {
         let Op::Sel { array, index } = &func.insts[inst].op else { continue };
         let Some(rows) = defs.inst(*array).filter(|rows| places.region_of[*rows].expand() == Some(home)) else {
             continue;
@@ -137,7 +135,7 @@ fn check(func: &Func, places: &Places, defs: &Defs, pair: &Pair, cx: &Context) -
     let (made, insts) = (&func.insts[pair.rows].results, region_insts(func, places, pair.rows));
     let at = |inst: Inst| insts.iter().position(|i| *i == inst);
     let (Some(p), Some(q)) = (at(pair.rows), at(pair.elements)) else { return Err("they are in different places") };
-    let between = insts[p + 1..q].iter().any(|i| reads(func, *i).iter().any(|v| made.contains(v)));
+    let between = insts[p + 1..q].iter().any(|i| reads_of(func, *i).iter().any(|v| made.contains(v)));
     if between {
         return Err("something before it needs all results of the with-loop over its rows");
     }
@@ -181,16 +179,6 @@ fn is_inside(places: &Places, inst: Inst, region: Region) -> bool {
         at = places.parent(here);
     }
     false
-}
-
-/// Everything an instruction reads, nested regions included.
-fn reads(func: &Func, inst: Inst) -> Vec<Value> {
-    let mut values = Vec::new();
-    func.insts[inst].op.for_each_operand(|v| values.push(v));
-    for region in func.insts[inst].op.regions() {
-        values.extend(free_values(func, region));
-    }
-    values
 }
 
 /// Arrays of which both bodies select elements of their own row.

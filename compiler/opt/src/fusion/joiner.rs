@@ -1,6 +1,6 @@
 //! Nests of two with-loops as one: what `scalarize` and `flatten_folds` share.
 
-use crate::edit::{Copier, Def, Defs};
+use crate::edit::{Copier, Def, Defs, reads_of};
 use crate::facts::{cost_of_inst, is_speculatable};
 use crate::pass::Context;
 use ravel_source::Span;
@@ -164,10 +164,7 @@ pub fn work_between(func: &Func, defs: &Defs, body: Region, cell: Inst, inner: &
             continue;
         }
         work += cost_of_inst(func, defs, def).arithmetic;
-        func.insts[def].op.for_each_operand(|v| needed.push(v));
-        for region in func.insts[def].op.regions() {
-            needed.extend(free_values(func, region));
-        }
+        needed.extend(reads_of(func, def));
     }
     work
 }

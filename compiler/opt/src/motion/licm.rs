@@ -10,7 +10,7 @@
 //!
 //! Worth: tests/survey/strings/letter-counts (2.0 with Cranelift, 1.0 with LLVM).
 
-use crate::edit::{Def, Defs};
+use crate::edit::{Def, Defs, reads_of};
 use crate::facts::{Places, Safety, Use, divides_by_constant, is_speculatable, trips};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, HashSet};
@@ -96,12 +96,9 @@ impl Mover<'_> {
         // Whether what stays can be observed.
         let mut observed = false;
         for inst in insts {
-            let mut is_invariant = true;
-            self.func.insts[inst].op.for_each_operand(|v| is_invariant &= !inside.contains(&v));
+            let operands = reads_of(self.func, inst);
+            let is_invariant = !operands.iter().any(|v| inside.contains(v));
             let op = &self.func.insts[inst].op;
-            let captured: Vec<Value> =
-                op.regions().into_iter().flat_map(|nested| free_values(self.func, nested)).collect();
-            is_invariant &= !captured.iter().any(|v| inside.contains(v));
             if matches!(op, Op::Const(_)) {
                 // Constants cost nothing where they are, but go along with what uses them.
                 constants.push(inst);
@@ -115,10 +112,6 @@ impl Mover<'_> {
                     || self.is_safe_selection(owner, inst)
                     || (!reads_clock && self.moves_whole(owner, body, inst, observed)));
             if is_safe {
-                let mut operands: HashSet<Value> = captured.into_iter().collect();
-                self.func.insts[inst].op.for_each_operand(|v| {
-                    operands.insert(v);
-                });
                 let is_operand = |i: &Inst, func: &Func| func.insts[*i].results.iter().any(|v| operands.contains(v));
                 for constant in constants.extract_if(.., |i| is_operand(i, self.func)) {
                     out.push(constant);

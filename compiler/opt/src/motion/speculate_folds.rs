@@ -14,7 +14,7 @@
 //!
 //! Worth: tests/survey/reductions/correlations (10.6 with Cranelift, 87 with LLVM).
 
-use crate::edit::{Def, Defs, drop_inst, insert_before};
+use crate::edit::{Def, Defs, drop_inst, insert_before, reads_of};
 use crate::facts::{Places, Safety, trips, visit_partitions};
 use crate::fusion::fold_kinds::{Folds, Kind};
 use crate::pass::{Context, Pass, Run};
@@ -173,12 +173,7 @@ impl Lifter<'_> {
     }
 
     fn collect(&self, inst: Inst, order: &mut Vec<Inst>) -> Option<()> {
-        let mut operands = Vec::new();
-        self.func.insts[inst].op.for_each_operand(|v| operands.push(v));
-        for region in self.func.insts[inst].op.regions() {
-            operands.extend(free_values(self.func, region));
-        }
-        for v in operands {
+        for v in reads_of(self.func, inst) {
             let Def::Inst(def, _) = self.defs.get(v) else { continue };
             let region: Region = self.places.region_of[def].expand()?;
             // Values of the body itself stand in front already.

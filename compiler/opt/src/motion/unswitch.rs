@@ -14,11 +14,10 @@
 //!
 //! Worth: tests/survey/with-loops/series (1.4 with Cranelift, 8.2 with LLVM, extents hidden).
 
-use crate::edit::{Def, Defs, collect_values, prepend, size_of, version_by_copy};
+use crate::edit::{Def, Defs, any_inside, collect_values, insts_where, prepend, size_of, version_by_copy};
 use crate::facts::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Elem, HashSet, Scalar, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {
@@ -82,14 +81,9 @@ fn condition(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Option<Va
         let mut own = HashSet::default();
         collect_values(func, part.body, &mut own);
         func.regions[part.body].insts.iter().find_map(|inst| match &func.insts[*inst].op {
-            Op::If { cond, then, els }
-                if !own.contains(cond) && matches!(defs.get(*cond), Def::Inst(..) | Def::Param(..)) =>
-            {
-                let mut loops = false;
-                for region in [*then, *els] {
-                    walk(func, region, &mut |_, inner| loops |= matches!(func.insts[inner].op, Op::Loop { .. }));
-                }
-                (loops && defs.constant(func, *cond).is_none()).then_some(*cond)
+            Op::If { cond, .. } if !own.contains(cond) && matches!(defs.get(*cond), Def::Inst(..) | Def::Param(..)) => {
+                let is_loop = |inner: Inst| matches!(func.insts[inner].op, Op::Loop { .. });
+                (any_inside(func, *inst, is_loop) && defs.constant(func, *cond).is_none()).then_some(*cond)
             }
             _ => None,
         })
@@ -100,19 +94,14 @@ fn condition(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Option<Va
 fn decide(func: &mut Func, inst: Inst, cond: Value, truth: bool) {
     let span = func.insts[inst].span;
     for region in func.insts[inst].op.regions() {
-        let mut branches = Vec::new();
-        walk(func, region, &mut |_, inner| {
-            if matches!(func.insts[inner].op, Op::If { cond: c, .. } if c == cond) {
-                branches.push(inner);
-            }
-        });
+        let branches = insts_where(func, region, |op| matches!(op, Op::If { cond: c, .. } if *c == cond));
         if branches.is_empty() {
             continue;
         }
         let known = func.make_inst(Op::Const(Scalar::Bool(truth)), vec![Ty::scalar(Elem::Bool)], span);
         let value = func.insts[known].results[0];
         prepend(func, region, [known]);
-        for branch in branches {
+        for (_, branch) in branches {
             if let Op::If { cond, .. } = &mut func.insts[branch].op {
                 *cond = value;
             }

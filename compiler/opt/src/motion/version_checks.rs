@@ -14,12 +14,11 @@
 //!
 //! Worth: tests/survey/reductions/integer-intervals (5.9 with Cranelift, 7.9 with LLVM).
 
-use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
+use crate::edit::{Copier, Defs, Emitter, has_loop, loops_of, size_of, version};
 use crate::facts::{Sum, emit_sum};
 use crate::loops::nest::LoopNest;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 pub const PASS: Pass = Pass {
@@ -77,9 +76,7 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
     let data = &func.regions[*body];
     let checks = || data.insts.iter().filter(|i| matches!(func.insts[**i].op, Op::Check { .. }));
-    let mut nested = false;
-    walk(func, *body, &mut |_, i| nested |= matches!(func.insts[i].op, Op::Loop { .. } | Op::With(_)));
-    if nested || checks().next().is_none() || size_of(func, *body) > MAX_CODE {
+    if has_loop(func, *body) || checks().next().is_none() || size_of(func, *body) > MAX_CODE {
         return None;
     }
     // Every round must have values of the types that the results have.

@@ -13,11 +13,10 @@
 //!
 //! Worth: tests/survey/recurrences/horner (1.6, 1.0 with Cranelift, 8.0, 1.0 with LLVM).
 
-use crate::edit::{Copier, Defs, Emitter, substitute};
+use crate::edit::{Copier, Defs, Emitter, any_inst, substitute};
 use crate::facts::{Places, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {
@@ -59,11 +58,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, inst: Inst) 
         return None;
     }
     let mut plain = !region_has_effect(func, part.body, cx) && !region_has_effect(func, function, cx);
-    for region in [part.body, function] {
-        walk(func, region, &mut |_, inner| {
-            plain &= !matches!(func.insts[inner].op, Op::With(_) | Op::Call { .. } | Op::Loop { .. });
-        });
-    }
+    let is_work = |inner: Inst| matches!(func.insts[inner].op, Op::With(_) | Op::Call { .. } | Op::Loop { .. });
+    plain &= ![part.body, function].into_iter().any(|region| any_inst(func, region, is_work));
     let mut ranges = places.ranges_at(func, defs, inst);
     let runs = lower.iter().zip(upper).all(|(low, high)| {
         let (low, high) = (ranges.form(func, defs, *low), ranges.form(func, defs, *high));

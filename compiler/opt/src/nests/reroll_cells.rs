@@ -15,7 +15,7 @@
 //!
 //! Worth: tests/survey/with-loops/tones (1.0 with Cranelift, 2.1 with LLVM).
 
-use crate::edit::{Copier, Defs, insert_before};
+use crate::edit::{Copier, Defs, any_inst, insert_before, slice};
 use crate::facts::{Places, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, HashMap, HashSet, Ty};
@@ -100,9 +100,7 @@ fn rolled(func: &mut Func, part: &Part, count: i32, cx: &Context) -> Option<Regi
     func.regions[body].params.push(element);
     func.regions[body].yields = vec![value];
     drop_unused(func, body);
-    let mut remains = false;
-    ravel_wir::traverse::walk(func, body, &mut |_, inst| remains |= replaced.contains(&inst));
-    if remains {
+    if any_inst(func, body, |inst| replaced.contains(&inst)) {
         return None;
     }
     let mut rows = HashSet::from_iter([row]);
@@ -239,21 +237,8 @@ impl Roller<'_> {
 
 /// Removes what the results of a region without effects do not need.
 fn drop_unused(func: &mut Func, region: Region) {
-    let mut needed: HashSet<Value> = func.regions[region].yields.iter().copied().collect();
-    let mut kept = Vec::new();
-    for inst in func.regions[region].insts.clone().into_iter().rev() {
-        if func.insts[inst].results.iter().any(|r| needed.contains(r)) {
-            func.insts[inst].op.for_each_operand(|v| {
-                needed.insert(v);
-            });
-            for nested in func.insts[inst].op.regions() {
-                needed.extend(ravel_wir::traverse::free_values(func, nested));
-            }
-            kept.push(inst);
-        }
-    }
-    kept.reverse();
-    func.regions[region].insts = kept;
+    let data = &func.regions[region];
+    func.regions[region].insts = slice(func, &data.insts, data.yields.iter().copied(), |_| false);
 }
 
 /// Does the index of a row of cells, `rows` and sums with it, do nothing but select elements of rows of `count` at `element`?

@@ -18,7 +18,7 @@
 //!
 //! Worth: tests/survey/stencils/fixed-ends (3.5, hidden 0.2 to 0.6 with Cranelift, 4.4 with LLVM).
 
-use crate::edit::{Def, Defs, Emitter, insert_before, mirrored, size_of};
+use crate::edit::{Def, Defs, Emitter, all_insts, any_inst, insert_before, insts_where, mirrored, size_of};
 use crate::facts::{Atom, Lin, Places, Ranges, total_trips};
 use crate::fusion::split_partitions::{Cut, apply_cut, drop_empty_parts};
 use crate::pass::{Context, Pass, Run};
@@ -111,17 +111,11 @@ fn questions(func: &Func, with: &With) -> Option<usize> {
     if !makes_arrays || !plain || with.ordered || with.parts.is_empty() {
         return None;
     }
-    let mut found = 0;
-    for part in &with.parts {
-        walk(func, part.body, &mut |_, inst| {
-            found += usize::from(match &func.insts[inst].op {
-                Op::Bin(BinOp::Mod | BinOp::AplMod, a, _) => is_int(func, *a),
-                Op::If { .. } => true,
-                _ => false,
-            });
-        });
-    }
-    Some(found)
+    let gains = |op: &Op| match op {
+        Op::Bin(BinOp::Mod | BinOp::AplMod, a, _) => is_int(func, *a),
+        op => matches!(op, Op::If { .. }),
+    };
+    Some(with.parts.iter().map(|part| insts_where(func, part.body, gains).len()).sum())
 }
 
 fn is_int(func: &Func, v: Value) -> bool {
@@ -135,11 +129,9 @@ fn find(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Result<Option<
         if is_thin(func, places, defs, part) {
             continue;
         }
-        let mut sites = Vec::new();
-        walk(func, part.body, &mut |_, inst| sites.push(inst));
         // The last axis first: then the borders of the others have an interior along it, whose elements are side by side.
         let mut best: Option<Found> = None;
-        for site in sites {
+        for site in all_insts(func, part.body) {
             let mut asker = Asker { func, defs, body: part.body, part, ranges: None };
             let found = match &func.insts[site].op {
                 Op::Bin(BinOp::Mod | BinOp::AplMod, a, b) if is_int(func, *a) => asker.remainder(places, site, *a, *b),
@@ -449,7 +441,5 @@ fn outside(e: &mut Emitter<'_>, body: Region, value: Value, end: End) -> Value {
 }
 
 fn is_inside(func: &Func, body: Region, wanted: Inst) -> bool {
-    let mut found = false;
-    walk(func, body, &mut |_, inst| found |= inst == wanted);
-    found
+    any_inst(func, body, |inst| inst == wanted)
 }

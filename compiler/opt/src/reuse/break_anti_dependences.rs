@@ -19,7 +19,7 @@
 //!
 //! Worth: tests/survey/loops/sandpile (29 with Cranelift, 26 with LLVM).
 
-use crate::edit::{Defs, Renames, drop_inst, insert_before, use_counts};
+use crate::edit::{Defs, Renames, drop_inst, insert_before, insts_where, use_counts};
 use crate::facts::{Places, Use};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
@@ -99,12 +99,8 @@ fn taker_before(func: &Func, places: &Places, at: Inst, array: Value) -> Option<
 }
 
 fn read_again(func: &mut Func, cx: &mut Context) -> bool {
-    let mut updates: Vec<(Region, Inst)> = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if written(func, inst).is_some() {
-            updates.push((region, inst));
-        }
-    });
+    let mut updates = insts_where(func, func.body, |_| true);
+    updates.retain(|(_, inst)| written(func, *inst).is_some());
     if updates.is_empty() {
         return false;
     }

@@ -13,10 +13,9 @@
 //!
 //! Worth: tests/survey/reductions/distinct (1.2 with Cranelift, 1.5 with LLVM).
 
-use crate::edit::{drop_inst, insert_before};
+use crate::edit::{drop_inst, insert_before, insts_where};
 use crate::facts::{Places, Use};
 use crate::pass::{Context, Pass, Run};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 
 pub const PASS: Pass = Pass {
@@ -26,12 +25,8 @@ pub const PASS: Pass = Pass {
 };
 
 pub fn rematerialize_fills(func: &mut Func, cx: &mut Context) -> bool {
-    let mut fills: Vec<(Region, Inst)> = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if is_fill(func, inst) {
-            fills.push((region, inst));
-        }
-    });
+    let mut fills = insts_where(func, func.body, |op| matches!(op, Op::With(_)));
+    fills.retain(|(_, inst)| is_fill(func, *inst));
     if fills.is_empty() {
         return false;
     }

@@ -14,7 +14,7 @@
 //!
 //! Worth: tests/survey/stencils/life (7.0 with Cranelift, 1.1 with LLVM).
 
-use crate::edit::{Defs, Renames, prepend};
+use crate::edit::{Defs, Renames, all_insts, prepend};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, HashMap, HashSet, Scalar, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value};
@@ -27,11 +27,11 @@ pub const PASS: Pass = Pass {
 
 pub fn narrow_integers(func: &mut Func, cx: &mut Context) -> bool {
     let mut bodies = Vec::new();
-    ravel_wir::traverse::walk(func, func.body, &mut |_, inst| {
+    for inst in all_insts(func, func.body) {
         if let Op::With(with) = &func.insts[inst].op {
             bodies.extend(with.parts.iter().map(|part| (part.body, func.insts[inst].span)));
         }
-    });
+    }
     let mut changed = false;
     for (body, span) in bodies {
         let mut defs = Defs::new(func);

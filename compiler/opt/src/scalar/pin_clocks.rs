@@ -13,7 +13,7 @@
 //!
 //! Worth: tests/golden/library/stop-watches (no speed: programs that time themselves would read zero).
 
-use crate::edit::{Renames, insert_after, place_of};
+use crate::edit::{Renames, insert_after, place_of, reads_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Elem, HashSet};
 use ravel_wir::traverse::{free_values, walk};
@@ -47,8 +47,7 @@ fn pin(func: &mut Func, region: Region, clock: Inst) -> bool {
     let after = func.regions[region].insts[place_of(func, region, clock) + 1..].to_vec();
     let (mut used, mut made): (Vec<Value>, HashSet<Value>) = (func.regions[region].yields.clone(), HashSet::default());
     for &inst in &after {
-        func.insts[inst].op.for_each_operand(|v| used.push(v));
-        used.extend(func.insts[inst].op.regions().into_iter().flat_map(|nested| free_values(func, nested)));
+        used.extend(reads_of(func, inst));
         made.extend(&func.insts[inst].results);
     }
     used.retain(|v| !func.ty(*v).is_scalar() && func.ty(*v).elem != Elem::Handle && !made.contains(v));

@@ -59,16 +59,8 @@ fn split(func: &mut Func, inst: Inst, kept: &[Value]) -> Inst {
     let made = func.make_inst(Op::With(With { parts, ops: vec![op; kept.len()], ordered: false }), types, span);
 
     let arrays = func.insts[made].results.clone();
-    let params: Vec<Value> = func.regions[part.body]
-        .params
-        .iter()
-        .map(|v| func.ty(*v).clone())
-        .collect::<Vec<_>>()
-        .into_iter()
-        .map(|ty| func.new_value(ty))
-        .collect();
     let mut copier = Copier::within(func, part.body);
-    copier.values.extend(func.regions[part.body].params.iter().copied().zip(params.iter().copied()));
+    let params = copier.params(func, part.body);
     let mut insts = Vec::new();
     let selections: Vec<(Value, Value)> = kept
         .iter()

@@ -23,7 +23,7 @@
 mod few;
 mod rewrite;
 
-use crate::edit::Defs;
+use crate::edit::{Defs, operands_of, reads_of};
 use crate::facts::{Places, covers_frame, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Affine, BinOp, HashSet, Scalar};
@@ -303,10 +303,7 @@ fn mentioned(func: &Func, defs: &Defs, v: Value) -> HashSet<Value> {
             None => {
                 params.insert(v);
             }
-            Some(inst) => {
-                func.insts[inst].op.for_each_operand(|v| left.push(v));
-                left.extend(func.insts[inst].op.regions().into_iter().flat_map(|r| free_values(func, r)));
-            }
+            Some(inst) => left.extend(reads_of(func, inst)),
         }
     }
     params
@@ -327,9 +324,7 @@ fn captured(func: &Func, part: &Part, rows: &Part, fold: Inst) -> Option<Vec<Ins
         if !func.insts[inst].op.regions().is_empty() {
             return None;
         }
-        func.insts[inst].op.for_each_operand(|v| {
-            needed.insert(v);
-        });
+        needed.extend(operands_of(func, inst));
         list.push(inst);
     }
     list.reverse();

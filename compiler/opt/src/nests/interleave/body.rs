@@ -1,7 +1,7 @@
 //! The body of an outer with-loop, rewritten to serve some consecutive indices at once.
 
 use super::lane::{Block, Form, Lane, Res, lane_axis};
-use crate::edit::Def;
+use crate::edit::{Def, slice};
 use crate::facts::Use;
 use ravel_types::{BinOp, Elem, HashSet, Scalar, Shape, Ty, UnOp};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
@@ -466,18 +466,7 @@ impl Block<'_> {
 
     /// Those of `insts` that a value needs.
     fn needed(&self, value: Value, insts: &[Inst]) -> Vec<Inst> {
-        let mut needed = HashSet::default();
-        let mut work = vec![value];
-        while let Some(v) = work.pop() {
-            let Def::Inst(inst, _) = self.defs.get(v) else { continue };
-            if insts.contains(&inst) && needed.insert(inst) {
-                let op = &self.func.insts[inst].op;
-                op.for_each_operand(|v| work.push(v));
-                for region in op.regions() {
-                    work.extend(ravel_wir::traverse::free_values(self.func, region));
-                }
-            }
-        }
+        let needed = slice(self.func, insts, [value], |_| false);
         insts.iter().copied().filter(|i| needed.contains(i) || self.func.insts[*i].results.is_empty()).collect()
     }
 

@@ -13,7 +13,7 @@
 //! whole frame of scalar cells that are, outside of boxes known before it, those of an array of the same shape.
 //! Leaves alone: conditions that are no comparison of an index with something invariant, and several results at once.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, insert_before, mirrored, prepend};
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, all_insts, insert_before, mirrored, prepend};
 use crate::facts::{Places, covers_frame, region_has_effect};
 use crate::pass::Context;
 use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
@@ -332,8 +332,7 @@ fn outside(e: &mut Emitter<'_>, body: Region, v: Value) -> Value {
 fn body_with(func: &mut Func, body: Region, chosen: &Chosen, span: ravel_source::Span) -> Region {
     let mut copier = Copier::within(func, body);
     let copy = copier.region(func, body);
-    let mut users = Vec::new();
-    walk(func, copy, &mut |_, inst| users.push(inst));
+    let users = all_insts(func, copy);
     for &(cond, truth) in &chosen.known {
         let cond = copier.value(cond);
         let known = func.make_inst(Op::Const(Scalar::Bool(truth)), vec![Ty::scalar(Elem::Bool)], span);

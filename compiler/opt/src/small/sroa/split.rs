@@ -10,20 +10,14 @@
 //! Leaves alone: arrays that come out of memory each time round.
 
 use super::MAX_ELEMENTS;
-use crate::edit::{Defs, Renames, insert_after, insert_before, prepend};
+use crate::edit::{Defs, Renames, insert_after, insert_before, insts_where, prepend};
 use crate::facts::{Places, Use};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 pub fn split_carried(func: &mut Func) -> bool {
-    let mut owners = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. } | Op::If { .. }) {
-            owners.push((region, inst));
-        }
-    });
+    let mut owners = insts_where(func, func.body, |op| matches!(op, Op::Loop { .. } | Op::If { .. }));
     owners.retain(|(_, inst)| func.insts[*inst].results.iter().any(|v| is_small(func, *v)));
     let mut changed = false;
     let mut facts = None;
