@@ -5,7 +5,6 @@
 use crate::edit::{operands_of, reads_of};
 use crate::pass::Context;
 use ravel_types::{Affine, BinOp, HashSet, Shape, Ty};
-use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 use rustc_hash::FxHashMap;
 

@@ -193,6 +193,23 @@ impl Places {
     }
 }
 
+/// Offers every with-loop and the region that it stands in to `rewrite`, those inside others first, with facts that hold then; `rewrite` gives
+/// something where it has changed the function. Has it anywhere?
+pub fn rewrite_withs(
+    func: &mut Func,
+    mut rewrite: impl FnMut(&mut Func, &mut Defs, &Places, (Region, Inst)) -> Option<()>,
+) -> bool {
+    let (mut facts, mut changed) = (None, false);
+    for inst in Places::new(func).withs {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        let Some(home) = places.region_of[inst].expand() else { continue };
+        if rewrite(func, defs, places, (home, inst)).is_some() {
+            (facts, changed) = (None, true);
+        }
+    }
+    changed
+}
+
 /// Offers each partition of the unordered with-loops without folds to `visit`, with facts that hold then; `visit` says whether it has changed the
 /// function. Those inside others come first. Has it changed anything?
 pub fn visit_partitions(

@@ -16,7 +16,7 @@
 //! Worth: tests/survey/reductions/changes-of-a-step (1.2, 1.0 with Cranelift, 1.6, 1.0 with LLVM).
 
 use crate::edit::{Copier, Def, Defs};
-use crate::facts::{Bounds, MAX_PARTS, Places, bounds, covers, covers_frame, total_trips};
+use crate::facts::{Bounds, MAX_PARTS, Places, bounds, covers, covers_frame, rewrite_withs, total_trips};
 use crate::fusion::fuse::{MAX_OPERATORS, is_fusible, lowered, raised, with_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
@@ -35,17 +35,12 @@ const LEAST_TRIPS: u64 = 256;
 const LEAST_ROW: i32 = 32;
 
 pub fn fuse_folds(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for fold in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
-        let search = Search { func, places, defs, cx };
-        let Some((maker, region, order)) = search.maker(fold) else { continue };
+    rewrite_withs(func, |func, defs, places, (_, fold)| {
+        let (maker, region, order) = Search { func, places, defs, cx }.maker(fold)?;
         cx.applied(func.insts[fold].span, "joined the with-loop that makes its array");
         join(func, region, maker, fold, &order);
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 struct Search<'a> {

@@ -16,7 +16,7 @@
 //! Worth: tests/survey/with-loops/row-norms (1.3 to 2.4 with Cranelift, 1.25 with LLVM).
 
 use crate::edit::{Defs, Renames, all_insts, drop_inst, has_loop, reads_of};
-use crate::facts::{Places, Use, covers_frame, region_has_effect, same_int};
+use crate::facts::{Places, Use, covers_frame, region_has_effect, rewrite_withs, same_int};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{HashSet, Ty};
 use ravel_wir::traverse::walk;
@@ -42,27 +42,17 @@ struct Pair {
 }
 
 pub fn fuse_nested(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for elements in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
+    rewrite_withs(func, |func, defs, places, (_, elements)| {
         let span = func.insts[elements].span;
         let pairs = find(func, places, defs, elements);
         let mut checked = pairs.iter().map(|pair| check(func, places, defs, pair, cx).map(|()| pair));
-        let first = checked.next();
-        match first.map(|first| first.or_else(|why| checked.find_map(Result::ok).ok_or(why))) {
-            None => {}
-            Some(Ok(pair)) => {
-                cx.applied(func.insts[pair.rows].span, "computed row by row beside the with-loop that reads it");
-                cx.applied(span, "joined with the with-loop over its rows: each row is read while it is in a cache");
-                join(func, places, pair);
-                facts = None;
-                changed = true;
-            }
-            Some(Err(why)) => cx.refused(span, why),
-        }
-    }
-    changed
+        let pair = checked.next()?.or_else(|why| checked.find_map(Result::ok).ok_or(why));
+        let pair = pair.map_err(|why| cx.refused(span, why)).ok()?;
+        cx.applied(func.insts[pair.rows].span, "computed row by row beside the with-loop that reads it");
+        cx.applied(span, "joined with the with-loop over its rows: each row is read while it is in a cache");
+        join(func, places, pair);
+        Some(())
+    })
 }
 
 fn with_of(func: &Func, inst: Inst) -> Option<&With> {

@@ -12,8 +12,8 @@
 //!
 //! Worth: tests/survey/with-loops/moments-of-columns (5.2 with Cranelift, 15.5 with LLVM).
 
-use crate::edit::{Copier, Def, Defs, insert_before};
-use crate::facts::{Places, cost_of_yield, covers_frame, region_has_effect, trips};
+use crate::edit::{Copier, Def, insert_before};
+use crate::facts::{cost_of_yield, covers_frame, region_has_effect, rewrite_withs, trips};
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
@@ -60,36 +60,27 @@ enum Cell {
 
 /// Scalarises inner with-loops first, so that deep nests collapse in one walk.
 pub fn scalarize(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let Op::With(with) = &func.insts[inst].op else { continue };
+    rewrite_withs(func, |func, defs, _, (region, inst)| {
+        let Op::With(with) = &func.insts[inst].op else { return None };
         let cells_are_arrays = with
             .ops
             .iter()
             .enumerate()
             .any(|(k, _)| with.parts.iter().any(|p| func.ty(func.regions[p.body].yields[k]).rank() != Some(0)));
         if !cells_are_arrays || with.parts.is_empty() {
-            continue;
+            return None;
         }
         let span = func.insts[inst].span;
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(region) = places.region_of[inst].expand() else { continue };
         let joiner = Joiner { func, defs, cx, before: Vec::new(), span };
         let mut plan = Planner { joiner, inst };
-        match plan.with_loop() {
-            Ok(op) => {
-                let before = std::mem::take(&mut plan.joiner.before);
-                insert_before(func, region, inst, before);
-                func.insts[inst].op = Op::With(op);
-                cx.applied(span, "made to compute scalars");
-                changed = true;
-                facts = None;
-            }
-            Err(refusal) => cx.refused(span, refusal.text()),
-        }
-    }
-    changed
+        let op = plan.with_loop();
+        let before = plan.joiner.before;
+        let op = op.map_err(|refusal| cx.refused(span, refusal.text())).ok()?;
+        insert_before(func, region, inst, before);
+        func.insts[inst].op = Op::With(op);
+        cx.applied(span, "made to compute scalars");
+        Some(())
+    })
 }
 
 struct Planner<'a> {

@@ -20,7 +20,6 @@ use crate::facts::Places;
 use crate::fusion::fold_checked::only_checks;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
-use ravel_wir::traverse::free_values;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {

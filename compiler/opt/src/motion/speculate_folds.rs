@@ -19,7 +19,6 @@ use crate::facts::{Places, Safety, trips, visit_partitions};
 use crate::fusion::fold_kinds::{Folds, Kind};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, HashSet, UnOp};
-use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {

@@ -16,7 +16,7 @@
 //! Worth: tests/survey/with-loops/pixel-shuffle (4.5 with Cranelift, 1.3 with LLVM, extents hidden).
 
 use crate::edit::{Defs, Emitter, size_of, version_by_copy};
-use crate::facts::{Atom, Places, Ranges};
+use crate::facts::{Atom, Places, Ranges, rewrite_withs};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, HashSet, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value, WithOp};
@@ -35,18 +35,14 @@ const MAX_CODE: usize = 400;
 const MAX_EXTENTS: usize = 4;
 
 pub fn version_no_wrap(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
+    rewrite_withs(func, |func, defs, places, (home, inst)| {
         if is_inside_another(func, places, inst) || !makes_arrays(func, inst) {
-            continue;
+            return None;
         }
         let extents = candidates(func, places, defs, inst);
-        let Op::With(with) = &func.insts[inst].op else { continue };
+        let Op::With(with) = &func.insts[inst].op else { return None };
         if extents.is_empty() || !settles(func, places, defs, inst, &extents) {
-            continue;
+            return None;
         }
         let span = func.insts[inst].span;
         let code: usize = with.parts.iter().map(|p| size_of(func, p.body)).sum();
@@ -55,14 +51,12 @@ pub fn version_no_wrap(func: &mut Func, cx: &mut Context) -> bool {
                 span,
                 format!("a version for extents whose sums do not wrap would take {code} more instructions"),
             );
-            continue;
+            return None;
         }
-        let Some((places, defs)) = facts.take() else { continue };
-        branch(func, &places, defs, inst, &extents);
+        branch(func, defs, (home, inst), &extents);
         cx.applied(span, format!("made in two versions: for extents up to {ORDINARY} sums do not wrap"));
-        changed = true;
-    }
-    changed
+        Some(())
+    })
 }
 
 fn makes_arrays(func: &Func, inst: Inst) -> bool {
@@ -158,14 +152,14 @@ fn holds(ranges: &mut Ranges, func: &Func, defs: &Defs, cond: Value) -> bool {
 }
 
 /// Makes the test, and the with-loop in both of its branches.
-fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, extents: &[Value]) {
+fn branch(func: &mut Func, defs: &mut Defs, (home, inst): (Region, Inst), extents: &[Value]) {
     let span = func.insts[inst].span;
     let mut out = Vec::new();
-    let mut e = Emitter { func, defs: &mut defs, out: &mut out, span };
+    let mut e = Emitter { func, defs, out: &mut out, span };
     let most = e.int(ORDINARY);
     let tests: Vec<Value> = extents.iter().map(|v| e.int_op(BinOp::Le, *v, most)).collect();
     let cond = tests.into_iter().reduce(|a, b| e.emit(Op::Bin(BinOp::And, a, b), Ty::scalar(Elem::Bool)));
-    if let (Some(home), Some(cond)) = (places.region_of[inst].expand(), cond) {
+    if let Some(cond) = cond {
         version_by_copy(func, home, inst, cond, out);
     }
 }

@@ -17,7 +17,7 @@
 //! Worth: tests/survey/tables/hadamard-stockham (1.1 with Cranelift, 2.0 with LLVM).
 
 use crate::edit::{Copier, Def, Defs, Emitter, collect_values, size_of, substitute, syms_of};
-use crate::facts::Places;
+use crate::facts::{Places, rewrite_withs};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Affine, BinOp, Elem, HashSet, Shape, Sym, Ty};
 use ravel_wir::traverse::walk;
@@ -37,24 +37,18 @@ const MAX_CODE: usize = 120;
 const LEAST_ROWS: i32 = 32;
 
 pub fn version_short_rows(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
-        let Some(length) = row_length(func, places, defs, inst) else { continue };
+    rewrite_withs(func, |func, defs, places, (home, inst)| {
+        let length = row_length(func, places, defs, inst)?;
         let span = func.insts[inst].span;
         let code: usize = func.insts[inst].op.regions().iter().map(|r| size_of(func, *r)).sum();
         if code > MAX_CODE {
             cx.refused(span, format!("a version for short rows would take {code} more instructions"));
-            continue;
+            return None;
         }
-        let Some((places, defs)) = facts.take() else { continue };
-        branch(func, &places, defs, inst, length);
+        branch(func, defs, (home, inst), length);
         cx.applied(span, "made in four versions: for rows of one, two and four indices, and of any number");
-        changed = true;
-    }
-    changed
+        Some(())
+    })
 }
 
 /// The number of indices of the rows that a with-loop's body makes or adds up, or that it has itself, if a loop around it may change that.
@@ -129,8 +123,7 @@ fn changes(func: &Func, places: &Places, defs: &Defs, inst: Inst, value: Value) 
 }
 
 /// Puts the with-loop and copies of it into the branches of tests.
-fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, length: Value) {
-    let Some(home) = places.region_of[inst].expand() else { return };
+fn branch(func: &mut Func, defs: &mut Defs, (home, inst): (Region, Inst), length: Value) {
     let span = func.insts[inst].span;
     let results = func.insts[inst].results.clone();
     let types: Vec<Ty> = results.iter().map(|v| func.ty(*v).clone()).collect();
@@ -142,8 +135,8 @@ fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, length: 
             let yields = last_results(func, &out);
             els = func.regions.push(RegionData { params: Vec::new(), insts: std::mem::take(&mut out), yields });
         }
-        let then = version(func, &mut defs, inst, length, n, &row_syms);
-        let mut e = Emitter { func, defs: &mut defs, out: &mut out, span };
+        let then = version(func, defs, inst, length, n, &row_syms);
+        let mut e = Emitter { func, defs, out: &mut out, span };
         let known = e.int(n);
         let cond = e.int_op(BinOp::Eq, length, known);
         out.push(func.make_inst(Op::If { cond, then, els }, types.clone(), span));

@@ -18,7 +18,7 @@
 //! Worth: tests/survey/stencils/haar (3.8 with Cranelift, 2.1 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, insert_before};
-use crate::facts::{Places, Use, covers_frame, region_has_effect, same_int, trips};
+use crate::facts::{Places, Use, covers_frame, region_has_effect, rewrite_withs, same_int, trips};
 use crate::nests::delinearize_axes::digits;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
@@ -53,25 +53,14 @@ struct Plan {
 }
 
 pub fn merge_strided_partitions(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
-        let Op::With(with) = &func.insts[inst].op else { continue };
-        let with = with.clone();
-        match plan(func, places, defs, inst, &with, cx) {
-            Err(None) => {}
-            Err(Some(why)) => cx.refused(func.insts[inst].span, why),
-            Ok(plan) => {
-                let Some(home) = places.region_of[inst].expand() else { continue };
-                let Some((_, mut defs)) = facts.take() else { continue };
-                cx.applied(func.insts[inst].span, format!("{} neighbours are computed together", plan.step));
-                join(func, &mut defs, home, inst, &with, &plan);
-                changed = true;
-            }
-        }
-    }
-    changed
+    rewrite_withs(func, |func, defs, places, (home, inst)| {
+        let Op::With(with) = func.insts[inst].op.clone() else { return None };
+        let plan = plan(func, places, defs, inst, &with, cx);
+        let plan = plan.map_err(|why| why.map(|why| cx.refused(func.insts[inst].span, why))).ok()?;
+        cx.applied(func.insts[inst].span, format!("{} neighbours are computed together", plan.step));
+        join(func, defs, home, inst, &with, &plan);
+        Some(())
+    })
 }
 
 fn plan(

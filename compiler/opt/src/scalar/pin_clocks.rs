@@ -16,7 +16,7 @@
 use crate::edit::{Renames, insert_after, place_of, reads_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Elem, HashSet};
-use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 pub const PASS: Pass = Pass {

@@ -24,7 +24,7 @@ mod shared;
 use self::in_place::loses_its_place;
 use self::refusal::Refusal;
 use self::shared::work_for_others;
-use crate::edit::{Copier, Defs, replace_inst, substitute};
+use crate::edit::{Copier, Defs, replace_inst};
 use crate::facts::{
     Cost, Places, Ranges, Use, cost_of_yield, covers_frame, is_in_loop, reads_only_what_stays, reads_per_element,
 };

@@ -11,7 +11,7 @@ pub mod columns;
 pub mod sums;
 
 use crate::edit::{Copier, Defs, Renames, insert_before};
-use crate::facts::Places;
+use crate::facts::{Places, rewrite_withs};
 use crate::pass::Context;
 use ravel_types::{Shape, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, RegionData, Value, With, WithOp};
@@ -26,19 +26,13 @@ pub fn split_all(
     said: &'static str,
     choose: impl Fn(&Func, &Defs, &Places, Inst, &Context) -> Option<Vec<Value>>,
 ) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(region) = places.region_of[inst].expand() else { continue };
-        let Some(kept) = choose(func, defs, places, inst, cx) else { continue };
+    rewrite_withs(func, |func, defs, places, (region, inst)| {
+        let kept = choose(func, defs, places, inst, cx)?;
         let before = split(func, inst, &kept);
         insert_before(func, region, inst, [before]);
         cx.applied(func.insts[inst].span, said);
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 /// Makes a with-loop for the scalars of a with-loop with one partition, and lets the cells select from its results.

@@ -22,7 +22,6 @@ use crate::facts::{covers_frame, is_transcendental, region_has_effect, trips};
 use crate::fusion::split_cells::split_all;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashSet;
-use ravel_wir::traverse::free_values;
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
 
 pub const PASS: Pass = Pass {

@@ -13,7 +13,7 @@
 //! stand outside of the loop that has the with-loop.
 
 use crate::edit::{Def, Defs, Emitter, collect_values, insert_before};
-use crate::facts::{Bounds, MAX_PARTS, Places, Use, bounds, covers, region_has_effect};
+use crate::facts::{Bounds, MAX_PARTS, Places, Use, bounds, covers, region_has_effect, rewrite_withs};
 use crate::pass::Context;
 use ravel_types::{Affine, BinOp, Elem, HashSet, Shape, Ty};
 use ravel_wir::traverse::walk;
@@ -29,18 +29,12 @@ struct Found {
 }
 
 pub fn drop_copies(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(found) = (Search { func, defs, places, cx }).copies(inst) else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+    rewrite_withs(func, |func, defs, places, (region, inst)| {
+        let found = Search { func, defs, places, cx }.copies(inst)?;
         rewrite(func, defs, region, inst, found);
         cx.applied(func.insts[inst].span, "what it copies stays in place, only the rest is computed");
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 struct Search<'a> {

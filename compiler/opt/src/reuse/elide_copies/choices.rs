@@ -14,7 +14,7 @@
 //! Leaves alone: conditions that are no comparison of an index with something invariant, and several results at once.
 
 use crate::edit::{Copier, Def, Defs, Emitter, Renames, all_insts, insert_before, mirrored, prepend};
-use crate::facts::{Places, covers_frame, region_has_effect};
+use crate::facts::{covers_frame, region_has_effect, rewrite_withs};
 use crate::pass::Context;
 use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
 use ravel_wir::traverse::{free_values, walk};
@@ -42,22 +42,13 @@ struct Chosen {
 }
 
 pub fn update_parts(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut renames = Renames::default();
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some((array, boxes)) = recognize(func, defs, inst, cx) else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+    rewrite_withs(func, |func, defs, _, (region, inst)| {
+        let (array, boxes) = recognize(func, defs, inst, cx)?;
         let new = rewrite(func, defs, inst, region, array, &boxes);
-        let old = func.insts[inst].results[0];
-        renames.set(old, new);
-        renames.apply(func);
+        Renames::from_iter([(func.insts[inst].results[0], new)]).apply(func);
         cx.applied(func.insts[inst].span, "only what differs from the array that it copies is computed");
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 /// The array that is copied, and where it is not.

@@ -16,8 +16,8 @@
 use super::Cell;
 use super::nest::Nest;
 use super::search::{LEAST_ELEMENTS, LEAST_INSIDE, Search, elements, same_bits};
-use crate::edit::{Copier, Def, Defs, substitute};
-use crate::facts::{Places, Use, covers_frame};
+use crate::edit::{Copier, Def, substitute};
+use crate::facts::{Use, covers_frame, rewrite_withs};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, HashSet, Scalar};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
@@ -36,22 +36,16 @@ struct Sum {
 }
 
 pub fn sparse_sums(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(home) = places.region_of[inst].expand() else { continue };
-        let Some(sum) = sum((&Search { func, defs, places, cx }, home), inst) else { continue };
+    rewrite_withs(func, |func, defs, places, (home, inst)| {
+        let sum = sum((&Search { func, defs, places, cx }, home), inst)?;
         let span = func.insts[inst].span;
         let mut out = Vec::new();
         let mut same = Copier::default();
         let new = Nest { func, defs, span, op: sum.op }.combine(&mut out, sum.array, &sum.cell, &mut same);
         substitute(func, home, inst, out, [new]);
         cx.applied(span, "updates the array that is not neutral");
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 fn sum((search, home): (&Search<'_>, Region), inst: Inst) -> Option<Sum> {

@@ -1,7 +1,6 @@
 //! Scalar operations: constants, and the algebra that is exact.
 
 use super::{Simplifier, Step};
-use crate::edit::mirrored;
 use ravel_types::{BinOp, Elem, Scalar, Ty, UnOp, eval_bin, eval_convert, eval_un};
 use ravel_wir::{Inst, Op, Value};
 
