@@ -18,16 +18,13 @@ use std::collections::BTreeSet;
 
 use crate::edit::{insert_after, insert_before, loops_of};
 use crate::facts::places::{Places, Use};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, InstData, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "keep-on-device",
-    summary: "gather scalars of with-loops in arrays of one element",
-    run: Run::Func(keep_on_device),
-};
+pub const PASS: Pass =
+    Pass::of("keep-on-device", "gather scalars of with-loops in arrays of one element", keep_on_device);
 
 /// What becomes a with-loop of one index.
 struct Gathered {

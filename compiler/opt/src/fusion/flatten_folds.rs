@@ -13,12 +13,11 @@
 use crate::edit::{Def, insert_before};
 use crate::facts::rewrite_withs;
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Combine, Func, Inst, Op, With, WithOp};
 
-pub const PASS: Pass =
-    Pass { name: "flatten-folds", summary: "make one fold of a fold of folds", run: Run::Func(flatten_folds) };
+pub const PASS: Pass = Pass::of("flatten-folds", "make one fold of a fold of folds", flatten_folds);
 
 pub fn flatten_folds(func: &mut Func, cx: &mut Context) -> bool {
     rewrite_withs(func, |func, defs, _, (region, inst)| {

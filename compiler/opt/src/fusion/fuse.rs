@@ -17,14 +17,13 @@ use crate::edit::{Copier, Def, Defs, all_insts, any_inside, lower_to, raise_to, 
 use crate::facts::{Places, is_speculatable, region_has_effect, same_int};
 use crate::fusion::fold_kinds::runs_in_tiles;
 use crate::fusion::split_operators::checks_of;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, With, WithOp};
 use std::collections::BTreeMap;
 
-pub const PASS: Pass =
-    Pass { name: "fuse", summary: "merge independent with-loops over one index set", run: Run::Func(fuse) };
+pub const PASS: Pass = Pass::of("fuse", "merge independent with-loops over one index set", fuse);
 
 /// More accumulators or results than this would not stay in registers.
 pub const MAX_OPERATORS: usize = 8;

@@ -18,16 +18,12 @@
 use crate::edit::{Copier, Def, Defs};
 use crate::facts::{Bounds, MAX_PARTS, Places, bounds, covers, covers_frame, rewrite_withs, total_trips};
 use crate::fusion::fuse::{MAX_OPERATORS, is_fusible, lowered, raised, with_of};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::HashSet;
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "fuse-folds",
-    summary: "let folds over an array join the with-loop that makes it",
-    run: Run::Func(fuse_folds),
-};
+pub const PASS: Pass = Pass::of("fuse-folds", "let folds over an array join the with-loop that makes it", fuse_folds);
 
 /// Fewer indices than this are computed in no time.
 const LEAST_TRIPS: u64 = 256;

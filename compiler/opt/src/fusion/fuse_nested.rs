@@ -17,16 +17,13 @@
 
 use crate::edit::{Defs, Renames, all_insts, drop_inst, has_loop, reads_of};
 use crate::facts::{Places, Use, covers_frame, region_has_effect, rewrite_withs, same_int};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{HashSet, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};
 
-pub const PASS: Pass = Pass {
-    name: "fuse-nested",
-    summary: "join with-loops over rows with those over elements that read their results",
-    run: Run::Func(fuse_nested),
-};
+pub const PASS: Pass =
+    Pass::of("fuse-nested", "join with-loops over rows with those over elements that read their results", fuse_nested);
 
 /// Rows of fewer elements are no loops of their own.
 const LEAST_ROW: i64 = 32;

@@ -15,15 +15,11 @@
 use crate::edit::{Copier, Def, insert_before};
 use crate::facts::{cost_of_yield, covers_frame, region_has_effect, rewrite_withs, trips};
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
 
-pub const PASS: Pass = Pass {
-    name: "scalarize",
-    summary: "merge nested with-loops over cells into one over scalars",
-    run: Run::Func(scalarize),
-};
+pub const PASS: Pass = Pass::of("scalarize", "merge nested with-loops over cells into one over scalars", scalarize);
 
 #[derive(Debug, PartialEq)]
 enum Refusal {

@@ -17,15 +17,12 @@
 use crate::edit::insert_before;
 use crate::facts::{Places, Use};
 use crate::fusion::split_operators::{checks_of, checks_plainly, copy_of};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Inst, Op, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-checks",
-    summary: "make the checks of looked-up rows in a with-loop of their own",
-    run: Run::Func(split_checks),
-};
+pub const PASS: Pass =
+    Pass::of("split-checks", "make the checks of looked-up rows in a with-loop of their own", split_checks);
 
 /// Least elements of a cell for which a second look at its place costs nothing.
 const LEAST_ELEMENTS: usize = 16;

@@ -18,15 +18,12 @@
 use crate::edit::{Copier, any_inside, replace_inst, slice};
 use crate::facts::Places;
 use crate::fusion::fold_checked::only_checks;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::HashSet;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-operators",
-    summary: "make with-loops of their own for results that are made of arrays",
-    run: Run::Func(split_operators),
-};
+pub const PASS: Pass =
+    Pass::of("split-operators", "make with-loops of their own for results that are made of arrays", split_operators);
 
 pub fn split_operators(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;

@@ -18,16 +18,16 @@
 use crate::edit::{Def, Defs, Emitter, any_inside, insert_before, insts_where};
 use crate::facts::{Places, divides_by_constant, is_speculatable, region_has_effect};
 use crate::fusion::split_operators::checks_plainly;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, Ty};
 use ravel_wir::traverse::{free_values, has_effect};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "hoist-checks",
-    summary: "make checks that are the same for every index once, in front of the with-loop",
-    run: Run::Func(hoist_checks),
-};
+pub const PASS: Pass = Pass::of(
+    "hoist-checks",
+    "make checks that are the same for every index once, in front of the with-loop",
+    hoist_checks,
+);
 
 /// A check of a body, and what it needs of that.
 struct Found {

@@ -12,16 +12,12 @@
 
 use crate::edit::{Def, Defs, reads_of};
 use crate::facts::{Places, Safety, Use, divides_by_constant, is_speculatable, trips};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, HashSet};
 use ravel_wir::traverse::{free_values, has_effect, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "licm",
-    summary: "move invariant computations out of with-loops and loops",
-    run: Run::Func(move_invariants),
-};
+pub const PASS: Pass = Pass::of("licm", "move invariant computations out of with-loops and loops", move_invariants);
 
 pub fn move_invariants(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);

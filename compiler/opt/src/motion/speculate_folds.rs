@@ -17,15 +17,12 @@
 use crate::edit::{Def, Defs, drop_inst, insert_before, reads_of};
 use crate::facts::{Places, Safety, trips, visit_partitions};
 use crate::fusion::fold_kinds::{Folds, Kind};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, UnOp};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "speculate-folds",
-    summary: "compute folds in branches that most indices take for all indices",
-    run: Run::Func(speculate_folds),
-};
+pub const PASS: Pass =
+    Pass::of("speculate-folds", "compute folds in branches that most indices take for all indices", speculate_folds);
 
 /// Share of the indices that must take the branch, for folds in general and for contractions.
 const MOST: f64 = 0.8;

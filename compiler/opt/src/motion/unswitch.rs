@@ -16,15 +16,12 @@
 
 use crate::edit::{Def, Defs, any_inside, collect_values, insts_where, prepend, size_of, version_by_copy};
 use crate::facts::Places;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{Elem, HashSet, Scalar, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "unswitch",
-    summary: "put branches with loops that all indices take alike around the with-loop",
-    run: Run::Func(unswitch),
-};
+pub const PASS: Pass =
+    Pass::of("unswitch", "put branches with loops that all indices take alike around the with-loop", unswitch);
 
 /// Most instructions beside the branch in the bodies of a with-loop: those that are copied. Each arm is left in one of the copies.
 const MAX_CODE: usize = 400;

@@ -17,15 +17,11 @@
 use crate::edit::{Copier, Defs, Emitter, has_loop, loops_of, size_of, version};
 use crate::facts::{Sum, emit_sum};
 use crate::loops::nest::LoopNest;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "version-checks",
-    summary: "make the index checks of loops once, before them",
-    run: Run::Func(version_checks),
-};
+pub const PASS: Pass = Pass::of("version-checks", "make the index checks of loops once, before them", version_checks);
 
 /// Most instructions of a body, of which there will be two.
 const MAX_CODE: usize = 80;

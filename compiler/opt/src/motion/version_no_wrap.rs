@@ -17,15 +17,12 @@
 
 use crate::edit::{Defs, Emitter, size_of, version_by_copy};
 use crate::facts::{Atom, Places, Ranges, rewrite_withs};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "version-no-wrap",
-    summary: "versions of with-loops for extents whose sums do not wrap",
-    run: Run::Func(version_no_wrap),
-};
+pub const PASS: Pass =
+    Pass::of("version-no-wrap", "versions of with-loops for extents whose sums do not wrap", version_no_wrap);
 
 /// What an extent of ordinary size is at most: sums of three do not wrap.
 pub const ORDINARY: i32 = 1 << 29;

@@ -18,16 +18,13 @@
 
 use crate::edit::{Copier, Def, Defs, Emitter, collect_values, size_of, substitute, syms_of};
 use crate::facts::{Places, rewrite_withs};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{Affine, BinOp, Elem, HashSet, Shape, Sym, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "version-short-rows",
-    summary: "versions of with-loops for rows of one, two and four indices",
-    run: Run::Func(version_short_rows),
-};
+pub const PASS: Pass =
+    Pass::of("version-short-rows", "versions of with-loops for rows of one, two and four indices", version_short_rows);
 
 /// Lengths that have a version.
 const LENGTHS: [i32; 3] = [1, 2, 4];

@@ -18,16 +18,13 @@
 
 use crate::edit::{Defs, has_loop};
 use crate::facts::{Places, Use, region_has_effect};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{HashMap, HashSet, Shape};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "choose-layouts",
-    summary: "keep matrices transposed that are made and read along their columns",
-    run: Run::Func(choose_layouts),
-};
+pub const PASS: Pass =
+    Pass::of("choose-layouts", "keep matrices transposed that are made and read along their columns", choose_layouts);
 
 /// Least extent of either axis, if known: a short row is in a line or two of the cache whichever way it is read.
 const LEAST_EXTENT: i32 = 16;

@@ -16,17 +16,14 @@
 
 use crate::edit::{Defs, Renames, drop_inst, prepend, replace_inst};
 use crate::facts::{Places, cost_of_region, covers_frame};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, HashSet, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "delinearize-axes",
-    summary: "make two axes of one whose index is divided by a constant",
-    run: Run::Func(delinearize_axes),
-};
+pub const PASS: Pass =
+    Pass::of("delinearize-axes", "make two axes of one whose index is divided by a constant", delinearize_axes);
 
 /// Bytes of the widest vectors.
 const VECTOR_BYTES: i32 = 64;

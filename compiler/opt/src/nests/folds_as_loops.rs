@@ -15,15 +15,15 @@
 
 use crate::edit::{Copier, Defs, Emitter, any_inst, substitute};
 use crate::facts::{Places, region_has_effect};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "folds-as-loops",
-    summary: "make loops of folds by functions of one's own, for the lanes around them",
-    run: Run::Func(folds_as_loops),
-};
+pub const PASS: Pass = Pass::of(
+    "folds-as-loops",
+    "make loops of folds by functions of one's own, for the lanes around them",
+    folds_as_loops,
+);
 
 /// A fold, and what it is made of.
 struct Found {

@@ -20,15 +20,15 @@
 use crate::edit::{Copier, Defs, Emitter, insert_before};
 use crate::facts::{Places, Use, covers_frame, region_has_effect, rewrite_withs, same_int, trips};
 use crate::nests::delinearize_axes::digits;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "merge-strided-partitions",
-    summary: "make one partition over groups of neighbours from several with steps",
-    run: Run::Func(merge_strided_partitions),
-};
+pub const PASS: Pass = Pass::of(
+    "merge-strided-partitions",
+    "make one partition over groups of neighbours from several with steps",
+    merge_strided_partitions,
+);
 
 /// Neighbours that are computed together at most: results of so many are woven together in registers.
 const MOST: i32 = 4;

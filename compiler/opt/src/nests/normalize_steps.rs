@@ -14,12 +14,11 @@
 
 use crate::edit::{Defs, Emitter, Renames, insert_before, prepend};
 use crate::facts::Places;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::BinOp;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Value, With, WithOp};
 
-pub const PASS: Pass =
-    Pass { name: "normalize-steps", summary: "count the indices of folds with steps", run: Run::Func(normalize_steps) };
+pub const PASS: Pass = Pass::of("normalize-steps", "count the indices of folds with steps", normalize_steps);
 
 pub fn normalize_steps(func: &mut Func, cx: &mut Context) -> bool {
     let (places, mut defs) = (Places::new(func), Defs::new(func));

@@ -17,15 +17,12 @@
 
 use crate::edit::{Copier, Defs, any_inst, insert_before, slice};
 use crate::facts::{Places, region_has_effect};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashMap, HashSet, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "reroll-cells",
-    summary: "make one axis more of cells whose elements are computed alike",
-    run: Run::Func(reroll_cells),
-};
+pub const PASS: Pass =
+    Pass::of("reroll-cells", "make one axis more of cells whose elements are computed alike", reroll_cells);
 
 /// Elements per cell at most.
 const MOST: i32 = 16;

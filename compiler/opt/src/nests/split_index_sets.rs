@@ -21,16 +21,16 @@
 use crate::edit::{Def, Defs, Emitter, all_insts, any_inst, insert_before, insts_where, mirrored, size_of};
 use crate::facts::{Atom, Lin, Places, Ranges, total_trips};
 use crate::fusion::split_partitions::{Cut, apply_cut, drop_empty_parts};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-index-sets",
-    summary: "cut off borders, so that the interior needs no remainders and no tests",
-    run: Run::Func(split_index_sets),
-};
+pub const PASS: Pass = Pass::of(
+    "split-index-sets",
+    "cut off borders, so that the interior needs no remainders and no tests",
+    split_index_sets,
+);
 
 /// Most partitions that a with-loop may get: an interior and two borders for each of three axes, and some more.
 const MAX_PARTS: usize = 12;

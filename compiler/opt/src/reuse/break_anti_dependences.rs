@@ -21,16 +21,16 @@
 
 use crate::edit::{Defs, Renames, drop_inst, insert_before, insts_where, use_counts};
 use crate::facts::{Places, Use};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "break-anti-dependences",
-    summary: "read elements from updated arrays, so that the old ones need not be kept",
-    run: Run::Func(break_anti_dependences),
-};
+pub const PASS: Pass = Pass::of(
+    "break-anti-dependences",
+    "read elements from updated arrays, so that the old ones need not be kept",
+    break_anti_dependences,
+);
 
 pub fn break_anti_dependences(func: &mut Func, cx: &mut Context) -> bool {
     let early = extents_early(func);

@@ -15,14 +15,11 @@
 
 use crate::edit::{drop_inst, insert_before, insts_where};
 use crate::facts::{Places, Use};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "rematerialize-fills",
-    summary: "fill an array again instead of copying it",
-    run: Run::Func(rematerialize_fills),
-};
+pub const PASS: Pass =
+    Pass::of("rematerialize-fills", "fill an array again instead of copying it", rematerialize_fills);
 
 pub fn rematerialize_fills(func: &mut Func, cx: &mut Context) -> bool {
     let mut fills = insts_where(func, func.body, |op| matches!(op, Op::With(_)));

@@ -15,15 +15,11 @@
 //! Worth: tests/survey/stencils/life (7.0 with Cranelift, 1.1 with LLVM).
 
 use crate::edit::{Defs, Renames, all_insts, prepend};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashMap, HashSet, Scalar, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "narrow-integers",
-    summary: "compute what is provably small in 8 or 16 bits",
-    run: Run::Func(narrow_integers),
-};
+pub const PASS: Pass = Pass::of("narrow-integers", "compute what is provably small in 8 or 16 bits", narrow_integers);
 
 pub fn narrow_integers(func: &mut Func, cx: &mut Context) -> bool {
     let mut bodies = Vec::new();

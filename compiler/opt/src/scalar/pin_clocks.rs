@@ -14,16 +14,13 @@
 //! Worth: tests/golden/library/stop-watches (no speed: programs that time themselves would read zero).
 
 use crate::edit::{Renames, insert_after, place_of, reads_of};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{Elem, HashSet};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "pin-clocks",
-    summary: "keep what is computed on its side of the reading of a clock",
-    run: Run::Func(pin_clocks),
-};
+pub const PASS: Pass =
+    Pass::of("pin-clocks", "keep what is computed on its side of the reading of a clock", pin_clocks);
 
 pub fn pin_clocks(func: &mut Func, cx: &mut Context) -> bool {
     let mut regions = Vec::new();

@@ -15,16 +15,13 @@
 
 use crate::edit::{Defs, Renames, use_counts};
 use crate::facts::{Lin, Ranges};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use cranelift_entity::SecondaryMap;
 use ravel_types::{BinOp, Elem, Scalar, Ty, UnOp};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "prove-checks",
-    summary: "remove checks and comparisons that index sets and extents decide",
-    run: Run::Func(prove_checks),
-};
+pub const PASS: Pass =
+    Pass::of("prove-checks", "remove checks and comparisons that index sets and extents decide", prove_checks);
 
 /// One walk in program order.
 pub fn prove_checks(func: &mut Func, _: &mut Context) -> bool {

@@ -12,16 +12,13 @@
 
 use crate::edit::Defs;
 use crate::facts::covers_frame;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Func, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "recognize-elementwise",
-    summary: "name fold functions that are one scalar operation",
-    run: Run::Func(recognize_elementwise),
-};
+pub const PASS: Pass =
+    Pass::of("recognize-elementwise", "name fold functions that are one scalar operation", recognize_elementwise);
 
 pub fn recognize_elementwise(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);

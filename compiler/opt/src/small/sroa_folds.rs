@@ -15,13 +15,12 @@
 
 use crate::edit::{Defs, insert_after, insert_before};
 use crate::facts::{Places, covers_frame};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use crate::small::sroa::elements;
 use ravel_types::{Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Inst, InstData, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass =
-    Pass { name: "sroa-folds", summary: "fold the elements of small arrays as scalars", run: Run::Func(sroa_folds) };
+pub const PASS: Pass = Pass::of("sroa-folds", "fold the elements of small arrays as scalars", sroa_folds);
 
 /// Most elements of an accumulator that is held in scalars: as many as the widest targets have registers.
 pub const MAX_FOLDED: usize = 32;

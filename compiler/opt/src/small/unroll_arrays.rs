@@ -15,16 +15,13 @@
 
 use crate::edit::{Copier, Defs, Emitter, insert_before, size_of};
 use crate::facts::{region_has_effect, rewrite_withs, total_trips};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use crate::small::unroll_small::indices;
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "unroll-arrays",
-    summary: "write out folds of a few arrays whose index sets depend on the index",
-    run: Run::Func(unroll_arrays),
-};
+pub const PASS: Pass =
+    Pass::of("unroll-arrays", "write out folds of a few arrays whose index sets depend on the index", unroll_arrays);
 
 /// Most arrays: the neighbours in three dimensions.
 const MAX_ARRAYS: u64 = 27;

@@ -20,12 +20,11 @@
 //! Worth: tests/survey/small/medians (25 with Cranelift, 115 with LLVM).
 
 use crate::edit::{Copier, Defs, Renames, replace_inst};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{HashMap, Scalar, eval_bin, eval_un};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass =
-    Pass { name: "unroll-loops", summary: "write out short loops inside with-loops", run: Run::Func(unroll_loops) };
+pub const PASS: Pass = Pass::of("unroll-loops", "write out short loops inside with-loops", unroll_loops);
 
 /// Most rounds.
 const MAX_TRIPS: usize = 16;

@@ -14,17 +14,13 @@
 
 use crate::edit::{Copier, Defs, Renames, replace_inst, size_of};
 use crate::facts::{Places, Use, is_speculatable, total_trips};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use crate::small::small_bodies::{MAX_SCALAR_CODE, becomes_scalars, stands_in_small_body};
 use ravel_source::Span;
 use ravel_types::{Elem, HashSet, Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "unroll-small",
-    summary: "write out with-loops over a few constant indices",
-    run: Run::Func(unroll_small),
-};
+pub const PASS: Pass = Pass::of("unroll-small", "write out with-loops over a few constant indices", unroll_small);
 
 /// Most elements of an array that is held in scalars.
 const MAX_ELEMENTS: u64 = 16;

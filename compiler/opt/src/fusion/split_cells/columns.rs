@@ -18,15 +18,12 @@ use crate::edit::{Def, Defs};
 use crate::facts::{covers_frame, region_has_effect};
 use crate::fusion::joiner::{MAX_REPEATED, work_between};
 use crate::fusion::split_cells::split_all;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Inst, Op, Part, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-cells",
-    summary: "compute what columns need of themselves in a with-loop of its own",
-    run: Run::Func(split_cells),
-};
+pub const PASS: Pass =
+    Pass::of("split-cells", "compute what columns need of themselves in a with-loop of its own", split_cells);
 
 /// Most scalars that are kept for each cell.
 const MAX_SCALARS: usize = 3;

@@ -20,15 +20,12 @@
 use crate::edit::{Defs, any_inst, operands_of, reads_of};
 use crate::facts::{covers_frame, is_transcendental, region_has_effect, trips};
 use crate::fusion::split_cells::split_all;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::HashSet;
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-sum-cells",
-    summary: "compute functions of sums of rows in a with-loop of their own",
-    run: Run::Func(split_sum_cells),
-};
+pub const PASS: Pass =
+    Pass::of("split-sum-cells", "compute functions of sums of rows in a with-loop of their own", split_sum_cells);
 
 /// Fewer cells do not fill lanes.
 const MIN_CELLS: u64 = 8;

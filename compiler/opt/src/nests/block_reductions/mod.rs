@@ -25,16 +25,13 @@ mod rewrite;
 
 use crate::edit::{Defs, operands_of, reads_of};
 use crate::facts::{Places, covers_frame, region_has_effect};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{Affine, BinOp, HashSet, Scalar};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "block-reductions",
-    summary: "fold rows for all columns at once, block by block",
-    run: Run::Func(block_reductions),
-};
+pub const PASS: Pass =
+    Pass::of("block-reductions", "fold rows for all columns at once, block by block", block_reductions);
 
 /// Elements of a block of rows, about: it stays in the first-level cache.
 const BLOCK: i64 = 8192;

@@ -28,14 +28,14 @@ mod taper;
 
 use crate::edit::Defs;
 use crate::facts::Places;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::{Func, Op, Region};
 
-pub const PASS: Pass = Pass {
-    name: "interleave",
-    summary: "run four iterations of an outer with-loop in lanes, with interleaved temporaries",
-    run: Run::Func(interleave),
-};
+pub const PASS: Pass = Pass::of(
+    "interleave",
+    "run four iterations of an outer with-loop in lanes, with interleaved temporaries",
+    interleave,
+);
 
 /// Iterations per block.
 const LANES: i32 = 4;

@@ -24,18 +24,15 @@ pub mod sums;
 use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst, substitute};
 use crate::facts::{Places, total_trips};
 use crate::loops::privatize_updates::{Work, in_pieces};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use nest::Nest;
 use ravel_types::{BinOp, Ty};
 use ravel_wir::{Combine, ConstData, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use search::Search;
 use std::sync::Arc;
 
-pub const PASS: Pass = Pass {
-    name: "sparse-updates",
-    summary: "let folds update their accumulators where cells are not neutral",
-    run: Run::Func(sparse_updates),
-};
+pub const PASS: Pass =
+    Pass::of("sparse-updates", "let folds update their accumulators where cells are not neutral", sparse_updates);
 
 /// Rounds of loops inside of a body, where nothing is known of them.
 const UNKNOWN_ROUNDS: i64 = 8;

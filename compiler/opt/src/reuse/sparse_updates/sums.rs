@@ -18,15 +18,12 @@ use super::nest::Nest;
 use super::search::{LEAST_ELEMENTS, LEAST_INSIDE, Search, elements, same_bits};
 use crate::edit::{Copier, Def, substitute};
 use crate::facts::{Use, covers_frame, rewrite_withs};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, Scalar};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "sparse-sums",
-    summary: "make updates of sums with arrays that are neutral but for a few places",
-    run: Run::Func(sparse_sums),
-};
+pub const PASS: Pass =
+    Pass::of("sparse-sums", "make updates of sums with arrays that are neutral but for a few places", sparse_sums);
 
 /// A sum that is an update.
 struct Sum {

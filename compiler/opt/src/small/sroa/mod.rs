@@ -17,10 +17,10 @@ mod split;
 
 pub use split::elements;
 
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::Func;
 
-pub const PASS: Pass = Pass { name: "sroa", summary: "hold small arrays in scalars", run: Run::Func(sroa) };
+pub const PASS: Pass = Pass::of("sroa", "hold small arrays in scalars", sroa);
 
 /// Largest array that is held in scalars.
 const MAX_ELEMENTS: usize = 16;
