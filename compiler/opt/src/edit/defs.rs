@@ -4,7 +4,7 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ravel_types::{HashMap, HashSet, Scalar, Sym, Ty};
 use ravel_wir::traverse::{free_values, walk};
-use ravel_wir::{Func, Inst, Op, Region, Value};
+use ravel_wir::{Func, Inst, Op, Region, Value, With};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -193,6 +193,14 @@ pub fn any_inst(func: &Func, region: Region, test: impl Fn(Inst) -> bool) -> boo
 /// Is there such an instruction in the regions of an instruction?
 pub fn any_inside(func: &Func, inst: Inst, test: impl Fn(Inst) -> bool) -> bool {
     func.insts[inst].op.regions().into_iter().any(|region| any_inst(func, region, &test))
+}
+
+/// The with-loop that an instruction is.
+pub fn with_of(func: &Func, inst: Inst) -> Option<&With> {
+    match &func.insts[inst].op {
+        Op::With(with) => Some(with),
+        _ => None,
+    }
 }
 
 /// Everything an instruction reads, nested regions included.

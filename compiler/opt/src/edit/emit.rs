@@ -123,6 +123,13 @@ pub struct Cut {
     pub no_rest: bool,
 }
 
+/// Adds an instruction with one result to the end of a list.
+pub fn push_op(func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty, span: Span) -> Value {
+    let inst = func.make_inst(op, vec![ty], span);
+    out.push(inst);
+    func.insts[inst].results[0]
+}
+
 /// Adds a check to the end of a list.
 pub fn push_check(func: &mut Func, out: &mut Vec<Inst>, cond: Value, fault: Fault, span: Span) {
     let inst = func.insts.push(InstData { op: Op::Check { cond, fault }, results: Vec::new(), span });

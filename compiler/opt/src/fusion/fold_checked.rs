@@ -11,21 +11,14 @@
 //! outside may stand between the two: a fault would come after it. Consumers with much work stay without checks, which can keep it from
 //! running in vectors.
 
-use crate::edit::{Defs, any_inst, drop_inst};
+use crate::edit::{Defs, any_inst, drop_inst, with_of};
 use crate::facts::{Places, Use, cost_of_yield, covers_frame, region_has_effect, same_int};
 use crate::pass::Context;
 use ravel_wir::traverse::has_effect;
-use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 
 /// Most operations of a consumer that takes checks over.
 const MOST_WORK: f64 = 4.0;
-
-fn with_of(func: &Func, inst: Inst) -> Option<&With> {
-    match &func.insts[inst].op {
-        Op::With(with) => Some(with),
-        _ => None,
-    }
-}
 
 /// Whether all that can be observed of a region are failing checks.
 pub fn only_checks(func: &Func, region: Region, cx: &Context) -> bool {

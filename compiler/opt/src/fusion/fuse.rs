@@ -13,7 +13,7 @@
 //!
 //! Worth: tests/survey/with-loops/moments-of-columns (1.8 with Cranelift, 2.6 with LLVM).
 
-use crate::edit::{Copier, Def, Defs, all_insts, any_inside, lower_to, raise_to, reads_of};
+use crate::edit::{Copier, Def, Defs, all_insts, any_inside, lower_to, raise_to, reads_of, with_of};
 use crate::facts::{Places, is_speculatable, region_has_effect, same_int};
 use crate::fusion::fold_kinds::runs_in_tiles;
 use crate::fusion::split_operators::checks_of;
@@ -56,13 +56,6 @@ pub fn fuse(func: &mut Func, cx: &mut Context) -> bool {
         }
     }
     changed
-}
-
-pub fn with_of(func: &Func, inst: Inst) -> Option<&With> {
-    match &func.insts[inst].op {
-        Op::With(with) => Some(with),
-        _ => None,
-    }
 }
 
 /// Two with-loops to be fused, and the instructions of their region in an order in which they are neighbors.

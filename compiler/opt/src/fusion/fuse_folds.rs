@@ -15,9 +15,9 @@
 //!
 //! Worth: tests/survey/reductions/changes-of-a-step (1.2, 1.0 with Cranelift, 1.6, 1.0 with LLVM).
 
-use crate::edit::{Copier, Def, Defs};
+use crate::edit::{Copier, Def, Defs, with_of};
 use crate::facts::{Bounds, MAX_PARTS, Places, bounds, covers, covers_frame, rewrite_withs, total_trips};
-use crate::fusion::fuse::{MAX_OPERATORS, is_fusible, lowered, raised, with_of};
+use crate::fusion::fuse::{MAX_OPERATORS, is_fusible, lowered, raised};
 use crate::pass::{Context, Pass};
 use ravel_types::HashSet;
 use ravel_wir::traverse::free_values;

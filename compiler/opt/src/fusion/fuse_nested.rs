@@ -15,7 +15,7 @@
 //!
 //! Worth: tests/survey/with-loops/row-norms (1.3 to 2.4 with Cranelift, 1.25 with LLVM).
 
-use crate::edit::{Defs, Renames, all_insts, drop_inst, has_loop, reads_of};
+use crate::edit::{Defs, Renames, all_insts, drop_inst, has_loop, reads_of, with_of};
 use crate::facts::{Places, Use, covers_frame, region_has_effect, rewrite_withs, same_int};
 use crate::pass::{Context, Pass};
 use ravel_types::{HashSet, Ty};
@@ -50,13 +50,6 @@ pub fn fuse_nested(func: &mut Func, cx: &mut Context) -> bool {
         join(func, places, pair);
         Some(())
     })
-}
-
-fn with_of(func: &Func, inst: Inst) -> Option<&With> {
-    match &func.insts[inst].op {
-        Op::With(with) => Some(with),
-        _ => None,
-    }
 }
 
 /// The only partition of a with-loop that makes arrays of scalars, all of them, and its frame.

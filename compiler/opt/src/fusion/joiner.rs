@@ -1,6 +1,6 @@
 //! Nests of two with-loops as one: what `scalarize` and `flatten_folds` share.
 
-use crate::edit::{Copier, Def, Defs, reads_of};
+use crate::edit::{Copier, Def, Defs, push_op, reads_of};
 use crate::facts::{cost_of_inst, is_speculatable};
 use crate::pass::Context;
 use ravel_source::Span;
@@ -26,9 +26,7 @@ pub struct Joiner<'a> {
 
 impl Joiner<'_> {
     pub fn emit(&mut self, op: Op, ty: Ty) -> Value {
-        let inst = self.func.make_inst(op, vec![ty], self.span);
-        self.before.push(inst);
-        self.func.insts[inst].results[0]
+        push_op(self.func, &mut self.before, op, ty, self.span)
     }
 
     pub fn int(&mut self, v: i32) -> Value {

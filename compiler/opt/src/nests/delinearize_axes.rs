@@ -14,7 +14,7 @@
 //!
 //! Worth: tests/survey/with-loops/grouped-scales (2.4 with Cranelift, 1.0 with LLVM).
 
-use crate::edit::{Defs, Renames, drop_inst, prepend, replace_inst};
+use crate::edit::{Defs, Renames, drop_inst, prepend, push_op, replace_inst};
 use crate::facts::{Places, cost_of_region, covers_frame};
 use crate::pass::{Context, Pass};
 use ravel_source::Span;
@@ -164,9 +164,7 @@ struct Made<'a> {
 
 impl Made<'_> {
     fn emit(&mut self, op: Op, ty: Ty) -> Value {
-        let inst = self.func.make_inst(op, vec![ty], self.span);
-        self.list.push(inst);
-        self.func.insts[inst].results[0]
+        push_op(self.func, &mut self.list, op, ty, self.span)
     }
 
     fn int(&mut self, k: i32) -> Value {

@@ -12,7 +12,7 @@
 //!
 //! Worth: tests/survey/small/attractions (11 with Cranelift, 19 with LLVM).
 
-use crate::edit::{Copier, Defs, Renames, replace_inst, size_of};
+use crate::edit::{Copier, Defs, Renames, push_op, replace_inst, size_of};
 use crate::facts::{Places, Use, is_speculatable, total_trips};
 use crate::pass::{Context, Pass};
 use crate::small::small_bodies::{MAX_SCALAR_CODE, becomes_scalars, stands_in_small_body};
@@ -285,11 +285,7 @@ pub fn indices(func: &Func, defs: &Defs, part: &Part) -> Vec<Vec<i32>> {
 
 fn unrolled(func: &mut Func, defs: &Defs, inst: Inst, with: &With, out: &mut Vec<Inst>, span: Span) -> Vec<Value> {
     let types: Vec<Ty> = func.insts[inst].results.iter().map(|v| func.ty(*v).clone()).collect();
-    let emit = |func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty| {
-        let inst = func.make_inst(op, vec![ty], span);
-        out.push(inst);
-        func.insts[inst].results[0]
-    };
+    let emit = |func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty| push_op(func, out, op, ty, span);
     // Per operator: the accumulator so far, or the elements.
     let mut accumulators: Vec<Option<Value>> = Vec::new();
     let mut elements: Vec<Vec<Option<Value>>> = Vec::new();

@@ -4,7 +4,7 @@ use super::lane::{Block, Form, Lane, Res, lane_axis};
 use crate::edit::{Def, slice};
 use crate::facts::Use;
 use ravel_types::{BinOp, Elem, Scalar, Shape, Ty, UnOp};
-use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 /// A scalar that costs more operations than this is computed once per lane and stored.
 const MAX_AGAIN: u32 = 4;
@@ -250,17 +250,7 @@ impl Block<'_> {
                 return Err("the cells of a with-loop in its body are arrays");
             }
             let (generator, bounds) = self.widened_generator(&part.generator, axis, &mut list)?;
-            let params: Vec<Value> = body.params.iter().map(|_| self.index_param()).collect();
-            let mut lane = self.split(body.params[axis], params[axis], bounds.0, bounds.1);
-            for (k, (old, new)) in body.params.iter().zip(&params).enumerate() {
-                if k != axis {
-                    lane.map.insert(*old, *new);
-                }
-            }
-            let mut insts = Vec::new();
-            self.copy_all(&mut lane, &body.insts, &mut insts)?;
-            let cells = body.yields.iter().map(|v| self.value(&mut lane, *v)).collect::<Res<Vec<_>>>()?;
-            let body = self.region_of(params, [lane.head, insts].concat(), cells);
+            let body = self.body_of_lanes(&body, axis, bounds)?;
             parts.push(Part { generator, body });
         }
         let inst = self.func.make_inst(Op::With(With { parts, ops, ordered: false }), types, self.span);
@@ -461,7 +451,8 @@ impl Block<'_> {
             cells.push(total);
         }
         let body = self.region_of(params, list, cells);
-        Ok(self.genarrays(body, extents, results))
+        let elems = self.elems(results);
+        Ok(self.genarrays(body, extents, &elems))
     }
 
     /// Those of `insts` that a value needs.
@@ -508,17 +499,7 @@ impl Block<'_> {
             let axis = lane_axis(&lengths);
             let (generator, bounds) = self.widened_generator(&part.generator, axis, list)?;
             let body = self.func.regions[part.body].clone();
-            let params: Vec<Value> = body.params.iter().map(|_| self.index_param()).collect();
-            let mut lane = self.split(body.params[axis], params[axis], bounds.0, bounds.1);
-            for (k, (old, new)) in body.params.iter().zip(&params).enumerate() {
-                if k != axis {
-                    lane.map.insert(*old, *new);
-                }
-            }
-            let mut insts = Vec::new();
-            self.copy_all(&mut lane, &body.insts, &mut insts)?;
-            let cells = body.yields.iter().map(|v| self.value(&mut lane, *v)).collect::<Res<Vec<_>>>()?;
-            let body = self.region_of(params, [lane.head, insts].concat(), cells);
+            let body = self.body_of_lanes(&body, axis, bounds)?;
             parts.push(Part { generator, body });
         }
         self.fold(parts, op, elem, list).map(Some)
@@ -535,24 +516,29 @@ impl Block<'_> {
             lane.map.insert(*old, new);
             params.push(new);
         }
+        let body = self.body_in(lane, &body, params)?;
+        let elems = self.elems(results);
+        Ok(self.genarrays(body, &[vec![self.lanes], extents.to_vec()].concat(), &elems))
+    }
+
+    fn elems(&self, values: &[Value]) -> Vec<Elem> {
+        values.iter().map(|v| self.func.ty(*v).elem).collect()
+    }
+
+    /// A copy of a body one of whose axes goes through all lanes of each index, which had these bounds.
+    fn body_of_lanes(&mut self, body: &RegionData, axis: usize, bounds: Bounds) -> Res<Region> {
+        let params: Vec<Value> = body.params.iter().map(|_| self.index_param()).collect();
+        let mut lane = self.split(body.params[axis], params[axis], bounds.0, bounds.1);
+        let others = body.params.iter().zip(&params).enumerate().filter(|(k, _)| *k != axis);
+        lane.map.extend(others.map(|(_, (old, new))| (*old, *new)));
+        self.body_in(lane, body, params)
+    }
+
+    /// A copy of a body in one lane.
+    fn body_in(&mut self, mut lane: Lane, body: &RegionData, params: Vec<Value>) -> Res<Region> {
         let mut insts = Vec::new();
         self.copy_all(&mut lane, &body.insts, &mut insts)?;
         let cells = body.yields.iter().map(|v| self.value(&mut lane, *v)).collect::<Res<Vec<_>>>()?;
-        let body = self.region_of(params, [lane.head, insts].concat(), cells);
-        Ok(self.genarrays(body, &[vec![self.lanes], extents.to_vec()].concat(), results))
-    }
-
-    /// A with-loop in the block's body with an array for each of `like`, of the given extents.
-    fn genarrays(&mut self, body: Region, extents: &[i32], like: &[Value]) -> Vec<Value> {
-        let mut list = Vec::new();
-        let part = self.box_part(&mut list, body, extents);
-        let frame: Vec<Value> = extents.iter().map(|n| self.int(&mut list, *n)).collect();
-        let op = WithOp::Genarray { frame: Frame::Known(frame), cell: Some(Vec::new()), default: None };
-        let types = like.iter().map(|v| Ty::new(self.func.ty(*v).elem, Shape::of(extents))).collect();
-        let ops = like.iter().map(|_| op.clone()).collect();
-        let inst = self.func.make_inst(Op::With(With { parts: vec![part], ops, ordered: false }), types, self.span);
-        list.push(inst);
-        self.out.append(&mut list);
-        self.func.insts[inst].results.clone()
+        Ok(self.region_of(params, [lane.head, insts].concat(), cells))
     }
 }

@@ -4,7 +4,7 @@
 //! lanes share the last axis that is longer than one, [`lane_axis`]. Inside a with-loop over such an array the index `q` along that
 //! axis stands for both, `k = q / 4` and `l = q % 4`, and a selection at `k + d` becomes one at `q + 4*d`.
 
-use crate::edit::Defs;
+use crate::edit::{Defs, push_op, rename_syms};
 use crate::facts::{Lin, Places};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, HashMap, Scalar, Shape, Sym, Ty};
@@ -108,9 +108,7 @@ impl Block<'_> {
     }
 
     pub fn emit(&mut self, list: &mut Vec<Inst>, op: Op, ty: Ty) -> Value {
-        let inst = self.func.make_inst(op, vec![ty], self.span);
-        list.push(inst);
-        self.func.insts[inst].results[0]
+        push_op(self.func, list, op, ty, self.span)
     }
 
     pub fn int(&mut self, list: &mut Vec<Inst>, v: i32) -> Value {
@@ -137,16 +135,6 @@ impl Block<'_> {
     /// Constant extents of an array.
     pub fn extents(&self, v: Value) -> Res<Vec<i32>> {
         self.func.ty(v).shape.constants().ok_or("an array of its body has no constant shape")
-    }
-
-    fn ty(&self, ty: &Ty) -> Ty {
-        match &ty.shape {
-            Shape::Known(extents) if !self.syms.is_empty() => {
-                let map = |s: Sym| self.syms.get(&s).cloned().unwrap_or_else(|| Affine::sym(s));
-                Ty::new(ty.elem, Shape::Known(extents.iter().map(|e| e.map(map)).collect()))
-            }
-            _ => ty.clone(),
-        }
     }
 
     /// Whether what an instruction computes may differ between lanes.
@@ -244,16 +232,20 @@ impl Block<'_> {
                 }
             }
         };
-        let new_results: Vec<Value> = results
-            .iter()
-            .map(|v| {
-                let ty = self.ty(self.func.ty(*v));
-                self.func.new_value(ty)
-            })
-            .collect();
-        lane.map.extend(results.iter().copied().zip(new_results.iter().copied()));
-        list.push(self.func.insts.push(InstData { op, results: new_results, span }));
+        let results = self.renamed(lane, &results);
+        list.push(self.func.insts.push(InstData { op, results, span }));
         Ok(list)
+    }
+
+    /// New values for the copies of some.
+    fn renamed(&mut self, lane: &mut Lane, values: &[Value]) -> Vec<Value> {
+        let mut new = Vec::new();
+        for v in values {
+            let ty = rename_syms(self.func.ty(*v), &self.syms);
+            new.push(self.func.new_value(ty));
+        }
+        lane.map.extend(values.iter().copied().zip(new.iter().copied()));
+        new
     }
 
     /// Copies instructions one after the other.
@@ -267,18 +259,11 @@ impl Block<'_> {
 
     fn region(&mut self, lane: &mut Lane, region: Region) -> Res<Region> {
         let RegionData { params, insts, yields } = self.func.regions[region].clone();
-        let new_params: Vec<Value> = params
-            .iter()
-            .map(|v| {
-                let ty = self.ty(self.func.ty(*v));
-                self.func.new_value(ty)
-            })
-            .collect();
-        lane.map.extend(params.into_iter().zip(new_params.iter().copied()));
+        let params = self.renamed(lane, &params);
         let mut list = Vec::new();
         self.copy_all(lane, &insts, &mut list)?;
         let yields = yields.into_iter().map(|v| self.value(lane, v)).collect::<Res<Vec<_>>>()?;
-        Ok(self.region_of(new_params, list, yields))
+        Ok(self.region_of(params, list, yields))
     }
 
     fn is_interleaved(&self, lane: &Lane, array: Value) -> bool {
@@ -464,14 +449,21 @@ impl Block<'_> {
 
     /// A with-loop in the block's body that covers its result.
     pub fn genarray(&mut self, body: Region, extents: &[i32], elem: Elem) -> Value {
+        self.genarrays(body, extents, &[elem])[0]
+    }
+
+    /// The same with several results, of these elements.
+    pub fn genarrays(&mut self, body: Region, extents: &[i32], elems: &[Elem]) -> Vec<Value> {
         let mut list = Vec::new();
         let part = self.box_part(&mut list, body, extents);
         let frame: Vec<Value> = extents.iter().map(|n| self.int(&mut list, *n)).collect();
         let op = WithOp::Genarray { frame: Frame::Known(frame), cell: Some(Vec::new()), default: None };
-        let op = Op::With(With { parts: vec![part], ops: vec![op], ordered: false });
-        let result = self.emit(&mut list, op, Ty::new(elem, Shape::of(extents)));
+        let types = elems.iter().map(|elem| Ty::new(*elem, Shape::of(extents))).collect();
+        let ops = vec![op; elems.len()];
+        let inst = self.func.make_inst(Op::With(With { parts: vec![part], ops, ordered: false }), types, self.span);
+        list.push(inst);
         self.out.append(&mut list);
-        result
+        self.func.insts[inst].results.clone()
     }
 
     /// The partition of all indices below constant extents.

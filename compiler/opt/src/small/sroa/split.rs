@@ -10,7 +10,7 @@
 //! Leaves alone: arrays that come out of memory each time round.
 
 use super::MAX_ELEMENTS;
-use crate::edit::{Defs, Renames, insert_after, insert_before, insts_where, prepend};
+use crate::edit::{Defs, Renames, insert_after, insert_before, insts_where, prepend, push_op};
 use crate::facts::{Places, Use};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Ty};
@@ -84,12 +84,6 @@ fn is_split(func: &Func, defs: &Defs, places: &Places, inst: Inst, k: usize) -> 
     }
 }
 
-fn emit(func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty, span: Span) -> Value {
-    let inst = func.make_inst(op, vec![ty], span);
-    out.push(inst);
-    func.insts[inst].results[0]
-}
-
 /// The elements of an array, in row-major order.
 pub fn elements(func: &mut Func, out: &mut Vec<Inst>, array: Value, span: Span) -> Vec<Value> {
     let ty = func.ty(array).clone();
@@ -110,9 +104,9 @@ pub fn elements(func: &mut Func, out: &mut Vec<Inst>, array: Value, span: Span) 
             index.reverse();
             let index = index
                 .into_iter()
-                .map(|i| emit(func, out, Op::Const(Scalar::I32(i)), Ty::scalar(Elem::I32), span))
+                .map(|i| push_op(func, out, Op::Const(Scalar::I32(i)), Ty::scalar(Elem::I32), span))
                 .collect();
-            emit(func, out, Op::Sel { array, index }, Ty::scalar(ty.elem), span)
+            push_op(func, out, Op::Sel { array, index }, Ty::scalar(ty.elem), span)
         })
         .collect()
 }
@@ -137,7 +131,7 @@ fn split(func: &mut Func, region: Region, inst: Inst, k: usize) {
             let old = func.regions[*body].params[k];
             replace_one(&mut func.regions[*body].params, k, &params);
             let mut head = Vec::new();
-            let whole = emit(func, &mut head, Op::Array(params), ty.clone(), span);
+            let whole = push_op(func, &mut head, Op::Array(params), ty.clone(), span);
             prepend(func, *body, head);
             Renames::from_iter([(old, whole)]).apply_region(func, *body);
             split_yield(func, *body, k + 1, span);
