@@ -23,4 +23,4 @@ pub use places::{Places, Use, covers_frame, rewrite_withs, same_int, total_trips
 pub use ranges::Ranges;
 pub use read_counts::{is_in_loop, reads_only_what_stays, reads_per_element};
 pub use speculation::Safety;
-pub use sums::{Sum, emit_sum};
+pub use sums::{MAX_DEPTH, Sum, emit_sum, sum_of};

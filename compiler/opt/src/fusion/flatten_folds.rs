@@ -7,7 +7,6 @@
 //! Before: simplified. After: no such pair whose inner bounds and neutral element do not depend on the outer index.
 //! Leaves alone: operations that may not be regrouped, inner neutral elements other than the operation's unit, and costly work
 //! between the two folds.
-//!
 //! Worth: tests/survey/reductions/sum-of-sums (1.3, 1.7 with Cranelift, 1.0, 0.6 with LLVM).
 
 use crate::edit::{Def, insert_before};

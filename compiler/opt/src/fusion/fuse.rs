@@ -10,7 +10,6 @@
 //! Before: the cycle of folding has ended, for several operators stand in its way. After: no two folds, and no two array
 //! makers with a common input, over equal index sets in one region, unless one depends on the other.
 //! Leaves alone: sums of products that run in tiles, effects, changes of arrays that the other with-loop reads, folds that may stop early, and with-loops between which a value would have to move past a check.
-//!
 //! Worth: tests/survey/with-loops/moments-of-columns (1.8 with Cranelift, 2.6 with LLVM).
 
 use crate::edit::{Copier, Def, Defs, all_insts, any_inside, lower_to, raise_to, reads_of, with_of};

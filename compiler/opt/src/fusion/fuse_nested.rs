@@ -12,7 +12,6 @@
 //! reads rows that another one over the leading axes folds for it.
 //! Leaves alone: bodies with checks or loops of their own (the scheduler tiles those), short rows, small arrays, and rows that the two do not
 //! share.
-//!
 //! Worth: tests/survey/with-loops/row-norms (1.3 to 2.4 with Cranelift, 1.25 with LLVM).
 
 use crate::edit::{Defs, Renames, all_insts, drop_inst, has_loop, reads_of, with_of};

@@ -11,7 +11,6 @@
 //!
 //! Before: what can be proven is. After: no with-loop that is only selected from has checks, if its cells are longer arrays.
 //! Leaves alone: cells that are scalars or short, complex numbers say, whose checks lanes make; checks in inner with-loops and of what such compute; other effects.
-//!
 //! Worth: tests/survey/with-loops/table-of-rows (4.3 with Cranelift, 6.2 with LLVM).
 
 use crate::edit::insert_before;

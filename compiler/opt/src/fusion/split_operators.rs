@@ -12,7 +12,6 @@
 //! Every with-loop makes the checks of the body: the first one finds what fails, the others need them for their selections.
 //!
 //! Leaves alone: results that have work in common beside selections and arithmetic, and effects other than checks.
-//!
 //! Worth: tests/survey/with-loops/moments-of-columns (5.1 with Cranelift, 11.7 with LLVM).
 
 use crate::edit::{Copier, any_inside, replace_inst, slice};

@@ -12,7 +12,6 @@
 //!
 //! Before: what can be proven is. After: no such check is the first thing that can be observed of a body.
 //! Leaves alone: checks behind other checks or effects of the body, whose faults would come first, and behind loops, which might not end.
-//!
 //! Worth: tests/survey/small/halves (2.5 with Cranelift, 2.6 with LLVM, extents hidden).
 
 use crate::edit::{Def, Defs, Emitter, any_inside, insert_before, insts_where};

@@ -11,7 +11,6 @@
 //!
 //! Before: folding has ended, simplified, borders are split off. After: no fold that could stand in front of a branch that most indices take.
 //! Leaves alone: folds that may fault where the condition does not hold, conditions on data, short folds, windows.
-//!
 //! Worth: tests/survey/reductions/correlations (10.6 with Cranelift, 87 with LLVM).
 
 use crate::edit::{Def, Defs, drop_inst, insert_before, reads_of};

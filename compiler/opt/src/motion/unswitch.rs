@@ -11,7 +11,6 @@
 //!
 //! Before: the cycle of folding has ended, for branches stand in its way. After: no such branch in a with-loop outside of others.
 //! Leaves alone: branches without loops, for which lanes choose; updates, which would lose the place they are computed in; and bodies with much beside the branch.
-//!
 //! Worth: tests/survey/with-loops/series (1.4 with Cranelift, 8.2 with LLVM, extents hidden).
 
 use crate::edit::{Def, Defs, any_inside, collect_values, insts_where, prepend, size_of, version_by_copy};

@@ -11,7 +11,6 @@
 //!
 //! Before: checks proven as far as possible. After: innermost loops of moderate size come in two versions.
 //! Leaves alone: loops of few rounds, indices other than the counter plus a constant and what no round changes.
-//!
 //! Worth: tests/survey/reductions/integer-intervals (5.9 with Cranelift, 7.9 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, has_loop, loops_of, size_of, version};

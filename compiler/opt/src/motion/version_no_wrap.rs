@@ -12,7 +12,6 @@
 //! for all but huge extents stand in both branches of a test, and one of them needs fewer checks.
 //! Leaves alone: with-loops whose checks hold anyway, or do not hold for ordinary extents either; folds and updates, which would
 //! lose the place they are computed in; and large bodies.
-//!
 //! Worth: tests/survey/with-loops/pixel-shuffle (4.5 with Cranelift, 1.3 with LLVM, extents hidden).
 
 use crate::edit::{Defs, Emitter, size_of, version_by_copy};

@@ -15,7 +15,6 @@
 //!
 //! Whether a version helps is tried on a copy, and not asked of an analysis: its bounds are `min` and `max` of each other until `simplify` has seen the
 //! test, equal extents have several names until `cse` has, and which cuts folding then makes of its consumers is decided one after the other.
-//!
 //! Worth: tests/survey/with-loops/shifts (1.1 with Cranelift, 1.1 to 1.5 with LLVM, extents hidden).
 
 use crate::edit::{Copier, Defs, Emitter, Renames, size_of};

@@ -13,7 +13,6 @@
 //! stand in the branches of tests, all but one with rows of constant length.
 //! Leaves alone: rows of a length that no loop changes, that differs from index to index, or that is not known to be the only one in the
 //! body; with-loops with few rows; large bodies.
-//!
 //! Worth: tests/survey/tables/hadamard-stockham (1.1 with Cranelift, 2.0 with LLVM).
 
 use crate::edit::{Copier, Def, Defs, Emitter, collect_values, size_of, substitute, syms_of};

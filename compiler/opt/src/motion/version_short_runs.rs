@@ -10,7 +10,6 @@
 //! Before: the with-loops are what they will be. After: such with-loops are branches with both.
 //! Leaves alone: runs whose length is known; more than one axis; bodies with loops or much code, or that read the array elsewhere; with-loops outside of
 //! loops, which start once, and those inside of with-loops.
-//!
 //! Worth: tests/survey/strings/run-lengths (24 with Cranelift, 4.5 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, has_loop, loops_of, size_of, version_of};

@@ -13,7 +13,6 @@
 //! Before: folding and fusion have ended, or they would undo this. After: no with-loop, or pair, whose turning leaves fewer such selections.
 //! Leaves alone: arrays that anything but such selections uses, or that inner loops read, where lanes may run along another axis; bodies with loops
 //! of their own, which decide that, too; bodies with effects or checks, which have an order; and matrices with a short axis.
-//!
 //! Worth: tests/survey/with-loops/along-columns (1.2 to 1.4 with Cranelift, 2.3 to 4.9 with LLVM).
 
 use crate::edit::{Defs, has_loop};

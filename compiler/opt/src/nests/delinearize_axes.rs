@@ -11,7 +11,6 @@
 //! Before: the cycle of folding has ended. After: no index of an outermost with-loop that makes arrays has quotients and remainders by a
 //! divisor of its extent that selections depend on, where vectors of one remainder axis are worth more than gathers.
 //! Leaves alone: folds, several partitions, extents that only the run knows, and what `interleave` makes.
-//!
 //! Worth: tests/survey/with-loops/grouped-scales (2.4 with Cranelift, 1.0 with LLVM).
 
 use crate::edit::{Defs, Renames, drop_inst, prepend, push_op, replace_inst};

@@ -14,7 +14,6 @@
 //! Before: simplified; scalarisation follows. After: bodies of with-loops have no branch that only picks one of two arrays.
 //! Leaves alone: branches that compute an array, in which the elements have work in common; extents that are known nowhere outside of
 //! the branch; branches with other effects, and checks that need what only the branch may compute: a division, or a selection behind a check.
-//!
 //! Worth: tests/survey/with-loops/alternating-rows (5.6 with Cranelift, 9.2 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst};

@@ -14,7 +14,6 @@
 //! Before: folding and fusion have ended. After: with-loops outside of others have no such partitions with steps, or divisors, of up to four.
 //! Leaves alone: extents that the step does not divide, partitions that begin or end elsewhere, arrays that can be changed in place, and bodies
 //! with loops.
-//!
 //! Worth: tests/survey/stencils/haar (3.8 with Cranelift, 2.1 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, insert_before};

@@ -9,7 +9,6 @@
 //!
 //! Before: the cycle of folding has ended, and checks of the index have been proven from its bounds. After: folds have no constant steps.
 //! Leaves alone: steps that only the run knows, steps with a width, and lower bounds that may be negative, from which a distance might wrap.
-//!
 //! Worth: tests/survey/stencils/strided-sums (1.0, hidden 0.7 with Cranelift, 1.5 with LLVM).
 
 use crate::edit::{Defs, Emitter, Renames, insert_before, prepend};

@@ -12,7 +12,6 @@
 //! Before: folding and fusion have ended. After: such with-loops have scalar cells.
 //! Leaves alone: elements that are computed in different ways (products of complex numbers), and with-loops in which an index does more than
 //! select elements of such rows: a factor per row would have to be spread over lanes.
-//!
 //! Worth: tests/survey/with-loops/tones (1.0 with Cranelift, 2.1 with LLVM).
 
 use crate::edit::{Copier, Defs, any_inst, insert_before, slice};

@@ -15,7 +15,6 @@
 //! something invariant, and conditions of branches on such sums, are settled in all but thin partitions.
 //! Leaves alone: folds, which would lose their threads; steps; cuts whose place is not known before the with-loop, for sums also those not known
 //! to lie within it; single equalities far from the border; and with-loops too small or too large to gain from it.
-//!
 //! Worth: tests/survey/stencils/fixed-ends (3.5, hidden 0.2 to 0.6 with Cranelift, 4.4 with LLVM).
 
 use crate::edit::{Def, Defs, Emitter, all_insts, any_inst, insert_before, insts_where, mirrored, size_of};

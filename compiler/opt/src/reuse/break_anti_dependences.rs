@@ -16,7 +16,6 @@
 //! Before: the passes have ended. After: no old array outlives an update for the sake of elements that the update did not change, nor what takes it for
 //! the sake of extents.
 //! Leaves alone: old arrays that somebody needs as a whole, or at an index that may be one that was written.
-//!
 //! Worth: tests/survey/loops/sandpile (29 with Cranelift, 26 with LLVM).
 
 use crate::edit::{Defs, Renames, drop_inst, insert_before, insts_where, use_counts};

@@ -10,7 +10,6 @@
 //!
 //! Before: the passes have ended; common subexpressions would undo this. After: no filled array is copied to be changed.
 //! Leaves alone: the last user, if it is not repeated more often than the array is made; arrays that are only read; other with-loops, even cheap ones.
-//!
 //! Worth: tests/survey/reductions/distinct (1.2 with Cranelift, 1.5 with LLVM).
 
 use crate::edit::{drop_inst, insert_before, insts_where};

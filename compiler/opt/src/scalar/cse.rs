@@ -6,7 +6,6 @@
 //! Extents of one affine form are one value, the length that an array was made with if that is in sight: so what a loop asks of the array that it
 //! carries is what is known of its first one.
 //! Leaves alone: effects, and equal computations in regions of which neither encloses the other.
-//!
 //! Worth: tests/survey/small/standardized (1.4 with Cranelift, 2.0 with LLVM).
 
 use crate::edit::{Renames, collect_values, syms_of};

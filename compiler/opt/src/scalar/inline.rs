@@ -9,7 +9,6 @@
 //!
 //! Before: anything. After: no call of a function that `is_wanted`; functions that nobody calls are gone.
 //! Leaves alone: `noinline` functions, other recursion, and large functions with several callers.
-//!
 //! Worth: tests/survey/small/halves (2.1 with Cranelift, 1.6 with LLVM).
 
 use crate::edit::{Copier, Renames, all_insts, any_inst, size_of, syms_of};

@@ -10,7 +10,6 @@
 //!
 //! Before: functions are inlined. After: behind a clock no array is known for what made it.
 //! A call of a function that reads a clock counts as one. Leaves alone: scalars and their arithmetic.
-//!
 //! Worth: tests/golden/library/stop-watches (no speed: programs that time themselves would read zero).
 
 use crate::edit::{Renames, insert_after, place_of, reads_of};

@@ -10,7 +10,6 @@
 //!
 //! Before: anything; works best after `simplify`. After: no check that [`crate::facts::ranges`] can prove.
 //! Leaves alone: checks that are certain to fail, for their fault belongs to the program.
-//!
 //! Worth: tests/survey/tables/life-rotations (115 with Cranelift, 37 with LLVM).
 
 use crate::edit::{Defs, Renames, push_op, use_counts};

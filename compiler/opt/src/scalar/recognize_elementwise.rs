@@ -7,7 +7,6 @@
 //!
 //! Before: calls in fold functions inlined. After: every such function is a [`Combine::Op`].
 //! Leaves alone: operations with exchanged operands that do not commute, and functions that do anything else.
-//!
 //! Worth: tests/survey/with-loops/moments-of-columns (4.6 with Cranelift, 8.3 with LLVM).
 
 use crate::edit::Defs;

@@ -10,7 +10,6 @@
 //! Before: the cycle of folding has ended, for several operators stand in its way. After: no fold of written cells of at most
 //! [`MAX_FOLDED`] elements.
 //! Leaves alone: folds with functions, folds that may stop early, and cells that are arrays made elsewhere.
-//!
 //! Worth: tests/survey/small/normal-equations (6 with Cranelift, 62 with LLVM).
 
 use crate::edit::{Defs, insert_after, insert_before};

@@ -10,7 +10,6 @@
 //!
 //! Before: scalarised, so that folds whose cells have the same indices throughout are folds of elements. After: no such fold that is short.
 //! Leaves alone: small arrays, which become scalars elsewhere; bodies with checks or effects; and folds that would be too much code.
-//!
 //! Worth: tests/survey/tables/life-rotations (38 with Cranelift, 38 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, insert_before, size_of};

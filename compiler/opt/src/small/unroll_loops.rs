@@ -16,7 +16,6 @@
 //! elements, and loops of up to three rounds; longer ones that update an array may become with-loops (`parallelize-loops`).
 //!
 //! Leaves alone: loops outside of with-loops and loops, which gain nothing, and those with with-loops or calls inside.
-//!
 //! Worth: tests/survey/small/medians (25 with Cranelift, 115 with LLVM).
 
 use crate::edit::{Copier, Defs, Renames, replace_inst};

@@ -9,7 +9,6 @@
 //!
 //! Before: simplified, bounds constant. After: no such with-loop small enough to be cheaper as code.
 //! Leaves alone: arrays that are used as arrays, and folds that are worth a loop (the scheduler tiles those).
-//!
 //! Worth: tests/survey/small/attractions (11 with Cranelift, 19 with LLVM).
 
 use crate::edit::{Copier, Defs, Renames, push_op, replace_inst, size_of};

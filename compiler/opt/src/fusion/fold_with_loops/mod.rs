@@ -14,7 +14,6 @@
 //!
 //! Leaves alone: producers with effects or checks in their bodies (but see `fold_checked`), with other array cells (see `scalarize`), and those too
 //! costly to compute again for every consumer.
-//!
 //! Worth: tests/survey/stencils/life (16 with Cranelift, 13 with LLVM).
 
 mod in_place;

@@ -11,7 +11,6 @@
 //!
 //! Before: simplified; scalarisation follows, or folding would undo this. After: no array cell of a column waits for scalars that are folds of that column.
 //! Leaves alone: rows, which a cell reads from the cache a second time; cells with checks or effects; and more scalars than a few.
-//!
 //! Worth: tests/survey/with-loops/standard-columns (3.3 with Cranelift, 5.9 with LLVM).
 
 use crate::edit::{Def, Defs};

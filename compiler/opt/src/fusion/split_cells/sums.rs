@@ -14,7 +14,6 @@
 //! long sums that are made wider.
 //! Leaves alone: functions of sums down columns, where lanes run over the cells in any case; those of matrices of sums, whose tiles have lanes behind the
 //! sums, too; short sums that are made wider, and sums of what is as wide; few cells; checks and effects.
-//!
 //! Worth: tests/survey/with-loops/gates (1.6 with Cranelift, 2.1 with LLVM).
 
 use crate::edit::{Defs, any_inst, operands_of, reads_of};

@@ -17,7 +17,6 @@
 //! arrays.
 //! Leaves alone: folds inside other with-loops; of those that are not over rows, long rows that are folded and products of many cells, for which
 //! other passes do better; small arrays, and rows that do not stay in a cache.
-//!
 //! Worth: tests/survey/with-loops/moments-of-columns (3.1 with Cranelift, 6.4 with LLVM).
 
 mod few;

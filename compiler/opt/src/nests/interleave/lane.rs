@@ -5,7 +5,7 @@
 //! axis stands for both, `k = q / 4` and `l = q % 4`, and a selection at `k + d` becomes one at `q + 4*d`.
 
 use crate::edit::{Defs, push_op, rename_syms};
-use crate::facts::{Lin, Places};
+use crate::facts::{Lin, MAX_DEPTH, Places, Sum, sum_of};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, HashMap, Scalar, Shape, Sym, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, InstData, Op, Part, Region, RegionData, Value, With, WithOp};
@@ -327,9 +327,8 @@ impl Block<'_> {
             };
             return Ok(self.bin(list, BinOp::Add, scaled, lane.lane));
         };
-        let mut form = Linear::default();
-        form.add(self.func, self.defs, index, 1, 8);
-        let own = form.take(split.old);
+        let mut form = sum_of(self.func, self.defs, index, &|_| true, MAX_DEPTH).ok_or("an index is a long sum")?;
+        let own = form.terms.remove(&split.old).unwrap_or(0);
         // Quotients of the index are quotients of the interleaved index.
         let mut total: Option<Value> = None;
         let mut tail = Vec::new();
@@ -337,7 +336,7 @@ impl Block<'_> {
             Some(total) => Some(block.bin(list, BinOp::Add, total, term)),
             None => Some(term),
         };
-        for (v, k) in std::mem::take(&mut form.terms) {
+        for (v, k) in form.terms {
             let factor = k.wrapping_mul(self.lanes);
             match self.quotient(&split, v) {
                 Some((offset, by)) => {
@@ -380,9 +379,8 @@ impl Block<'_> {
         const LIMIT: i32 = 1 << 20;
         let Some(Op::Bin(BinOp::Div, a, b)) = self.defs.op(self.func, v) else { return None };
         let by = self.defs.int(self.func, *b).filter(|n| (1..LIMIT).contains(n))?;
-        let mut form = Linear::default();
-        form.add(self.func, self.defs, *a, 1, 4);
-        let plain = form.take(split.old) == 1 && form.terms.is_empty() && (0..LIMIT).contains(&form.constant);
+        let form = sum_of(self.func, self.defs, *a, &|_| true, MAX_DEPTH)?.add(&Sum::of(split.old), -1);
+        let plain = form.terms.is_empty() && (0..LIMIT).contains(&form.constant);
         (plain && split.natural).then_some((form.constant, by))
     }
 
@@ -471,51 +469,5 @@ impl Block<'_> {
         let lower = extents.iter().map(|_| self.int(list, 0)).collect();
         let upper = extents.iter().map(|n| self.int(list, *n)).collect();
         Part { generator: Generator::Known { lower, upper, step: None, width: None }, body }
-    }
-}
-
-/// `constant + sum of value * factor`, wrapping.
-#[derive(Default)]
-struct Linear {
-    constant: i32,
-    terms: Vec<(Value, i32)>,
-}
-
-impl Linear {
-    fn add(&mut self, func: &Func, defs: &Defs, v: Value, factor: i32, depth: u32) {
-        if let Some(k) = defs.int(func, v) {
-            self.constant = self.constant.wrapping_add(k.wrapping_mul(factor));
-            return;
-        }
-        match defs.op(func, v).filter(|_| depth > 0) {
-            Some(Op::Bin(BinOp::Add, a, b)) => {
-                self.add(func, defs, *a, factor, depth - 1);
-                self.add(func, defs, *b, factor, depth - 1);
-            }
-            Some(Op::Bin(BinOp::Sub, a, b)) => {
-                self.add(func, defs, *a, factor, depth - 1);
-                self.add(func, defs, *b, factor.wrapping_neg(), depth - 1);
-            }
-            Some(Op::Bin(BinOp::Mul, a, b)) => match (defs.int(func, *a), defs.int(func, *b)) {
-                (Some(k), _) => self.add(func, defs, *b, factor.wrapping_mul(k), depth - 1),
-                (_, Some(k)) => self.add(func, defs, *a, factor.wrapping_mul(k), depth - 1),
-                _ => self.term(v, factor),
-            },
-            _ => self.term(v, factor),
-        }
-    }
-
-    fn term(&mut self, v: Value, factor: i32) {
-        match self.terms.iter_mut().find(|(w, _)| *w == v) {
-            Some((_, k)) => *k = k.wrapping_add(factor),
-            None => self.terms.push((v, factor)),
-        }
-    }
-
-    /// Removes a value and gives its factor.
-    fn take(&mut self, v: Value) -> i32 {
-        let factor = self.terms.iter().find(|(w, _)| *w == v).map_or(0, |(_, k)| *k);
-        self.terms.retain(|(w, k)| *w != v && *k != 0);
-        factor
     }
 }

@@ -9,7 +9,6 @@
 //!
 //! Before: folding and fusion have ended, since updates are harder to fold than arrays that are made; simplified. After: see the two modules.
 //! Leaves alone: copies whose place is no box that is known before the with-loop.
-//!
 //! Worth: tests/survey/sorting/tournament (3.9 with Cranelift, 2.6 with LLVM).
 
 mod boxes;

@@ -14,7 +14,6 @@
 //! Before: simplified, the fold function recognised. After: such a fold is a loop in whose body one value follows the other.
 //! Leaves alone: cells that change most of a short array, places known while compiling, operations that do not regroup, accumulators that adding a
 //! neutral element could change (-0.0), one-hot cells of a few elements, which are compared in lanes.
-//!
 //! Worth: tests/survey/tables/group-sums (540 with Cranelift, 110 with LLVM).
 
 mod nest;

@@ -10,7 +10,6 @@
 //! Before: folding and fusion have ended, since updates are harder to fold. After: no such sum with an array that is not needed any more.
 //! Leaves alone: reals that might be -0.0, which adding zero changes: sums that began with other zeros are not; minima and maxima of reals, for
 //! the sake of NaN.
-//!
 //! Worth: tests/survey/reductions/one-hot-updates (270 with Cranelift, 120 with LLVM).
 
 use super::Cell;

@@ -9,7 +9,6 @@
 //!
 //! Before: simplified, short loops written out. After: see the two modules.
 //! Leaves alone: arrays with more than [`MAX_ELEMENTS`] elements, and those that are used as a whole.
-//!
 //! Worth: tests/survey/small/hadamard-rows (1.7 with Cranelift, 2.3 with LLVM).
 
 mod compose;
