@@ -9,6 +9,7 @@ mod entries;
 mod error;
 mod externs;
 mod host;
+mod layout;
 
 pub use backend::{Backend, Device, Listing, Session};
 pub use entries::Entries;

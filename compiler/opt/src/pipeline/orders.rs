@@ -8,9 +8,8 @@ use crate::fusion::{
     split_operators,
 };
 use crate::loops::{
-    batch_rounds, carry_chosen, carry_elements, column_loops, extreme_places, hoist_columns, lagged_loops,
-    late_operands, loop_columns, loops_as_folds, merge_loops, normalize, parallelize, privatize_updates, slide_arrays,
-    split_loops, sums_abreast, work_ahead,
+    distribute, fuse_loops, interchange, normalize, pack_columns, parallelize, privatize, promote, reassociate,
+    reductions, scalar_replace, slices, strip_mine, unroll_and_jam, unroll_scatters,
 };
 use crate::motion::{
     hoist_checks, licm, speculate_folds, unswitch, version_checks, version_no_wrap, version_shifts, version_short_rows,
@@ -75,8 +74,8 @@ pub const CYCLE: &[Entry] = &[
     (&[&scalarize::PASS], "Behind the passes that prepare array cells; flatten-folds and folding want scalar cells."),
     (&[&flatten_folds::PASS], "Behind scalarize, which brings folds into folds; one index set is easier to fold into."),
     (
-        &[&carry_chosen::PASS],
-        "Branches that choose are selections by now; before folding makes a round compute elements.",
+        &[&scalar_replace::PASS],
+        "Branches that choose are selections by now; before folding makes an iteration compute elements.",
     ),
     (&[&fold_with_loops::PASS], "Checks are proven or moved and cells are scalars, or there is little it may fold."),
     (&[&version_shifts::PASS], "Right behind folding, which hands it the producers that it could not decide on."),
@@ -99,19 +98,19 @@ pub const CYCLE: &[Entry] = &[
 /// Runs once when the cycle has ended: with-loops of several operators are not folded or scalarised, and folding would copy
 /// back what invariant motion moves out.
 pub const LAST: &[Entry] = &[
-    (&[&slide_arrays::PASS], "Folding has ended, so that parts of parts of an array are one with-loop."),
-    (&[&simplify::PASS], "The indices that slide-arrays moved are simple again for the passes below."),
+    (&[&slices::PASS], "Folding has ended, so that parts of parts of an array are one with-loop."),
+    (&[&simplify::PASS], "The indices that carry-slices moved are simple again for the passes below."),
     (
         &[&normalize_steps::PASS],
         "The cycle has proven checks of indices from the bounds with steps that it takes away.",
     ),
     (&[&sroa_folds::PASS], "Makes several operators of one, which the cycle does not fold; fuse may add to them."),
-    (&[&column_loops::PASS], "Checks are proven; before carry-elements, whose scalars would have to be vectors."),
-    (&[&carry_elements::PASS], "Loops have their final shape once column-loops has taken those that it wants."),
+    (&[&interchange::PASS], "Checks are proven; before promote-elements, whose scalars would have to be vectors."),
+    (&[&promote::PASS], "Loops have their final shape once interchange-loops has taken those that it wants."),
     (&[&fuse::PASS], "The cycle has ended, for folding declines with-loops of several operators."),
     (&[&fuse_nested::PASS], "Behind fuse; what is cheap enough has been computed again for every element by folding."),
-    (&[&cse::PASS], "What fused bodies have in common becomes one, and equal loops do before merge-loops looks."),
-    (&[&merge_loops::PASS], "With-loops are fused, so that two loops that share work stand in one body."),
+    (&[&cse::PASS], "What fused bodies have in common becomes one, and equal loops do before fuse-loops looks."),
+    (&[&fuse_loops::PASS], "With-loops are fused, so that two loops that share work stand in one body."),
     (&[&fold_with_loops::PASS], "What two with-loops read is needed once when they are one."),
     (CLEAN, "The common parts of merged loops become one, and folded producers go."),
     (&[&choose_layouts::PASS], "Folding and fusion have ended, or they would turn arrays back; selections are simple."),
@@ -150,20 +149,24 @@ pub const LANES: &[Entry] = &[
     (&[&cse::PASS], "What joined folds have in common with their with-loop is computed once."),
     (&[&unswitch::PASS], "The cycle has ended, for branches stand in its way; before loops are looked at."),
     (TIDY, "Branches that unswitch decided go."),
-    (&[&normalize::PASS], "Checks are proven; the passes from here to work-ahead want strict bounds and one update."),
+    (
+        &[&normalize::PASS],
+        "Checks are proven; the passes from here to distribute-loops want strict bounds and one update.",
+    ),
     (TIDY, "Updates that were merged leave branches that only choose, which become selections."),
     (
         &[&version_checks::PASS],
         "Checks are proven as far as possible; loops with checks are left alone by those below.",
     ),
-    (&[&loops_as_folds::PASS], "Behind version-checks; folds come first, since they need no array."),
-    (&[&extreme_places::PASS], "Behind loops-as-folds, which takes extremes alone; here with where they are."),
+    (&[&reductions::PASS], "Behind version-checks; folds come first, since they need no array."),
     (&[&parallelize::PASS], "Behind the folds, which need no array; normalize-loops has merged updates."),
-    (&[&split_loops::PASS], "Behind parallelize-loops, which makes with-loops of the inner loops that tell its parts."),
-    (&[&loop_columns::PASS], "Behind parallelize-loops, for its columns are read by with-loops in loops that stay."),
-    (&[&lagged_loops::PASS], "Behind parallelize-loops: loops that have no independent rounds."),
-    (&[&work_ahead::PASS], "The passes that make with-loops of whole loops have run; this takes a part."),
-    (&[&sums_abreast::PASS], "Behind parallelize-loops: the sums that it begins stand in loops that stay."),
+    (&[&strip_mine::PASS], "Behind parallelize-loops: loops that have no independent iterations, as they stand."),
+    (
+        &[&distribute::PASS],
+        "The passes that make with-loops of whole loops have run; this takes parts of those that stay.",
+    ),
+    (&[&pack_columns::PASS], "Behind parallelize-loops, for its columns are read by with-loops in loops that stay."),
+    (&[&unroll_and_jam::PASS], "Behind parallelize-loops: the sums that it begins stand in loops that stay."),
     (TIDY, "The bodies of new with-loops are simple before it is decided how they run."),
     (&[&split_cells::sums::PASS], "Folding has ended, for it would undo this."),
     (&[&folds_as_loops::PASS], "Short folds are written out and operators recognised: what is left stays a loop."),
@@ -182,12 +185,9 @@ pub const LANES: &[Entry] = &[
         "Behind interleave and merge-strided-partitions, which look for cells that are written out.",
     ),
     (&[&block_reductions::PASS], "Folding and fusion have ended, for these bring folds of arrays into its first form."),
-    (&[&hoist_columns::PASS], "Folding has ended, or it would undo this; licm behind it moves the vectors out."),
-    (
-        &[&privatize_updates::PASS],
-        "Loops are in their final places, for the passes above have nothing to do in its pieces.",
-    ),
-    (&[&batch_rounds::PASS], "Behind privatize-updates, which takes loops whose updates may be gathered apart."),
+    (&[&pack_columns::PASS], "Once more for with-loops in their final form; licm behind it moves the vectors out."),
+    (&[&privatize::PASS], "Loops are in their final places, for the passes above have nothing to do in its pieces."),
+    (&[&unroll_scatters::PASS], "Behind privatize-reductions, which takes loops whose updates may be gathered apart."),
     (&[&version_short_runs::PASS], "The with-loops are what they will be, so that a loop for short ones is like them."),
     (&[&simplify::PASS], "What the passes for lanes have put together has constants."),
     (&[&cse::PASS], "Their copies compute extents and indices again."),
@@ -216,7 +216,7 @@ pub const QUICK: &[Entry] = &[
 
 /// What simplification would undo.
 pub const END: &[Entry] = &[
-    (&[&late_operands::PASS], "Behind all simplification, which puts constants last."),
+    (&[&reassociate::PASS], "Behind all simplification, which puts constants last."),
     (
         &[&break_anti_dependences::PASS],
         "The passes have ended: loads move behind updates, where cse would take them back.",

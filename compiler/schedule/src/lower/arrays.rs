@@ -8,10 +8,10 @@ use ravel_wir::{ConstData, Op, Region, Value};
 use crate::Result;
 use crate::facts::cover::FEW;
 use crate::facts::index::{Ext, Form, Offset};
+use crate::facts::layout::prim_of;
 use crate::facts::{Val, layout};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
-use crate::lower::scalars::prim_of;
 use crate::plan::lanes::MOST_LANES;
 
 /// Bytes of constant elements, row-major.
@@ -93,13 +93,19 @@ impl Lower<'_, '_> {
         slot
     }
 
+    /// Memory for a list of `n` pointers that the runtime reads.
+    pub fn pointer_slots(&mut self, n: usize) -> Val {
+        let bytes = self.cx.target.pointer_bytes;
+        self.b.stack_slot(bytes * n.max(1) as u32, bytes)
+    }
+
     /// A new array with undefined elements (null handles).
     pub fn allocate(&mut self, elem: Elem, extents: &[Ext], span: Span) -> Val {
         if extents.iter().any(|e| matches!(e, Ext::Val(_))) {
             self.set_position(span);
         }
         let shape = if extents.is_empty() { self.b.null() } else { self.shape_memory(extents) };
-        let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(elem)));
+        let tag = self.b.iconst(Ty::I8, i64::from(elem.tag()));
         let rank = self.b.i32(extents.len() as i32);
         let constant = extents.iter().all(|e| matches!(e, Ext::Const(_)));
         if let Some(spares) = self.spares_for(elem, constant) {
@@ -266,7 +272,7 @@ impl Lower<'_, '_> {
             return Ok(Some(self.load_element(elem, address)));
         }
         let extents = self.extents(array)[index.len()..].to_vec();
-        if let Some(dest) = self.emit.dests.remove(&result) {
+        if let Some(dest) = self.facts.dests.remove(&result) {
             let (count, from) = (self.product(&extents), self.pointer(address));
             self.copy_elements(elem, dest.data, from, count);
             return Ok(None);
@@ -313,7 +319,7 @@ impl Lower<'_, '_> {
                 None => return self.unsupported(span, "an empty array of unknown shape"),
             },
         }
-        let (object, data) = match self.emit.dests.remove(&result) {
+        let (object, data) = match self.facts.dests.remove(&result) {
             Some(dest) => (None, dest.data),
             None => {
                 let object = self.allocate(elem, &extents, span);

@@ -8,7 +8,7 @@
 //! Histograms, sums per group, scattered sums: as written each index adds a whole array. Several updates of one cell load the accumulator first and
 //! then store, so that the last of two at one place counts, as it does in the cell. Elements of the accumulator that a cell leaves alone
 //! would be combined with a neutral element, which changes nothing: the neutral cells of an operation that regroups may come first.
-//! Long folds are cut into pieces with accumulators of their own, as in `privatize-updates`: their number depends on the
+//! Long folds are cut into pieces with accumulators of their own, as in `privatize-reductions`: their number depends on the
 //! index set alone.
 //!
 //! Before: simplified, the fold function recognised. After: such a fold is a loop in whose body one value follows the other.
@@ -22,7 +22,7 @@ pub mod sums;
 
 use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst, substitute};
 use crate::facts::{Places, total_trips};
-use crate::loops::privatize_updates::{Work, in_pieces};
+use crate::loops::privatize::{Work, in_pieces};
 use crate::pass::{Context, Pass};
 use nest::Nest;
 use ravel_types::{BinOp, Ty};
@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub const PASS: Pass =
     Pass::of("sparse-updates", "let folds update their accumulators where cells are not neutral", sparse_updates);
 
-/// Rounds of loops inside of a body, where nothing is known of them.
+/// Iterations of loops inside of a body, where nothing is known of them.
 const UNKNOWN_ROUNDS: i64 = 8;
 
 /// A fold that can be such a loop.
@@ -171,7 +171,7 @@ fn rewrite(
     }
 }
 
-/// Rounds of the inner loops for one of the outermost, as far as they are known.
+/// Iterations of the inner loops for one of the outermost, as far as they are known.
 fn inner_rounds(func: &Func, defs: &Defs, part: &Part) -> i64 {
     let Generator::Known { lower, upper, .. } = &part.generator else { return 1 };
     let known = lower

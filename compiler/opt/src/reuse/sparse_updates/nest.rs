@@ -3,7 +3,7 @@
 use super::{Cell, Choice};
 use crate::edit::{Copier, Def, Defs, Emitter, collect_values, operands_of};
 use crate::facts::trips;
-use crate::loops::privatize_updates::extents_of;
+use crate::loops::privatize::extents_of;
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem, HashSet, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
