@@ -25,7 +25,7 @@ pub const PASS: Pass = Pass::of("version-checks", "make the index checks of loop
 /// Most instructions of a body, of which there will be two.
 const MAX_CODE: usize = 80;
 /// Fewer iterations stay as they are.
-const MIN_ROUNDS: i64 = 8;
+const MIN_ITERATIONS: i64 = 8;
 /// Constants that are added to a counter are less than this, and extents that are compared then at most so.
 const MAX_OFFSET: i32 = 1 << 20;
 const MAX_EXTENT: i32 = 1 << 30;
@@ -95,7 +95,7 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     // Also where it takes steps that only the run knows, indices are sums of it.
     nest.inside.remove(&data.params[counter]);
     if let (Some(first), true) = (defs.int(func, init[counter]), end.terms.is_empty())
-        && i64::from(end.constant) - i64::from(first) < if eager { 1 } else { MIN_ROUNDS }
+        && i64::from(end.constant) - i64::from(first) < if eager { 1 } else { MIN_ITERATIONS }
     {
         return None;
     }

@@ -7,7 +7,7 @@
 //!
 //! A row is a loop of its own, with lanes along it, which costs more than a few indices do: iterations of a Fourier transform whose rows are
 //! shorter than a vector take two to four times as long as others. Rows of known length are written out, and lanes run along the
-//! axis around them. That rows are short at all is likely where their length changes from round to round of a loop.
+//! axis around them. That rows are short at all is likely where their length changes from iteration to iteration of a loop.
 //!
 //! Before: the cycle of folding has ended, for branches stand in its way; invariant scalars are outside of loops. After: such with-loops
 //! stand in the branches of tests, all but one with rows of constant length.

@@ -19,7 +19,7 @@ const MAX_CODE: u64 = 4000;
 /// Operations per element that lanes gather or weave together.
 const MIN_INTENSITY: f64 = 4.0;
 /// Iterations that [`crate::facts::cost`] takes loops to have.
-const ROUNDS: f64 = 1000.0;
+const ITERATIONS: f64 = 1000.0;
 
 /// Whether an array that a with-loop makes is handed on as one by what makes scalars of it: a fold that `sroa-folds` takes, a loop that `sroa`
 /// takes, or the with-loop around, if its body is small.
@@ -127,7 +127,7 @@ fn code_of_region(func: &Func, defs: &Defs, region: Region) -> u64 {
 fn is_worth_moving(func: &Func, defs: &Defs, body: Region) -> bool {
     let params = &func.regions[body].params;
     let mut moved: f64 = func.regions[body].yields.iter().map(|v| func.ty(*v).shape.count().unwrap_or(0) as f64).sum();
-    // A slice that differs from round to round counts as often as the work in the loop.
+    // A slice that differs from iteration to iteration counts as often as the work in the loop.
     let mut slices: HashMap<(Value, Vec<Value>, Vec<i32>), f64> = HashMap::default();
     walk(func, body, &mut |_, at| {
         let Op::Sel { array, index } = &func.insts[at].op else { return };
@@ -135,11 +135,11 @@ fn is_worth_moving(func: &Func, defs: &Defs, body: Region) -> bool {
         let rest = &index[lead..];
         let counters: Vec<Value> = rest.iter().copied().take_while(|i| is_counter(func, defs, *i)).collect();
         let places: Vec<i32> = rest[counters.len()..].iter().map_while(|i| defs.int(func, *i)).collect();
-        let rounds = if counters.is_empty() { 1.0 } else { ROUNDS };
+        let iterations = if counters.is_empty() { 1.0 } else { ITERATIONS };
         let extents = func.ty(*array).shape.extents().unwrap_or_default();
         let inner = extents.iter().skip(lead + counters.len() + places.len());
-        let elements: f64 = inner.map(|e| e.as_const().map_or(ROUNDS, f64::from)).product();
-        slices.insert((*array, counters, places), elements * rounds);
+        let elements: f64 = inner.map(|e| e.as_const().map_or(ITERATIONS, f64::from)).product();
+        slices.insert((*array, counters, places), elements * iterations);
     });
     moved += slices.values().sum::<f64>();
     cost_of_region(func, defs, body).arithmetic >= MIN_INTENSITY * moved

@@ -6,7 +6,7 @@
 //!
 //! The array is changed in place then and the copied part costs nothing: an algorithm that works on half of the array in each iteration
 //! (wavelets, reductions, sorting networks) takes O(n) in all, not O(n log n). Partitions that read the array elsewhere come first, into an array
-//! of their own, if the box changes from round to round of a loop; otherwise copying once is as good.
+//! of their own, if the box changes from iteration to iteration of a loop; otherwise copying once is as good.
 //!
 //! After: no such partition where the array is not needed any more.
 //! Leaves alone: partitions that are not known to cover the result, since uncovered positions have the default; arrays that are needed later or

@@ -34,7 +34,7 @@ pub const PASS: Pass =
     Pass::of("sparse-updates", "let folds update their accumulators where cells are not neutral", sparse_updates);
 
 /// Iterations of loops inside of a body, where nothing is known of them.
-const UNKNOWN_ROUNDS: i64 = 8;
+const UNKNOWN_ITERATIONS: i64 = 8;
 
 /// A fold that can be such a loop.
 pub(crate) struct Found {
@@ -162,8 +162,9 @@ fn rewrite(
         let mut nest = Nest { func, defs, span, op: found.op };
         let (result, run) = nest.part(&mut out, current, part, cell, &outer);
         current = result;
-        loops
-            .extend(run.map(|run| (run, inner_rounds(func, defs, part), work_of(func, defs, part.body, func.ty(old)))));
+        loops.extend(
+            run.map(|run| (run, inner_iterations(func, defs, part), work_of(func, defs, part.body, func.ty(old)))),
+        );
     }
     substitute(func, home, inst, out, [current]);
     for (run, inner, code) in loops.into_iter().filter(|_| outermost) {
@@ -172,7 +173,7 @@ fn rewrite(
 }
 
 /// Iterations of the inner loops for one of the outermost, as far as they are known.
-fn inner_rounds(func: &Func, defs: &Defs, part: &Part) -> i64 {
+fn inner_iterations(func: &Func, defs: &Defs, part: &Part) -> i64 {
     let Generator::Known { lower, upper, .. } = &part.generator else { return 1 };
     let known = lower
         .iter()
@@ -190,8 +191,8 @@ fn work_of(func: &Func, defs: &Defs, region: Region, ty: &Ty) -> i64 {
         let times = match &func.insts[inst].op {
             Op::Const(_) => continue,
             Op::With(with) if is_cell(with) && func.ty(func.insts[inst].results[0]) == ty => continue,
-            Op::Loop { .. } => UNKNOWN_ROUNDS,
-            Op::With(with) => total_trips(func, defs, with).map_or(UNKNOWN_ROUNDS, |n| n.min(1 << 20) as i64),
+            Op::Loop { .. } => UNKNOWN_ITERATIONS,
+            Op::With(with) => total_trips(func, defs, with).map_or(UNKNOWN_ITERATIONS, |n| n.min(1 << 20) as i64),
             _ => 1,
         };
         work += func.insts[inst].op.regions().into_iter().fold(1, |sum, r| sum + times * work_of(func, defs, r, ty));

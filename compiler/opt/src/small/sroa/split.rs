@@ -7,7 +7,7 @@
 //!
 //! After: carried values and branch results of a few elements are scalars, if they are put together element
 //! by element anyway.
-//! Leaves alone: arrays that come out of memory each time round.
+//! Leaves alone: arrays that come out of memory in every iteration.
 
 use super::MAX_ELEMENTS;
 use crate::edit::{Defs, Renames, insert_after, insert_before, insts_where, prepend, push_op};
