@@ -86,7 +86,7 @@ fn follow(func: &Func, places: &Places, body: Region, scalar: Value, found: &mut
                     let pure = matches!(data.op, Op::Bin(..) | Op::Un(..) | Op::Convert(_));
                     let scalars =
                         data.results.iter().all(|r| func.ty(*r).is_scalar() && func.ty(*r).elem != Elem::Handle);
-                    if !pure || !scalars || places.region_of[user].expand() != Some(body) {
+                    if !pure || !scalars || places.home(user) != Some(body) {
                         return false;
                     }
                     if found.chain.insert(user) {

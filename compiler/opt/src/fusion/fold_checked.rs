@@ -49,7 +49,7 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
     for u in places.uses(result) {
         let Use::Operand(inst) = u else { return None };
         let Op::Sel { array, index } = &func.insts[*inst].op else { return None };
-        let region = places.region_of[*inst].expand()?;
+        let region = places.home(*inst)?;
         let own =
             *array == result && index.len() >= frame.len() && index[..frame.len()] == func.regions[region].params[..];
         if !own || body.is_some_and(|body| body != region) {
@@ -58,7 +58,7 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
         body = Some(region);
     }
     let body = body?;
-    let consumer = places.owner[body].expand()?;
+    let consumer = places.owner_of(body)?;
     let other = with_of(func, consumer)?;
     let [theirs] = &other.parts[..] else { return None };
     let may_stop = other.ops.iter().any(|op| matches!(op, WithOp::Fold { stop: Some(_), .. }));
@@ -72,7 +72,7 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
     if yields.iter().any(|v| cost_of_yield(func, defs, body, *v).arithmetic > MOST_WORK) {
         return None;
     }
-    let home = places.region_of[producer].expand()?;
+    let home = places.home(producer)?;
     let insts = &func.regions[home].insts;
     let at = |inst: Inst| insts.iter().position(|i| *i == inst);
     let between = &insts[at(producer)? + 1..at(consumer)?];
@@ -95,7 +95,7 @@ fn same_box(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> bool {
 
 /// Takes a with-loop whose checks are made elsewhere out of the function.
 pub fn take_out(func: &mut Func, places: &Places, producer: Inst) {
-    if let Some(home) = places.region_of[producer].expand() {
+    if let Some(home) = places.home(producer) {
         drop_inst(func, home, producer);
     }
 }

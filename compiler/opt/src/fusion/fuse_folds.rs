@@ -50,7 +50,7 @@ impl Search<'_> {
     fn maker(&self, fold: Inst) -> Option<(Inst, Region, Vec<Inst>)> {
         let func = self.func;
         let with = with_of(func, fold)?;
-        let region = self.places.region_of[fold].expand()?;
+        let region = self.places.home(fold)?;
         let [part] = &with.parts[..] else { return None };
         if !with.ops.iter().all(is_free_fold) || !is_fusible(func, with, self.cx) || !is_plain(func, part) {
             return None;
@@ -62,7 +62,7 @@ impl Search<'_> {
         });
         for array in makers {
             let Def::Inst(maker, _) = self.defs.get(array) else { continue };
-            if self.places.region_of[maker].expand() != Some(region) || !self.may_join(maker, with) {
+            if self.places.home(maker) != Some(region) || !self.may_join(maker, with) {
                 continue;
             }
             let place = |inst: Inst| insts.iter().position(|i| *i == inst);

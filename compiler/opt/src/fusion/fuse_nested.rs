@@ -75,10 +75,10 @@ fn find(func: &Func, places: &Places, defs: &Defs, elements: Inst) -> Vec<Pair> 
     let mut pairs: Vec<Pair> = Vec::new();
     let Some((part, frame)) = with_of(func, elements).and_then(|with| whole(func, defs, with)) else { return pairs };
     let params = &func.regions[part.body].params;
-    let Some(home) = places.region_of[elements].expand() else { return pairs };
+    let Some(home) = places.home(elements) else { return pairs };
     for inst in all_insts(func, part.body) {
         let Op::Sel { array, index } = &func.insts[inst].op else { continue };
-        let Some(rows) = defs.inst(*array).filter(|rows| places.region_of[*rows].expand() == Some(home)) else {
+        let Some(rows) = defs.inst(*array).filter(|rows| places.home(*rows) == Some(home)) else {
             continue;
         };
         let Some((outer, outer_frame)) = with_of(func, rows).and_then(|with| whole(func, defs, with)) else { continue };
@@ -146,18 +146,11 @@ fn check(func: &Func, places: &Places, defs: &Defs, pair: &Pair, cx: &Context) -
 }
 
 fn region_insts<'f>(func: &'f Func, places: &Places, inst: Inst) -> &'f [Inst] {
-    places.region_of[inst].expand().map_or(&[], |region| &func.regions[region].insts)
+    places.home(inst).map_or(&[], |region| &func.regions[region].insts)
 }
 
 fn is_inside(places: &Places, inst: Inst, region: Region) -> bool {
-    let mut at = places.region_of[inst].expand();
-    while let Some(here) = at {
-        if here == region {
-            return true;
-        }
-        at = places.parent(here);
-    }
-    false
+    places.within(region, inst).is_some()
 }
 
 /// Arrays of which both bodies select elements of their own row.
@@ -223,7 +216,7 @@ fn join(func: &mut Func, places: &Places, pair: &Pair) {
     let results = kept.iter().map(|k| made[*k]).chain(func.insts[pair.elements].results.clone()).collect();
     func.insts[pair.elements].op = Op::With(With { parts: vec![outer], ops, ordered: false });
     func.insts[pair.elements].results = results;
-    if let Some(home) = places.region_of[pair.rows].expand() {
+    if let Some(home) = places.home(pair.rows) {
         drop_inst(func, home, pair.rows);
     }
 }

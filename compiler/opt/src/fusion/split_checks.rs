@@ -31,7 +31,7 @@ pub fn split_checks(func: &mut Func, cx: &mut Context) -> bool {
     let places = Places::new(func);
     for inst in places.withs.clone() {
         let Op::With(with) = func.insts[inst].op.clone() else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(region) = places.home(inst) else { continue };
         if !is_splittable(func, &places, cx, inst, &with) {
             continue;
         }

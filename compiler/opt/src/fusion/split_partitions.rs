@@ -79,11 +79,11 @@ fn cut_for(
 ) -> Option<Cut> {
     let [(Atom::Value(param), 1)] = form.terms[..] else { return None };
     let Def::Param(body, axis) = defs.get(param) else { return None };
-    let consumer = places.owner[body].expand()?;
-    let home = places.region_of[producer].expand()?;
+    let consumer = places.owner_of(body)?;
+    let home = places.home(producer)?;
     // The boundary must be visible before the consumer, and the selection inside it.
-    places.path(places.region_of[consumer].expand()?, home)?;
-    places.path(places.region_of[site].expand()?, body)?;
+    places.path(places.home(consumer)?, home)?;
+    places.path(places.home(site)?, body)?;
     let Op::With(with) = &func.insts[consumer].op else { return None };
     let part = with.parts.iter().position(|p| p.body == body)?;
     let Generator::Known { lower, upper, step: None, .. } = &with.parts[part].generator else { return None };
@@ -147,7 +147,7 @@ fn adds_one_part(
 
 /// Cuts a partition in two, drops what is empty then, and keeps the facts true.
 pub fn cut_consumer(func: &mut Func, places: &mut Places, defs: &mut Defs, cut: &Cut) {
-    let Some(region) = places.region_of[cut.consumer].expand() else { return };
+    let Some(region) = places.home(cut.consumer) else { return };
     let made = places.change_operands(func, cut.consumer, |func| apply_cut(func, region, cut));
     let Some((before, copy)) = made else { return };
     for inst in before {

@@ -47,7 +47,7 @@ pub fn hoist_checks(func: &mut Func, cx: &mut Context) -> bool {
     for (_, owner) in owners.into_iter().rev() {
         loop {
             let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-            let Some(home) = places.region_of[owner].expand() else { break };
+            let Some(home) = places.home(owner) else { break };
             let Some(found) = find(func, defs, places, owner, cx) else { break };
             lift(func, defs, home, owner, found);
             cx.applied(func.insts[owner].span, "a check that is the same for every index is made before it");

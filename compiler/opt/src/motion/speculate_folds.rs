@@ -43,7 +43,7 @@ pub fn speculate_folds(func: &mut Func, cx: &mut Context) -> bool {
         let mut moved = HashSet::default();
         for (branch, Lifted { fold, insts }) in moves {
             for inst in insts.into_iter().filter(|inst| moved.insert(*inst)) {
-                let Some(from) = places.region_of[inst].expand() else { continue };
+                let Some(from) = places.home(inst) else { continue };
                 drop_inst(func, from, inst);
                 insert_before(func, part.body, branch, [inst]);
             }
@@ -170,7 +170,7 @@ impl Lifter<'_> {
     fn collect(&self, inst: Inst, order: &mut Vec<Inst>) -> Option<()> {
         for v in reads_of(self.func, inst) {
             let Def::Inst(def, _) = self.defs.get(v) else { continue };
-            let region: Region = self.places.region_of[def].expand()?;
+            let region: Region = self.places.home(def)?;
             // Values of the body itself stand in front already.
             let moves = self.places.path(region, self.part.body).is_some_and(|path| !path.is_empty());
             if moves && !order.contains(&def) {

@@ -39,7 +39,7 @@ pub fn unswitch(func: &mut Func, cx: &mut Context) -> bool {
             );
             continue;
         }
-        let Some(home) = places.region_of[inst].expand() else { continue };
+        let Some(home) = places.home(inst) else { continue };
         let copy = version_by_copy(func, home, inst, cond, Vec::new());
         decide(func, inst, cond, true);
         decide(func, copy, cond, false);

@@ -32,7 +32,7 @@ const MAX_EXTENTS: usize = 4;
 
 pub fn version_no_wrap(func: &mut Func, cx: &mut Context) -> bool {
     rewrite_withs(func, |func, defs, places, (home, inst)| {
-        if is_inside_another(func, places, inst) || !makes_arrays(func, inst) {
+        if places.is_inside_with(func, inst) || !makes_arrays(func, inst) {
             return None;
         }
         let extents = candidates(func, places, defs, inst);
@@ -60,23 +60,11 @@ fn makes_arrays(func: &Func, inst: Inst) -> bool {
     !with.ordered && with.ops.iter().all(|op| matches!(op, WithOp::Genarray { .. }))
 }
 
-fn is_inside_another(func: &Func, places: &Places, inst: Inst) -> bool {
-    let mut at = places.region_of[inst].expand();
-    while let Some(region) = at {
-        let Some(owner) = places.owner[region].expand() else { return false };
-        if matches!(func.insts[owner].op, Op::With(_)) {
-            return true;
-        }
-        at = places.region_of[owner].expand();
-    }
-    true
-}
-
 /// Values from before the with-loop that take part in sums which may wrap, and that may be large.
 fn candidates(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Vec<Value> {
     let mut found = Vec::new();
     let Op::With(with) = &func.insts[inst].op else { return found };
-    let Some(home) = places.region_of[inst].expand() else { return found };
+    let Some(home) = places.home(inst) else { return found };
     let visible = visible_before(func, places, home, inst);
     for part in &with.parts {
         let mut ranges = places.ranges_at(func, defs, inst);
@@ -112,8 +100,8 @@ pub fn visible_before(func: &Func, places: &Places, home: Region, inst: Inst) ->
         visible.extend(func.regions[region].params.iter().copied());
         let before = func.regions[region].insts.iter().take_while(|i| **i != stop);
         visible.extend(before.flat_map(|i| func.insts[*i].results.iter().copied()));
-        let Some(owner) = places.owner[region].expand() else { return visible };
-        let Some(outer) = places.region_of[owner].expand() else { return visible };
+        let Some(owner) = places.owner_of(region) else { return visible };
+        let Some(outer) = places.home(owner) else { return visible };
         (region, stop) = (outer, owner);
     }
 }

@@ -15,7 +15,7 @@
 //! body; with-loops with few rows; large bodies.
 //! Worth: tests/survey/tables/hadamard-stockham (1.1 with Cranelift, 2.0 with LLVM).
 
-use crate::edit::{Copier, Def, Defs, Emitter, collect_values, size_of, substitute, syms_of};
+use crate::edit::{Copier, Defs, Emitter, collect_values, size_of, substitute, syms_of};
 use crate::facts::{Places, rewrite_withs};
 use crate::pass::{Context, Pass};
 use ravel_types::{Affine, BinOp, Elem, HashSet, Shape, Sym, Ty};
@@ -100,22 +100,8 @@ fn bounds_from_zero<'f>(func: &'f Func, defs: &Defs, part: &'f Part) -> Option<&
 
 /// Is a value made in a loop around an instruction, outside of the instruction?
 fn changes(func: &Func, places: &Places, defs: &Defs, inst: Inst, value: Value) -> bool {
-    let mut home = places.region_of[inst].expand();
-    let made_in = |region: Region| match defs.get(value) {
-        Def::Param(at, _) => at == region,
-        Def::Inst(at, _) => places.region_of[at].expand() == Some(region),
-        Def::None => false,
-    };
-    let mut made = false;
-    while let Some(region) = home {
-        made |= made_in(region);
-        let Some(owner) = places.owner[region].expand() else { return false };
-        if matches!(func.insts[owner].op, Op::Loop { .. }) && made {
-            return true;
-        }
-        home = places.region_of[owner].expand();
-    }
-    false
+    let Some(at) = places.made_in(defs, value).and_then(|region| places.within(region, inst)) else { return false };
+    places.owners(at).any(|owner| matches!(func.insts[owner].op, Op::Loop { .. }))
 }
 
 /// Puts the with-loop and copies of it into the branches of tests.

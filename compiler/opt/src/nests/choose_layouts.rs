@@ -96,12 +96,12 @@ fn can_turn(func: &Func, cx: &Context, places: &Places, defs: &Defs, inst: Inst)
 
 /// The with-loop and its body around an instruction, if nothing but branches stands between.
 fn body_around(func: &Func, places: &Places, inst: Inst) -> Option<(Inst, Region)> {
-    let mut region = places.region_of[inst].expand()?;
+    let mut region = places.home(inst)?;
     loop {
-        let owner = places.owner[region].expand()?;
+        let owner = places.owner_of(region)?;
         match func.insts[owner].op {
             Op::With(_) => return Some((owner, region)),
-            Op::If { .. } => region = places.region_of[owner].expand()?,
+            Op::If { .. } => region = places.home(owner)?,
             _ => return None,
         }
     }
@@ -208,7 +208,7 @@ fn orientations(count: usize, reads: &[Read]) -> Vec<bool> {
 /// Exchanges the axes of a with-loop, and of its array where that is used.
 fn turn(func: &mut Func, places: &Places, inst: Inst) {
     let (result, span) = (func.insts[inst].results[0], func.insts[inst].span);
-    let Some(region) = places.region_of[inst].expand() else { return };
+    let Some(region) = places.home(inst) else { return };
     let Op::With(mut with) = func.insts[inst].op.clone() else { return };
     for part in &mut with.parts {
         if let Generator::Known { lower, upper, step, width } = &mut part.generator {

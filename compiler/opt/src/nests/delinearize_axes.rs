@@ -182,7 +182,7 @@ impl Made<'_> {
 
 /// Puts the with-loop with one axis more in the place of the one it was, and gives it.
 fn split(func: &mut Func, places: &Places, inst: Inst, plan: &Plan) -> Inst {
-    let Some(region) = places.region_of[inst].expand() else { return inst };
+    let Some(region) = places.home(inst) else { return inst };
     let span = func.insts[inst].span;
     let Op::With(With { mut parts, mut ops, ordered }) = func.insts[inst].op.clone() else { return inst };
     let mut made = Made { func, list: Vec::new(), span };
@@ -236,7 +236,7 @@ fn split(func: &mut Func, places: &Places, inst: Inst, plan: &Plan) -> Inst {
     let (head, func) = (head.list, head.func);
     // Divisions that are left would look like work to other passes.
     for (at, ..) in &plan.taken {
-        if let Some(home) = places.region_of[*at].expand() {
+        if let Some(home) = places.home(*at) {
             drop_inst(func, home, *at);
         }
     }

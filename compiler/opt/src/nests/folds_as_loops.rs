@@ -35,7 +35,7 @@ pub fn folds_as_loops(func: &mut Func, cx: &mut Context) -> bool {
     let (mut defs, places) = (Defs::new(func), Places::new(func));
     let mut changed = false;
     for inst in places.withs.clone() {
-        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(region) = places.home(inst) else { continue };
         let Some(found) = examine(func, &defs, &places, cx, inst) else { continue };
         let span = func.insts[inst].span;
         let mut out = Vec::new();

@@ -277,19 +277,10 @@ fn even(k: i32) -> Option<i32> {
 
 /// Is this the last use of an array that belongs to the place of the with-loop?
 fn dies(func: &Func, places: &Places, inst: Inst, array: Value) -> bool {
-    let Some(home) = places.region_of[inst].expand() else { return true };
+    let Some(home) = places.home(inst) else { return true };
     let own = func.regions[home].params.contains(&array)
         || func.regions[home].insts.iter().any(|i| func.insts[*i].results.contains(&array));
-    let inside = |user: Inst| {
-        let mut at = Some(user);
-        while let Some(here) = at {
-            if here == inst {
-                return true;
-            }
-            at = places.region_of[here].expand().and_then(|region| places.owner[region].expand());
-        }
-        false
-    };
+    let inside = |user: Inst| user == inst || places.owners(user).any(|owner| owner == inst);
     own && places
         .uses(array)
         .iter()

@@ -64,7 +64,7 @@ fn is_not_negative(func: &Func, places: &Places, defs: &Defs, inst: Inst, value:
 
 /// Replaces bounds and indices of the axes with steps.
 fn rewrite(func: &mut Func, defs: &mut Defs, places: &Places, inst: Inst, steps: &[Vec<i32>]) {
-    let Some(home) = places.region_of[inst].expand() else { return };
+    let Some(home) = places.home(inst) else { return };
     let span = func.insts[inst].span;
     let Op::With(With { mut parts, ops, ordered }) = func.insts[inst].op.clone() else { return };
     let mut before = Vec::new();

@@ -298,7 +298,7 @@ fn apply(func: &mut Func, inst: Inst, with: &With, bodies: &[Region], count: i32
         other => other.clone(),
     };
     func.insts[inst].op = Op::With(With { parts, ops: vec![op], ordered: false });
-    let home = Places::new(func).region_of[inst].expand();
+    let home = Places::new(func).home(inst);
     if let Some(home) = home {
         insert_before(func, home, inst, constants);
     }

@@ -396,7 +396,7 @@ fn is_invariant(func: &Func, defs: &Defs, body: Region, value: Value) -> bool {
 /// Cuts the with-loop at a place that is computed before it.
 fn cut(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, place: &Place) {
     let Op::With(with) = &func.insts[inst].op else { return };
-    let Some(region) = places.region_of[inst].expand() else { return };
+    let Some(region) = places.home(inst) else { return };
     let body = with.parts[place.part].body;
     let span = func.insts[inst].span;
     let mut out = Vec::new();

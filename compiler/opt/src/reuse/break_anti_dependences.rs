@@ -57,7 +57,7 @@ fn extents_early(func: &mut Func) -> bool {
     }
     let mut renames = Renames::default();
     for (k, &(inst, at, array, axis)) in moves.iter().enumerate() {
-        let (Some(from), Some(to)) = (places.region_of[inst].expand(), places.region_of[at].expand()) else { continue };
+        let (Some(from), Some(to)) = (places.home(inst), places.home(at)) else { continue };
         drop_inst(func, from, inst);
         match moves[..k].iter().find(|m| (m.1, m.2, m.3) == (at, array, axis)) {
             Some(same) => renames.set(func.insts[inst].results[0], func.insts[same.0].results[0]),
@@ -83,14 +83,8 @@ fn taker_before(func: &Func, places: &Places, at: Inst, array: Value) -> Option<
         Use::Yield(_) => None,
     };
     places.uses(array).iter().filter_map(takes).find(|taker| {
-        let Some(region) = places.region_of[*taker].expand() else { return false };
-        let mut around = at;
-        while places.region_of[around].expand() != Some(region) {
-            match places.region_of[around].expand().and_then(|inner| places.owner[inner].expand()) {
-                Some(owner) => around = owner,
-                None => return false,
-            }
-        }
+        let Some(region) = places.home(*taker) else { return false };
+        let Some(around) = places.within(region, at) else { return false };
         let insts = &func.regions[region].insts;
         let place = |inst: Inst| insts.iter().position(|other| *other == inst);
         around == *taker && at != *taker || around != *taker && place(*taker) < place(around)

@@ -32,10 +32,10 @@ pub fn rematerialize_fills(func: &mut Func, cx: &mut Context) -> bool {
         let filled = func.insts[fill].results[0];
         let uses = places.uses(filled);
         let repeated = |inst: Inst| {
-            let region = places.region_of[inst].expand()?;
+            let region = places.home(inst)?;
             let path = places.path(region, home)?;
             let repeats = |r: &Region| {
-                let owner = places.owner[*r].expand();
+                let owner = places.owner_of(*r);
                 owner.is_some_and(|owner| !matches!(func.insts[owner].op, Op::If { .. }))
             };
             Some((region, path.iter().any(repeats)))
@@ -116,14 +116,14 @@ fn may_follow(func: &Func, places: &Places, home: Region, inst: Inst, other: Use
         Some(path)
     };
     let (other_region, other_inst) = match other {
-        Use::Operand(inst) => (places.region_of[inst].expand(), Some(inst)),
+        Use::Operand(inst) => (places.home(inst), Some(inst)),
         Use::Yield(region) => (Some(region), None),
     };
-    let (Some(mine), Some(theirs)) = (path(places.region_of[inst].expand()), path(other_region)) else { return true };
+    let (Some(mine), Some(theirs)) = (path(places.home(inst)), path(other_region)) else { return true };
     let common = mine.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
     // Where they are, or what they are inside of, in the innermost region that has both; a region yields last.
     let stop = |path: &[Region], inst: Option<Inst>| match path.get(common) {
-        Some(inner) => places.owner[*inner].expand(),
+        Some(inner) => places.owner_of(*inner),
         None => inst,
     };
     let Some((mine_at, theirs_at)) = stop(&mine, Some(inst)).zip(stop(&theirs, other_inst)) else { return true };

@@ -1,7 +1,7 @@
 //! Bodies that compute with small arrays alone, a product or an inverse of matrices for each cell: with these in scalars, lanes run
 //! along an axis around them.
 
-use crate::edit::{Def, Defs};
+use crate::edit::{Def, Defs, with_of};
 use crate::facts::{Places, Use, cost_of_region, total_trips, trips};
 use crate::small::sroa_folds::MAX_FOLDED;
 use ravel_types::HashMap;
@@ -25,8 +25,8 @@ const ITERATIONS: f64 = 1000.0;
 /// takes, or the with-loop around, if its body is small.
 pub fn becomes_scalars(func: &Func, defs: &Defs, places: &Places, inst: Inst, used: &Use) -> bool {
     let Use::Yield(region) = used else { return false };
-    let Some(owner) = places.owner[*region].expand() else { return false };
-    if places.region_of[inst].expand() != Some(*region) {
+    let Some(owner) = places.owner_of(*region) else { return false };
+    if places.home(inst) != Some(*region) {
         return false;
     }
     match &func.insts[owner].op {
@@ -44,14 +44,8 @@ pub fn becomes_scalars(func: &Func, defs: &Defs, places: &Places, inst: Inst, us
 
 /// Whether the innermost with-loop around an instruction has a small body.
 pub fn stands_in_small_body(func: &Func, defs: &Defs, places: &Places, inst: Inst) -> bool {
-    let mut at = inst;
-    while let Some(outer) = places.region_of[at].expand().and_then(|r| places.owner[r].expand()) {
-        if matches!(func.insts[outer].op, Op::With(_)) {
-            return is_small(func, defs, places, outer);
-        }
-        at = outer;
-    }
-    false
+    let outer = places.owners(inst).find(|outer| matches!(func.insts[*outer].op, Op::With(_)));
+    outer.is_some_and(|outer| is_small(func, defs, places, outer))
 }
 
 /// Whether all arrays that the body of a with-loop makes are small, and enough is computed with them.
@@ -91,17 +85,9 @@ fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst) -> bool {
 
 /// Whether a with-loop and those around it have indices for lanes.
 fn has_many_indices(func: &Func, defs: &Defs, places: &Places, inst: Inst) -> bool {
-    let (mut at, mut indices) = (Some(inst), 1u64);
-    while let Some(inst) = at {
-        if let Op::With(with) = &func.insts[inst].op {
-            match total_trips(func, defs, with) {
-                Some(n) => indices = indices.saturating_mul(n),
-                None => return true,
-            }
-        }
-        at = places.region_of[inst].expand().and_then(|region| places.owner[region].expand());
-    }
-    indices >= LEAST_INDICES
+    let withs = std::iter::once(inst).chain(places.owners(inst)).filter_map(|inst| with_of(func, inst));
+    let indices = withs.map(|with| total_trips(func, defs, with)).try_fold(1u64, |all, n| Some(all.saturating_mul(n?)));
+    indices.is_none_or(|n| n >= LEAST_INDICES)
 }
 
 /// Instructions of a with-loop that is written out with all that it contains; folds of unknown length stay.

@@ -29,7 +29,7 @@ pub fn sroa_folds(func: &mut Func, cx: &mut Context) -> bool {
     let places = Places::new(func);
     for inst in places.withs.clone() {
         let defs = Defs::new(func);
-        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(region) = places.home(inst) else { continue };
         let Some(cells) = written_cells(func, &defs, inst) else { continue };
         split(func, &defs, region, inst, cells);
         cx.applied(func.insts[inst].span, "the elements of its cells are folded as scalars");

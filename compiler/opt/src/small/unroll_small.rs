@@ -45,7 +45,7 @@ pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
     for inst in places.withs.clone() {
         let Op::With(with) = func.insts[inst].op.clone() else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(region) = places.home(inst) else { continue };
         let span = func.insts[inst].span;
         if let Err(why) = check(func, &defs, &places, inst, &with) {
             if let Some(why) = why {
@@ -166,7 +166,7 @@ fn is_whole(func: &Func, with: &With, k: usize, ty: &Ty) -> bool {
 
 /// Does a region give the cells of a with-loop that makes arrays?
 fn yields_cell(func: &Func, places: &Places, region: Region) -> bool {
-    let Some(owner) = places.owner[region].expand() else { return false };
+    let Some(owner) = places.owner_of(region) else { return false };
     let Op::With(with) = &func.insts[owner].op else { return false };
     with.parts.iter().any(|p| p.body == region) && with.ops.iter().all(|op| matches!(op, WithOp::Genarray { .. }))
 }
@@ -184,16 +184,9 @@ fn writes_cells(func: &Func, defs: &Defs, part: &Part, k: usize, ty: &Ty) -> boo
 
 /// Whether a loop stands between an instruction and the with-loop around it.
 fn is_in_loop_of_body(func: &Func, places: &Places, inst: Inst) -> bool {
-    let (mut at, mut in_loop) = (inst, false);
-    while let Some(owner) = places.region_of[at].expand().and_then(|region| places.owner[region].expand()) {
-        match &func.insts[owner].op {
-            Op::Loop { .. } => in_loop = true,
-            Op::With(_) => return in_loop,
-            _ => {}
-        }
-        at = owner;
-    }
-    false
+    let mut owners =
+        places.owners(inst).map(|owner| &func.insts[owner].op).skip_while(|op| matches!(op, Op::If { .. }));
+    matches!(owners.next(), Some(Op::Loop { .. })) && owners.any(|op| matches!(op, Op::With(_)))
 }
 
 /// Instructions of a body that constant indices do not fold away.

@@ -92,7 +92,7 @@ pub fn block_reductions(func: &mut Func, cx: &mut Context) -> bool {
                 Err(None) => {}
                 Err(Some(why)) => cx.refused(span, why),
                 Ok(sweep) => {
-                    let Some(home) = places.region_of[with].expand() else { continue };
+                    let Some(home) = places.home(with) else { continue };
                     let Some((_, mut defs)) = facts.take() else { continue };
                     let (rows, beside) = sweep.block;
                     let what = match (sweep.streams, beside) {

@@ -211,7 +211,7 @@ fn packed_slices(func: &Func, places: &Places, body: Region, index: Value) -> (f
     };
     walk(func, body, &mut |region, inst| {
         // Scalars of the body itself are read in place.
-        if region != body || places.region_of[inst].expand() != Some(body) {
+        if region != body || places.home(inst) != Some(body) {
             visit(inst);
         }
     });

@@ -93,7 +93,7 @@ pub fn sparse_updates(func: &mut Func, cx: &mut Context) -> bool {
             continue;
         }
         let (mut defs, places) = (Defs::new(func), Places::new(func));
-        let Some(home) = places.region_of[inst].expand() else { continue };
+        let Some(home) = places.home(inst) else { continue };
         let search = Search { func, defs: &defs, places: &places, cx };
         let Some(found) = search.fold(inst) else { continue };
         let inside = places.is_inside_with(func, inst);
@@ -114,7 +114,7 @@ fn gather(func: &mut Func, cx: &Context) -> bool {
             continue;
         }
         let (mut defs, places) = (Defs::new(func), Places::new(func));
-        let Some(home) = places.region_of[inst].expand() else { continue };
+        let Some(home) = places.home(inst) else { continue };
         let search = Search { func, defs: &defs, places: &places, cx };
         if places.is_inside_with(func, inst) && !cx.eager {
             continue;

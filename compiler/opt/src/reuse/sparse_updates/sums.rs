@@ -111,39 +111,26 @@ fn absorbs(search: &Search<'_>, op: BinOp, array: Value, unit: Scalar) -> bool {
 /// Whether nothing needs the array behind the with-loop but other ways through a branch.
 fn ends_here(search: &Search<'_>, inst: Inst, array: Value) -> bool {
     let places = search.places;
-    let Some(home) = places.region_of[inst].expand() else { return false };
+    let Some(home) = places.home(inst) else { return false };
     let mut around = vec![home];
     while let Some(next) = places.parent(around[around.len() - 1]) {
         around.push(next);
     }
-    let inside = |mut region: Region| loop {
-        if places.owner[region].expand() == Some(inst) {
-            return true;
-        }
-        match places.parent(region) {
-            Some(next) => region = next,
-            None => return false,
-        }
-    };
     // Loops around the with-loop would need it again.
-    let defined = match search.defs.get(array) {
-        Def::Param(region, _) => Some(region),
-        Def::Inst(def, _) => places.region_of[def].expand(),
-        Def::None => None,
-    };
+    let defined = places.made_in(search.defs, array);
     let Some(depth) = defined.and_then(|region| around.iter().position(|r| *r == region)) else { return false };
     let is_branch = |region: &Region| {
-        places.owner[*region].expand().is_some_and(|owner| matches!(search.func.insts[owner].op, Op::If { .. }))
+        places.owner_of(*region).is_some_and(|owner| matches!(search.func.insts[owner].op, Op::If { .. }))
     };
     around[..depth].iter().all(is_branch)
         && places.uses(array).iter().all(|used| match *used {
             Use::Operand(user) => {
                 let extent = matches!(search.func.insts[user].op, Op::Extent { .. });
-                extent || places.region_of[user].expand().is_some_and(inside)
+                extent || places.owners(user).any(|owner| owner == inst)
             }
             Use::Yield(region) => {
-                let owner = places.owner[region].expand();
-                let both = around.iter().any(|r| places.owner[*r].expand() == owner);
+                let owner = places.owner_of(region);
+                let both = around.iter().any(|r| places.owner_of(*r) == owner);
                 both && !around.contains(&region) && is_branch(&region)
             }
         })

@@ -71,7 +71,7 @@ fn is_split(func: &Func, defs: &Defs, places: &Places, inst: Inst, k: usize) -> 
                 },
                 // The cell of a with-loop is stored element by element in any case.
                 Use::Yield(region) => {
-                    let owner = places.owner[*region].expand().map(|owner| &func.insts[owner].op);
+                    let owner = places.owner_of(*region).map(|owner| &func.insts[owner].op);
                     matches!(owner, Some(Op::With(with)) if with.parts.iter().any(|p| p.body == *region))
                 }
             };
