@@ -125,9 +125,14 @@ pub struct Cut {
 
 /// Adds an instruction with one result to the end of a list.
 pub fn push_op(func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty, span: Span) -> Value {
-    let inst = func.make_inst(op, vec![ty], span);
+    push_ops(func, out, op, vec![ty], span)[0]
+}
+
+/// The same with several results.
+pub fn push_ops(func: &mut Func, out: &mut Vec<Inst>, op: Op, types: Vec<Ty>, span: Span) -> Vec<Value> {
+    let inst = func.make_inst(op, types, span);
     out.push(inst);
-    func.insts[inst].results[0]
+    func.insts[inst].results.clone()
 }
 
 /// Adds a check to the end of a list.

@@ -14,7 +14,8 @@ pub use defs::{
     reads_of, size_of, slice, syms_of, use_counts, with_of,
 };
 pub use emit::{
-    Cut, Emitter, insert_after, insert_before, mirrored, prepend, push_check, push_op, replace_inst, substitute,
+    Cut, Emitter, insert_after, insert_before, mirrored, prepend, push_check, push_op, push_ops, replace_inst,
+    substitute,
 };
 pub use reorder::{drop_inst, lower_to, place_of, raise_to};
 pub use version::{version, version_by_copy, version_of};

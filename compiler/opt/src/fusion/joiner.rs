@@ -120,24 +120,12 @@ impl Joiner<'_> {
         element: impl FnOnce(&mut Self, &mut Copier, &[Value], &mut Vec<Inst>) -> Value,
     ) -> Region {
         let mut copier = Copier::within(self.func, part.body);
-        let mut params = self.copy_params(&mut copier, part.body);
+        let mut params = copier.params(self.func, part.body);
         let added: Vec<Value> = (0..arity).map(|_| self.func.new_value(Ty::scalar(Elem::I32))).collect();
         params.extend(&added);
         let mut insts = Vec::new();
         let cell = element(self, &mut copier, &added, &mut insts);
         self.func.regions.push(RegionData { params, insts, yields: vec![cell] })
-    }
-
-    /// New index parameters for those of a body.
-    pub fn copy_params(&mut self, copier: &mut Copier, body: Region) -> Vec<Value> {
-        let old = self.func.regions[body].params.clone();
-        old.into_iter()
-            .map(|old| {
-                let new = self.func.new_value(Ty::scalar(Elem::I32));
-                copier.values.insert(old, new);
-                new
-            })
-            .collect()
     }
 
     /// Copies the instructions of a body; those without use go with dead code.

@@ -11,7 +11,7 @@
 //! Leaves alone: cells whose extents depend on the index, costly work done once per cell, and cells with effects before them.
 //! Worth: tests/survey/with-loops/moments-of-columns (5.2 with Cranelift, 15.5 with LLVM).
 
-use crate::edit::{Copier, Def, insert_before};
+use crate::edit::{Copier, Def, insert_before, push_op, push_ops, with_of};
 use crate::facts::{cost_of_yield, covers_frame, region_has_effect, rewrite_withs, trips};
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
 use crate::pass::{Context, Pass};
@@ -241,23 +241,16 @@ impl Planner<'_> {
 
     /// Frame, partitions and default of an inner with-loop.
     fn inner(&self, inst: Inst) -> (Vec<Value>, Vec<Part>, Option<Value>) {
-        match &self.joiner.func.insts[inst].op {
-            Op::With(With { ops, parts, .. }) => match &ops[..] {
-                [WithOp::Genarray { frame: Frame::Known(frame), default, .. }] => {
-                    (frame.clone(), parts.clone(), *default)
-                }
-                _ => unreachable!("cell() accepts only genarray"),
-            },
-            _ => unreachable!("cell() found a with-loop"),
+        let With { parts, ops, .. } = with_of(self.joiner.func, inst).expect("cell() found a with-loop");
+        match &ops[..] {
+            [WithOp::Genarray { frame: Frame::Known(frame), default, .. }] => (frame.clone(), parts.clone(), *default),
+            _ => unreachable!("cell() accepts only genarray"),
         }
     }
 
     /// Partitions of an inner with-loop that changes its cell.
     fn changes(&self, inst: Inst) -> Vec<Part> {
-        match &self.joiner.func.insts[inst].op {
-            Op::With(with) => with.parts.clone(),
-            _ => unreachable!("cell() found a with-loop"),
-        }
+        with_of(self.joiner.func, inst).expect("cell() found a with-loop").parts.clone()
     }
 
     fn covers(&self, cell: &Cell) -> bool {
@@ -391,7 +384,7 @@ impl Planner<'_> {
         let mut parts = Vec::new();
         for (part, cell) in with.parts.iter().zip(cells) {
             let mut copier = Copier::within(self.joiner.func, part.body);
-            let params = self.joiner.copy_params(&mut copier, part.body);
+            let params = copier.params(self.joiner.func, part.body);
             let mut insts = Vec::new();
             let element = match cell {
                 Cell::With(inst) => {
@@ -409,14 +402,14 @@ impl Planner<'_> {
             let body = self.joiner.func.regions.push(RegionData { params, insts, yields: vec![element] });
             parts.push(Part { generator: part.generator.clone(), body });
         }
-        let (func, span) = (&mut *self.joiner.func, self.joiner.span);
-        let scalar = Ty::scalar(result.elem);
-        let start = func.make_inst(Op::Sel { array: neutral, index: index.clone() }, vec![scalar.clone()], span);
-        let start_value = func.insts[start].results[0];
-        let fold = WithOp::Fold { neutral: start_value, combine: Combine::Op(op), stop: None };
-        let fold = func.make_inst(Op::With(With { parts, ops: vec![fold], ordered: false }), vec![scalar], span);
-        let yields = vec![func.insts[fold].results[0]];
-        let body = func.regions.push(RegionData { params: index, insts: vec![start, fold], yields });
+        let (func, span, scalar) = (&mut *self.joiner.func, self.joiner.span, Ty::scalar(result.elem));
+        let mut insts = Vec::new();
+        let start = Op::Sel { array: neutral, index: index.clone() };
+        let neutral = push_op(func, &mut insts, start, scalar.clone(), span);
+        let fold = WithOp::Fold { neutral, combine: Combine::Op(op), stop: None };
+        let fold = Op::With(With { parts, ops: vec![fold], ordered: false });
+        let yields = push_ops(func, &mut insts, fold, vec![scalar], span);
+        let body = func.regions.push(RegionData { params: index, insts, yields });
         let generator = Generator::Known { lower: zeros, upper: extents.clone(), step: None, width: None };
         let op = WithOp::Genarray { frame: Frame::Known(extents), cell: Some(Vec::new()), default: None };
         Ok(With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false })
@@ -438,9 +431,7 @@ fn selected(
     let ty = cell_type(func.ty(func.regions[part.body].yields[0]), index.len());
     let array = copier.value(array);
     let index = first.iter().map(|v| copier.value(*v)).chain(index.iter().copied()).collect();
-    let inst = func.make_inst(Op::Sel { array, index }, vec![ty], joiner.span);
-    insts.push(inst);
-    func.insts[inst].results[0]
+    push_op(func, insts, Op::Sel { array, index }, ty, joiner.span)
 }
 
 /// What positions without a partition hold.

@@ -9,7 +9,7 @@
 //! A service of `fold_with_loops`, which asks for it when everything else speaks for folding. Sums of reals stay in order: they are cut along their
 //! first axis, and along others where all but one partition of what they add up is zero.
 
-use crate::edit::{Copier, Def, Defs, insert_before, size_of};
+use crate::edit::{Copier, Def, Defs, insert_before, push_op, size_of};
 use crate::facts::{Atom, Lin, Places, Ranges};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
@@ -172,11 +172,7 @@ pub fn apply_cut(func: &mut Func, region: Region, cut: &Cut) -> Option<(Vec<Inst
     let span = func.insts[cut.consumer].span;
     let Generator::Known { lower, upper, .. } = parts[cut.part].generator.clone() else { return None };
     let mut before = Vec::new();
-    let mut emit = |func: &mut Func, op: Op| {
-        let inst = func.make_inst(op, vec![Ty::scalar(Elem::I32)], span);
-        before.push(inst);
-        func.insts[inst].results[0]
-    };
+    let mut emit = |func: &mut Func, op: Op| push_op(func, &mut before, op, Ty::scalar(Elem::I32), span);
     let mut middle = cut.boundary;
     if cut.offset != 0 {
         let offset = emit(func, Op::Const(Scalar::I32(-cut.offset as i32)));

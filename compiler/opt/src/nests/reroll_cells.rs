@@ -14,7 +14,7 @@
 //! select elements of such rows: a factor per row would have to be spread over lanes.
 //! Worth: tests/survey/with-loops/tones (1.0 with Cranelift, 2.1 with LLVM).
 
-use crate::edit::{Copier, Defs, any_inst, insert_before, slice};
+use crate::edit::{Copier, Defs, any_inst, insert_before, push_op, slice};
 use crate::facts::{Places, region_has_effect};
 use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashMap, HashSet, Ty};
@@ -274,9 +274,7 @@ fn apply(func: &mut Func, inst: Inst, with: &With, bodies: &[Region], count: i32
     let span = func.insts[inst].span;
     let mut constants = Vec::new();
     let mut constant = |func: &mut Func, v: i32| {
-        let made = func.make_inst(Op::Const(ravel_types::Scalar::I32(v)), vec![Ty::scalar(Elem::I32)], span);
-        constants.push(made);
-        func.insts[made].results[0]
+        push_op(func, &mut constants, Op::Const(ravel_types::Scalar::I32(v)), Ty::scalar(Elem::I32), span)
     };
     let (zero, one, count) = (constant(func, 0), constant(func, 1), constant(func, count));
     let longer = |list: &[Value], v: Value| list.iter().copied().chain([v]).collect::<Vec<Value>>();

@@ -13,7 +13,7 @@
 //! and constants, or has negative numbers.
 //! Worth: tests/survey/stencils/life (7.0 with Cranelift, 1.1 with LLVM).
 
-use crate::edit::{Defs, Renames, all_insts, prepend};
+use crate::edit::{Defs, Renames, all_insts, prepend, push_op};
 use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashMap, HashSet, Scalar, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value};
@@ -193,13 +193,8 @@ fn narrow(func: &mut Func, defs: &mut Defs, body: Region, small: &HashMap<Value,
     for v in known {
         let k = i64::from(defs.int(func, v).unwrap_or(0));
         let Some(scalar) = Scalar::from_i64(width, k) else { continue };
-        let inst = func.make_inst(
-            Op::Const(scalar),
-            vec![Ty::scalar(width)],
-            func.insts[defs.inst(v).unwrap_or_else(|| unreachable!("a constant"))].span,
-        );
-        before.push(inst);
-        constants.insert(v, func.insts[inst].results[0]);
+        let span = func.insts[defs.inst(v).unwrap_or_else(|| unreachable!("a constant"))].span;
+        constants.insert(v, push_op(func, &mut before, Op::Const(scalar), Ty::scalar(width), span));
     }
     let mut renames = Renames::default();
     let mut regions = vec![body];

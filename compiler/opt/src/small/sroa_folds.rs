@@ -12,7 +12,7 @@
 //! Leaves alone: folds with functions, folds that may stop early, and cells that are arrays made elsewhere.
 //! Worth: tests/survey/small/normal-equations (6 with Cranelift, 62 with LLVM).
 
-use crate::edit::{Defs, insert_after, insert_before};
+use crate::edit::{Defs, insert_after, insert_before, push_op};
 use crate::facts::{Places, covers_frame};
 use crate::pass::{Context, Pass};
 use crate::small::sroa::elements;
@@ -64,9 +64,7 @@ fn split(func: &mut Func, defs: &Defs, region: Region, inst: Inst, cells: Vec<Ve
     let mut before = Vec::new();
     let neutrals = match everywhere(func, defs, *neutral) {
         Some(constant) => {
-            let value = func.make_inst(Op::Const(constant), vec![Ty::scalar(ty.elem)], span);
-            before.push(value);
-            vec![func.insts[value].results[0]; cells[0].len()]
+            vec![push_op(func, &mut before, Op::Const(constant), Ty::scalar(ty.elem), span); cells[0].len()]
         }
         None => elements(func, &mut before, *neutral, span),
     };

@@ -23,7 +23,7 @@ mod shared;
 use self::in_place::loses_its_place;
 use self::refusal::Refusal;
 use self::shared::work_for_others;
-use crate::edit::{Copier, Defs, replace_inst};
+use crate::edit::{Copier, Defs, push_op, replace_inst};
 use crate::facts::{
     Cost, Places, Ranges, Use, cost_of_yield, covers_frame, is_in_loop, reads_only_what_stays, reads_per_element,
 };
@@ -441,18 +441,13 @@ fn apply(
             _ => {
                 let zero = Scalar::zero(ty.elem);
                 let Some(zero) = zero.filter(|_| ty.is_scalar()) else { return };
-                let inst = func.make_inst(Op::Const(zero), vec![Ty::scalar(ty.elem)], span);
-                new.push(inst);
-                (func.insts[inst].results[0], Vec::new())
+                (push_op(func, &mut new, Op::Const(zero), Ty::scalar(ty.elem), span), Vec::new())
             }
         },
     };
-    let cell = if rest.is_empty() {
-        cell
-    } else {
-        let inst = func.make_inst(Op::Sel { array: cell, index: rest }, vec![ty], span);
-        new.push(inst);
-        func.insts[inst].results[0]
+    let cell = match rest.is_empty() {
+        true => cell,
+        false => push_op(func, &mut new, Op::Sel { array: cell, index: rest }, ty, span),
     };
     places.remove(func, site.inst);
     for &inst in &new {

@@ -10,7 +10,7 @@
 pub mod columns;
 pub mod sums;
 
-use crate::edit::{Copier, Defs, Renames, insert_before};
+use crate::edit::{Copier, Defs, Renames, insert_before, push_op};
 use crate::facts::{Places, rewrite_withs};
 use crate::pass::Context;
 use ravel_types::{Shape, Ty};
@@ -56,24 +56,16 @@ fn split(func: &mut Func, inst: Inst, kept: &[Value]) -> Inst {
     let mut copier = Copier::within(func, part.body);
     let params = copier.params(func, part.body);
     let mut insts = Vec::new();
-    let selections: Vec<(Value, Value)> = kept
-        .iter()
-        .zip(&arrays)
-        .map(|(old, array)| {
-            let ty = func.ty(*old).clone();
-            let sel = func.make_inst(Op::Sel { array: *array, index: params.clone() }, vec![ty], span);
-            insts.push(sel);
-            (*old, func.insts[sel].results[0])
-        })
-        .collect();
-    let yields = copier.splice(func, part.body, &mut insts);
-    // The copies of the scalars are nobody's then.
-    let mut renames = Renames::default();
-    for (old, new) in selections {
-        renames.set(copier.value(old), new);
+    let mut elements = Vec::new();
+    for (old, array) in kept.iter().zip(arrays) {
+        let ty = func.ty(*old).clone();
+        elements.push(push_op(func, &mut insts, Op::Sel { array, index: params.clone() }, ty, span));
     }
+    let yields = copier.splice(func, part.body, &mut insts);
     let body = func.regions.push(RegionData { params, insts, yields });
-    renames.apply_region(func, body);
+    // The copies of the scalars are nobody's then.
+    let copies = kept.iter().map(|old| copier.value(*old));
+    Renames::from_iter(copies.zip(elements)).apply_region(func, body);
     with.parts[0] = Part { generator: Generator::clone(&part.generator), body };
     func.insts[inst].op = Op::With(with);
     made

@@ -1,9 +1,9 @@
 //! The body of an outer with-loop, rewritten to serve some consecutive indices at once.
 
 use super::lane::{Block, Form, Lane, Res, lane_axis};
-use crate::edit::{Def, slice};
+use crate::edit::{Def, push_ops, slice};
 use crate::facts::Use;
-use ravel_types::{BinOp, Elem, Scalar, Shape, Ty, UnOp};
+use ravel_types::{BinOp, Elem, Scalar, Ty, UnOp};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 /// A scalar that costs more operations than this is computed once per lane and stored.
@@ -141,18 +141,8 @@ impl Block<'_> {
         let insts = self.copy(&mut lane, inst)?;
         let cells: Vec<Value> = results.iter().map(|v| lane.map[v]).collect();
         let body = self.region_of(vec![l], [lane.head, insts].concat(), cells);
-        let mut list = Vec::new();
-        let part = self.box_part(&mut list, body, &[self.lanes]);
-        let frame = self.int(&mut list, self.lanes);
-        let ops = results
-            .iter()
-            .map(|_| WithOp::Genarray { frame: Frame::Known(vec![frame]), cell: Some(Vec::new()), default: None })
-            .collect();
-        let types = results.iter().map(|v| Ty::new(self.func.ty(*v).elem, Shape::of(&[self.lanes]))).collect();
-        let with = self.func.make_inst(Op::With(With { parts: vec![part], ops, ordered: false }), types, self.span);
-        list.push(with);
-        self.out.append(&mut list);
-        let arrays = self.func.insts[with].results.clone();
+        let elems = self.elems(&results);
+        let arrays = self.genarrays(body, &[self.lanes], &elems);
         self.forms.extend(results.into_iter().zip(arrays).map(|(v, a)| (v, Form::Stored(a))));
         Ok(())
     }
@@ -253,10 +243,9 @@ impl Block<'_> {
             let body = self.body_of_lanes(&body, axis, bounds)?;
             parts.push(Part { generator, body });
         }
-        let inst = self.func.make_inst(Op::With(With { parts, ops, ordered: false }), types, self.span);
-        list.push(inst);
+        let arrays = push_ops(self.func, &mut list, Op::With(With { parts, ops, ordered: false }), types, self.span);
         self.out.append(&mut list);
-        Ok(self.func.insts[inst].results.clone())
+        Ok(arrays)
     }
 
     /// A generator with one axis four times as long; also the constant bounds that this axis had.

@@ -4,7 +4,7 @@
 //! lanes share the last axis that is longer than one, [`lane_axis`]. Inside a with-loop over such an array the index `q` along that
 //! axis stands for both, `k = q / 4` and `l = q % 4`, and a selection at `k + d` becomes one at `q + 4*d`.
 
-use crate::edit::{Defs, push_op, rename_syms};
+use crate::edit::{Defs, push_op, push_ops, rename_syms};
 use crate::facts::{Lin, MAX_DEPTH, Places, Sum, sum_of};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, HashMap, Scalar, Shape, Sym, Ty};
@@ -458,10 +458,10 @@ impl Block<'_> {
         let op = WithOp::Genarray { frame: Frame::Known(frame), cell: Some(Vec::new()), default: None };
         let types = elems.iter().map(|elem| Ty::new(*elem, Shape::of(extents))).collect();
         let ops = vec![op; elems.len()];
-        let inst = self.func.make_inst(Op::With(With { parts: vec![part], ops, ordered: false }), types, self.span);
-        list.push(inst);
+        let with = Op::With(With { parts: vec![part], ops, ordered: false });
+        let arrays = push_ops(self.func, &mut list, with, types, self.span);
         self.out.append(&mut list);
-        self.func.insts[inst].results.clone()
+        arrays
     }
 
     /// The partition of all indices below constant extents.

@@ -5,7 +5,7 @@ use super::body::Goal;
 use super::lane::{Block, Form};
 use super::profit::assess;
 use super::taper::cuts;
-use crate::edit::{Copier, Cut, Defs, Emitter, insert_before, push_op, substitute};
+use crate::edit::{Copier, Cut, Defs, Emitter, insert_before, push_op, push_ops, substitute};
 use crate::facts::{Places, covers_frame};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, HashMap, Scalar, Shape, Ty};
@@ -56,9 +56,7 @@ pub fn interleave_with(
                     }
                 }
                 let op = Op::With(With { parts: vec![part_of_blocks], ops, ordered: false });
-                let made = func.make_inst(op, types, span);
-                before.push(made);
-                func.insts[made].results.clone()
+                push_ops(func, &mut before, op, types, span)
             }
             Goal::Stack => stacks(func, &mut before, inst, with, part_of_blocks, blocks, span),
         });
@@ -185,14 +183,9 @@ fn stacks(
         let cell = [&[lanes], &cell[..]].concat();
         ops.push(WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), default: None });
     }
-    let made = func.make_inst(Op::With(With { parts: vec![part], ops, ordered: false }), types, span);
-    before.push(made);
-    let results = func.insts[made].results.clone();
-    results
-        .into_iter()
-        .zip(finals)
-        .map(|(array, (shape, ty))| push_op(func, before, Op::Reshape { array, shape }, ty, span))
-        .collect()
+    let blocks = push_ops(func, before, Op::With(With { parts: vec![part], ops, ordered: false }), types, span);
+    let joined = blocks.into_iter().zip(finals);
+    joined.map(|(array, (shape, ty))| push_op(func, before, Op::Reshape { array, shape }, ty, span)).collect()
 }
 
 /// Lets the original with-loop do the rest, starting from what the blocks made.

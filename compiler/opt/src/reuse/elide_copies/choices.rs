@@ -13,7 +13,7 @@
 //! whole frame of scalar cells that are, outside of boxes known before it, those of an array of the same shape.
 //! Leaves alone: conditions that are no comparison of an index with something invariant, and several results at once.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, all_insts, insert_before, mirrored, prepend};
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, all_insts, insert_before, mirrored, prepend, push_op};
 use crate::facts::{covers_frame, region_has_effect, rewrite_withs};
 use crate::pass::Context;
 use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
@@ -266,9 +266,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, inst: Inst, region: Region, array: 
         let body = body_with(func, part.body, chosen, span);
         let part = Part { generator: Generator::Known { lower, upper, step: None, width: None }, body };
         let op = Op::With(With { parts: vec![part], ops: vec![WithOp::Modarray { array: current }], ordered: false });
-        let update = func.make_inst(op, vec![ty.clone()], span);
-        out.push(update);
-        current = func.insts[update].results[0];
+        current = push_op(func, &mut out, op, ty.clone(), span);
     }
     insert_before(func, region, inst, out);
     current
