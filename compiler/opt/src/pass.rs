@@ -15,6 +15,13 @@ pub struct Pass {
     pub run: Run,
 }
 
+impl Pass {
+    /// A pass over one function at a time.
+    pub const fn of(name: &'static str, summary: &'static str, run: fn(&mut Func, &mut Context) -> bool) -> Pass {
+        Pass { name, summary, run: Run::Func(run) }
+    }
+}
+
 /// What a pass works on. All forms tell whether they changed anything.
 #[derive(Clone, Copy)]
 pub enum Run {

@@ -11,27 +11,21 @@
 //!
 //! Before: checks proven as far as possible. After: innermost loops of moderate size come in two versions.
 //! Leaves alone: loops of few iterations, indices other than the counter plus a constant and what no iteration changes.
-//!
 //! Worth: tests/survey/reductions/integer-intervals (5.9 with Cranelift, 7.9 with LLVM).
 
-use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
+use crate::edit::{Copier, Defs, Emitter, has_loop, loops_of, size_of, version};
 use crate::facts::{Sum, emit_sum};
 use crate::loops::nest::LoopNest;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "version-checks",
-    summary: "make the index checks of loops once, before them",
-    run: Run::Func(version_checks),
-};
+pub const PASS: Pass = Pass::of("version-checks", "make the index checks of loops once, before them", version_checks);
 
 /// Most instructions of a body, of which there will be two.
 const MAX_CODE: usize = 80;
 /// Fewer iterations stay as they are.
-const MIN_ROUNDS: i64 = 8;
+const MIN_ITERATIONS: i64 = 8;
 /// Constants that are added to a counter are less than this, and extents that are compared then at most so.
 const MAX_OFFSET: i32 = 1 << 20;
 const MAX_EXTENT: i32 = 1 << 30;
@@ -77,9 +71,7 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
     let data = &func.regions[*body];
     let checks = || data.insts.iter().filter(|i| matches!(func.insts[**i].op, Op::Check { .. }));
-    let mut nested = false;
-    walk(func, *body, &mut |_, i| nested |= matches!(func.insts[i].op, Op::Loop { .. } | Op::With(_)));
-    if nested || checks().next().is_none() || size_of(func, *body) > MAX_CODE {
+    if has_loop(func, *body) || checks().next().is_none() || size_of(func, *body) > MAX_CODE {
         return None;
     }
     // Every iteration must have values of the types that the results have.
@@ -103,7 +95,7 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     // Also where it takes steps that only the run knows, indices are sums of it.
     nest.inside.remove(&data.params[counter]);
     if let (Some(first), true) = (defs.int(func, init[counter]), end.terms.is_empty())
-        && i64::from(end.constant) - i64::from(first) < if eager { 1 } else { MIN_ROUNDS }
+        && i64::from(end.constant) - i64::from(first) < if eager { 1 } else { MIN_ITERATIONS }
     {
         return None;
     }

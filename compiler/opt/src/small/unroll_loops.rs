@@ -16,20 +16,18 @@
 //! elements, and loops of up to three iterations; longer ones that update an array may become with-loops (`parallelize-loops`).
 //!
 //! Leaves alone: loops outside of with-loops and loops, which gain nothing, and those with with-loops or calls inside.
-//!
 //! Worth: tests/survey/small/medians (25 with Cranelift, 115 with LLVM).
 
 use crate::edit::{Copier, Defs, Renames, replace_inst};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{HashMap, Scalar, eval_bin, eval_un};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass =
-    Pass { name: "unroll-loops", summary: "write out short loops inside with-loops", run: Run::Func(unroll_loops) };
+pub const PASS: Pass = Pass::of("unroll-loops", "write out short loops inside with-loops", unroll_loops);
 
 /// Most iterations.
 const MAX_TRIPS: usize = 16;
-/// Most instructions that all rounds have together, without those that the counters decide.
+/// Most instructions that all iterations have together, without those that the counters decide.
 const MAX_CODE: usize = 160;
 /// The same where all that is carried is scalars then: arrays in memory are what keeps the with-loop around it from lanes.
 const MAX_SCALAR_CODE: usize = 512;
@@ -142,7 +140,7 @@ fn short_trips(func: &Func, defs: &Defs, inst: Inst, most: usize) -> Result<usiz
         return Err(None);
     }
     let mut play = Play { func, defs, known: HashMap::default(), code: 0, most, steps: 0 };
-    match play.rounds(inst) {
+    match play.iterations(inst) {
         Ok(trips) => Ok(trips),
         Err(Stop::Long) => Err(Some(TOO_LONG)),
         Err(Stop::Unknown) => Err(None),
@@ -180,7 +178,7 @@ impl Play<'_> {
     }
 
     /// The number of iterations of a loop.
-    fn rounds(&mut self, inst: Inst) -> Result<usize, Stop> {
+    fn iterations(&mut self, inst: Inst) -> Result<usize, Stop> {
         let Op::Loop { init, body } = &self.func.insts[inst].op else { return Err(Stop::Unknown) };
         let data = &self.func.regions[*body];
         let mut carried: Vec<Option<Scalar>> = init.iter().map(|v| self.value(*v)).collect();
@@ -218,7 +216,7 @@ impl Play<'_> {
         let mut is_free = false;
         let value = match &data.op {
             Op::With(_) | Op::Call { .. } => return Err(Stop::Unknown),
-            Op::Loop { .. } => return self.rounds(inst).map(|_| ()),
+            Op::Loop { .. } => return self.iterations(inst).map(|_| ()),
             Op::If { cond, then, els } => match self.value(*cond) {
                 Some(Scalar::Bool(truth)) => {
                     let branch = if truth { *then } else { *els };
