@@ -66,7 +66,7 @@ impl Facts<'_> {
                     if args.len() == 1 && crate::facts::vector_forms::math_op(symbol).is_some() => {}
                 Op::Sel { array, index } => {
                     if !self.has_val(*array) {
-                        return Err(Refusal::OwnArray);
+                        return Err(Refusal::BuildsOrCalls);
                     }
                     if func.ty(*array).rank() != Some(index.len()) || self.elem(*array) == Elem::Handle {
                         return Err(Refusal::SubArrays);

@@ -150,23 +150,8 @@ impl Lower<'_, '_> {
         let func = self.func;
         let span = func.insts[inst].span;
         let results = &func.insts[inst].results;
-        self.facts.set_ranges(with);
-        if let Some((part, _)) = self.folds_for_threads(inst, with) {
-            self.preload(part.body);
-        }
-        let choice = self.choose_folds(&Folds::new(inst, with, false));
-        match choice.plan {
-            Plan::FoldThreads(_) | Plan::Lanes(_) => self.note(inst, &choice),
-            _ => self.explain_scalars(inst, &choice),
-        }
-        match choice.plan {
-            Plan::FoldThreads(plan) => return self.folds_on_threads(inst, with, plan),
-            Plan::Lanes(plan) => {
-                let values = self.fold_lanes(inst, with, &plan, None)?;
-                self.bind_totals(inst, values);
-                return Ok(());
-            }
-            _ => {}
+        if with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) && self.folds_on_host(inst, with)? {
+            return Ok(());
         }
         let order = self.in_place(with);
         if order.is_some() {
@@ -229,6 +214,28 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// A with-loop that has nothing but folds, as a whole; false if each partition is for itself.
+    fn folds_on_host(&mut self, inst: Inst, with: &With) -> Result<bool> {
+        self.facts.set_ranges(with);
+        if let Some((part, _)) = self.folds_for_threads(inst, with) {
+            self.preload(part.body);
+        }
+        let choice = self.choose_folds(&Folds::new(inst, with, false));
+        self.note(inst, &choice);
+        match choice.plan {
+            Plan::FoldThreads(plan) => self.folds_on_threads(inst, with, plan)?,
+            Plan::Lanes(plan) => {
+                let values = self.fold_lanes(inst, with, &plan, None)?;
+                self.bind_totals(inst, values);
+            }
+            _ => {
+                self.explain_scalars(inst, &choice);
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Where the cells of a with-loop go, and the accumulators that it begins with.
@@ -410,7 +417,7 @@ impl Lower<'_, '_> {
                         self.kernel(&case, &plan, None)?;
                         carried
                     }
-                    Plan::Scalars => self.scalars(&case, &choice, carried, None)?,
+                    Plan::Scalars | Plan::Partitions => self.scalars(&case, &choice, carried, None)?,
                 };
                 for &m in around.thin {
                     self.cx.part = Some(m);

@@ -130,7 +130,7 @@ impl Facts<'_> {
         chunked: Option<usize>,
     ) -> Result<Cells<'p>, Refusal> {
         let Generator::Known { lower, upper, .. } = &part.generator else {
-            return Err(Refusal::RankUnknown);
+            return Err(Refusal::FoldRankUnknown);
         };
         let params = self.func.regions[part.body].params.clone();
         if params.is_empty() {

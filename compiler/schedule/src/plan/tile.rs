@@ -189,7 +189,7 @@ impl Facts<'_> {
                 return Err(Refusal::VaryingNeutral);
             }
             let Generator::Known { lower, upper, .. } = &part.generator else {
-                return Err(Refusal::TileFoldRank);
+                return Err(Refusal::FoldRankUnknown);
             };
             if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
                 return Err(Refusal::VaryingBounds);
@@ -262,14 +262,11 @@ impl Facts<'_> {
         let dep = self.dep(g, v);
         let elem = self.elem(v);
         if !(dep.vec && dep.jams != 0) && elem != Elem::Bool {
-            if !g.packs(elem) {
-                return Err(Refusal::NarrowPacked);
-            }
             let side = if dep.vec { &mut split.columns } else { &mut split.rows };
             side.push((v, dep.vec || dep.jams != 0));
             return Ok(());
         }
-        let Some(inst) = self.live.def(v) else { return Err(Refusal::IndexAsData) };
+        let Some(inst) = self.live.def(v) else { return Err(Refusal::LoadOverBoth) };
         let op = &self.func.insts[inst].op;
         match op {
             Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) | Op::Native { .. } => {}
@@ -371,7 +368,7 @@ impl Facts<'_> {
     ) -> std::result::Result<TilePlan, Refusal> {
         let func = self.func;
         let Generator::Known { lower, upper, step, .. } = &part.generator else {
-            return Err(Refusal::RankUnknown);
+            return Err(Refusal::FoldRankUnknown);
         };
         let params = &func.regions[part.body].params;
         let Some(last) = params.len().checked_sub(1).filter(|last| *last > 0) else {
@@ -405,7 +402,7 @@ impl Facts<'_> {
             extents[last] = extents[flat.rows].and_then(|n| n.checked_mul(flat.length));
         }
         let Generator::Known { lower, upper, .. } = &inner.generator else {
-            return Err(Refusal::TileFoldRank);
+            return Err(Refusal::FoldRankUnknown);
         };
         let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
         if trips.is_some_and(|n| n < LEAST_FOLD) {
@@ -430,7 +427,7 @@ impl Facts<'_> {
                         let (rows, first) = (axis, usize::from(chunked));
                         let contraction =
                             Contraction { part, sinks, fold, inner, split: &split, rows, first, lanes: most };
-                        Along::Collapsed(self.collapse(g, &contraction)?)
+                        Along::Collapsed(self.collapse(g, &contraction).ok_or(Refusal::WindowsOverlap)?)
                     }
                     Some(flat) => Along::Flat(flat),
                     None => Along::Last,
