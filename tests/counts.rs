@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use ravel_tests::ways::of_processor;
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository, test_name};
 
 fn run(source: &Path, backend: &str, threads: u32, widened: bool) -> Result<(), Failed> {
@@ -30,13 +31,11 @@ fn run(source: &Path, backend: &str, threads: u32, widened: bool) -> Result<(), 
 }
 
 fn main() -> ExitCode {
-    let asked = Command::new(ravel()).args(["run", "--backend", "llvm", "--help"]).output();
-    let has_llvm = asked.is_ok_and(|answer| answer.status.success());
-    let backends: &[&str] = if has_llvm { &["cranelift", "llvm"] } else { &["cranelift"] };
+    let backends = of_processor();
     let folder = repository().join("tests/golden/shared");
     let mut trials = Vec::new();
     for source in files_below(&folder, "sac") {
-        for &backend in backends {
+        for &backend in &backends {
             for (threads, widened) in [(8, true), (64, true), (64, false)] {
                 let (source, how) = (source.clone(), if widened { ", slow counts" } else { "" });
                 let name = format!("{} [{backend}, {threads} threads{how}]", test_name(&folder, &source));

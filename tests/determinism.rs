@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use ravel_tests::ways::of_processor;
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, has_device, ravel, repository, test_name};
 
 const THREADS: [&str; 5] = ["1", "2", "3", "5", "16"];
@@ -121,12 +122,6 @@ fn timeless(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether `ravel` was built with the LLVM backend.
-fn has_llvm() -> bool {
-    let asked = Command::new(ravel()).args(["run", "--backend", "llvm", "--help"]).output();
-    asked.is_ok_and(|answer| answer.status.success())
-}
-
 fn main() -> ExitCode {
     let root = repository();
     let mut programs = Vec::new();
@@ -152,9 +147,9 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{name} [opencl]"), move || program.repeats_on_device()));
         }
     }
-    let backends: &[_] = if has_llvm() { &["cranelift", "llvm"] } else { &["cranelift"] };
+    let backends = of_processor();
     for (name, program) in programs {
-        for &backend in backends {
+        for &backend in &backends {
             let program = program.clone();
             trials.push(Trial::test(format!("{name} [{backend}]"), move || program.is_the_same(backend)));
         }

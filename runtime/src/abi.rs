@@ -229,7 +229,7 @@ pub mod symbols {
     pub const FAULT_MESSAGE: &str = "ravel_fault_message";
     /// `noreturn ravel_fault_memory(ptr pos, i64 bytes)`.
     pub const FAULT_MEMORY: &str = "ravel_fault_memory";
-    /// `ptr ravel_set_position(ptr pos)`: the position that faults of natives report; returns the previous one.
+    /// `void ravel_set_position(ptr pos)`: the position that faults of natives report.
     pub const SET_POSITION: &str = "ravel_set_position";
     /// `i32 ravel_main_start(i32 argc, ptr argv, fn entry)`.
     pub const MAIN_START: &str = "ravel_main_start";

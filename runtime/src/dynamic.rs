@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char};
 use std::ptr::NonNull;
 
 use crate::abi::{ArrayHeader, ElemTag, ObjectKind};
-use crate::buffer::{self, allocate, ravel_copy, ravel_rc_dec, ravel_rc_inc, ravel_unique, shape_of};
+use crate::buffer::{self, allocate, ravel_rc_dec, ravel_rc_inc, ravel_unique, shape_of};
 use crate::device;
 use crate::fault::{self, Fault, raise_at, several_from};
 use crate::stop;
@@ -466,23 +466,6 @@ pub unsafe extern "C" fn ravel_put_cell(
 ) {
     // SAFETY: by contract.
     unsafe { write_cell(pos, array, usize::try_from(axes).unwrap_or(0), offset, cell) }
-}
-
-/// A writable array with the content of `array`, which is taken over: itself if nobody else refers to it.
-///
-/// # Safety
-/// `array` is valid and owned by the caller.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ravel_owned(array: *mut ArrayHeader) -> *mut ArrayHeader {
-    // SAFETY: by contract.
-    unsafe {
-        if ravel_unique(array) == 1 {
-            return array;
-        }
-        let copy = ravel_copy(array);
-        ravel_rc_dec(array);
-        copy
-    }
 }
 
 #[cfg(test)]

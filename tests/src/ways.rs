@@ -26,36 +26,43 @@ pub enum Way {
     Device,
 }
 
-const fn jit(backend: &'static str, threads: u32) -> Way {
-    Way::Jit { backend, threads }
+/// The backends of this build of `ravel`: name, and where with-loops run.
+///
+/// # Panics
+/// If `ravel` cannot tell.
+#[must_use]
+pub fn backends() -> Vec<(&'static str, String)> {
+    let told = finish(Command::new(ravel()).arg("backends"), b"").expect("`ravel backends` ends");
+    assert_eq!(told.status, 0, "`ravel backends`: {}", told.describe());
+    let columns = |line: &str| {
+        let (name, rest) = line.split_once("  ")?;
+        let (place, _) = rest.trim_start().split_once("  ")?;
+        // For as long as the tests run.
+        Some((&*name.to_string().leak(), place.to_string()))
+    };
+    told.stdout.lines().filter_map(columns).collect()
 }
 
-const fn executable(backend: &'static str) -> Way {
-    Way::Executable { backend }
+/// The backends that generate code for the processor alone, the default one first.
+#[must_use]
+pub fn of_processor() -> Vec<&'static str> {
+    backends().into_iter().filter(|(_, place)| place == "processor").map(|(name, _)| name).collect()
 }
 
-const ALWAYS: [(&str, Way); 4] = [
-    ("interp", Way::Interpreter),
-    ("jit", jit("cranelift", 1)),
-    ("jit-2", jit("cranelift", 2)),
-    ("build", executable("cranelift")),
-];
-
-const LLVM: [(&str, Way); 3] =
-    [("llvm-jit", jit("llvm", 1)), ("llvm-jit-2", jit("llvm", 2)), ("llvm-build", executable("llvm"))];
-
-/// Whether `ravel` was built with the LLVM backend.
-fn has_llvm() -> bool {
-    let asked = Command::new(ravel()).args(["run", "--backend", "llvm", "--help"]).output();
-    asked.is_ok_and(|answer| answer.status.success())
-}
-
-/// The ways that this machine and this build of `ravel` have, by name.
+/// The ways that this machine and this build of `ravel` have, by name. Names of the default backend's ways are short.
 #[must_use]
 pub fn all() -> Vec<(&'static str, Way)> {
-    let llvm: &[_] = if has_llvm() { &LLVM } else { &[] };
-    let device: &[_] = if has_device() { &[("opencl", Way::Device)] } else { &[] };
-    ALWAYS.iter().chain(llvm).chain(device).copied().collect()
+    let mut ways = vec![("interp", Way::Interpreter)];
+    for (at, backend) in of_processor().into_iter().enumerate() {
+        let label = |way: &'static str| if at == 0 { way } else { &*format!("{backend}-{way}").leak() };
+        ways.push((label("jit"), Way::Jit { backend, threads: 1 }));
+        ways.push((label("jit-2"), Way::Jit { backend, threads: 2 }));
+        ways.push((label("build"), Way::Executable { backend }));
+    }
+    if has_device() {
+        ways.push(("opencl", Way::Device));
+    }
+    ways
 }
 
 impl Way {

@@ -1,7 +1,10 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::ffi::OsString;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Args, Parser, Subcommand};
+use ravel_driver::Backend;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Ravel compiles SaC (Single Assignment C), the rank-polymorphic array language with C syntax.
@@ -39,6 +42,10 @@ threads, and prints allocation figures at its end if RAVEL_STATS=1. One with ker
 RAVEL_DEVICE=DEVICE): the number of an OpenCL device or a part of its name. Built with `--backend opencl` it needs a device, with
 `--backend auto` it uses one if there is one. Linking uses `cc`, or what CC names.")]
     Build(Build),
+    /// List the backends: what can run a program
+    #[command(after_help = "\
+Each line has the name, where with-loops run, and a description; or what brings a backend that this `ravel` was built without.")]
+    Backends,
     /// List the OpenCL devices of this machine
     #[command(after_help = "\
 `--device` takes the number or a part of the name. Exit status: 0, or 1 if OpenCL is not installed or has no device.")]
@@ -97,8 +104,8 @@ pub struct Source {
 #[derive(Args)]
 pub struct Code {
     /// What runs the program; cranelift by default
-    #[arg(long, value_enum)]
-    pub backend: Option<BackendName>,
+    #[arg(long, value_parser = BackendNames)]
+    pub backend: Option<Backend>,
     /// Compile for speed, with LLVM if this `ravel` was built with it
     #[arg(short = 'O', conflicts_with = "backend")]
     pub optimize: bool,
@@ -239,19 +246,33 @@ pub struct Repl {
     pub no_check: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub enum BackendName {
-    /// The reference interpreter: slow, and the measure of the others
-    Interp,
-    /// Machine code by Cranelift: compiles fast
-    Cranelift,
-    /// Machine code by LLVM: runs fast
-    #[cfg(feature = "llvm")]
-    Llvm,
-    /// Kernels on an OpenCL device, machine code for the rest
-    Opencl,
-    /// Like opencl if there is a device, or else machine code alone
-    Auto,
+/// The names of backends, from the registry.
+#[derive(Clone)]
+struct BackendNames;
+
+impl TypedValueParser for BackendNames {
+    type Value = Backend;
+
+    fn parse_ref(&self, cmd: &clap::Command, arg: Option<&Arg>, value: &OsStr) -> Result<Backend, clap::Error> {
+        let all: Vec<&str> = Backend::all().map(Backend::name).collect();
+        if let Some(found) = Backend::all().find(|backend| backend.name() == value) {
+            return Ok(found);
+        }
+        if let Some(absent) = Backend::absent().find(|absent| absent.name == value) {
+            let (name, brought_by) = (absent.name, absent.brought_by);
+            let what = format!("this ravel was built without the backend `{name}`; it has {}", all.join(", "));
+            let why = format!("{what}\n`{name}` comes with {brought_by}\n");
+            return Err(clap::Error::raw(ErrorKind::InvalidValue, why).with_cmd(cmd));
+        }
+        // In clap's own words.
+        let unknown = PossibleValuesParser::new(all).parse_ref(cmd, arg, value);
+        Err(unknown.err().unwrap_or_else(|| clap::Error::new(ErrorKind::InvalidValue).with_cmd(cmd)))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let value = |backend: Backend| PossibleValue::new(backend.name()).help(backend.description());
+        Some(Box::new(Backend::all().map(value)))
+    }
 }
 
 /// `NAME`, `NAME=VALUE`, or a macro with parameters `NAME(A,B)=VALUE`.

@@ -9,15 +9,17 @@ macro_rules! say {
 }
 
 mod args;
+mod backends;
 mod devices;
 mod doc;
 mod repl;
+mod table;
 mod tune;
 
-use args::{BackendName, Build, Check, Cli, Code, Command, Opt, Repl, Run, Source};
+use args::{Build, Check, Cli, Code, Command, Opt, Repl, Run, Source};
 use clap::Parser;
-use ravel_driver::passes::passes;
-use ravel_driver::{Backend, Compilation, Explanation, Failure, MacroOption, Options, Stage};
+use ravel_driver::passes::{new_name, passes};
+use ravel_driver::{Backend, Compilation, Explanation, Failure, Kind, MacroOption, Options, Stage};
 use ravel_runtime::outputs;
 use ravel_runtime::standard::Output;
 use std::io::{IsTerminal, Write};
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run_program(run),
         Command::Build(build) => run_build(&build),
         Command::Tune(tune) => tune::run(&tune),
+        Command::Backends => backends::list(),
         Command::Devices => devices::list(),
         Command::Opt(opt) => run_opt(&opt),
         Command::Doc(doc) => doc::run(&doc),
@@ -123,32 +126,22 @@ fn options(
     };
     // For whoever looks for a pass that is wrong, or worth nothing.
     let words = |name: &str| std::env::var(name).unwrap_or_default();
-    options.without = words("RAVEL_WITHOUT").split(',').filter(|pass| !pass.is_empty()).map(String::from).collect();
+    let without = words("RAVEL_WITHOUT");
+    options.without =
+        without.split(',').filter(|pass| !pass.is_empty()).map(|pass| current(pass).to_string()).collect();
     options.verify |= words("RAVEL_VERIFY") == "1";
     options
 }
 
 fn choose_backend(options: &mut Options, code: &Code) {
-    options.backend = backend(code);
-    options.device_optional = matches!(code.backend, Some(BackendName::Auto));
+    let by_default = if code.optimize { Backend::fastest() } else { Backend::default() };
+    options.backend = code.backend.unwrap_or(by_default);
     options.widen_counts = code.widen_counts;
     if let Some(device) = &code.device {
         ravel_runtime::device::set_wish(device);
     }
     if let Some(cycles) = code.launch_work {
         options.launch_work = f64::from(cycles);
-    }
-}
-
-fn backend(code: &Code) -> Backend {
-    match code.backend {
-        None if code.optimize => Backend::FASTEST,
-        None => Backend::default(),
-        Some(BackendName::Interp) => Backend::Interp,
-        Some(BackendName::Cranelift) => Backend::Cranelift,
-        #[cfg(feature = "llvm")]
-        Some(BackendName::Llvm) => Backend::Llvm,
-        Some(BackendName::Opencl | BackendName::Auto) => Backend::Opencl,
     }
 }
 
@@ -174,7 +167,7 @@ fn report(compilation: &Compilation, failure: Option<&Failure>) {
 
 fn stage(name: &str) -> Result<Stage, i32> {
     Stage::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Stage::ALL.iter().map(|(n, _)| *n).collect();
+        let names: Vec<&str> = Stage::all().map(|(name, _)| name).collect();
         let close = ravel_diagnostics::did_you_mean(name, names.iter().copied());
         let hint = close.map_or(String::new(), |close| format!("; did you mean `{close}`?"));
         say!("ravel: there is no stage `{name}`{hint}\nThe stages are {}.", names.join(", "));
@@ -279,7 +272,7 @@ fn run_program(run: Run) -> i32 {
 fn run_build(build: &Build) -> i32 {
     let mut compilation = compilation(&build.source, build.unchecked);
     choose_backend(&mut compilation.options, &build.code);
-    if compilation.options.backend == Backend::Interp {
+    if compilation.options.backend.kind() == Kind::Interpreter {
         say!("ravel: the interpreter makes no executables");
         return 2;
     }
@@ -329,12 +322,20 @@ fn run_build(build: &Build) -> i32 {
     i32::from(failed)
 }
 
+/// What a pass is called now; says so of old names, which are taken for one release.
+fn current(name: &str) -> &str {
+    let Some(new) = new_name(name) else { return name };
+    say!("ravel: the pass `{name}` is called `{new}` now; the old name will go");
+    new
+}
+
 fn run_opt(opt: &Opt) -> i32 {
     if opt.list {
         let lines: Vec<String> = passes().map(|(name, summary)| format!("{name:<24}{summary}\n")).collect();
         return i32::from(!print(&lines.concat()));
     }
-    let names: Option<Vec<&str>> = opt.passes.as_ref().map(|list| list.iter().map(|name| name.trim()).collect());
+    let names: Option<Vec<&str>> =
+        opt.passes.as_ref().map(|list| list.iter().map(|name| current(name.trim())).collect());
     let known = |name: &str| passes().any(|(known, _)| known == name);
     if let Some(name) = names.iter().flatten().find(|name| !known(name)) {
         let all: Vec<&str> = passes().map(|(name, _)| name).collect();

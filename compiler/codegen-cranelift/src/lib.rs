@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod arith;
+mod backend;
 mod calls;
 mod compile;
 mod control;
@@ -28,6 +29,7 @@ use ravel_nest::verify::verify;
 
 pub use ravel_codegen::{Capabilities, EmitError, Entry, SymbolLookup, Word};
 
+pub use crate::backend::Cranelift;
 use crate::compile::Listing;
 pub use crate::jit::Jit;
 pub use crate::object::emit_object;

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AtomicRmwOp, InstBuilder, MemFlagsData, types};
 use ravel_nest::ir::{Access, Op, Prim, Sharing, Ty, Value};
-use ravel_runtime::abi::OFFSET_RC;
+use ravel_nest::object::OFFSET_RC;
 
 use crate::neighbours::Neighbour;
 use crate::plan::Runtime;

@@ -79,6 +79,7 @@ pub fn capabilities() -> Result<Capabilities, EmitError> {
     let target = Target::host(CodeModel::Jit)?;
     let vector_registers = if cfg!(target_arch = "x86_64") { 16 } else { 32 };
     Ok(Capabilities {
+        pointer_bytes: u32::from(target.keep.pointer_bytes()),
         vector_bytes: 16,
         vector_registers,
         has_fma: target.has_fma,

@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod arith;
+mod backend;
 mod calls;
 mod control;
 mod convert;
@@ -29,6 +30,7 @@ use ravel_nest::verify::verify;
 
 pub use ravel_codegen::{Capabilities, EmitError, Entry, SymbolLookup, Word};
 
+pub use crate::backend::Llvm;
 pub use crate::jit::Jit;
 use crate::module::{Exports, translate};
 pub use crate::object::{emit_object, emit_objects};

@@ -7,7 +7,7 @@ use inkwell::types::{AsTypeRef, VectorType};
 use inkwell::values::{AsValueRef, BasicValue, InstructionValue, IntValue, PointerValue, VectorValue};
 use inkwell::{AtomicOrdering, AtomicRMWBinOp, IntPredicate};
 use ravel_nest::ir::{Access, Prim, Sharing, Ty, Value};
-use ravel_runtime::abi::OFFSET_RC;
+use ravel_nest::object::OFFSET_RC;
 
 use crate::translate::{Built, Problem, Translator, Values};
 use crate::types::scalar_type;

@@ -59,7 +59,9 @@ impl Target {
                 CodeModel::Default,
             )
             .ok_or_else(|| EmitError::Target(format!("no code generator for {cpu}")))?;
-        Ok(Target { machine, capabilities: from_features(&features) })
+        let pointer_bytes = machine.get_target_data().get_pointer_byte_size(None);
+        let capabilities = Capabilities { pointer_bytes, ..from_features(&features) };
+        Ok(Target { machine, capabilities })
     }
 
     /// Runs the passes.
@@ -94,6 +96,7 @@ fn from_features(features: &str) -> Capabilities {
         has_fma: has("fma"),
         fma_takes_factor: false,
         has_gather: has("avx2"),
+        ..Capabilities::SCALAR
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
+use ravel_codegen::EmitError;
 use ravel_nest::captures::captures;
 use ravel_nest::ir::{Access, DataId, ExternId, FuncId, Inst, Module, Op, Param, Prim, Region, Ty, Value};
 use smallvec::{SmallVec, smallvec};
 
 use crate::print::{Kernel, kernel_text};
 use crate::ranges::{self, Range};
-use crate::{BUFFER_CALLS, Program, Unsupported, launches};
+use crate::{BUFFER_CALLS, Program, launches};
 
 /// The call that gives the buffer of an array that is read.
 const READ: &str = BUFFER_CALLS[0];
@@ -28,7 +29,7 @@ fn variable_bytes(prim: Prim, range: Range) -> u32 {
 /// Where a value comes from.
 type Defs = SecondaryMap<Value, Option<Op>>;
 
-pub(crate) fn split(module: &mut Module) -> Result<Program, Unsupported> {
+pub(crate) fn split(module: &mut Module) -> Result<Program, EmitError> {
     let with_launches: Vec<FuncId> = module.funcs.iter().filter(|(_, f)| launches(&f.body)).map(|(id, _)| id).collect();
     if with_launches.is_empty() {
         return Ok(Program::default());
@@ -96,7 +97,7 @@ impl Cutter<'_> {
         }
     }
 
-    fn region(&mut self, region: &mut Region) -> Result<(), Unsupported> {
+    fn region(&mut self, region: &mut Region) -> Result<(), EmitError> {
         let mut insts = Vec::new();
         for mut inst in std::mem::take(&mut region.insts) {
             match &mut inst.op {
@@ -118,8 +119,8 @@ impl Cutter<'_> {
         Ok(())
     }
 
-    fn unsupported<T>(&self, what: impl Into<String>) -> Result<T, Unsupported> {
-        Err(Unsupported { function: self.name.clone(), what: what.into() })
+    fn unsupported<T>(&self, what: impl Into<String>) -> Result<T, EmitError> {
+        Err(EmitError::Kernel { func: self.name.clone(), what: what.into() })
     }
 
     fn is_buffer(&self, v: Value) -> bool {
@@ -133,7 +134,7 @@ impl Cutter<'_> {
         local: &[u32],
         mut body: Region,
         insts: &mut Vec<Inst>,
-    ) -> Result<(), Unsupported> {
+    ) -> Result<(), EmitError> {
         // Constants and addresses are made inside; what they need comes in their place.
         let mut arguments: Vec<Value> = Vec::new();
         let mut inside: Vec<Inst> = Vec::new();
@@ -244,7 +245,7 @@ impl Cutter<'_> {
         format!("{stem}_k{}", self.kernels.len())
     }
 
-    fn capture(&mut self, v: Value, arguments: &mut Vec<Value>, inside: &mut Vec<Inst>) -> Result<(), Unsupported> {
+    fn capture(&mut self, v: Value, arguments: &mut Vec<Value>, inside: &mut Vec<Inst>) -> Result<(), EmitError> {
         let made = |inside: &[Inst]| inside.iter().any(|inst| inst.results.contains(&v));
         if arguments.contains(&v) || made(inside) {
             return Ok(());

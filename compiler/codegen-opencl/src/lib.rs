@@ -17,6 +17,7 @@
 //! OpenCL's `rsqrt` ([`roots`]).
 #![forbid(unsafe_code)]
 
+mod backend;
 mod expr;
 mod kernel;
 mod memory;
@@ -31,8 +32,10 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use backend::Opencl;
 pub use start::ask_for_device;
 
+use ravel_codegen::EmitError;
 use ravel_nest::ir::{Module, Op, Region};
 
 /// Runtime functions whose result is a device buffer: of an array that is read, written completely, or read and written.
@@ -49,28 +52,11 @@ pub struct Program {
     pub doubles: bool,
 }
 
-/// A launch body that has no meaning on a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsupported {
-    /// The function that launches it.
-    pub function: String,
-    /// What it contains.
-    pub what: String,
-}
-
-impl std::fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a kernel of {} contains {}", self.function, self.what)
-    }
-}
-
-impl std::error::Error for Unsupported {}
-
 /// Replaces the launches of a module by calls of the runtime; the kernels they start.
 ///
 /// # Errors
-/// A launch body contains something that devices cannot do; see the crate's header.
-pub fn split(module: &mut Module) -> Result<Program, Unsupported> {
+/// [`EmitError::Kernel`]: a launch body contains something that devices cannot do; see the crate's header.
+pub fn split(module: &mut Module) -> Result<Program, EmitError> {
     kernel::split(module)
 }
 

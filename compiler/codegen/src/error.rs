@@ -18,6 +18,13 @@ pub enum EmitError {
         /// Its words.
         message: String,
     },
+    /// What a function launches on a device has no meaning there.
+    Kernel {
+        /// The function.
+        func: String,
+        /// What the kernel contains.
+        what: String,
+    },
     /// The linking layer failed: out of memory, names declared twice.
     Linker(String),
     /// An extern is neither in the runtime nor in the C library.
@@ -55,6 +62,7 @@ impl fmt::Display for EmitError {
                 None => write!(f, "invalid nest"),
             },
             EmitError::Codegen { func, message } => write!(f, "cannot generate code for {func}: {message}"),
+            EmitError::Kernel { func, what } => write!(f, "a kernel of {func} contains {what}"),
             EmitError::Linker(message) => write!(f, "cannot place code: {message}"),
             EmitError::UnknownSymbol { name } => write!(f, "unknown external function `{name}`"),
             EmitError::VectorEntry { func } => write!(f, "entry function {func} has vector parameters or results"),

@@ -1,14 +1,17 @@
-//! What backends share: how the runtime's functions look to machine code and the check that a module calls them that way, how the host
-//! enters compiled code, what a backend can do and how it fails.
+//! What a backend is ([`Backend`]), and what backends share: how the runtime's functions look to machine code and the check that a module
+//! calls them that way, how the host enters compiled code, what a backend can do and how it fails.
 //!
 //! Backends themselves only translate nest; addresses of runtime functions come from [`runtime_symbol`].
 #![deny(unsafe_code)]
 
+mod backend;
 mod entries;
 mod error;
 mod externs;
 mod host;
+mod layout;
 
+pub use backend::{Backend, Device, Listing, Session};
 pub use entries::Entries;
 pub use error::EmitError;
 pub use externs::{Mismatch, check_externs, native_signature};

@@ -15,32 +15,29 @@ pub enum Stage {
     /// Which strategy every with-loop gets, with its plan, and why those before it refused.
     Schedule,
     Nest,
-    Clif,
-    #[cfg(feature = "llvm")]
-    Llvm,
     /// Of the backend of the options.
     Asm,
-    /// The kernels for an OpenCL device.
-    Opencl,
+    /// A backend's own form.
+    Listing(Backend),
 }
 
 impl Stage {
-    pub const ALL: &[(&'static str, Stage)] = &[
-        ("ast", Stage::Ast),
-        ("core", Stage::Core),
-        ("wir", Stage::Wir),
-        ("wir-opt", Stage::WirOpt),
-        ("schedule", Stage::Schedule),
-        ("nest", Stage::Nest),
-        ("clif", Stage::Clif),
-        #[cfg(feature = "llvm")]
-        ("llvm", Stage::Llvm),
-        ("asm", Stage::Asm),
-        ("opencl", Stage::Opencl),
-    ];
+    /// All of them, with their names.
+    pub fn all() -> impl Iterator<Item = (&'static str, Stage)> {
+        let before = [
+            ("ast", Stage::Ast),
+            ("core", Stage::Core),
+            ("wir", Stage::Wir),
+            ("wir-opt", Stage::WirOpt),
+            ("schedule", Stage::Schedule),
+            ("nest", Stage::Nest),
+        ];
+        let listing = |backend: Backend| Some((backend.listing()?.stage, Stage::Listing(backend)));
+        before.into_iter().chain(Backend::all().filter_map(listing)).chain([("asm", Stage::Asm)])
+    }
 
     pub fn from_name(name: &str) -> Option<Stage> {
-        Stage::ALL.iter().find(|(n, _)| *n == name).map(|(_, s)| *s)
+        Stage::all().find(|(n, _)| *n == name).map(|(_, stage)| stage)
     }
 }
 
@@ -65,29 +62,16 @@ impl Compilation {
                 self.with_schedule_options(false, |options| ravel_schedule::schedule_text(&module, &target, options))
                     .map_err(|e| Failure::Unsupported { position: self.map.describe(e.span), what: e.what })
             }
-            Stage::Opencl => {
-                self.options.backend = Backend::Opencl;
+            Stage::Nest => Ok(self.scheduled(path)?.to_string()),
+            Stage::Asm => {
                 let nest = self.scheduled(path)?;
-                Ok(self.cut_kernels(&nest)?.1.source)
+                let host = self.cut_kernels(&nest)?;
+                self.options.backend.asm(&host).map_err(code_failure)
             }
-            Stage::Nest | Stage::Asm => {
+            Stage::Listing(backend) => {
+                self.options.backend = backend;
                 let nest = self.scheduled(path)?;
-                match stage {
-                    Stage::Nest => Ok(nest.to_string()),
-                    _ => {
-                        let (host, _) = self.cut_kernels(&nest)?;
-                        self.options.backend.asm(&host).map_err(code_failure)
-                    }
-                }
-            }
-            Stage::Clif => {
-                self.options.backend = Backend::Cranelift;
-                ravel_codegen_cranelift::emit_clif(&self.scheduled(path)?).map_err(code_failure)
-            }
-            #[cfg(feature = "llvm")]
-            Stage::Llvm => {
-                self.options.backend = Backend::Llvm;
-                ravel_codegen_llvm::emit_llvm(&self.scheduled(path)?).map_err(code_failure)
+                backend.listing().map_or(Ok(String::new()), |listing| (listing.print)(&nest)).map_err(code_failure)
             }
         }
     }

@@ -22,7 +22,7 @@ pub mod run;
 mod suggest;
 mod tuned;
 
-pub use backend::Backend;
+pub use backend::{Absent, Backend, Kind};
 pub use edition::Edition;
 pub use emit::Stage;
 pub use explain::Explanation;

@@ -1,6 +1,6 @@
 //! From a file to a compiled program, stage by stage, with times.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Kind};
 use crate::caches;
 use crate::edition::{Edition, wish};
 use crate::explain::{Explanation, placement};
@@ -9,7 +9,7 @@ use crate::foreign::Foreign;
 use crate::places::Functions;
 use crate::suggest::together;
 use crate::tuned::Tuned;
-use ravel_codegen::Entry as CompiledEntry;
+use ravel_codegen::{EmitError, Entry as CompiledEntry};
 use ravel_core::RootSource;
 use ravel_diagnostics::Diagnostic;
 use ravel_nest::ir as nest;
@@ -44,8 +44,6 @@ pub struct Options {
     pub check_patterns: bool,
     /// Least work of a launch, in cycles of one processor core, if with-loops may run on a device.
     pub launch_work: f64,
-    /// Programs with kernels run without a device too.
-    pub device_optional: bool,
     /// For tests: plain counts of references give the processor away between load and store.
     pub widen_counts: bool,
     /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
@@ -65,7 +63,6 @@ impl Default for Options {
             unchecked: false,
             check_patterns: true,
             launch_work: ravel_schedule::LAUNCH_WORK,
-            device_optional: false,
             widen_counts: false,
             at_prompt: false,
         }
@@ -383,7 +380,7 @@ impl Compilation {
     pub(crate) fn settings(&self) -> ravel_opt::Settings {
         ravel_opt::Settings {
             level: self.options.level,
-            for_device: self.options.backend == Backend::Opencl,
+            for_device: self.options.backend.device().is_some(),
             verify: self.options.verify,
             without: self.options.without.clone(),
         }
@@ -412,7 +409,7 @@ impl Compilation {
         });
         if let (Ok((_, remarks)), Some(explanation)) = (&scheduled, &mut self.explanation) {
             let mut target = words(self.options.backend, &target);
-            if self.options.backend == Backend::Opencl {
+            if self.options.backend.device().is_some() {
                 target = format!("{target}\n{}", placement(self.options.launch_work));
             }
             explanation.scheduled(target, module, remarks);
@@ -443,8 +440,8 @@ impl Compilation {
             parallel: true,
             large_result: caches::largest()
                 .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
-            device: (self.options.backend == Backend::Opencl)
-                .then_some(ravel_schedule::Device { launch_work: self.options.launch_work }),
+            device: (self.options.backend.device())
+                .map(|_| ravel_schedule::Device { launch_work: self.options.launch_work }),
             entry_name: ENTRY.to_string(),
             release_globals: !session,
             position: &position,
@@ -468,22 +465,13 @@ impl Compilation {
     ///
     /// # Errors
     /// [`Failure::Internal`] if the scheduler launches what devices cannot do.
-    pub fn cut_kernels<'m>(
-        &mut self,
-        module: &'m nest::Module,
-    ) -> Result<(Cow<'m, nest::Module>, ravel_codegen_opencl::Program), Failure> {
-        if self.options.backend != Backend::Opencl {
-            return Ok((Cow::Borrowed(module), ravel_codegen_opencl::Program::default()));
-        }
+    pub(crate) fn cut_kernels<'m>(&mut self, module: &'m nest::Module) -> Result<Cow<'m, nest::Module>, Failure> {
+        let backend = self.options.backend;
+        let Some(device) = backend.device() else { return Ok(Cow::Borrowed(module)) };
         let mut host = module.clone();
-        let program = self.timed("generate kernels", |_| ravel_codegen_opencl::split(&mut host));
-        match program {
-            Ok(program) => {
-                ravel_codegen_opencl::ask_for_device(&mut host, ENTRY, !self.options.device_optional, program.doubles);
-                Ok((Cow::Owned(host), program))
-            }
-            Err(e) => Err(Failure::Internal { stage: "kernel generation", what: e.to_string() }),
-        }
+        let required = backend.kind() != Kind::AnyDevice;
+        self.timed("generate kernels", |_| device.cut(&mut host, ENTRY, required)).map_err(code_failure)?;
+        Ok(Cow::Owned(host))
     }
 
     /// Compiles into this process.
@@ -492,7 +480,7 @@ impl Compilation {
     /// [`Failure::Internal`].
     pub fn jit(&mut self, module: &nest::Module) -> Result<CompiledEntry, Failure> {
         let backend = self.options.backend;
-        let (module, _) = &self.cut_kernels(module)?;
+        let module = &self.cut_kernels(module)?;
         self.timed("generate code", |_| backend.jit(module, ENTRY)).map_err(code_failure)
     }
 
@@ -502,7 +490,7 @@ impl Compilation {
     /// [`Failure::Internal`].
     pub fn objects(&mut self, module: &nest::Module) -> Result<Vec<Vec<u8>>, Failure> {
         let backend = self.options.backend;
-        let (module, _) = &self.cut_kernels(module)?;
+        let module = &self.cut_kernels(module)?;
         self.timed("generate code", |_| backend.objects(module, ENTRY)).map_err(code_failure)
     }
 }
@@ -511,20 +499,22 @@ impl Compilation {
 fn words(backend: Backend, target: &ravel_schedule::Capabilities) -> String {
     let fma = if target.has_fma { ", fused multiply-add" } else { "" };
     format!(
-        "{backend:?}, vectors of {} bits, {} vector registers{fma}",
+        "{}, vectors of {} bits, {} vector registers{fma}",
+        backend.title(),
         8 * target.vector_bytes,
         target.vector_registers
     )
 }
 
 /// A backend refused what the stages before it made.
-pub(crate) fn code_failure(error: ravel_codegen::EmitError) -> Failure {
+pub(crate) fn code_failure(error: EmitError) -> Failure {
     match error {
         // The program is at fault for naming it; that is no bug.
-        ravel_codegen::EmitError::UnknownSymbol { name } => Failure::Unsupported {
+        EmitError::UnknownSymbol { name } => Failure::Unsupported {
             position: "foreign function".to_string(),
             what: format!("`{name}` is not part of the runtime"),
         },
+        kernel @ EmitError::Kernel { .. } => Failure::Internal { stage: "kernel generation", what: kernel.to_string() },
         other => Failure::Internal { stage: "code generation", what: other.to_string() },
     }
 }

@@ -1,6 +1,6 @@
 //! Running a compiled program in this process.
 
-use crate::backend::Backend;
+use crate::backend::Kind;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_diagnostics::Diagnostic;
 use ravel_interp::{RunError, Val};
@@ -26,9 +26,9 @@ impl Compilation {
     pub fn program(&mut self, path: &Path) -> Result<Program, Failure> {
         let module = self.wir(path)?;
         self.load_foreign()?;
-        match self.options.backend {
+        match self.options.backend.kind() {
             // The oracle runs what the specialiser made: it judges the optimiser too.
-            Backend::Interp => Ok(Program::Interp(Arc::new(module))),
+            Kind::Interpreter => Ok(Program::Interp(Arc::new(module))),
             _ => {
                 let module = self.optimize(module)?;
                 let nest = self.nest(&module, false)?;

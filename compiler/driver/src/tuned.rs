@@ -15,7 +15,7 @@ pub struct Tuned {
 impl Tuned {
     /// What is known for a backend; devices are looked for only if something is known of any.
     pub fn of(backend: Backend) -> Tuned {
-        if backend != Backend::Opencl {
+        if backend.device().is_none() {
             return Tuned::default();
         }
         let measures = tune::measures();

@@ -7,6 +7,7 @@
 pub mod builder;
 pub mod captures;
 pub mod ir;
+pub mod object;
 mod operands;
 pub mod ops;
 pub mod parse;

@@ -29,6 +29,7 @@ fn kernels(first: &str, second: &str) -> usize {
         has_fma: true,
         fma_takes_factor: false,
         has_gather: true,
+        ..Capabilities::SCALAR
     };
     let (nest, _) = scheduled(&text, target);
     nest.funcs.values().filter(|func| func.name.contains("_kernel_")).count()

@@ -28,6 +28,7 @@ fn tuned(a: &str, b: &str, with: &str, result: &str, tiles: Tiles) -> (Vec<Strin
         has_fma: true,
         fma_takes_factor: false,
         has_gather: false,
+        ..Capabilities::SCALAR
     };
     let (nest, remarks) = schedule_tuned(&module, &target, &options, &|_| tiles).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(ravel_nest::verify::verify(&nest), Ok(()));

@@ -20,6 +20,7 @@ fn loads(body: &str) -> usize {
         has_fma: true,
         fma_takes_factor: false,
         has_gather: true,
+        ..Capabilities::SCALAR
     };
     scheduled(&text, target).0.to_string().matches("f32x16 = load").count()
 }

@@ -3,8 +3,14 @@
 use ravel_schedule::{Capabilities, LARGE_RESULT, Options, schedule};
 use ravel_source::FileId;
 
-const TARGET: Capabilities =
-    Capabilities { vector_bytes: 64, vector_registers: 32, has_fma: true, fma_takes_factor: false, has_gather: true };
+const TARGET: Capabilities = Capabilities {
+    vector_bytes: 64,
+    vector_registers: 32,
+    has_fma: true,
+    fma_takes_factor: false,
+    has_gather: true,
+    ..Capabilities::SCALAR
+};
 
 /// The nest of a function with one with-loop.
 fn nest(result: &str, with: &str, parallel: bool) -> String {

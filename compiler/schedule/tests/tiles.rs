@@ -107,8 +107,14 @@ fn products_of_every_element_type_and_layout() {
 
 /// The size of the tiles, rows by vectors, with 16 registers of 16 bytes.
 fn size(text: &str, fma_takes_factor: bool) -> String {
-    let target =
-        Capabilities { vector_bytes: 16, vector_registers: 16, has_fma: true, fma_takes_factor, has_gather: false };
+    let target = Capabilities {
+        vector_bytes: 16,
+        vector_registers: 16,
+        has_fma: true,
+        fma_takes_factor,
+        has_gather: false,
+        ..Capabilities::SCALAR
+    };
     let (_, remarks) = scheduled(text, target);
     let sizes = remarks.iter().filter_map(|r| r.text.split_once("packed tiles of ")).map(|(_, size)| {
         let words: Vec<&str> = size.split(' ').collect();
@@ -139,8 +145,14 @@ fn rows_of_two_lanes_are_packed_into_both() {
         let [m, n, k] = [240, 240, 240];
         let body = format!("%x1: {elem} = sel %a, [%i, %k] %y1: {elem} = sel %b, [%j, %k] %z: {elem} = mul %x1, %y1");
         let text = program(elem, [m, k], [n, k], [m, n], &product(elem, [m, n, k], "add", zero, &body, "yield %f"));
-        let target =
-            Capabilities { vector_bytes: 16, vector_registers: 16, has_fma: true, fma_takes_factor, has_gather: false };
+        let target = Capabilities {
+            vector_bytes: 16,
+            vector_registers: 16,
+            has_fma: true,
+            fma_takes_factor,
+            has_gather: false,
+            ..Capabilities::SCALAR
+        };
         let (module, _) = scheduled(&text, target);
         module.to_string().matches("= splat ").count()
     };
@@ -369,6 +381,7 @@ func @f0 "f" (%w: f64[25,40], %x: f64[40,41,83]) -> (f64[25,40,83]) {{
         has_fma: true,
         fma_takes_factor: false,
         has_gather: false,
+        ..Capabilities::SCALAR
     };
     let (_, remarks) = scheduled(&text, target);
     remarks.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -414,6 +427,7 @@ func @f0 "f" (%w: f32[{maps},16,3,3], %x: f32[9,16,16,{wide}], %at: i32[{wide}])
         has_fma: true,
         fma_takes_factor: false,
         has_gather: false,
+        ..Capabilities::SCALAR
     };
     let (_, remarks) = scheduled(&text, target);
     remarks.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")

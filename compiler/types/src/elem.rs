@@ -142,6 +142,11 @@ impl Elem {
         Elem::Handle,
     ];
 
+    /// The number that the runtime knows it by.
+    pub fn tag(self) -> u8 {
+        Elem::ALL.iter().position(|elem| *elem == self).unwrap_or_default() as u8
+    }
+
     /// The spelling in IR text.
     pub fn name(self) -> &'static str {
         match self {

@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compact;
+pub mod dependence;
 pub mod ir;
 pub mod parse;
 pub mod print;

@@ -43,7 +43,7 @@ struct Arguments {
 
 impl Arguments {
     fn ways(&self, seed: u64) -> Vec<run::Way> {
-        if self.device { vec![run::ON_DEVICE] } else { run::ways(seed) }
+        if self.device { vec![run::Way::on_device()] } else { run::ways(seed) }
     }
 }
 
@@ -182,7 +182,7 @@ fn one_file(path: &str, arguments: &Arguments) -> usize {
         println!("{stage}\n{}", print_module(&smallest(module, &stage, arguments.device)));
         return 1;
     }
-    let ways = if arguments.device { vec![run::ON_DEVICE] } else { all_ways() };
+    let ways = if arguments.device { vec![run::Way::on_device()] } else { all_ways() };
     match run::check(&module, &mut Jits::default(), &ways) {
         Ok(()) => 0,
         Err(failure) => {

@@ -3,6 +3,7 @@
 use crate::jits::Jits;
 use crate::outcome::{self, Outcome, difference, identical};
 use ravel_codegen::Word;
+use ravel_driver::{Backend, Kind};
 use ravel_interp::Val;
 use ravel_opt::{Level, PassError};
 use ravel_runtime::array::Array;
@@ -13,6 +14,7 @@ use ravel_schedule::{Capabilities, Device, Options, schedule};
 use ravel_types::{Elem, Scalar, Ty};
 use ravel_wir::Module;
 use ravel_wir::verify::verify;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -33,7 +35,7 @@ pub struct Way {
     pub vectors: bool,
     pub parallel: bool,
     pub threads: usize,
-    pub llvm: bool,
+    pub backend: Backend,
     /// Everything that can be a kernel is one, of the OpenCL device.
     pub device: bool,
     /// Plain counts of references give the processor away halfway, so that those which threads share go wrong.
@@ -41,13 +43,32 @@ pub struct Way {
 }
 
 impl Way {
+    /// As programs run.
+    fn usual() -> Way {
+        Way {
+            optimized: true,
+            eager: false,
+            vectors: true,
+            parallel: true,
+            threads: 2,
+            backend: Backend::default(),
+            device: false,
+            widened: false,
+        }
+    }
+
+    /// Kernels and the code around them.
+    pub fn on_device() -> Way {
+        Way { device: true, ..Way::usual() }
+    }
+
     fn name(self) -> String {
         if self.device {
             return "code for a device".to_string();
         }
         format!(
-            "{}{} code, {}, {}{}",
-            if self.llvm { "LLVM's " } else { "" },
+            "{}'s {} code, {}, {}{}",
+            self.backend.title(),
             match (self.eager, self.optimized) {
                 (true, _) => "eagerly optimised",
                 (false, true) => "optimised",
@@ -62,16 +83,7 @@ impl Way {
 
 /// The ways of every case: the usual one on several threads and on one, and unusual ones in turn.
 pub fn ways(seed: u64) -> Vec<Way> {
-    let usual = Way {
-        optimized: true,
-        eager: false,
-        vectors: true,
-        parallel: true,
-        threads: 2,
-        llvm: false,
-        device: false,
-        widened: false,
-    };
+    let usual = Way::usual();
     let other = match seed % 3 {
         0 => Way { optimized: false, threads: 3, ..usual },
         1 => Way { optimized: false, vectors: false, parallel: false, threads: 1, ..usual },
@@ -84,24 +96,13 @@ pub fn ways(seed: u64) -> Vec<Way> {
     if seed.is_multiple_of(3) {
         ways.push(Way { eager: true, ..usual });
     }
-    // Slower to compile by an order of magnitude.
-    if cfg!(feature = "llvm") && seed.is_multiple_of(5) {
-        ways.extend([1, 2].map(|threads| Way { llvm: true, threads, ..usual }));
+    // LLVM is slower to compile by an order of magnitude.
+    if seed.is_multiple_of(5) {
+        let others = Backend::all().filter(|b| b.kind() == Kind::Processor && *b != usual.backend);
+        ways.extend(others.flat_map(|backend| [1, 2].map(|threads| Way { backend, threads, ..usual })));
     }
     ways
 }
-
-/// Kernels and the code around them.
-pub const ON_DEVICE: Way = Way {
-    optimized: true,
-    eager: false,
-    vectors: true,
-    parallel: true,
-    threads: 2,
-    llvm: false,
-    device: true,
-    widened: false,
-};
 
 /// Text of a caught panic.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -124,7 +125,7 @@ pub fn check(module: &Module, jits: &mut Jits, ways: &[Way]) -> Result<(), Failu
     }
     let optimized = optimize(module, &expected)?;
     // By backend, what the usual code gave on the first number of threads: the others must give the same bits.
-    let mut first: [Option<Outcome>; 2] = [None, None];
+    let mut first: BTreeMap<&str, Outcome> = BTreeMap::new();
     for way in ways {
         let other;
         let code = if way.device || way.eager {
@@ -144,13 +145,9 @@ pub fn check(module: &Module, jits: &mut Jits, ways: &[Way]) -> Result<(), Failu
             return Err(fail(&way.name(), text));
         }
         if way.optimized && way.parallel && !way.device && !way.eager {
-            let before = &mut first[usize::from(way.llvm)];
-            match before {
-                Some(before) if !identical(before, &found) => {
-                    return Err(fail(&way.name(), "other bits than with another number of threads".to_string()));
-                }
-                Some(_) => {}
-                None => *before = Some(found),
+            let before = first.entry(way.backend.name()).or_insert_with(|| found.clone());
+            if !identical(before, &found) {
+                return Err(fail(&way.name(), "other bits than with another number of threads".to_string()));
             }
         }
     }
@@ -222,7 +219,7 @@ fn optimize_otherwise(module: &Module, expected: &Outcome, way: Way) -> Result<M
 /// Compiles and runs the entry.
 fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, String> {
     let target = match way.vectors {
-        true => Jits::capabilities(way.llvm)?,
+        true => way.backend.capabilities().map_err(|e| e.to_string())?,
         false => Capabilities::SCALAR,
     };
     let options = Options {
@@ -249,7 +246,7 @@ fn compiled(module: &Module, way: Way, jits: &mut Jits) -> Result<Outcome, Strin
             eprintln!("{}", program.source);
         }
     }
-    let entry = jits.compile(way.llvm, &nest, "fuzz")?;
+    let entry = jits.compile(way.backend, &nest, "fuzz")?;
     let id = module.entry.ok_or("no entry")?;
     let func = &module.funcs[id];
     let types: Vec<Ty> = func.results().iter().map(|v| func.ty(*v).clone()).collect();

@@ -58,7 +58,7 @@ pub struct Session {
     color: bool,
     chunks: Vec<Chunk>,
     variables: BTreeMap<String, Value>,
-    jit: ravel_codegen_cranelift::Jit,
+    jit: Box<dyn ravel_codegen::Session>,
     /// Global objects that have their first value.
     initialised: HashSet<String>,
     /// Type names that inputs see, and what they were computed from.
@@ -82,7 +82,7 @@ impl Session {
     /// # Errors
     /// [`Failure::Internal`] on a machine that the code generator does not know.
     pub fn new(options: Options, color: bool) -> Result<Session, Failure> {
-        let jit = ravel_codegen_cranelift::Jit::with_runtime()
+        let jit = (options.backend.session())
             .map_err(|e| Failure::Internal { stage: "code generation", what: e.to_string() })?;
         let options = Options { at_prompt: true, ..options };
         Ok(Session {

@@ -1,6 +1,6 @@
 //! Values that outlive the input that computed them.
 
-use ravel_codegen_cranelift::Word;
+use ravel_codegen::Word;
 use ravel_core::ir::{Program, StructId, UserTypeId, UserTypeKind};
 use ravel_runtime::array::Array;
 use ravel_specialize::value::{Kind, LeafShape, ScKind, ShapeKind};

@@ -11,10 +11,12 @@
 //! every round, and the host would wait for it. After: what a with-loop with arrays among its results folds to scalars, and the loop only
 //! gathers, stays with the arrays.
 //! Leaves alone: scalars that anything else needs within the loop, folds with functions of their own.
+//!
+//! Worth: examples/mnist/zhang (with a device: a scalar less to fetch in every iteration).
 
 use std::collections::BTreeSet;
 
-use crate::edit::loops_of;
+use crate::edit::{insert_after, insert_before, loops_of};
 use crate::facts::places::{Places, Use};
 use crate::pass::{Context, Pass, Run};
 use ravel_source::Span;
@@ -131,13 +133,14 @@ fn rewrite(func: &mut Func, found: &Gathered) {
     let kept = func.new_value(one_element(func.ty(scalar).elem));
     let Op::With(mut with) = func.insts[found.with].op.clone() else { return };
     if let WithOp::Fold { neutral, .. } = &mut with.ops[found.op] {
-        let at = func.regions[body].insts.iter().position(|inst| *inst == found.with).unwrap_or(0);
-        *neutral = array_of(func, body, at, *neutral, span);
+        let (made, array) = array_of(func, *neutral, span);
+        insert_before(func, body, found.with, [made]);
+        *neutral = array;
     }
     for part in &with.parts {
         let cell = func.regions[part.body].yields[found.op];
-        let end = func.regions[part.body].insts.len();
-        let cell = array_of(func, part.body, end, cell, span);
+        let (made, cell) = array_of(func, cell, span);
+        func.regions[part.body].insts.push(made);
         func.regions[part.body].yields[found.op] = cell;
     }
     func.insts[found.with].op = Op::With(with);
@@ -149,9 +152,9 @@ fn rewrite(func: &mut Func, found: &Gathered) {
         let array = func.new_value(one_element(func.ty(param).elem));
         func.regions[body].params[k] = array;
         arrays.push((param, array));
-        let at = func.regions[found.region].insts.iter().position(|inst| *inst == found.the_loop).unwrap_or(0);
         if let Op::Loop { init, .. } = func.insts[found.the_loop].op.clone() {
-            let start = array_of(func, found.region, at, init[k], span);
+            let (made, start) = array_of(func, init[k], span);
+            insert_before(func, found.region, found.the_loop, [made]);
             if let Op::Loop { init, .. } = &mut func.insts[found.the_loop].op {
                 init[k] = start;
             }
@@ -159,14 +162,12 @@ fn rewrite(func: &mut Func, found: &Gathered) {
         let result = func.insts[found.the_loop].results[k];
         let array = func.new_value(one_element(func.ty(result).elem));
         func.insts[found.the_loop].results[k] = array;
-        let at = func.regions[found.region].insts.iter().position(|inst| *inst == found.the_loop).unwrap_or(0);
         let zero = func.make_inst(Op::Const(Scalar::I32(0)), vec![Ty::scalar(Elem::I32)], span);
         let index = vec![func.insts[zero].results[0]];
         let read = func.insts.push(InstData { op: Op::Sel { array, index }, results: vec![result], span });
-        func.regions[found.region].insts.splice(at + 1..at + 1, [zero, read]);
+        insert_after(func, found.region, found.the_loop, [zero, read]);
     }
     // The chain moves into a with-loop of one index.
-    let at = func.regions[body].insts.iter().rposition(|inst| found.chain.contains(inst)).unwrap_or(0);
     let cell = func.new_region();
     let index = func.add_param(cell, Ty::scalar(Elem::I32));
     for (old, array) in arrays {
@@ -192,15 +193,15 @@ fn rewrite(func: &mut Func, found: &Gathered) {
     for (&k, result) in found.carried.iter().zip(results) {
         func.regions[body].yields[k + 1] = result;
     }
-    let insts = &mut func.regions[body].insts;
-    insts.splice(at + 1..at + 1, [zero, one, gather]);
-    insts.retain(|inst| !found.chain.contains(inst));
+    if let Some(last) = order.last() {
+        insert_after(func, body, *last, [zero, one, gather]);
+    }
+    func.regions[body].insts.retain(|inst| !found.chain.contains(inst));
 }
 
-/// An array of one element, made in front of an instruction.
-fn array_of(func: &mut Func, region: Region, at: usize, v: Value, span: Span) -> Value {
+/// An array of one element.
+fn array_of(func: &mut Func, v: Value, span: Span) -> (Inst, Value) {
     let ty = one_element(func.ty(v).elem);
     let inst = func.make_inst(Op::Array(vec![v]), vec![ty], span);
-    func.regions[region].insts.insert(at, inst);
-    func.insts[inst].results[0]
+    (inst, func.insts[inst].results[0])
 }

@@ -1,6 +1,7 @@
 //! Whether instructions may run at a place where nobody asked for them.
 
-use crate::edit::{Defs, divides_by_constant, is_speculatable};
+use crate::edit::Defs;
+use crate::facts::effects::{divides_by_constant, is_speculatable};
 use crate::facts::linear::Lin;
 use crate::facts::places::Places;
 use crate::facts::ranges::Ranges;

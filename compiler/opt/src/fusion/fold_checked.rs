@@ -11,9 +11,8 @@
 //! outside may stand between the two: a fault would come after it. Consumers with much work stay without checks, which can keep it from
 //! running in vectors.
 
-use crate::edit::{Defs, region_has_effect};
-use crate::facts::cost::cost_of_yield;
-use crate::facts::places::{Places, Use, covers_frame, same_int};
+use crate::edit::{Defs, drop_inst};
+use crate::facts::{Places, Use, cost_of_yield, covers_frame, region_has_effect, same_int};
 use crate::pass::Context;
 use ravel_wir::traverse::{has_effect, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
@@ -108,7 +107,7 @@ fn same_box(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> bool {
 /// Takes a with-loop whose checks are made elsewhere out of the function.
 pub fn take_out(func: &mut Func, places: &Places, producer: Inst) {
     if let Some(home) = places.region_of[producer].expand() {
-        func.regions[home].insts.retain(|i| *i != producer);
+        drop_inst(func, home, producer);
     }
 }
 

@@ -9,10 +9,11 @@
 //!
 //! Before: simplified. After: cells are scalars wherever the cell is made by a with-loop, a selection, or stands outside.
 //! Leaves alone: cells whose extents depend on the index, costly work done once per cell, and cells with effects before them.
+//!
+//! Worth: tests/survey/with-loops/moments-of-columns (5.2 with Cranelift, 15.5 with LLVM).
 
-use crate::edit::{Copier, Def, Defs, region_has_effect};
-use crate::facts::cost::cost_of_yield;
-use crate::facts::places::{Places, covers_frame, trips};
+use crate::edit::{Copier, Def, Defs, insert_before};
+use crate::facts::{Places, cost_of_yield, covers_frame, region_has_effect, trips};
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
@@ -79,10 +80,7 @@ pub fn scalarize(func: &mut Func, cx: &mut Context) -> bool {
         match plan.with_loop() {
             Ok(op) => {
                 let before = std::mem::take(&mut plan.joiner.before);
-                let insts = &mut func.regions[region].insts;
-                if let Some(at) = insts.iter().position(|i| *i == inst) {
-                    insts.splice(at..at, before);
-                }
+                insert_before(func, region, inst, before);
                 func.insts[inst].op = Op::With(op);
                 cx.applied(span, "made to compute scalars");
                 changed = true;

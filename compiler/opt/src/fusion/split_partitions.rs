@@ -9,10 +9,8 @@
 //! A service of `fold_with_loops`, which asks for it when everything else speaks for folding. Sums of reals stay in order: they are cut along their
 //! first axis, and along others where all but one partition of what they add up is zero.
 
-use crate::edit::{Copier, Def, Defs, size_of};
-use crate::facts::linear::{Atom, Lin};
-use crate::facts::places::Places;
-use crate::facts::ranges::Ranges;
+use crate::edit::{Copier, Def, Defs, insert_before, size_of};
+use crate::facts::{Atom, Lin, Places, Ranges};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
@@ -193,10 +191,7 @@ pub fn apply_cut(func: &mut Func, region: Region, cut: &Cut) -> Option<(Vec<Inst
     parts[cut.part].generator = known(lower, low_upper);
     parts.insert(cut.part + 1, Part { generator: known(high_lower, upper), body: copy });
     func.insts[cut.consumer].op = Op::With(With { parts, ops, ordered });
-    let insts = &mut func.regions[region].insts;
-    if let Some(at) = insts.iter().position(|i| *i == cut.consumer) {
-        insts.splice(at..at, before.iter().copied());
-    }
+    insert_before(func, region, cut.consumer, before.iter().copied());
     Some((before, copy))
 }
 

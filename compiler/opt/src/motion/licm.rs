@@ -7,13 +7,13 @@
 //! Leaves alone: anything that may fault, with-loops whose selections might rely on checks that stay; selections whose index cannot be proven to be in range where they would go; loops and calls, which might
 //! not end, of with-loops that may have no index; loops, with-loops and calls in loops that read a clock, and what [`crate::scalar::pin_clocks`] hides there;
 //! arrays that more uses than selections, and loops and calls that move along, may change in place.
+//!
+//! Worth: tests/survey/strings/letter-counts (2.0 with Cranelift, 1.0 with LLVM).
 
-use crate::edit::{Def, Defs, divides_by_constant, is_speculatable};
-use crate::facts::places::{Places, Use, trips};
-use crate::facts::speculation::Safety;
+use crate::edit::{Def, Defs};
+use crate::facts::{Places, Safety, Use, divides_by_constant, is_speculatable, trips};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::BinOp;
-use ravel_types::HashSet;
+use ravel_types::{BinOp, HashSet};
 use ravel_wir::traverse::{free_values, has_effect, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value};
 

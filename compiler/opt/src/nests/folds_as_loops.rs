@@ -10,9 +10,11 @@
 //! Before: short folds are written out, and fold functions that are operators are recognised. After: in bodies, no such fold over a dense
 //! index set that is known to be not empty.
 //! Leaves alone: folds that may stop early, folds of arrays, several partitions, and folds whose bodies have checks, which keep lanes out.
+//!
+//! Worth: tests/survey/recurrences/horner (1.6, 1.0 with Cranelift, 8.0, 1.0 with LLVM).
 
-use crate::edit::{Copier, Defs, Emitter, region_has_effect};
-use crate::facts::places::Places;
+use crate::edit::{Copier, Defs, Emitter, substitute};
+use crate::facts::{Places, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::traverse::walk;
@@ -40,12 +42,7 @@ pub fn folds_as_loops(func: &mut Func, cx: &mut Context) -> bool {
         let span = func.insts[inst].span;
         let mut out = Vec::new();
         let total = nest(func, &mut defs, &found, Vec::new(), found.neutral, &mut out, span);
-        let insts = &mut func.regions[region].insts;
-        let Some(at) = insts.iter().position(|i| *i == inst) else { continue };
-        insts.splice(at..=at, out);
-        let mut renames = crate::edit::Renames::default();
-        renames.set(func.insts[inst].results[0], total);
-        renames.apply(func);
+        substitute(func, region, inst, out, [total]);
         cx.applied(span, "its function is one of its own, so that it is a loop");
         changed = true;
     }

@@ -10,11 +10,12 @@
 //!
 //! Before: functions are inlined. After: behind a clock no array is known for what made it.
 //! A call of a function that reads a clock counts as one. Leaves alone: scalars and their arithmetic.
+//!
+//! Worth: tests/golden/library/stop-watches (no speed: programs that time themselves would read zero).
 
-use crate::edit::Renames;
+use crate::edit::{Renames, insert_after, place_of};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::Elem;
-use ravel_types::HashSet;
+use ravel_types::{Elem, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
@@ -43,9 +44,7 @@ pub fn pin_clocks(func: &mut Func, cx: &mut Context) -> bool {
 
 /// Hides the arrays that are there when a clock is read, and needed after it.
 fn pin(func: &mut Func, region: Region, clock: Inst) -> bool {
-    let insts = &func.regions[region].insts;
-    let Some(at) = insts.iter().position(|inst| *inst == clock) else { return false };
-    let after: Vec<Inst> = insts[at + 1..].to_vec();
+    let after = func.regions[region].insts[place_of(func, region, clock) + 1..].to_vec();
     let (mut used, mut made): (Vec<Value>, HashSet<Value>) = (func.regions[region].yields.clone(), HashSet::default());
     for &inst in &after {
         func.insts[inst].op.for_each_operand(|v| used.push(v));
@@ -72,6 +71,6 @@ fn pin(func: &mut Func, region: Region, clock: Inst) -> bool {
         *v = renames.get(*v);
     }
     let changed = !hidden.is_empty();
-    func.regions[region].insts.splice(at + 1..at + 1, hidden);
+    insert_after(func, region, clock, hidden);
     changed
 }

@@ -10,9 +10,11 @@
 //!
 //! Before: scalarised, so that folds whose cells have the same indices throughout are folds of elements. After: no such fold that is short.
 //! Leaves alone: small arrays, which become scalars elsewhere; bodies with checks or effects; and folds that would be too much code.
+//!
+//! Worth: tests/survey/tables/life-rotations (38 with Cranelift, 38 with LLVM).
 
-use crate::edit::{Copier, Defs, Emitter, region_has_effect, size_of};
-use crate::facts::places::{Places, total_trips};
+use crate::edit::{Copier, Defs, Emitter, insert_before, size_of};
+use crate::facts::{Places, region_has_effect, total_trips};
 use crate::pass::{Context, Pass, Run};
 use crate::small::unroll_small::indices;
 use ravel_types::{BinOp, Elem, Ty};
@@ -49,10 +51,7 @@ pub fn unroll_arrays(func: &mut Func, cx: &mut Context) -> bool {
             }
         }
         let before = write_out(func, defs, inst, &with, (neutral, op));
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..at, before);
-        }
+        insert_before(func, region, inst, before);
         cx.applied(span, "its arrays are written out, and one with-loop combines their elements");
         (facts, changed) = (None, true);
     }

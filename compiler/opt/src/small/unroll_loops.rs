@@ -13,14 +13,15 @@
 //!
 //! Before: simplified, so that the counter's start, step and end are constants. After: no such loop whose code is short.
 //! In the body of another loop only what is very short is written out, for the sake of what its rounds have in common: sums over a few
-//! elements, and loops of up to three rounds; longer ones that update an array may become with-loops (`parallel-loops`).
+//! elements, and loops of up to three rounds; longer ones that update an array may become with-loops (`parallelize-loops`).
 //!
 //! Leaves alone: loops outside of with-loops and loops, which gain nothing, and those with with-loops or calls inside.
+//!
+//! Worth: tests/survey/small/medians (25 with Cranelift, 115 with LLVM).
 
-use crate::edit::{Copier, Defs, Renames};
+use crate::edit::{Copier, Defs, Renames, replace_inst};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashMap;
-use ravel_types::{Scalar, eval_bin, eval_un};
+use ravel_types::{HashMap, Scalar, eval_bin, eval_un};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 pub const PASS: Pass =
@@ -62,10 +63,7 @@ pub fn unroll_loops(func: &mut Func, cx: &mut Context) -> bool {
             let yields = copier.splice(func, body, &mut out);
             carried = yields.into_iter().skip(1).collect();
         }
-        let insts = &mut func.regions[region].insts;
-        if let Some(at) = insts.iter().position(|i| *i == inst) {
-            insts.splice(at..=at, out);
-        }
+        replace_inst(func, region, inst, out);
         for (old, new) in results.into_iter().zip(carried) {
             renames.set(old, new);
         }

@@ -20,7 +20,7 @@ use crate::Result;
 use crate::facts::layout::prim_of;
 use crate::facts::sink::{Accumulate, Index, Sink};
 use crate::facts::support::folds_along;
-use crate::facts::{Facts, Val, layout};
+use crate::facts::{Facts, Val};
 use crate::lower::emit::Key;
 use crate::lower::{Lower, scalars};
 
@@ -493,7 +493,7 @@ impl Lower<'_, '_> {
 
     /// An array for the partial results of all groups.
     fn partial_results(&mut self, fold: &Fold, groups: Val) -> Val {
-        let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(self.elem(fold.result))));
+        let tag = self.b.iconst(Ty::I8, i64::from(self.elem(fold.result).tag()));
         let rank = self.b.i32(1);
         let shape = self.b.stack_slot(8, 8);
         self.b.store(groups, shape, 0, Access::ALIGNED);

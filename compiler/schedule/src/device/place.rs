@@ -115,9 +115,9 @@ impl Lower<'_, '_> {
         }
         let least = self.b.i64(least as i64);
         let count = self.b.i64(arrays.len() as i64);
-        let list = self.b.stack_slot(8 * arrays.len().max(1) as u32, 8);
+        let list = self.pointer_slots(arrays.len());
         for (k, object) in arrays.into_iter().enumerate() {
-            self.b.store(object, list, 8 * k as i32, Access::ALIGNED);
+            self.b.store(object, list, self.cx.target.pointer_offset(k), Access::ALIGNED);
         }
         self.helper("ravel_device_pays", &[total, least, list, count], Some(Ty::I8))
     }

@@ -93,13 +93,19 @@ impl Lower<'_, '_> {
         slot
     }
 
+    /// Memory for a list of `n` pointers that the runtime reads.
+    pub fn pointer_slots(&mut self, n: usize) -> Val {
+        let bytes = self.cx.target.pointer_bytes;
+        self.b.stack_slot(bytes * n.max(1) as u32, bytes)
+    }
+
     /// A new array with undefined elements (null handles).
     pub fn allocate(&mut self, elem: Elem, extents: &[Ext], span: Span) -> Val {
         if extents.iter().any(|e| matches!(e, Ext::Val(_))) {
             self.set_position(span);
         }
         let shape = if extents.is_empty() { self.b.null() } else { self.shape_memory(extents) };
-        let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(elem)));
+        let tag = self.b.iconst(Ty::I8, i64::from(elem.tag()));
         let rank = self.b.i32(extents.len() as i32);
         let constant = extents.iter().all(|e| matches!(e, Ext::Const(_)));
         if let Some(spares) = self.spares_for(elem, constant) {

@@ -151,17 +151,17 @@ impl Lower<'_, '_> {
 
     /// An array of unknown rank from its cells.
     pub fn array_of_cells(&mut self, elem: Elem, cells: &[Value], span: Span) -> Result<Val> {
-        let slot = self.b.stack_slot(8 * cells.len().max(1) as u32, 8);
+        let slot = self.pointer_slots(cells.len());
         let mut temporary = Vec::new();
         for (k, &cell) in cells.iter().enumerate() {
             let (object, made) = self.as_object(cell);
-            self.b.store(object, slot, 8 * k as i32, Access::ALIGNED);
+            self.b.store(object, slot, self.cx.target.pointer_offset(k), Access::ALIGNED);
             if made {
                 temporary.push(object);
             }
         }
         let position = self.position(span);
-        let (tag, n) = (self.b.iconst(Ty::I8, i64::from(layout::tag(elem))), self.b.i64(cells.len() as i64));
+        let (tag, n) = (self.b.iconst(Ty::I8, i64::from(elem.tag())), self.b.i64(cells.len() as i64));
         let array = self.helper_ptr("ravel_array_of_cells", &[position, tag, slot, n]);
         for object in temporary {
             self.b.rc_dec(object);

@@ -146,7 +146,7 @@ impl Lower<'_, '_> {
         let elem = self.elem(v);
         let val = self.val(v);
         if self.is_object(v) {
-            return (crate::facts::layout::tag(Elem::Handle), self.b.convert(ConvOp::Bits, val, Prim::I64));
+            return (Elem::Handle.tag(), self.b.convert(ConvOp::Bits, val, Prim::I64));
         }
         let promoted = match elem {
             Elem::F32 => Elem::F64,
@@ -158,7 +158,7 @@ impl Lower<'_, '_> {
             Elem::F64 => self.b.convert(ConvOp::Bits, value, Prim::I64),
             other => self.b.convert(scalars::widening(other), value, Prim::I64),
         };
-        (crate::facts::layout::tag(promoted), bits)
+        (promoted.tag(), bits)
     }
 }
 

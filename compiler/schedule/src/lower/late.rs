@@ -52,7 +52,7 @@ impl Lower<'_, '_> {
 
     pub fn allocate_frame(&mut self, frame: &Frame, elem: Elem, cell: Val, cell_rank: Val, span: Span) -> Result<Val> {
         let position = self.position(span);
-        let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(elem)));
+        let tag = self.b.iconst(Ty::I8, i64::from(elem.tag()));
         let (vector, made) = match frame {
             Frame::Dyn(v) => (self.val(*v), false),
             Frame::Known(extents) => {

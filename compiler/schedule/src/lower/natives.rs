@@ -10,7 +10,7 @@ use ravel_wir::{Inst, Value};
 
 use crate::Result;
 use crate::facts::vector_forms::{MATH_PREFIX, math_op};
-use crate::facts::{Facts, Val, layout};
+use crate::facts::{Facts, Val};
 use crate::lower::context::machine_type;
 use crate::lower::{Lower, scalars};
 
@@ -106,7 +106,7 @@ impl Lower<'_, '_> {
         for (k, &v) in open.iter().enumerate() {
             let ty = self.func.ty(v);
             let elem = if ty.is_scalar() { ty.elem } else { Elem::Handle };
-            let tag = self.b.i64(i64::from(layout::tag(elem)));
+            let tag = self.b.i64(i64::from(elem.tag()));
             self.b.store(tag, tags, 8 * k as i32, Access::ALIGNED);
             let zero = self.b.i64(0);
             self.b.store(zero, out, 8 * k as i32, Access::ALIGNED);

@@ -16,6 +16,7 @@
 //! store.
 
 use ravel_types::{BinOp, Elem, HashSet};
+use ravel_wir::dependence::{Distance, Forms, Written, distance, is_outside};
 use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
 
 use crate::facts::index::Form;
@@ -55,9 +56,8 @@ impl Facts<'_> {
         for (p, part) in with.parts.iter().enumerate() {
             for index in self.other_reads(part, array)? {
                 for (q, written) in with.parts.iter().enumerate() {
-                    let is_own = p == q
-                        && (self.is_own_if_inside(part, &index) || self.site.ascending && self.is_ahead(part, &index));
-                    before[p][q] |= !is_own && !self.is_outside(part, &index, written);
+                    let is_ahead = p == q && self.site.ascending && self.is_ahead(part, &index);
+                    before[p][q] |= !is_ahead && !self.reads_before(part, &index, written);
                 }
             }
         }
@@ -74,11 +74,9 @@ impl Facts<'_> {
 
     /// Is an index behind that of the cell in the only row of a partition? Indices differ by less than 2^31.
     fn is_ahead(&self, part: &Part, index: &[Value]) -> bool {
-        let last = index.len() - 1;
-        let Generator::Known { lower, upper, .. } = &part.generator else { return false };
-        let in_row = (0..last).all(|axis| {
-            self.ahead_of(lower[axis], upper[axis]) == Some(1) && self.is_own_along(part, axis, index[axis])
-        });
+        let (last, axes) = (index.len() - 1, self.written(part));
+        let in_row = axes[..last].iter().all(|axis| axis.is_single)
+            && distance(self, &self.of_cell(part, index), &axes) == Distance::Along(last);
         let param = self.func.regions[part.body].params[last];
         in_row && self.ahead_of(param, index[last]).is_some_and(|d| (1..MOST_APART).contains(&d))
     }
@@ -86,10 +84,7 @@ impl Facts<'_> {
     /// Can several modarrays change their arrays in place? Their cells read only the elements that they replace, or that none does.
     fn joint_in_place(&self, with: &With) -> bool {
         let is_unwritten = |part: &Part, index: &[Value]| {
-            let by = |written: &Part| {
-                let is_own = part.body == written.body && self.is_own_if_inside(part, index);
-                is_own || self.is_outside(part, index, written)
-            };
+            let by = |written: &Part| self.reads_before(part, index, written);
             with.parts.len() <= MOST_PARTS && with.parts.iter().all(by)
         };
         let mut arrays = HashSet::default();
@@ -141,56 +136,61 @@ impl Facts<'_> {
 
     /// Is an index that of the cell itself?
     fn is_own(&self, part: &Part, index: &[Value]) -> bool {
-        (0..index.len()).all(|axis| self.is_own_along(part, axis, index[axis]))
+        let of_cell = self.of_cell(part, index);
+        let is_own = |(form, axis): (&Option<Value>, &Written<Value>)| {
+            form.is_some_and(|form| self.difference(&form, &axis.own) == Some((0, 0)))
+        };
+        of_cell.iter().zip(&self.written(part)).all(is_own)
     }
 
-    /// The same along one axis.
-    fn is_own_along(&self, part: &Part, axis: usize, index: Value) -> bool {
-        let param = self.func.regions[part.body].params[axis];
-        let distance = self.form(index).plus(&self.form(param), -1);
-        distance.is_some_and(|d| known_range(&d) == (0, 0)) || self.is_only_index(part, axis, index)
+    /// What a partition writes along each axis. Where there is a cell at all, what follows its lower bound has not wrapped.
+    fn written(&self, part: &Part) -> Vec<Written<Value>> {
+        let Generator::Known { lower, upper, step, .. } = &part.generator else { return Vec::new() };
+        let params = &self.func.regions[part.body].params;
+        let written = |k: usize| {
+            let is_one = self.ahead_of(lower[k], upper[k]) == Some(1);
+            let own = if is_one { lower[k] } else { params[k] };
+            Written { own, lower: Some(lower[k]), upper: Some(upper[k]), is_single: is_one && step.is_none() }
+        };
+        (0..lower.len()).map(written).collect()
     }
 
-    /// Has a partition one index along an axis, this one? Where there is a cell at all, what follows its lower bound has not wrapped.
-    fn is_only_index(&self, part: &Part, axis: usize, index: Value) -> bool {
-        let Generator::Known { lower, upper, .. } = &part.generator else { return false };
-        self.ahead_of(lower[axis], upper[axis]) == Some(1) && self.ahead_of(lower[axis], index) == Some(0)
+    /// An index of a cell, with the lower bound for what the cell's index is along an axis with one index.
+    fn of_cell(&self, part: &Part, index: &[Value]) -> Vec<Option<Value>> {
+        let params = &self.func.regions[part.body].params;
+        let axes = self.written(part);
+        let of_cell = |(k, v): (usize, &Value)| {
+            let is_param = params.get(k).is_some_and(|param| self.difference(v, param) == Some((0, 0)));
+            Some(if is_param { axes[k].own } else { *v })
+        };
+        index.iter().enumerate().map(of_cell).collect()
     }
 
-    /// If an index lies in the partition at all, is it that of the cell itself?
-    fn is_own_if_inside(&self, part: &Part, index: &[Value]) -> bool {
-        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return false };
-        (0..index.len()).all(|axis| {
-            // Where the sum would wrap the partition is empty.
-            self.is_own_along(part, axis, index[axis]) || self.ahead_of(lower[axis], upper[axis]) == Some(1)
-        })
+    /// Does a cell of `part` find the element at an index as it was before `written` changed the array?
+    fn reads_before(&self, part: &Part, index: &[Value], written: &Part) -> bool {
+        let axes = self.written(written);
+        let is_same = part.body == written.body;
+        let is_apart = match is_same {
+            true => matches!(distance(self, &self.of_cell(part, index), &axes), Distance::Own | Distance::Never),
+            false => is_outside(self, &index.iter().copied().map(Some).collect::<Vec<_>>(), &axes),
+        };
+        is_apart
+            || (0..index.len()).any(|axis| {
+                (is_same && self.is_before_block(part, axis, index[axis]))
+                    || self.is_between_steps(part, index[axis], written, axis)
+            })
     }
 
-    /// Does an index, of a cell of `part`, provably lie where a partition does not write?
-    fn is_outside(&self, part: &Part, index: &[Value], written: &Part) -> bool {
-        let Generator::Known { lower, upper, step, width } = &written.generator else { return false };
-        (0..index.len()).any(|axis| {
-            // Both are indices, or one behind the last: where they differ by a constant modulo 2^32, they do so without.
-            let exact =
-                |bound: Value| self.ahead_of(bound, index[axis]).filter(|d| (-MOST_APART..MOST_APART).contains(d));
-            let apart = |bound: Value| match exact(bound) {
-                Some(d) => Some((d, d)),
-                None => self.form(index[axis]).plus(&self.form(bound), -1).map(|d| known_range(&d)),
-            };
-            if apart(lower[axis]).is_some_and(|d| d.1 < 0) || apart(upper[axis]).is_some_and(|d| d.0 >= 0) {
-                return true;
-            }
-            if part.body == written.body && self.is_before_block(part, axis, index[axis]) {
-                return true;
-            }
-            let constant = |list: &Option<Vec<Value>>| list.as_ref().map_or(Some(1), |list| self.const_i32(list[axis]));
-            match (constant(step), constant(width)) {
-                (Some(step), Some(width)) if step > width && width > 0 => self
-                    .offsets_within(part, index[axis], lower[axis], step)
-                    .is_some_and(|mut offsets| offsets.all(|k| k >= width)),
-                _ => false,
-            }
-        })
+    /// Does an index lie between what the steps of a partition write along an axis?
+    fn is_between_steps(&self, part: &Part, index: Value, written: &Part, axis: usize) -> bool {
+        let Generator::Known { lower, step, width, .. } = &written.generator else { return false };
+        let constant = |list: &Option<Vec<Value>>| list.as_ref().map_or(Some(1), |list| self.const_i32(list[axis]));
+        match (constant(step), constant(width)) {
+            (Some(step), Some(width)) if step > width && width > 0 => self
+                .offsets_within(part, index, lower[axis], step)
+                .is_some_and(|mut offsets| offsets.all(|k| k >= width)),
+            _ => false,
+        }
     }
 
     /// Does an index lie as far behind that of the cell as a partition is long, so that it is below its lower bound? The partition ends at its lower
@@ -263,6 +263,18 @@ impl Lower<'_, '_> {
         let known = self.facts.references.fresh.contains(&array);
         let object = self.hand_over(array);
         if known { object } else { self.make_unique(object) }
+    }
+}
+
+/// Indices of an array, or one behind the last: where they differ by a constant modulo 2^32, they do so without.
+impl Forms for Facts<'_> {
+    type Form = Value;
+
+    fn difference(&self, a: &Value, b: &Value) -> Option<(i64, i64)> {
+        match self.ahead_of(*b, *a).filter(|d| (-MOST_APART..MOST_APART).contains(d)) {
+            Some(d) => Some((d, d)),
+            None => self.form(*a).plus(&self.form(*b), -1).map(|d| known_range(&d)),
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! Rotations of rows, or of columns, which updates with partitions of a single column put back; exchanges, eliminations of one row. The bodies may read the array at their own place in any row: what a row is replaced by there
 //! is computed of the old elements, all of which are loaded before the first one is stored. Where two rows are one, the later update wins, as it
-//! does without. Parts of rows begin and end where the with-loop does. The optimiser's `update-rows` makes a `modarray` of a single long row; this is for several, and short ones.
+//! does without. Parts of rows begin and end where the with-loop does.
 //!
 //! Nothing between the with-loop and the updates may use the array, or check anything: an index might be out of range. The array must die
 //! in the first update, and the updates must follow in the order of the results.

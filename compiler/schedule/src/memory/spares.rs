@@ -84,10 +84,10 @@ impl Lower<'_, '_> {
         if n == 0 {
             return None;
         }
-        let slots = self.b.stack_slot(8 * n as u32, 8);
+        let slots = self.pointer_slots(n);
         for k in 0..n {
             let null = self.b.null();
-            self.b.store(null, slots, 8 * k as i32, Access::ALIGNED);
+            self.b.store(null, slots, self.cx.target.pointer_offset(k), Access::ALIGNED);
         }
         let in_chunk = self.site.in_parfor();
         Some(Opened(self.memory.spares.replace(Spares { slots, n: n as i64, in_chunk })))

@@ -177,7 +177,7 @@ impl Lower<'_, '_> {
             self.fill(elem, data, Ext::Const(extents.iter().product()), scalar);
             return object;
         }
-        let tag = self.b.iconst(Ty::I8, i64::from(layout::tag(elem)));
+        let tag = self.b.iconst(Ty::I8, i64::from(elem.tag()));
         let rank = self.b.load(Ty::I32, like, layout::OFFSET_RANK, Access::ALIGNED);
         let offset = self.b.i64(i64::from(layout::OFFSET_SHAPE));
         let shape = self.b.ptr_add(like, offset);

@@ -5,11 +5,10 @@ use super::body::Goal;
 use super::lane::{Block, Form};
 use super::profit::assess;
 use super::taper::cuts;
-use crate::edit::{Copier, Cut, Defs, Emitter, Renames};
-use crate::facts::places::{Places, covers_frame};
+use crate::edit::{Copier, Cut, Defs, Emitter, insert_before, substitute};
+use crate::facts::{Places, covers_frame};
 use ravel_source::Span;
-use ravel_types::HashMap;
-use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
+use ravel_types::{Affine, BinOp, Elem, HashMap, Scalar, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
 
 /// Operations per iteration from which on the last blocks are smaller.
@@ -207,7 +206,7 @@ fn stacks(
 fn finish(
     func: &mut Func,
     defs: &Defs,
-    mut before: Vec<Inst>,
+    before: Vec<Inst>,
     inst: Inst,
     region: Region,
     part: &Part,
@@ -217,15 +216,9 @@ fn finish(
 ) -> Result<(), Option<String>> {
     let span = func.insts[inst].span;
     let results = func.insts[inst].results.clone();
-    let at = func.regions[region].insts.iter().position(|i| *i == inst).ok_or(None)?;
     let whole = results.iter().zip(&made).all(|(old, new)| func.ty(*old) == func.ty(*new));
     if blocks.no_rest && whole && (goals[0] != Goal::Stack || covers_frames(func, defs, inst, part)) {
-        func.regions[region].insts.splice(at..=at, before);
-        let mut renames = Renames::default();
-        for (old, new) in results.into_iter().zip(made) {
-            renames.set(old, new);
-        }
-        renames.apply(func);
+        substitute(func, region, inst, before, made);
         return Ok(());
     }
     let mut rest = part.clone();
@@ -262,8 +255,7 @@ fn finish(
             }
         }
     }
-    before.push(inst);
-    func.regions[region].insts.splice(at..=at, before);
+    insert_before(func, region, inst, before);
     Ok(())
 }
 

@@ -6,10 +6,8 @@
 use super::LANES;
 use super::lane::widened;
 use crate::edit::{Def, Defs};
-use crate::facts::cost::cost_of_inst;
-use crate::facts::places::{Places, Use};
-use ravel_types::{BinOp, Elem};
-use ravel_types::{HashMap, HashSet};
+use crate::facts::{Places, Use, cost_of_inst};
+use ravel_types::{BinOp, Elem, HashMap, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 

@@ -1,0 +1,64 @@
+//! Loops whose iterations do not depend on each other become with-loops.
+//!
+//! ```text
+//!    loop (%a = %x, %j = 0) { %l = %a[%i - 1, %j]  %v = %l + %a[%i, %j]  %b = %a with [%i, %j] = %v  yield %j + 1 < n, %b, %j + 1 }
+//! => modarray(%x) { [%i, 0] <= [%k, %j] < [%i + 1, n] -> %x[%i - 1, %j] + %x[%i, %j] }
+//! ```
+//!
+//! Programs written as in C: `for` loops that fill or change arrays element by element. As with-loops they run in lanes and on threads. A loop becomes
+//! one of these, the first that its iterations allow:
+//!
+//! - [`cells`]: each stores one cell of each array. A loop around a with-loop of this kind joins it.
+//! - [`rows`]: each stores one column of several rows of an array. The with-loop makes the rows.
+//! - [`sweeps`]: each works on one row, in order. The with-loop goes over the rows.
+//!
+//! An iteration of the first kind along a row may also read what iterations behind it write, `v[j + 1]`: it finds the old element there. The with-loop is `ordered`
+//! then, so that it happens in place, on one thread, with lanes that load before they store.
+//!
+//! Before: normalized, simplified, checks proven. After: no such loop of more than a few iterations.
+//! Refuses: what [`verdict`](crate::loops::verdict) says; few iterations; loops inside of with-loops where lanes run around them (several arrays, rows, sweeps).
+
+pub mod cells;
+pub mod rows;
+pub mod sweeps;
+
+use crate::edit::{Defs, loops_of};
+use crate::facts::places::Places;
+use crate::pass::{Context, Pass, Run};
+use ravel_wir::{Func, Inst, Region};
+
+pub const PASS: Pass = Pass {
+    name: "parallelize-loops",
+    summary: "make with-loops of loops whose iterations are independent",
+    run: Run::Func(parallelize),
+};
+
+pub fn parallelize(func: &mut Func, cx: &mut Context) -> bool {
+    let loops = loops_of(func);
+    let (mut facts, mut changed) = (None, false);
+    // Inner ones first.
+    for &(region, inst) in loops.iter().rev() {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        let applied = cells::make(func, defs, places, (region, inst), (false, cx.eager))
+            .or_else(|| rows::make(func, defs, places, (region, inst), cx.eager));
+        if let Some(what) = applied {
+            cx.applied(func.insts[inst].span, what);
+            (facts, changed) = (None, true);
+        }
+    }
+    // Outer ones first: a row is as long as may be.
+    for (region, inst) in loops {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        if let Some(what) = sweeps::make(func, defs, places, (region, inst), cx.eager) {
+            cx.applied(func.insts[inst].span, what);
+            (facts, changed) = (None, true);
+        }
+    }
+    changed
+}
+
+/// Makes a with-loop of one loop, if its iterations store cells of their own. `any_rank` or vectors alone, where they change several arrays?
+pub fn make_parallel(func: &mut Func, region: Region, inst: Inst, any_rank: bool, eager: bool) -> bool {
+    let (mut defs, places) = (Defs::new(func), Places::new(func));
+    cells::make(func, &mut defs, &places, (region, inst), (any_rank, eager)).is_some()
+}
