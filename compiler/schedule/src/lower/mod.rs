@@ -2,23 +2,23 @@
 
 pub mod arrays;
 pub mod context;
-pub mod cover;
-pub mod division;
+pub mod coverage;
 pub mod dynamic;
+pub mod dynamic_shapes;
 pub mod emit;
 pub mod faults;
 pub mod fold;
-pub mod from_first;
 pub mod function;
 pub mod index;
-pub mod late;
+pub mod int_division;
+pub mod interleaved_cells;
 pub mod listing;
 pub mod module;
 pub mod natives;
+pub mod peel_first;
 pub mod regions;
 pub mod scalars;
 pub mod slices;
-pub mod tuples;
 pub mod views;
 pub mod withloop;
 

@@ -5,7 +5,7 @@ use ravel_wir::{Generator, Inst, Op, Part, Value};
 use crate::facts::Facts;
 use crate::facts::grid::Grid;
 use crate::facts::sink::Sink;
-use crate::plan::flat::fills_vectors;
+use crate::plan::collapsed_rows::fills_vectors;
 use crate::plan::tile::{Along, Split, TilePlan};
 
 /// Columns that are enough for tiles: further axes stay loops around them.

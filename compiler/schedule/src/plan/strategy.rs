@@ -39,7 +39,7 @@ pub(crate) enum Plan {
     Threads(ThreadPlan),
     /// The same with partial results of folds ([`crate::threads::fold_chunks`]).
     FoldThreads(FoldPlan),
-    /// Lanes along the last axis, with cells for folds and for arrays ([`crate::kernel::mixed`]).
+    /// Lanes along the last axis, with cells for folds and for arrays ([`crate::kernel::map_reduce`]).
     Mixed(Box<KernelPlan>),
     /// Lanes ([`crate::kernel`]).
     Lanes(Box<KernelPlan>),

@@ -9,7 +9,7 @@ use crate::facts::guards::{Guard, Measures};
 use crate::facts::refusal::Refusal;
 use crate::facts::sink::Sink;
 use crate::plan::collapse::{Collapsed, Contraction};
-use crate::plan::flat::Flat;
+use crate::plan::collapsed_rows::Flat;
 use crate::plan::skip::Comparison;
 
 /// Least product of the extents that tiles pay for: below, the operands fit the caches as they are.

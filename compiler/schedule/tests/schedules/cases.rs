@@ -58,6 +58,7 @@ impl Case {
                 has_fma: true,
                 fma_takes_factor: false,
                 has_gather: target.contains("gathers"),
+                ..Capabilities::SCALAR
             },
         };
         let options = Options {

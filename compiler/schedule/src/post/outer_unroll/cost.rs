@@ -1,4 +1,4 @@
-//! How long a loop waits for its own results, and how many of them side by side fill that time: see `jam`.
+//! How long a loop waits for its own results, and how many of them side by side fill that time: see [`crate::post::outer_unroll`].
 //!
 //! Latencies and rates are those of recent x86 processors (Fog, "Instruction tables", 2023): two floating-point operations, two loads and one store
 //! per cycle, six instructions in all.
@@ -8,7 +8,7 @@ use ravel_types::HashMap;
 use cranelift_entity::PrimaryMap;
 use ravel_nest::ir::{BinOp, ConvOp, Inst, Op, Prim, Region, Ty, UnOp, Value};
 
-use crate::post::jam_plan::Fate;
+use crate::post::outer_unroll::plan::Fate;
 
 /// Most copies of a loop side by side.
 pub(crate) const MOST: usize = 4;

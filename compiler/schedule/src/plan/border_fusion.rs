@@ -1,9 +1,9 @@
-//! Which thin partitions the threads of a thick one compute ([`crate::threads::company`]).
+//! Which thin partitions the threads of a thick one compute ([`crate::threads::border_fusion`]).
 
 use ravel_wir::{Generator, Part, With, WithOp};
 
 use crate::facts::Facts;
-use crate::facts::support::folds_along;
+use crate::facts::vectorizable::folds_along;
 
 /// Indices of a thin partition along some axis at most, and how many times as many a thick one has there.
 const THIN: i64 = 4;

@@ -9,8 +9,8 @@ use ravel_wir::Value;
 
 use crate::facts::Val;
 use crate::facts::sink::Chunk;
-use crate::facts::walk::Walk;
-use crate::kernel::flat::FlatBounds;
+use crate::facts::step_alignment::Walk;
+use crate::kernel::collapsed_rows::FlatBounds;
 use crate::lower::Lower;
 
 /// Bytes of the shortest vectors, and of an index in a lane.

@@ -16,7 +16,7 @@ use ravel_wir::{Generator, Part};
 
 use crate::facts::sink::Chunk;
 use crate::lower::Lower;
-use crate::plan::flat::Flat;
+use crate::plan::collapsed_rows::Flat;
 
 impl Lower<'_, '_> {
     /// Bounds of the index within rows that are walked as one: from zero to the elements of all of them.

@@ -5,7 +5,7 @@ use ravel_wir::{Inst, Part, Value, With, WithOp};
 
 use crate::facts::Facts;
 use crate::facts::sink::Sink;
-use crate::facts::support::folds_along;
+use crate::facts::vectorizable::folds_along;
 use crate::plan::chunks::FOLDS;
 
 impl Facts<'_> {

@@ -38,7 +38,7 @@ impl Facts<'_> {
         self.supported_yields(region, false, measures)
     }
 
-    /// The same for the body of a kernel, whose cells may be written out ([`crate::lower::tuples`]).
+    /// The same for the body of a kernel, whose cells may be written out ([`crate::lower::interleaved_cells`]).
     pub fn supported_cells(&self, region: Region, measures: &mut Measures) -> Result<(), Refusal> {
         self.supported_yields(region, true, measures)
     }

@@ -8,10 +8,10 @@ use ravel_wir::{Generator, Part, With};
 use crate::Result;
 use crate::facts::Val;
 use crate::facts::grid::Grid;
-use crate::facts::walk::Walk;
+use crate::facts::step_alignment::Walk;
 use crate::kernel::reduce::Accs;
 use crate::lower::Lower;
-use crate::plan::uneven::MAX_DEPTH;
+use crate::plan::masked_bounds::MAX_DEPTH;
 
 impl Lower<'_, '_> {
     /// A constant mask.

@@ -1,11 +1,11 @@
-//! Which loops of a body run for several indices at the same time, and how many: see `jam`.
+//! Which loops of a body run for several indices at the same time, and how many: see [`crate::post::outer_unroll`].
 
 use ravel_types::{HashMap, HashSet};
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use ravel_nest::ir::{Exit, Inst, Module, Op, Region, Ty, Value};
 
-use crate::post::jam_cost::{self, Chain};
+use crate::post::outer_unroll::cost::{self, Chain};
 
 /// Instructions of a body above which copies of it are too much code.
 const MOST_CODE: usize = 1500;
@@ -81,7 +81,7 @@ pub(crate) fn plan(
     // A loop may have been planned several times while it was not known what it carries.
     planner.chains.clear();
     planner.collect(&body.insts, &fates);
-    let copies = jam_cost::copies(&planner.chains);
+    let copies = cost::copies(&planner.chains);
     match extent {
         Some(extent) if extent < copies as i64 => Err(None),
         _ => Ok(Plan { copies, fates }),
@@ -259,7 +259,7 @@ impl Planner<'_> {
             Op::For { lo, body, .. } if self.constants.contains_key(lo) => (body, 1),
             _ => return None,
         };
-        jam_cost::chain(self.types, body, skipped, inside).filter(Chain::waits)
+        cost::chain(self.types, body, skipped, inside).filter(Chain::waits)
     }
 
     /// Gathers the chains of all loops that run together.

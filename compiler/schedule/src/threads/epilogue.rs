@@ -10,7 +10,7 @@
 //! all wait while it computes a new `k`, and each has to fetch that again. In pieces, the total is at hand.
 //!
 //! The with-loops are prepared where they stand, so that each finds the memory that it would have found (its operand's, mostly), and
-//! computed with the last of them; what dies in between is held until then. [`crate::plan::joined_find`] decides what joins.
+//! computed with the last of them; what dies in between is held until then. [`crate::plan::find_epilogue`] decides what joins.
 
 use ravel_nest::ir::Value as Val;
 use ravel_types::HashMap;
@@ -20,7 +20,7 @@ use crate::Result;
 use crate::facts::Facts;
 use crate::facts::sink::{Chunk, Reused, Sink};
 use crate::lower::Lower;
-use crate::plan::joined_find::Joined;
+use crate::plan::find_epilogue::Joined;
 use crate::threads::state::{Member, Postponed, Shared};
 
 /// Arrays that are still to be combined, by fold and operator.

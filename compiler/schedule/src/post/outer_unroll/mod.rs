@@ -13,8 +13,11 @@
 //!
 //! Before: the function is lowered, memory is not planned. After: the loops in question have a version for several indices and the old one
 //! for those that are left over; each index does what it did, in its order, so no result changes. Leaves alone: loops that do not
-//! wait for themselves (`jam_cost`), or that end at different times, or that have checks, since the first index at fault must be the one
-//! reported (`jam_plan`); kernels.
+//! wait for themselves ([`cost`]), or that end at different times, or that have checks, since the first index at fault must be the one
+//! reported ([`plan`]); kernels.
+
+pub mod cost;
+pub mod plan;
 
 use cranelift_entity::PrimaryMap;
 use ravel_nest::ir::{BinOp, Exit, Func, Inst, Module, Op, Region, Ty, Value};
@@ -22,7 +25,7 @@ use ravel_source::Span;
 use ravel_types::{HashMap, HashSet};
 use ravel_wir as wir;
 
-use crate::post::jam_plan::{self, Fate};
+use crate::post::outer_unroll::plan::Fate;
 
 /// A loop over an axis of a with-loop whose indices may run in any order.
 pub(crate) struct Rows {
@@ -47,7 +50,7 @@ pub(crate) struct Outcome {
 pub(crate) fn jam(module: &Module, func: &mut Func, rows: &[Rows], kernels: &mut HashSet<Value>) -> Vec<Outcome> {
     let numbers: HashMap<Value, usize> = rows.iter().enumerate().map(|(n, rows)| (rows.index, n)).collect();
     let mut body = std::mem::take(&mut func.body);
-    let constants = jam_plan::constants(&body);
+    let constants = plan::constants(&body);
     let mut pass = Jam { module, values: &mut func.values, numbers, kernels, constants, outcomes: Vec::new() };
     pass.visit(&mut body);
     let outcomes = pass.outcomes;
@@ -98,7 +101,7 @@ impl Jam<'_> {
             (Some(lo), Some(hi)) => Some(hi - lo),
             _ => None,
         };
-        let plan = match jam_plan::plan(self.module, self.values, &self.constants, self.kernels, body, extent) {
+        let plan = match plan::plan(self.module, self.values, &self.constants, self.kernels, body, extent) {
             Ok(plan) => plan,
             Err(why) => {
                 self.outcomes.extend(why.map(|text| Outcome { rows: number, text }));

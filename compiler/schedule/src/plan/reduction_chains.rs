@@ -1,4 +1,4 @@
-//! Which folds are one parallel loop ([`crate::threads::fold_runs`]).
+//! Which folds are one parallel loop ([`crate::threads::reduction_chains`]).
 
 use ravel_wir::{Generator, Inst, Op, Region, Value};
 

@@ -12,10 +12,10 @@ use ravel_nest::ir::BinOp as NestBin;
 use ravel_wir::Value;
 
 use crate::facts::Val;
-use crate::facts::comb::Comb;
 use crate::facts::sink::Chunk;
-use crate::facts::walk::Walk;
-use crate::kernel::stretches::Stretch;
+use crate::facts::step_alignment::Walk;
+use crate::facts::strided_lanes::Comb;
+use crate::kernel::remainders::Stretch;
 use crate::lower::Lower;
 
 impl Lower<'_, '_> {

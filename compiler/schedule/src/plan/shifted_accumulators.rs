@@ -1,11 +1,11 @@
-//! Whether accumulators at shifted places save the products that masks waste ([`crate::kernel::shifted`]).
+//! Whether accumulators at shifted places save the products that masks waste ([`crate::kernel::shifted_accumulators`]).
 
 use ravel_types::BinOp;
 use ravel_wir::{Combine, Generator, Op, Part, Value, With, WithOp};
 
 use crate::facts::Facts;
 use crate::facts::grid::{Dep, Grid, Jam, Shift};
-use crate::facts::support::folds_along;
+use crate::facts::vectorizable::folds_along;
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Expressions of bounds deeper than this are taken as unknown.

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::facts::Val;
 use crate::facts::grid::Grid;
 use crate::facts::index::Offset;
-use crate::facts::tuples::stages;
+use crate::facts::interleaved_cells::stages;
 use crate::lower::Lower;
 
 impl Lower<'_, '_> {

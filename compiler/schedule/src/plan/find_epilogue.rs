@@ -1,4 +1,4 @@
-//! Which with-loops are joined with folds: see [`crate::threads::joined`].
+//! Which with-loops are joined with folds: see [`crate::threads::epilogue`].
 //!
 //! Joined are, in a row but for scalar operations: with-loops that each compute the neutral array of a fold, then the fold, others that
 //! go on from its totals, and with-loops that read totals at their own index. What belongs to one total is a [`Chain`].

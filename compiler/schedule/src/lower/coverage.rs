@@ -7,7 +7,7 @@ use ravel_wir::{Generator, Part, Value, With};
 
 use crate::Result;
 use crate::facts::Val;
-use crate::facts::cover::FEW;
+use crate::facts::coverage::FEW;
 use crate::facts::index::Ext;
 use crate::facts::layout::prim_of;
 use crate::lower::Lower;
