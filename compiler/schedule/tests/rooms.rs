@@ -15,8 +15,8 @@ const EXCEPTIONS: [(&str, &str); 8] = [
     ("lower", "threads::state"),
     ("lower", "device::state"),
     ("lower/function", "memory::arena"),
-    ("lower/regions", "memory::carried"),
-    ("lower/views", "memory::carried"),
+    ("lower/regions", "memory::loop_unique"),
+    ("lower/views", "memory::loop_unique"),
     ("lower/context", "memory::lending"),
 ];
 
