@@ -162,7 +162,7 @@ impl Lower<'_, '_> {
         self.b.begin_else(&[]);
         self.host_fills(sinks);
         for part in &with.parts {
-            self.part(inst, with, part, (sinks, Around::NOTHING), Vec::new())?;
+            self.partition(inst, with, part, (sinks, Around::NOTHING), Vec::new())?;
         }
         self.b.end_if(&[]);
         self.emit.cache = cache;

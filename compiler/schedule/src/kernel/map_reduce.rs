@@ -26,7 +26,7 @@ impl Lower<'_, '_> {
         let begun = vec![false; plan.folds.len()];
         let fold = self.place_partials(inst, part, plan.folds, cut, begun, plan.inside);
         self.fold_in_chunks(&fold, carried, |lower, starts, chunk| {
-            let values = lower.chosen_chunk(case, &fold.inside, chunk, starts)?;
+            let values = lower.chunk(case, &fold.inside, chunk, starts)?;
             lower.run_company(inst, with, (sinks, thin), chunk, values)
         })
     }

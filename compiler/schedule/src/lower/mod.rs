@@ -95,12 +95,7 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     // Parallel loops and launches, of which facts know.
 
-    pub fn begin_parfor(&mut self, n: Val, chunk: Val) -> (Val, Val, Val) {
-        self.facts.site.parfors += 1;
-        self.b.begin_parfor(n, chunk)
-    }
-
-    pub fn begin_parfor_with_late(&mut self, n: Val, chunk: Val, late: Option<Val>) -> (Val, Val, Val) {
+    pub fn begin_parfor(&mut self, n: Val, chunk: Val, late: Option<Val>) -> (Val, Val, Val) {
         self.facts.site.parfors += 1;
         self.b.begin_parfor_with_late(n, chunk, late)
     }

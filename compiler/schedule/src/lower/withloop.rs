@@ -181,7 +181,7 @@ impl Lower<'_, '_> {
         for (n, thin) in order.into_iter().filter(|_| !on_device) {
             self.cx.part = (with.parts.len() > 1).then_some(n);
             let around = Around { borders: &borders, thin: &thin };
-            carried = self.part(inst, with, &with.parts[n], (&sinks, around), carried)?;
+            carried = self.partition(inst, with, &with.parts[n], (&sinks, around), carried)?;
         }
         for (array, object) in before {
             self.replace(array, object);
@@ -382,7 +382,7 @@ impl Lower<'_, '_> {
     }
 
     /// One partition, with what lies around it.
-    pub fn part(
+    pub fn partition(
         &mut self,
         inst: Inst,
         with: &With,
@@ -421,7 +421,7 @@ impl Lower<'_, '_> {
                 };
                 for &m in around.thin {
                     self.cx.part = Some(m);
-                    carried = self.part(inst, with, &with.parts[m], (sinks, Around::NOTHING), carried)?;
+                    carried = self.partition(inst, with, &with.parts[m], (sinks, Around::NOTHING), carried)?;
                 }
                 Ok(carried)
             }
@@ -435,7 +435,7 @@ impl Lower<'_, '_> {
     }
 
     /// A chunk of a partition, from accumulators on; the accumulators behind it.
-    pub fn chunk(
+    pub fn choose_chunk(
         &mut self,
         inst: Inst,
         with: &With,
@@ -448,11 +448,11 @@ impl Lower<'_, '_> {
         let case = Case::new(inst, with, part, sinks, !starts.is_empty()).in_chunks(chunk.axis);
         let choice = self.choose(&case);
         self.note(inst, &choice);
-        self.chosen_chunk(&case, &choice, chunk, starts)
+        self.chunk(&case, &choice, chunk, starts)
     }
 
     /// The same as planned.
-    pub fn chosen_chunk(&mut self, case: &Case, choice: &Choice, chunk: Chunk, starts: Vec<Val>) -> Result<Vec<Val>> {
+    pub fn chunk(&mut self, case: &Case, choice: &Choice, chunk: Chunk, starts: Vec<Val>) -> Result<Vec<Val>> {
         match &choice.plan {
             Plan::Tiles(plan) => self.tiles(case, plan, Some(chunk))?,
             Plan::Mixed(plan) => return self.mixed(case, plan, &starts, Some(chunk)),

@@ -45,9 +45,7 @@ impl Facts<'_> {
             && upper.iter().zip(frame).skip(1).all(|(u, f)| self.same_scalar(*u, *f));
         whole.then_some(*array)
     }
-}
 
-impl Facts<'_> {
     /// The partition that copies an array, and the array, if it may become the result.
     fn grown_operand(&self, with: &With, result: Value) -> Option<(usize, Value)> {
         let [WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. }] = &with.ops[..] else {
@@ -109,13 +107,13 @@ impl Lower<'_, '_> {
         let sinks = [Sink::Slice { elem, data, object: Some(object), strides, cell: Ext::Const(1), reused: None }];
         for (n, part) in with.parts.iter().enumerate().filter(|(n, _)| *n != copy) {
             self.cx.part = Some(n);
-            self.part(inst, with, part, (&sinks, Around::NOTHING), Vec::new())?;
+            self.partition(inst, with, part, (&sinks, Around::NOTHING), Vec::new())?;
         }
         let moves = self.b.icmp(IntCmp::Ne, object, before);
         let cache = self.emit.cache.clone();
         self.b.begin_if(moves);
         self.cx.part = Some(copy);
-        self.part(inst, with, &with.parts[copy], (&sinks, Around::NOTHING), Vec::new())?;
+        self.partition(inst, with, &with.parts[copy], (&sinks, Around::NOTHING), Vec::new())?;
         self.release(array, before);
         self.b.end_if(&[]);
         self.emit.cache = cache;

@@ -30,6 +30,7 @@ pub mod arena;
 pub mod arena_flow;
 pub mod arena_rewrite;
 #[cfg(test)]
+#[path = "../../tests/unit/arena.rs"]
 mod arena_tests;
 pub mod borrowed;
 pub mod certify;

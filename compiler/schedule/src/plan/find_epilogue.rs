@@ -106,9 +106,7 @@ impl Facts<'_> {
                 _ => false,
             })
     }
-}
 
-impl Facts<'_> {
     /// What is joined from a position of a region on; nothing if that is no more than a fold.
     pub fn find_joined(&mut self, region: Region, start: usize) -> Option<Joined> {
         let func = self.func;

@@ -320,31 +320,7 @@ impl Facts<'_> {
         }
         best.1
     }
-}
 
-/// Most indices of the fold in one block. Accumulators are loaded and stored once for each block, at places far apart: if the
-/// panels stream from the second cache anyway, that is rarer in long blocks.
-pub(crate) fn fold_block(rows: &Side, columns: &Side, bytes: usize) -> i64 {
-    if rows.spread > 1 {
-        return SPREAD_BLOCK;
-    }
-    let near = NEAR_BYTES / ((rows.stride + columns.stride) * bytes) as i64;
-    if near >= NEAR_BLOCK {
-        return NEAR_BLOCK;
-    }
-    (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT
-}
-
-/// Most panels of rows in one task.
-pub(crate) const TASK_ROWS: i64 = 8;
-
-/// Blocks of a fold hold a multiple of this many indices, except the last one.
-pub(crate) const BLOCK_UNIT: i64 = 16;
-
-/// Bytes of the narrowest vector.
-pub(crate) const LEAST_VECTOR: usize = 16;
-
-impl Facts<'_> {
     /// Decides whether a partition is a contraction with enough reuse, and sizes its tiles.
     pub fn plan_tiles(
         &self,
@@ -528,3 +504,25 @@ impl Facts<'_> {
         any
     }
 }
+
+/// Most indices of the fold in one block. Accumulators are loaded and stored once for each block, at places far apart: if the
+/// panels stream from the second cache anyway, that is rarer in long blocks.
+pub(crate) fn fold_block(rows: &Side, columns: &Side, bytes: usize) -> i64 {
+    if rows.spread > 1 {
+        return SPREAD_BLOCK;
+    }
+    let near = NEAR_BYTES / ((rows.stride + columns.stride) * bytes) as i64;
+    if near >= NEAR_BLOCK {
+        return NEAR_BLOCK;
+    }
+    (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT
+}
+
+/// Most panels of rows in one task.
+pub(crate) const TASK_ROWS: i64 = 8;
+
+/// Blocks of a fold hold a multiple of this many indices, except the last one.
+pub(crate) const BLOCK_UNIT: i64 = 16;
+
+/// Bytes of the narrowest vector.
+pub(crate) const LEAST_VECTOR: usize = 16;

@@ -45,7 +45,7 @@ impl Lower<'_, '_> {
                 format!("with the threads' rows of partition {}", number.unwrap_or(0) + 1),
             );
             self.open(part.body);
-            carried = self.chunk(inst, with, part, sinks, chunk, carried)?;
+            carried = self.choose_chunk(inst, with, part, sinks, chunk, carried)?;
             self.close();
         }
         self.cx.part = number;

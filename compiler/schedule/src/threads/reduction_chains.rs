@@ -79,7 +79,7 @@ impl<'m> Lower<'m, '_> {
             let all_of_them = self.b.binary(NestBin::SMax, n, one);
             let is_little = self.b.icmp(IntCmp::Sle, most, one);
             let together = self.b.select(is_little, all_of_them, one);
-            let (low, high, _) = self.begin_parfor_with_late(n, together, Some(late));
+            let (low, high, _) = self.begin_parfor(n, together, Some(late));
             let (number, _) = self.b.begin_for(low, high, one, &[]);
             self.chunk_of_run(&all, number)?;
             self.b.end_for(&[]);
