@@ -16,7 +16,7 @@
 //!
 //! # Schedules
 //! - **Threads**: the outermost axis of a with-loop with enough work, in chunks whose size depends on shapes alone; folds that regroup
-//!   combine the results of chunks in their order. So results do not depend on the number of threads (`parallel`, `fold_chunks`, `fold_runs`).
+//!   combine the results of chunks in their order. So results do not depend on the number of threads (`parallel`, `fold_chunks`, `reduction_chains`).
 //! - **Lanes**: cells that are scalars are computed by kernels with lanes along any axis of the partition, or along the last axis of
 //!   the folds in the body, whichever costs least (`plan`, `cost`). Copies along up to two more axes are jammed so that
 //!   accumulators fill the registers and loads are shared (`grid`, `reduce`); `blocks` compares all sizes that fit.
@@ -27,10 +27,11 @@
 //! - **Loops and branches** inside a body that lanes leave or take at different times run under masks (`divergent`). Elements of all
 //!   widths are packed (`widths`).
 //! - **Remainders** of an axis are covered by fewer vectors, by one that overlaps the last, or by scalars (`kernel`).
-//! - **Uneven folds**, whose bounds vary over the lanes, run under constant masks near the edges and without in the middle (`uneven`).
+//! - **Uneven folds**, whose bounds vary over the lanes, run under constant masks near the edges and without in the middle (`masked_bounds`).
 //! - **Long chains** after folds are computed for several copies side by side (`kernel`).
 //! - **Checks** that are affine in the indices are made once, in front of a kernel (`guards`).
-//! - Everything else becomes scalar loops (`withloop`, `late`); each decision is returned as a [`Remark`].
+//! - Everything else becomes scalar loops (`withloop`, `dynamic_shapes`). Which strategy comes first is a table (`plan/strategy.rs`); each decision
+//!   is returned as a [`Remark`], and [`schedule_text`] lists them.
 //! - A product that is only added to an accumulator is fused where the target fuses, in kernels and in scalar loops alike.
 #![forbid(unsafe_code)]
 
@@ -46,7 +47,7 @@ mod threads;
 mod tile;
 
 pub use kernel::widen::widen_counts;
-pub use memory::streaming::LARGE_RESULT;
+pub use memory::nontemporal::LARGE_RESULT;
 
 use ravel_nest::ir as nest;
 use ravel_source::Span;

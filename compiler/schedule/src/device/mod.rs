@@ -7,17 +7,17 @@
 //! The host's version of the with-loop is always there too. It runs where the device is not worth while, and after a launch
 //! that found a fault: cells are pure, so that the host can compute them again and report the fault as it always does.
 
+pub mod borders;
 pub mod chain;
-pub mod clipped;
 pub mod columns;
 pub mod fold;
 pub mod group;
 pub mod lanes;
 pub mod place;
+pub mod predicated_bounds;
 pub mod rows;
 pub mod run;
 pub mod state;
-pub mod thin;
 pub mod tile;
 pub mod tile_nest;
 pub mod tile_slices;
@@ -162,7 +162,7 @@ impl Lower<'_, '_> {
         self.b.begin_else(&[]);
         self.host_fills(sinks);
         for part in &with.parts {
-            self.part(inst, with, part, (sinks, Around::NOTHING), Vec::new())?;
+            self.partition(inst, with, part, (sinks, Around::NOTHING), Vec::new())?;
         }
         self.b.end_if(&[]);
         self.emit.cache = cache;

@@ -25,7 +25,7 @@ use crate::facts::guards::{Guard, Measures};
 use crate::facts::index::Ext;
 use crate::facts::layout::prim_of;
 use crate::facts::sink::Sink;
-use crate::facts::support::folds_along;
+use crate::facts::vectorizable::folds_along;
 
 /// Least extents of both sides of a tile with two.
 const LEAST_SIDE: i64 = 24;

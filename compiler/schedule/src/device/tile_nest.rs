@@ -23,7 +23,7 @@ use crate::facts::grid::{Cell, Grid, Jam};
 use crate::facts::index::Ext;
 use crate::facts::layout::prim_of;
 use crate::facts::sink::Sink;
-use crate::facts::support::folds_along;
+use crate::facts::vectorizable::folds_along;
 use crate::lower::{Lower, scalars};
 use crate::{Result, Tiles};
 

@@ -8,8 +8,8 @@ use crate::facts::Facts;
 use crate::facts::grid::Grid;
 use crate::facts::index::{Ext, Offset};
 use crate::facts::pattern::{Place, cover, is_contiguous};
+use crate::facts::step_alignment::Walk;
 use crate::facts::vector_forms::has_vector_form;
-use crate::facts::walk::Walk;
 use crate::math;
 
 /// Extent assumed where none is known.

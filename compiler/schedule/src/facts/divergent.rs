@@ -71,7 +71,7 @@ impl Facts<'_> {
                 Op::Native { symbol, args, .. }
                     if args.len() == 1 && crate::facts::vector_forms::math_op(symbol).is_some() => {}
                 Op::Extent { array, .. } if !self.has_val(*array) => {
-                    return Err(Refusal::BranchBuildsArrays);
+                    return Err(Refusal::BranchCalls);
                 }
                 op if is_speculable(op) => {}
                 Op::Bin(op, a, b) if op.divides() && self.divides_safely(*a, *b) => {}

@@ -4,8 +4,8 @@ use ravel_types::HashSet;
 use ravel_wir::{Inst, Op, Value};
 use rustc_hash::FxHashMap;
 
-use crate::facts::comb::Comb;
-use crate::facts::walk::Walk;
+use crate::facts::step_alignment::Walk;
+use crate::facts::strided_lanes::Comb;
 use crate::facts::{Facts, Val};
 
 /// What a value varies over.
@@ -81,7 +81,7 @@ pub(crate) struct Grid {
     pub fold_lanes: u8,
     /// How the fold of the body is computed with accumulators at shifted places, if it is.
     pub shift: Option<crate::facts::grid::Shift>,
-    /// Whether results are too large for any cache ([`crate::memory::streaming`]).
+    /// Whether results are too large for any cache ([`crate::memory::nontemporal`]).
     pub streams: bool,
     /// How many vectors of a step may be stored past the caches.
     pub streamed: usize,

@@ -108,18 +108,7 @@ impl Facts<'_> {
         let outside = |v: Value| self.is_bound(v) || self.const_i32(v).is_some();
         outside(v) || self.lower_of[v].zip(self.upper_of[v]).is_some_and(|(low, high)| outside(low) && outside(high))
     }
-}
 
-/// Cycles of a check of one index in scalar code: a comparison and a branch.
-const SCALAR_CHECK: f64 = 0.7;
-
-/// Cycles of a check of a vector of indices, where comparisons of any width give bits, and where they give masks that have to be as wide as
-/// the kernel's elements.
-const VECTOR_CHECK: f64 = 1.5;
-
-const SHORT_VECTOR_CHECK: f64 = 4.0;
-
-impl Facts<'_> {
     /// The checks of a body, and of the folds in it, that have to be made for each index.
     pub fn undecided_checks(&self, region: Region) -> Vec<Inst> {
         let mut found = Vec::new();
@@ -162,3 +151,12 @@ impl Facts<'_> {
         false
     }
 }
+
+/// Cycles of a check of one index in scalar code: a comparison and a branch.
+const SCALAR_CHECK: f64 = 0.7;
+
+/// Cycles of a check of a vector of indices, where comparisons of any width give bits, and where they give masks that have to be as wide as
+/// the kernel's elements.
+const VECTOR_CHECK: f64 = 1.5;
+
+const SHORT_VECTOR_CHECK: f64 = 4.0;

@@ -1,15 +1,14 @@
 //! What is known of a function while it is lowered, and what follows from it. Nothing here emits code.
 
-pub mod alike;
-pub mod comb;
 pub mod cost;
-pub mod cover;
+pub mod coverage;
 pub mod divergent;
-pub mod division;
 pub mod gathers;
 pub mod grid;
 pub mod guards;
 pub mod index;
+pub mod int_division;
+pub mod interleaved_cells;
 pub mod layout;
 pub mod liveness;
 pub mod ownership;
@@ -17,10 +16,11 @@ pub mod pattern;
 pub mod pressure;
 pub mod refusal;
 pub mod sink;
-pub mod support;
-pub mod tuples;
+pub mod step_alignment;
+pub mod strided_lanes;
+pub mod uniform_loops;
 pub mod vector_forms;
-pub mod walk;
+pub mod vectorizable;
 pub mod widths;
 
 use cranelift_entity::SecondaryMap;

@@ -1,7 +1,7 @@
 //! Index expressions of lanes and copies: a common part plus constants.
 //!
 //! The value of an affine index at one lane of one copy is its value at the first lane of the first copy plus a constant. So is that of
-//! quotients and remainders by constants, where the first indices of all steps leave a known remainder ([`Walk`](crate::facts::walk::Walk)): with
+//! quotients and remainders by constants, where the first indices of all steps leave a known remainder ([`Walk`](crate::facts::step_alignment::Walk)): with
 //! steps of 16 from 0, `i / 4 * 8 + i % 4` is `8 * (first / 4)` plus `0 1 2 3 8 9 10 11 16 ...`. Loads with such indices need one
 //! address, contiguous vectors and shuffles ([`cover`]) instead of an address per lane.
 

@@ -18,7 +18,7 @@ macro_rules! refusals {
                 use Refusal::*;
                 !matches!(
                     self,
-                    CarriesFolds | NoFolds | NotOnlyFolds | KeepsOrder | OnlyChecks | NoResult | Ordered | OnDevice
+                    CarriesFolds | NoFolds | KeepsOrder | OnlyChecks | NoResult | Ordered | OnDevice
                         | CellsNoScalars | PartsForThreads
                 )
             }
@@ -41,7 +41,6 @@ macro_rules! refusals {
 
 refusals! {
     // What a partition is.
-    RankUnknown => "the rank is not known",
     SingleCell => "there is a single cell",
     OneAxis => "there is one axis",
     VariableSteps => "the generator has steps that are not constant",
@@ -51,23 +50,19 @@ refusals! {
     NoResult => "there is no array to write",
     CarriesFolds => "some cells go to folds",
     NoFolds => "no cells go to folds",
-    NotOnlyFolds => "not all results are folds",
     KeepsOrder => "not all of its folds may be regrouped",
     Ordered => "it runs in order",
     OnDevice => "it is part of a launch",
     // What its cells are.
     ArrayCells => "cells are arrays",
     CellsNoScalars => "cells are not scalars",
-    OwnArray => "the body selects from an array of its own",
     SubArrays => "the body selects sub-arrays",
     UnprovenChecks => "the body has checks that are not proven",
-    ChecksInOperand => "the body has checks that are not proven, and its result is built in what it reads",
     BuildsArrays => "the body builds arrays",
     BuildsOrCalls => "the body builds arrays or calls functions",
     Effects => "the body has effects",
     BranchYieldsArrays => "a loop or branch of the body yields arrays",
     BranchChoosesArrays => "a loop or branch of the body chooses between arrays",
-    BranchBuildsArrays => "a loop or branch of the body builds arrays",
     BranchDivides => "a loop or branch of the body divides integers",
     BranchLoads => "a loop or branch of the body has loads at indices that may be wrong where it is not entered",
     BranchCalls => "a loop or branch of the body has checks, builds arrays or calls functions",
@@ -96,13 +91,11 @@ refusals! {
     PartsForThreads => "threads share its partitions",
     InnerChunks => "chunks of an inner axis have too few columns",
     // Tiles.
-    WithoutTiles => "it is the code for the case that tiles do not pay",
     NoFold => "there is no fold",
     SeveralFolds => "there are several folds",
     NestedFolds => "the fold has folds inside",
     FoldBranches => "the fold has branches that load",
     VaryingNeutral => "the neutral element varies",
-    TileFoldRank => "the rank of the fold is not known",
     VaryingBounds => "the bounds of the fold vary",
     SingleIndex => "the fold has a single index",
     ShortFold => "the fold is short",
@@ -114,11 +107,5 @@ refusals! {
     NothingTwice => "nothing is used twice",
     WindowsOverlap => "windows overlap",
     ManyValues => "too many values vary over one axis",
-    NarrowPacked => "packed values do not fill a lane",
-    IndexAsData => "an index is used as data",
     LoadOverBoth => "a load varies over both axes",
-    RowsFillVectors => "the rows may fill vectors",
-    NoNeighbours => "cells of a tile are no neighbours",
-    SubscriptNoSum => "a subscript is no sum",
-    PackedBranch => "a branch is packed",
 }

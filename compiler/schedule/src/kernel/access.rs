@@ -398,9 +398,7 @@ impl Lower<'_, '_> {
         let bytes = self.term(term);
         self.cached(Key::Address(address, bytes), |lower| lower.b.ptr_add(address, bytes))
     }
-}
 
-impl Lower<'_, '_> {
     /// The value of an index expression at the first lane of the first copy, in 64 bits.
     pub fn uniform(&mut self, g: &mut Grid, v: Value) -> Result<Val> {
         if g.vec == Some(v)

@@ -8,21 +8,21 @@
 //! Kernels become functions of their own, compiled in the order written here: see [`crate::post::outline`].
 
 pub mod access;
-pub mod comb;
+pub mod collapsed_rows;
 pub mod divergent;
-pub mod flat;
 pub mod gathers;
 pub mod grid;
 pub mod guarded;
 pub mod guards;
 pub mod lane_checks;
-pub mod mixed;
+pub mod map_reduce;
+pub mod masked_bounds;
 pub mod reduce;
+pub mod remainders;
 pub mod row_sums;
-pub mod shifted;
+pub mod shifted_accumulators;
 pub mod state;
-pub mod stretches;
-pub mod uneven;
+pub mod strided_lanes;
 pub mod widen;
 pub mod widths;
 
@@ -31,15 +31,15 @@ use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::comb::Comb;
 use crate::facts::cost::LONG_CHAIN;
 use crate::facts::grid::{Grid, Jam};
 use crate::facts::sink::{Accumulate, Chunk, Sink, functions};
-use crate::facts::support::folds_along;
-use crate::facts::walk::Walk;
+use crate::facts::step_alignment::Walk;
+use crate::facts::strided_lanes::Comb;
+use crate::facts::vectorizable::folds_along;
 use crate::facts::{Facts, Val};
-use crate::kernel::flat::FlatBounds;
-use crate::kernel::stretches::Stretch;
+use crate::kernel::collapsed_rows::FlatBounds;
+use crate::kernel::remainders::Stretch;
 use crate::lower::{Lower, scalars};
 use crate::plan::strategy::Case;
 use crate::plan::{KernelPlan, VecChoice};

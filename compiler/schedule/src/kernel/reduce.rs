@@ -3,7 +3,7 @@
 //! Where lanes run along an axis outside of the fold, each lane is an accumulator of its own and cells are added in the order of
 //! the program. Where lanes run along the fold's last axis (`Grid::fold_u` vectors per step), each lane starts from the identity
 //! of the operation; at the end vectors are combined first to last, then lanes as [`ravel_nest::ir::ReduceOp`] says, then the
-//! neutral element and the scalar remainder. Only operations that regroup are treated so. The same holds for [`crate::kernel::shifted`], where
+//! neutral element and the scalar remainder. Only operations that regroup are treated so. The same holds for [`crate::kernel::shifted_accumulators`], where
 //! accumulators overlap.
 
 use ravel_types::{BinOp, Elem};
@@ -13,11 +13,11 @@ use crate::Result;
 use crate::facts::cost::{LONG_CHAIN, UNROLL_TRIPS};
 use crate::facts::grid::{Cell, Dep, Grid, Shift};
 use crate::facts::sink::{Chunk, Sink};
-use crate::facts::support::folds_along;
+use crate::facts::step_alignment::Walk;
 use crate::facts::vector_forms::reduce_op;
-use crate::facts::walk::Walk;
+use crate::facts::vectorizable::folds_along;
 use crate::facts::{Facts, Val};
-use crate::kernel::stretches::Stretch;
+use crate::kernel::remainders::Stretch;
 use crate::lower::{Lower, scalars};
 
 /// Bound on unrolled copies of a body, those of folds around it included.

@@ -4,7 +4,7 @@ use ravel_types::HashSet;
 use ravel_wir::Inst;
 
 use crate::facts::Val;
-use crate::post::jam::Rows;
+use crate::post::outer_unroll::Rows;
 
 #[derive(Default)]
 pub(crate) struct KernelState {

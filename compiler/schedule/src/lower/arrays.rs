@@ -6,7 +6,7 @@ use ravel_types::{Elem, Scalar};
 use ravel_wir::{ConstData, Op, Region, Value};
 
 use crate::Result;
-use crate::facts::cover::FEW;
+use crate::facts::coverage::FEW;
 use crate::facts::index::{Ext, Form, Offset};
 use crate::facts::layout::prim_of;
 use crate::facts::{Val, layout};

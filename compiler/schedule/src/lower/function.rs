@@ -14,9 +14,9 @@ use crate::lower::Lower;
 use crate::lower::context::{Callers, ModuleCx};
 use crate::lower::emit::Emit;
 use crate::memory::state::MemoryState;
-use crate::post::jam::{Outcome, Rows, jam};
+use crate::post::float_reciprocal::multiply_instead;
+use crate::post::outer_unroll::{Outcome, Rows, jam};
 use crate::post::outline::outline;
-use crate::post::quotients::multiply_instead;
 use crate::threads::state::ThreadState;
 
 /// Start of the remark on a memory plan that is a mistake of the planner: it costs speed, not results.

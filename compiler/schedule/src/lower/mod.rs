@@ -2,23 +2,23 @@
 
 pub mod arrays;
 pub mod context;
-pub mod cover;
-pub mod division;
+pub mod coverage;
 pub mod dynamic;
+pub mod dynamic_shapes;
 pub mod emit;
 pub mod faults;
 pub mod fold;
-pub mod from_first;
 pub mod function;
 pub mod index;
-pub mod late;
+pub mod int_division;
+pub mod interleaved_cells;
 pub mod listing;
 pub mod module;
 pub mod natives;
+pub mod peel_first;
 pub mod regions;
 pub mod scalars;
 pub mod slices;
-pub mod tuples;
 pub mod views;
 pub mod withloop;
 
@@ -95,12 +95,7 @@ impl<'m, 'a> Lower<'m, 'a> {
 
     // Parallel loops and launches, of which facts know.
 
-    pub fn begin_parfor(&mut self, n: Val, chunk: Val) -> (Val, Val, Val) {
-        self.facts.site.parfors += 1;
-        self.b.begin_parfor(n, chunk)
-    }
-
-    pub fn begin_parfor_with_late(&mut self, n: Val, chunk: Val, late: Option<Val>) -> (Val, Val, Val) {
+    pub fn begin_parfor(&mut self, n: Val, chunk: Val, late: Option<Val>) -> (Val, Val, Val) {
         self.facts.site.parfors += 1;
         self.b.begin_parfor_with_late(n, chunk, late)
     }

@@ -1,4 +1,4 @@
-//! The nest module under construction and what all functions share: externs, strings, constants, globals, the entry.
+//! A module: its functions, in the versions that are called, and the entry.
 
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{self as nest, Prim, Ty, Visibility};

@@ -247,7 +247,7 @@ impl Lower<'_, '_> {
 
     fn repeat(&mut self, inst: Inst, init: &[Value], body: Region) -> Result<()> {
         let func = self.func;
-        let mut in_place = crate::memory::carried::updated_in_place(func, &self.live, body);
+        let mut in_place = crate::memory::loop_unique::updated_in_place(func, &self.live, body);
         let launches = self.cx.options.device.is_some() && self.has_with_loop(body);
         if launches {
             // An iteration may leave the array on the device.

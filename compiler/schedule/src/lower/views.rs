@@ -10,7 +10,7 @@ use ravel_wir::Value;
 use crate::facts::index::Ext;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
-use crate::memory::carried::element_reads;
+use crate::memory::loop_unique::element_reads;
 
 impl Facts<'_> {
     /// Is this value another array's object, whose shape is not its own?

@@ -150,23 +150,8 @@ impl Lower<'_, '_> {
         let func = self.func;
         let span = func.insts[inst].span;
         let results = &func.insts[inst].results;
-        self.facts.set_ranges(with);
-        if let Some((part, _)) = self.folds_for_threads(inst, with) {
-            self.preload(part.body);
-        }
-        let choice = self.choose_folds(&Folds::new(inst, with, false));
-        match choice.plan {
-            Plan::FoldThreads(_) | Plan::Lanes(_) => self.note(inst, &choice),
-            _ => self.explain_scalars(inst, &choice),
-        }
-        match choice.plan {
-            Plan::FoldThreads(plan) => return self.folds_on_threads(inst, with, plan),
-            Plan::Lanes(plan) => {
-                let values = self.fold_lanes(inst, with, &plan, None)?;
-                self.bind_totals(inst, values);
-                return Ok(());
-            }
-            _ => {}
+        if with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) && self.folds_on_host(inst, with)? {
+            return Ok(());
         }
         let order = self.in_place(with);
         if order.is_some() {
@@ -196,7 +181,7 @@ impl Lower<'_, '_> {
         for (n, thin) in order.into_iter().filter(|_| !on_device) {
             self.cx.part = (with.parts.len() > 1).then_some(n);
             let around = Around { borders: &borders, thin: &thin };
-            carried = self.part(inst, with, &with.parts[n], (&sinks, around), carried)?;
+            carried = self.partition(inst, with, &with.parts[n], (&sinks, around), carried)?;
         }
         for (array, object) in before {
             self.replace(array, object);
@@ -229,6 +214,28 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// A with-loop that has nothing but folds, as a whole; false if each partition is for itself.
+    fn folds_on_host(&mut self, inst: Inst, with: &With) -> Result<bool> {
+        self.facts.set_ranges(with);
+        if let Some((part, _)) = self.folds_for_threads(inst, with) {
+            self.preload(part.body);
+        }
+        let choice = self.choose_folds(&Folds::new(inst, with, false));
+        self.note(inst, &choice);
+        match choice.plan {
+            Plan::FoldThreads(plan) => self.folds_on_threads(inst, with, plan)?,
+            Plan::Lanes(plan) => {
+                let values = self.fold_lanes(inst, with, &plan, None)?;
+                self.bind_totals(inst, values);
+            }
+            _ => {
+                self.explain_scalars(inst, &choice);
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Where the cells of a with-loop go, and the accumulators that it begins with.
@@ -375,7 +382,7 @@ impl Lower<'_, '_> {
     }
 
     /// One partition, with what lies around it.
-    pub fn part(
+    pub fn partition(
         &mut self,
         inst: Inst,
         with: &With,
@@ -410,11 +417,11 @@ impl Lower<'_, '_> {
                         self.kernel(&case, &plan, None)?;
                         carried
                     }
-                    Plan::Scalars => self.scalars(&case, &choice, carried, None)?,
+                    Plan::Scalars | Plan::Partitions => self.scalars(&case, &choice, carried, None)?,
                 };
                 for &m in around.thin {
                     self.cx.part = Some(m);
-                    carried = self.part(inst, with, &with.parts[m], (sinks, Around::NOTHING), carried)?;
+                    carried = self.partition(inst, with, &with.parts[m], (sinks, Around::NOTHING), carried)?;
                 }
                 Ok(carried)
             }
@@ -428,7 +435,7 @@ impl Lower<'_, '_> {
     }
 
     /// A chunk of a partition, from accumulators on; the accumulators behind it.
-    pub fn chunk(
+    pub fn choose_chunk(
         &mut self,
         inst: Inst,
         with: &With,
@@ -441,11 +448,11 @@ impl Lower<'_, '_> {
         let case = Case::new(inst, with, part, sinks, !starts.is_empty()).in_chunks(chunk.axis);
         let choice = self.choose(&case);
         self.note(inst, &choice);
-        self.chosen_chunk(&case, &choice, chunk, starts)
+        self.chunk(&case, &choice, chunk, starts)
     }
 
     /// The same as planned.
-    pub fn chosen_chunk(&mut self, case: &Case, choice: &Choice, chunk: Chunk, starts: Vec<Val>) -> Result<Vec<Val>> {
+    pub fn chunk(&mut self, case: &Case, choice: &Choice, chunk: Chunk, starts: Vec<Val>) -> Result<Vec<Val>> {
         match &choice.plan {
             Plan::Tiles(plan) => self.tiles(case, plan, Some(chunk))?,
             Plan::Mixed(plan) => return self.mixed(case, plan, &starts, Some(chunk)),

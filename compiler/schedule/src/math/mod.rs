@@ -22,6 +22,7 @@ mod root;
 mod trig;
 
 #[cfg(test)]
+#[path = "../../tests/unit/accuracy.rs"]
 mod accuracy;
 
 use std::cell::RefCell;

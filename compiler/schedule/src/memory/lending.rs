@@ -220,7 +220,7 @@ impl Flow {
     }
 }
 
-/// The array that a partition copies, index by index: a result that has more indices may be made in its memory ([`crate::memory::growth`]).
+/// The array that a partition copies, index by index: a result that has more indices may be made in its memory ([`crate::memory::append`]).
 fn copied(func: &Func, part: &Part) -> Option<Value> {
     let body = &func.regions[part.body];
     match (&body.insts[..], &body.yields[..]) {

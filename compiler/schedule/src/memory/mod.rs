@@ -25,23 +25,24 @@
 //! around it waits and keeps its own; such a count moves while others count, but never to one. So it is for arrays inside arrays of
 //! handles: the array that holds them owns a reference each.
 
+pub mod append;
 pub mod arena;
 pub mod arena_flow;
 pub mod arena_rewrite;
 #[cfg(test)]
+#[path = "../../tests/unit/arena.rs"]
 mod arena_tests;
 pub mod borrowed;
-pub mod carried;
 pub mod certify;
-pub mod growth;
+pub mod dead_stores;
 pub mod in_place;
 pub mod lending;
-pub mod overwritten;
+pub mod loop_unique;
+pub mod nontemporal;
+pub mod recycle;
 pub mod reuse;
 pub mod rows_in_place;
-pub mod spares;
 pub mod state;
-pub mod streaming;
 
 use std::collections::{BTreeMap, BTreeSet};
 

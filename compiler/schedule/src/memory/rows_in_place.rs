@@ -103,9 +103,7 @@ impl Facts<'_> {
             _ => None,
         }
     }
-}
 
-impl Facts<'_> {
     fn rows_in_place(&self, inst: Inst, with: &With) -> Option<Rows> {
         let With { parts, ops, ordered: false } = with else { return None };
         let ([part], func) = (&parts[..], self.func) else { return None };
@@ -201,7 +199,7 @@ impl Lower<'_, '_> {
                 reused,
             });
         }
-        self.part(inst, with, &with.parts[0], (&sinks, Around::NOTHING), Vec::new())?;
+        self.partition(inst, with, &with.parts[0], (&sinks, Around::NOTHING), Vec::new())?;
         self.replace(rows.array, before);
         let last = rows.updates.len() - 1;
         for (k, (update, _)) in rows.updates.iter().enumerate() {

@@ -9,7 +9,7 @@ use ravel_wir::{Generator, Op, Part, Region, Value};
 use crate::facts::Facts;
 use crate::facts::cost::UNROLL_TRIPS;
 use crate::facts::grid::{Dep, Grid, Jam};
-use crate::facts::walk::Walk;
+use crate::facts::step_alignment::Walk;
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Latency of an accumulation, in cycles: a block with fewer independent accumulations waits for it.

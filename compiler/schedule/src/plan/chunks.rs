@@ -47,7 +47,7 @@ pub(crate) struct Grain {
 impl Grain {
     pub const ONE: Grain = Grain { step: 1, least: 1, many: 1 };
     /// Of loops that may run for several indices at once.
-    pub const ABREAST: Grain = Grain { step: crate::post::jam_cost::MOST as i64, least: 1, many: 2 };
+    pub const ABREAST: Grain = Grain { step: crate::post::outer_unroll::cost::MOST as i64, least: 1, many: 2 };
 
     pub fn of(plan: &KernelPlan, axis: usize) -> Grain {
         if let VecChoice::Axis { axis: lanes, u } = plan.vec

@@ -4,9 +4,8 @@ use ravel_wir::{Generator, Inst, Op, Part, Value};
 
 use crate::facts::Facts;
 use crate::facts::grid::Grid;
-use crate::facts::refusal::Refusal;
 use crate::facts::sink::Sink;
-use crate::plan::flat::fills_vectors;
+use crate::plan::collapsed_rows::fills_vectors;
 use crate::plan::tile::{Along, Split, TilePlan};
 
 /// Columns that are enough for tiles: further axes stay loops around them.
@@ -59,19 +58,15 @@ pub(crate) struct Contraction<'a> {
 }
 
 impl Facts<'_> {
-    /// The axes that columns may run through. The grid's vector axis is the last one.
-    pub fn collapse(&self, g: &mut Grid, of: &Contraction<'_>) -> std::result::Result<Collapsed, Refusal> {
-        let Generator::Known { lower, upper, .. } = &of.part.generator else {
-            return Err(Refusal::RankUnknown);
-        };
+    /// The axes that columns may run through, if their elements are neighbours and loads that sums of indices find. The grid's vector axis is the last one.
+    pub fn collapse(&self, g: &mut Grid, of: &Contraction<'_>) -> Option<Collapsed> {
+        let Generator::Known { lower, upper, .. } = &of.part.generator else { return None };
         let params = &self.func.regions[of.part.body].params;
         let last = params.len() - 1;
         let extent = |axis: usize| Some((self.const_i32(upper[axis])? - self.const_i32(lower[axis])?).max(0));
-        match extent(last) {
-            None => return Err(Refusal::RowsFillVectors),
-            _ if of.lanes < 2 => return Err(Refusal::NoVectors),
-            Some(n) if fills_vectors(n, of.lanes) => return Err(Refusal::WindowsOverlap),
-            Some(_) => {}
+        // Longer rows fill vectors.
+        if of.lanes < 2 || extent(last).is_none_or(|n| fills_vectors(n, of.lanes)) {
+            return None;
         }
         let mut axes = vec![last];
         for axis in (of.first..last).rev().filter(|axis| *axis != of.rows) {
@@ -96,43 +91,41 @@ impl Facts<'_> {
         let flat = self.rows_end_to_end(of.part, of.sinks, Some(params.len() - behind), Some(of.fold));
         let run = flat.map_or(1, |flat| params.len() - flat.rows);
         if run == 1 && axes.len() > 1 {
-            return Err(Refusal::NoNeighbours);
+            return None;
         }
-        Ok(Collapsed { axes, run, loads })
+        Some(Collapsed { axes, run, loads })
     }
 
-    /// Notes the loads that a packed value is made of.
+    /// Notes the loads that a packed value is made of, if it is made of nothing else.
     fn column_loads(
         &self,
         (params, inner): (&[Value], &Part),
         v: Value,
         columns: &[Value],
         loads: &mut Vec<Inst>,
-    ) -> std::result::Result<(), Refusal> {
+    ) -> Option<()> {
         if let Some(same) = self.alias[v].filter(|_| !self.is_bound(v)) {
             return self.column_loads((params, inner), same, columns, loads);
         }
         let fold = &self.func.regions[inner.body].params;
         if self.is_at_hand(v) || fold.contains(&v) {
-            return Ok(());
+            return Some(());
         }
-        let Some(inst) = self.live.def(v).filter(|_| !columns.contains(&v)) else {
-            return Err(Refusal::IndexAsData);
-        };
+        let inst = self.live.def(v).filter(|_| !columns.contains(&v))?;
         let op = &self.func.insts[inst].op;
         if let Op::Sel { array, index } = op {
             let is_known = |v: &Value| params.contains(v) || fold.contains(v) || self.is_at_hand(*v);
             let is_sum = |i: &Value| self.form(*i).terms.iter().all(|(v, _)| is_known(v));
             if !self.has_val(*array) || !index.iter().all(is_sum) {
-                return Err(Refusal::SubscriptNoSum);
+                return None;
             }
             if !loads.contains(&inst) {
                 loads.push(inst);
             }
-            return Ok(());
+            return Some(());
         }
         if !op.regions().is_empty() {
-            return Err(Refusal::PackedBranch);
+            return None;
         }
         let mut operands = Vec::new();
         op.for_each_operand(|v| operands.push(v));

@@ -3,16 +3,16 @@
 use ravel_wir::{Generator, Part, Value, With};
 
 use crate::facts::Facts;
-use crate::facts::comb::Comb;
 use crate::facts::cost::UNKNOWN_EXTENT;
 use crate::facts::grid::{Dep, Grid};
 use crate::facts::guards::Measures;
+use crate::facts::interleaved_cells::weaving_cost;
 use crate::facts::refusal::Refusal;
 use crate::facts::sink::Sink;
-use crate::facts::tuples::weaving_cost;
-use crate::facts::walk::Walk;
-use crate::plan::crossing::crossing_cycles;
-use crate::plan::flat::Flat;
+use crate::facts::step_alignment::Walk;
+use crate::facts::strided_lanes::Comb;
+use crate::plan::collapsed_rows::Flat;
+use crate::plan::row_crossing::crossing_cycles;
 use crate::plan::{LEAST_WORK, VecChoice};
 
 /// Vectors per step, or multiples of them, that may be needed for steps to begin where an index expression repeats its pattern.
@@ -49,7 +49,7 @@ pub(crate) struct Cells<'p> {
     /// Width of packed elements.
     pub bytes: usize,
     pub measures: Measures,
-    /// Axes along rows that the innermost axis walks across ([`crate::plan::crossing`]).
+    /// Axes along rows that the innermost axis walks across ([`crate::plan::row_crossing`]).
     crossing: Vec<usize>,
     /// Cycles of a cell in scalar code.
     scalar: f64,
@@ -130,7 +130,7 @@ impl Facts<'_> {
         chunked: Option<usize>,
     ) -> Result<Cells<'p>, Refusal> {
         let Generator::Known { lower, upper, .. } = &part.generator else {
-            return Err(Refusal::RankUnknown);
+            return Err(Refusal::FoldRankUnknown);
         };
         let params = self.func.regions[part.body].params.clone();
         if params.is_empty() {

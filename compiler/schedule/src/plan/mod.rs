@@ -1,21 +1,21 @@
 //! Choosing a schedule for a kernel: lanes first ([`crate::plan::lanes`]), then the register block, then how folds that differ by lanes are done.
 
 pub mod blocks;
+pub mod border_fusion;
 pub mod chunks;
 pub mod collapse;
-pub mod company;
-pub mod crossing;
-pub mod flat;
-pub mod fold_runs;
-pub mod joined_find;
+pub mod collapsed_rows;
+pub mod find_epilogue;
 pub mod lanes;
-pub mod mixed;
+pub mod map_reduce;
+pub mod masked_bounds;
 pub mod partials;
-pub mod shifted;
+pub mod reduction_chains;
+pub mod row_crossing;
+pub mod shifted_accumulators;
 pub mod skip;
 pub mod strategy;
 pub mod tile;
-pub mod uneven;
 
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
@@ -24,8 +24,8 @@ use crate::facts::grid::{Grid, Shift};
 use crate::facts::guards::Measures;
 use crate::facts::refusal::Refusal;
 use crate::facts::sink::Sink;
-use crate::facts::support::folds_along;
-use crate::plan::flat::Flat;
+use crate::facts::vectorizable::folds_along;
+use crate::plan::collapsed_rows::Flat;
 use crate::plan::lanes::{CLEARLY_LESS, Cells, Lanes};
 
 /// Vectors along an axis for which the bounds of folds differ: each is treated by itself.
@@ -227,14 +227,7 @@ impl Facts<'_> {
                 return Err(Refusal::BuildsArrays);
             }
         }
-        let plan = self.plan_scalar_folds(inst, with, std::slice::from_ref(part), MIXED_VECTORS)?;
-        // Steps that fail are done again, and what the first attempt wrote would be read then.
-        if !plan.measures.by_lanes.is_empty()
-            && sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }))
-        {
-            return Err(Refusal::ChecksInOperand);
-        }
-        Ok(plan)
+        self.plan_scalar_folds(inst, with, std::slice::from_ref(part), MIXED_VECTORS)
     }
 
     /// Plans lanes for the scalar folds of some partitions, in steps of so many vectors at most.

@@ -3,7 +3,7 @@
 use ravel_types::BinOp;
 use ravel_wir::{Inst, Part, Value, With, WithOp};
 
-use crate::facts::support::folds_along;
+use crate::facts::vectorizable::folds_along;
 use crate::facts::{Facts, layout};
 use crate::plan::chunks::{FOLDS, Fineness, MOST_FOLD_CHUNKS};
 

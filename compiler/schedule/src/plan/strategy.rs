@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use ravel_types::{BinOp, HashMap};
-use ravel_wir::{Inst, Part, Value, With, WithOp};
+use ravel_wir::{Inst, Part, Value, With};
 
 use crate::facts::Facts;
 use crate::facts::refusal::Refusal;
@@ -39,12 +39,14 @@ pub(crate) enum Plan {
     Threads(ThreadPlan),
     /// The same with partial results of folds ([`crate::threads::fold_chunks`]).
     FoldThreads(FoldPlan),
-    /// Lanes along the last axis, with cells for folds and for arrays ([`crate::kernel::mixed`]).
+    /// Lanes along the last axis, with cells for folds and for arrays ([`crate::kernel::map_reduce`]).
     Mixed(Box<KernelPlan>),
     /// Lanes ([`crate::kernel`]).
     Lanes(Box<KernelPlan>),
     /// One cell after the other.
     Scalars,
+    /// One partition after the other, each as it is planned then.
+    Partitions,
 }
 
 /// How large chunks are.
@@ -117,7 +119,7 @@ const CHUNK: [Strategy<OfPartition>; 4] = [
     Strategy { name: "scalar loops", plan: |_, _| Ok(Plan::Scalars) },
 ];
 
-/// A with-loop that may have nothing but folds.
+/// A with-loop that has nothing but folds.
 pub(crate) struct Folds<'a> {
     pub inst: Inst,
     pub with: &'a With,
@@ -129,7 +131,7 @@ pub(crate) struct Folds<'a> {
 const FOLDS: [Strategy<OfFolds>; 3] = [
     Strategy { name: "fold threads", plan: chunks_of_folds },
     Strategy { name: "fold lanes", plan: fold_lanes },
-    Strategy { name: "partitions", plan: |_, _| Ok(Plan::Scalars) },
+    Strategy { name: "partitions", plan: |_, _| Ok(Plan::Partitions) },
 ];
 
 impl<'a> Case<'a> {
@@ -159,6 +161,10 @@ impl<'a> Folds<'a> {
         Folds { inst, with, at_once, kernel: RefCell::default() }
     }
 
+    fn has_results(&self) -> Result<(), Refusal> {
+        if self.with.ops.is_empty() { Err(Refusal::OnlyChecks) } else { Ok(()) }
+    }
+
     fn kernel(&self, facts: &Facts) -> Result<KernelPlan, Refusal> {
         self.kernel.borrow_mut().get_or_insert_with(|| facts.plan_fold(self.inst, self.with)).clone()
     }
@@ -182,14 +188,6 @@ impl<'a> Folds<'a> {
         }
         self.kernel(facts)
     }
-
-    fn only_folds(&self) -> Result<(), Refusal> {
-        match self.with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) {
-            true if self.with.ops.is_empty() => Err(Refusal::OnlyChecks),
-            true => Ok(()),
-            false => Err(Refusal::NotOnlyFolds),
-        }
-    }
 }
 
 impl Choice {
@@ -207,7 +205,7 @@ impl Facts<'_> {
         first(table, |plan| plan(self, case))
     }
 
-    /// What is done with a with-loop of folds; [`Plan::Scalars`] stands for one partition after the other.
+    /// What is done with a with-loop of folds; [`Plan::Partitions`] if it is no better than others.
     pub fn choose_folds(&self, folds: &Folds) -> Choice {
         first(&FOLDS, |plan| plan(self, folds))
     }
@@ -230,7 +228,7 @@ fn tiles(facts: &Facts, case: &Case) -> Result<Plan, Refusal> {
         return Err(Refusal::CarriesFolds);
     }
     if facts.site.without_tiles {
-        return Err(Refusal::WithoutTiles);
+        return Err(Refusal::FitsCaches);
     }
     if case.with.ordered {
         return Err(Refusal::Ordered);
@@ -334,7 +332,7 @@ fn kernel_case(facts: &Facts, case: &Case) -> Result<(), Refusal> {
 
 /// Chunks with partial results, of a with-loop that has nothing but folds that may be regrouped.
 fn chunks_of_folds(facts: &Facts, case: &Folds) -> Result<Plan, Refusal> {
-    case.only_folds()?;
+    case.has_results()?;
     let Some((part, folds)) = facts.folds_for_threads(case.inst, case.with) else { return Err(Refusal::NotParallel) };
     let axis = facts.thread_axis(part);
     let grain = match case.kernel(facts) {
@@ -352,7 +350,7 @@ fn chunks_of_folds(facts: &Facts, case: &Folds) -> Result<Plan, Refusal> {
 
 /// Lanes along the last axis of all partitions.
 fn fold_lanes(facts: &Facts, case: &Folds) -> Result<Plan, Refusal> {
-    case.only_folds()?;
+    case.has_results()?;
     if facts.has_parts_for_threads(case.with) {
         return Err(Refusal::PartsForThreads);
     }
@@ -372,6 +370,7 @@ impl fmt::Display for Plan {
             Plan::FoldThreads(plan) => chunks(f, plan.axis, plan.size),
             Plan::Mixed(plan) | Plan::Lanes(plan) => f.write_str(&plan.describe()),
             Plan::Scalars => f.write_str("one cell after the other"),
+            Plan::Partitions => f.write_str("one after the other"),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::facts::guards::{Guard, Measures};
 use crate::facts::refusal::Refusal;
 use crate::facts::sink::Sink;
 use crate::plan::collapse::{Collapsed, Contraction};
-use crate::plan::flat::Flat;
+use crate::plan::collapsed_rows::Flat;
 use crate::plan::skip::Comparison;
 
 /// Least product of the extents that tiles pay for: below, the operands fit the caches as they are.
@@ -189,7 +189,7 @@ impl Facts<'_> {
                 return Err(Refusal::VaryingNeutral);
             }
             let Generator::Known { lower, upper, .. } = &part.generator else {
-                return Err(Refusal::TileFoldRank);
+                return Err(Refusal::FoldRankUnknown);
             };
             if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
                 return Err(Refusal::VaryingBounds);
@@ -262,14 +262,11 @@ impl Facts<'_> {
         let dep = self.dep(g, v);
         let elem = self.elem(v);
         if !(dep.vec && dep.jams != 0) && elem != Elem::Bool {
-            if !g.packs(elem) {
-                return Err(Refusal::NarrowPacked);
-            }
             let side = if dep.vec { &mut split.columns } else { &mut split.rows };
             side.push((v, dep.vec || dep.jams != 0));
             return Ok(());
         }
-        let Some(inst) = self.live.def(v) else { return Err(Refusal::IndexAsData) };
+        let Some(inst) = self.live.def(v) else { return Err(Refusal::LoadOverBoth) };
         let op = &self.func.insts[inst].op;
         match op {
             Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) | Op::Native { .. } => {}
@@ -323,31 +320,7 @@ impl Facts<'_> {
         }
         best.1
     }
-}
 
-/// Most indices of the fold in one block. Accumulators are loaded and stored once for each block, at places far apart: if the
-/// panels stream from the second cache anyway, that is rarer in long blocks.
-pub(crate) fn fold_block(rows: &Side, columns: &Side, bytes: usize) -> i64 {
-    if rows.spread > 1 {
-        return SPREAD_BLOCK;
-    }
-    let near = NEAR_BYTES / ((rows.stride + columns.stride) * bytes) as i64;
-    if near >= NEAR_BLOCK {
-        return NEAR_BLOCK;
-    }
-    (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT
-}
-
-/// Most panels of rows in one task.
-pub(crate) const TASK_ROWS: i64 = 8;
-
-/// Blocks of a fold hold a multiple of this many indices, except the last one.
-pub(crate) const BLOCK_UNIT: i64 = 16;
-
-/// Bytes of the narrowest vector.
-pub(crate) const LEAST_VECTOR: usize = 16;
-
-impl Facts<'_> {
     /// Decides whether a partition is a contraction with enough reuse, and sizes its tiles.
     pub fn plan_tiles(
         &self,
@@ -371,7 +344,7 @@ impl Facts<'_> {
     ) -> std::result::Result<TilePlan, Refusal> {
         let func = self.func;
         let Generator::Known { lower, upper, step, .. } = &part.generator else {
-            return Err(Refusal::RankUnknown);
+            return Err(Refusal::FoldRankUnknown);
         };
         let params = &func.regions[part.body].params;
         let Some(last) = params.len().checked_sub(1).filter(|last| *last > 0) else {
@@ -405,7 +378,7 @@ impl Facts<'_> {
             extents[last] = extents[flat.rows].and_then(|n| n.checked_mul(flat.length));
         }
         let Generator::Known { lower, upper, .. } = &inner.generator else {
-            return Err(Refusal::TileFoldRank);
+            return Err(Refusal::FoldRankUnknown);
         };
         let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
         if trips.is_some_and(|n| n < LEAST_FOLD) {
@@ -430,7 +403,7 @@ impl Facts<'_> {
                         let (rows, first) = (axis, usize::from(chunked));
                         let contraction =
                             Contraction { part, sinks, fold, inner, split: &split, rows, first, lanes: most };
-                        Along::Collapsed(self.collapse(g, &contraction)?)
+                        Along::Collapsed(self.collapse(g, &contraction).ok_or(Refusal::WindowsOverlap)?)
                     }
                     Some(flat) => Along::Flat(flat),
                     None => Along::Last,
@@ -531,3 +504,25 @@ impl Facts<'_> {
         any
     }
 }
+
+/// Most indices of the fold in one block. Accumulators are loaded and stored once for each block, at places far apart: if the
+/// panels stream from the second cache anyway, that is rarer in long blocks.
+pub(crate) fn fold_block(rows: &Side, columns: &Side, bytes: usize) -> i64 {
+    if rows.spread > 1 {
+        return SPREAD_BLOCK;
+    }
+    let near = NEAR_BYTES / ((rows.stride + columns.stride) * bytes) as i64;
+    if near >= NEAR_BLOCK {
+        return NEAR_BLOCK;
+    }
+    (PANEL_BYTES / (columns.stride * bytes) as i64).clamp(FOLD_BLOCK.0, FOLD_BLOCK.1) / BLOCK_UNIT * BLOCK_UNIT
+}
+
+/// Most panels of rows in one task.
+pub(crate) const TASK_ROWS: i64 = 8;
+
+/// Blocks of a fold hold a multiple of this many indices, except the last one.
+pub(crate) const BLOCK_UNIT: i64 = 16;
+
+/// Bytes of the narrowest vector.
+pub(crate) const LEAST_VECTOR: usize = 16;

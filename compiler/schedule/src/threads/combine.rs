@@ -92,7 +92,7 @@ impl Lower<'_, '_> {
         }
         let cache = self.emit.cache.clone();
         let chunk = self.b.i64((pieces + MOST_CHUNKS - 1) / MOST_CHUNKS);
-        let (low, high, _) = self.begin_parfor(count, chunk);
+        let (low, high, _) = self.begin_parfor(count, chunk, None);
         let mut first_piece = 0;
         for array in shared {
             let group = self.piece(array.elem);

@@ -1,10 +1,10 @@
 //! Chunks of with-loops and folds on threads, and what is done together for them.
 
+pub mod border_fusion;
 pub mod combine;
-pub mod company;
+pub mod epilogue;
 pub mod fold_chunks;
-pub mod fold_runs;
-pub mod joined;
 pub mod parallel;
-pub mod shared;
+pub mod reduction_chains;
 pub mod state;
+pub mod work_sharing;

@@ -128,7 +128,7 @@ impl Lower<'_, '_> {
 
     /// Opens the parallel loop over an axis of a partition; returns the bounds of the chunk and its number.
     pub fn begin_chunks(&mut self, part: &Part, chunks: &Chunks) -> Result<(Chunk, Val)> {
-        let (low, high, _) = self.begin_parfor(chunks.n, chunks.chunk);
+        let (low, high, _) = self.begin_parfor(chunks.n, chunks.chunk, None);
         let chunk = self.open_chunk(part, chunks, (low, high))?;
         let number = self.b.binary(NestBin::SDiv, low, chunks.chunk);
         Ok((chunk, number))
@@ -160,7 +160,7 @@ impl Lower<'_, '_> {
         for border in around.borders.iter().filter(|_| axis == 0) {
             self.border_of_rows(border, chunk.low, chunk.high);
         }
-        self.chosen_chunk(case, &inside, chunk, Vec::new())?;
+        self.chunk(case, &inside, chunk, Vec::new())?;
         self.close();
         self.run_company(inst, with, (sinks, around.thin), chunk, Vec::new())?;
         self.end_parfor();

@@ -49,8 +49,8 @@ impl Lower<'_, '_> {
             self.facts.site.without_tiles = true;
             self.cx.silent += 1;
             match chunk {
-                None => _ = self.part(inst, with, part, (sinks, Around::NOTHING), Vec::new())?,
-                Some(chunk) => _ = self.chunk(inst, with, part, sinks, chunk, Vec::new())?,
+                None => _ = self.partition(inst, with, part, (sinks, Around::NOTHING), Vec::new())?,
+                Some(chunk) => _ = self.choose_chunk(inst, with, part, sinks, chunk, Vec::new())?,
             }
             self.facts.site.without_tiles = false;
             self.cx.silent -= 1;

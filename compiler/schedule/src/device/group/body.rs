@@ -10,7 +10,7 @@ use crate::Result;
 use crate::device::group::Target;
 use crate::device::group::blocks::WARP;
 use crate::device::group::memory::Plan;
-use crate::device::group::split::{Pending, SPLIT_BYTES, Split};
+use crate::device::group::split_reduction::{Pending, SPLIT_BYTES, Split};
 use crate::facts::index::Ext;
 use crate::facts::layout::prim_of;
 use crate::facts::sink::Sink;

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use ravel_types::{Elem, HashMap};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
-use crate::device::group::pad::padded_count;
-use crate::device::group::split::SPLIT_BYTES;
+use crate::device::group::bank_padding::padded_count;
+use crate::device::group::split_reduction::SPLIT_BYTES;
 use crate::device::state::{Padded, Refusal};
 use crate::facts::Facts;
 use crate::facts::guards::Guard;

@@ -8,12 +8,12 @@
 //! Checks in the body are made before the launch, for all indices at once (`guards`); where they fail the host's version runs and reports
 //! the index at fault.
 
+pub mod bank_padding;
 pub mod blocks;
 pub mod body;
 pub mod combine;
 pub mod memory;
-pub mod pad;
-pub mod split;
+pub mod split_reduction;
 
 use std::collections::BTreeSet;
 
