@@ -165,7 +165,7 @@ impl Context {
         self.remark(span, Outcome::Refused(why.into()));
     }
 
-    /// Begins a run of a pass over a function. What it refused there in an earlier round it may grant now.
+    /// Begins a run of a pass over a function. What it refused there in an earlier turn it may grant now.
     pub(crate) fn begin(&mut self, id: FuncId, name: &str) {
         self.func.clear();
         self.func.push_str(name);

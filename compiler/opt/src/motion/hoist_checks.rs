@@ -1,4 +1,4 @@
-//! Checks that come out alike for every index of a with-loop, or in every round of a loop, are made once in front of it.
+//! Checks that come out alike for every index of a with-loop, or in every iteration of a loop, are made once in front of it.
 //!
 //! ```text
 //!    with { [0] <= [%i] < [%n] { %v = with { ... }  %m = %h + %h  check %n == %m  yield %v } }

@@ -1,4 +1,4 @@
-//! Invariant motion: what a body computes alike for every index, or in every round, is computed once before.
+//! Invariant motion: what a body computes alike for every index, or in every iteration, is computed once before.
 //!
 //! With-loops, loops and calls move as a whole: the norm in `{ [i] -> a[i] / norm(b) }` is computed once. Constant arrays leave branches, too.
 //!

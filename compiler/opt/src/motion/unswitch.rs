@@ -6,7 +6,7 @@
 //!         else     { with { [0] <= [%i] < [%n] { yield 0.0 } } genarray [%n] }
 //! ```
 //!
-//! Such is the question whether a `for` loop over an extent has a round at all. A loop that is entered for every index or for none may load, and so
+//! Such is the question whether a `for` loop over an extent has an iteration at all. A loop that is entered for every index or for none may load, and so
 //! run in lanes.
 //!
 //! Before: the cycle of folding has ended, for branches stand in its way. After: no such branch in a with-loop outside of others.

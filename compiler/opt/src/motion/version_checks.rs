@@ -10,7 +10,7 @@
 //! out of range the loop runs with its checks, so that the first of them faults where it did.
 //!
 //! Before: checks proven as far as possible. After: innermost loops of moderate size come in two versions.
-//! Leaves alone: loops of few rounds, indices other than the counter plus a constant and what no round changes.
+//! Leaves alone: loops of few iterations, indices other than the counter plus a constant and what no iteration changes.
 //!
 //! Worth: tests/survey/reductions/integer-intervals (5.9 with Cranelift, 7.9 with LLVM).
 
@@ -30,7 +30,7 @@ pub const PASS: Pass = Pass {
 
 /// Most instructions of a body, of which there will be two.
 const MAX_CODE: usize = 80;
-/// Fewer rounds stay as they are.
+/// Fewer iterations stay as they are.
 const MIN_ROUNDS: i64 = 8;
 /// Constants that are added to a counter are less than this, and extents that are compared then at most so.
 const MAX_OFFSET: i32 = 1 << 20;
@@ -38,13 +38,13 @@ const MAX_EXTENT: i32 = 1 << 30;
 
 /// A comparison that the loop need not make if something holds before it.
 enum Test {
-    /// Of what no round changes: the comparison itself.
+    /// Of what no iteration changes: the comparison itself.
     Fixed(BinOp, Sum, Sum),
     /// The counter plus a constant is not negative.
     NotNegative(i32),
-    /// The counter plus a constant is less than something that no round changes.
+    /// The counter plus a constant is less than something that no iteration changes.
     Below(i32, Sum),
-    /// The counter plus what no round changes is not negative, or less than something else of that kind.
+    /// The counter plus what no iteration changes is not negative, or less than something else of that kind.
     NotNegativeFrom(Sum),
     BelowFrom(Sum, Sum),
 }
@@ -82,7 +82,7 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     if nested || checks().next().is_none() || size_of(func, *body) > MAX_CODE {
         return None;
     }
-    // Every round must have values of the types that the results have.
+    // Every iteration must have values of the types that the results have.
     let results = &func.insts[inst].results;
     let fixed =
         |k: usize| [init[k], data.params[k], data.yields[k + 1]].iter().all(|v| func.ty(*v) == func.ty(results[k]));
@@ -136,7 +136,7 @@ fn is_fixed(nest: &LoopNest, sum: &Sum) -> bool {
     sum.terms.keys().all(|v| !nest.inside.contains(v))
 }
 
-/// What makes a condition true in every round.
+/// What makes a condition true in every iteration.
 fn test(nest: &LoopNest, counter: Value, cond: Value, tests: &mut Vec<Test>) -> Option<()> {
     match nest.defs.op(nest.func, cond)? {
         Op::Const(Scalar::Bool(true)) => Some(()),

@@ -11,7 +11,7 @@
 //! Before: folding, whose work is undone, since it may have taken in what stands around the arrays that it left alone. After: stretches with arrays that it
 //! left for that reason, and does not leave in such a version, stand in both branches of one test. Stretches lie outside of with-loops and loops as far as their extents are known there.
 //! Leaves alone: what such a test does not help, extents that are short for certain, stretches that are much code, and more than a few of them; and all if there is a device, since
-//! borders of single cells would be made by the host, which fetches elements for them in every round of a loop.
+//! borders of single cells would be made by the host, which fetches elements for them in every iteration of a loop.
 //!
 //! Whether a version helps is tried on a copy, and not asked of an analysis: its bounds are `min` and `max` of each other until `simplify` has seen the
 //! test, equal extents have several names until `cse` has, and which cuts folding then makes of its consumers is decided one after the other.

@@ -5,7 +5,7 @@
 //! => loop (m = n) { s = n / m; if s == 1 then genarray [m] { [p] -> genarray [1] { [q] -> f(p, q) } } else if s == 2 ... }
 //! ```
 //!
-//! A row is a loop of its own, with lanes along it, which costs more than a few indices do: rounds of a Fourier transform whose rows are
+//! A row is a loop of its own, with lanes along it, which costs more than a few indices do: iterations of a Fourier transform whose rows are
 //! shorter than a vector take two to four times as long as others. Rows of known length are written out, and lanes run along the
 //! axis around them. That rows are short at all is likely where their length changes from round to round of a loop.
 //!

@@ -1,4 +1,4 @@
-//! With-loops that replace a run of elements, in rounds of a loop, are loops where the run decides that it is short.
+//! With-loops that replace a run of elements, in iterations of a loop, are loops where the run decides that it is short.
 //!
 //! ```text
 //!    %b = modarray %a { [%i, %l] <= [%k, %j] < [%i + 1, %u] -> f(%j) }

@@ -18,7 +18,7 @@ pub const MAX_SCALAR_CODE: u64 = 1600;
 const MAX_CODE: u64 = 4000;
 /// Operations per element that lanes gather or weave together.
 const MIN_INTENSITY: f64 = 4.0;
-/// Rounds that [`crate::facts::cost`] takes loops to have.
+/// Iterations that [`crate::facts::cost`] takes loops to have.
 const ROUNDS: f64 = 1000.0;
 
 /// Whether an array that a with-loop makes is handed on as one by what makes scalars of it: a fold that `sroa-folds` takes, a loop that `sroa`

@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 512 << 10;
 /// Operations per iteration below which a block is not worth its set-up.
 const MIN_WORK: f64 = 500.0;
 
-/// Rounds assumed of loops that compute scalars, such as a search in a short array.
+/// Iterations assumed of loops that compute scalars, such as a search in a short array.
 const LOOP_ROUNDS: f64 = 10.0;
 
 /// Judges an outer with-loop; with `eager` only what it must be, not what it gains. Gives the

@@ -4,7 +4,7 @@
 //!    genarray [n] { [0 <= i < k] -> f(i), [k <= i < n] -> a[i] }   =>   modarray(a) { [0 <= i < k] -> f(i) }
 //! ```
 //!
-//! The array is changed in place then and the copied part costs nothing: an algorithm that works on half of the array in each round
+//! The array is changed in place then and the copied part costs nothing: an algorithm that works on half of the array in each iteration
 //! (wavelets, reductions, sorting networks) takes O(n) in all, not O(n log n). Partitions that read the array elsewhere come first, into an array
 //! of their own, if the box changes from round to round of a loop; otherwise copying once is as good.
 //!
@@ -154,7 +154,7 @@ impl Search<'_> {
         fits && !self.func.regions[part.body].yields.contains(&array)
     }
 
-    /// Whether bounds change in the rounds of the loop around the with-loop.
+    /// Whether bounds change in the iterations of the loop around the with-loop.
     fn varies(&self, inst: Inst, bounds: &[Value]) -> bool {
         let Some(home) = self.places.region_of[inst].expand() else { return false };
         let Some(&owner) = self.defs.loops.get(&home) else { return self.cx.eager };

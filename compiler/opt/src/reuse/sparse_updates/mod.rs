@@ -37,7 +37,7 @@ pub const PASS: Pass = Pass {
     run: Run::Func(sparse_updates),
 };
 
-/// Rounds of loops inside of a body, where nothing is known of them.
+/// Iterations of loops inside of a body, where nothing is known of them.
 const UNKNOWN_ROUNDS: i64 = 8;
 
 /// A fold that can be such a loop.
@@ -175,7 +175,7 @@ fn rewrite(
     }
 }
 
-/// Rounds of the inner loops for one of the outermost, as far as they are known.
+/// Iterations of the inner loops for one of the outermost, as far as they are known.
 fn inner_rounds(func: &Func, defs: &Defs, part: &Part) -> i64 {
     let Generator::Known { lower, upper, .. } = &part.generator else { return 1 };
     let known = lower
