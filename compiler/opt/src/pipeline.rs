@@ -445,6 +445,7 @@ fn run(
     active: &[bool],
     touched: &mut [bool],
 ) -> Result<bool, PassError> {
+    #[expect(clippy::disallowed_methods, reason = "the pipeline measures its passes")]
     let start = Instant::now();
     let changed = run_untimed(pass, module, cx, active, touched);
     *cx.times.entry(pass.name).or_default() += start.elapsed();
