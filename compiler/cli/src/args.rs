@@ -124,7 +124,7 @@ pub struct Code {
 pub struct Check {
     #[command(flatten)]
     pub source: Source,
-    /// Print an intermediate form instead: ast, core, wir, wir-opt, nest, clif or asm
+    /// Print an intermediate form instead: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
     /// The program or module
@@ -143,7 +143,7 @@ pub struct Run {
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,
-    /// Print an intermediate form instead of running: ast, core, wir, wir-opt, nest, clif or asm
+    /// Print an intermediate form instead of running: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
     /// The program, a SaC file with `int main()`, and its own arguments: nothing after FILE is read as an option of ravel
@@ -169,7 +169,7 @@ pub struct Build {
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,
-    /// Print an intermediate form instead of building: ast, core, wir, wir-opt, nest, clif or asm
+    /// Print an intermediate form instead of building: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
     /// The program: a SaC file with `int main()`

@@ -18,7 +18,7 @@ mod tune;
 
 use args::{Build, Check, Cli, Code, Command, Opt, Repl, Run, Source};
 use clap::Parser;
-use ravel_driver::passes::passes;
+use ravel_driver::passes::{new_name, passes};
 use ravel_driver::{Backend, Compilation, Explanation, Failure, Kind, MacroOption, Options, Stage};
 use ravel_runtime::outputs;
 use ravel_runtime::standard::Output;
@@ -126,7 +126,9 @@ fn options(
     };
     // For whoever looks for a pass that is wrong, or worth nothing.
     let words = |name: &str| std::env::var(name).unwrap_or_default();
-    options.without = words("RAVEL_WITHOUT").split(',').filter(|pass| !pass.is_empty()).map(String::from).collect();
+    let without = words("RAVEL_WITHOUT");
+    options.without =
+        without.split(',').filter(|pass| !pass.is_empty()).map(|pass| current(pass).to_string()).collect();
     options.verify |= words("RAVEL_VERIFY") == "1";
     options
 }
@@ -320,12 +322,20 @@ fn run_build(build: &Build) -> i32 {
     i32::from(failed)
 }
 
+/// What a pass is called now; says so of old names, which are taken for one release.
+fn current(name: &str) -> &str {
+    let Some(new) = new_name(name) else { return name };
+    say!("ravel: the pass `{name}` is called `{new}` now; the old name will go");
+    new
+}
+
 fn run_opt(opt: &Opt) -> i32 {
     if opt.list {
         let lines: Vec<String> = passes().map(|(name, summary)| format!("{name:<24}{summary}\n")).collect();
         return i32::from(!print(&lines.concat()));
     }
-    let names: Option<Vec<&str>> = opt.passes.as_ref().map(|list| list.iter().map(|name| name.trim()).collect());
+    let names: Option<Vec<&str>> =
+        opt.passes.as_ref().map(|list| list.iter().map(|name| current(name.trim())).collect());
     let known = |name: &str| passes().any(|(known, _)| known == name);
     if let Some(name) = names.iter().flatten().find(|name| !known(name)) {
         let all: Vec<&str> = passes().map(|(name, _)| name).collect();

@@ -12,6 +12,8 @@ pub enum Stage {
     Core,
     Wir,
     WirOpt,
+    /// Which strategy every with-loop gets, with its plan, and why those before it refused.
+    Schedule,
     Nest,
     /// Of the backend of the options.
     Asm,
@@ -27,6 +29,7 @@ impl Stage {
             ("core", Stage::Core),
             ("wir", Stage::Wir),
             ("wir-opt", Stage::WirOpt),
+            ("schedule", Stage::Schedule),
             ("nest", Stage::Nest),
         ];
         let listing = |backend: Backend| Some((backend.listing()?.stage, Stage::Listing(backend)));
@@ -51,6 +54,13 @@ impl Compilation {
             Stage::WirOpt => {
                 let module = self.wir(path)?;
                 Ok(ravel_wir::print::print_module(&self.optimize(module)?))
+            }
+            Stage::Schedule => {
+                let module = self.wir(path)?;
+                let module = self.optimize(module)?;
+                let target = self.options.backend.capabilities().map_err(code_failure)?;
+                self.with_schedule_options(false, |options| ravel_schedule::schedule_text(&module, &target, options))
+                    .map_err(|e| Failure::Unsupported { position: self.map.describe(e.span), what: e.what })
             }
             Stage::Nest => Ok(self.scheduled(path)?.to_string()),
             Stage::Asm => {

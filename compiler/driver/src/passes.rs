@@ -18,6 +18,11 @@ pub fn passes() -> impl Iterator<Item = (&'static str, &'static str)> {
     PASSES.iter().map(|pass| (pass.name, pass.summary))
 }
 
+/// What a pass is called now, of which another name is used that it had before.
+pub fn new_name(old: &str) -> Option<&'static str> {
+    ravel_opt::new_name(old)
+}
+
 /// WIR after some passes.
 pub struct Passed {
     pub text: String,

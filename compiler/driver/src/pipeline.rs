@@ -402,21 +402,10 @@ impl Compilation {
             .capabilities()
             .map_err(|e| Failure::Internal { stage: "the target description", what: e.to_string() })?;
         let scheduled = self.timed("schedule", |this| {
-            let map = &this.map;
-            let position = |span, function: &str| this.functions.place(map, span, function);
-            let options = ravel_schedule::Options {
-                unchecked: this.options.unchecked,
-                parallel: true,
-                large_result: caches::largest()
-                    .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
-                device: (this.options.backend.device())
-                    .map(|_| ravel_schedule::Device { launch_work: this.options.launch_work }),
-                entry_name: ENTRY.to_string(),
-                release_globals: !session,
-                position: &position,
-            };
             let tuned = Tuned::of(this.options.backend);
-            ravel_schedule::schedule_tuned(module, &target, &options, &|key| tuned.tiles(key))
+            this.with_schedule_options(session, |options| {
+                ravel_schedule::schedule_tuned(module, &target, options, &|key| tuned.tiles(key))
+            })
         });
         if let (Ok((_, remarks)), Some(explanation)) = (&scheduled, &mut self.explanation) {
             let mut target = words(self.options.backend, &target);
@@ -437,6 +426,26 @@ impl Compilation {
             },
             Err(e) => Err(Failure::Unsupported { position: self.map.describe(e.span), what: e.what }),
         }
+    }
+
+    /// What the scheduler may count on.
+    pub(crate) fn with_schedule_options<T>(
+        &self,
+        session: bool,
+        run: impl FnOnce(&ravel_schedule::Options<'_>) -> T,
+    ) -> T {
+        let position = |span, function: &str| self.functions.place(&self.map, span, function);
+        run(&ravel_schedule::Options {
+            unchecked: self.options.unchecked,
+            parallel: true,
+            large_result: caches::largest()
+                .map_or(ravel_schedule::LARGE_RESULT, |bytes| bytes.max(ravel_schedule::LARGE_RESULT)),
+            device: (self.options.backend.device())
+                .map(|_| ravel_schedule::Device { launch_work: self.options.launch_work }),
+            entry_name: ENTRY.to_string(),
+            release_globals: !session,
+            position: &position,
+        })
     }
 
     /// Takes out what lowering repeats: 2 % of the instructions of the CNN, 40 % of a stencil's, for 3 % of the compile time. Then loads

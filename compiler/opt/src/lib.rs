@@ -21,5 +21,6 @@ pub use facts::stats::{Stats, stats};
 pub use loops::verdict::{InOrder, loops_in_order};
 pub use pass::{Context, Outcome, Pass, Remark, Run};
 pub use pipeline::{
-    Level, PASSES, PassError, Settings, Timed, optimize, optimize_watched, optimize_with, run_passes, run_timed,
+    Entry, Level, PASSES, PassError, RENAMED, Settings, Timed, new_name, optimize, optimize_watched, optimize_with,
+    orders, run_passes, run_timed,
 };

@@ -15,11 +15,28 @@ pub struct Pass {
     pub run: Run,
 }
 
-/// What a pass works on. Both forms tell whether they changed anything.
+/// What a pass works on. All forms tell whether they changed anything.
 #[derive(Clone, Copy)]
 pub enum Run {
     Func(fn(&mut Func, &mut Context) -> bool),
     Module(fn(&mut Module, &mut Context) -> bool),
+    /// With-loop folding, which also gives what it could not decide on.
+    Fold(fn(&mut Func, &mut Context) -> Folded),
+    /// What takes that over, where there is some.
+    AfterFold(fn(&mut Func, Undecided, &mut Context) -> bool),
+}
+
+/// What with-loop folding did to a function.
+pub struct Folded {
+    pub changed: bool,
+    /// With-loops left alone because an index may fall in several of their partitions.
+    pub undecided: Vec<Inst>,
+}
+
+/// A function before folding, which left some of its with-loops for that reason.
+pub struct Undecided {
+    pub before: Func,
+    pub with_loops: Vec<Inst>,
 }
 
 /// What passes know beyond the function in hand, and where they put their remarks.
@@ -42,12 +59,6 @@ pub struct Context {
     pub for_device: bool,
     /// The IR is verified after every pass.
     pub verify: bool,
-    /// With-loops that folding has just left alone because an index may fall in several of their partitions.
-    pub undecided: Vec<Inst>,
-    /// Whether a function is to be kept as it is before folding, in case some of these with-loops are left.
-    pub keeps_unfolded: Option<fn(&Func, &[Inst]) -> bool>,
-    /// Functions as they were before folding left such with-loops, with these.
-    pub unfolded: BTreeMap<FuncId, (Func, Vec<Inst>)>,
     /// Time spent, by pass.
     pub times: BTreeMap<&'static str, Duration>,
 }
@@ -154,7 +165,7 @@ impl Context {
         self.remark(span, Outcome::Refused(why.into()));
     }
 
-    /// Begins a run of a pass over a function. What it refused there in an earlier round it may grant now.
+    /// Begins a run of a pass over a function. What it refused there in an earlier turn it may grant now.
     pub(crate) fn begin(&mut self, id: FuncId, name: &str) {
         self.func.clear();
         self.func.push_str(name);

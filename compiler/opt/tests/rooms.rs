@@ -11,7 +11,7 @@ const ROOMS: [&str; 13] = [
     "lib",
 ];
 
-/// `column-loops` tries other passes on a copy of the function, to learn whether they would take the loop.
+/// `interchange-loops` tries other passes on a copy of the function, to learn whether they would take the loop.
 const EXCEPTIONS: [(&str, &str); 1] = [("loops/column_loops.rs", "motion")];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -148,3 +148,15 @@ pub fn schedule_tuned(
 ) -> std::result::Result<(nest::Module, Vec<Remark>), Unsupported> {
     lower::module::schedule(module, target, options, tiles)
 }
+
+/// What is decided for every with-loop of a module, as text: the strategy that is chosen, its plan, and why those before it refused.
+///
+/// # Errors
+/// As [`schedule`].
+pub fn schedule_text(
+    module: &ravel_wir::Module,
+    target: &Capabilities,
+    options: &Options<'_>,
+) -> std::result::Result<String, Unsupported> {
+    lower::module::listing(module, target, options)
+}

@@ -2,8 +2,7 @@
 
 use crate::edit::{Def, Defs};
 use crate::facts::places::trips;
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, UnOp};
+use ravel_types::{BinOp, Elem, HashSet, UnOp};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 /// Cost of one evaluation, in simple scalar operations.

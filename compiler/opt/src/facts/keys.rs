@@ -3,8 +3,7 @@
 //! A key names the operations and the values from outside; what is defined inside goes by the order of its definition.
 
 use crate::pass::Context;
-use ravel_types::HashSet;
-use ravel_types::{Affine, BinOp, Shape, Ty};
+use ravel_types::{Affine, BinOp, HashSet, Shape, Ty};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 use rustc_hash::FxHashMap;

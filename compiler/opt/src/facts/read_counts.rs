@@ -23,7 +23,7 @@ pub fn reads_per_element(
     let mut evaluations = Some(1u64);
     let mut indices: Vec<Value> = Vec::new();
     let mut repeats = false;
-    // For every loop on the way, what has another value in each of its rounds.
+    // For every loop on the way, what has another value in each of its iterations.
     let mut counters: Vec<Vec<Value>> = Vec::new();
     for at in path {
         let Some(owner) = places.owner[at].expand() else { return f64::INFINITY };
@@ -62,7 +62,7 @@ pub fn reads_per_element(
     }
 }
 
-/// What a loop adds a constant to in every round.
+/// What a loop adds a constant to in every iteration.
 fn counters_of(func: &Func, defs: &Defs, body: Region) -> Vec<Value> {
     let data = &func.regions[body];
     let is_counter = |(param, next): &(&Value, &Value)| match defs.op(func, **next) {

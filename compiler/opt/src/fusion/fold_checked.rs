@@ -12,9 +12,7 @@
 //! running in vectors.
 
 use crate::edit::{Defs, drop_inst};
-use crate::facts::cost::cost_of_yield;
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::{Places, Use, covers_frame, same_int};
+use crate::facts::{Places, Use, cost_of_yield, covers_frame, region_has_effect, same_int};
 use crate::pass::Context;
 use ravel_wir::traverse::{has_effect, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};

@@ -1,7 +1,7 @@
 //! What the folds in the bodies of a partition compute, as far as it decides how they run.
 
 use crate::edit::{Def, Defs};
-use crate::facts::places::{Places, total_trips, trips};
+use crate::facts::{Places, total_trips, trips};
 use ravel_types::HashSet;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Part, Value, With, WithOp};

@@ -12,13 +12,13 @@
 //! reads rows that another one over the leading axes folds for it.
 //! Leaves alone: bodies with checks or loops of their own (the scheduler tiles those), short rows, small arrays, and rows that the two do not
 //! share.
+//!
+//! Worth: tests/survey/with-loops/row-norms (1.3 to 2.4 with Cranelift, 1.25 with LLVM).
 
 use crate::edit::{Defs, Renames, drop_inst, has_loop};
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::{Places, Use, covers_frame, same_int};
+use crate::facts::{Places, Use, covers_frame, region_has_effect, same_int};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::Ty;
+use ravel_types::{HashSet, Ty};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};
 

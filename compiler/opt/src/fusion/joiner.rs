@@ -1,12 +1,10 @@
-//! Nests of two with-loops as one: what `scalarize` and `merge_folds` share.
+//! Nests of two with-loops as one: what `scalarize` and `flatten_folds` share.
 
 use crate::edit::{Copier, Def, Defs};
-use crate::facts::cost::cost_of_inst;
-use crate::facts::effects::is_speculatable;
+use crate::facts::{cost_of_inst, is_speculatable};
 use crate::pass::Context;
 use ravel_source::Span;
-use ravel_types::HashSet;
-use ravel_types::{Elem, Scalar, Ty};
+use ravel_types::{Elem, HashSet, Scalar, Ty};
 use ravel_wir::traverse::{free_values, has_effect};
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, RegionData, Value, With};
 

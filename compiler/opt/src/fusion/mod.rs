@@ -1,7 +1,7 @@
 //! Passes that make fewer with-loops of several: folding into consumers, fusion side by side, folds over one index set; and those that take
 //! bodies apart so that their parts can fold.
 
-pub mod distribute;
+pub mod flatten_folds;
 pub mod fold_checked;
 pub mod fold_kinds;
 pub mod fold_with_loops;
@@ -9,10 +9,8 @@ pub mod fuse;
 pub mod fuse_folds;
 pub mod fuse_nested;
 pub mod joiner;
-pub mod merge_folds;
 pub mod scalarize;
 pub mod split_cells;
 pub mod split_checks;
 pub mod split_operators;
 pub mod split_partitions;
-pub mod sums_first;

@@ -9,11 +9,11 @@
 //!
 //! Before: simplified. After: cells are scalars wherever the cell is made by a with-loop, a selection, or stands outside.
 //! Leaves alone: cells whose extents depend on the index, costly work done once per cell, and cells with effects before them.
+//!
+//! Worth: tests/survey/with-loops/moments-of-columns (5.2 with Cranelift, 15.5 with LLVM).
 
 use crate::edit::{Copier, Def, Defs, insert_before};
-use crate::facts::cost::cost_of_yield;
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::{Places, covers_frame, trips};
+use crate::facts::{Places, cost_of_yield, covers_frame, region_has_effect, trips};
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};

@@ -6,14 +6,16 @@
 //!    %r = with { [0] <= [%k] < [%m] { %p = %at[%k]  %c = %table[%p]  yield %c } } genarray [%m]
 //! ```
 //!
-//! Rows that are looked up are selected where they are needed then, and not copied; the checks leave bodies that do not decide them (`lift-checks`).
+//! Rows that are looked up are selected where they are needed then, and not copied; the checks leave bodies that do not decide them (`hoist-checks`).
 //! Compared with a row, a second look at the place costs nothing.
 //!
 //! Before: what can be proven is. After: no with-loop that is only selected from has checks, if its cells are longer arrays.
 //! Leaves alone: cells that are scalars or short, complex numbers say, whose checks lanes make; checks in inner with-loops and of what such compute; other effects.
+//!
+//! Worth: tests/survey/with-loops/table-of-rows (4.3 with Cranelift, 6.2 with LLVM).
 
 use crate::edit::insert_before;
-use crate::facts::places::{Places, Use};
+use crate::facts::{Places, Use};
 use crate::fusion::split_operators::{checks_of, checks_plainly, copy_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Scalar, Ty};

@@ -10,9 +10,7 @@
 //! first axis, and along others where all but one partition of what they add up is zero.
 
 use crate::edit::{Copier, Def, Defs, insert_before, size_of};
-use crate::facts::linear::{Atom, Lin};
-use crate::facts::places::Places;
-use crate::facts::ranges::Ranges;
+use crate::facts::{Atom, Lin, Places, Ranges};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 

@@ -16,8 +16,8 @@ pub enum Axis {
     Moving(Sum),
     /// The same index in all iterations.
     Fixed(Sum),
-    /// The same range of indices; what the with-loop that writes calls its index.
-    Range { lower: Sum, upper: Sum, index: Value },
+    /// The same range of indices; how the body of what writes it, a with-loop say, writes its index.
+    Range { lower: Sum, upper: Sum, own: Sum },
 }
 
 /// An instruction that makes an array for the next iteration, and what it stores: the body of a with-loop yields it else.
@@ -66,6 +66,14 @@ impl Cells {
     /// The cells of a loop whose iterations write apart from each other, and read what no other one writes before them. `ahead` asks for those, too, that
     /// read what later ones write.
     pub fn of(nest: &mut LoopNest, places: &Places, (proof, ahead): (Proof, bool)) -> Option<Cells> {
+        let mut cells = Cells::stored(nest, places)?;
+        let ahead = ahead && cells.ascends && matches!(cells.writes[..], [Write { value: Some(_), .. }]);
+        let mut ranges = places.ranges_at(nest.func, nest.defs, nest.inst);
+        cells.are_apart(nest, (proof, ahead), &mut ranges).then_some(cells)
+    }
+
+    /// The cells of a loop whose iterations write apart from each other, whatever they read.
+    pub fn stored(nest: &mut LoopNest, places: &Places) -> Option<Cells> {
         let whole = ArrayLoop::of(nest)?;
         let mut found: Option<Vec<Axis>> = None;
         let mut writes = Vec::new();
@@ -94,9 +102,14 @@ impl Cells {
         let ascends = factor == whole.trip.step;
         let mut ranges = places.ranges_at(nest.func, nest.defs, nest.inst);
         let is_ordered = whole.trip.is_ordered(nest.func, nest.defs, &mut ranges);
-        let mut cells = Cells { whole, is_ordered, writes, axes, ascends, reads_ahead: false };
-        let ahead = ahead && ascends && matches!(cells.writes[..], [Write { value: Some(_), .. }]);
-        cells.are_apart(nest, (proof, ahead), &mut ranges).then_some(cells)
+        Some(Cells { whole, is_ordered, writes, axes, ascends, reads_ahead: false })
+    }
+
+    /// The index of an iteration: its first one, along axes with a range.
+    pub fn index(&self) -> impl Iterator<Item = &Sum> {
+        self.axes.iter().map(|axis| match axis {
+            Axis::Moving(sum) | Axis::Fixed(sum) | Axis::Range { lower: sum, .. } => sum,
+        })
     }
 
     /// The position of an array and its write.
@@ -127,8 +140,7 @@ impl Cells {
             match op {
                 Op::Sel { array, index } if own.contains(array) => {
                     reads = true;
-                    let sums: Vec<Option<Sum>> =
-                        index.iter().map(|v| Some(self.of_cell(func, nest.sum(*v)?))).collect();
+                    let sums = self.of_cell(nest, index);
                     match distance(&Sums, &sums, &axes) {
                         Distance::Own | Distance::Never => {}
                         Distance::Along(axis) if ahead && is_ahead(&sums, &axes, axis) => reads_ahead = true,
@@ -159,12 +171,27 @@ impl Cells {
     }
 
     /// An index of the cell, with the names that the loop has for what the cell's own index is.
-    fn of_cell(&self, func: &Func, sum: Sum) -> Sum {
-        let Some(inner) = self.inner(func) else { return sum };
-        func.regions[inner].params.iter().zip(&self.axes).fold(sum, |sum, (param, axis)| match axis {
-            Axis::Moving(own) | Axis::Fixed(own) => sum.substitute(*param, own),
-            Axis::Range { .. } => sum,
-        })
+    fn of_cell(&self, nest: &LoopNest, index: &[Value]) -> Vec<Option<Sum>> {
+        let params = self.inner(nest.func).map_or(&[][..], |inner| &nest.func.regions[inner].params);
+        let of_cell = |v: &Value| {
+            let own = params.iter().zip(&self.axes);
+            Some(own.fold(nest.sum(*v)?, |sum, (param, axis)| match axis {
+                Axis::Moving(own) | Axis::Fixed(own) => sum.substitute(*param, own),
+                Axis::Range { .. } => sum,
+            }))
+        };
+        index.iter().map(of_cell).collect()
+    }
+
+    /// Where an element that an iteration reads lies to what iterations write; how far behind that of the iteration, if it lies in its row.
+    pub fn distance(&self, nest: &LoopNest, index: &[Value]) -> (Distance, Option<Sum>) {
+        let (sums, axes) = (self.of_cell(nest, index), self.written(nest));
+        let distance = distance(&Sums, &sums, &axes);
+        let behind = match distance {
+            Distance::Along(axis) => sums[axis].as_ref().map(|sum| axes[axis].own.clone().add(sum, -1)),
+            _ => None,
+        };
+        (distance, behind)
     }
 
     fn written(&self, nest: &LoopNest) -> Vec<Written<Sum>> {
@@ -183,12 +210,9 @@ impl Cells {
                 };
                 Written { own: own.clone(), lower, upper, is_single: false }
             }
-            Axis::Range { lower, upper, index } => Written {
-                own: Sum::of(*index),
-                lower: Some(lower.clone()),
-                upper: Some(upper.clone()),
-                is_single: false,
-            },
+            Axis::Range { lower, upper, own } => {
+                Written { own: own.clone(), lower: Some(lower.clone()), upper: Some(upper.clone()), is_single: false }
+            }
         };
         self.axes.iter().map(written).collect()
     }
@@ -224,11 +248,8 @@ impl LoopNest<'_> {
                 if *array != param || index.len() != rank || *value == param || !func.ty(*value).is_scalar() {
                     return None;
                 }
-                let axis = |v: &Value| {
-                    let sum = self.sum(*v)?;
-                    Some(if self.step(&sum) == 0 { Axis::Fixed(sum) } else { Axis::Moving(sum) })
-                };
-                Some((index.iter().map(axis).collect::<Option<_>>()?, Some(*value)))
+                let axes: Option<Vec<Axis>> = index.iter().map(|v| Some(self.axis(self.sum(*v)?))).collect();
+                Some((axes?, Some(*value)))
             }
             Op::With(With { parts, ops, ordered: false }) => {
                 let ([part], [WithOp::Modarray { array }]) = (&parts[..], &ops[..]) else { return None };
@@ -244,14 +265,56 @@ impl LoopNest<'_> {
                     Some(match (self.step(&lower), is_one) {
                         (0, true) => Axis::Fixed(lower),
                         (_, true) => Axis::Moving(lower),
-                        (0, false) if self.step(&upper) == 0 => Axis::Range { lower, upper, index: data.params[k] },
+                        (0, false) if self.step(&upper) == 0 => {
+                            Axis::Range { lower, upper, own: Sum::of(data.params[k]) }
+                        }
                         _ => return None,
                     })
                 };
                 Some(((0..rank).map(axis).collect::<Option<_>>()?, None))
             }
+            Op::Loop { init, .. } if self.whole => {
+                let at = init.iter().position(|v| *v == param)?;
+                Some((self.written_by_loop(inst, at)?, None))
+            }
             _ => None,
         }
+    }
+
+    fn axis(&self, sum: Sum) -> Axis {
+        if self.step(&sum) == 0 { Axis::Fixed(sum) } else { Axis::Moving(sum) }
+    }
+
+    /// What a loop inside writes of the array that it carries at a position, if it will be a with-loop, or if it replaces one element and will carry that as a scalar.
+    fn written_by_loop(&mut self, inst: Inst, at: usize) -> Option<Vec<Axis>> {
+        let mut inner = LoopNest { whole: true, ..LoopNest::of(self.func, self.defs, inst)? };
+        if let Some(index) = inner.replaced(at) {
+            return index.into_iter().map(|sum| Some(self.axis(self.outward(sum)?))).collect();
+        }
+        let cells = Cells::of(&mut inner, &Places::new(self.func), (Proof::Constants, false))?;
+        self.inside.remove(&cells.whole.trip.count(self.func));
+        let axis = |axis: &Axis| {
+            Some(match axis {
+                Axis::Fixed(sum) => self.axis(self.outward(sum.clone())?),
+                Axis::Moving(sum) if cells.ascends => {
+                    let (lower, upper) = (inner.at_start(sum, 0), cells.at_end(&inner, sum)?);
+                    Axis::Range { lower: self.outward(lower)?, upper: self.outward(upper)?, own: sum.clone() }
+                }
+                Axis::Moving(_) => return None,
+                Axis::Range { lower, upper, own } => {
+                    let (lower, upper) = (self.outward(lower.clone())?, self.outward(upper.clone())?);
+                    Axis::Range { lower, upper, own: own.clone() }
+                }
+            })
+        };
+        let is_alone = cells.whole.only() == Some(at);
+        is_alone.then(|| cells.axes.iter().map(axis).collect::<Option<Vec<Axis>>>())?
+    }
+
+    /// A sum of what a loop inside does not change, in terms of this loop.
+    fn outward(&self, sum: Sum) -> Option<Sum> {
+        let constant = Sum::constant(sum.constant);
+        sum.terms.iter().try_fold(constant, |all, (v, k)| Some(all.add(&self.sum(*v)?, *k)))
     }
 }
 

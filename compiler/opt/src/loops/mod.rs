@@ -2,24 +2,20 @@
 //! exchanged, one that carries scalars instead of elements.
 
 pub mod accesses;
-pub mod batch_rounds;
-pub mod carry_chosen;
-pub mod carry_elements;
-pub mod column_loops;
-pub mod expand_scalars;
-pub mod extreme_places;
-pub mod hoist_columns;
-pub mod lagged_loops;
-pub mod late_operands;
-pub mod loop_columns;
-pub mod loops_as_folds;
-pub mod merge_loops;
+pub mod distribute;
+pub mod fuse_loops;
+pub mod interchange;
 pub mod nest;
 pub mod normalize;
+pub mod pack_columns;
 pub mod parallelize;
-pub mod privatize_updates;
-pub mod slide_arrays;
-pub mod split_loops;
-pub mod sums_abreast;
+pub mod privatize;
+pub mod promote;
+pub mod reassociate;
+pub mod reductions;
+pub mod scalar_replace;
+pub mod slices;
+pub mod strip_mine;
+pub mod unroll_and_jam;
+pub mod unroll_scatters;
 pub mod verdict;
-pub mod work_ahead;

@@ -119,6 +119,8 @@ pub struct LoopNest<'a> {
     pub inside: HashSet<Value>,
     /// Parameters that change by a constant.
     pub steps: HashMap<Value, i32>,
+    /// Loops inside count as the with-loops that they will be.
+    pub whole: bool,
 }
 
 impl<'a> LoopNest<'a> {
@@ -129,7 +131,7 @@ impl<'a> LoopNest<'a> {
         collect_values(func, *body, &mut inside);
         let steps = data.params.iter().zip(&data.yields[1..]);
         let steps = steps.filter_map(|(&param, &next)| Some((param, step_of(func, defs, param, next)?))).collect();
-        Some(LoopNest { func, defs, inst, init, body: *body, inside, steps })
+        Some(LoopNest { func, defs, inst, init, body: *body, inside, steps, whole: false })
     }
 
     /// The parameter at a position, and what the next iteration has for it.

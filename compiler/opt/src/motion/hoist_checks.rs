@@ -1,259 +1,218 @@
-//! Index checks of loops are made once, before the loop, where that is possible.
+//! Checks that come out alike for every index of a with-loop, or in every iteration of a loop, are made once in front of it.
 //!
 //! ```text
-//!    loop (%a, %j = %s) { check 0 <= %j && %j < %n   ...   yield %j + %d < %m, ... }
-//! => if 0 <= %s && %s < %m && %m <= %n && 0 < %d && %m <= 2^31 - 1 - %d { loop without the check } else { the loop as it was }
+//!    with { [0] <= [%i] < [%n] { %v = with { ... }  %m = %h + %h  check %n == %m  yield %v } }
+//! => %m = %h + %h  check %n <= 0 || %n == %m   with { [0] <= [%i] < [%n] { %v = with { ... }  yield %v } }
 //! ```
 //!
-//! What a loop counts stays between its first value and its bound, if it counts upward and does not wrap: where both are in range, all indices
-//! are. That bounds and extents have to do with each other is often known to the caller only, as are steps and starts. If some index is
-//! out of range the loop runs with its checks, so that the first of them faults where it did.
+//! With-loops that do nothing but checks leave bodies in the same way (`split-checks`).
 //!
-//! Before: checks proven as far as possible. After: innermost loops of moderate size come in two versions.
-//! Leaves alone: loops of few rounds, indices other than the counter plus a constant and what no round changes.
+//! Such as that the halves of a row make up a row again. Without them cells can be folded, scalarised and run in lanes. A loop runs at least once; for
+//! a with-loop the check is made if there is an index.
+//!
+//! Before: what can be proven is. After: no such check is the first thing that can be observed of a body.
+//! Leaves alone: checks behind other checks or effects of the body, whose faults would come first, and behind loops, which might not end.
+//!
+//! Worth: tests/survey/small/halves (2.5 with Cranelift, 2.6 with LLVM, extents hidden).
 
-use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
-use crate::facts::sums::{Sum, emit_sum};
-use crate::loops::nest::LoopNest;
+use crate::edit::{Def, Defs, Emitter, insert_before};
+use crate::facts::{Places, divides_by_constant, is_speculatable, region_has_effect};
+use crate::fusion::split_operators::checks_plainly;
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, Scalar, Ty};
-use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Inst, Op, Region, Value};
+use ravel_types::{BinOp, Elem, HashSet, Ty};
+use ravel_wir::traverse::{free_values, has_effect, walk};
+use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, WithOp};
 
 pub const PASS: Pass = Pass {
     name: "hoist-checks",
-    summary: "make the index checks of loops once, before them",
+    summary: "make checks that are the same for every index once, in front of the with-loop",
     run: Run::Func(hoist_checks),
 };
 
-/// Most instructions of a body, of which there will be two.
-const MAX_CODE: usize = 80;
-/// Fewer rounds stay as they are.
-const MIN_ROUNDS: i64 = 8;
-/// Constants that are added to a counter are less than this, and extents that are compared then at most so.
-const MAX_OFFSET: i32 = 1 << 20;
-const MAX_EXTENT: i32 = 1 << 30;
-
-/// A comparison that the loop need not make if something holds before it.
-enum Test {
-    /// Of what no round changes: the comparison itself.
-    Fixed(BinOp, Sum, Sum),
-    /// The counter plus a constant is not negative.
-    NotNegative(i32),
-    /// The counter plus a constant is less than something that no round changes.
-    Below(i32, Sum),
-    /// The counter plus what no round changes is not negative, or less than something else of that kind.
-    NotNegativeFrom(Sum),
-    BelowFrom(Sum, Sum),
-}
-
+/// A check of a body, and what it needs of that.
 struct Found {
-    /// Position of the counter among the carried values, and its bound.
-    counter: usize,
-    end: Sum,
-    step: Sum,
-    tests: Vec<Test>,
-    /// Checks that are made before.
-    checks: HashSet<Inst>,
+    body: Region,
+    check: Inst,
+    /// What it would report besides depends on the index, and is forgotten.
+    alone: bool,
+    needs: HashSet<Inst>,
+    /// Bounds of which it is not known that there is an index between them.
+    maybe_empty: Vec<(Value, Value)>,
 }
 
 pub fn hoist_checks(func: &mut Func, cx: &mut Context) -> bool {
-    let loops = loops_of(func);
-    let mut defs = Defs::new(func);
+    let mut owners: Vec<Inst> = Vec::new();
+    walk(func, func.body, &mut |_, inst| {
+        if matches!(func.insts[inst].op, Op::With(_) | Op::Loop { .. }) {
+            owners.push(inst);
+        }
+    });
     let mut changed = false;
-    for (region, inst) in loops {
-        let Some(found) = examine(func, &defs, inst, cx.eager) else { continue };
-        rewrite(func, &mut defs, region, inst, found);
-        cx.applied(func.insts[inst].span, "the loop's index checks are made before it");
-        defs = Defs::new(func);
-        changed = true;
+    let mut facts: Option<(Defs, Places)> = None;
+    // Inner ones first, so that a check may leave several.
+    for owner in owners.into_iter().rev() {
+        loop {
+            let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+            let Some(home) = places.region_of[owner].expand() else { break };
+            let Some(found) = find(func, defs, places, owner, cx) else { break };
+            lift(func, defs, home, owner, found);
+            cx.applied(func.insts[owner].span, "a check that is the same for every index is made before it");
+            (facts, changed) = (None, true);
+        }
     }
     changed
 }
 
-fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
-    let Op::Loop { init, body } = &func.insts[inst].op else { return None };
-    let data = &func.regions[*body];
-    let checks = || data.insts.iter().filter(|i| matches!(func.insts[**i].op, Op::Check { .. }));
-    let mut nested = false;
-    walk(func, *body, &mut |_, i| nested |= matches!(func.insts[i].op, Op::Loop { .. } | Op::With(_)));
-    if nested || checks().next().is_none() || size_of(func, *body) > MAX_CODE {
-        return None;
+fn find(func: &Func, defs: &Defs, places: &Places, owner: Inst, cx: &Context) -> Option<Found> {
+    let (body, generator) = match &func.insts[owner].op {
+        Op::Loop { body, .. } => (*body, None),
+        Op::With(with) => {
+            let stops = |op: &WithOp| matches!(op, WithOp::Fold { stop: Some(_), .. });
+            let has_effects = |region: Region| region_has_effect(func, region, cx);
+            if with.ordered || with.ops.iter().any(|op| stops(op) || op.region().is_some_and(has_effects)) {
+                return None;
+            }
+            // The others do nothing that could come first.
+            let mut parts = with.parts.iter().filter(|part| has_effects(part.body));
+            let part = parts.next()?;
+            if parts.next().is_some() {
+                return None;
+            }
+            (part.body, Some(&part.generator))
+        }
+        _ => return None,
+    };
+    let check = first_check(func, places, body, cx)?;
+    let (needs, alone) = match needs_of(func, defs, body, check, false) {
+        Some(needs) => (needs, false),
+        None => (needs_of(func, defs, body, check, true)?, true),
+    };
+    let mut maybe_empty = Vec::new();
+    if let Some(generator) = generator {
+        let Generator::Known { lower, upper, .. } = generator else { return None };
+        let mut ranges = places.ranges_at(func, defs, owner);
+        for (low, high) in lower.iter().copied().zip(upper.iter().copied()) {
+            let (l, h) = (ranges.form(func, defs, low), ranges.form(func, defs, high));
+            if ranges.compare(BinOp::Lt, &l, &h) != Some(true) {
+                maybe_empty.push((low, high));
+            }
+        }
     }
-    // Every round must have values of the types that the results have.
-    let results = &func.insts[inst].results;
-    let fixed =
-        |k: usize| [init[k], data.params[k], data.yields[k + 1]].iter().all(|v| func.ty(*v) == func.ty(results[k]));
-    if !(0..init.len()).all(fixed) {
-        return None;
+    Some(Found { body, check, alone, needs, maybe_empty })
+}
+
+/// The check that is the first thing of a body that can be observed.
+fn first_check(func: &Func, places: &Places, body: Region, cx: &Context) -> Option<Inst> {
+    for &inst in &func.regions[body].insts {
+        let op = &func.insts[inst].op;
+        if matches!(op, Op::Check { .. }) || only_checks(func, places, inst, cx) {
+            return Some(inst);
+        }
+        let mut may_hang = matches!(op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
+        for nested in op.regions() {
+            walk(func, nested, &mut |_, inner| {
+                may_hang |= matches!(func.insts[inner].op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
+            });
+        }
+        if may_hang || has_effect(&|f| cx.is_observed(f), func, inst) {
+            return None;
+        }
     }
-    let mut nest = LoopNest::of(func, defs, inst)?;
-    let mut conditions = vec![data.yields[0]];
-    let mut bound = None;
-    while let Some(cond) = conditions.pop() {
-        match defs.op(func, cond) {
-            Some(Op::Bin(BinOp::And, a, b)) => conditions.extend([*a, *b]),
-            Some(Op::Bin(BinOp::Lt, next, end)) => bound = bound.or_else(|| counts(&nest, *next, *end)),
+    None
+}
+
+/// Whether an instruction is a with-loop of checks, whose results nobody needs.
+fn only_checks(func: &Func, places: &Places, inst: Inst, cx: &Context) -> bool {
+    let Op::With(with) = &func.insts[inst].op else { return false };
+    let plain = |part: &Part| {
+        matches!(&part.generator, Generator::Known { lower, .. } if !lower.is_empty())
+            && region_has_effect(func, part.body, cx)
+            && checks_plainly(func, part.body, cx)
+    };
+    !with.ordered
+        && with.ops.iter().all(|op| matches!(op, WithOp::Fold { combine: Combine::Op(_), stop: None, .. }))
+        && func.insts[inst].results.iter().all(|v| places.uses(*v).is_empty())
+        && !with.parts.is_empty()
+        && with.parts.iter().all(plain)
+}
+
+/// The instructions of a body that a check needs, if they may stand before it; nothing if it depends on the index. `alone`: what else the check
+/// would report is not asked for.
+fn needs_of(func: &Func, defs: &Defs, body: Region, check: Inst, alone: bool) -> Option<HashSet<Inst>> {
+    let own: HashSet<Inst> = func.regions[body].insts.iter().copied().collect();
+    let mut needs = HashSet::default();
+    let mut work = vec![check];
+    let mut fits = true;
+    while let Some(inst) = work.pop() {
+        let op = &func.insts[inst].op;
+        let mut used: Vec<Value> = op.regions().into_iter().flat_map(|nested| free_values(func, nested)).collect();
+        match op {
+            Op::Check { cond, fault } if alone && inst == check => {
+                Op::Check { cond: *cond, fault: fault.own().clone() }.for_each_operand(|v| used.push(v));
+            }
+            op => op.for_each_operand(|v| used.push(v)),
+        }
+        used.into_iter().for_each(|v| match defs.get(v) {
+            Def::Inst(from, _) if own.contains(&from) => {
+                let op = &func.insts[from].op;
+                let moves = is_speculatable(func, from) || divides_by_constant(func, defs, from);
+                fits &= moves && op.regions().is_empty() && !matches!(op, Op::Opaque(_));
+                if needs.insert(from) {
+                    work.push(from);
+                }
+            }
+            Def::Param(region, _) => fits &= region != body,
             _ => {}
-        }
+        });
     }
-    let (counter, end, step) = bound?;
-    // Also where it takes steps that only the run knows, indices are sums of it.
-    nest.inside.remove(&data.params[counter]);
-    if let (Some(first), true) = (defs.int(func, init[counter]), end.terms.is_empty())
-        && i64::from(end.constant) - i64::from(first) < if eager { 1 } else { MIN_ROUNDS }
-    {
-        return None;
-    }
-    let (mut tests, mut hoisted) = (Vec::new(), HashSet::default());
-    for &check in checks() {
-        let Op::Check { cond, .. } = func.insts[check].op else { continue };
-        let mut own = Vec::new();
-        if test(&nest, data.params[counter], cond, &mut own).is_some() {
-            tests.append(&mut own);
-            hoisted.insert(check);
-        }
-    }
-    (!hoisted.is_empty()).then_some(Found { counter, end, step, tests, checks: hoisted })
+    fits.then_some(needs)
 }
 
-/// The position of a counter whose next value is compared with a bound, the bound, and the step.
-fn counts(nest: &LoopNest, next: Value, end: Value) -> Option<(usize, Sum, Sum)> {
-    let data = &nest.func.regions[nest.body];
-    let counter = data.yields[1..].iter().position(|v| *v == next)?;
-    let param = data.params[counter];
-    let Some(Op::Bin(BinOp::Add, a, b)) = nest.defs.op(nest.func, next) else { return None };
-    let step = if *a == param { *b } else { (*b == param).then_some(*a)? };
-    let invariant = |v: Value| nest.sum(v).filter(|sum| is_fixed(nest, sum));
-    Some((counter, invariant(end)?, invariant(step)?))
-        .filter(|(_, _, step)| !step.terms.is_empty() || step.constant > 0)
-}
-
-/// Is a sum made of what stands before the loop?
-fn is_fixed(nest: &LoopNest, sum: &Sum) -> bool {
-    sum.terms.keys().all(|v| !nest.inside.contains(v))
-}
-
-/// What makes a condition true in every round.
-fn test(nest: &LoopNest, counter: Value, cond: Value, tests: &mut Vec<Test>) -> Option<()> {
-    match nest.defs.op(nest.func, cond)? {
-        Op::Const(Scalar::Bool(true)) => Some(()),
-        Op::Bin(BinOp::And, a, b) => {
-            test(nest, counter, *a, tests)?;
-            test(nest, counter, *b, tests)
-        }
-        Op::Bin(op @ (BinOp::Ge | BinOp::Lt), a, b) if nest.func.ty(*a).elem == Elem::I32 => {
-            let (x, y) = (nest.sum(*a)?, nest.sum(*b)?);
-            if !is_fixed(nest, &y) || y.terms.contains_key(&counter) {
-                return None;
-            }
-            if is_fixed(nest, &x) && !x.terms.contains_key(&counter) {
-                tests.push(Test::Fixed(*op, x, y));
-                return Some(());
-            }
-            let offset = x.add(&Sum::of(counter), -1);
-            if !offset.terms.is_empty() && is_fixed(nest, &offset) && !offset.terms.contains_key(&counter) {
-                tests.push(match op {
-                    BinOp::Ge => (y == Sum::constant(0)).then_some(Test::NotNegativeFrom(offset))?,
-                    _ => Test::BelowFrom(offset, y),
-                });
-                return Some(());
-            }
-            let distance = offset.terms.is_empty().then_some(offset.constant)?;
-            if distance.checked_abs().is_none_or(|d| d >= MAX_OFFSET) {
-                return None;
-            }
-            match op {
-                BinOp::Ge => tests.push((y == Sum::constant(0)).then_some(Test::NotNegative(distance))?),
-                _ => tests.push(Test::Below(distance, y)),
-            }
-            Some(())
-        }
-        _ => None,
-    }
-}
-
-fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, inst: Inst, found: Found) {
-    let span = func.insts[inst].span;
-    let Op::Loop { init, body } = func.insts[inst].op.clone() else { return };
-    let mut out = Vec::new();
+fn lift(func: &mut Func, defs: &mut Defs, home: Region, owner: Inst, found: Found) {
+    let span = func.insts[found.check].span;
+    let insts = std::mem::take(&mut func.regions[found.body].insts);
+    let (moved, kept): (Vec<Inst>, Vec<Inst>) =
+        insts.into_iter().partition(|inst| *inst == found.check || found.needs.contains(inst));
+    func.regions[found.body].insts = kept;
+    let mut out: Vec<Inst> = moved.into_iter().filter(|inst| *inst != found.check).collect();
+    let bool_type = Ty::scalar(Elem::Bool);
     let mut e = Emitter { func, defs, out: &mut out, span };
-    let (first, end, step) = (init[found.counter], emit_sum(&mut e, &found.end), emit_sum(&mut e, &found.step));
-    // The counter begins below its bound, and does not wrap behind it.
-    let mut holds = vec![e.int_op(BinOp::Lt, first, end)];
-    if found.step != Sum::constant(1) {
-        let (one, most) = (e.int(1), e.int(i32::MAX));
-        let last = e.int_op(BinOp::Sub, most, step);
-        holds.push(e.int_op(BinOp::Ge, step, one));
-        holds.push(e.int_op(BinOp::Le, end, last));
-    }
-    // Offsets that only the run knows, and limits of counters with them.
-    let mut far: Vec<(Value, Option<Value>)> = Vec::new();
-    for test in found.tests {
-        match test {
-            Test::NotNegativeFrom(offset) => far.push((emit_sum(&mut e, &offset), None)),
-            Test::BelowFrom(offset, limit) => {
-                let limit = emit_sum(&mut e, &limit);
-                far.push((emit_sum(&mut e, &offset), Some(limit)));
+    let empty: Vec<Value> = found
+        .maybe_empty
+        .into_iter()
+        .map(|bounds| {
+            let [low, high] = <[Value; 2]>::from(bounds).map(|v| match e.defs.int(e.func, v) {
+                Some(k) => e.int(k),
+                None => v,
+            });
+            e.int_op(BinOp::Ge, low, high)
+        })
+        .collect();
+    let op = match e.func.insts[found.check].op.clone() {
+        Op::Check { mut cond, mut fault } => {
+            if found.alone {
+                fault = fault.own().clone();
             }
-            Test::Fixed(op, a, b) => {
-                let (a, b) = (emit_sum(&mut e, &a), emit_sum(&mut e, &b));
-                holds.push(e.int_op(op, a, b));
+            for empty in empty {
+                cond = e.emit(Op::Bin(BinOp::Or, empty, cond), bool_type.clone());
             }
-            Test::NotNegative(distance) => {
-                let least = e.int(distance.min(0).wrapping_neg());
-                holds.push(e.int_op(BinOp::Ge, first, least));
-                if distance > 0 {
-                    let most = e.int(MAX_EXTENT);
-                    holds.push(e.int_op(BinOp::Le, end, most));
+            Op::Check { cond, fault }
+        }
+        // Without an index around it, it has none.
+        Op::With(mut with) => {
+            for part in &mut with.parts {
+                let Generator::Known { lower, upper, .. } = &mut part.generator else { continue };
+                let (Some(low), Some(high)) = (lower.first(), upper.first_mut()) else { continue };
+                for &cond in &empty {
+                    let (then, els) = (*low, *high);
+                    *high = e.emit(Op::Select { cond, then, els }, Ty::scalar(Elem::I32));
                 }
             }
-            Test::Below(distance, limit) => {
-                let (limit, distance_value) = (emit_sum(&mut e, &limit), e.int(distance));
-                let last = e.int_op(BinOp::Sub, limit, distance_value);
-                holds.push(e.int_op(BinOp::Le, end, last));
-                if distance != 0 {
-                    // No sum or difference wraps.
-                    let (most, least) = (e.int(MAX_EXTENT), e.int(-MAX_EXTENT));
-                    holds.push(e.int_op(BinOp::Le, limit, most));
-                    holds.push(e.int_op(BinOp::Ge, limit, least));
-                    holds.push(e.int_op(BinOp::Le, end, most));
-                    holds.push(e.int_op(BinOp::Ge, first, least));
-                }
-            }
+            Op::With(with)
         }
-    }
-    if !far.is_empty() {
-        // No sum wraps.
-        let (most, least) = (e.int(MAX_EXTENT), e.int(-MAX_EXTENT));
-        for value in far.iter().flat_map(|(offset, limit)| [Some(*offset), *limit]).flatten() {
-            holds.push(e.int_op(BinOp::Le, value, most));
-            holds.push(e.int_op(BinOp::Ge, value, least));
-        }
-        holds.push(e.int_op(BinOp::Le, end, most));
-        holds.push(e.int_op(BinOp::Ge, first, least));
-    }
-    for (offset, limit) in far {
-        match limit {
-            Some(limit) => {
-                let last = e.int_op(BinOp::Add, end, offset);
-                holds.push(e.int_op(BinOp::Le, last, limit));
-            }
-            None => {
-                let (lowest, zero) = (e.int_op(BinOp::Add, first, offset), e.int(0));
-                holds.push(e.int_op(BinOp::Ge, lowest, zero));
-            }
-        }
-    }
-    let both = |a: Value, b: Value| e.emit(Op::Bin(BinOp::And, a, b), Ty::scalar(Elem::Bool));
-    let Some(cond) = holds.into_iter().reduce(both) else { return };
-    // The version without checks is a copy.
-    let types: Vec<Ty> = func.insts[inst].results.iter().map(|v| func.ty(*v).clone()).collect();
-    let kept: Vec<Inst> = func.regions[body].insts.iter().copied().filter(|i| !found.checks.contains(i)).collect();
-    let whole = std::mem::replace(&mut func.regions[body].insts, kept);
-    let copy = Copier::within(func, body).region(func, body);
-    func.regions[body].insts = whole;
-    let fast = func.make_inst(Op::Loop { init, body: copy }, types, span);
-    version(func, region, inst, (cond, fast), out);
+        op => op,
+    };
+    func.insts[found.check].op = op;
+    out.push(found.check);
+    insert_before(func, home, owner, out);
 }

@@ -10,10 +10,11 @@
 //! Before: short folds are written out, and fold functions that are operators are recognised. After: in bodies, no such fold over a dense
 //! index set that is known to be not empty.
 //! Leaves alone: folds that may stop early, folds of arrays, several partitions, and folds whose bodies have checks, which keep lanes out.
+//!
+//! Worth: tests/survey/recurrences/horner (1.6, 1.0 with Cranelift, 8.0, 1.0 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, substitute};
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::Places;
+use crate::facts::{Places, region_has_effect};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::traverse::walk;

@@ -6,13 +6,13 @@
 //! Extents of one affine form are one value, the length that an array was made with if that is in sight: so what a loop asks of the array that it
 //! carries is what is known of its first one.
 //! Leaves alone: effects, and equal computations in regions of which neither encloses the other.
+//!
+//! Worth: tests/survey/small/standardized (1.4 with Cranelift, 2.0 with LLVM).
 
 use crate::edit::{Renames, collect_values, syms_of};
-use crate::facts::effects::region_has_effect;
-use crate::facts::keys::{Key, form_key, key_of};
+use crate::facts::{Key, form_key, key_of, region_has_effect};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::HashSet;
-use ravel_types::{Affine, Shape, Ty};
+use ravel_types::{Affine, HashSet, Shape, Ty};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, WithOp};
 use rustc_hash::FxHashMap;
 

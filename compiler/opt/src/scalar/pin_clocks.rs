@@ -10,11 +10,12 @@
 //!
 //! Before: functions are inlined. After: behind a clock no array is known for what made it.
 //! A call of a function that reads a clock counts as one. Leaves alone: scalars and their arithmetic.
+//!
+//! Worth: tests/golden/library/stop-watches (no speed: programs that time themselves would read zero).
 
 use crate::edit::{Renames, insert_after, place_of};
 use crate::pass::{Context, Pass, Run};
-use ravel_types::Elem;
-use ravel_types::HashSet;
+use ravel_types::{Elem, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 

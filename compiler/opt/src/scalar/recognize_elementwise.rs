@@ -7,9 +7,11 @@
 //!
 //! Before: calls in fold functions inlined. After: every such function is a [`Combine::Op`].
 //! Leaves alone: operations with exchanged operands that do not commute, and functions that do anything else.
+//!
+//! Worth: tests/survey/with-loops/moments-of-columns (4.6 with Cranelift, 8.3 with LLVM).
 
 use crate::edit::Defs;
-use crate::facts::places::covers_frame;
+use crate::facts::covers_frame;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;

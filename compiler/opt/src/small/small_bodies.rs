@@ -2,9 +2,8 @@
 //! along an axis around them.
 
 use crate::edit::{Def, Defs};
-use crate::facts::cost::cost_of_region;
-use crate::facts::places::{Places, Use, total_trips, trips};
-use crate::small::split_folds::MAX_FOLDED;
+use crate::facts::{Places, Use, cost_of_region, total_trips, trips};
+use crate::small::sroa_folds::MAX_FOLDED;
 use ravel_types::HashMap;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Func, Inst, Op, Region, Value, With, WithOp};
@@ -19,10 +18,10 @@ pub const MAX_SCALAR_CODE: u64 = 1600;
 const MAX_CODE: u64 = 4000;
 /// Operations per element that lanes gather or weave together.
 const MIN_INTENSITY: f64 = 4.0;
-/// Rounds that [`crate::facts::cost`] takes loops to have.
+/// Iterations that [`crate::facts::cost`] takes loops to have.
 const ROUNDS: f64 = 1000.0;
 
-/// Whether an array that a with-loop makes is handed on as one by what makes scalars of it: a fold that `split-folds` takes, a loop that `split-arrays`
+/// Whether an array that a with-loop makes is handed on as one by what makes scalars of it: a fold that `sroa-folds` takes, a loop that `sroa`
 /// takes, or the with-loop around, if its body is small.
 pub fn becomes_scalars(func: &Func, defs: &Defs, places: &Places, inst: Inst, used: &Use) -> bool {
     let Use::Yield(region) = used else { return false };

@@ -10,10 +10,11 @@
 //!
 //! Before: scalarised, so that folds whose cells have the same indices throughout are folds of elements. After: no such fold that is short.
 //! Leaves alone: small arrays, which become scalars elsewhere; bodies with checks or effects; and folds that would be too much code.
+//!
+//! Worth: tests/survey/tables/life-rotations (38 with Cranelift, 38 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, insert_before, size_of};
-use crate::facts::effects::region_has_effect;
-use crate::facts::places::{Places, total_trips};
+use crate::facts::{Places, region_has_effect, total_trips};
 use crate::pass::{Context, Pass, Run};
 use crate::small::unroll_small::indices;
 use ravel_types::{BinOp, Elem, Ty};

@@ -11,9 +11,9 @@ use crate::device::group::Outcome;
 use crate::device::group::blocks::WARP;
 use crate::device::run::{Chain, Run, Step};
 use crate::facts::index::Ext;
+use crate::facts::layout::prim_of;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
-use crate::lower::scalars::prim_of;
 
 /// Elements that the work-item has at hand, by array.
 type Held = HashMap<Value, Val>;

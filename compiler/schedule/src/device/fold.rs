@@ -17,12 +17,12 @@ use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
+use crate::facts::layout::prim_of;
 use crate::facts::sink::{Accumulate, Index, Sink};
 use crate::facts::support::folds_along;
 use crate::facts::{Facts, Val};
-use crate::lower::Lower;
 use crate::lower::emit::Key;
-use crate::lower::scalars::{self, prim_of};
+use crate::lower::{Lower, scalars};
 
 /// Work-items of a group.
 pub(crate) const GROUP: u32 = 256;

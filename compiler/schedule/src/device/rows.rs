@@ -148,7 +148,7 @@ impl Lower<'_, '_> {
                 let offset = self.slice_offset(part, *elem, strides);
                 let address = self.address(*data, &offset);
                 let data = self.pointer(address);
-                self.emit.dests.insert(v, crate::lower::emit::Dest { data });
+                self.facts.dests.insert(v, crate::facts::sink::Dest { data });
             }
         }
         for (position, &inst) in func.regions[part.body].insts.iter().enumerate() {
@@ -213,7 +213,7 @@ impl Lower<'_, '_> {
         let mut sinks = Vec::new();
         for (op, &result) in inner.ops.iter().zip(&func.insts[inst].results) {
             let (WithOp::Genarray { frame: Frame::Known(frame), .. }, Some(dest)) =
-                (op, self.emit.dests.remove(&result))
+                (op, self.facts.dests.remove(&result))
             else {
                 return self.unsupported(func.insts[inst].span, "an array of a cell without a place");
             };

@@ -301,7 +301,7 @@ impl Lower<'_, '_> {
         let Generator::Known { step, width: None, .. } = &part.generator else { return None };
         let dense = step.as_ref().is_none_or(|s| s.iter().all(|v| self.const_i32(*v) == Some(1)));
         let plain = dense && !with.ordered && cell.is_empty() && !frame.is_empty() && self.covers(with, frame);
-        if !plain || self.emit.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
+        if !plain || self.facts.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
             return None;
         }
         let extents: Vec<i64> = frame.iter().map(|v| self.const_i32(*v)).collect::<Option<_>>()?;
@@ -390,18 +390,5 @@ impl Lower<'_, '_> {
         }
         run.anchor = Some(inst);
         Some(())
-    }
-
-    /// Selections that a body always makes from arrays with the extents of its frame at its own index: array and result.
-    pub fn own_reads<'s>(&'s self, body: Region, extents: &'s [i64]) -> impl Iterator<Item = (Value, Value)> + 's {
-        let region = &self.func.regions[body];
-        region.insts.iter().filter_map(move |inst| {
-            let data = &self.func.insts[*inst];
-            let (Op::Sel { array, index }, &[result]) = (&data.op, &data.results[..]) else { return None };
-            let shape = self.func.ty(*array).shape.constants()?;
-            let alike = shape.len() == extents.len() && shape.iter().zip(extents).all(|(a, b)| i64::from(*a) == *b);
-            let at_own = |(k, v): (usize, &Value)| *v == region.params[k] || extents[k] == 1;
-            (alike && index.len() == extents.len() && index.iter().enumerate().all(at_own)).then_some((*array, result))
-        })
     }
 }

@@ -18,14 +18,14 @@
 use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
+use crate::device::state::Refusal;
 use crate::facts::Facts;
 use crate::facts::grid::{Grid, Jam};
 use crate::facts::guards::{Guard, Measures};
 use crate::facts::index::Ext;
+use crate::facts::layout::prim_of;
 use crate::facts::sink::Sink;
-use crate::facts::support::{Refusal, folds_along};
-use crate::lower::Lower;
-use crate::lower::scalars::prim_of;
+use crate::facts::support::folds_along;
 
 /// Least extents of both sides of a tile with two.
 const LEAST_SIDE: i64 = 24;
@@ -375,7 +375,7 @@ impl<'m> Facts<'m> {
         }
         let (fold, with, inner) = self.the_fold(func, part.body)?;
         let mut measures = Measures::default();
-        self.supported(part.body, &mut measures)?;
+        self.supported(part.body, &mut measures).map_err(|refusal| refusal.to_string())?;
         let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
         let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
         let Generator::Known { lower, upper, .. } = &inner.generator else {
@@ -389,10 +389,16 @@ impl<'m> Facts<'m> {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Decides whether a partition runs in tiles on a device. With `forced`, whatever the extents are. Several plans differ in the size of their
     /// tiles alone: the first one whose groups are enough for the device is to be taken, which only the run may know.
-    pub fn plan_device_tiles(&self, part: &Part, sinks: &[Sink], forced: bool) -> Result<Vec<DeviceTile>, Refusal> {
+    pub fn plan_device_tiles(
+        &self,
+        part: &Part,
+        sinks: &[Sink],
+        forced: bool,
+        every: bool,
+    ) -> Result<Vec<DeviceTile>, Refusal> {
         let found = self.find_shared_fold(part, sinks)?;
         let params = &self.func.regions[part.body].params;
         let last = params.len() - 1;
@@ -403,7 +409,7 @@ impl Lower<'_, '_> {
         if fits(found.extents[last], LEAST_SIDE) && fits(found.trips, LEAST_FOLD) {
             for axis in rows {
                 match self.parts_of_fold(&found, &[params[axis], params[last]]) {
-                    Ok(parts) => return self.two_sides(part, &found, axis, parts, forced),
+                    Ok(parts) => return self.two_sides(part, &found, axis, parts, forced, every),
                     Err(why) => refusal = why,
                 }
             }
@@ -422,6 +428,7 @@ impl Lower<'_, '_> {
         axis: usize,
         parts: Parts,
         forced: bool,
+        every: bool,
     ) -> Result<Vec<DeviceTile>, Refusal> {
         let params = &self.func.regions[part.body].params;
         let last = params.len() - 1;
@@ -455,7 +462,7 @@ impl Lower<'_, '_> {
             tile.slice = self.slice_of(&tile, (4 * tile.items() / widest).min(tile.items()), 0);
             plans.push((cost, tile));
         }
-        if self.cx.every_tile {
+        if every {
             return Ok(plans.into_iter().map(|(_, tile)| tile).collect());
         }
         let known = found.extents[axis].is_some() && found.extents[last].is_some();

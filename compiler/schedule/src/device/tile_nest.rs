@@ -21,10 +21,10 @@ use crate::device::tile::{DeviceTile, Staged, WANTED_GROUPS};
 use crate::facts::Val;
 use crate::facts::grid::{Cell, Grid, Jam};
 use crate::facts::index::Ext;
+use crate::facts::layout::prim_of;
 use crate::facts::sink::Sink;
 use crate::facts::support::folds_along;
-use crate::lower::Lower;
-use crate::lower::scalars::{self, prim_of};
+use crate::lower::{Lower, scalars};
 use crate::{Result, Tiles};
 
 /// A launch on which everything is forced for tests has this least work at most.
@@ -59,7 +59,7 @@ impl Lower<'_, '_> {
     /// was emitted.
     pub fn launch_tiles(&mut self, with: &With, part: &Part, sinks: &[Sink]) -> Result<bool> {
         let forced = is_forced(self.cx.options.device);
-        let mut plans = match self.plan_device_tiles(part, sinks, forced) {
+        let mut plans = match self.plan_device_tiles(part, sinks, forced, false) {
             Ok(plans) => plans,
             Err(why) => {
                 self.launch_remark(format!("no tiles: {why}"));

@@ -9,8 +9,8 @@ use crate::device::tile::{DeviceTile, Staged};
 use crate::device::tile_nest::{Tile, place_of, shared_copy};
 use crate::facts::Val;
 use crate::facts::grid::{Cell, Grid};
-use crate::lower::Lower;
-use crate::lower::scalars::{self, prim_of};
+use crate::facts::layout::prim_of;
+use crate::lower::{Lower, scalars};
 
 impl Lower<'_, '_> {
     /// Computes the work-item's share of the staged values of a slice.

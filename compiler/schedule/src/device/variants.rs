@@ -11,10 +11,10 @@
 use ravel_nest::ir::{IntCmp, Ty};
 use ravel_wir::{Op, Part, With};
 
+use crate::device::state::Refusal;
 use crate::device::tile::DeviceTile;
 use crate::facts::Facts;
 use crate::facts::sink::Sink;
-use crate::facts::support::Refusal;
 use crate::lower::Lower;
 use crate::{Result, Tiles};
 
@@ -64,10 +64,7 @@ impl Lower<'_, '_> {
         sinks: &[Sink],
         forced: bool,
     ) -> std::result::Result<Vec<DeviceTile>, Refusal> {
-        self.cx.every_tile = true;
-        let plans = self.plan_device_tiles(part, sinks, forced);
-        self.cx.every_tile = false;
-        plans
+        self.plan_device_tiles(part, sinks, forced, true)
     }
 
     /// Says that tiles were slower when the program was tuned.

@@ -104,4 +104,17 @@ impl Facts<'_> {
         });
         found
     }
+
+    /// Selections that a body always makes from arrays with the extents of its frame at its own index: array and result.
+    pub fn own_reads<'s>(&'s self, body: Region, extents: &'s [i64]) -> impl Iterator<Item = (Value, Value)> + 's {
+        let region = &self.func.regions[body];
+        region.insts.iter().filter_map(move |inst| {
+            let data = &self.func.insts[*inst];
+            let (Op::Sel { array, index }, &[result]) = (&data.op, &data.results[..]) else { return None };
+            let shape = self.func.ty(*array).shape.constants()?;
+            let alike = shape.len() == extents.len() && shape.iter().zip(extents).all(|(a, b)| i64::from(*a) == *b);
+            let at_own = |(k, v): (usize, &Value)| *v == region.params[k] || extents[k] == 1;
+            (alike && index.len() == extents.len() && index.iter().enumerate().all(at_own)).then_some((*array, result))
+        })
+    }
 }

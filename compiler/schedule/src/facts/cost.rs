@@ -134,20 +134,15 @@ impl Facts<'_> {
         total
     }
 
-    /// What every lane of a body does by itself, in words: where lanes do not pay, this is why.
-    pub fn slow_in_lanes(&self, body: Region) -> Option<&'static str> {
-        let mut slow = None;
+    /// Does every lane of a body divide integers by itself? Where lanes do not pay, this is why.
+    pub fn is_slow_in_lanes(&self, body: Region) -> bool {
+        let mut slow = false;
         walk(self.func, body, &mut |_, inst| {
-            let division = match &self.func.insts[inst].op {
-                Op::Bin(op, a, b) if op.divides() && !self.elem(*a).is_float() => Some((self.elem(*a), *b)),
-                _ => None,
-            };
+            let Op::Bin(op, a, b) = &self.func.insts[inst].op else { return };
             // Two lanes that divide together take less time than twice that of one.
-            let cycles = |(elem, by), lanes| self.division_cycles(elem, by, lanes);
-            let alone = |of| cycles(of, 2.0).is_none_or(|two| cycles(of, 1.0).is_some_and(|one| two > one));
-            if division.is_some_and(alone) {
-                slow = Some("it has integer divisions, which lanes do one by one");
-            }
+            let cycles = |lanes| self.division_cycles(self.elem(*a), *b, lanes);
+            let alone = cycles(2.0).is_none_or(|two| cycles(1.0).is_some_and(|one| two > one));
+            slow |= op.divides() && !self.elem(*a).is_float() && alone;
         });
         slow
     }

@@ -6,7 +6,7 @@ use ravel_wir::{Func, Inst, Op, Region, Value};
 use crate::facts::Facts;
 use crate::facts::grid::{Dep, Grid};
 use crate::facts::guards::Measures;
-use crate::facts::support::Refusal;
+use crate::facts::refusal::Refusal;
 use crate::facts::vector_forms::is_speculable;
 
 /// Iterations assumed of a loop inside a body.
@@ -54,7 +54,7 @@ impl Facts<'_> {
     ) -> std::result::Result<(), Refusal> {
         let func = self.func;
         if func.regions[region].yields.iter().any(|v| !func.ty(*v).is_scalar() || self.is_object(*v)) {
-            return Err("a loop or branch of the body yields arrays".to_string());
+            return Err(Refusal::BranchYieldsArrays);
         }
         for &inst in &func.regions[region].insts {
             match &func.insts[inst].op {
@@ -66,16 +66,16 @@ impl Facts<'_> {
                     self.supported_inside(*els, measures, false)?;
                 }
                 Op::Select { then, .. } if !func.ty(*then).is_scalar() || self.is_object(*then) => {
-                    return Err("a loop or branch of the body chooses between arrays".to_string());
+                    return Err(Refusal::BranchChoosesArrays);
                 }
                 Op::Native { symbol, args, .. }
                     if args.len() == 1 && crate::facts::vector_forms::math_op(symbol).is_some() => {}
                 Op::Extent { array, .. } if !self.has_val(*array) => {
-                    return Err("a loop or branch of the body builds arrays".to_string());
+                    return Err(Refusal::BranchBuildsArrays);
                 }
                 op if is_speculable(op) => {}
                 Op::Bin(op, a, b) if op.divides() && self.divides_safely(*a, *b) => {}
-                Op::Bin(..) => return Err("a loop or branch of the body divides integers".to_string()),
+                Op::Bin(..) => return Err(Refusal::BranchDivides),
                 Op::Check { cond, .. } if self.guards_of(*cond, &mut measures.guards, 8) => {}
                 Op::Sel { array, index } if alike && self.is_element(*array, index) => {}
                 Op::Sel { array, index }
@@ -83,20 +83,14 @@ impl Facts<'_> {
                         && self.readable_everywhere(*array, index, &mut measures.guards) => {}
                 Op::Sel { .. } if measures.masked.contains(&inst) => {}
                 Op::Sel { .. } => {
-                    return Err(
-                        "a loop or branch of the body has loads at indices that may be wrong where it is not entered"
-                            .to_string(),
-                    );
+                    return Err(Refusal::BranchLoads);
                 }
                 Op::With(_) => {
                     let place = (self.options.position)(func.insts[inst].span, &func.name);
-                    return Err(format!(
-                        "a loop or branch of the body has a with-loop of its own, at {place}: lanes take it if it stands outside, or is \
-                         written out, being short and of known size"
-                    ));
+                    return Err(Refusal::WithLoopInBranch(place));
                 }
                 _ => {
-                    return Err("a loop or branch of the body has checks, builds arrays or calls functions".to_string());
+                    return Err(Refusal::BranchCalls);
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Runtime objects: what the fields and the data of static ones hold. Where fields stand says [`ravel_nest::object`].
 
+use ravel_nest::ir::Prim;
 use ravel_types::Elem;
 
 pub(crate) use ravel_nest::object::*;
@@ -51,4 +52,17 @@ pub(crate) fn static_object(elem: Elem, kind: u8, shape: &[i64], count: i64, ele
     // Vector loads may touch the padding of an object.
     bytes.resize(bytes.len().next_multiple_of(DATA_ALIGN) + DATA_ALIGN, 0);
     (bytes, start)
+}
+
+/// The machine type that holds an element.
+pub(crate) fn prim_of(elem: Elem) -> Prim {
+    match elem {
+        Elem::Bool | Elem::Char | Elem::I8 | Elem::U8 => Prim::I8,
+        Elem::I16 | Elem::U16 => Prim::I16,
+        Elem::I32 | Elem::U32 => Prim::I32,
+        Elem::I64 | Elem::U64 => Prim::I64,
+        Elem::F32 => Prim::F32,
+        Elem::F64 => Prim::F64,
+        Elem::Handle => Prim::Ptr,
+    }
 }

@@ -15,6 +15,7 @@ pub mod liveness;
 pub mod ownership;
 pub mod pattern;
 pub mod pressure;
+pub mod refusal;
 pub mod sink;
 pub mod support;
 pub mod tuples;
@@ -30,6 +31,7 @@ use ravel_wir::{Func, Inst, Op, Value};
 use crate::facts::index::Ext;
 use crate::facts::liveness::Liveness;
 use crate::facts::ownership::{References, Scope};
+use crate::facts::sink::Dest;
 use crate::{Capabilities, Options};
 
 /// A value of the generated code.
@@ -59,6 +61,8 @@ pub(crate) struct Facts<'m> {
     /// The regions that are open, outermost first.
     pub scopes: Vec<Scope>,
     pub references: References,
+    /// Values that are built in a place instead of in an object of their own.
+    pub dests: HashMap<Value, Dest>,
     pub site: Site,
 }
 
@@ -117,6 +121,7 @@ impl<'m> Facts<'m> {
                 borrowing: crate::facts::ownership::borrowing_regions(func),
                 ..References::default()
             },
+            dests: HashMap::default(),
             site: Site::default(),
         }
     }

@@ -76,3 +76,10 @@ pub(crate) fn functions(with: &With) -> Vec<Accumulate> {
     };
     with.ops.iter().filter_map(function).collect()
 }
+
+/// Where a value is to be built instead of in an object of its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Dest {
+    /// First element of the place.
+    pub data: Val,
+}

@@ -6,9 +6,7 @@ use ravel_wir::{Combine, Generator, Op, Part, Region, Value, With, WithOp};
 use crate::facts::Facts;
 use crate::facts::grid::{Dep, Grid};
 use crate::facts::guards::Measures;
-
-/// Why a body is no kernel, for people.
-pub(crate) type Refusal = String;
+use crate::facts::refusal::Refusal;
 
 /// Bytes that a vector load may touch beyond either end of an array: headers and padding have at least these.
 const OVERREAD_BYTES: i64 = 64;
@@ -54,7 +52,7 @@ impl Facts<'_> {
             }
             match self.tuple_of(region, *v).filter(|_| tuples) {
                 Some((inst, _)) => written_out.push(inst),
-                None => return Err("cells are arrays".to_string()),
+                None => return Err(Refusal::ArrayCells),
             }
         }
         for &inst in func.regions[region].insts.iter().filter(|inst| !written_out.contains(inst)) {
@@ -68,10 +66,10 @@ impl Facts<'_> {
                     if args.len() == 1 && crate::facts::vector_forms::math_op(symbol).is_some() => {}
                 Op::Sel { array, index } => {
                     if !self.has_val(*array) {
-                        return Err("the body selects from an array of its own".to_string());
+                        return Err(Refusal::OwnArray);
                     }
                     if func.ty(*array).rank() != Some(index.len()) || self.elem(*array) == Elem::Handle {
-                        return Err("the body selects sub-arrays".to_string());
+                        return Err(Refusal::SubArrays);
                     }
                 }
                 Op::If { then, els, .. } => {
@@ -85,8 +83,8 @@ impl Facts<'_> {
                     if self.options.unchecked
                         && !matches!(&data.op, Op::Check { fault: ravel_wir::Fault::Division, .. }) => {}
                 Op::Check { cond, .. } if self.guards_of(*cond, &mut measures.guards, 8) => {}
-                Op::Check { .. } => return Err("the body has checks that are not proven".to_string()),
-                _ => return Err("the body builds arrays or calls functions".to_string()),
+                Op::Check { .. } => return Err(Refusal::UnprovenChecks),
+                _ => return Err(Refusal::BuildsOrCalls),
             }
         }
         Ok(())
@@ -105,25 +103,25 @@ impl Facts<'_> {
         measures: &mut Measures,
     ) -> Result<(), Refusal> {
         if ordered {
-            return Err("the body has effects".to_string());
+            return Err(Refusal::Effects);
         }
         for op in ops {
             match op {
                 WithOp::Fold { combine: Combine::Op(op), neutral, .. } => {
                     if op.is_comparison() || op.divides() && !self.elem(*neutral).is_float() {
-                        return Err("an unusual fold".to_string());
+                        return Err(Refusal::UnusualFold);
                     }
                 }
-                WithOp::Fold { .. } => return Err("a fold has a function of its own".to_string()),
-                _ => return Err("the body builds arrays".to_string()),
+                WithOp::Fold { .. } => return Err(Refusal::FoldFunction),
+                _ => return Err(Refusal::BuildsArrays),
             }
         }
         for part in parts {
             let Generator::Known { step, .. } = &part.generator else {
-                return Err("the rank of a fold is not known".to_string());
+                return Err(Refusal::FoldRankUnknown);
             };
             if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
-                return Err("a fold has steps".to_string());
+                return Err(Refusal::FoldSteps);
             }
             self.supported(part.body, measures)?;
         }

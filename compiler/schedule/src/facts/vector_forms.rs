@@ -5,7 +5,7 @@ use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::{Op, Value};
 
 use crate::facts::Facts;
-use crate::lower::scalars::prim_of;
+use crate::facts::layout::prim_of;
 use crate::math;
 
 /// May the operation be evaluated where its value turns out not to be needed?

@@ -6,7 +6,7 @@ use ravel_wir::{Op, Region};
 
 use crate::facts::Facts;
 use crate::facts::grid::Grid;
-use crate::lower::scalars::prim_of;
+use crate::facts::layout::prim_of;
 
 impl Grid {
     /// May values of an element type be packed?

@@ -335,7 +335,7 @@ impl Lower<'_, '_> {
             let ty = if dep.vec && g.lanes > 1 {
                 g.packed_type(elem)
             } else {
-                Ty::scalar(crate::lower::scalars::prim_of(elem))
+                Ty::scalar(crate::facts::layout::prim_of(elem))
             };
             for _ in Self::copies(g, *dep) {
                 zeros.push(self.b.bits(ty, 0));

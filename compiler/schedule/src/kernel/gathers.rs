@@ -11,8 +11,8 @@ use crate::Result;
 use crate::facts::Val;
 use crate::facts::grid::{Cell, Grid};
 use crate::facts::index::Offset;
+use crate::facts::layout::prim_of;
 use crate::lower::Lower;
-use crate::lower::scalars::prim_of;
 
 impl Lower<'_, '_> {
     /// The lanes of one copy that make a selection, if others must not.

@@ -41,6 +41,7 @@ use crate::facts::{Facts, Val};
 use crate::kernel::flat::FlatBounds;
 use crate::kernel::stretches::Stretch;
 use crate::lower::{Lower, scalars};
+use crate::plan::strategy::Case;
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Copies whose cells are computed side by side.
@@ -93,46 +94,22 @@ impl Facts<'_> {
 }
 
 impl Lower<'_, '_> {
-    /// Lowers a partition as a kernel if that is possible and pays; false if nothing was emitted.
-    pub fn try_kernel(
-        &mut self,
-        inst: Inst,
-        with: &With,
-        part: &Part,
-        sinks: &[Sink],
-        chunk: Option<Chunk>,
-    ) -> Result<bool> {
+    /// Lowers a partition as a kernel, or a chunk of it.
+    pub fn kernel(&mut self, case: &Case, plan: &KernelPlan, chunk: Option<Chunk>) -> Result<()> {
+        let Case { inst, with, part, sinks, .. } = *case;
         let span = self.func.insts[inst].span;
-        if with.ordered || self.site.in_launch || sinks.is_empty() {
-            return Ok(false);
-        }
-        let yields = &self.func.regions[part.body].yields;
-        if !sinks.iter().zip(yields).all(|(sink, cell)| self.is_kernel_cell(part.body, sink, *cell)) {
-            return Ok(false);
-        }
-        if chunk.is_some_and(|chunk| chunk.axis == 0) && self.try_tiles(inst, with, part, sinks, chunk)? {
-            return Ok(true);
-        }
-        self.facts.set_ranges(with);
-        let plan = match self.plan_kernel(with, part, sinks, chunk.map(|chunk| chunk.axis)) {
-            Ok(plan) => plan,
-            Err(reason) => {
-                self.cx.remark(span, format!("scalar loops: {reason}"));
-                return Ok(false);
-            }
-        };
         self.cx.remark(span, plan.describe());
-        let streams = self.streams_with(inst, part, sinks, &plan, chunk);
+        let streams = self.streams_with(inst, part, sinks, plan, chunk);
         if streams {
             self.cx.remark(span, "stores past the caches");
         }
         let in_operand = sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }));
         self.kernel_or_scalars(
-            &plan,
+            plan,
             in_operand,
             |lower| {
-                if !lower.try_shared(inst, with, part, sinks, &plan, (chunk, streams))? {
-                    lower.kernel_loops(with, part, sinks, &plan, (chunk, streams))?;
+                if !lower.try_shared(inst, with, part, sinks, plan, (chunk, streams))? {
+                    lower.kernel_loops(with, part, sinks, plan, (chunk, streams))?;
                 }
                 Ok(Vec::new())
             },
@@ -144,7 +121,7 @@ impl Lower<'_, '_> {
                 Ok(Vec::new())
             },
         )?;
-        Ok(true)
+        Ok(())
     }
 
     /// The loops of a partition as planned.
@@ -164,31 +141,15 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// Lowers a with-loop of scalar folds with lanes along its last axis; the results, or nothing if it was refused.
-    pub fn try_fold_kernel(&mut self, inst: Inst, with: &With, chunk: Option<Chunk>) -> Result<Option<Vec<Val>>> {
+    /// Lowers a with-loop of scalar folds with lanes along its last axis, or a chunk of it; the results.
+    pub fn fold_lanes(&mut self, inst: Inst, with: &With, plan: &KernelPlan, chunk: Option<Chunk>) -> Result<Vec<Val>> {
         let func = self.func;
-        let span = func.insts[inst].span;
-        if with.ordered
-            || self.site.in_launch
-            || with.ops.is_empty()
-            || !with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }))
-        {
-            return Ok(None);
-        }
-        self.facts.set_ranges(with);
-        let plan = match self.plan_fold(inst, with) {
-            Ok(plan) => plan,
-            Err(reason) => {
-                self.cx.remark(span, format!("scalar loops: {reason}"));
-                return Ok(None);
-            }
-        };
-        self.cx.remark(span, plan.describe());
+        self.cx.remark(func.insts[inst].span, plan.describe());
         for part in &with.parts {
             self.preload(part.body);
         }
         let cache = self.emit.cache.clone();
-        let short = if chunk.is_none() { self.is_short_fold(with, &plan) } else { None };
+        let short = if chunk.is_none() { self.is_short_fold(with, plan) } else { None };
         if let Some(short) = short {
             self.b.begin_if(short);
             let starts = self.fold_starts(with, &func.insts[inst].results, false);
@@ -201,7 +162,7 @@ impl Lower<'_, '_> {
         let results = func.insts[inst].results.clone();
         let starts = |lower: &mut Self| lower.fold_starts(with, &results, chunk.is_some());
         let values = self.kernel_or_scalars(
-            &plan,
+            plan,
             false,
             |lower| {
                 lower.fold_cells(&mut g, inst, chunk)?;
@@ -215,9 +176,9 @@ impl Lower<'_, '_> {
         )?;
         if short.is_some() {
             self.emit.cache = cache;
-            return Ok(Some(self.b.end_if(&values)));
+            return Ok(self.b.end_if(&values));
         }
-        Ok(Some(values))
+        Ok(values)
     }
 
     /// Whether a fold in a loop, of a length that the run decides, has fewer indices than a vector has lanes: rows of sparse matrices, neighbours in a

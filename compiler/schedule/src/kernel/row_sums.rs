@@ -9,6 +9,7 @@ use ravel_wir::{Combine, Part, With};
 
 use crate::facts::Val;
 use crate::facts::grid::Grid;
+use crate::facts::layout::prim_of;
 use crate::facts::sink::{Accumulate, Sink};
 use crate::kernel::reduce::Accs;
 use crate::lower::{Lower, scalars};
@@ -79,7 +80,7 @@ impl Lower<'_, '_> {
             let Sink::Carried { position, elem, combine: Accumulate::Fold(Combine::Op(op)) } = sink else { continue };
             let Some(identity) = rounding_identity(*op, *elem) else { continue };
             // Accumulators may be arrays.
-            if self.b.ty(carried[*position]).prim != scalars::prim_of(*elem) {
+            if self.b.ty(carried[*position]).prim != prim_of(*elem) {
                 continue;
             }
             let start = scalars::constant(&mut self.b, identity, 1);

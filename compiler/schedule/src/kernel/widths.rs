@@ -9,8 +9,8 @@ use ravel_types::Elem;
 
 use crate::facts::Val;
 use crate::facts::grid::Grid;
-use crate::lower::Lower;
-use crate::lower::scalars::{self, prim_of};
+use crate::facts::layout::prim_of;
+use crate::lower::{Lower, scalars};
 
 impl Lower<'_, '_> {
     /// A mask with lanes of another width; scalars stay as they are.

@@ -8,10 +8,10 @@ use ravel_wir::{ConstData, Op, Region, Value};
 use crate::Result;
 use crate::facts::cover::FEW;
 use crate::facts::index::{Ext, Form, Offset};
+use crate::facts::layout::prim_of;
 use crate::facts::{Val, layout};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
-use crate::lower::scalars::prim_of;
 use crate::plan::lanes::MOST_LANES;
 
 /// Bytes of constant elements, row-major.
@@ -272,7 +272,7 @@ impl Lower<'_, '_> {
             return Ok(Some(self.load_element(elem, address)));
         }
         let extents = self.extents(array)[index.len()..].to_vec();
-        if let Some(dest) = self.emit.dests.remove(&result) {
+        if let Some(dest) = self.facts.dests.remove(&result) {
             let (count, from) = (self.product(&extents), self.pointer(address));
             self.copy_elements(elem, dest.data, from, count);
             return Ok(None);
@@ -319,7 +319,7 @@ impl Lower<'_, '_> {
                 None => return self.unsupported(span, "an empty array of unknown shape"),
             },
         }
-        let (object, data) = match self.emit.dests.remove(&result) {
+        let (object, data) = match self.facts.dests.remove(&result) {
             Some(dest) => (None, dest.data),
             None => {
                 let object = self.allocate(elem, &extents, span);

@@ -8,8 +8,7 @@ use ravel_source::Span;
 use ravel_types::{Elem, HashMap};
 use ravel_wir as wir;
 
-use crate::facts::layout;
-use crate::lower::scalars::prim_of;
+use crate::facts::layout::{self, prim_of};
 use crate::memory::lending::Lending;
 use crate::{Capabilities, Options, Remark, Tiles};
 
@@ -22,6 +21,15 @@ pub(crate) enum Callers {
     Threads,
 }
 
+/// What was decided for a with-loop or one of its partitions, as lines of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub func: wir::FuncId,
+    pub inst: wir::Inst,
+    pub part: Option<usize>,
+    pub text: String,
+}
+
 /// Shared state of one run.
 pub(crate) struct ModuleCx<'a> {
     pub wir: &'a wir::Module,
@@ -29,8 +37,6 @@ pub(crate) struct ModuleCx<'a> {
     pub options: &'a Options<'a>,
     /// What tuning says about tiles.
     pub tiles: &'a dyn Fn(&str) -> Tiles,
-    /// Tiles of all sizes are wanted, not the best ones.
-    pub every_tile: bool,
     pub nest: nest::Module,
     /// The nest functions of each WIR function, by callers, as far as somebody calls them.
     pub funcs: HashMap<(wir::FuncId, Callers), nest::FuncId>,
@@ -39,6 +45,8 @@ pub(crate) struct ModuleCx<'a> {
     pub lending: Lending,
     pub globals: SecondaryMap<wir::GlobalId, Option<nest::GlobalId>>,
     pub remarks: Vec<Remark>,
+    /// What was decided, in order, if somebody wants to know.
+    pub decisions: Option<Vec<Decision>>,
     /// The function in hand.
     pub func: wir::FuncId,
     /// The with-loop in hand.
@@ -70,13 +78,13 @@ impl<'a> ModuleCx<'a> {
             target,
             options,
             tiles,
-            every_tile: false,
             nest: nest::Module::new(),
             funcs: HashMap::default(),
             wanted: BTreeSet::new(),
             lending: Lending::of(wir),
             globals: SecondaryMap::new(),
             remarks: Vec::new(),
+            decisions: None,
             func: wir::FuncId::from_u32(0),
             with: None,
             part: None,
@@ -170,6 +178,24 @@ impl<'a> ModuleCx<'a> {
         let reloc = Reloc { at: layout::OFFSET_DATA as u32, target: id, addend: start as i64 };
         self.nest.data[id].relocs.push(reloc);
         id
+    }
+
+    /// Notes a decision on a with-loop, or on its partition in hand.
+    pub fn decided(&mut self, inst: wir::Inst, text: String) {
+        self.decided_before(self.mark(), inst, text);
+    }
+
+    /// The same, in front of what was decided since a mark.
+    pub fn decided_before(&mut self, mark: usize, inst: wir::Inst, text: String) {
+        let decision = Decision { func: self.func, inst, part: self.part, text };
+        if let Some(decisions) = self.decisions.as_mut().filter(|all| self.silent == 0 && !all.contains(&decision)) {
+            decisions.insert(mark, decision);
+        }
+    }
+
+    /// How many decisions there are so far.
+    pub fn mark(&self) -> usize {
+        self.decisions.as_ref().map_or(0, Vec::len)
     }
 
     pub fn remark(&mut self, span: Span, text: impl Into<String>) {

@@ -9,9 +9,9 @@ use crate::Result;
 use crate::facts::Val;
 use crate::facts::cover::FEW;
 use crate::facts::index::Ext;
+use crate::facts::layout::prim_of;
 use crate::lower::Lower;
 use crate::lower::emit::{Border, Rest};
-use crate::lower::scalars::prim_of;
 
 impl Lower<'_, '_> {
     /// A new array for a modarray whose operand stays alive, which gets the operand's elements wherever the only partition does not

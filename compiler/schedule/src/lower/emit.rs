@@ -1,6 +1,6 @@
 //! The state of the code under construction: open regions, what they have computed, where results are to be built.
 
-use ravel_types::{Elem, HashMap, HashSet};
+use ravel_types::{Elem, HashSet};
 use ravel_wir::Value;
 use rustc_hash::FxHashMap;
 
@@ -26,13 +26,6 @@ pub(crate) enum Key {
 
 pub(crate) type Cache = FxHashMap<Key, Val>;
 
-/// Where a value is to be built instead of in an object of its own.
-#[derive(Clone, Copy)]
-pub(crate) struct Dest {
-    /// First element of the place.
-    pub data: Val,
-}
-
 /// Code under construction, apart from its builder.
 #[derive(Default)]
 pub(crate) struct Emit {
@@ -40,7 +33,6 @@ pub(crate) struct Emit {
     pub cache: Cache,
     /// The same around each open region.
     pub outside: Vec<Cache>,
-    pub dests: HashMap<Value, Dest>,
     /// Cells that are built where the array that is written out of them will have them.
     pub placed: HashSet<Value>,
     /// What the with-loop in hand leaves around its partition.

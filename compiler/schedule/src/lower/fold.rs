@@ -7,9 +7,9 @@ use ravel_wir::{Combine, Value, With};
 
 use crate::Result;
 use crate::facts::Val;
+use crate::facts::layout::prim_of;
 use crate::facts::sink::Accumulate;
-use crate::lower::Lower;
-use crate::lower::scalars::{self, prim_of};
+use crate::lower::{Lower, scalars};
 
 /// Accumulators of at most this many elements are combined without a loop.
 pub(crate) const WRITTEN_ELEMENTS: i64 = 64;

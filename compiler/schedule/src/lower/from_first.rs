@@ -18,10 +18,9 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Part, Value, With};
 
 use crate::facts::index::Ext;
-use crate::facts::sink::{Accumulate, Chunk, FromFirst, Index, Sink, functions};
+use crate::facts::sink::{Accumulate, Chunk, Dest, FromFirst, Index, Sink, functions};
 use crate::facts::{Facts, Val, layout};
 use crate::lower::Lower;
-use crate::lower::emit::Dest;
 use crate::lower::fold::WRITTEN_ELEMENTS;
 
 /// What the body at work makes for accumulators.
@@ -132,7 +131,7 @@ impl Lower<'_, '_> {
             let partial = self.b.load(Ty::PTR, carried[position], layout::OFFSET_DATA, Access::ALIGNED);
             let beside = self.scratch(how.elements * elem.bytes() as i64);
             let data = self.b.select(is_first, partial, beside);
-            self.emit.dests.insert(cell, Dest { data });
+            self.facts.dests.insert(cell, Dest { data });
             *place = Some(data);
         }
         Some(FirstCells { is_first, places })

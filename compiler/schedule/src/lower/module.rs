@@ -7,9 +7,10 @@ use ravel_wir as wir;
 
 use crate::lower::Lower;
 use crate::lower::context::{Callers, ModuleCx, machine_type};
+use crate::lower::listing::list;
 use crate::{Capabilities, Options, Remark, Result, Tiles};
 
-/// Lowers every function that is called, in the versions that are, then adds the entry wrapper.
+/// The nest of a module, and what was decided.
 pub(crate) fn schedule(
     module: &wir::Module,
     target: &Capabilities,
@@ -17,6 +18,21 @@ pub(crate) fn schedule(
     tiles: &dyn Fn(&str) -> Tiles,
 ) -> Result<(nest::Module, Vec<Remark>)> {
     let mut cx = ModuleCx::new(module, target, options, tiles);
+    lower_all(&mut cx)?;
+    Ok((cx.nest, cx.remarks))
+}
+
+/// The decisions as text.
+pub(crate) fn listing(module: &wir::Module, target: &Capabilities, options: &Options<'_>) -> Result<String> {
+    let mut cx = ModuleCx::new(module, target, options, &|_| Tiles::Usual);
+    cx.decisions = Some(Vec::new());
+    lower_all(&mut cx)?;
+    Ok(list(&cx))
+}
+
+/// Lowers every function that is called, in the versions that are, then adds the entry wrapper.
+fn lower_all(cx: &mut ModuleCx<'_>) -> Result<()> {
+    let module = cx.wir;
     let mut same_name: HashMap<&str, usize> = HashMap::default();
     for (id, global) in &module.globals {
         // A record has one slot per field, all of one name: the number among them keeps them apart, in later modules too.
@@ -36,13 +52,13 @@ pub(crate) fn schedule(
         // Of a function in two versions only the first one is explained.
         let again = callers == Callers::Threads && cx.funcs.contains_key(&(id, Callers::Sequential));
         cx.silent = u32::from(again);
-        let lowered = Lower::function(&mut cx, &module.funcs[id], (target, callers))?;
+        let lowered = Lower::function(cx, &module.funcs[id], (target, callers))?;
         cx.nest.define(target, lowered);
     }
     if let Some(entry) = module.entry {
-        add_entry(&mut cx, entry);
+        add_entry(cx, entry);
     }
-    Ok((cx.nest, cx.remarks))
+    Ok(())
 }
 
 /// The function that the host calls: the entry function, then the release of the globals.

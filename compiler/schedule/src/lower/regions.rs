@@ -8,6 +8,16 @@ use crate::facts::Val;
 use crate::lower::context::{Callers, machine_type};
 use crate::lower::{Lower, scalars};
 
+/// Lowers what begins at a position of a region as one; the position behind it, or nothing if nothing was emitted.
+type Attempt = fn(&mut Lower, Region, usize) -> Result<Option<usize>>;
+
+/// How several with-loops in a row are done together, in the order in which it is asked.
+const RUNS: [(&str, Attempt); 3] = [
+    ("joined with the pieces of a fold", |lower, region, start| lower.try_joined(region, start)),
+    ("folds in one parallel loop", |lower, region, start| lower.try_fold_run(region, start)),
+    ("a run on the device", |lower, region, start| lower.try_run(region, start)),
+];
+
 impl Lower<'_, '_> {
     /// Runs a region's instructions in the open scope and returns what it yields, owned.
     pub fn body(&mut self, region: Region) -> Result<Vec<Val>> {
@@ -24,19 +34,27 @@ impl Lower<'_, '_> {
         Ok(yields.into_iter().enumerate().map(give).collect())
     }
 
+    /// Lowers the instructions from a position on that are done together; the position behind them.
+    fn run_from(&mut self, region: Region, position: usize) -> Result<Option<usize>> {
+        let inst = self.func.regions[region].insts[position];
+        if !matches!(self.func.insts[inst].op, Op::With(_)) {
+            return Ok(None);
+        }
+        for (name, attempt) in RUNS {
+            let mark = self.cx.mark();
+            if let Some(end) = attempt(self, region, position)? {
+                self.cx.decided_before(mark, inst, format!("+ {name}\n"));
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
     pub fn insts(&mut self, region: Region) -> Result<()> {
         let func = self.func;
         let mut position = 0;
         while let Some(&inst) = func.regions[region].insts.get(position) {
-            if let Some(end) = self.try_joined(region, position)? {
-                position = end;
-                continue;
-            }
-            if let Some(end) = self.try_fold_run(region, position)? {
-                position = end;
-                continue;
-            }
-            if let Some(end) = self.try_run(region, position)? {
+            if let Some(end) = self.run_from(region, position)? {
                 position = end;
                 continue;
             }

@@ -7,22 +7,10 @@ use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{self as nest, ConvOp, FloatCmp, IntCmp, MathOp, Prim};
 use ravel_types::{BinOp, Elem, Scalar, UnOp};
 
-use crate::math;
+use crate::facts::layout::prim_of;
+use crate::math::{self, Arith};
 
 type Val = nest::Value;
-
-/// The machine type that holds an element.
-pub(crate) fn prim_of(elem: Elem) -> Prim {
-    match elem {
-        Elem::Bool | Elem::Char | Elem::I8 | Elem::U8 => Prim::I8,
-        Elem::I16 | Elem::U16 => Prim::I16,
-        Elem::I32 | Elem::U32 => Prim::I32,
-        Elem::I64 | Elem::U64 => Prim::I64,
-        Elem::F32 => Prim::F32,
-        Elem::F64 => Prim::F64,
-        Elem::Handle => Prim::Ptr,
-    }
-}
 
 /// Is the element compared, widened and divided as a signed integer?
 pub(crate) fn is_signed(elem: Elem) -> bool {
@@ -32,13 +20,6 @@ pub(crate) fn is_signed(elem: Elem) -> bool {
 /// A constant, in every lane.
 pub(crate) fn constant(b: &mut FuncBuilder, value: Scalar, lanes: u8) -> Val {
     b.bits(nest::Ty::vector(prim_of(value.elem()), lanes), value.bits())
-}
-
-/// What fusing or precision the target offers to expansions.
-#[derive(Clone, Copy)]
-pub(crate) struct Arith {
-    /// Whether fused multiply-add is one instruction.
-    pub fma: bool,
 }
 
 /// One operand of element type `elem`.

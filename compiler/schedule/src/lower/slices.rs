@@ -4,8 +4,8 @@ use ravel_wir::{Frame, Op, Part, Value, WithOp};
 
 use crate::facts::Val;
 use crate::facts::index::Ext;
+use crate::facts::sink::Dest;
 use crate::lower::Lower;
-use crate::lower::emit::Dest;
 
 impl Lower<'_, '_> {
     /// If `v`, which the body of `part` builds at `data`, is an array that is written out, its cells get their places in it.
@@ -22,7 +22,7 @@ impl Lower<'_, '_> {
             let skipped = self.extent_product(count, Ext::Const(k * bytes));
             let skipped = self.extent_val(skipped);
             let to = self.b.ptr_add(data, skipped);
-            self.emit.dests.insert(cell, Dest { data: to });
+            self.facts.dests.insert(cell, Dest { data: to });
             self.emit.placed.insert(cell);
             self.place_cells(part, cell, to);
         }

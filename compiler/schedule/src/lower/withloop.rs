@@ -12,10 +12,26 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
 use crate::facts::index::{Ext, Form};
-use crate::facts::sink::{Accumulate, Chunk, Index, Reused, Sink};
+use crate::facts::sink::{Accumulate, Chunk, Dest, Index, Reused, Sink};
 use crate::facts::{Facts, Val, layout};
 use crate::lower::Lower;
-use crate::lower::emit::{Around, Dest};
+use crate::lower::emit::Around;
+use crate::plan::strategy::{Case, Choice, Folds, Plan};
+
+/// Lowers a with-loop in one way; false if nothing was emitted.
+type Attempt = fn(&mut Lower, Inst, &With) -> Result<bool>;
+
+/// What is asked before the strategies of [`crate::plan::strategy`], in this order. These decide and emit in one go: each is rare, and looks
+/// at the instructions behind the with-loop or at the memory of its result.
+const STRATEGIES: [(&str, Attempt); 7] = [
+    ("in order, without need", |lower, inst, with| lower.in_turn(inst, with)),
+    ("nothing, it is overwritten", |lower, inst, with| lower.made_without_elements(inst, with)),
+    ("nothing, it was made before", |lower, inst, _| Ok(lower.made_before(inst))),
+    ("a longer array in its memory", |lower, inst, with| lower.try_growth(inst, with)),
+    ("rows in place", |lower, inst, with| lower.try_rows_in_place(inst, with)),
+    ("groups of work-items", |lower, inst, with| lower.try_groups(inst, with)),
+    ("a fold on the device", |lower, inst, with| lower.try_device_fold(inst, with)),
+];
 
 impl Facts<'_> {
     /// Whether the bodies do more than to compute cells.
@@ -75,40 +91,35 @@ impl Facts<'_> {
 impl Lower<'_, '_> {
     pub fn with_loop(&mut self, inst: Inst, with: &With) -> Result<()> {
         self.facts.set_ranges(with);
-        if with.ordered && !self.has_effects(with) {
-            return self.in_turn(inst, with);
-        }
-        if self.is_overwritten(inst, with) {
-            return self.made_without_elements(inst, with);
-        }
-        if let Some(made) = self.made_update(inst) {
-            if let Some(object) = made {
-                self.bind(self.func.insts[inst].results[0], object);
+        for (name, attempt) in STRATEGIES {
+            let mark = self.cx.mark();
+            if attempt(self, inst, with)? {
+                self.cx.decided_before(mark, inst, format!("+ {name}\n"));
+                return Ok(());
             }
-            return Ok(());
-        }
-        if self.try_growth(inst, with)? || self.try_rows_in_place(inst, with)? {
-            return Ok(());
-        }
-        if self.try_groups(inst, with)? || self.try_device_fold(inst, with)? {
-            return Ok(());
         }
         self.with_loop_on_host(inst, with)
     }
 
     /// A with-loop whose order serves the array that it changes: if that cannot be changed in place, no order is needed.
-    fn in_turn(&mut self, inst: Inst, with: &With) -> Result<()> {
+    fn in_turn(&mut self, inst: Inst, with: &With) -> Result<bool> {
+        if !with.ordered || self.has_effects(with) {
+            return Ok(false);
+        }
         let ascends = self.is_ascending(with);
         let before = std::mem::replace(&mut self.facts.site.ascending, ascends);
         self.facts.site.sequential += u32::from(ascends);
         let result = self.with_loop(inst, &With { ordered: false, ..with.clone() });
         self.facts.site.sequential -= u32::from(ascends);
         self.facts.site.ascending = before;
-        result
+        result.map(|()| true)
     }
 
     /// An array whose first elements nobody sees.
-    fn made_without_elements(&mut self, inst: Inst, with: &With) -> Result<()> {
+    fn made_without_elements(&mut self, inst: Inst, with: &With) -> Result<bool> {
+        if !self.is_overwritten(inst, with) {
+            return Ok(false);
+        }
         let (span, results) = (self.func.insts[inst].span, &self.func.insts[inst].results);
         self.cx.remark(span, "not computed: the loop behind it writes all elements");
         let (sinks, _) = self.prepare(with, results, span, false)?;
@@ -122,7 +133,16 @@ impl Lower<'_, '_> {
                 self.bind(result, *object);
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Rows that were made where they are stored, with an earlier one.
+    fn made_before(&mut self, inst: Inst) -> bool {
+        let made = self.made_update(inst);
+        if let Some(Some(object)) = made {
+            self.bind(self.func.insts[inst].results[0], object);
+        }
+        made.is_some()
     }
 
     /// A with-loop that is no fold on the device: on the host, or its cells there.
@@ -130,16 +150,23 @@ impl Lower<'_, '_> {
         let func = self.func;
         let span = func.insts[inst].span;
         let results = &func.insts[inst].results;
-        if self.try_parallel_fold(inst, with)? {
-            return Ok(());
+        self.facts.set_ranges(with);
+        if let Some((part, _)) = self.folds_for_threads(inst, with) {
+            self.preload(part.body);
         }
-        if !self.has_parts_for_threads(with)
-            && let Some(values) = self.try_fold_kernel(inst, with, None)?
-        {
-            for (&result, value) in results.iter().zip(values) {
-                self.bind(result, value);
+        let choice = self.choose_folds(&Folds::new(inst, with, false));
+        match choice.plan {
+            Plan::FoldThreads(_) | Plan::Lanes(_) => self.note(inst, &choice),
+            _ => self.explain_scalars(inst, &choice),
+        }
+        match choice.plan {
+            Plan::FoldThreads(plan) => return self.folds_on_threads(inst, with, plan),
+            Plan::Lanes(plan) => {
+                let values = self.fold_lanes(inst, with, &plan, None)?;
+                self.bind_totals(inst, values);
+                return Ok(());
             }
-            return Ok(());
+            _ => {}
         }
         let order = self.in_place(with);
         if order.is_some() {
@@ -307,7 +334,7 @@ impl Lower<'_, '_> {
         let cell_extents: Vec<Ext> = cell.iter().map(|v| self.scalar_extent(*v)).collect();
         let covered = self.covers(with, frame);
         let mut reused = None;
-        let (object, data) = match self.emit.dests.remove(&result) {
+        let (object, data) = match self.facts.dests.remove(&result) {
             Some(dest) => (None, dest.data),
             None => {
                 let extents: Vec<Ext> = frame_extents.iter().chain(&cell_extents).copied().collect();
@@ -359,22 +386,32 @@ impl Lower<'_, '_> {
         self.preload(part.body);
         match &part.generator {
             Generator::Known { .. } => {
-                let tiled = carried.is_empty() && self.try_tiles(inst, with, part, sinks, None)?;
-                if !tiled && carried.is_empty() && self.try_parallel(inst, with, part, sinks, around)? {
-                    return Ok(carried);
+                self.facts.set_ranges(with);
+                let case = Case::new(inst, with, part, sinks, !carried.is_empty());
+                let choice = self.choose(&case);
+                self.note(inst, &choice);
+                // Tiles come before the borders; threads make theirs.
+                if !matches!(choice.plan, Plan::Threads(_) | Plan::Tiles(_)) {
+                    around.borders.iter().for_each(|border| self.whole_border(border));
                 }
-                around.borders.iter().for_each(|border| self.whole_border(border));
-                if let Some(values) = self.try_mixed_on_threads(inst, with, part, (sinks, around.thin), &carried)? {
-                    return Ok(values);
-                }
-                let mut carried = carried;
-                if let Some(values) = self.try_mixed(inst, with, part, sinks, &carried, None)? {
-                    carried = values;
-                } else if !(tiled || carried.is_empty() && self.try_kernel(inst, with, part, sinks, None)?) {
-                    let spares = self.open_spares(part.body);
-                    carried = self.axis(inst, with, part, sinks, 0, carried, None)?;
-                    self.close_spares(spares);
-                }
+                let mut carried = match choice.plan {
+                    Plan::Threads(plan) => {
+                        self.on_threads(&case, plan, around)?;
+                        return Ok(carried);
+                    }
+                    Plan::Tiles(plan) => {
+                        self.tiles(&case, &plan, None)?;
+                        around.borders.iter().for_each(|border| self.whole_border(border));
+                        carried
+                    }
+                    Plan::FoldThreads(plan) => return self.mixed_on_threads(&case, plan, around.thin, carried),
+                    Plan::Mixed(plan) => self.mixed(&case, &plan, &carried, None)?,
+                    Plan::Lanes(plan) => {
+                        self.kernel(&case, &plan, None)?;
+                        carried
+                    }
+                    Plan::Scalars => self.scalars(&case, &choice, carried, None)?,
+                };
                 for &m in around.thin {
                     self.cx.part = Some(m);
                     carried = self.part(inst, with, &with.parts[m], (sinks, Around::NOTHING), carried)?;
@@ -388,6 +425,56 @@ impl Lower<'_, '_> {
                 Ok(carried)
             }
         }
+    }
+
+    /// A chunk of a partition, from accumulators on; the accumulators behind it.
+    pub fn chunk(
+        &mut self,
+        inst: Inst,
+        with: &With,
+        part: &Part,
+        sinks: &[Sink],
+        chunk: Chunk,
+        starts: Vec<Val>,
+    ) -> Result<Vec<Val>> {
+        self.facts.set_ranges(with);
+        let case = Case::new(inst, with, part, sinks, !starts.is_empty()).in_chunks(chunk.axis);
+        let choice = self.choose(&case);
+        self.note(inst, &choice);
+        self.chosen_chunk(&case, &choice, chunk, starts)
+    }
+
+    /// The same as planned.
+    pub fn chosen_chunk(&mut self, case: &Case, choice: &Choice, chunk: Chunk, starts: Vec<Val>) -> Result<Vec<Val>> {
+        match &choice.plan {
+            Plan::Tiles(plan) => self.tiles(case, plan, Some(chunk))?,
+            Plan::Mixed(plan) => return self.mixed(case, plan, &starts, Some(chunk)),
+            Plan::Lanes(plan) => self.kernel(case, plan, Some(chunk))?,
+            _ => return self.scalars(case, choice, starts, Some(chunk)),
+        }
+        Ok(starts)
+    }
+
+    /// One cell after the other, from accumulators on.
+    fn scalars(&mut self, case: &Case, choice: &Choice, starts: Vec<Val>, chunk: Option<Chunk>) -> Result<Vec<Val>> {
+        let Case { inst, with, part, sinks, .. } = *case;
+        self.explain_scalars(inst, choice);
+        let spares = self.open_spares(part.body);
+        let carried = self.axis(inst, with, part, sinks, 0, starts, chunk)?;
+        self.close_spares(spares);
+        Ok(carried)
+    }
+
+    /// Says why lanes do not run.
+    pub fn explain_scalars(&mut self, inst: Inst, choice: &Choice) {
+        if let Some(refusal) = choice.why_scalar() {
+            self.cx.remark(self.func.insts[inst].span, format!("scalar loops: {refusal}"));
+        }
+    }
+
+    /// Notes for `--emit schedule` what was chosen.
+    pub fn note(&mut self, inst: Inst, choice: &Choice) {
+        self.cx.decided(inst, choice.to_string());
     }
 
     /// The loops from an axis inwards; a chunk replaces the bounds of its axis.
@@ -510,7 +597,7 @@ impl Lower<'_, '_> {
                 let offset = self.slice_offset(part, *elem, strides);
                 let address = self.address(*data, &offset);
                 let data = self.pointer(address);
-                self.emit.dests.insert(v, Dest { data });
+                self.facts.dests.insert(v, Dest { data });
                 if reused.is_none() {
                     self.place_cells(part, v, data);
                 }

@@ -13,7 +13,7 @@ use ravel_codegen_cranelift::{Jit, capabilities};
 use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{Access, MathOp, Module, Prim, Ty, Visibility};
 
-use crate::lower::scalars::Arith;
+use crate::math::Arith;
 
 const UNARY: [MathOp; 19] = [
     MathOp::Exp,

@@ -30,7 +30,6 @@ use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{self as nest, MathOp, Prim};
 use ravel_types::{BinOp, UnOp};
 
-use crate::lower::scalars::Arith;
 use real::{Code, Real};
 
 type Val = nest::Value;
@@ -110,4 +109,11 @@ pub(crate) fn cycles(op: MathOp) -> f64 {
         MathOp::Pow | MathOp::Atan2 | MathOp::Asinh | MathOp::Acosh => 70.0,
         _ => 40.0,
     }
+}
+
+/// What fusing or precision the target offers to expansions.
+#[derive(Clone, Copy)]
+pub(crate) struct Arith {
+    /// Whether fused multiply-add is one instruction.
+    pub fma: bool,
 }

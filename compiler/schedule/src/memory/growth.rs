@@ -47,6 +47,36 @@ impl Facts<'_> {
     }
 }
 
+impl Facts<'_> {
+    /// The partition that copies an array, and the array, if it may become the result.
+    fn grown_operand(&self, with: &With, result: Value) -> Option<(usize, Value)> {
+        let [WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. }] = &with.ops[..] else {
+            return None;
+        };
+        let elem = self.elem(result);
+        if with.ordered
+            || with.parts.len() < 2
+            || !cell.is_empty()
+            || elem == Elem::Handle
+            || self.options.device.is_some()
+            || self.dests.contains_key(&result)
+            || self.func.ty(result).shape.constants().is_some()
+            || !self.covers(with, frame)
+        {
+            return None;
+        }
+        with.parts.iter().enumerate().find_map(|(n, part)| {
+            let array = self.copied_whole(part, frame)?;
+            let alone = |(k, other): (usize, &Part)| k == n || !self.live.free(other.body).contains(&array);
+            let takes = self.elem(array) == elem
+                && !self.is_view(array)
+                && self.dies_in(with, array)
+                && with.parts.iter().enumerate().all(alone);
+            takes.then_some((n, array))
+        })
+    }
+}
+
 impl Lower<'_, '_> {
     /// Lowers a with-loop that makes an array longer; false if nothing was emitted.
     pub fn try_growth(&mut self, inst: Inst, with: &With) -> Result<bool> {
@@ -91,33 +121,5 @@ impl Lower<'_, '_> {
         self.emit.cache = cache;
         self.bind(result, object);
         Ok(true)
-    }
-
-    /// The partition that copies an array, and the array, if it may become the result.
-    fn grown_operand(&self, with: &With, result: Value) -> Option<(usize, Value)> {
-        let [WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. }] = &with.ops[..] else {
-            return None;
-        };
-        let elem = self.elem(result);
-        if with.ordered
-            || with.parts.len() < 2
-            || !cell.is_empty()
-            || elem == Elem::Handle
-            || self.cx.options.device.is_some()
-            || self.emit.dests.contains_key(&result)
-            || self.func.ty(result).shape.constants().is_some()
-            || !self.covers(with, frame)
-        {
-            return None;
-        }
-        with.parts.iter().enumerate().find_map(|(n, part)| {
-            let array = self.copied_whole(part, frame)?;
-            let alone = |(k, other): (usize, &Part)| k == n || !self.live.free(other.body).contains(&array);
-            let takes = self.elem(array) == elem
-                && !self.is_view(array)
-                && self.dies_in(with, array)
-                && with.parts.iter().enumerate().all(alone);
-            takes.then_some((n, array))
-        })
     }
 }

@@ -12,15 +12,15 @@ use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
 
+use crate::facts::Facts;
 use crate::facts::liveness::Liveness;
-use crate::lower::Lower;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Does the with-loop at work make an array that the next loop overwrites?
     pub fn is_overwritten(&self, inst: Inst, with: &With) -> bool {
-        let Some(scope) = self.facts.scopes.last() else { return false };
+        let Some(scope) = self.scopes.last() else { return false };
         let result = self.func.insts[inst].results.first();
-        let has_place = result.is_some_and(|v| self.emit.dests.contains_key(v));
+        let has_place = result.is_some_and(|v| self.dests.contains_key(v));
         !has_place && is_overwritten(self.func, &self.live, scope.region, inst, with)
     }
 }

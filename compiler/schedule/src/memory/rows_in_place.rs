@@ -7,7 +7,7 @@
 //!
 //! Rotations of rows, or of columns, which updates with partitions of a single column put back; exchanges, eliminations of one row. The bodies may read the array at their own place in any row: what a row is replaced by there
 //! is computed of the old elements, all of which are loaded before the first one is stored. Where two rows are one, the later update wins, as it
-//! does without. Parts of rows begin and end where the with-loop does. The optimiser's `update-rows` makes a `modarray` of a single long row; this is for several, and short ones.
+//! does without. Parts of rows begin and end where the with-loop does.
 //!
 //! Nothing between the with-loop and the updates may use the array, or check anything: an index might be out of range. The array must die
 //! in the first update, and the updates must follow in the order of the results.
@@ -105,46 +105,7 @@ impl Facts<'_> {
     }
 }
 
-impl Lower<'_, '_> {
-    /// Lowers a with-loop together with the updates that use its results; nothing if it is not of this kind.
-    pub fn try_rows_in_place(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        let Some(rows) = self.rows_in_place(inst, with) else { return Ok(false) };
-        self.cx.remark(self.func.insts[inst].span, "in the rows that it replaces");
-        let object = self.take_to_update(rows.array);
-        let before = self.replace(rows.array, object);
-        let data = self.target_of(object);
-        let mut sinks = Vec::new();
-        for (_, index) in &rows.updates {
-            let offset = self.element_offset(rows.array, index);
-            let address = self.address(data, &offset);
-            let data = self.pointer(address);
-            let extents = self.extents(rows.array);
-            let strides = self.strides_of(&extents, Ext::Const(1));
-            let strides = rows.along.iter().map(|axis| strides[*axis]).collect();
-            let reused = Some(Reused { of: rows.array, operand: object, object });
-            sinks.push(Sink::Slice {
-                elem: self.elem(rows.array),
-                data,
-                object: None,
-                strides,
-                cell: Ext::Const(1),
-                reused,
-            });
-        }
-        self.part(inst, with, &with.parts[0], (&sinks, Around::NOTHING), Vec::new())?;
-        self.replace(rows.array, before);
-        let last = rows.updates.len() - 1;
-        for (k, (update, _)) in rows.updates.iter().enumerate() {
-            self.memory.made_updates.insert(*update, (k == last).then_some(object));
-        }
-        Ok(true)
-    }
-
-    /// The object that an update makes, if it was made already: nothing for one that another update follows.
-    pub fn made_update(&mut self, update: Inst) -> Option<Option<Val>> {
-        self.memory.made_updates.remove(&update)
-    }
-
+impl Facts<'_> {
     fn rows_in_place(&self, inst: Inst, with: &With) -> Option<Rows> {
         let With { parts, ops, ordered: false } = with else { return None };
         let ([part], func) = (&parts[..], self.func) else { return None };
@@ -156,14 +117,14 @@ impl Lower<'_, '_> {
             _ => false,
         };
         if ops.is_empty()
-            || self.cx.options.device.is_some()
+            || self.options.device.is_some()
             || !ops.iter().all(is_row)
-            || results.iter().any(|v| self.live.uses(*v) != 1 || self.emit.dests.contains_key(v))
+            || results.iter().any(|v| self.live.uses(*v) != 1 || self.dests.contains_key(v))
             || self.has_with_loop(part.body)
         {
             return None;
         }
-        let scope = self.facts.scopes.last()?;
+        let scope = self.scopes.last()?;
         let insts = &func.regions[scope.region].insts;
         let here = scope.position;
         if insts.get(here) != Some(&inst) {
@@ -211,6 +172,47 @@ impl Lower<'_, '_> {
             && func.ty(array).elem != Elem::Handle
             && reads_own_places(func, part, array, &along);
         fits.then_some(Rows { array, along, updates })
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Lowers a with-loop together with the updates that use its results; nothing if it is not of this kind.
+    pub fn try_rows_in_place(&mut self, inst: Inst, with: &With) -> Result<bool> {
+        let Some(rows) = self.rows_in_place(inst, with) else { return Ok(false) };
+        self.cx.remark(self.func.insts[inst].span, "in the rows that it replaces");
+        let object = self.take_to_update(rows.array);
+        let before = self.replace(rows.array, object);
+        let data = self.target_of(object);
+        let mut sinks = Vec::new();
+        for (_, index) in &rows.updates {
+            let offset = self.element_offset(rows.array, index);
+            let address = self.address(data, &offset);
+            let data = self.pointer(address);
+            let extents = self.extents(rows.array);
+            let strides = self.strides_of(&extents, Ext::Const(1));
+            let strides = rows.along.iter().map(|axis| strides[*axis]).collect();
+            let reused = Some(Reused { of: rows.array, operand: object, object });
+            sinks.push(Sink::Slice {
+                elem: self.elem(rows.array),
+                data,
+                object: None,
+                strides,
+                cell: Ext::Const(1),
+                reused,
+            });
+        }
+        self.part(inst, with, &with.parts[0], (&sinks, Around::NOTHING), Vec::new())?;
+        self.replace(rows.array, before);
+        let last = rows.updates.len() - 1;
+        for (k, (update, _)) in rows.updates.iter().enumerate() {
+            self.memory.made_updates.insert(*update, (k == last).then_some(object));
+        }
+        Ok(true)
+    }
+
+    /// The object that an update makes, if it was made already: nothing for one that another update follows.
+    pub fn made_update(&mut self, update: Inst) -> Option<Option<Val>> {
+        self.memory.made_updates.remove(&update)
     }
 }
 

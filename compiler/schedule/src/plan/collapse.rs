@@ -4,8 +4,8 @@ use ravel_wir::{Generator, Inst, Op, Part, Value};
 
 use crate::facts::Facts;
 use crate::facts::grid::Grid;
+use crate::facts::refusal::Refusal;
 use crate::facts::sink::Sink;
-use crate::facts::support::Refusal;
 use crate::plan::flat::fills_vectors;
 use crate::plan::tile::{Along, Split, TilePlan};
 
@@ -62,15 +62,15 @@ impl Facts<'_> {
     /// The axes that columns may run through. The grid's vector axis is the last one.
     pub fn collapse(&self, g: &mut Grid, of: &Contraction<'_>) -> std::result::Result<Collapsed, Refusal> {
         let Generator::Known { lower, upper, .. } = &of.part.generator else {
-            return Err("the rank is not known".to_string());
+            return Err(Refusal::RankUnknown);
         };
         let params = &self.func.regions[of.part.body].params;
         let last = params.len() - 1;
         let extent = |axis: usize| Some((self.const_i32(upper[axis])? - self.const_i32(lower[axis])?).max(0));
         match extent(last) {
-            None => return Err("the rows may fill vectors".to_string()),
-            _ if of.lanes < 2 => return Err("the target has no vectors".to_string()),
-            Some(n) if fills_vectors(n, of.lanes) => return Err("windows overlap".to_string()),
+            None => return Err(Refusal::RowsFillVectors),
+            _ if of.lanes < 2 => return Err(Refusal::NoVectors),
+            Some(n) if fills_vectors(n, of.lanes) => return Err(Refusal::WindowsOverlap),
             Some(_) => {}
         }
         let mut axes = vec![last];
@@ -96,7 +96,7 @@ impl Facts<'_> {
         let flat = self.rows_end_to_end(of.part, of.sinks, Some(params.len() - behind), Some(of.fold));
         let run = flat.map_or(1, |flat| params.len() - flat.rows);
         if run == 1 && axes.len() > 1 {
-            return Err("cells of a tile are no neighbours".to_string());
+            return Err(Refusal::NoNeighbours);
         }
         Ok(Collapsed { axes, run, loads })
     }
@@ -117,14 +117,14 @@ impl Facts<'_> {
             return Ok(());
         }
         let Some(inst) = self.live.def(v).filter(|_| !columns.contains(&v)) else {
-            return Err("an index is used as data".to_string());
+            return Err(Refusal::IndexAsData);
         };
         let op = &self.func.insts[inst].op;
         if let Op::Sel { array, index } = op {
             let is_known = |v: &Value| params.contains(v) || fold.contains(v) || self.is_at_hand(*v);
             let is_sum = |i: &Value| self.form(*i).terms.iter().all(|(v, _)| is_known(v));
             if !self.has_val(*array) || !index.iter().all(is_sum) {
-                return Err("a subscript is no sum".to_string());
+                return Err(Refusal::SubscriptNoSum);
             }
             if !loads.contains(&inst) {
                 loads.push(inst);
@@ -132,7 +132,7 @@ impl Facts<'_> {
             return Ok(());
         }
         if !op.regions().is_empty() {
-            return Err("a branch is packed".to_string());
+            return Err(Refusal::PackedBranch);
         }
         let mut operands = Vec::new();
         op.for_each_operand(|v| operands.push(v));

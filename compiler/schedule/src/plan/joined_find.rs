@@ -10,10 +10,9 @@
 use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
-use crate::facts::Facts;
 use crate::facts::index::Ext;
 use crate::facts::sink::Sink;
-use crate::lower::Lower;
+use crate::facts::{Facts, Val};
 use crate::plan::chunks::Grain;
 use crate::plan::{KernelPlan, VecChoice};
 
@@ -109,17 +108,17 @@ impl Facts<'_> {
     }
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// What is joined from a position of a region on; nothing if that is no more than a fold.
     pub fn find_joined(&mut self, region: Region, start: usize) -> Option<Joined> {
         let func = self.func;
         let insts = &func.regions[region].insts;
         let Op::With(first) = &func.insts[insts[start]].op else { return None };
-        if self.cx.options.device.is_some()
-            || !self.cx.options.parallel
+        if self.options.device.is_some()
+            || !self.options.parallel
             || self.site.in_launch
             || self.site.in_parfor()
-            || self.facts.site.sequential > 0
+            || self.site.sequential > 0
             || !self.may_begin(region, start, first)
         {
             return None;
@@ -263,7 +262,7 @@ impl Lower<'_, '_> {
         }
         let extents: Vec<i64> = frame.iter().map(|v| self.const_i32(*v).filter(|n| *n > 0)).collect::<Option<_>>()?;
         let body = &func.regions[part.body];
-        let plain = |v: &Value| !self.emit.dests.contains_key(v) && func.ty(*v).elem != Elem::Handle;
+        let plain = |v: &Value| !self.dests.contains_key(v) && func.ty(*v).elem != Elem::Handle;
         if extents.is_empty() || !data.results.iter().all(plain) || !body.yields.iter().all(|v| func.ty(*v).is_scalar())
         {
             return None;
@@ -275,7 +274,8 @@ impl Lower<'_, '_> {
         }
         let (own, other) = self.reads(part.body, &extents)?;
         let strides: Vec<Ext> = (1..=extents.len()).map(|axis| Ext::Const(extents[axis..].iter().product())).collect();
-        let place = self.b.null();
+        // Nothing is loaded or stored yet.
+        let place = Val::from_u32(0);
         let sinks: Vec<Sink> = data
             .results
             .iter()
@@ -290,10 +290,10 @@ impl Lower<'_, '_> {
             .collect();
         // Totals are not there yet.
         let totals: Vec<Value> = self.arrays_read(part.body).filter(|v| !self.has_val(*v)).collect();
-        totals.iter().for_each(|v| self.bind(*v, place));
-        self.facts.set_ranges(with);
+        totals.iter().for_each(|v| self.bound.vals[*v] = Some(place));
+        self.set_ranges(with);
         let plan = self.plan_elements(with, part, &sinks, &extents);
-        self.forget(&totals);
+        totals.iter().for_each(|v| self.bound.vals[*v] = None);
         let plan = plan.ok()?;
         let along = matches!(plan.vec, VecChoice::Axis { axis, .. } if axis + 1 == extents.len());
         let plain = plan.jams.is_empty() && plan.measures.is_empty();

@@ -7,8 +7,8 @@ use crate::facts::comb::Comb;
 use crate::facts::cost::UNKNOWN_EXTENT;
 use crate::facts::grid::{Dep, Grid};
 use crate::facts::guards::Measures;
+use crate::facts::refusal::Refusal;
 use crate::facts::sink::Sink;
-use crate::facts::support::Refusal;
 use crate::facts::tuples::weaving_cost;
 use crate::facts::walk::Walk;
 use crate::plan::crossing::crossing_cycles;
@@ -130,17 +130,17 @@ impl Facts<'_> {
         chunked: Option<usize>,
     ) -> Result<Cells<'p>, Refusal> {
         let Generator::Known { lower, upper, .. } = &part.generator else {
-            return Err("the rank is not known".to_string());
+            return Err(Refusal::RankUnknown);
         };
         let params = self.func.regions[part.body].params.clone();
         if params.is_empty() {
-            return Err("there is a single cell".to_string());
+            return Err(Refusal::SingleCell);
         }
         let Some(combs) = self.combs(part) else {
-            return Err("the generator has steps that are not constant".to_string());
+            return Err(Refusal::VariableSteps);
         };
         if combs.iter().filter(|comb| comb.width > 1).count() > 1 {
-            return Err("the generator has widths along several axes".to_string());
+            return Err(Refusal::SeveralWidths);
         }
         let mut measures = Measures {
             guards: Vec::new(),
@@ -151,7 +151,7 @@ impl Facts<'_> {
         let bytes = self.kernel_width(part.body);
         let sizes = self.lane_sizes(bytes);
         if sizes.is_empty() {
-            return Err("the target has no vectors".to_string());
+            return Err(Refusal::NoVectors);
         }
         let start = |k: usize| self.const_i32(lower[k]).filter(|_| chunked != Some(k));
         let starts: Vec<Option<i64>> = (0..params.len()).map(start).collect();
@@ -173,7 +173,7 @@ impl Facts<'_> {
         let scalar = scalar + crossing_cycles(&crossing, None);
         let cells = extents.iter().try_fold(1i64, |n, e| n.checked_mul((*e)?));
         if cells.is_some_and(|n| n as f64 * scalar < LEAST_WORK) {
-            return Err("there is too little work".to_string());
+            return Err(Refusal::LittleWork);
         }
         let is_border = self.is_border(with, part);
         Ok(Cells {
@@ -243,15 +243,11 @@ impl Facts<'_> {
             }
             (g.fold_lanes, g.fold_u) = (0, 0);
         }
-        best.ok_or_else(|| {
-            let refusal = match cells.is_border {
-                true => "it is a border, and no axis suits vector lanes well",
-                false => "no axis suits vector lanes",
-            };
-            match self.slow_in_lanes(cells.part.body) {
-                Some(why) => format!("{refusal}: {why}"),
-                None => refusal.to_string(),
-            }
+        best.ok_or_else(|| match (cells.is_border, self.is_slow_in_lanes(cells.part.body)) {
+            (false, false) => Refusal::NoAxis,
+            (false, true) => Refusal::NoAxisDivisions,
+            (true, false) => Refusal::NoAxisOfBorder,
+            (true, true) => Refusal::NoAxisOfBorderDivisions,
         })
     }
 

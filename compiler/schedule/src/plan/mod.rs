@@ -13,6 +13,7 @@ pub mod mixed;
 pub mod partials;
 pub mod shifted;
 pub mod skip;
+pub mod strategy;
 pub mod tile;
 pub mod uneven;
 
@@ -21,8 +22,9 @@ use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 use crate::facts::Facts;
 use crate::facts::grid::{Grid, Shift};
 use crate::facts::guards::Measures;
+use crate::facts::refusal::Refusal;
 use crate::facts::sink::Sink;
-use crate::facts::support::{Refusal, folds_along};
+use crate::facts::support::folds_along;
 use crate::plan::flat::Flat;
 use crate::plan::lanes::{CLEARLY_LESS, Cells, Lanes};
 
@@ -214,9 +216,6 @@ impl Facts<'_> {
 
     /// Plans a with-loop of scalar folds.
     pub fn plan_fold(&self, inst: Inst, with: &With) -> Result<KernelPlan, Refusal> {
-        if with.ops.is_empty() {
-            return Err("it only checks".to_string());
-        }
         self.plan_scalar_folds(inst, with, &with.parts, 8)
     }
 
@@ -225,7 +224,7 @@ impl Facts<'_> {
         let cells = self.func.regions[part.body].yields.iter();
         for (sink, cell) in sinks.iter().zip(cells) {
             if matches!(sink, Sink::Slice { .. }) && !self.is_kernel_cell(part.body, sink, *cell) {
-                return Err("the body builds arrays".to_string());
+                return Err(Refusal::BuildsArrays);
             }
         }
         let plan = self.plan_scalar_folds(inst, with, std::slice::from_ref(part), MIXED_VECTORS)?;
@@ -233,7 +232,7 @@ impl Facts<'_> {
         if !plan.measures.by_lanes.is_empty()
             && sinks.iter().any(|sink| matches!(sink, Sink::Slice { reused: Some(_), .. }))
         {
-            return Err("the body has checks that are not proven, and its result is built in what it reads".to_string());
+            return Err(Refusal::ChecksInOperand);
         }
         Ok(plan)
     }
@@ -244,10 +243,10 @@ impl Facts<'_> {
         let folds: Vec<(&WithOp, Value)> =
             with.ops.iter().zip(func.insts[inst].results.iter().copied()).filter(|(op, _)| is_fold(op)).collect();
         if folds.iter().any(|(op, _)| folds_along(op).is_none()) {
-            return Err("the fold must keep its order".to_string());
+            return Err(Refusal::OrderedFold);
         }
         if folds.iter().any(|(_, v)| !func.ty(*v).is_scalar() || self.is_object(*v)) {
-            return Err("the accumulator is an array".to_string());
+            return Err(Refusal::ArrayAccumulator);
         }
         let mut measures = Measures {
             guards: Vec::new(),
@@ -256,7 +255,7 @@ impl Facts<'_> {
         };
         self.supported_folds(with.ordered, folds.iter().map(|fold| fold.0), parts, &mut measures)?;
         let bytes = parts.iter().map(|p| self.kernel_width(p.body)).max().unwrap_or(4);
-        let mut refusal = "the target has no vectors".to_string();
+        let mut refusal = Refusal::NoVectors;
         let mut best: Option<(f64, KernelPlan)> = None;
         for lanes in self.lane_sizes(bytes) {
             match self.plan_fold_lanes(&folds, parts, &measures, (bytes, lanes, most)) {
@@ -287,14 +286,14 @@ impl Facts<'_> {
         let mut g = Grid { masked: measures.masked.clone(), ..Grid::scalar(bytes) };
         for part in parts {
             let Some(&param) = func.regions[part.body].params.last() else {
-                return Err("there is a single cell".to_string());
+                return Err(Refusal::SingleCell);
             };
             let elem_packs = folds.iter().all(|(_, v)| g.packs(self.elem(*v)));
             if !elem_packs {
-                return Err("the accumulator does not fill a lane".to_string());
+                return Err(Refusal::NarrowAccumulator);
             }
             if !self.can_run_along(&mut g, part.body, param) {
-                return Err("the bounds of inner folds vary over the last axis".to_string());
+                return Err(Refusal::VaryingInnerBounds);
             }
             let (outer, n) = self.trips(part);
             g.set_vec(None, 1, 1);
@@ -307,14 +306,11 @@ impl Facts<'_> {
             steps = steps.saturating_add(whole);
         }
         if scalar < LEAST_WORK {
-            return Err("there is too little work for vector lanes".to_string());
+            return Err(Refusal::LittleWorkForLanes);
         }
         if vector + 8.0 > scalar {
-            let why = parts.iter().find_map(|part| self.slow_in_lanes(part.body));
-            return Err(match why {
-                Some(why) => format!("vector lanes would take as long: {why}"),
-                None => "vector lanes would take as long".to_string(),
-            });
+            let divides = parts.iter().any(|part| self.is_slow_in_lanes(part.body));
+            return Err(if divides { Refusal::AsLongDivisions } else { Refusal::AsLong });
         }
         let limit = (self.target.vector_registers.saturating_sub(4) as usize / folds.len()).clamp(1, most);
         let copies = parts.iter().filter_map(|part| self.loop_copies(&mut g, part.body)).min();

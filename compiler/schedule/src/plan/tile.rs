@@ -6,8 +6,8 @@ use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, W
 use crate::facts::Facts;
 use crate::facts::grid::{Dep, Grid, Jam};
 use crate::facts::guards::{Guard, Measures};
+use crate::facts::refusal::Refusal;
 use crate::facts::sink::Sink;
-use crate::facts::support::Refusal;
 use crate::plan::collapse::{Collapsed, Contraction};
 use crate::plan::flat::Flat;
 use crate::plan::skip::Comparison;
@@ -170,37 +170,36 @@ pub(crate) struct Split {
 impl Facts<'_> {
     /// The only fold of a body, with its partition.
     pub fn only_fold<'f>(&self, func: &'f Func, body: Region) -> std::result::Result<(Inst, &'f Part), Refusal> {
-        let refuse = |reason: &str| Err(reason.to_string());
         let mut found = None;
         for &inst in &func.regions[body].insts {
             let Op::With(with) = &func.insts[inst].op else { continue };
             let ([part], [WithOp::Fold { combine: Combine::Op(_), neutral, .. }], None) =
                 (&with.parts[..], &with.ops[..], found)
             else {
-                return refuse("there are several folds");
+                return Err(Refusal::SeveralFolds);
             };
             let nested = |inst: &Inst| matches!(func.insts[*inst].op, Op::With(_));
             if func.regions[part.body].insts.iter().any(nested) {
-                return refuse("the fold has folds inside");
+                return Err(Refusal::NestedFolds);
             }
             if self.loads_in_branches(part.body) {
-                return refuse("the fold has branches that load");
+                return Err(Refusal::FoldBranches);
             }
             if !self.is_at_hand(*neutral) {
-                return refuse("the neutral element varies");
+                return Err(Refusal::VaryingNeutral);
             }
             let Generator::Known { lower, upper, .. } = &part.generator else {
-                return refuse("the rank of the fold is not known");
+                return Err(Refusal::TileFoldRank);
             };
             if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
-                return refuse("the bounds of the fold vary");
+                return Err(Refusal::VaryingBounds);
             }
             if func.regions[part.body].params.is_empty() {
-                return refuse("the fold has a single index");
+                return Err(Refusal::SingleIndex);
             }
             found = Some((inst, part));
         }
-        found.ok_or_else(|| "there is no fold".to_string())
+        found.ok_or_else(|| Refusal::NoFold)
     }
 
     /// Does a fold only add products, by multiply-adds?
@@ -227,7 +226,7 @@ impl Facts<'_> {
         let func = self.func;
         let of_result = self.dep(g, result);
         if !of_result.vec || of_result.jams == 0 {
-            return Err("nothing is used twice".to_string());
+            return Err(Refusal::NothingTwice);
         }
         let indices = &func.regions[inner.body].params;
         for &inst in &func.regions[inner.body].insts {
@@ -236,18 +235,18 @@ impl Facts<'_> {
                 let form = self.form(i);
                 let among = |of: &[Value]| form.terms.iter().any(|(v, _)| of.contains(v));
                 if among(indices) && among(fixed) {
-                    return Err("windows overlap".to_string());
+                    return Err(Refusal::WindowsOverlap);
                 }
             }
         }
         let mut split = Split::default();
         self.split_value(g, func.regions[inner.body].yields[0], &mut split)?;
         if split.rows.len() > MOST_VALUES || split.columns.len() > MOST_VALUES {
-            return Err("too many values vary over one axis".to_string());
+            return Err(Refusal::ManyValues);
         }
         // Branches may decide between constants by both indices, and a condition of both is all there is.
         if split.rows.is_empty() || split.columns.is_empty() {
-            return Err("nothing is used twice".to_string());
+            return Err(Refusal::NothingTwice);
         }
         Ok(split)
     }
@@ -264,13 +263,13 @@ impl Facts<'_> {
         let elem = self.elem(v);
         if !(dep.vec && dep.jams != 0) && elem != Elem::Bool {
             if !g.packs(elem) {
-                return Err("packed values do not fill a lane".to_string());
+                return Err(Refusal::NarrowPacked);
             }
             let side = if dep.vec { &mut split.columns } else { &mut split.rows };
             side.push((v, dep.vec || dep.jams != 0));
             return Ok(());
         }
-        let Some(inst) = self.live.def(v) else { return Err("an index is used as data".to_string()) };
+        let Some(inst) = self.live.def(v) else { return Err(Refusal::IndexAsData) };
         let op = &self.func.insts[inst].op;
         match op {
             Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) | Op::Native { .. } => {}
@@ -281,7 +280,7 @@ impl Facts<'_> {
                     }
                 }
             }
-            _ => return Err("a load varies over both axes".to_string()),
+            _ => return Err(Refusal::LoadOverBoth),
         }
         split.operations += 1;
         let mut operands = Vec::new();
@@ -371,21 +370,20 @@ impl Facts<'_> {
         collapsed: bool,
     ) -> std::result::Result<TilePlan, Refusal> {
         let func = self.func;
-        let refuse = |reason: &str| Err(reason.to_string());
         let Generator::Known { lower, upper, step, .. } = &part.generator else {
-            return refuse("the rank is not known");
+            return Err(Refusal::RankUnknown);
         };
         let params = &func.regions[part.body].params;
         let Some(last) = params.len().checked_sub(1).filter(|last| *last > 0) else {
-            return refuse("there is one axis");
+            return Err(Refusal::OneAxis);
         };
         if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
-            return refuse("the generator has steps");
+            return Err(Refusal::GeneratorSteps);
         }
         if sinks.is_empty()
             || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: crate::facts::index::Ext::Const(1), .. }))
         {
-            return refuse("cells are not scalars");
+            return Err(Refusal::CellsNoScalars);
         }
         let (fold, inner) = self.only_fold(func, part.body)?;
         let mut measures = Measures::default();
@@ -395,10 +393,10 @@ impl Facts<'_> {
         let g = &mut Grid::scalar(bytes);
         let elem = self.elem(result);
         if elem == Elem::Bool || !g.packs(elem) {
-            return refuse("the accumulator does not fill a lane");
+            return Err(Refusal::NarrowAccumulator);
         }
         let Some(home) = sinks.iter().position(|s| matches!(s, Sink::Slice { elem: of, .. } if *of == elem)) else {
-            return refuse("no result can hold accumulators");
+            return Err(Refusal::NoHome);
         };
         let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
         let mut extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
@@ -407,19 +405,19 @@ impl Facts<'_> {
             extents[last] = extents[flat.rows].and_then(|n| n.checked_mul(flat.length));
         }
         let Generator::Known { lower, upper, .. } = &inner.generator else {
-            return refuse("the rank of the fold is not known");
+            return Err(Refusal::TileFoldRank);
         };
         let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
         if trips.is_some_and(|n| n < LEAST_FOLD) {
-            return refuse("the fold is short");
+            return Err(Refusal::ShortFold);
         }
         let most = self.target.vector_bytes as usize / bytes;
         let fits = |n: Option<i64>, least: i64| n.is_none_or(|n| n >= least);
         if !collapsed && !fits(extents[last], LEAST_REUSE) {
-            return refuse("rows are used too rarely");
+            return Err(Refusal::RareRows);
         }
         let mut best: Option<(i64, usize, Split, Along)> = None;
-        let mut refusal = "columns are used too rarely".to_string();
+        let mut refusal = Refusal::RareColumns;
         let outer = usize::from(chunked)..flat.map_or(last, |flat| flat.rows);
         let least_rows = if collapsed { LEAST_SEARCHED } else { LEAST_REUSE };
         for axis in outer.filter(|k| fits(extents[*k], least_rows)) {
@@ -454,27 +452,27 @@ impl Facts<'_> {
         if let Along::Collapsed(collapsed) = &along {
             extents[last] = collapsed.axes.iter().try_fold(1i64, |n, k| n.checked_mul(extents[*k]?));
             if !fits(extents[last], LEAST_REUSE) {
-                return refuse("rows are used too rarely");
+                return Err(Refusal::RareRows);
             }
         }
         let known = [extents[axis], extents[last], trips].into_iter().try_fold(1i64, |n, e| n.checked_mul(e?));
         if known.is_some_and(|n| n < LEAST_CELLS) {
-            return refuse("the operands fit the caches");
+            return Err(Refusal::FitsCaches);
         }
         g.set_vec(Some(params[last]), 2, 1);
         let gathers = collapsed || !self.loads_are_unit(g, inner, |dep| dep.vec);
         let least_columns = if gathers { 0 } else { CACHED_BYTES / (split.columns.len() * bytes) as i64 };
         let known = extents[last].and_then(|n| n.checked_mul(trips?));
         if known.is_some_and(|n| n < least_columns) {
-            return refuse("the operands fit the caches");
+            return Err(Refusal::FitsCaches);
         }
         let is_batch = axis > 0 && !matches!(&along, Along::Collapsed(collapsed) if collapsed.axes[0] == 0);
         if is_batch && !chunked && extents[0].is_some_and(|n| n >= BATCHES) && self.may_run_on_threads(with, part) {
-            return refuse("whole products are shared among threads");
+            return Err(Refusal::WholeProducts);
         }
         let lanes = std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n * bytes >= 16);
         let Some(lanes) = lanes.into_iter().find(|n| fits(extents[last], *n as i64)) else {
-            return refuse("the target has no vectors");
+            return Err(Refusal::NoVectors);
         };
         let takes_factor =
             split.operations == 1 && self.target.fma_takes_factor && self.only_product(func, fold, inner);

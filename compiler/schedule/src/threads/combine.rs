@@ -9,9 +9,9 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
+use crate::facts::layout::prim_of;
 use crate::facts::{Facts, layout};
-use crate::lower::Lower;
-use crate::lower::scalars::{self, prim_of};
+use crate::lower::{Lower, scalars};
 use crate::plan::chunks::MOST_FOLD_CHUNKS;
 use crate::plan::partials::PartialLayout;
 use crate::threads::state::{Partials, Shared, Source};

@@ -45,15 +45,7 @@ impl Lower<'_, '_> {
                 format!("with the threads' rows of partition {}", number.unwrap_or(0) + 1),
             );
             self.open(part.body);
-            if carried.is_empty() {
-                if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
-                    let spares = self.open_spares(part.body);
-                    self.axis(inst, with, part, sinks, 0, Vec::new(), Some(chunk))?;
-                    self.close_spares(spares);
-                }
-            } else {
-                carried = self.mixed_cells(inst, with, part, sinks, carried, chunk)?;
-            }
+            carried = self.chunk(inst, with, part, sinks, chunk, carried)?;
             self.close();
         }
         self.cx.part = number;

@@ -9,8 +9,8 @@ use crate::facts::index::Ext;
 use crate::facts::sink::Chunk;
 use crate::facts::{Val, layout};
 use crate::lower::{Lower, scalars};
-use crate::plan::chunks::Grain;
 use crate::plan::partials::{PartialLayout, PartialSlot};
+use crate::plan::strategy::{Choice, FoldPlan, Plan};
 use crate::threads::parallel::Chunks;
 
 /// Folds that are cut into chunks, with room for what these leave.
@@ -23,6 +23,8 @@ pub(crate) struct FoldChunks<'w> {
     pub count: Val,
     /// Which of them begin with the first cell of a chunk.
     begun: Vec<bool>,
+    /// What is done with a chunk.
+    pub inside: Box<Choice>,
     layout: PartialLayout,
     /// Where the partial results are, and how many bytes of them.
     partials: Val,
@@ -30,32 +32,22 @@ pub(crate) struct FoldChunks<'w> {
 }
 
 impl Lower<'_, '_> {
-    /// Runs a with-loop of regrouping folds on threads; false if nothing was emitted.
-    pub fn try_parallel_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        let Some(fold) = self.begin_folds(inst, with, false) else { return Ok(false) };
+    /// Runs a with-loop of regrouping folds on threads.
+    pub fn folds_on_threads(&mut self, inst: Inst, with: &With, plan: FoldPlan) -> Result<()> {
+        let fold = self.begin_folds(inst, &with.parts[0], plan);
         let neutrals = self.take_neutrals(&fold.folds);
         let totals =
             self.fold_in_chunks(&fold, neutrals, |lower, starts, bounds| lower.cells_of(with, &fold, starts, bounds))?;
         self.bind_totals(inst, totals);
-        Ok(true)
+        Ok(())
     }
 
-    /// Folds in chunks, or where they are too short for those all `at_once` in one; nothing if threads may not run them.
-    pub fn begin_folds<'w>(&mut self, inst: Inst, with: &'w With, at_once: bool) -> Option<FoldChunks<'w>> {
-        let (part, folds) = self.folds_for_threads(inst, with)?;
-        self.preload(part.body);
-        let axis = self.thread_axis(part);
-        self.facts.set_ranges(with);
-        let grain = match self.plan_fold(inst, with) {
-            Ok(plan) if axis + 1 == self.func.regions[part.body].params.len() => Grain::of_fold(&plan),
-            _ => Grain::ONE,
-        };
-        let cut = match self.chunks(part, axis, self.fineness(&folds), grain) {
-            None if at_once => self.one_chunk(part, axis),
-            cut => cut?,
-        };
+    /// Cuts folds into chunks as planned, and finds room for what these leave.
+    pub fn begin_folds<'w>(&mut self, inst: Inst, part: &'w Part, plan: FoldPlan) -> FoldChunks<'w> {
+        let FoldPlan { axis, folds, fineness, grain, size, inside } = plan;
+        let cut = self.chunks_of(part, axis, fineness, grain, size);
         let begun = self.begun_by_cells(part, &folds, axis);
-        Some(self.place_partials(inst, part, folds, cut, begun))
+        self.place_partials(inst, part, folds, cut, begun, inside)
     }
 
     /// The neutral elements, owned.
@@ -80,9 +72,10 @@ impl Lower<'_, '_> {
     /// The cells of a chunk of folds, from accumulators on; the accumulators behind them.
     pub fn cells_of(&mut self, with: &With, fold: &FoldChunks, starts: Vec<Val>, bounds: Chunk) -> Result<Vec<Val>> {
         let FoldChunks { inst, part, folds, begun, .. } = fold;
-        if let Some(values) = self.try_fold_kernel(*inst, with, Some(bounds))? {
-            return Ok(values);
+        if let Plan::Lanes(plan) = &fold.inside.plan {
+            return self.fold_lanes(*inst, with, plan, Some(bounds));
         }
+        self.explain_scalars(*inst, &fold.inside);
         let spares = self.open_spares(part.body);
         let hows = self.take_cells_from_first(with, part, folds, begun, bounds);
         let values = self.scalar_folds(*inst, with, starts, hows, Some(bounds))?;
@@ -98,6 +91,7 @@ impl Lower<'_, '_> {
         folds: Vec<(BinOp, Value)>,
         cut: Chunks,
         begun: Vec<bool>,
+        inside: Box<Choice>,
     ) -> FoldChunks<'w> {
         let layout = self.partial_layout(&folds);
         let by = if self.is_shared(&folds, &layout) { "by all threads, " } else { "" };
@@ -109,7 +103,7 @@ impl Lower<'_, '_> {
             true => self.scratch(layout.most_bytes()),
             false => self.helper_ptr("ravel_scratch_alloc", &[bytes]),
         };
-        FoldChunks { inst, part, folds, cut, count, begun, layout, partials, bytes }
+        FoldChunks { inst, part, folds, cut, count, begun, inside, layout, partials, bytes }
     }
 
     /// Folds on threads: every chunk starts from the identities, or from its first cell, and its partial results are combined with `totals`,

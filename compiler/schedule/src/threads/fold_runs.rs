@@ -18,6 +18,7 @@ use ravel_wir::{Inst, Op, Region};
 use crate::Result;
 use crate::facts::Val;
 use crate::lower::Lower;
+use crate::plan::strategy::{Folds, Plan};
 use crate::threads::fold_chunks::FoldChunks;
 
 const NOT_A_FOLD: &str = "another with-loop among folds on threads";
@@ -61,10 +62,11 @@ impl<'m> Lower<'m, '_> {
             if !all.is_empty() {
                 self.cx.remark(data.span, "in the parallel loop of the fold that it goes on from");
             }
-            let Some(fold) = self.begin_folds(inst, with, true) else {
-                return self.unsupported(data.span, NOT_A_FOLD);
-            };
-            all.push(fold);
+            self.preload(with.parts[0].body);
+            let choice = self.choose_folds(&Folds::new(inst, with, true));
+            self.note(inst, &choice);
+            let Plan::FoldThreads(plan) = choice.plan else { return self.unsupported(data.span, NOT_A_FOLD) };
+            all.push(self.begin_folds(inst, &with.parts[0], plan));
         }
         if let [first, later @ ..] = &all[..] {
             let (mut late, mut most) = (self.b.i64(0), first.count);

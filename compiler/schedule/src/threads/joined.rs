@@ -36,7 +36,7 @@ impl Facts<'_> {
 impl Lower<'_, '_> {
     /// Lowers the instructions from a position of a region on that are joined; the position after them. Nothing if none are.
     pub fn try_joined(&mut self, region: Region, start: usize) -> Result<Option<usize>> {
-        let Some(joined) = self.find_joined(region, start) else { return Ok(None) };
+        let Some(joined) = self.facts.find_joined(region, start) else { return Ok(None) };
         let func = self.func;
         let Joined { end, folds, chains, places, mut plans, .. } = joined;
         let mut sinks: HashMap<Inst, Vec<Sink>> = HashMap::default();

@@ -4,14 +4,15 @@
 //! folds are combined in the order of their chunks.
 
 use ravel_nest::ir::{BinOp as NestBin, IntCmp};
-use ravel_wir::{Generator, Inst, Part, Value, With};
+use ravel_wir::{Generator, Part, Value};
 
 use crate::Result;
 use crate::facts::Val;
-use crate::facts::sink::{Chunk, Sink};
+use crate::facts::sink::Chunk;
 use crate::lower::Lower;
 use crate::lower::emit::Around;
 use crate::plan::chunks::{CELLS, Fineness, Grain, least_along};
+use crate::plan::strategy::{Case, Size, ThreadPlan};
 
 /// How an axis is cut.
 pub(crate) struct Chunks {
@@ -34,13 +35,22 @@ impl Lower<'_, '_> {
     /// Number of indices of an axis, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
     /// the indices that the kernel computes in one step, or in a vector of it.
     pub fn chunks(&mut self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> Option<Chunks> {
-        let Generator::Known { lower, upper, .. } = &part.generator else { return None };
-        if let Some((rows, chunk)) = self.cut(part, axis, fineness, grain)? {
-            return Some(Chunks { axis, n: self.b.i64(rows), chunk: self.b.i64(chunk), grain: chunk });
-        }
+        let size = self.cut(part, axis, fineness, grain)?;
+        Some(self.chunks_of(part, axis, fineness, grain, size.into()))
+    }
+
+    /// The same of chunks as planned.
+    pub fn chunks_of(&mut self, part: &Part, axis: usize, fineness: Fineness, grain: Grain, size: Size) -> Chunks {
+        let (lower, upper) = match (&part.generator, size) {
+            (_, Size::Known(rows, chunk)) => {
+                return Chunks { axis, n: self.b.i64(rows), chunk: self.b.i64(chunk), grain: chunk };
+            }
+            (Generator::Known { lower, upper, .. }, Size::Open) => (lower, upper),
+            _ => return self.one_chunk(part, axis),
+        };
         let Fineness { most, work: least, wake } = fineness;
         let work = self.work(part.body).max(1.0);
-        let grain = self.grain_along(part, axis, grain)?;
+        let grain = self.grain_along(part, axis, grain).unwrap_or(grain);
         let least_known = least_along(lower.len(), axis);
         let (rows, inner) = self.lengths(lower, upper, axis);
         // chunk = max(work of a chunk / work of a row, rows / most chunks), rounded up, and 1 for no rows.
@@ -76,7 +86,7 @@ impl Lower<'_, '_> {
             let all = self.b.binary(NestBin::SMax, rows, one);
             chunk = self.b.select(few, all, chunk);
         }
-        Some(Chunks { axis, n: rows, chunk, grain: 1 })
+        Chunks { axis, n: rows, chunk, grain: 1 }
     }
 
     /// How many indices an axis has, and how many the others together.
@@ -135,35 +145,12 @@ impl Lower<'_, '_> {
         Ok(Chunk { axis: chunks.axis, low, high, grain: chunks.grain })
     }
 
-    /// Runs a partition of genarray and modarray cells on threads, and makes the borders around it; false if nothing was emitted. Threads
-    /// that share rows make the ends of theirs: elements that another thread wrote last are far away.
-    pub fn try_parallel(
-        &mut self,
-        inst: Inst,
-        with: &With,
-        part: &Part,
-        sinks: &[Sink],
-        around: Around,
-    ) -> Result<bool> {
-        if !self.may_run_on_threads(with, part)
-            || sinks.is_empty()
-            || !sinks.iter().all(|s| matches!(s, Sink::Slice { .. }))
-        {
-            return Ok(false);
-        }
-        self.facts.set_ranges(with);
-        let mut axis = self.thread_axis(part);
-        // Masks and shifted sums need to know where their axis begins.
-        if axis > 0 && self.plan_kernel(with, part, sinks, None).is_ok_and(|plan| plan.is_fixed_along(axis)) {
-            axis = 0;
-        }
-        let plan = self.plan_kernel(with, part, sinks, Some(axis));
-        let grain = match plan {
-            Ok(plan) => Grain::of(&plan, axis),
-            Err(_) if self.may_run_abreast(part.body) => Grain::ABREAST,
-            Err(_) => Grain::ONE,
-        };
-        let Some(chunks) = self.chunks(part, axis, CELLS, grain) else { return Ok(false) };
+    /// Runs a partition of genarray and modarray cells on threads, and makes the borders around it. Threads that share rows make the ends of
+    /// theirs: elements that another thread wrote last are far away.
+    pub fn on_threads(&mut self, case: &Case, plan: ThreadPlan, around: Around) -> Result<()> {
+        let Case { inst, with, part, sinks, .. } = *case;
+        let ThreadPlan { axis, grain, size, inside } = plan;
+        let chunks = self.chunks_of(part, axis, CELLS, grain, size);
         self.cx.remark(self.func.insts[inst].span, format!("threads over axis {axis}"));
         for border in around.borders {
             if axis == 0 { self.outer_border(border) } else { self.whole_border(border) }
@@ -173,14 +160,10 @@ impl Lower<'_, '_> {
         for border in around.borders.iter().filter(|_| axis == 0) {
             self.border_of_rows(border, chunk.low, chunk.high);
         }
-        if !self.try_kernel(inst, with, part, sinks, Some(chunk))? {
-            let spares = self.open_spares(part.body);
-            self.axis(inst, with, part, sinks, 0, Vec::new(), Some(chunk))?;
-            self.close_spares(spares);
-        }
+        self.chosen_chunk(case, &inside, chunk, Vec::new())?;
         self.close();
         self.run_company(inst, with, (sinks, around.thin), chunk, Vec::new())?;
         self.end_parfor();
-        Ok(true)
+        Ok(())
     }
 }

@@ -9,10 +9,10 @@ use ravel_wir::{Combine, WithOp};
 
 use crate::Result;
 use crate::facts::grid::{Cell, Grid, Jam, Panel};
+use crate::facts::layout::prim_of;
 use crate::facts::sink::Sink;
 use crate::facts::{Facts, Val};
-use crate::lower::Lower;
-use crate::lower::scalars::{self, prim_of};
+use crate::lower::{Lower, scalars};
 use crate::plan::tile::Side;
 use crate::tile::nest::Nest;
 use crate::tile::pack::{FoldBlock, Panels};

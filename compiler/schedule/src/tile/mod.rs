@@ -22,36 +22,26 @@ pub mod nest;
 pub mod pack;
 pub mod skip;
 
-use ravel_wir::{Inst, Part, With};
-
 use crate::Result;
-use crate::facts::sink::{Chunk, Sink};
+use crate::facts::sink::Chunk;
 use crate::lower::Lower;
 use crate::lower::emit::Around;
+use crate::plan::strategy::Case;
+use crate::plan::tile::TilePlan;
 
 impl Lower<'_, '_> {
-    /// Lowers a partition with cache tiles if it is a contraction for which they pay; false if nothing was emitted.
-    pub fn try_tiles(
-        &mut self,
-        inst: Inst,
-        with: &With,
-        part: &Part,
-        sinks: &[Sink],
-        chunk: Option<Chunk>,
-    ) -> Result<bool> {
-        if self.facts.site.without_tiles || with.ordered {
-            return Ok(false);
-        }
-        let Ok(plan) = self.plan_tiles(with, part, sinks, chunk.is_some()) else { return Ok(false) };
+    /// Lowers a partition with cache tiles, or a chunk of it, and without them for where extents turn out to be small.
+    pub fn tiles(&mut self, case: &Case, plan: &TilePlan, chunk: Option<Chunk>) -> Result<()> {
+        let Case { inst, with, part, sinks, .. } = *case;
         let shared = chunk.is_none() && self.may_run_on_threads(with, part);
         let threads = if shared { ", shared by threads" } else { "" };
         self.cx.remark(self.func.insts[inst].span, format!("{}{threads}", plan.describe()));
-        let condition = self.tiles_condition(part, &plan);
+        let condition = self.tiles_condition(part, plan);
         if let Some(condition) = condition {
             self.b.begin_if(condition);
         }
         self.open(part.body);
-        self.tile_nest(with, part, sinks, &plan, chunk)?;
+        self.tile_nest(with, part, sinks, plan, chunk)?;
         self.close();
         if condition.is_some() {
             self.b.begin_else(&[]);
@@ -59,20 +49,14 @@ impl Lower<'_, '_> {
             self.facts.site.without_tiles = true;
             self.cx.silent += 1;
             match chunk {
-                None => {
-                    self.part(inst, with, part, (sinks, Around::NOTHING), Vec::new())?;
-                }
-                Some(_) => {
-                    if !self.try_kernel(inst, with, part, sinks, chunk)? {
-                        self.axis(inst, with, part, sinks, 0, Vec::new(), chunk)?;
-                    }
-                }
+                None => _ = self.part(inst, with, part, (sinks, Around::NOTHING), Vec::new())?,
+                Some(chunk) => _ = self.chunk(inst, with, part, sinks, chunk, Vec::new())?,
             }
             self.facts.site.without_tiles = false;
             self.cx.silent -= 1;
             self.close();
             self.b.end_if(&[]);
         }
-        Ok(true)
+        Ok(())
     }
 }

@@ -11,8 +11,8 @@ use crate::Result;
 use crate::facts::Val;
 use crate::facts::grid::{Cell, Grid, Jam, Panel};
 use crate::facts::index::Ext;
+use crate::facts::layout::prim_of;
 use crate::lower::Lower;
-use crate::lower::scalars::prim_of;
 use crate::plan::tile::{BLOCK_UNIT, LEAST_VECTOR, Side};
 use crate::tile::nest::Nest;
 

@@ -8,14 +8,14 @@ use ravel_wir::{Func, Inst, Op, Region, Value};
 
 /// Loops and branches in each other that are looked into for the bounds of one result.
 const MAX_DEPTH: u32 = 3;
-/// Rounds in which the bounds of a carried value may grow before nothing is said of it.
+/// Iterations in which the bounds of a carried value may grow before nothing is said of it.
 const MAX_WIDENINGS: usize = 3;
 /// Values that a carried one may be replaced by.
 const MAX_CHOICES: usize = 8;
 
 impl Ranges {
     /// The body of a loop is entered. A parameter that only grows by a constant, and is tested against a bound before each
-    /// further round, stays within its first value and the bound.
+    /// further iteration, stays within its first value and the bound.
     pub fn enter_loop(&mut self, func: &Func, defs: &Defs, init: &[Value], body: Region) {
         let data = &func.regions[body];
         data.params.iter().for_each(|v| self.see(func, *v));
@@ -70,7 +70,7 @@ impl Ranges {
         }
     }
 
-    /// A parameter whose next value is compared with a constant before each further round: so is the parameter then, unless it has its first value.
+    /// A parameter whose next value is compared with a constant before each further iteration: so is the parameter then, unless it has its first value.
     fn tested(
         &mut self,
         func: &Func,
@@ -104,7 +104,7 @@ impl Ranges {
         }
     }
 
-    /// A parameter that a round leaves as it is or replaces by one of some values: what bounds its first value and all of these bounds it, too.
+    /// A parameter that an iteration leaves as it is or replaces by one of some values: what bounds its first value and all of these bounds it, too.
     fn chosen(&mut self, func: &Func, defs: &Defs, (param, first, next): (Value, &Lin, Value), body: Region) {
         let mut values = Vec::new();
         let mut open = vec![next];
@@ -121,7 +121,7 @@ impl Ranges {
             return;
         }
         let forms: Vec<Lin> = values.iter().map(|v| self.form(func, defs, *v)).collect();
-        // What bounds a counter is the same in all rounds.
+        // What bounds a counter is the same in all iterations.
         let counters = &func.regions[body].params;
         let (mut lower, mut upper) = (vec![first.clone()], vec![first.clone()]);
         for form in &forms {

@@ -2,7 +2,7 @@
 
 use super::{frame_rank, with_of};
 use crate::edit::Defs;
-use crate::facts::places::{Places, Use, covers_frame, same_int, total_trips};
+use crate::facts::{Places, Use, covers_frame, same_int, total_trips};
 use crate::fusion::fuse::same_parts;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};

@@ -1,8 +1,7 @@
 //! Work that results of one with-loop share.
 
 use crate::edit::Defs;
-use crate::facts::cost::work_in_common;
-use crate::facts::places::{Places, Use};
+use crate::facts::{Places, Use, work_in_common};
 use crate::fusion::fuse::same_parts;
 use ravel_wir::{Func, Inst, Op, Region, With, WithOp};
 use std::collections::BTreeSet;

@@ -104,7 +104,7 @@ fn conditional(func: &Func, defs: &Defs, places: &Places, inst: Inst, cx: &Conte
     if arms.iter().any(|arm| has_loop(func, *arm) || region_has_effect(func, *arm, cx)) {
         return None;
     }
-    // A scalar that the branch makes as well is carried, as a count is, and keeps the rounds in order: then a jump costs less.
+    // A scalar that the branch makes as well is carried, as a count is, and keeps the iterations in order: then a jump costs less.
     let results = &func.insts[inst].results;
     if results.iter().any(|v| func.ty(*v).is_scalar() && !places.uses(*v).is_empty()) {
         return None;

@@ -2,9 +2,8 @@
 
 use super::lane::{Block, Form, Lane, Res, lane_axis};
 use crate::edit::Def;
-use crate::facts::places::Use;
-use ravel_types::HashSet;
-use ravel_types::{BinOp, Elem, Scalar, Shape, Ty, UnOp};
+use crate::facts::Use;
+use ravel_types::{BinOp, Elem, HashSet, Scalar, Shape, Ty, UnOp};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 /// A scalar that costs more operations than this is computed once per lane and stored.

@@ -5,11 +5,9 @@
 //! axis stands for both, `k = q / 4` and `l = q % 4`, and a selection at `k + d` becomes one at `q + 4*d`.
 
 use crate::edit::Defs;
-use crate::facts::linear::Lin;
-use crate::facts::places::Places;
+use crate::facts::{Lin, Places};
 use ravel_source::Span;
-use ravel_types::HashMap;
-use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Sym, Ty};
+use ravel_types::{Affine, BinOp, Elem, HashMap, Scalar, Shape, Sym, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, InstData, Op, Part, Region, RegionData, Value, With, WithOp};
 
 /// Why a with-loop cannot be interleaved.

@@ -17,6 +17,8 @@
 //! Before: folding and fusion have ended. After: temporaries of such bodies are interleaved. The pass runs once; it declines blocks of four.
 //! Leaves alone: bodies without arrays, with long rows, or with little work per element of their inputs (module `profit`); arrays
 //! without constant shape; folds with functions that do not regroup.
+//!
+//! Worth: tests/survey/with-loops/small-networks (1.0, hidden 0.2 with Cranelift, 1.6, 0.4 with LLVM).
 
 mod body;
 mod lane;
@@ -25,7 +27,7 @@ mod profit;
 mod taper;
 
 use crate::edit::Defs;
-use crate::facts::places::Places;
+use crate::facts::Places;
 use crate::pass::{Context, Pass, Run};
 use ravel_wir::{Func, Op, Region};
 

@@ -6,10 +6,9 @@ use super::lane::{Block, Form};
 use super::profit::assess;
 use super::taper::cuts;
 use crate::edit::{Copier, Cut, Defs, Emitter, insert_before, substitute};
-use crate::facts::places::{Places, covers_frame};
+use crate::facts::{Places, covers_frame};
 use ravel_source::Span;
-use ravel_types::HashMap;
-use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
+use ravel_types::{Affine, BinOp, Elem, HashMap, Scalar, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
 
 /// Operations per iteration from which on the last blocks are smaller.

@@ -6,10 +6,8 @@
 use super::LANES;
 use super::lane::widened;
 use crate::edit::{Def, Defs};
-use crate::facts::cost::cost_of_inst;
-use crate::facts::places::{Places, Use};
-use ravel_types::{BinOp, Elem};
-use ravel_types::{HashMap, HashSet};
+use crate::facts::{Places, Use, cost_of_inst};
+use ravel_types::{BinOp, Elem, HashMap, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
@@ -24,7 +22,7 @@ const MAX_BYTES: u64 = 512 << 10;
 /// Operations per iteration below which a block is not worth its set-up.
 const MIN_WORK: f64 = 500.0;
 
-/// Rounds assumed of loops that compute scalars, such as a search in a short array.
+/// Iterations assumed of loops that compute scalars, such as a search in a short array.
 const LOOP_ROUNDS: f64 = 10.0;
 
 /// Judges an outer with-loop; with `eager` only what it must be, not what it gains. Gives the

@@ -1,7 +1,7 @@
 //! Branches, loops, generators and checks whose course is known.
 
 use super::{Simplifier, Step};
-use crate::facts::effects::{divides_by_constant, is_speculatable};
+use crate::facts::{divides_by_constant, is_speculatable};
 use ravel_types::{Affine, BinOp, Scalar, Shape};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 

@@ -12,11 +12,11 @@ use crate::device::group::blocks::WARP;
 use crate::device::group::memory::Plan;
 use crate::device::group::split::{Pending, SPLIT_BYTES, Split};
 use crate::facts::index::Ext;
+use crate::facts::layout::prim_of;
 use crate::facts::sink::Sink;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
-use crate::lower::scalars::prim_of;
 
 /// Memory that work-items of a group write and read: barriers keep accesses of different items in order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

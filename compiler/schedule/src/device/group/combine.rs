@@ -9,9 +9,9 @@ use ravel_wir::{Combine, Op, Value};
 
 use crate::Result;
 use crate::facts::index::Ext;
+use crate::facts::layout::prim_of;
 use crate::facts::{Facts, Val};
-use crate::lower::Lower;
-use crate::lower::scalars::{self, prim_of};
+use crate::lower::{Lower, scalars};
 
 /// Partial results that are loaded before the first of them is used, for they are far away and do not wait for each other; fewer for the rest.
 const TOGETHER: [i64; 3] = [16, 4, 1];

@@ -10,10 +10,9 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp
 
 use crate::device::group::pad::padded_count;
 use crate::device::group::split::SPLIT_BYTES;
-use crate::device::state::Padded;
+use crate::device::state::{Padded, Refusal};
 use crate::facts::Facts;
 use crate::facts::guards::Guard;
-use crate::facts::support::Refusal;
 
 /// Bytes of local memory that every device of interest has for a group.
 const LOCAL_BYTES: i64 = 48 << 10;

@@ -26,10 +26,9 @@ use crate::Result;
 use crate::device::group::combine::Partial;
 use crate::device::group::memory::{Plan, Planner};
 use crate::device::run::Run;
-use crate::device::state::Padded;
+use crate::device::state::{Padded, Refusal};
 use crate::facts::guards::Guard;
 use crate::facts::index::Ext;
-use crate::facts::support::Refusal;
 use crate::facts::{Facts, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
@@ -196,7 +195,7 @@ impl Lower<'_, '_> {
         let func = self.func;
         let refuse = |why: &str| Err(why.to_string());
         for (k, (op, &result)) in with.ops.iter().zip(&func.insts[inst].results).enumerate() {
-            if self.emit.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
+            if self.facts.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
                 return refuse("a result is part of another array or a handle");
             }
             match op {

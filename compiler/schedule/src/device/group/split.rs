@@ -21,10 +21,10 @@ use crate::Result;
 use crate::device::group::body::Group;
 use crate::facts::grid::{Cell, Grid, Jam};
 use crate::facts::guards::Measures;
+use crate::facts::layout::prim_of;
 use crate::facts::sink::{Chunk, Sink};
 use crate::facts::{Facts, Val};
-use crate::lower::Lower;
-use crate::lower::scalars::{self, prim_of};
+use crate::lower::{Lower, scalars};
 
 /// Bytes of local memory for partial results between two barriers.
 pub(crate) const SPLIT_BYTES: i64 = 6 << 10;

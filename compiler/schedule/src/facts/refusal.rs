@@ -1,0 +1,124 @@
+//! Why a strategy leaves a with-loop or a partition to the next one.
+
+use std::fmt;
+
+macro_rules! refusals {
+    ($($variant:ident => $text:literal,)*) => {
+        /// Why a strategy does not take something.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub(crate) enum Refusal {
+            $($variant,)*
+            /// A with-loop in a loop or branch of a body, at this place of the program.
+            WithLoopInBranch(String),
+        }
+
+        impl Refusal {
+            /// Does `--explain` name it as the reason for scalar loops? Not where nobody expects a kernel.
+            pub fn is_said(&self) -> bool {
+                use Refusal::*;
+                !matches!(
+                    self,
+                    CarriesFolds | NoFolds | NotOnlyFolds | KeepsOrder | OnlyChecks | NoResult | Ordered | OnDevice
+                        | CellsNoScalars | PartsForThreads
+                )
+            }
+        }
+
+        impl fmt::Display for Refusal {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Refusal::$variant => f.write_str($text),)*
+                    Refusal::WithLoopInBranch(place) => write!(
+                        f,
+                        "a loop or branch of the body has a with-loop of its own, at {place}: lanes take it if it stands outside, \
+                         or is written out, being short and of known size"
+                    ),
+                }
+            }
+        }
+    };
+}
+
+refusals! {
+    // What a partition is.
+    RankUnknown => "the rank is not known",
+    SingleCell => "there is a single cell",
+    OneAxis => "there is one axis",
+    VariableSteps => "the generator has steps that are not constant",
+    SeveralWidths => "the generator has widths along several axes",
+    GeneratorSteps => "the generator has steps",
+    OnlyChecks => "it only checks",
+    NoResult => "there is no array to write",
+    CarriesFolds => "some cells go to folds",
+    NoFolds => "no cells go to folds",
+    NotOnlyFolds => "not all results are folds",
+    KeepsOrder => "not all of its folds may be regrouped",
+    Ordered => "it runs in order",
+    OnDevice => "it is part of a launch",
+    // What its cells are.
+    ArrayCells => "cells are arrays",
+    CellsNoScalars => "cells are not scalars",
+    OwnArray => "the body selects from an array of its own",
+    SubArrays => "the body selects sub-arrays",
+    UnprovenChecks => "the body has checks that are not proven",
+    ChecksInOperand => "the body has checks that are not proven, and its result is built in what it reads",
+    BuildsArrays => "the body builds arrays",
+    BuildsOrCalls => "the body builds arrays or calls functions",
+    Effects => "the body has effects",
+    BranchYieldsArrays => "a loop or branch of the body yields arrays",
+    BranchChoosesArrays => "a loop or branch of the body chooses between arrays",
+    BranchBuildsArrays => "a loop or branch of the body builds arrays",
+    BranchDivides => "a loop or branch of the body divides integers",
+    BranchLoads => "a loop or branch of the body has loads at indices that may be wrong where it is not entered",
+    BranchCalls => "a loop or branch of the body has checks, builds arrays or calls functions",
+    // Folds in the body, or of the with-loop.
+    UnusualFold => "an unusual fold",
+    FoldFunction => "a fold has a function of its own",
+    FoldRankUnknown => "the rank of a fold is not known",
+    FoldSteps => "a fold has steps",
+    OrderedFold => "the fold must keep its order",
+    ArrayAccumulator => "the accumulator is an array",
+    NarrowAccumulator => "the accumulator does not fill a lane",
+    VaryingInnerBounds => "the bounds of inner folds vary over the last axis",
+    // Lanes.
+    NoVectors => "the target has no vectors",
+    LittleWork => "there is too little work",
+    LittleWorkForLanes => "there is too little work for vector lanes",
+    NoAxis => "no axis suits vector lanes",
+    NoAxisDivisions => "no axis suits vector lanes: it has integer divisions, which lanes do one by one",
+    NoAxisOfBorder => "it is a border, and no axis suits vector lanes well",
+    NoAxisOfBorderDivisions => "it is a border, and no axis suits vector lanes well: it has integer divisions, which lanes do one by one",
+    AsLong => "vector lanes would take as long",
+    AsLongDivisions => "vector lanes would take as long: it has integer divisions, which lanes do one by one",
+    // Threads.
+    NotParallel => "threads do not share it",
+    TooLittleForThreads => "there is too little work for threads",
+    PartsForThreads => "threads share its partitions",
+    InnerChunks => "chunks of an inner axis have too few columns",
+    // Tiles.
+    WithoutTiles => "it is the code for the case that tiles do not pay",
+    NoFold => "there is no fold",
+    SeveralFolds => "there are several folds",
+    NestedFolds => "the fold has folds inside",
+    FoldBranches => "the fold has branches that load",
+    VaryingNeutral => "the neutral element varies",
+    TileFoldRank => "the rank of the fold is not known",
+    VaryingBounds => "the bounds of the fold vary",
+    SingleIndex => "the fold has a single index",
+    ShortFold => "the fold is short",
+    NoHome => "no result can hold accumulators",
+    RareRows => "rows are used too rarely",
+    RareColumns => "columns are used too rarely",
+    FitsCaches => "the operands fit the caches",
+    WholeProducts => "whole products are shared among threads",
+    NothingTwice => "nothing is used twice",
+    WindowsOverlap => "windows overlap",
+    ManyValues => "too many values vary over one axis",
+    NarrowPacked => "packed values do not fill a lane",
+    IndexAsData => "an index is used as data",
+    LoadOverBoth => "a load varies over both axes",
+    RowsFillVectors => "the rows may fill vectors",
+    NoNeighbours => "cells of a tile are no neighbours",
+    SubscriptNoSum => "a subscript is no sum",
+    PackedBranch => "a branch is packed",
+}
