@@ -1,5 +1,7 @@
 //! The orders of passes: every entry says why it is there, every pass is in one.
 
+#![expect(clippy::disallowed_methods, reason = "the test reads files")]
+
 use ravel_opt::{PASSES, RENAMED, orders};
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! The rooms of `src/`: nothing imports from a room that comes after its own, so that whoever reads a room needs those before it only.
 
+#![expect(clippy::disallowed_methods, reason = "the test reads sources")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
