@@ -14,8 +14,7 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
-use crate::facts::sink::{Index, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Facts, Index, Sink, Val};
 use crate::lower::Lower;
 
 /// Extent of an axis along which a partition is thin.

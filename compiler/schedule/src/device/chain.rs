@@ -10,9 +10,7 @@ use crate::Result;
 use crate::device::group::Outcome;
 use crate::device::group::blocks::WARP;
 use crate::device::run::{Chain, Run, Step};
-use crate::facts::index::Ext;
-use crate::facts::layout::prim_of;
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Val, prim_of};
 use crate::lower::Lower;
 
 /// Elements that the work-item has at hand, by array.

@@ -19,10 +19,7 @@ use ravel_wir::{Frame, Generator, Op, Part, Value, With, WithOp};
 use crate::Result;
 use crate::device::columns::LEAST_ITEMS;
 use crate::device::tile_nest::is_forced;
-use crate::facts::grid::Grid;
-use crate::facts::index::Ext;
-use crate::facts::sink::{Index, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Grid, Index, Sink, Val};
 use crate::lower::Lower;
 
 /// Bytes of a vector.

@@ -30,9 +30,7 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp}
 
 use crate::Result;
 use crate::device::fold::GROUP;
-use crate::facts::index::Ext;
-use crate::facts::sink::{Index, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Index, Sink, Val};
 use crate::lower::Lower;
 use crate::lower::emit::{Around, Key};
 

@@ -6,9 +6,7 @@
 use ravel_wir::{Generator, Part, With};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::Grid;
-use crate::facts::step_alignment::Walk;
+use crate::facts::{Grid, Val, Walk};
 use crate::kernel::reduce::Accs;
 use crate::lower::Lower;
 use crate::plan::masked_bounds::MAX_DEPTH;

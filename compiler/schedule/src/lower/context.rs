@@ -8,7 +8,8 @@ use ravel_source::Span;
 use ravel_types::{Elem, HashMap};
 use ravel_wir as wir;
 
-use crate::facts::layout::{self, prim_of};
+use crate::facts::layout;
+use crate::facts::prim_of;
 use crate::memory::lending::Lending;
 use crate::{Capabilities, Options, Remark, Tiles};
 

@@ -11,9 +11,7 @@ use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::index::{Ext, Form};
-use crate::facts::sink::{Accumulate, Chunk, Dest, Index, Reused, Sink};
-use crate::facts::{Facts, Val, layout};
+use crate::facts::{Accumulate, Chunk, Dest, Ext, Facts, Form, Index, Reused, Sink, Val, layout};
 use crate::lower::Lower;
 use crate::lower::emit::Around;
 use crate::plan::strategy::{Case, Choice, Folds, Plan};
@@ -81,7 +79,7 @@ impl Facts<'_> {
     }
 
     /// Offset of the cell of a partition's index.
-    pub fn slice_offset(&self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::index::Offset {
+    pub fn slice_offset(&self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::Offset {
         let params = &self.func.regions[part.body].params;
         let forms: Vec<Form> = params.iter().map(|v| self.form(*v)).collect();
         self.offset(&forms, strides, elem.bytes() as i64)

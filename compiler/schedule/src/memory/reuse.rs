@@ -9,9 +9,7 @@ use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-use crate::facts::Facts;
-use crate::facts::index::Ext;
-use crate::facts::sink::Reused;
+use crate::facts::{Ext, Facts, Reused};
 use crate::lower::Lower;
 
 impl Facts<'_> {

@@ -10,9 +10,7 @@
 use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
-use crate::facts::index::Ext;
-use crate::facts::sink::Sink;
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Sink, Val};
 use crate::plan::chunks::Grain;
 use crate::plan::{KernelPlan, VecChoice};
 

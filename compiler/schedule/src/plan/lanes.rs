@@ -2,15 +2,8 @@
 
 use ravel_wir::{Generator, Part, Value, With};
 
-use crate::facts::Facts;
-use crate::facts::cost::UNKNOWN_EXTENT;
-use crate::facts::grid::{Dep, Grid};
-use crate::facts::guards::Measures;
 use crate::facts::interleaved_cells::weaving_cost;
-use crate::facts::refusal::Refusal;
-use crate::facts::sink::Sink;
-use crate::facts::step_alignment::Walk;
-use crate::facts::strided_lanes::Comb;
+use crate::facts::{Comb, Dep, Facts, Grid, Measures, Refusal, Sink, UNKNOWN_EXTENT, Walk};
 use crate::plan::collapsed_rows::Flat;
 use crate::plan::row_crossing::crossing_cycles;
 use crate::plan::{LEAST_WORK, VecChoice};

@@ -3,9 +3,7 @@
 use ravel_types::BinOp;
 use ravel_wir::{Inst, Part, Value, With, WithOp};
 
-use crate::facts::Facts;
-use crate::facts::sink::Sink;
-use crate::facts::vectorizable::folds_along;
+use crate::facts::{Facts, Sink, folds_along};
 use crate::plan::chunks::FOLDS;
 
 impl Facts<'_> {

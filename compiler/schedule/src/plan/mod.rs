@@ -19,12 +19,7 @@ pub mod tile;
 
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
-use crate::facts::Facts;
-use crate::facts::grid::{Grid, Shift};
-use crate::facts::guards::Measures;
-use crate::facts::refusal::Refusal;
-use crate::facts::sink::Sink;
-use crate::facts::vectorizable::folds_along;
+use crate::facts::{Facts, Grid, Measures, Refusal, Shift, Sink, folds_along};
 use crate::plan::collapsed_rows::Flat;
 use crate::plan::lanes::{CLEARLY_LESS, Cells, Lanes};
 

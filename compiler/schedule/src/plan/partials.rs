@@ -3,8 +3,7 @@
 use ravel_types::BinOp;
 use ravel_wir::{Inst, Part, Value, With, WithOp};
 
-use crate::facts::vectorizable::folds_along;
-use crate::facts::{Facts, layout};
+use crate::facts::{Facts, folds_along, layout};
 use crate::plan::chunks::{FOLDS, Fineness, MOST_FOLD_CHUNKS};
 
 /// Cycles of a chunk at least for every byte of its partial results, and where that ends.

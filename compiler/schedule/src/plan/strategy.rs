@@ -10,9 +10,7 @@ use std::fmt;
 use ravel_types::{BinOp, HashMap};
 use ravel_wir::{Inst, Part, Value, With};
 
-use crate::facts::Facts;
-use crate::facts::refusal::Refusal;
-use crate::facts::sink::Sink;
+use crate::facts::{Facts, Refusal, Sink};
 use crate::plan::KernelPlan;
 use crate::plan::chunks::{CELLS, Fineness, Grain};
 use crate::plan::tile::TilePlan;

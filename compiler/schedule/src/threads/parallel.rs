@@ -7,8 +7,7 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Part, Value};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::sink::Chunk;
+use crate::facts::{Chunk, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Around;
 use crate::plan::chunks::{CELLS, Fineness, Grain, least_along};

@@ -23,7 +23,7 @@ pub mod pack;
 pub mod skip;
 
 use crate::Result;
-use crate::facts::sink::Chunk;
+use crate::facts::Chunk;
 use crate::lower::Lower;
 use crate::lower::emit::Around;
 use crate::plan::strategy::Case;

@@ -8,9 +8,7 @@ use ravel_types::{Elem, HashMap, Scalar};
 use ravel_wir::{Combine, Op, Value};
 
 use crate::Result;
-use crate::facts::index::Ext;
-use crate::facts::layout::prim_of;
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Val, prim_of};
 use crate::lower::{Lower, scalars};
 
 /// Partial results that are loaded before the first of them is used, for they are far away and do not wait for each other; fewer for the rest.
