@@ -99,7 +99,7 @@ impl Lower<'_, '_> {
         }
         let Some(&total) = ends.last() else { return Ok(()) };
         let cache = self.emit.cache.clone();
-        let place = self.begin_launch(&[total])[0];
+        let place = self.begin_groups(&[total], &[])[0];
         self.facts.site.sequential += 1;
         let before = self.emit.cache.clone();
         for (n, (part, (lows, lengths))) in parts.iter().zip(grids).enumerate() {

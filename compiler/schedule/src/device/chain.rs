@@ -63,7 +63,7 @@ impl Lower<'_, '_> {
             .collect();
         let total = chains.last().zip(starts.last()).map_or(0, |(chain, start)| start + chain.count());
         let total = self.b.i64(total);
-        let place = self.begin_launch(&[total])[0];
+        let place = self.begin_groups(&[total], &[])[0];
         self.facts.site.sequential += 1;
         let outside = (
             std::mem::replace(&mut self.kernel.in_kernel_loop, true),

@@ -121,7 +121,7 @@ impl Lower<'_, '_> {
         let Some((&last, outer)) = params.split_last() else { return Ok(()) };
         let positions = (0, i64::from(i32::MAX));
         let cache = self.emit.cache.clone();
-        let place = self.begin_launch(&[items]);
+        let place = self.begin_groups(&[items], &[]);
         self.facts.site.sequential += 1;
         self.open(part.body);
         let first = self.times(place[0], lanes);

@@ -7,7 +7,6 @@ pub mod gathers;
 pub mod grid;
 pub mod guards;
 pub mod index;
-pub mod int_division;
 pub mod interleaved_cells;
 pub mod layout;
 pub mod liveness;

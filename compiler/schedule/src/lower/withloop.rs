@@ -92,7 +92,7 @@ impl Lower<'_, '_> {
         for (name, attempt) in STRATEGIES {
             let mark = self.cx.mark();
             if attempt(self, inst, with)? {
-                self.cx.decided_before(mark, inst, format!("+ {name}\n"));
+                self.cx.decided_before(mark, inst, format_args!("+ {name}\n"));
                 return Ok(());
             }
         }
@@ -221,7 +221,7 @@ impl Lower<'_, '_> {
             self.preload(part.body);
         }
         let choice = self.choose_folds(&Folds::new(inst, with, false));
-        self.note(inst, &choice);
+        self.cx.decided(inst, &choice);
         match choice.plan {
             Plan::FoldThreads(plan) => self.folds_on_threads(inst, with, plan)?,
             Plan::Lanes(plan) => {
@@ -394,7 +394,7 @@ impl Lower<'_, '_> {
                 self.facts.set_ranges(with);
                 let case = Case::new(inst, with, part, sinks, !carried.is_empty());
                 let choice = self.choose(&case);
-                self.note(inst, &choice);
+                self.cx.decided(inst, &choice);
                 // Tiles come before the borders; threads make theirs.
                 if !matches!(choice.plan, Plan::Threads(_) | Plan::Tiles(_)) {
                     around.borders.iter().for_each(|border| self.whole_border(border));
@@ -445,7 +445,7 @@ impl Lower<'_, '_> {
         self.facts.set_ranges(with);
         let case = Case::new(inst, with, part, sinks, !starts.is_empty()).in_chunks(chunk.axis);
         let choice = self.choose(&case);
-        self.note(inst, &choice);
+        self.cx.decided(inst, &choice);
         self.chunk(&case, &choice, chunk, starts)
     }
 
@@ -475,11 +475,6 @@ impl Lower<'_, '_> {
         if let Some(refusal) = choice.why_scalar() {
             self.cx.remark(self.func.insts[inst].span, format!("scalar loops: {refusal}"));
         }
-    }
-
-    /// Notes for `--emit schedule` what was chosen.
-    pub fn note(&mut self, inst: Inst, choice: &Choice) {
-        self.cx.decided(inst, choice.to_string());
     }
 
     /// The loops from an axis inwards; a chunk replaces the bounds of its axis.

@@ -152,7 +152,7 @@ impl Facts<'_> {
             || !layout.is_in_function()
             || self.live.free(part.body).iter().any(|v| joined.is_made(*v))
             || !(joined.run.contains(&inst)
-                || self.is_cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE))
+                || self.cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE).is_some())
         {
             return false;
         }

@@ -135,11 +135,7 @@ impl Facts<'_> {
         if combs.iter().filter(|comb| comb.width > 1).count() > 1 {
             return Err(Refusal::SeveralWidths);
         }
-        let mut measures = Measures {
-            guards: Vec::new(),
-            by_lanes: self.undecided_checks(part.body),
-            masked: self.loads_under_masks(part.body),
-        };
+        let mut measures = self.measures_for(std::slice::from_ref(part));
         self.supported_cells(part.body, &mut measures)?;
         let bytes = self.kernel_width(part.body);
         let sizes = self.lane_sizes(bytes);

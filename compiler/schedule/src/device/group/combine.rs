@@ -110,7 +110,7 @@ impl Lower<'_, '_> {
         let total: i64 = partials.iter().map(|p| p.count).sum();
         let total = self.b.i64(total);
         let cache = self.emit.cache.clone();
-        let place = self.begin_launch(&[total]);
+        let place = self.begin_groups(&[total], &[]);
         let mut first = 0;
         for (n, partial) in partials.iter().enumerate() {
             let last = n + 1 == partials.len();
