@@ -315,7 +315,8 @@ int main() { a = doubled(iota(100000)); return sum({ [i] -> collatz(a[i] % 99 + 
 }
 
 fn main() -> ExitCode {
-    let trials: [(&str, fn() -> Tested); 8] = [
+    type Test = fn() -> Tested;
+    let trials: [(&str, Test); 8] = [
         ("inputs are not replaced", inputs_are_not_replaced),
         ("what is no file stays", what_is_no_file_stays),
         ("files are written through links", files_are_written_through_links),

@@ -267,7 +267,8 @@ fn inputs_leave_nothing_behind() -> Tested {
 }
 
 fn main() -> ExitCode {
-    let trials: [(&str, fn() -> Tested); 6] = [
+    type Test = fn() -> Tested;
+    let trials: [(&str, Test); 6] = [
         ("interrupts end computations", interrupts_end_computations),
         ("an interrupt drops what was pasted behind", an_interrupt_drops_what_was_pasted_behind),
         ("lines that are pasted are inputs", lines_that_are_pasted_are_inputs),

@@ -255,8 +255,8 @@ fn round(id: u64, with_signal: bool) -> bool {
     }
     for member in running {
         // A thread that works for another session by now is left alone.
-        let told = member.word.compare_exchange(2 * id, 2 * id | TOLD, Ordering::SeqCst, Ordering::SeqCst);
-        if with_signal && (told.is_ok() || told == Err(2 * id | TOLD)) {
+        let told = member.word.compare_exchange(2 * id, (2 * id) | TOLD, Ordering::SeqCst, Ordering::SeqCst);
+        if with_signal && (told.is_ok() || told == Err((2 * id) | TOLD)) {
             // SAFETY: the thread was started and is not joined as long as it is on the list.
             unsafe { libc::pthread_kill(member.thread.load(Ordering::SeqCst) as libc::pthread_t, SIGNAL) };
         }
@@ -429,9 +429,11 @@ c000-d000 r-xp 00000000 00:00 0
             let session = std::thread::spawn(move || {
                 fault::run_session(move || {
                     // SAFETY: the work never returns and reads nothing.
-                    match parallel {
-                        true => unsafe { pool::ravel_parallel(endless, std::ptr::null_mut(), 100, 1, 0) },
-                        false => unsafe { endless(std::ptr::null_mut(), 0, 1, 0) },
+                    unsafe {
+                        match parallel {
+                            true => pool::ravel_parallel(endless, std::ptr::null_mut(), 100, 1, 0),
+                            false => endless(std::ptr::null_mut(), 0, 1, 0),
+                        }
                     }
                 })
             });

@@ -1,8 +1,7 @@
 //! `ravel doc`: reference pages.
 
 use crate::args::Doc;
-use ravel_driver::doc::{Module, examples, index, library, module, page};
-use ravel_driver::{Compilation, Failure};
+use ravel_driver::doc::{Module, Refused, examples, index, library, module, page};
 use ravel_runtime::outputs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,13 +44,13 @@ pub fn run(doc: &Doc) -> i32 {
 /// The library, and the modules that were asked for.
 type Found = (Vec<Module>, Vec<Module>);
 
-fn wanted(doc: &Doc) -> Result<Found, Box<(Compilation, Failure)>> {
-    let mut library = library().map_err(Box::new)?;
+fn wanted(doc: &Doc) -> Result<Found, Refused> {
+    let mut library = library()?;
     let mut wanted = Vec::new();
     for asked in &doc.modules {
         match library.iter().position(|module| Path::new(&module.name) == asked) {
             Some(at) => wanted.push(library.remove(at)),
-            None => wanted.push(module(asked).map_err(Box::new)?),
+            None => wanted.push(module(asked)?),
         }
     }
     Ok((library, wanted))

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p ravel-codegen-cranelift --example convolution [asm]`
 
+#![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a program of its own")]
+
 use std::time::Instant;
 
 use ravel_codegen_cranelift::{Jit, emit_asm};

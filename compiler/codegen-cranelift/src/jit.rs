@@ -1,12 +1,12 @@
 //! Compiles modules into this process and calls them.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::FuncId as LinkerFuncId;
 use ravel_codegen::{Entries, Entry, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module};
+use ravel_types::HashSet;
 
 use crate::compile::define_functions;
 use crate::plan::Plan;
@@ -52,7 +52,7 @@ impl Jit {
         let runtime = Arc::clone(&lookup);
         builder.symbol_lookup_fn(Box::new(move |name| find_symbol(&*runtime, name)));
         let module = JITModule::new(builder);
-        Ok(Jit { target, module, lookup, globals: HashSet::new(), entries: Entries::default(), n_modules: 0 })
+        Ok(Jit { target, module, lookup, globals: HashSet::default(), entries: Entries::default(), n_modules: 0 })
     }
 
     /// Compiles a module. Its entry functions can then be called; a later module's entry replaces an earlier one of the same name.

@@ -21,11 +21,10 @@ mod target;
 mod translate;
 mod types;
 
-use std::collections::HashSet;
-
 use cranelift_object::{ObjectBuilder, ObjectModule};
 use ravel_nest::ir::Module;
 use ravel_nest::verify::verify;
+use ravel_types::HashSet;
 
 pub use ravel_codegen::{Capabilities, EmitError, Entry, SymbolLookup, Word};
 
@@ -70,6 +69,6 @@ fn listing(module: &Module, listing: Listing) -> Result<String, EmitError> {
         .map_err(linker_error)?;
     let mut linker = ObjectModule::new(builder);
     let plan = Plan::new(module, &target, &mut linker, "ravel.")?;
-    plan.define_data(&mut linker, &mut HashSet::new())?;
+    plan.define_data(&mut linker, &mut HashSet::default())?;
     compile::list(&plan, listing)
 }

@@ -1,10 +1,9 @@
 //! Neighbours in memory that are copied into all lanes, as the rows of a packed tile are: one load of a register full of them, and a shuffle
 //! for each, where each would take a load and a shuffle.
 
-use std::collections::HashMap;
-
 use cranelift_entity::SecondaryMap;
 use ravel_nest::ir::{Func, Inst, Op, Prim, Region, Value};
+use ravel_types::HashMap;
 
 use crate::types::register_lanes;
 
@@ -57,7 +56,7 @@ fn region(region: &Region, uses: &SecondaryMap<Value, u32>, found: &mut Neighbou
             copied[scalar] += 1;
         }
     }
-    let mut loads = Loads::new();
+    let mut loads = Loads::default();
     for (position, inst) in region.insts.iter().enumerate() {
         match inst.op {
             Op::Load { ty, ptr, offset, .. } if !ty.is_vector() && matches!(ty.prim.bytes(), 4 | 8) => {

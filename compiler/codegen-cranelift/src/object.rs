@@ -1,7 +1,5 @@
 //! Writes a relocatable object file for the system linker.
 
-use std::collections::HashSet;
-
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
@@ -13,6 +11,7 @@ use cranelift_object::{ObjectBuilder, ObjectModule};
 use ravel_codegen::is_program;
 use ravel_nest::ir::Module;
 use ravel_runtime::abi::symbols;
+use ravel_types::HashSet;
 
 use crate::compile::define_functions;
 use crate::plan::{FUNCTIONS, Plan};
@@ -31,7 +30,7 @@ pub fn emit_object(module: &Module, entry: Option<&str>) -> Result<Vec<u8>, Emit
         .map_err(linker_error)?;
     let mut linker = ObjectModule::new(builder);
     let plan = Plan::new(module, &target, &mut linker, "ravel.")?;
-    plan.define_data(&mut linker, &mut HashSet::new())?;
+    plan.define_data(&mut linker, &mut HashSet::default())?;
     define_functions(&plan, &mut linker)?;
     if let Some(entry) = entry {
         let func = module.find(entry).filter(|&func| is_program(&module.funcs[func]));

@@ -3,8 +3,6 @@
 //! Every function, outlined `parfor` body, datum and import gets its linker-level id here, so that functions can then be
 //! translated and compiled independently of each other, on several threads.
 
-use std::collections::{HashMap, HashSet};
-
 use cranelift_codegen::ir::{self, AbiParam, ArgumentExtension, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
@@ -14,6 +12,7 @@ use ravel_nest::ir::{
     DataId, ExternId, Func, FuncId, GlobalId, MathOp, Module, Op, Prim, Region, Signature, Ty, Value, Visibility,
 };
 use ravel_runtime::abi::symbols;
+use ravel_types::{HashMap, HashSet};
 
 use crate::neighbours::{self, Neighbours};
 use crate::target::Target;
@@ -161,14 +160,14 @@ impl<'a> Plan<'a> {
             externs: PrimaryMap::new(),
             data: PrimaryMap::with_capacity(module.data.len()),
             globals: PrimaryMap::new(),
-            math: HashMap::new(),
-            runtime: HashMap::new(),
+            math: HashMap::default(),
+            runtime: HashMap::default(),
             bodies: Vec::new(),
-            body_of: HashMap::new(),
+            body_of: HashMap::default(),
             constants: PrimaryMap::with_capacity(module.funcs.len()),
             neighbours: module.funcs.values().map(neighbours::find).collect(),
-            signatures: HashMap::new(),
-            imported: HashSet::new(),
+            signatures: HashMap::default(),
+            imported: HashSet::default(),
         };
         for ext in module.externs.values() {
             let sig = c_signature(&ext.sig, call_conv);

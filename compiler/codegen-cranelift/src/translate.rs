@@ -3,12 +3,11 @@
 //! This file holds the state of a translation and dispatches on operations; the operations themselves are in the files
 //! named for their kind.
 
-use std::collections::HashMap;
-
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, types};
 use cranelift_entity::SecondaryMap;
 use cranelift_frontend::FunctionBuilder;
 use ravel_nest::ir::{Exit, Func, FuncId, Inst, Op, Region, Ty, Value};
+use ravel_types::HashMap;
 
 use crate::neighbours::Neighbours;
 use crate::plan::{Constants, Plan};
@@ -50,8 +49,8 @@ impl<'a, 'b> Translator<'a, 'b> {
             constants: &plan.constants[func],
             neighbours: &plan.neighbours[func],
             b,
-            func_refs: HashMap::new(),
-            data_refs: HashMap::new(),
+            func_refs: HashMap::default(),
+            data_refs: HashMap::default(),
             spans: SecondaryMap::new(),
             pool: Vec::new(),
         }

@@ -1,6 +1,5 @@
 //! Compiles modules into this process and calls them.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use inkwell::context::Context;
@@ -8,6 +7,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use ravel_codegen::{Entries, Entry, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module, Visibility};
+use ravel_types::HashSet;
 
 use crate::linker::Linker;
 use crate::module::{Exports, import_names, trampoline_symbol, translate};
@@ -43,7 +43,13 @@ impl Jit {
         // ORC needs a target to be registered.
         Target::host()?;
         let lookup: Arc<SymbolLookup> = Arc::new(lookup);
-        Ok(Jit { linker: Linker::new()?, lookup, globals: HashSet::new(), entries: Entries::default(), n_modules: 0 })
+        Ok(Jit {
+            linker: Linker::new()?,
+            lookup,
+            globals: HashSet::default(),
+            entries: Entries::default(),
+            n_modules: 0,
+        })
     }
 
     /// Compiles a module. Its entry functions can then be called; a later module's entry replaces an earlier one of the same name.

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "inkwell has no interface to ORC")]
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 use std::ffi::{CStr, CString};
 use std::ptr;
 
@@ -36,7 +36,7 @@ impl Linker {
         let mut jit = ptr::null_mut();
         // SAFETY: a null builder stands for the defaults; the result is written if there is no error.
         checked(unsafe { LLVMOrcCreateLLJIT(&mut jit, ptr::null_mut()) })?;
-        Ok(Linker { jit, defined: HashSet::new() })
+        Ok(Linker { jit, defined: HashSet::default() })
     }
 
     /// Gives an import its address, the first time it is named.

@@ -5,11 +5,11 @@
 //! other functions; only where it stands in memory differs.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 use std::thread;
 
 use cranelift_entity::SecondaryMap;
 use ravel_nest::ir::{FuncId, Module, Region};
+use ravel_types::HashSet;
 
 use crate::EmitError;
 

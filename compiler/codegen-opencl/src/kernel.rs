@@ -1,11 +1,10 @@
 //! Cutting kernels out of functions.
 
-use std::collections::HashMap;
-
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use ravel_codegen::EmitError;
 use ravel_nest::captures::captures;
 use ravel_nest::ir::{Access, DataId, ExternId, FuncId, Inst, Module, Op, Param, Prim, Region, Ty, Value};
+use ravel_types::HashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::print::{Kernel, kernel_text};

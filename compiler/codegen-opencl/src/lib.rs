@@ -1,6 +1,6 @@
 //! Nest to OpenCL C: kernels are cut out of a module and written as source text.
 //!
-//! [`split`] takes every [`Op::Launch`](ravel_nest::ir::Op::Launch) out of a module. Its body becomes a kernel; in its place stands a call of the runtime
+//! [`split`] takes every [`Op::Launch`] out of a module. Its body becomes a kernel; in its place stands a call of the runtime
 //! that hands the kernel its arguments. What is left is a module for a processor's backend.
 //!
 //! # What a launch body may use

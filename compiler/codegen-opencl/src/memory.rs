@@ -2,10 +2,9 @@
 //!
 //! Offsets are kept as sums of terms and divided by the size of the elements when an access is written.
 
-use std::collections::HashMap;
-
 use cranelift_entity::EntityRef;
 use ravel_nest::ir::{BinOp, Op, Prim, Region, Ty, Value};
+use ravel_types::HashMap;
 
 use crate::expr::{self, CType, Expr, Prec, Subscript, c_type};
 use crate::print::Printer;
@@ -83,7 +82,7 @@ impl<'a> Printer<'a> {
 
     /// Finds what memory is accessed and as what.
     pub fn find_bases(&mut self, region: &'a Region) -> Result<(), String> {
-        let mut accessed: HashMap<Value, Vec<Prim>> = HashMap::new();
+        let mut accessed: HashMap<Value, Vec<Prim>> = HashMap::default();
         self.accesses(region, &mut accessed)?;
         for (base, prims) in accessed {
             let same = prims.iter().all(|p| *p == prims[0]);

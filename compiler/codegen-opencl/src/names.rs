@@ -1,6 +1,6 @@
 //! Names in kernels: letters for indices and arrays, numbered names for the rest.
 
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 /// Hands out C names, each once per kernel.
 #[derive(Default)]

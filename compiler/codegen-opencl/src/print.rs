@@ -3,11 +3,12 @@
 //! Values that are used once stand inside the expression that uses them, everything else gets a variable. Addresses become
 //! subscripts: offsets are kept as sums of terms and divided by the size of the elements when an access is written.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use ravel_nest::ir::{BinOp, ConvOp, Exit, Inst, Module, Op, Prim, Region, Ty, Value};
+use ravel_types::HashMap;
 
 use crate::expr::{self, CType, Expr, Operands, c_type};
 use crate::kernel::Cut;
@@ -64,15 +65,15 @@ pub(crate) struct Printer<'a> {
 pub(crate) fn kernel_text(k: &Kernel<'_>) -> Result<(Cut, bool), String> {
     let mut p = Printer {
         k,
-        defs: HashMap::new(),
+        defs: HashMap::default(),
         home: SecondaryMap::new(),
         uses: SecondaryMap::new(),
         used_in: SecondaryMap::new(),
         address_only: SecondaryMap::new(),
-        exprs: HashMap::new(),
+        exprs: HashMap::default(),
         ranges: k.ranges.clone(),
-        addresses: HashMap::new(),
-        bases: HashMap::new(),
+        addresses: HashMap::default(),
+        bases: HashMap::default(),
         pending: Vec::new(),
         names: Names::default(),
         out: String::new(),

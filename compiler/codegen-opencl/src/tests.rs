@@ -1,5 +1,6 @@
 //! Kernels as text.
 
+use ravel_codegen::EmitError;
 use ravel_nest::parse::parse_module;
 use ravel_nest::verify::verify;
 
@@ -95,7 +96,8 @@ fn vectors_that_may_lie_anywhere_are_refused() {
         );
         let mut module = parse_module(&text).unwrap_or_else(|error| panic!("{error} in {body}"));
         let refused = split(&mut module).expect_err(body);
-        assert_eq!(refused.what, "vectors of a kind that kernels do not have");
+        let what = "vectors of a kind that kernels do not have".to_string();
+        assert_eq!(refused, EmitError::Kernel { func: "sac_f".to_string(), what });
     }
 }
 

@@ -368,6 +368,7 @@ fn faulting_branches_leave_the_other_branch_alone() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "the test links")]
 fn objects_link_with_cc_and_run() {
     let mut module = Module::new();
     let puts = module.extern_func("puts", &[Ty::PTR.into()], Some(Ty::I32));

@@ -1,6 +1,6 @@
 //! The entry functions of a JIT session, by name.
 
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 use crate::{EmitError, Entry};
 

@@ -5,7 +5,7 @@ use ravel_diagnostics::{Diagnostic, Diagnostics};
 use ravel_source::{FileId, SourceMap, Span};
 use ravel_syntax::ast::{self, SymbolSet, Text};
 use ravel_syntax::{PreprocessOptions, Tokens, TypeNames};
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 /// A module that a file needs.
 pub(crate) struct Mention {
@@ -102,7 +102,7 @@ pub(crate) fn scan(
     reports: &mut Diagnostics,
 ) -> Scanned {
     let macros = if library { Vec::new() } else { options.macros.clone() };
-    let mut includes = Includes { loader, known: HashMap::new() };
+    let mut includes = Includes { loader, known: HashMap::default() };
     let options = PreprocessOptions { macros };
     let (tokens, problems) = ravel_syntax::lex_and_preprocess(file, map, &options, &mut includes);
     let broken = problems.iter().any(Diagnostic::is_error);

@@ -10,8 +10,7 @@ use crate::scope::Body;
 use crate::types::Place;
 use ravel_source::Span;
 use ravel_syntax::ast::{self, Definition, Text};
-use ravel_types::{Basic, Prim};
-use std::collections::HashSet;
+use ravel_types::{Basic, HashSet, Prim};
 
 /// A function head while its types are lowered, and afterwards what its body sees of it.
 pub(crate) struct Head {
@@ -271,7 +270,7 @@ impl Core<'_> {
 
     /// Every function of the root file, with checks that need the whole file.
     pub(crate) fn root_functions(&mut self, root: ModId) {
-        let mut names = HashSet::new();
+        let mut names = HashSet::default();
         let module_file = !matches!(self.module(root).file.header, ast::Header::Program);
         for def in self.module(root).functions.clone() {
             let Some(id) = self.function(def) else { continue };

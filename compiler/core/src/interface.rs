@@ -1,7 +1,7 @@
 //! Symbol tables: what a module has, what it offers, and what `use`, `import`, `export` and `provide` do to them.
 
 use ravel_syntax::ast::{Ident, SymbolSet, Text};
-use std::collections::HashMap;
+use ravel_types::HashMap;
 use std::sync::Arc;
 
 /// A definition in some file: index into the list of all definitions. Re-export keeps it, so equal ids are one original.

@@ -49,7 +49,7 @@ use ravel_diagnostics::Diagnostics;
 use ravel_source::{SourceMap, Span};
 use ravel_syntax::TypeNames;
 use ravel_syntax::ast::{QName, Text};
-use std::collections::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
 use types::Known;
 
 /// Loads a root file and everything that it reaches.
@@ -129,25 +129,25 @@ impl<'a> Core<'a> {
             options,
             map,
             reports: Diagnostics::new(),
-            progress: HashMap::new(),
-            missing: HashSet::new(),
+            progress: HashMap::default(),
+            missing: HashSet::default(),
             chain: Vec::new(),
             modules: Vec::new(),
             defs: Vec::new(),
             program: ir::Program::default(),
-            functions: HashMap::new(),
-            user_types: HashMap::new(),
-            structs: HashMap::new(),
-            globals: HashMap::new(),
+            functions: HashMap::default(),
+            user_types: HashMap::default(),
+            structs: HashMap::default(),
+            globals: HashMap::default(),
             waiting: Vec::new(),
             waiting_objects: Vec::new(),
             type_depth: 0,
             head_slots: Vec::new(),
             foreign: Vec::new(),
-            callees: HashMap::new(),
-            sets: HashMap::new(),
-            wrappers: HashMap::new(),
-            compared: HashSet::new(),
+            callees: HashMap::default(),
+            sets: HashMap::default(),
+            wrappers: HashMap::default(),
+            compared: HashSet::default(),
         }
     }
 }

@@ -196,7 +196,10 @@ impl Body<'_, '_> {
             && matches!(ty.elem, ElemTy::Family(_))
         {
             let mut values = Vec::new();
-            if let Some(shape) = rectangular(value, &mut |element| Some(values.push(decimal(element)?))) {
+            if let Some(shape) = rectangular(value, &mut |element| {
+                values.push(decimal(element)?);
+                Some(())
+            }) {
                 return make::expr(ExprKind::FamilyLit { ty: ty.clone(), shape, values: Arc::new(values) }, span);
             }
         }

@@ -11,8 +11,7 @@ use ravel_diagnostics::{Diagnostic, Diagnostics};
 use ravel_source::{FileId, Span};
 use ravel_syntax::TypeNames;
 use ravel_syntax::ast::{self, Definition, Header, LoadKind, OfferKind, SymbolSet, Text};
-use ravel_types::Basic;
-use std::collections::{HashMap, HashSet};
+use ravel_types::{Basic, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Index of a loaded module.
@@ -123,7 +122,7 @@ impl Core<'_> {
     pub(crate) fn root_types(&mut self, root: &RootSource) -> TypeNames {
         let file = self.map.add(root.name.clone(), root.text.clone());
         let scanned = frontend::scan(file, self.loader, self.options, false, self.map, &mut self.reports);
-        let mut mentions = HashMap::new();
+        let mut mentions = HashMap::default();
         for mention in &scanned.mentions {
             if let Some(module) = self.load_module(&mention.module, mention.span, &root.name) {
                 mentions.insert(mention.module.clone(), module);
@@ -199,7 +198,7 @@ impl Core<'_> {
 
     /// Loads what the file mentions, parses it and builds its tables.
     fn finish_module(&mut self, name: Text, file: FileId, file_name: &str, library: bool, scanned: Scanned) -> ModId {
-        let mut mentions = HashMap::new();
+        let mut mentions = HashMap::default();
         let mut incomplete = false;
         for mention in &scanned.mentions {
             if mention.module == name && mention.qualified {
@@ -220,7 +219,7 @@ impl Core<'_> {
         let visible = self.visible_types(&scanned, &mentions);
         let mut problems = Diagnostics::new();
         let parsed = frontend::parse(&scanned, &visible, &mut problems);
-        let mut lost: HashSet<Text> = HashSet::new();
+        let mut lost: HashSet<Text> = HashSet::default();
         for module in mentions.values() {
             lost.extend(self.modules[module.index()].lost.iter().cloned());
         }
@@ -236,11 +235,11 @@ impl Core<'_> {
             file: Arc::new(parsed),
             own: Table::default(),
             used: Table::default(),
-            background: HashSet::new(),
+            background: HashSet::default(),
             exported: Table::default(),
             provided: Table::default(),
             mentions,
-            families: HashMap::new(),
+            families: HashMap::default(),
             functions: Vec::new(),
             objects: Vec::new(),
             types: Vec::new(),
@@ -313,7 +312,7 @@ impl Core<'_> {
             module.own.entry(&class.name.name).types.push(def);
             module.types.push(def);
         }
-        let mut first: HashMap<(u8, Text), Span> = HashMap::new();
+        let mut first: HashMap<(u8, Text), Span> = HashMap::default();
         for (i, definition) in file.definitions.iter().enumerate() {
             let (kind, name) = match definition {
                 Definition::Typedef(def) => (0, &def.name),

@@ -5,8 +5,7 @@
 
 use crate::ir::*;
 use crate::literals::elem_name;
-use ravel_types::{Basic, Prim, Scalar};
-use std::collections::HashMap;
+use ravel_types::{Basic, HashMap, Prim, Scalar};
 use std::fmt::Write;
 
 /// The whole program.
@@ -82,7 +81,7 @@ struct Printer<'p> {
 
 impl<'p> Printer<'p> {
     fn new(program: &'p Program, fun: Option<&'p Fun>) -> Printer<'p> {
-        let mut seen: HashMap<&str, usize> = HashMap::new();
+        let mut seen: HashMap<&str, usize> = HashMap::default();
         let mut names = Vec::new();
         for local in fun.iter().flat_map(|fun| &fun.locals) {
             let count = seen.entry(&local.name).or_default();

@@ -8,7 +8,7 @@ use crate::lookup::{Kind, Missing};
 use crate::modules::ModId;
 use ravel_source::Span;
 use ravel_syntax::ast::{QName, Text};
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 /// A variable outside that a with-loop part assigns: inside, it is a slot of its own.
 struct Inherited {
@@ -62,10 +62,10 @@ impl<'c, 'a> Body<'c, 'a> {
             module,
             families,
             locals,
-            declared: HashMap::new(),
+            declared: HashMap::default(),
             flow,
             damaged: false,
-            ahead: HashMap::new(),
+            ahead: HashMap::default(),
             scopes: vec![scope],
         }
     }

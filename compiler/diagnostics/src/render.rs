@@ -3,7 +3,7 @@
 use crate::{Diagnostic, Severity};
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, Source};
 use ravel_source::{FileId, SourceMap, Span};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A span as ariadne wants it; the byte range lies inside its file's text.
@@ -29,7 +29,7 @@ impl ariadne::Span for Range {
 /// The texts that reports quote, indexed by line only when first quoted.
 struct Texts<'a> {
     map: &'a SourceMap,
-    sources: HashMap<FileId, Source<&'a str>>,
+    sources: BTreeMap<FileId, Source<&'a str>>,
 }
 
 impl<'a> ariadne::Cache<FileId> for Texts<'a> {
@@ -52,7 +52,7 @@ const LONGEST_QUOTED_LINE: usize = 400;
 
 /// All reports in the given order, each followed by an empty line. Reports without a usable place are plain lines.
 pub fn render(diagnostics: &[Diagnostic], map: &SourceMap, color: bool) -> String {
-    let mut texts = Texts { map, sources: HashMap::new() };
+    let mut texts = Texts { map, sources: BTreeMap::new() };
     let mut out = String::new();
     for diagnostic in diagnostics {
         let quoted = range(diagnostic.span(), map).filter(|at| quotable(at, map));

@@ -1,9 +1,9 @@
 //! Where array values are read for the last time, so that the interpreter can hand them over instead of sharing them.
 
 use cranelift_entity::SecondaryMap;
+use ravel_types::HashSet;
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Func, Inst, Op, Region, Value};
-use std::collections::HashSet;
 
 /// Array values that an instruction, or the end of a region, reads last.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub struct LastUses {
 /// The last uses of a function. A value defined outside a region that may run many times has none inside it.
 pub fn last_uses(func: &Func) -> LastUses {
     let mut uses = LastUses::default();
-    visit(func, func.body, &HashSet::new(), &mut uses);
+    visit(func, func.body, &HashSet::default(), &mut uses);
     uses
 }
 
@@ -30,7 +30,7 @@ fn visit(func: &Func, region: Region, keep: &HashSet<Value>, uses: &mut LastUses
     live.extend(data.yields.iter().copied());
     for &inst in data.insts.iter().rev() {
         let op = &func.insts[inst].op;
-        let mut inner = HashSet::new();
+        let mut inner = HashSet::default();
         for nested in op.regions() {
             let free = free_values(func, nested);
             let mut keep = live.clone();

@@ -15,6 +15,13 @@ pub struct Pass {
     pub run: Run,
 }
 
+impl Pass {
+    /// A pass over one function at a time.
+    pub const fn of(name: &'static str, summary: &'static str, run: fn(&mut Func, &mut Context) -> bool) -> Pass {
+        Pass { name, summary, run: Run::Func(run) }
+    }
+}
+
 /// What a pass works on. All forms tell whether they changed anything.
 #[derive(Clone, Copy)]
 pub enum Run {
@@ -165,7 +172,7 @@ impl Context {
         self.remark(span, Outcome::Refused(why.into()));
     }
 
-    /// Begins a run of a pass over a function. What it refused there in an earlier round it may grant now.
+    /// Begins a run of a pass over a function. What it refused there in an earlier turn it may grant now.
     pub(crate) fn begin(&mut self, id: FuncId, name: &str) {
         self.func.clear();
         self.func.push_str(name);

@@ -13,6 +13,8 @@
 //! `RAVEL_BLESS=1` rewrites exact text; `RAVEL_IR=folder` runs the files of another folder. The first function of every file also runs in the reference interpreter, before and after
 //! the passes, on made-up arguments: the results must be the same bits.
 
+#![expect(clippy::disallowed_methods, reason = "tests read files, and bless them")]
+
 use ravel_interp::{Arr, RunError, Val, run_func};
 use ravel_opt::{Level, optimize, run_passes, stats};
 use ravel_source::FileId;

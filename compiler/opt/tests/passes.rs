@@ -1,5 +1,7 @@
 //! What every pass must have: texts in which it fires and in which it declines, and a program that shows what it is worth.
 
+#![expect(clippy::disallowed_methods, reason = "the test reads files")]
+
 use ravel_opt::PASSES;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Times a program of WIR text: `throughput FILE [GIGA-OPERATIONS [nest|clif|asm]]`. With a number of operations it prints their rate.
 
+#![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a program of its own")]
+
 use std::time::Instant;
 
 use ravel_codegen_cranelift::{Jit, capabilities, emit_asm, emit_clif};

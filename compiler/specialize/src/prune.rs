@@ -1,4 +1,4 @@
-//! Removes the functions that no call reaches: instances of rounds of a fixed point that were thrown away.
+//! Removes the functions that no call reaches: instances of iterations of a fixed point that were thrown away.
 
 use ravel_types::HashMap;
 use ravel_wir::{FuncId, Module, Op, traverse};

@@ -68,7 +68,7 @@ pub struct Spec<'p> {
     pub speculative: u32,
     /// Within a version of a call for one rank, or the one for all others.
     pub in_version: bool,
-    /// How often the statement being elaborated is there, for loops whose rounds are elaborated one by one.
+    /// How often the statement being elaborated is there, for loops whose iterations are elaborated one by one.
     pub copies: usize,
     pub liveness: crate::live::Liveness,
     /// With-loops that became loops.

@@ -10,7 +10,7 @@ use ravel_types::Basic;
 use ravel_wir::Op;
 use std::collections::BTreeSet;
 
-/// Rounds of a loop's fixed point before every loop variable loses all knowledge but its element type.
+/// Iterations of a loop's fixed point before every loop variable loses all knowledge but its element type.
 const MAX_ROUNDS: usize = 12;
 
 /// A loop and what is known of its variables.
@@ -293,7 +293,7 @@ impl<'p> Spec<'p> {
                 if stable || round > MAX_ROUNDS + 2 {
                     break 'rounds (region, outs, again);
                 }
-                // What this round reported rests on knowledge that the loop does not keep. Instances made in it may hold
+                // What this iteration reported rests on knowledge that the loop does not keep. Instances made in it may hold
                 // errors that have to be found again.
                 if self.diagnostics.len() > reported.0 {
                     self.diagnostics.truncate(reported.0);
@@ -302,7 +302,7 @@ impl<'p> Spec<'p> {
                 }
                 kinds = next;
             }
-            unreachable!("the rounds are bounded")
+            unreachable!("the iterations are bounded")
         };
         self.conditional -= 1;
         self.at(span);

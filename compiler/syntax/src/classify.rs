@@ -11,8 +11,9 @@ use crate::literal;
 use crate::pragma;
 use crate::tokens::{Kind, TextId, Texts, Token, Tokens};
 use ravel_diagnostics::Diagnostic;
+use ravel_types::{HashMap, HashSet};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The names that are types in one file although they are identifiers by their looks.
@@ -147,8 +148,8 @@ pub(crate) fn classify(tokens: &Tokens, names: &TypeNames, reports: &mut Vec<Dia
         out: Classified {
             list: Vec::with_capacity(tokens.list.len()),
             texts: tokens.texts.clone(),
-            strings: HashMap::new(),
-            pragmas: HashMap::new(),
+            strings: HashMap::default(),
+            pragmas: HashMap::default(),
             arrays: RefCell::default(),
             end: tokens.end,
         },

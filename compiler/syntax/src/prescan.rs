@@ -8,7 +8,7 @@ use crate::ast::{Ident, Load, LoadKind, Offer, OfferKind, SymbolSet};
 use crate::classify::TypeNames;
 use crate::tokens::{Kind, TextId, Token, Tokens};
 use ravel_source::Span;
-use std::collections::HashSet;
+use ravel_types::HashSet;
 
 /// The declarations of a file that decide how it and its users are tokenised.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,7 +35,7 @@ pub struct Interface {
 impl Interface {
     /// Every module that the file needs, each once, `use` and `import` first.
     pub fn modules(&self) -> Vec<&Ident> {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let all = self.loads.iter().map(|load| &load.module).chain(&self.mentions);
         all.filter(|module| seen.insert(module.name.clone())).collect()
     }
@@ -72,7 +72,7 @@ fn is_new_operator(name: &str) -> bool {
 
 /// Reads the interface of a preprocessed file.
 pub fn prescan(tokens: &Tokens) -> Interface {
-    let mut scan = Scan { tokens, at: 0, found: Interface::default(), mentioned: HashSet::new() };
+    let mut scan = Scan { tokens, at: 0, found: Interface::default(), mentioned: HashSet::default() };
     scan.mentions();
     scan.definitions();
     scan.found

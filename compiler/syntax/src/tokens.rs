@@ -6,7 +6,6 @@
 
 use logos::{Filter, Lexer, Logos};
 use ravel_source::{FileId, Span};
-use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
@@ -285,16 +284,19 @@ impl TextId {
     pub(crate) const NONE: TextId = TextId(0);
 }
 
+#[expect(clippy::disallowed_types, reason = "with a hasher of its own, and never walked")]
+type TextIds = std::collections::HashMap<Arc<str>, TextId, BuildHasherDefault<TextHasher>>;
+
 /// Every distinct text of a token list, shared with the tree that is built from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Texts {
     list: Vec<Arc<str>>,
-    ids: HashMap<Arc<str>, TextId, BuildHasherDefault<TextHasher>>,
+    ids: TextIds,
 }
 
 impl Texts {
     pub(crate) fn new() -> Texts {
-        let mut texts = Texts { list: Vec::new(), ids: HashMap::default() };
+        let mut texts = Texts { list: Vec::new(), ids: TextIds::default() };
         texts.intern("");
         texts
     }

@@ -171,8 +171,8 @@ fn parse_line(line: &str) -> Option<(String, Record)> {
             way.split(',').map(|size| size.parse().ok().filter(|size| *size > 0)).collect::<Option<Vec<usize>>>()?;
         let (runs, time) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
         let is_new = trials.iter().all(|trial: &Trial| trial.way != way);
-        // Nothing is done in less than no time, and no number compares with what is none.
-        if !is_new || !(time >= 0.0) {
+        // Nothing is done in less than no time.
+        if !is_new || f64::is_nan(time) || time < 0.0 {
             return None;
         }
         trials.push(Trial { way, runs, time });

@@ -43,11 +43,14 @@ struct Entry {
     comment: Comment,
 }
 
+/// Why there is no page, with what was said about the source.
+pub type Refused = Box<(Compilation, Failure)>;
+
 /// The modules of the library, by folder and name; layers of older editions are left out, and so is what it has for itself.
 ///
 /// # Errors
 /// As for [`module`].
-pub fn library() -> Result<Vec<Module>, (Compilation, Failure)> {
+pub fn library() -> Result<Vec<Module>, Refused> {
     library_sources()
         .map(|(name, text)| of_text(&format!("{LIBRARY}{name}"), text))
         .filter(|module| module.as_ref().map_or(true, |module| !module.about.is_internal()))
@@ -58,21 +61,21 @@ pub fn library() -> Result<Vec<Module>, (Compilation, Failure)> {
 ///
 /// # Errors
 /// [`Failure::Unreadable`], [`Failure::Source`] with its reports in the compilation.
-pub fn module(path: &Path) -> Result<Module, (Compilation, Failure)> {
+pub fn module(path: &Path) -> Result<Module, Refused> {
     match crate::files::read_text(path) {
         Ok(text) => of_text(&path.display().to_string(), &text),
         Err(why) => {
             let failure = Failure::Unreadable { path: path.to_path_buf(), why };
-            Err((Compilation::new(crate::Options::default()), failure))
+            Err(Box::new((Compilation::new(crate::Options::default()), failure)))
         }
     }
 }
 
-fn of_text(name: &str, text: &str) -> Result<Module, (Compilation, Failure)> {
+fn of_text(name: &str, text: &str) -> Result<Module, Refused> {
     let mut compilation = Compilation::new(crate::Options::default());
     match compilation.ast_of_text(name, text.into()) {
         Ok(file) => Ok(describe(name, text, &file)),
-        Err(failure) => Err((compilation, failure)),
+        Err(failure) => Err(Box::new((compilation, failure))),
     }
 }
 

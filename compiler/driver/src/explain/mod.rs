@@ -2,7 +2,7 @@
 //!
 //! The stages say what they did in remarks; this module collects them by the place of the with-loop in the source, merges
 //! what several instances of a function have in common, and adds what the with-loop was made for (`describe`) and what of
-//! it is left. Loops that stay loops are listed with what keeps their rounds in order. With-loops of the library stand at the user's call that led there: the specialiser gives them that place.
+//! it is left. Loops that stay loops are listed with what keeps their iterations in order. With-loops of the library stand at the user's call that led there: the specialiser gives them that place.
 
 mod describe;
 mod placement;
@@ -130,7 +130,7 @@ impl Explanation {
             self.keep_region(func, func.body, None, &schedule);
             let loops: BTreeMap<Inst, InOrder> = ravel_opt::loops_in_order(func).into_iter().collect();
             for (inst, InOrder { why, checks }) in loops {
-                let what = format!("loop, one round after the other: {why}");
+                let what = format!("loop, one iteration after the other: {why}");
                 self.leave(func.insts[inst].span, Kept { what, checks, inside: None, schedule: Vec::new(), count: 1 });
             }
         }

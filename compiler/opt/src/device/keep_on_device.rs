@@ -8,26 +8,22 @@
 //! ```
 //!
 //! Before: optimised, for a device that keeps arrays between launches; a scalar that the host computes with would have to be fetched in
-//! every round, and the host would wait for it. After: what a with-loop with arrays among its results folds to scalars, and the loop only
+//! every iteration, and the host would wait for it. After: what a with-loop with arrays among its results folds to scalars, and the loop only
 //! gathers, stays with the arrays.
 //! Leaves alone: scalars that anything else needs within the loop, folds with functions of their own.
-//!
 //! Worth: examples/mnist/zhang (with a device: a scalar less to fetch in every iteration).
 
 use std::collections::BTreeSet;
 
 use crate::edit::{insert_after, insert_before, loops_of};
 use crate::facts::places::{Places, Use};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Shape, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, InstData, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "keep-on-device",
-    summary: "gather scalars of with-loops in arrays of one element",
-    run: Run::Func(keep_on_device),
-};
+pub const PASS: Pass =
+    Pass::of("keep-on-device", "gather scalars of with-loops in arrays of one element", keep_on_device);
 
 /// What becomes a with-loop of one index.
 struct Gathered {
@@ -90,7 +86,7 @@ fn follow(func: &Func, places: &Places, body: Region, scalar: Value, found: &mut
                     let pure = matches!(data.op, Op::Bin(..) | Op::Un(..) | Op::Convert(_));
                     let scalars =
                         data.results.iter().all(|r| func.ty(*r).is_scalar() && func.ty(*r).elem != Elem::Handle);
-                    if !pure || !scalars || places.region_of[user].expand() != Some(body) {
+                    if !pure || !scalars || places.home(user) != Some(body) {
                         return false;
                     }
                     if found.chain.insert(user) {

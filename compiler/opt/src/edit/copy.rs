@@ -37,26 +37,17 @@ impl<'s> Copier<'s> {
         copier
     }
 
-    fn ty(&self, ty: &Ty) -> Ty {
-        match &ty.shape {
-            Shape::Known(extents) if !self.syms.is_empty() => {
-                let map = |s: Sym| self.syms.get(&s).cloned().unwrap_or_else(|| Affine::sym(s));
-                Ty::new(ty.elem, Shape::Known(extents.iter().map(|e| e.map(map)).collect()))
-            }
-            _ => ty.clone(),
-        }
-    }
-
     /// The copy's name for a value; values from outside keep theirs.
     pub fn value(&self, value: Value) -> Value {
         self.values.get(&value).copied().unwrap_or(value)
     }
 
     fn define(&mut self, func: &mut Func, value: Value) -> Value {
-        let ty = self.ty(match self.source {
+        let ty = match self.source {
             Some(source) => source.ty(value),
             None => func.ty(value),
-        });
+        };
+        let ty = rename_syms(ty, &self.syms);
         let new = func.new_value(ty);
         self.values.insert(value, new);
         new
@@ -86,15 +77,31 @@ impl<'s> Copier<'s> {
         func.insts.push(data)
     }
 
-    pub fn region(&mut self, func: &mut Func, region: Region) -> Region {
+    /// New parameters like those of a region.
+    pub fn params(&mut self, func: &mut Func, region: Region) -> Vec<Value> {
         let params = match self.source {
             Some(source) => source.regions[region].params.clone(),
             None => func.regions[region].params.clone(),
         };
-        let params = params.into_iter().map(|v| self.define(func, v)).collect();
+        params.into_iter().map(|v| self.define(func, v)).collect()
+    }
+
+    pub fn region(&mut self, func: &mut Func, region: Region) -> Region {
+        let params = self.params(func, region);
         let mut insts = Vec::new();
         let yields = self.splice(func, region, &mut insts);
         func.regions.push(RegionData { params, insts, yields })
+    }
+}
+
+/// A type with other forms for some symbols.
+pub fn rename_syms(ty: &Ty, syms: &HashMap<Sym, Affine>) -> Ty {
+    match &ty.shape {
+        Shape::Known(extents) if !syms.is_empty() => {
+            let map = |s: Sym| syms.get(&s).cloned().unwrap_or_else(|| Affine::sym(s));
+            Ty::new(ty.elem, Shape::Known(extents.iter().map(|e| e.map(map)).collect()))
+        }
+        _ => ty.clone(),
     }
 }
 

@@ -3,8 +3,8 @@
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ravel_types::{HashMap, HashSet, Scalar, Sym, Ty};
-use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Inst, Op, Region, Value};
+use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::{Func, Inst, Op, Region, Value, With};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,18 +167,83 @@ fn count_region(func: &Func, region: Region, counts: &mut SecondaryMap<Value, u3
     }
 }
 
+/// Instructions of a region and inside of it, outer ones first, that `test` takes, with the regions that they stand in.
+pub fn insts_where(func: &Func, region: Region, test: impl Fn(&Op) -> bool) -> Vec<(Region, Inst)> {
+    let mut found = Vec::new();
+    walk(func, region, &mut |region, inst| {
+        if test(&func.insts[inst].op) {
+            found.push((region, inst));
+        }
+    });
+    found
+}
+
+/// All instructions of a region and inside of it, outer ones first.
+pub fn all_insts(func: &Func, region: Region) -> Vec<Inst> {
+    insts_where(func, region, |_| true).into_iter().map(|(_, inst)| inst).collect()
+}
+
+/// Is there such an instruction in a region, at any depth?
+pub fn any_inst(func: &Func, region: Region, test: impl Fn(Inst) -> bool) -> bool {
+    let mut found = false;
+    walk(func, region, &mut |_, inst| found = found || test(inst));
+    found
+}
+
+/// Is there such an instruction in the regions of an instruction?
+pub fn any_inside(func: &Func, inst: Inst, test: impl Fn(Inst) -> bool) -> bool {
+    func.insts[inst].op.regions().into_iter().any(|region| any_inst(func, region, &test))
+}
+
+/// The with-loop that an instruction is.
+pub fn with_of(func: &Func, inst: Inst) -> Option<&With> {
+    match &func.insts[inst].op {
+        Op::With(with) => Some(with),
+        _ => None,
+    }
+}
+
+/// Everything an instruction reads, nested regions included.
+pub fn reads_of(func: &Func, inst: Inst) -> Vec<Value> {
+    let mut values = operands_of(func, inst);
+    values.extend(func.insts[inst].op.regions().into_iter().flat_map(|region| free_values(func, region)));
+    values
+}
+
+/// Those of some instructions that stand in this order which values need, and those that `keep` takes with what they need.
+pub fn slice(
+    func: &Func,
+    insts: &[Inst],
+    values: impl IntoIterator<Item = Value>,
+    keep: impl Fn(Inst) -> bool,
+) -> Vec<Inst> {
+    let mut needed: HashSet<Value> = values.into_iter().collect();
+    let mut found = Vec::new();
+    for &inst in insts.iter().rev() {
+        if keep(inst) || func.insts[inst].results.iter().any(|v| needed.contains(v)) {
+            needed.extend(reads_of(func, inst));
+            found.push(inst);
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// The operands of an instruction, without what its regions read.
+pub fn operands_of(func: &Func, inst: Inst) -> Vec<Value> {
+    let mut values = Vec::new();
+    func.insts[inst].op.for_each_operand(|v| values.push(v));
+    values
+}
+
 /// Number of instructions in a region, nested ones included.
 pub fn size_of(func: &Func, region: Region) -> usize {
-    let mut n = 0;
-    walk(func, region, &mut |_, inst| n += usize::from(!matches!(func.insts[inst].op, Op::Const(_))));
-    n
+    insts_where(func, region, |op| !matches!(op, Op::Const(_))).len()
 }
 
 /// Whether there are loops or with-loops in a region, at any depth.
 pub fn has_loop(func: &Func, region: Region) -> bool {
-    let mut found = false;
-    walk(func, region, &mut |_, inst| found |= matches!(func.insts[inst].op, Op::With(_) | Op::Loop { .. }));
-    found
+    any_inst(func, region, |inst| matches!(func.insts[inst].op, Op::With(_) | Op::Loop { .. }))
 }
 
 /// Every value defined in a region or inside it.
@@ -199,11 +264,5 @@ pub fn syms_of(ty: &Ty) -> Vec<Sym> {
 
 /// All loops of a function with the regions they stand in, outer ones first.
 pub fn loops_of(func: &Func) -> Vec<(Region, Inst)> {
-    let mut loops = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. }) {
-            loops.push((region, inst));
-        }
-    });
-    loops
+    insts_where(func, func.body, |op| matches!(op, Op::Loop { .. }))
 }

@@ -123,6 +123,18 @@ pub struct Cut {
     pub no_rest: bool,
 }
 
+/// Adds an instruction with one result to the end of a list.
+pub fn push_op(func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty, span: Span) -> Value {
+    push_ops(func, out, op, vec![ty], span)[0]
+}
+
+/// The same with several results.
+pub fn push_ops(func: &mut Func, out: &mut Vec<Inst>, op: Op, types: Vec<Ty>, span: Span) -> Vec<Value> {
+    let inst = func.make_inst(op, types, span);
+    out.push(inst);
+    func.insts[inst].results.clone()
+}
+
 /// Adds a check to the end of a list.
 pub fn push_check(func: &mut Func, out: &mut Vec<Inst>, cond: Value, fault: Fault, span: Span) {
     let inst = func.insts.push(InstData { op: Op::Check { cond, fault }, results: Vec::new(), span });

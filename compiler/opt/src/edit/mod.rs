@@ -8,8 +8,14 @@ mod emit;
 mod reorder;
 mod version;
 
-pub use copy::Copier;
-pub use defs::{Def, Defs, Renames, collect_values, has_loop, loops_of, size_of, syms_of, use_counts};
-pub use emit::{Cut, Emitter, insert_after, insert_before, mirrored, prepend, push_check, replace_inst, substitute};
+pub use copy::{Copier, rename_syms};
+pub use defs::{
+    Def, Defs, Renames, all_insts, any_inside, any_inst, collect_values, has_loop, insts_where, loops_of, operands_of,
+    reads_of, size_of, slice, syms_of, use_counts, with_of,
+};
+pub use emit::{
+    Cut, Emitter, insert_after, insert_before, mirrored, prepend, push_check, push_op, push_ops, replace_inst,
+    substitute,
+};
 pub use reorder::{drop_inst, lower_to, place_of, raise_to};
 pub use version::{version, version_by_copy, version_of};

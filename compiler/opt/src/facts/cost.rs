@@ -1,6 +1,6 @@
 //! What it costs to compute things again.
 
-use crate::edit::{Def, Defs};
+use crate::edit::{Def, Defs, reads_of};
 use crate::facts::places::trips;
 use ravel_types::{BinOp, Elem, HashSet, UnOp};
 use ravel_wir::{Func, Inst, Op, Region, Value};
@@ -77,10 +77,7 @@ fn cost_of_yields(func: &Func, defs: &Defs, region: Region, values: &[Value]) ->
         if !own.contains(&inst) || !needed.insert(inst) {
             continue;
         }
-        func.insts[inst].op.for_each_operand(|v| work.push(v));
-        for nested in func.insts[inst].op.regions() {
-            work.extend(ravel_wir::traverse::free_values(func, nested));
-        }
+        work.extend(reads_of(func, inst));
         cost.add(cost_of_inst(func, defs, inst), 1.0);
     }
     cost

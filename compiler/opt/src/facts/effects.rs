@@ -1,8 +1,8 @@
 //! What can be observed of code, and what may run where it was not asked to.
 
-use crate::edit::Defs;
+use crate::edit::{Defs, any_inst};
 use crate::pass::Context;
-use ravel_wir::traverse::{has_effect, walk};
+use ravel_wir::traverse::has_effect;
 use ravel_wir::{Func, Inst, Op, Region};
 
 /// Whether running the region can be observed other than through what it yields.
@@ -12,15 +12,11 @@ pub fn region_has_effect(func: &Func, region: Region, cx: &Context) -> bool {
 
 /// Whether running the region can be observed other than by faults and by what it yields.
 pub fn region_has_effect_but_checks(func: &Func, region: Region, cx: &Context) -> bool {
-    let mut found = false;
-    walk(func, region, &mut |_, inst| {
-        found |= match &func.insts[inst].op {
-            Op::GlobalSet(..) | Op::GlobalGet(_) | Op::Native { effect: true, .. } => true,
-            Op::Call { func: callee, .. } => cx.has_effects(*callee),
-            _ => false,
-        }
-    });
-    found
+    any_inst(func, region, |inst| match &func.insts[inst].op {
+        Op::GlobalSet(..) | Op::GlobalGet(_) | Op::Native { effect: true, .. } => true,
+        Op::Call { func: callee, .. } => cx.has_effects(*callee),
+        _ => false,
+    })
 }
 
 /// Whether the instruction may run where it was not asked to: no effect, no fault, nothing that a check must precede.

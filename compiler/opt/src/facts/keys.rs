@@ -2,9 +2,9 @@
 //!
 //! A key names the operations and the values from outside; what is defined inside goes by the order of its definition.
 
+use crate::edit::{operands_of, reads_of};
 use crate::pass::Context;
 use ravel_types::{Affine, BinOp, HashSet, Shape, Ty};
-use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 use rustc_hash::FxHashMap;
 
@@ -88,11 +88,7 @@ fn in_need(func: &Func, region: Region, needed: &[Value], seen: &mut HashSet<Ins
             continue;
         }
         work.push((inst, true));
-        let op = &func.insts[inst].op;
-        let mut operands = Vec::new();
-        op.for_each_operand(|v| operands.push(v));
-        operands.extend(op.regions().into_iter().flat_map(|nested| free_values(func, nested)));
-        work.extend(operands.iter().rev().filter_map(|v| makers.get(v).map(|inst| (*inst, false))));
+        work.extend(reads_of(func, inst).iter().rev().filter_map(|v| makers.get(v).map(|inst| (*inst, false))));
     }
     order
 }
@@ -247,8 +243,7 @@ impl<'a> KeyWriter<'a> {
             }
             with.ops.iter().for_each(|op| self.operator(op));
         } else {
-            let mut operands = Vec::new();
-            data.op.for_each_operand(|v| operands.push(v));
+            let mut operands = operands_of(func, inst);
             if matches!(&data.op, Op::Bin(op, ..) if commutes(*op)) {
                 operands.sort_by_cached_key(|v| self.number(*v));
             }

@@ -1,6 +1,6 @@
 //! Where things are: the region of each instruction, the owner of each region, and the uses of each value.
 
-use crate::edit::Defs;
+use crate::edit::{Def, Defs};
 use crate::facts::ranges::Ranges;
 use crate::facts::sums::same_sum;
 use cranelift_entity::SecondaryMap;
@@ -123,6 +123,36 @@ impl Places {
         self.uses[new].extend(uses);
     }
 
+    /// The region that an instruction stands in; none if it is not part of the function.
+    pub fn home(&self, inst: Inst) -> Option<Region> {
+        self.region_of[inst].expand()
+    }
+
+    /// The instruction that a region is part of; none for the body of the function.
+    pub fn owner_of(&self, region: Region) -> Option<Inst> {
+        self.owner[region].expand()
+    }
+
+    /// The instructions that have one inside, from the inside out.
+    pub fn owners(&self, inst: Inst) -> impl Iterator<Item = Inst> {
+        let around = |inst: Inst| self.owner_of(self.home(inst)?);
+        std::iter::successors(around(inst), move |inst| around(*inst))
+    }
+
+    /// The instruction of the region `home` that is `inst` or has it inside.
+    pub fn within(&self, home: Region, inst: Inst) -> Option<Inst> {
+        std::iter::once(inst).chain(self.owners(inst)).find(|inst| self.home(*inst) == Some(home))
+    }
+
+    /// The region that a value is made in.
+    pub fn made_in(&self, defs: &Defs, value: Value) -> Option<Region> {
+        match defs.get(value) {
+            Def::Param(region, _) => Some(region),
+            Def::Inst(inst, _) => self.home(inst),
+            Def::None => None,
+        }
+    }
+
     pub fn uses(&self, value: Value) -> &[Use] {
         self.uses.get(value).map_or(&[], Vec::as_slice)
     }
@@ -140,34 +170,19 @@ impl Places {
 
     /// Is an instruction part of a with-loop's body, at any depth?
     pub fn is_inside_with(&self, func: &Func, inst: Inst) -> bool {
-        let mut at = self.region_of[inst].expand();
-        while let Some(owner) = at.and_then(|region| self.owner[region].expand()) {
-            if matches!(func.insts[owner].op, Op::With(_)) {
-                return true;
-            }
-            at = self.region_of[owner].expand();
-        }
-        false
+        self.owners(inst).any(|owner| matches!(func.insts[owner].op, Op::With(_)))
     }
 
     pub fn parent(&self, region: Region) -> Option<Region> {
-        self.region_of[self.owner[region].expand()?].expand()
+        self.home(self.owner_of(region)?)
     }
 
     /// What holds just before `inst`.
     pub fn ranges_at(&self, func: &Func, defs: &Defs, inst: Inst) -> Ranges {
         let mut ranges = Ranges::default();
-        let mut steps = Vec::new();
-        let mut stop = inst;
-        while let Some(region) = self.region_of[stop].expand() {
-            steps.push((region, stop));
-            match self.owner[region].expand() {
-                Some(owner) => stop = owner,
-                None => break,
-            }
-        }
         func.params().iter().for_each(|v| ranges.see(func, *v));
-        for (region, stop) in steps.into_iter().rev() {
+        let stops: Vec<Inst> = std::iter::once(inst).chain(self.owners(inst)).collect();
+        for (stop, region) in stops.into_iter().rev().filter_map(|stop| Some((stop, self.home(stop)?))) {
             self.enter(func, defs, &mut ranges, region, stop);
         }
         ranges
@@ -175,7 +190,7 @@ impl Places {
 
     /// Adds what holds in a region, up to just before `stop`, to what holds just before the instruction that has the region.
     pub fn enter(&self, func: &Func, defs: &Defs, ranges: &mut Ranges, region: Region, stop: Inst) {
-        if let Some(owner) = self.owner[region].expand() {
+        if let Some(owner) = self.owner_of(region) {
             match &func.insts[owner].op {
                 Op::If { cond, then, .. } => ranges.assume(func, defs, *cond, *then == region),
                 Op::Loop { init, body } => ranges.enter_loop(func, defs, init, *body),
@@ -191,6 +206,23 @@ impl Places {
             ranges.learn(func, defs, earlier);
         }
     }
+}
+
+/// Offers every with-loop and the region that it stands in to `rewrite`, those inside others first, with facts that hold then; `rewrite` gives
+/// something where it has changed the function. Has it anywhere?
+pub fn rewrite_withs(
+    func: &mut Func,
+    mut rewrite: impl FnMut(&mut Func, &mut Defs, &Places, (Region, Inst)) -> Option<()>,
+) -> bool {
+    let (mut facts, mut changed) = (None, false);
+    for inst in Places::new(func).withs {
+        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
+        let Some(home) = places.home(inst) else { continue };
+        if rewrite(func, defs, places, (home, inst)).is_some() {
+            (facts, changed) = (None, true);
+        }
+    }
+    changed
 }
 
 /// Offers each partition of the unordered with-loops without folds to `visit`, with facts that hold then; `visit` says whether it has changed the

@@ -23,10 +23,10 @@ pub fn reads_per_element(
     let mut evaluations = Some(1u64);
     let mut indices: Vec<Value> = Vec::new();
     let mut repeats = false;
-    // For every loop on the way, what has another value in each of its rounds.
+    // For every loop on the way, what has another value in each of its iterations.
     let mut counters: Vec<Vec<Value>> = Vec::new();
     for at in path {
-        let Some(owner) = places.owner[at].expand() else { return f64::INFINITY };
+        let Some(owner) = places.owner_of(at) else { return f64::INFINITY };
         match &func.insts[owner].op {
             Op::If { .. } => {}
             Op::With(with) => {
@@ -62,7 +62,7 @@ pub fn reads_per_element(
     }
 }
 
-/// What a loop adds a constant to in every round.
+/// What a loop adds a constant to in every iteration.
 fn counters_of(func: &Func, defs: &Defs, body: Region) -> Vec<Value> {
     let data = &func.regions[body];
     let is_counter = |(param, next): &(&Value, &Value)| match defs.op(func, **next) {
@@ -76,7 +76,7 @@ fn counters_of(func: &Func, defs: &Defs, body: Region) -> Vec<Value> {
 
 /// Is a region inside a loop that `home` is not in?
 pub fn is_in_loop(func: &Func, places: &Places, region: Region, home: Region) -> bool {
-    let owner = |at: Region| places.owner[at].expand();
+    let owner = |at: Region| places.owner_of(at);
     let is_loop = |at: &Region| owner(*at).is_some_and(|o| matches!(func.insts[o].op, Op::Loop { .. }));
     places.path(region, home).is_some_and(|path| path.iter().any(is_loop))
 }

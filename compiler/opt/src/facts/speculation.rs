@@ -25,23 +25,10 @@ impl<'a> Safety<'a> {
     pub fn is_safe(&mut self, inst: Inst) -> bool {
         match &self.func.insts[inst].op {
             Op::Sel { array, index } => self.is_in_range(inst, *array, index),
-            Op::If { cond, then, els } => [(*then, true), (*els, false)].into_iter().all(|(region, truth)| {
-                let mark = self.ranges.mark();
-                self.ranges.assume(self.func, self.defs, *cond, truth);
-                let safe = self.is_safe_region(region);
-                self.ranges.undo(mark);
-                safe
-            }),
+            Op::If { cond, then, els } => self.branches(*cond, [*then, *els], Self::is_safe),
             Op::With(with) if !with.ordered => {
                 let folds = |op: &WithOp| matches!(op, WithOp::Fold { combine: Combine::Op(_), .. });
-                with.ops.iter().all(folds)
-                    && with.parts.iter().all(|part| {
-                        let mark = self.ranges.mark();
-                        self.ranges.enter_part(self.func, self.defs, part);
-                        let safe = self.is_safe_region(part.body);
-                        self.ranges.undo(mark);
-                        safe
-                    })
+                with.ops.iter().all(folds) && self.parts(with, Self::is_safe)
             }
             _ => is_speculatable(self.func, inst),
         }
@@ -53,28 +40,14 @@ impl<'a> Safety<'a> {
         let func = self.func;
         match &func.insts[inst].op {
             Op::Sel { array, index } => self.is_within(*array, index),
-            Op::If { cond, then, els } => [(*then, true), (*els, false)].into_iter().all(|(region, truth)| {
-                let mark = self.ranges.mark();
-                self.ranges.assume(func, self.defs, *cond, truth);
-                let safe = func.regions[region].insts.iter().all(|inst| self.needs_no_check(*inst));
-                self.ranges.undo(mark);
-                safe
-            }),
+            Op::If { cond, then, els } => self.branches(*cond, [*then, *els], Self::needs_no_check),
             Op::With(with) => {
                 let functions: Vec<Region> = with.ops.iter().filter_map(WithOp::region).collect();
                 with.ops.iter().zip(&func.insts[inst].results).all(|(op, result)| self.fits_frame(with, op, *result))
-                    && with.parts.iter().all(|part| {
-                        let mark = self.ranges.mark();
-                        self.ranges.enter_part(func, self.defs, part);
-                        let safe = func.regions[part.body].insts.iter().all(|inst| self.needs_no_check(*inst));
-                        self.ranges.undo(mark);
-                        safe
-                    })
-                    && functions
-                        .iter()
-                        .all(|region| func.regions[*region].insts.iter().all(|i| self.needs_no_check(*i)))
+                    && self.parts(with, Self::needs_no_check)
+                    && functions.iter().all(|region| self.region(*region, Self::needs_no_check))
             }
-            Op::Loop { body, .. } => func.regions[*body].insts.iter().all(|inst| self.needs_no_check(*inst)),
+            Op::Loop { body, .. } => self.region(*body, Self::needs_no_check),
             Op::Call { .. } => true,
             _ => is_speculatable(func, inst) || divides_by_constant(func, self.defs, inst),
         }
@@ -108,8 +81,31 @@ impl<'a> Safety<'a> {
             })
     }
 
-    fn is_safe_region(&mut self, region: Region) -> bool {
-        self.func.regions[region].insts.iter().all(|inst| self.is_safe(*inst))
+    /// Whether all instructions of a region pass a test.
+    fn region(&mut self, region: Region, test: fn(&mut Self, Inst) -> bool) -> bool {
+        self.func.regions[region].insts.iter().all(|inst| test(self, *inst))
+    }
+
+    /// Whether those of both branches do, under their conditions.
+    fn branches(&mut self, cond: Value, arms: [Region; 2], test: fn(&mut Self, Inst) -> bool) -> bool {
+        arms.into_iter().zip([true, false]).all(|(region, truth)| {
+            let mark = self.ranges.mark();
+            self.ranges.assume(self.func, self.defs, cond, truth);
+            let safe = self.region(region, test);
+            self.ranges.undo(mark);
+            safe
+        })
+    }
+
+    /// Whether those of all partitions do, for their indices.
+    fn parts(&mut self, with: &With, test: fn(&mut Self, Inst) -> bool) -> bool {
+        with.parts.iter().all(|part| {
+            let mark = self.ranges.mark();
+            self.ranges.enter_part(self.func, self.defs, part);
+            let safe = self.region(part.body, test);
+            self.ranges.undo(mark);
+            safe
+        })
     }
 
     /// Selections of scalars only: others copy.

@@ -7,46 +7,32 @@
 //! Before: simplified. After: no such pair whose inner bounds and neutral element do not depend on the outer index.
 //! Leaves alone: operations that may not be regrouped, inner neutral elements other than the operation's unit, and costly work
 //! between the two folds.
-//!
 //! Worth: tests/survey/reductions/sum-of-sums (1.3, 1.7 with Cranelift, 1.0, 0.6 with LLVM).
 
-use crate::edit::{Def, Defs, insert_before};
-use crate::facts::Places;
+use crate::edit::{Def, insert_before};
+use crate::facts::rewrite_withs;
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Combine, Func, Inst, Op, With, WithOp};
 
-pub const PASS: Pass =
-    Pass { name: "flatten-folds", summary: "make one fold of a fold of folds", run: Run::Func(flatten_folds) };
+pub const PASS: Pass = Pass::of("flatten-folds", "make one fold of a fold of folds", flatten_folds);
 
 pub fn flatten_folds(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for inst in Places::new(func).withs {
+    rewrite_withs(func, |func, defs, _, (region, inst)| {
         if !is_regrouping_fold(&func.insts[inst].op) {
-            continue;
+            return None;
         }
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(region) = places.region_of[inst].expand() else { continue };
         let span = func.insts[inst].span;
         let mut joiner = Joiner { func, defs, cx, before: Vec::new(), span };
-        let with = match merged(&mut joiner, inst) {
-            Ok(with) => with,
-            Err(Some(why)) => {
-                cx.refused(span, why);
-                continue;
-            }
-            Err(None) => continue,
-        };
-        let before = std::mem::take(&mut joiner.before);
+        let merged = merged(&mut joiner, inst);
+        let before = joiner.before;
+        let with = merged.map_err(|why| why.map(|why| cx.refused(span, why))).ok()?;
         insert_before(func, region, inst, before);
         func.insts[inst].op = Op::With(with);
         cx.applied(span, "merged with the fold that makes its cells");
-        changed = true;
-        facts = None;
-    }
-    changed
+        Some(())
+    })
 }
 
 fn is_regrouping_fold(op: &Op) -> bool {

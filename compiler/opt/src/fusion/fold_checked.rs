@@ -11,34 +11,23 @@
 //! outside may stand between the two: a fault would come after it. Consumers with much work stay without checks, which can keep it from
 //! running in vectors.
 
-use crate::edit::{Defs, drop_inst};
+use crate::edit::{Defs, any_inst, drop_inst, with_of};
 use crate::facts::{Places, Use, cost_of_yield, covers_frame, region_has_effect, same_int};
 use crate::pass::Context;
-use ravel_wir::traverse::{has_effect, walk};
-use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
+use ravel_wir::traverse::has_effect;
+use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 
 /// Most operations of a consumer that takes checks over.
 const MOST_WORK: f64 = 4.0;
 
-fn with_of(func: &Func, inst: Inst) -> Option<&With> {
-    match &func.insts[inst].op {
-        Op::With(with) => Some(with),
-        _ => None,
-    }
-}
-
 /// Whether all that can be observed of a region are failing checks.
 pub fn only_checks(func: &Func, region: Region, cx: &Context) -> bool {
-    let mut only = true;
-    walk(func, region, &mut |_, inst| {
-        only &= match &func.insts[inst].op {
-            Op::Check { .. } => true,
-            Op::With(with) => !with.ordered,
-            Op::Call { func: callee, .. } => !cx.has_effects(*callee),
-            op => !op.is_anchored(),
-        };
-    });
-    only
+    !any_inst(func, region, |inst| match &func.insts[inst].op {
+        Op::Check { .. } => false,
+        Op::With(with) => with.ordered,
+        Op::Call { func: callee, .. } => cx.has_effects(*callee),
+        op => op.is_anchored(),
+    })
 }
 
 /// Whether the only consumer of a with-loop can take over its checks.
@@ -60,7 +49,7 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
     for u in places.uses(result) {
         let Use::Operand(inst) = u else { return None };
         let Op::Sel { array, index } = &func.insts[*inst].op else { return None };
-        let region = places.region_of[*inst].expand()?;
+        let region = places.home(*inst)?;
         let own =
             *array == result && index.len() >= frame.len() && index[..frame.len()] == func.regions[region].params[..];
         if !own || body.is_some_and(|body| body != region) {
@@ -69,7 +58,7 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
         body = Some(region);
     }
     let body = body?;
-    let consumer = places.owner[body].expand()?;
+    let consumer = places.owner_of(body)?;
     let other = with_of(func, consumer)?;
     let [theirs] = &other.parts[..] else { return None };
     let may_stop = other.ops.iter().any(|op| matches!(op, WithOp::Fold { stop: Some(_), .. }));
@@ -83,7 +72,7 @@ fn consumer_of(func: &Func, places: &Places, defs: &Defs, producer: Inst, cx: &C
     if yields.iter().any(|v| cost_of_yield(func, defs, body, *v).arithmetic > MOST_WORK) {
         return None;
     }
-    let home = places.region_of[producer].expand()?;
+    let home = places.home(producer)?;
     let insts = &func.regions[home].insts;
     let at = |inst: Inst| insts.iter().position(|i| *i == inst);
     let between = &insts[at(producer)? + 1..at(consumer)?];
@@ -106,7 +95,7 @@ fn same_box(func: &Func, defs: &Defs, a: &Generator, b: &Generator) -> bool {
 
 /// Takes a with-loop whose checks are made elsewhere out of the function.
 pub fn take_out(func: &mut Func, places: &Places, producer: Inst) {
-    if let Some(home) = places.region_of[producer].expand() {
+    if let Some(home) = places.home(producer) {
         drop_inst(func, home, producer);
     }
 }

@@ -33,8 +33,8 @@ impl<'a> Folds<'a> {
 
     /// Is an instruction part of the body?
     pub fn has(&self, inst: Inst) -> bool {
-        self.places.region_of[inst]
-            .expand()
+        self.places
+            .home(inst)
             .is_some_and(|region| region == self.part.body || self.places.path(region, self.part.body).is_some())
     }
 

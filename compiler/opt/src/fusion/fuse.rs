@@ -10,21 +10,19 @@
 //! Before: the cycle of folding has ended, for several operators stand in its way. After: no two folds, and no two array
 //! makers with a common input, over equal index sets in one region, unless one depends on the other.
 //! Leaves alone: sums of products that run in tiles, effects, changes of arrays that the other with-loop reads, folds that may stop early, and with-loops between which a value would have to move past a check.
-//!
 //! Worth: tests/survey/with-loops/moments-of-columns (1.8 with Cranelift, 2.6 with LLVM).
 
-use crate::edit::{Copier, Def, Defs, lower_to, raise_to};
+use crate::edit::{Copier, Def, Defs, all_insts, any_inside, lower_to, raise_to, reads_of, with_of};
 use crate::facts::{Places, is_speculatable, region_has_effect, same_int};
 use crate::fusion::fold_kinds::runs_in_tiles;
 use crate::fusion::split_operators::checks_of;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{HashMap, HashSet};
-use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, With, WithOp};
 use std::collections::BTreeMap;
 
-pub const PASS: Pass =
-    Pass { name: "fuse", summary: "merge independent with-loops over one index set", run: Run::Func(fuse) };
+pub const PASS: Pass = Pass::of("fuse", "merge independent with-loops over one index set", fuse);
 
 /// More accumulators or results than this would not stay in registers.
 pub const MAX_OPERATORS: usize = 8;
@@ -57,13 +55,6 @@ pub fn fuse(func: &mut Func, cx: &mut Context) -> bool {
         }
     }
     changed
-}
-
-pub fn with_of(func: &Func, inst: Inst) -> Option<&With> {
-    match &func.insts[inst].op {
-        Op::With(with) => Some(with),
-        _ => None,
-    }
 }
 
 /// Two with-loops to be fused, and the instructions of their region in an order in which they are neighbors.
@@ -107,7 +98,7 @@ fn find_pair(func: &Func, places: &Places, defs: &Defs, region: Region, cx: &Con
                 refusals
                     .entry(second)
                     .or_insert("with another one over the same index set it would have too many results");
-            } else if let Some(order) = raised(func, defs, insts, (p, q), reads(func, second))
+            } else if let Some(order) = raised(func, defs, insts, (p, q), reads_of(func, second))
                 .or_else(|| lowered(func, places, insts, (p, q), q + 1))
             {
                 return Ok((first, second, order));
@@ -179,38 +170,14 @@ fn is_written_out(func: &Func, inst: Inst) -> bool {
 
 /// Whether with-loops in the bodies make arrays.
 fn makes_arrays(func: &Func, inst: Inst) -> bool {
-    let mut found = false;
-    for region in func.insts[inst].op.regions() {
-        walk(func, region, &mut |_, inner| {
-            found |= with_of(func, inner).is_some_and(|with| {
-                with.ops.iter().any(|op| matches!(op, WithOp::Genarray { .. } | WithOp::Modarray { .. }))
-            });
-        });
-    }
-    found
+    let makes = |op: &WithOp| matches!(op, WithOp::Genarray { .. } | WithOp::Modarray { .. });
+    any_inside(func, inst, |inner| with_of(func, inner).is_some_and(|with| with.ops.iter().any(makes)))
 }
 
 /// Arrays that the bodies select from.
 fn inputs(func: &Func, with: &With) -> HashSet<Value> {
-    let mut inputs = HashSet::default();
-    for part in &with.parts {
-        walk(func, part.body, &mut |_, inst| {
-            if let Op::Sel { array, .. } = &func.insts[inst].op {
-                inputs.insert(*array);
-            }
-        });
-    }
-    inputs
-}
-
-/// Everything an instruction reads, nested regions included.
-fn reads(func: &Func, inst: Inst) -> Vec<Value> {
-    let mut values = Vec::new();
-    func.insts[inst].op.for_each_operand(|v| values.push(v));
-    for region in func.insts[inst].op.regions() {
-        values.extend(free_values(func, region));
-    }
-    values
+    let insts = with.parts.iter().flat_map(|part| all_insts(func, part.body));
+    insts.filter_map(|inst| if let Op::Sel { array, .. } = func.insts[inst].op { Some(array) } else { None }).collect()
 }
 
 /// The order in which the second with-loop, and what it `needs`, stand right after the first one.
@@ -242,7 +209,7 @@ pub fn raised(
             return None;
         }
         if needed.insert(at) {
-            work.extend(reads(func, inst));
+            work.extend(reads_of(func, inst));
         }
     }
     Some(raise_to(insts, (p, q), &needed))
@@ -250,14 +217,8 @@ pub fn raised(
 
 /// Whether nothing in the bodies of a with-loop needs a check before it.
 fn is_speculatable_inside(func: &Func, inst: Inst) -> bool {
-    let mut all = true;
-    for region in func.insts[inst].op.regions() {
-        walk(func, region, &mut |_, inst| {
-            let op = &func.insts[inst].op;
-            all &= matches!(op, Op::With(_) | Op::If { .. }) || is_speculatable(func, inst);
-        });
-    }
-    all
+    let holds = |inst: Inst| matches!(func.insts[inst].op, Op::With(_) | Op::If { .. }) || is_speculatable(func, inst);
+    !any_inside(func, inst, |inst| !holds(inst))
 }
 
 /// The order in which the first with-loop stands right before the second one, if nothing between it and `end` reads it.
@@ -266,7 +227,7 @@ pub fn lowered(func: &Func, places: &Places, insts: &[Inst], (p, q): (usize, usi
     if made.iter().all(|v| places.uses(*v).is_empty()) {
         return None;
     }
-    let is_read = insts[p + 1..end].iter().any(|i| reads(func, *i).iter().any(|v| made.contains(v)));
+    let is_read = insts[p + 1..end].iter().any(|i| reads_of(func, *i).iter().any(|v| made.contains(v)));
     (!is_read).then(|| lower_to(insts, (p, q)))
 }
 

@@ -12,22 +12,17 @@
 //! of plain elements over all of an array stands behind the with-loop that makes it, if bodies are plain and neighbours in memory stay neighbours in lanes.
 //! Leaves alone: folds that keep their order or may stop, bodies with loops or checks of their own, arrays with defaults, short rows, and
 //! folds that need what comes between.
-//!
 //! Worth: tests/survey/reductions/changes-of-a-step (1.2, 1.0 with Cranelift, 1.6, 1.0 with LLVM).
 
-use crate::edit::{Copier, Def, Defs};
-use crate::facts::{Bounds, MAX_PARTS, Places, bounds, covers, covers_frame, total_trips};
-use crate::fusion::fuse::{MAX_OPERATORS, is_fusible, lowered, raised, with_of};
-use crate::pass::{Context, Pass, Run};
+use crate::edit::{Copier, Def, Defs, with_of};
+use crate::facts::{Bounds, MAX_PARTS, Places, bounds, covers, covers_frame, rewrite_withs, total_trips};
+use crate::fusion::fuse::{MAX_OPERATORS, is_fusible, lowered, raised};
+use crate::pass::{Context, Pass};
 use ravel_types::HashSet;
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "fuse-folds",
-    summary: "let folds over an array join the with-loop that makes it",
-    run: Run::Func(fuse_folds),
-};
+pub const PASS: Pass = Pass::of("fuse-folds", "let folds over an array join the with-loop that makes it", fuse_folds);
 
 /// Fewer indices than this are computed in no time.
 const LEAST_TRIPS: u64 = 256;
@@ -35,17 +30,12 @@ const LEAST_TRIPS: u64 = 256;
 const LEAST_ROW: i32 = 32;
 
 pub fn fuse_folds(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for fold in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
-        let search = Search { func, places, defs, cx };
-        let Some((maker, region, order)) = search.maker(fold) else { continue };
+    rewrite_withs(func, |func, defs, places, (_, fold)| {
+        let (maker, region, order) = Search { func, places, defs, cx }.maker(fold)?;
         cx.applied(func.insts[fold].span, "joined the with-loop that makes its array");
         join(func, region, maker, fold, &order);
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 struct Search<'a> {
@@ -60,7 +50,7 @@ impl Search<'_> {
     fn maker(&self, fold: Inst) -> Option<(Inst, Region, Vec<Inst>)> {
         let func = self.func;
         let with = with_of(func, fold)?;
-        let region = self.places.region_of[fold].expand()?;
+        let region = self.places.home(fold)?;
         let [part] = &with.parts[..] else { return None };
         if !with.ops.iter().all(is_free_fold) || !is_fusible(func, with, self.cx) || !is_plain(func, part) {
             return None;
@@ -72,7 +62,7 @@ impl Search<'_> {
         });
         for array in makers {
             let Def::Inst(maker, _) = self.defs.get(array) else { continue };
-            if self.places.region_of[maker].expand() != Some(region) || !self.may_join(maker, with) {
+            if self.places.home(maker) != Some(region) || !self.may_join(maker, with) {
                 continue;
             }
             let place = |inst: Inst| insts.iter().position(|i| *i == inst);

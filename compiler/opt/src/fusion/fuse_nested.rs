@@ -12,21 +12,17 @@
 //! reads rows that another one over the leading axes folds for it.
 //! Leaves alone: bodies with checks or loops of their own (the scheduler tiles those), short rows, small arrays, and rows that the two do not
 //! share.
-//!
 //! Worth: tests/survey/with-loops/row-norms (1.3 to 2.4 with Cranelift, 1.25 with LLVM).
 
-use crate::edit::{Defs, Renames, drop_inst, has_loop};
-use crate::facts::{Places, Use, covers_frame, region_has_effect, same_int};
-use crate::pass::{Context, Pass, Run};
+use crate::edit::{Defs, Renames, all_insts, drop_inst, has_loop, reads_of, with_of};
+use crate::facts::{Places, Use, covers_frame, region_has_effect, rewrite_withs, same_int};
+use crate::pass::{Context, Pass};
 use ravel_types::{HashSet, Ty};
-use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp, cell_type};
 
-pub const PASS: Pass = Pass {
-    name: "fuse-nested",
-    summary: "join with-loops over rows with those over elements that read their results",
-    run: Run::Func(fuse_nested),
-};
+pub const PASS: Pass =
+    Pass::of("fuse-nested", "join with-loops over rows with those over elements that read their results", fuse_nested);
 
 /// Rows of fewer elements are no loops of their own.
 const LEAST_ROW: i64 = 32;
@@ -42,34 +38,17 @@ struct Pair {
 }
 
 pub fn fuse_nested(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for elements in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
+    rewrite_withs(func, |func, defs, places, (_, elements)| {
         let span = func.insts[elements].span;
         let pairs = find(func, places, defs, elements);
         let mut checked = pairs.iter().map(|pair| check(func, places, defs, pair, cx).map(|()| pair));
-        let first = checked.next();
-        match first.map(|first| first.or_else(|why| checked.find_map(Result::ok).ok_or(why))) {
-            None => {}
-            Some(Ok(pair)) => {
-                cx.applied(func.insts[pair.rows].span, "computed row by row beside the with-loop that reads it");
-                cx.applied(span, "joined with the with-loop over its rows: each row is read while it is in a cache");
-                join(func, places, pair);
-                facts = None;
-                changed = true;
-            }
-            Some(Err(why)) => cx.refused(span, why),
-        }
-    }
-    changed
-}
-
-fn with_of(func: &Func, inst: Inst) -> Option<&With> {
-    match &func.insts[inst].op {
-        Op::With(with) => Some(with),
-        _ => None,
-    }
+        let pair = checked.next()?.or_else(|why| checked.find_map(Result::ok).ok_or(why));
+        let pair = pair.map_err(|why| cx.refused(span, why)).ok()?;
+        cx.applied(func.insts[pair.rows].span, "computed row by row beside the with-loop that reads it");
+        cx.applied(span, "joined with the with-loop over its rows: each row is read while it is in a cache");
+        join(func, places, pair);
+        Some(())
+    })
 }
 
 /// The only partition of a with-loop that makes arrays of scalars, all of them, and its frame.
@@ -96,12 +75,10 @@ fn find(func: &Func, places: &Places, defs: &Defs, elements: Inst) -> Vec<Pair> 
     let mut pairs: Vec<Pair> = Vec::new();
     let Some((part, frame)) = with_of(func, elements).and_then(|with| whole(func, defs, with)) else { return pairs };
     let params = &func.regions[part.body].params;
-    let Some(home) = places.region_of[elements].expand() else { return pairs };
-    let mut selections = Vec::new();
-    walk(func, part.body, &mut |_, inst| selections.push(inst));
-    for inst in selections {
+    let Some(home) = places.home(elements) else { return pairs };
+    for inst in all_insts(func, part.body) {
         let Op::Sel { array, index } = &func.insts[inst].op else { continue };
-        let Some(rows) = defs.inst(*array).filter(|rows| places.region_of[*rows].expand() == Some(home)) else {
+        let Some(rows) = defs.inst(*array).filter(|rows| places.home(*rows) == Some(home)) else {
             continue;
         };
         let Some((outer, outer_frame)) = with_of(func, rows).and_then(|with| whole(func, defs, with)) else { continue };
@@ -137,7 +114,7 @@ fn check(func: &Func, places: &Places, defs: &Defs, pair: &Pair, cx: &Context) -
     let (made, insts) = (&func.insts[pair.rows].results, region_insts(func, places, pair.rows));
     let at = |inst: Inst| insts.iter().position(|i| *i == inst);
     let (Some(p), Some(q)) = (at(pair.rows), at(pair.elements)) else { return Err("they are in different places") };
-    let between = insts[p + 1..q].iter().any(|i| reads(func, *i).iter().any(|v| made.contains(v)));
+    let between = insts[p + 1..q].iter().any(|i| reads_of(func, *i).iter().any(|v| made.contains(v)));
     if between {
         return Err("something before it needs all results of the with-loop over its rows");
     }
@@ -169,28 +146,11 @@ fn check(func: &Func, places: &Places, defs: &Defs, pair: &Pair, cx: &Context) -
 }
 
 fn region_insts<'f>(func: &'f Func, places: &Places, inst: Inst) -> &'f [Inst] {
-    places.region_of[inst].expand().map_or(&[], |region| &func.regions[region].insts)
+    places.home(inst).map_or(&[], |region| &func.regions[region].insts)
 }
 
 fn is_inside(places: &Places, inst: Inst, region: Region) -> bool {
-    let mut at = places.region_of[inst].expand();
-    while let Some(here) = at {
-        if here == region {
-            return true;
-        }
-        at = places.parent(here);
-    }
-    false
-}
-
-/// Everything an instruction reads, nested regions included.
-fn reads(func: &Func, inst: Inst) -> Vec<Value> {
-    let mut values = Vec::new();
-    func.insts[inst].op.for_each_operand(|v| values.push(v));
-    for region in func.insts[inst].op.regions() {
-        values.extend(free_values(func, region));
-    }
-    values
+    places.within(region, inst).is_some()
 }
 
 /// Arrays of which both bodies select elements of their own row.
@@ -256,7 +216,7 @@ fn join(func: &mut Func, places: &Places, pair: &Pair) {
     let results = kept.iter().map(|k| made[*k]).chain(func.insts[pair.elements].results.clone()).collect();
     func.insts[pair.elements].op = Op::With(With { parts: vec![outer], ops, ordered: false });
     func.insts[pair.elements].results = results;
-    if let Some(home) = places.region_of[pair.rows].expand() {
+    if let Some(home) = places.home(pair.rows) {
         drop_inst(func, home, pair.rows);
     }
 }

@@ -1,6 +1,6 @@
 //! Nests of two with-loops as one: what `scalarize` and `flatten_folds` share.
 
-use crate::edit::{Copier, Def, Defs};
+use crate::edit::{Copier, Def, Defs, push_op, reads_of};
 use crate::facts::{cost_of_inst, is_speculatable};
 use crate::pass::Context;
 use ravel_source::Span;
@@ -26,9 +26,7 @@ pub struct Joiner<'a> {
 
 impl Joiner<'_> {
     pub fn emit(&mut self, op: Op, ty: Ty) -> Value {
-        let inst = self.func.make_inst(op, vec![ty], self.span);
-        self.before.push(inst);
-        self.func.insts[inst].results[0]
+        push_op(self.func, &mut self.before, op, ty, self.span)
     }
 
     pub fn int(&mut self, v: i32) -> Value {
@@ -122,24 +120,12 @@ impl Joiner<'_> {
         element: impl FnOnce(&mut Self, &mut Copier, &[Value], &mut Vec<Inst>) -> Value,
     ) -> Region {
         let mut copier = Copier::within(self.func, part.body);
-        let mut params = self.copy_params(&mut copier, part.body);
+        let mut params = copier.params(self.func, part.body);
         let added: Vec<Value> = (0..arity).map(|_| self.func.new_value(Ty::scalar(Elem::I32))).collect();
         params.extend(&added);
         let mut insts = Vec::new();
         let cell = element(self, &mut copier, &added, &mut insts);
         self.func.regions.push(RegionData { params, insts, yields: vec![cell] })
-    }
-
-    /// New index parameters for those of a body.
-    pub fn copy_params(&mut self, copier: &mut Copier, body: Region) -> Vec<Value> {
-        let old = self.func.regions[body].params.clone();
-        old.into_iter()
-            .map(|old| {
-                let new = self.func.new_value(Ty::scalar(Elem::I32));
-                copier.values.insert(old, new);
-                new
-            })
-            .collect()
     }
 
     /// Copies the instructions of a body; those without use go with dead code.
@@ -164,10 +150,7 @@ pub fn work_between(func: &Func, defs: &Defs, body: Region, cell: Inst, inner: &
             continue;
         }
         work += cost_of_inst(func, defs, def).arithmetic;
-        func.insts[def].op.for_each_operand(|v| needed.push(v));
-        for region in func.insts[def].op.regions() {
-            needed.extend(free_values(func, region));
-        }
+        needed.extend(reads_of(func, def));
     }
     work
 }

@@ -9,21 +9,16 @@
 //!
 //! Before: simplified. After: cells are scalars wherever the cell is made by a with-loop, a selection, or stands outside.
 //! Leaves alone: cells whose extents depend on the index, costly work done once per cell, and cells with effects before them.
-//!
 //! Worth: tests/survey/with-loops/moments-of-columns (5.2 with Cranelift, 15.5 with LLVM).
 
-use crate::edit::{Copier, Def, Defs, insert_before};
-use crate::facts::{Places, cost_of_yield, covers_frame, region_has_effect, trips};
+use crate::edit::{Copier, Def, insert_before, push_op, push_ops, with_of};
+use crate::facts::{cost_of_yield, covers_frame, region_has_effect, rewrite_withs, trips};
 use crate::fusion::joiner::{Joiner, MAX_REPEATED, work_between};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp, cell_type};
 
-pub const PASS: Pass = Pass {
-    name: "scalarize",
-    summary: "merge nested with-loops over cells into one over scalars",
-    run: Run::Func(scalarize),
-};
+pub const PASS: Pass = Pass::of("scalarize", "merge nested with-loops over cells into one over scalars", scalarize);
 
 #[derive(Debug, PartialEq)]
 enum Refusal {
@@ -60,36 +55,27 @@ enum Cell {
 
 /// Scalarises inner with-loops first, so that deep nests collapse in one walk.
 pub fn scalarize(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let Op::With(with) = &func.insts[inst].op else { continue };
+    rewrite_withs(func, |func, defs, _, (region, inst)| {
+        let Op::With(with) = &func.insts[inst].op else { return None };
         let cells_are_arrays = with
             .ops
             .iter()
             .enumerate()
             .any(|(k, _)| with.parts.iter().any(|p| func.ty(func.regions[p.body].yields[k]).rank() != Some(0)));
         if !cells_are_arrays || with.parts.is_empty() {
-            continue;
+            return None;
         }
         let span = func.insts[inst].span;
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(region) = places.region_of[inst].expand() else { continue };
         let joiner = Joiner { func, defs, cx, before: Vec::new(), span };
         let mut plan = Planner { joiner, inst };
-        match plan.with_loop() {
-            Ok(op) => {
-                let before = std::mem::take(&mut plan.joiner.before);
-                insert_before(func, region, inst, before);
-                func.insts[inst].op = Op::With(op);
-                cx.applied(span, "made to compute scalars");
-                changed = true;
-                facts = None;
-            }
-            Err(refusal) => cx.refused(span, refusal.text()),
-        }
-    }
-    changed
+        let op = plan.with_loop();
+        let before = plan.joiner.before;
+        let op = op.map_err(|refusal| cx.refused(span, refusal.text())).ok()?;
+        insert_before(func, region, inst, before);
+        func.insts[inst].op = Op::With(op);
+        cx.applied(span, "made to compute scalars");
+        Some(())
+    })
 }
 
 struct Planner<'a> {
@@ -255,23 +241,16 @@ impl Planner<'_> {
 
     /// Frame, partitions and default of an inner with-loop.
     fn inner(&self, inst: Inst) -> (Vec<Value>, Vec<Part>, Option<Value>) {
-        match &self.joiner.func.insts[inst].op {
-            Op::With(With { ops, parts, .. }) => match &ops[..] {
-                [WithOp::Genarray { frame: Frame::Known(frame), default, .. }] => {
-                    (frame.clone(), parts.clone(), *default)
-                }
-                _ => unreachable!("cell() accepts only genarray"),
-            },
-            _ => unreachable!("cell() found a with-loop"),
+        let With { parts, ops, .. } = with_of(self.joiner.func, inst).expect("cell() found a with-loop");
+        match &ops[..] {
+            [WithOp::Genarray { frame: Frame::Known(frame), default, .. }] => (frame.clone(), parts.clone(), *default),
+            _ => unreachable!("cell() accepts only genarray"),
         }
     }
 
     /// Partitions of an inner with-loop that changes its cell.
     fn changes(&self, inst: Inst) -> Vec<Part> {
-        match &self.joiner.func.insts[inst].op {
-            Op::With(with) => with.parts.clone(),
-            _ => unreachable!("cell() found a with-loop"),
-        }
+        with_of(self.joiner.func, inst).expect("cell() found a with-loop").parts.clone()
     }
 
     fn covers(&self, cell: &Cell) -> bool {
@@ -405,7 +384,7 @@ impl Planner<'_> {
         let mut parts = Vec::new();
         for (part, cell) in with.parts.iter().zip(cells) {
             let mut copier = Copier::within(self.joiner.func, part.body);
-            let params = self.joiner.copy_params(&mut copier, part.body);
+            let params = copier.params(self.joiner.func, part.body);
             let mut insts = Vec::new();
             let element = match cell {
                 Cell::With(inst) => {
@@ -423,14 +402,14 @@ impl Planner<'_> {
             let body = self.joiner.func.regions.push(RegionData { params, insts, yields: vec![element] });
             parts.push(Part { generator: part.generator.clone(), body });
         }
-        let (func, span) = (&mut *self.joiner.func, self.joiner.span);
-        let scalar = Ty::scalar(result.elem);
-        let start = func.make_inst(Op::Sel { array: neutral, index: index.clone() }, vec![scalar.clone()], span);
-        let start_value = func.insts[start].results[0];
-        let fold = WithOp::Fold { neutral: start_value, combine: Combine::Op(op), stop: None };
-        let fold = func.make_inst(Op::With(With { parts, ops: vec![fold], ordered: false }), vec![scalar], span);
-        let yields = vec![func.insts[fold].results[0]];
-        let body = func.regions.push(RegionData { params: index, insts: vec![start, fold], yields });
+        let (func, span, scalar) = (&mut *self.joiner.func, self.joiner.span, Ty::scalar(result.elem));
+        let mut insts = Vec::new();
+        let start = Op::Sel { array: neutral, index: index.clone() };
+        let neutral = push_op(func, &mut insts, start, scalar.clone(), span);
+        let fold = WithOp::Fold { neutral, combine: Combine::Op(op), stop: None };
+        let fold = Op::With(With { parts, ops: vec![fold], ordered: false });
+        let yields = push_ops(func, &mut insts, fold, vec![scalar], span);
+        let body = func.regions.push(RegionData { params: index, insts, yields });
         let generator = Generator::Known { lower: zeros, upper: extents.clone(), step: None, width: None };
         let op = WithOp::Genarray { frame: Frame::Known(extents), cell: Some(Vec::new()), default: None };
         Ok(With { parts: vec![Part { generator, body }], ops: vec![op], ordered: false })
@@ -452,9 +431,7 @@ fn selected(
     let ty = cell_type(func.ty(func.regions[part.body].yields[0]), index.len());
     let array = copier.value(array);
     let index = first.iter().map(|v| copier.value(*v)).chain(index.iter().copied()).collect();
-    let inst = func.make_inst(Op::Sel { array, index }, vec![ty], joiner.span);
-    insts.push(inst);
-    func.insts[inst].results[0]
+    push_op(func, insts, Op::Sel { array, index }, ty, joiner.span)
 }
 
 /// What positions without a partition hold.

@@ -11,21 +11,17 @@
 //!
 //! Before: what can be proven is. After: no with-loop that is only selected from has checks, if its cells are longer arrays.
 //! Leaves alone: cells that are scalars or short, complex numbers say, whose checks lanes make; checks in inner with-loops and of what such compute; other effects.
-//!
 //! Worth: tests/survey/with-loops/table-of-rows (4.3 with Cranelift, 6.2 with LLVM).
 
 use crate::edit::insert_before;
 use crate::facts::{Places, Use};
 use crate::fusion::split_operators::{checks_of, checks_plainly, copy_of};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Inst, Op, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-checks",
-    summary: "make the checks of looked-up rows in a with-loop of their own",
-    run: Run::Func(split_checks),
-};
+pub const PASS: Pass =
+    Pass::of("split-checks", "make the checks of looked-up rows in a with-loop of their own", split_checks);
 
 /// Least elements of a cell for which a second look at its place costs nothing.
 const LEAST_ELEMENTS: usize = 16;
@@ -35,7 +31,7 @@ pub fn split_checks(func: &mut Func, cx: &mut Context) -> bool {
     let places = Places::new(func);
     for inst in places.withs.clone() {
         let Op::With(with) = func.insts[inst].op.clone() else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(region) = places.home(inst) else { continue };
         if !is_splittable(func, &places, cx, inst, &with) {
             continue;
         }

@@ -12,29 +12,24 @@
 //! Every with-loop makes the checks of the body: the first one finds what fails, the others need them for their selections.
 //!
 //! Leaves alone: results that have work in common beside selections and arithmetic, and effects other than checks.
-//!
 //! Worth: tests/survey/with-loops/moments-of-columns (5.1 with Cranelift, 11.7 with LLVM).
 
-use crate::edit::{Copier, replace_inst};
+use crate::edit::{Copier, any_inside, replace_inst, slice};
 use crate::facts::Places;
 use crate::fusion::fold_checked::only_checks;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::HashSet;
-use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-operators",
-    summary: "make with-loops of their own for results that are made of arrays",
-    run: Run::Func(split_operators),
-};
+pub const PASS: Pass =
+    Pass::of("split-operators", "make with-loops of their own for results that are made of arrays", split_operators);
 
 pub fn split_operators(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
     let places = Places::new(func);
     for inst in places.withs.clone() {
         let Op::With(with) = func.insts[inst].op.clone() else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(region) = places.home(inst) else { continue };
         if !is_splittable(func, cx, &with) {
             continue;
         }
@@ -81,7 +76,9 @@ pub fn checks_plainly(func: &Func, body: Region, cx: &Context) -> bool {
         |op: &Op| op.regions().is_empty() && !matches!(op, Op::Call { .. } | Op::Native { .. } | Op::Update { .. });
     only_checks(func, body, cx)
         && func.regions[body].insts.iter().all(|inst| is_plain(&func.insts[*inst].op) || !region_checks(func, *inst))
-        && slice(func, body, &[], &checks_of(func, body)).iter().all(|inst| is_plain(&func.insts[*inst].op))
+        && slice(func, &func.regions[body].insts, [], |inst| checks_of(func, body).contains(&inst))
+            .iter()
+            .all(|inst| is_plain(&func.insts[*inst].op))
 }
 
 /// The checks of a body, not those of regions in it.
@@ -92,11 +89,7 @@ pub fn checks_of(func: &Func, body: Region) -> Vec<Inst> {
 
 /// Are there checks in the regions of an instruction?
 fn region_checks(func: &Func, inst: Inst) -> bool {
-    let mut found = false;
-    for nested in func.insts[inst].op.regions() {
-        walk(func, nested, &mut |_, inner| found |= matches!(func.insts[inner].op, Op::Check { .. }));
-    }
-    found
+    any_inside(func, inst, |inner| matches!(func.insts[inner].op, Op::Check { .. }))
 }
 
 /// Is what several yields of a body need no more than selections and arithmetic?
@@ -104,7 +97,7 @@ fn shares_little(func: &Func, body: Region) -> bool {
     let data = &func.regions[body];
     let mut seen: HashSet<Inst> = HashSet::default();
     data.yields.iter().all(|v| {
-        let needed = slice(func, body, &[*v], &[]);
+        let needed = slice(func, &data.insts, [*v], |_| false);
         let cheap = needed.iter().filter(|inst| seen.contains(*inst)).all(|inst| {
             let op = &func.insts[*inst].op;
             op.regions().is_empty() && !matches!(op, Op::Call { .. } | Op::Native { .. } | Op::Update { .. })
@@ -114,39 +107,12 @@ fn shares_little(func: &Func, body: Region) -> bool {
     })
 }
 
-/// The instructions of a body that values and instructions need, and these, in their order.
-fn slice(func: &Func, body: Region, values: &[Value], with: &[Inst]) -> Vec<Inst> {
-    let mut needed: HashSet<Value> = values.iter().copied().collect();
-    let mut insts = Vec::new();
-    for &inst in func.regions[body].insts.iter().rev() {
-        let data = &func.insts[inst];
-        if with.contains(&inst) || data.results.iter().any(|v| needed.contains(v)) {
-            data.op.for_each_operand(|v| {
-                needed.insert(v);
-            });
-            needed.extend(data.op.regions().into_iter().flat_map(|nested| free_values(func, nested)));
-            insts.push(inst);
-        }
-    }
-    insts.reverse();
-    insts
-}
-
 /// A partition that yields `cells`, with a copy of what they and some instructions of the body need.
 pub fn copy_of(func: &mut Func, part: &Part, cells: &[Value], with: &[Inst]) -> Part {
     let data = func.regions[part.body].clone();
     let mut copier = Copier::within(func, part.body);
-    let params: Vec<Value> = data
-        .params
-        .iter()
-        .map(|v| {
-            let ty = func.ty(*v).clone();
-            let new = func.new_value(ty);
-            copier.values.insert(*v, new);
-            new
-        })
-        .collect();
-    let needed = slice(func, part.body, cells, with);
+    let params = copier.params(func, part.body);
+    let needed = slice(func, &data.insts, cells.iter().copied(), |inst| with.contains(&inst));
     let insts = needed.into_iter().map(|inst| copier.inst(func, inst)).collect();
     let yields = cells.iter().map(|cell| copier.value(*cell)).collect();
     Part { generator: part.generator.clone(), body: func.regions.push(RegionData { params, insts, yields }) }

@@ -9,7 +9,7 @@
 //! A service of `fold_with_loops`, which asks for it when everything else speaks for folding. Sums of reals stay in order: they are cut along their
 //! first axis, and along others where all but one partition of what they add up is zero.
 
-use crate::edit::{Copier, Def, Defs, insert_before, size_of};
+use crate::edit::{Copier, Def, Defs, insert_before, push_op, size_of};
 use crate::facts::{Atom, Lin, Places, Ranges};
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
@@ -79,11 +79,11 @@ fn cut_for(
 ) -> Option<Cut> {
     let [(Atom::Value(param), 1)] = form.terms[..] else { return None };
     let Def::Param(body, axis) = defs.get(param) else { return None };
-    let consumer = places.owner[body].expand()?;
-    let home = places.region_of[producer].expand()?;
+    let consumer = places.owner_of(body)?;
+    let home = places.home(producer)?;
     // The boundary must be visible before the consumer, and the selection inside it.
-    places.path(places.region_of[consumer].expand()?, home)?;
-    places.path(places.region_of[site].expand()?, body)?;
+    places.path(places.home(consumer)?, home)?;
+    places.path(places.home(site)?, body)?;
     let Op::With(with) = &func.insts[consumer].op else { return None };
     let part = with.parts.iter().position(|p| p.body == body)?;
     let Generator::Known { lower, upper, step: None, .. } = &with.parts[part].generator else { return None };
@@ -147,7 +147,7 @@ fn adds_one_part(
 
 /// Cuts a partition in two, drops what is empty then, and keeps the facts true.
 pub fn cut_consumer(func: &mut Func, places: &mut Places, defs: &mut Defs, cut: &Cut) {
-    let Some(region) = places.region_of[cut.consumer].expand() else { return };
+    let Some(region) = places.home(cut.consumer) else { return };
     let made = places.change_operands(func, cut.consumer, |func| apply_cut(func, region, cut));
     let Some((before, copy)) = made else { return };
     for inst in before {
@@ -172,11 +172,7 @@ pub fn apply_cut(func: &mut Func, region: Region, cut: &Cut) -> Option<(Vec<Inst
     let span = func.insts[cut.consumer].span;
     let Generator::Known { lower, upper, .. } = parts[cut.part].generator.clone() else { return None };
     let mut before = Vec::new();
-    let mut emit = |func: &mut Func, op: Op| {
-        let inst = func.make_inst(op, vec![Ty::scalar(Elem::I32)], span);
-        before.push(inst);
-        func.insts[inst].results[0]
-    };
+    let mut emit = |func: &mut Func, op: Op| push_op(func, &mut before, op, Ty::scalar(Elem::I32), span);
     let mut middle = cut.boundary;
     if cut.offset != 0 {
         let offset = emit(func, Op::Const(Scalar::I32(-cut.offset as i32)));

@@ -66,6 +66,14 @@ impl Cells {
     /// The cells of a loop whose iterations write apart from each other, and read what no other one writes before them. `ahead` asks for those, too, that
     /// read what later ones write.
     pub fn of(nest: &mut LoopNest, places: &Places, (proof, ahead): (Proof, bool)) -> Option<Cells> {
+        let mut cells = Cells::stored(nest, places)?;
+        let ahead = ahead && cells.ascends && matches!(cells.writes[..], [Write { value: Some(_), .. }]);
+        let mut ranges = places.ranges_at(nest.func, nest.defs, nest.inst);
+        cells.are_apart(nest, (proof, ahead), &mut ranges).then_some(cells)
+    }
+
+    /// The cells of a loop whose iterations write apart from each other, whatever they read.
+    pub fn stored(nest: &mut LoopNest, places: &Places) -> Option<Cells> {
         let whole = ArrayLoop::of(nest)?;
         let mut found: Option<Vec<Axis>> = None;
         let mut writes = Vec::new();
@@ -94,9 +102,14 @@ impl Cells {
         let ascends = factor == whole.trip.step;
         let mut ranges = places.ranges_at(nest.func, nest.defs, nest.inst);
         let is_ordered = whole.trip.is_ordered(nest.func, nest.defs, &mut ranges);
-        let mut cells = Cells { whole, is_ordered, writes, axes, ascends, reads_ahead: false };
-        let ahead = ahead && ascends && matches!(cells.writes[..], [Write { value: Some(_), .. }]);
-        cells.are_apart(nest, (proof, ahead), &mut ranges).then_some(cells)
+        Some(Cells { whole, is_ordered, writes, axes, ascends, reads_ahead: false })
+    }
+
+    /// The index of an iteration: its first one, along axes with a range.
+    pub fn index(&self) -> impl Iterator<Item = &Sum> {
+        self.axes.iter().map(|axis| match axis {
+            Axis::Moving(sum) | Axis::Fixed(sum) | Axis::Range { lower: sum, .. } => sum,
+        })
     }
 
     /// The position of an array and its write.
@@ -127,8 +140,7 @@ impl Cells {
             match op {
                 Op::Sel { array, index } if own.contains(array) => {
                     reads = true;
-                    let sums: Vec<Option<Sum>> =
-                        index.iter().map(|v| Some(self.of_cell(func, nest.sum(*v)?))).collect();
+                    let sums = self.of_cell(nest, index);
                     match distance(&Sums, &sums, &axes) {
                         Distance::Own | Distance::Never => {}
                         Distance::Along(axis) if ahead && is_ahead(&sums, &axes, axis) => reads_ahead = true,
@@ -159,12 +171,27 @@ impl Cells {
     }
 
     /// An index of the cell, with the names that the loop has for what the cell's own index is.
-    fn of_cell(&self, func: &Func, sum: Sum) -> Sum {
-        let Some(inner) = self.inner(func) else { return sum };
-        func.regions[inner].params.iter().zip(&self.axes).fold(sum, |sum, (param, axis)| match axis {
-            Axis::Moving(own) | Axis::Fixed(own) => sum.substitute(*param, own),
-            Axis::Range { .. } => sum,
-        })
+    fn of_cell(&self, nest: &LoopNest, index: &[Value]) -> Vec<Option<Sum>> {
+        let params = self.inner(nest.func).map_or(&[][..], |inner| &nest.func.regions[inner].params);
+        let of_cell = |v: &Value| {
+            let own = params.iter().zip(&self.axes);
+            Some(own.fold(nest.sum(*v)?, |sum, (param, axis)| match axis {
+                Axis::Moving(own) | Axis::Fixed(own) => sum.substitute(*param, own),
+                Axis::Range { .. } => sum,
+            }))
+        };
+        index.iter().map(of_cell).collect()
+    }
+
+    /// Where an element that an iteration reads lies to what iterations write; how far behind that of the iteration, if it lies in its row.
+    pub fn distance(&self, nest: &LoopNest, index: &[Value]) -> (Distance, Option<Sum>) {
+        let (sums, axes) = (self.of_cell(nest, index), self.written(nest));
+        let distance = distance(&Sums, &sums, &axes);
+        let behind = match distance {
+            Distance::Along(axis) => sums[axis].as_ref().map(|sum| axes[axis].own.clone().add(sum, -1)),
+            _ => None,
+        };
+        (distance, behind)
     }
 
     fn written(&self, nest: &LoopNest) -> Vec<Written<Sum>> {

@@ -14,13 +14,15 @@
 //! behind it that no iteration changes, there is a version for long distances.
 //! Leaves alone: distances that are known to be short, and loops with effects or checks, with with-loops inside, or with long bodies.
 
-use crate::edit::{Copier, Def, Defs, Emitter, loops_of, size_of, version};
+use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
 use crate::facts::places::Places;
 use crate::facts::sums::{Sum, emit_sum};
-use crate::loops::nest::{ArrayLoop, LoopNest, Trip};
+use crate::loops::accesses::{Axis, Cells};
+use crate::loops::nest::LoopNest;
 use crate::pass::{Context, Pass, Run};
 use ravel_types::HashMap;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
+use ravel_wir::dependence::Distance;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
@@ -40,13 +42,11 @@ const MAX_CODE: usize = 60;
 const MAX_LAGS: usize = 4;
 
 struct Found {
-    trip: Trip,
+    cells: Cells,
     /// Position of the array among the carried values.
     position: usize,
-    is_ordered: bool,
-    /// The update, its indices in an iteration, and along which of them it moves.
+    /// The update, and the axis along which it moves.
     write: Inst,
-    axes: Vec<Sum>,
     moving: usize,
     /// How far behind the iteration's own element others are read.
     lags: Vec<Sum>,
@@ -73,38 +73,16 @@ pub fn strip_mine(func: &mut Func, cx: &mut Context) -> bool {
 }
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) -> Option<Found> {
-    let nest = LoopNest::of(func, defs, inst)?;
-    let whole = ArrayLoop::of(&nest)?;
-    let (trip, position) = (whole.trip, whole.only()?);
-    let ((param, next), count) = (nest.carried(position), trip.count(func));
-    let Def::Inst(write, _) = defs.get(next) else { return None };
-    let Op::Update { array, index: written, value } = &func.insts[write].op else { return None };
-    let is_whole = *array == param && func.ty(param).rank() == Some(written.len()) && func.ty(*value).is_scalar();
-    if !is_whole
-        || *value == param
-        || trip.is_short(func, defs, 2 * least)
-        || places.region_of[write].expand() != Some(nest.body)
-        || places.uses(next).len() != 1
-        || size_of(func, nest.body) > MAX_CODE
-    {
+    let mut nest = LoopNest::of(func, defs, inst)?;
+    let cells = Cells::stored(&mut nest, places)?;
+    let (trip, position, write) = (cells.whole.trip, cells.whole.only()?, cells.writes[0]);
+    write.value?;
+    if !cells.ascends || trip.is_short(func, defs, 2 * least) || size_of(func, nest.body) > MAX_CODE {
         return None;
     }
-    let axes: Vec<Sum> = written.iter().map(|v| nest.sum(*v)).collect::<Option<_>>()?;
-    let mut moves = (0..axes.len()).filter(|k| nest.step(&axes[*k]) != 0);
-    let (Some(moving), None) = (moves.next(), moves.next()) else { return None };
-    if axes[moving].terms.get(&count) != Some(&1) {
-        return None;
-    }
-    let mut found = Found {
-        trip,
-        position,
-        is_ordered: trip.is_ordered(func, defs, &mut places.ranges_at(func, defs, inst)),
-        write,
-        axes,
-        moving,
-        lags: Vec::new(),
-        reads: HashMap::default(),
-    };
+    let param = nest.carried(position).0;
+    let moving = cells.axes.iter().position(|axis| matches!(axis, Axis::Moving(_)))?;
+    let mut found = Found { cells, position, write: write.inst, moving, lags: Vec::new(), reads: HashMap::default() };
     let mut known = true;
     walk(func, nest.body, &mut |_, at| {
         let op = &func.insts[at].op;
@@ -114,7 +92,7 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
                 known &= !index.contains(&param) && found.reads(&nest, index, func.insts[at].results[0], least);
             }
             Op::Extent { .. } => {}
-            op => op.for_each_operand(|v| known &= v != param || at == write),
+            op => op.for_each_operand(|v| known &= v != param || at == write.inst),
         }
     });
     (known && (1..=MAX_LAGS).contains(&found.lags.len())).then_some(found)
@@ -123,26 +101,17 @@ fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) ->
 impl Found {
     /// Notes a selection; `false` if it may read what an iteration less than `least` before this one wrote, or one behind it will.
     fn reads(&mut self, nest: &LoopNest, index: &[Value], result: Value, least: i32) -> bool {
-        let sums: Option<Vec<Sum>> = index.iter().map(|v| nest.sum(*v)).collect();
-        let Some(sums) = sums.filter(|sums| sums.len() == self.axes.len()) else { return false };
-        let behind: Vec<Sum> = self.axes.iter().zip(&sums).map(|(own, sum)| own.clone().add(sum, -1)).collect();
-        let is_constant = |sum: &Sum| sum.terms.is_empty();
-        let mut others = (0..behind.len()).filter(|axis| *axis != self.moving);
-        if others.clone().any(|axis| is_constant(&behind[axis]) && behind[axis].constant != 0) {
-            return true;
-        }
-        let lag = &behind[self.moving];
-        if others.any(|axis| behind[axis] != Sum::default()) || nest.step(lag) != 0 {
-            return false;
-        }
-        if *lag == Sum::default() {
-            return true;
-        }
+        let lag = match self.cells.distance(nest, index) {
+            (Distance::Own | Distance::Never, _) => return true,
+            (Distance::Along(axis), Some(lag)) if axis == self.moving && nest.step(&lag) == 0 => lag,
+            _ => return false,
+        };
+        let is_constant = lag.terms.is_empty();
         // What is subtracted is a distance behind, as far as one can tell.
-        let may_be_long = if is_constant(lag) { lag.constant >= least } else { lag.terms.values().any(|k| *k > 0) };
-        let known = self.lags.iter().position(|other| other == lag);
+        let may_be_long = if is_constant { lag.constant >= least } else { lag.terms.values().any(|k| *k > 0) };
+        let known = self.lags.iter().position(|other| *other == lag);
         let number = known.unwrap_or_else(|| {
-            self.lags.push(lag.clone());
+            self.lags.push(lag);
             self.lags.len() - 1
         });
         self.reads.insert(result, number);
@@ -151,14 +120,14 @@ impl Found {
 }
 
 fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found, least: i32) {
-    let (trip, span) = (&found.trip, func.insts[found.trip.inst].span);
+    let (trip, span) = (&found.cells.whole.trip, func.insts[found.cells.whole.trip.inst].span);
     let Op::Loop { init, .. } = func.insts[trip.inst].op.clone() else { return };
     let mut out = Vec::new();
     let mut e = Emitter { func, defs, out: &mut out, span };
     let lags: Vec<Value> = found.lags.iter().map(|lag| emit_sum(&mut e, lag)).collect();
     let end = trip.emit_end(&mut e);
     let mut holds = Vec::new();
-    if !found.is_ordered {
+    if !found.cells.is_ordered {
         holds.push(e.int_op(BinOp::Lt, trip.start, end));
     }
     let shortest = e.int(least);
@@ -179,7 +148,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, region: Region, found: Found, least
 
 /// The body of a loop over blocks of iterations, each a with-loop.
 fn blocks(func: &mut Func, defs: &mut Defs, found: &Found, lags: &[Value], end: Value) -> Region {
-    let (trip, span) = (&found.trip, func.insts[found.trip.inst].span);
+    let (trip, span) = (&found.cells.whole.trip, func.insts[found.cells.whole.trip.inst].span);
     let counter = trip.count(func);
     let ty = func.ty(func.regions[trip.body].params[found.position]).clone();
     let (array, start) = (func.new_value(ty.clone()), func.new_value(Ty::scalar(Elem::I32)));
@@ -191,7 +160,7 @@ fn blocks(func: &mut Func, defs: &mut Defs, found: &Found, lags: &[Value], end: 
     let next = e.int_op(BinOp::Add, start, many);
     let one = e.int(1);
     let (mut lower, mut upper) = (Vec::new(), Vec::new());
-    for (axis, sum) in found.axes.iter().enumerate() {
+    for (axis, sum) in found.cells.index().enumerate() {
         let low = emit_sum(&mut e, &sum.clone().substitute(counter, &Sum::of(start)));
         lower.push(low);
         upper.push(e.int_op(BinOp::Add, low, if axis == found.moving { many } else { one }));
@@ -209,14 +178,15 @@ fn blocks(func: &mut Func, defs: &mut Defs, found: &Found, lags: &[Value], end: 
 
 /// What an iteration stores, for an index of the array.
 fn cell(func: &mut Func, defs: &mut Defs, found: &Found, lags: &[Value], array: Value) -> Region {
-    let (trip, span) = (&found.trip, func.insts[found.trip.inst].span);
+    let (trip, span) = (&found.cells.whole.trip, func.insts[found.cells.whole.trip.inst].span);
     let counter = trip.count(func);
-    let params: Vec<Value> = found.axes.iter().map(|_| func.new_value(Ty::scalar(Elem::I32))).collect();
+    let params: Vec<Value> = found.cells.index().map(|_| func.new_value(Ty::scalar(Elem::I32))).collect();
     let own = params[found.moving];
     let mut insts = Vec::new();
     let mut e = Emitter { func, defs, out: &mut insts, span };
+    let Axis::Moving(moving) = &found.cells.axes[found.moving] else { unreachable!("the axis moves") };
     // The counter is the index less what the sum adds to it.
-    let less = found.axes[found.moving].clone().add(&Sum::of(counter), -1);
+    let less = moving.clone().add(&Sum::of(counter), -1);
     let count = emit_sum(&mut e, &Sum::of(own).add(&less, -1));
     let behind: Vec<Value> = lags.iter().map(|lag| e.int_op(BinOp::Sub, own, *lag)).collect();
     let mut copier = Copier::within(func, trip.body);

@@ -1,4 +1,4 @@
-//! Checks that come out alike for every index of a with-loop, or in every round of a loop, are made once in front of it.
+//! Checks that come out alike for every index of a with-loop, or in every iteration of a loop, are made once in front of it.
 //!
 //! ```text
 //!    with { [0] <= [%i] < [%n] { %v = with { ... }  %m = %h + %h  check %n == %m  yield %v } }
@@ -12,22 +12,21 @@
 //!
 //! Before: what can be proven is. After: no such check is the first thing that can be observed of a body.
 //! Leaves alone: checks behind other checks or effects of the body, whose faults would come first, and behind loops, which might not end.
-//!
 //! Worth: tests/survey/small/halves (2.5 with Cranelift, 2.6 with LLVM, extents hidden).
 
-use crate::edit::{Def, Defs, Emitter, insert_before};
+use crate::edit::{Def, Defs, Emitter, any_inside, insert_before, insts_where};
 use crate::facts::{Places, divides_by_constant, is_speculatable, region_has_effect};
 use crate::fusion::split_operators::checks_plainly;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, Ty};
-use ravel_wir::traverse::{free_values, has_effect, walk};
+use ravel_wir::traverse::{free_values, has_effect};
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "hoist-checks",
-    summary: "make checks that are the same for every index once, in front of the with-loop",
-    run: Run::Func(hoist_checks),
-};
+pub const PASS: Pass = Pass::of(
+    "hoist-checks",
+    "make checks that are the same for every index once, in front of the with-loop",
+    hoist_checks,
+);
 
 /// A check of a body, and what it needs of that.
 struct Found {
@@ -41,19 +40,14 @@ struct Found {
 }
 
 pub fn hoist_checks(func: &mut Func, cx: &mut Context) -> bool {
-    let mut owners: Vec<Inst> = Vec::new();
-    walk(func, func.body, &mut |_, inst| {
-        if matches!(func.insts[inst].op, Op::With(_) | Op::Loop { .. }) {
-            owners.push(inst);
-        }
-    });
+    let owners = insts_where(func, func.body, |op| matches!(op, Op::With(_) | Op::Loop { .. }));
     let mut changed = false;
     let mut facts: Option<(Defs, Places)> = None;
     // Inner ones first, so that a check may leave several.
-    for owner in owners.into_iter().rev() {
+    for (_, owner) in owners.into_iter().rev() {
         loop {
             let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-            let Some(home) = places.region_of[owner].expand() else { break };
+            let Some(home) = places.home(owner) else { break };
             let Some(found) = find(func, defs, places, owner, cx) else { break };
             lift(func, defs, home, owner, found);
             cx.applied(func.insts[owner].span, "a check that is the same for every index is made before it");
@@ -108,13 +102,8 @@ fn first_check(func: &Func, places: &Places, body: Region, cx: &Context) -> Opti
         if matches!(op, Op::Check { .. }) || only_checks(func, places, inst, cx) {
             return Some(inst);
         }
-        let mut may_hang = matches!(op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
-        for nested in op.regions() {
-            walk(func, nested, &mut |_, inner| {
-                may_hang |= matches!(func.insts[inner].op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
-            });
-        }
-        if may_hang || has_effect(&|f| cx.is_observed(f), func, inst) {
+        let hangs = |i: Inst| matches!(func.insts[i].op, Op::Loop { .. } | Op::Call { .. } | Op::Native { .. });
+        if hangs(inst) || any_inside(func, inst, hangs) || has_effect(&|f| cx.is_observed(f), func, inst) {
             return None;
         }
     }

@@ -1,4 +1,4 @@
-//! Invariant motion: what a body computes alike for every index, or in every round, is computed once before.
+//! Invariant motion: what a body computes alike for every index, or in every iteration, is computed once before.
 //!
 //! With-loops, loops and calls move as a whole: the norm in `{ [i] -> a[i] / norm(b) }` is computed once. Constant arrays leave branches, too.
 //!
@@ -7,21 +7,16 @@
 //! Leaves alone: anything that may fault, with-loops whose selections might rely on checks that stay; selections whose index cannot be proven to be in range where they would go; loops and calls, which might
 //! not end, of with-loops that may have no index; loops, with-loops and calls in loops that read a clock, and what [`crate::scalar::pin_clocks`] hides there;
 //! arrays that more uses than selections, and loops and calls that move along, may change in place.
-//!
 //! Worth: tests/survey/strings/letter-counts (2.0 with Cranelift, 1.0 with LLVM).
 
-use crate::edit::{Def, Defs};
+use crate::edit::{Def, Defs, reads_of};
 use crate::facts::{Places, Safety, Use, divides_by_constant, is_speculatable, trips};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, HashSet};
 use ravel_wir::traverse::{free_values, has_effect, walk};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "licm",
-    summary: "move invariant computations out of with-loops and loops",
-    run: Run::Func(move_invariants),
-};
+pub const PASS: Pass = Pass::of("licm", "move invariant computations out of with-loops and loops", move_invariants);
 
 pub fn move_invariants(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);
@@ -96,12 +91,9 @@ impl Mover<'_> {
         // Whether what stays can be observed.
         let mut observed = false;
         for inst in insts {
-            let mut is_invariant = true;
-            self.func.insts[inst].op.for_each_operand(|v| is_invariant &= !inside.contains(&v));
+            let operands = reads_of(self.func, inst);
+            let is_invariant = !operands.iter().any(|v| inside.contains(v));
             let op = &self.func.insts[inst].op;
-            let captured: Vec<Value> =
-                op.regions().into_iter().flat_map(|nested| free_values(self.func, nested)).collect();
-            is_invariant &= !captured.iter().any(|v| inside.contains(v));
             if matches!(op, Op::Const(_)) {
                 // Constants cost nothing where they are, but go along with what uses them.
                 constants.push(inst);
@@ -115,10 +107,6 @@ impl Mover<'_> {
                     || self.is_safe_selection(owner, inst)
                     || (!reads_clock && self.moves_whole(owner, body, inst, observed)));
             if is_safe {
-                let mut operands: HashSet<Value> = captured.into_iter().collect();
-                self.func.insts[inst].op.for_each_operand(|v| {
-                    operands.insert(v);
-                });
                 let is_operand = |i: &Inst, func: &Func| func.insts[*i].results.iter().any(|v| operands.contains(v));
                 for constant in constants.extract_if(.., |i| is_operand(i, self.func)) {
                     out.push(constant);

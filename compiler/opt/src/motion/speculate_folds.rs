@@ -11,22 +11,17 @@
 //!
 //! Before: folding has ended, simplified, borders are split off. After: no fold that could stand in front of a branch that most indices take.
 //! Leaves alone: folds that may fault where the condition does not hold, conditions on data, short folds, windows.
-//!
 //! Worth: tests/survey/reductions/correlations (10.6 with Cranelift, 87 with LLVM).
 
-use crate::edit::{Def, Defs, drop_inst, insert_before};
+use crate::edit::{Def, Defs, drop_inst, insert_before, reads_of};
 use crate::facts::{Places, Safety, trips, visit_partitions};
 use crate::fusion::fold_kinds::{Folds, Kind};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, UnOp};
-use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "speculate-folds",
-    summary: "compute folds in branches that most indices take for all indices",
-    run: Run::Func(speculate_folds),
-};
+pub const PASS: Pass =
+    Pass::of("speculate-folds", "compute folds in branches that most indices take for all indices", speculate_folds);
 
 /// Share of the indices that must take the branch, for folds in general and for contractions.
 const MOST: f64 = 0.8;
@@ -48,7 +43,7 @@ pub fn speculate_folds(func: &mut Func, cx: &mut Context) -> bool {
         let mut moved = HashSet::default();
         for (branch, Lifted { fold, insts }) in moves {
             for inst in insts.into_iter().filter(|inst| moved.insert(*inst)) {
-                let Some(from) = places.region_of[inst].expand() else { continue };
+                let Some(from) = places.home(inst) else { continue };
                 drop_inst(func, from, inst);
                 insert_before(func, part.body, branch, [inst]);
             }
@@ -173,14 +168,9 @@ impl Lifter<'_> {
     }
 
     fn collect(&self, inst: Inst, order: &mut Vec<Inst>) -> Option<()> {
-        let mut operands = Vec::new();
-        self.func.insts[inst].op.for_each_operand(|v| operands.push(v));
-        for region in self.func.insts[inst].op.regions() {
-            operands.extend(free_values(self.func, region));
-        }
-        for v in operands {
+        for v in reads_of(self.func, inst) {
             let Def::Inst(def, _) = self.defs.get(v) else { continue };
-            let region: Region = self.places.region_of[def].expand()?;
+            let region: Region = self.places.home(def)?;
             // Values of the body itself stand in front already.
             let moves = self.places.path(region, self.part.body).is_some_and(|path| !path.is_empty());
             if moves && !order.contains(&def) {

@@ -6,26 +6,21 @@
 //!         else     { with { [0] <= [%i] < [%n] { yield 0.0 } } genarray [%n] }
 //! ```
 //!
-//! Such is the question whether a `for` loop over an extent has a round at all. A loop that is entered for every index or for none may load, and so
+//! Such is the question whether a `for` loop over an extent has an iteration at all. A loop that is entered for every index or for none may load, and so
 //! run in lanes.
 //!
 //! Before: the cycle of folding has ended, for branches stand in its way. After: no such branch in a with-loop outside of others.
 //! Leaves alone: branches without loops, for which lanes choose; updates, which would lose the place they are computed in; and bodies with much beside the branch.
-//!
 //! Worth: tests/survey/with-loops/series (1.4 with Cranelift, 8.2 with LLVM, extents hidden).
 
-use crate::edit::{Def, Defs, collect_values, prepend, size_of, version_by_copy};
+use crate::edit::{Def, Defs, any_inside, collect_values, insts_where, prepend, size_of, version_by_copy};
 use crate::facts::Places;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{Elem, HashSet, Scalar, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "unswitch",
-    summary: "put branches with loops that all indices take alike around the with-loop",
-    run: Run::Func(unswitch),
-};
+pub const PASS: Pass =
+    Pass::of("unswitch", "put branches with loops that all indices take alike around the with-loop", unswitch);
 
 /// Most instructions beside the branch in the bodies of a with-loop: those that are copied. Each arm is left in one of the copies.
 const MAX_CODE: usize = 400;
@@ -44,7 +39,7 @@ pub fn unswitch(func: &mut Func, cx: &mut Context) -> bool {
             );
             continue;
         }
-        let Some(home) = places.region_of[inst].expand() else { continue };
+        let Some(home) = places.home(inst) else { continue };
         let copy = version_by_copy(func, home, inst, cond, Vec::new());
         decide(func, inst, cond, true);
         decide(func, copy, cond, false);
@@ -82,14 +77,9 @@ fn condition(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Option<Va
         let mut own = HashSet::default();
         collect_values(func, part.body, &mut own);
         func.regions[part.body].insts.iter().find_map(|inst| match &func.insts[*inst].op {
-            Op::If { cond, then, els }
-                if !own.contains(cond) && matches!(defs.get(*cond), Def::Inst(..) | Def::Param(..)) =>
-            {
-                let mut loops = false;
-                for region in [*then, *els] {
-                    walk(func, region, &mut |_, inner| loops |= matches!(func.insts[inner].op, Op::Loop { .. }));
-                }
-                (loops && defs.constant(func, *cond).is_none()).then_some(*cond)
+            Op::If { cond, .. } if !own.contains(cond) && matches!(defs.get(*cond), Def::Inst(..) | Def::Param(..)) => {
+                let is_loop = |inner: Inst| matches!(func.insts[inner].op, Op::Loop { .. });
+                (any_inside(func, *inst, is_loop) && defs.constant(func, *cond).is_none()).then_some(*cond)
             }
             _ => None,
         })
@@ -100,19 +90,14 @@ fn condition(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Option<Va
 fn decide(func: &mut Func, inst: Inst, cond: Value, truth: bool) {
     let span = func.insts[inst].span;
     for region in func.insts[inst].op.regions() {
-        let mut branches = Vec::new();
-        walk(func, region, &mut |_, inner| {
-            if matches!(func.insts[inner].op, Op::If { cond: c, .. } if c == cond) {
-                branches.push(inner);
-            }
-        });
+        let branches = insts_where(func, region, |op| matches!(op, Op::If { cond: c, .. } if *c == cond));
         if branches.is_empty() {
             continue;
         }
         let known = func.make_inst(Op::Const(Scalar::Bool(truth)), vec![Ty::scalar(Elem::Bool)], span);
         let value = func.insts[known].results[0];
         prepend(func, region, [known]);
-        for branch in branches {
+        for (_, branch) in branches {
             if let Op::If { cond, .. } = &mut func.insts[branch].op {
                 *cond = value;
             }

@@ -10,41 +10,35 @@
 //! out of range the loop runs with its checks, so that the first of them faults where it did.
 //!
 //! Before: checks proven as far as possible. After: innermost loops of moderate size come in two versions.
-//! Leaves alone: loops of few rounds, indices other than the counter plus a constant and what no round changes.
-//!
+//! Leaves alone: loops of few iterations, indices other than the counter plus a constant and what no iteration changes.
 //! Worth: tests/survey/reductions/integer-intervals (5.9 with Cranelift, 7.9 with LLVM).
 
-use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
+use crate::edit::{Copier, Defs, Emitter, has_loop, loops_of, size_of, version};
 use crate::facts::{Sum, emit_sum};
 use crate::loops::nest::LoopNest;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "version-checks",
-    summary: "make the index checks of loops once, before them",
-    run: Run::Func(version_checks),
-};
+pub const PASS: Pass = Pass::of("version-checks", "make the index checks of loops once, before them", version_checks);
 
 /// Most instructions of a body, of which there will be two.
 const MAX_CODE: usize = 80;
-/// Fewer rounds stay as they are.
-const MIN_ROUNDS: i64 = 8;
+/// Fewer iterations stay as they are.
+const MIN_ITERATIONS: i64 = 8;
 /// Constants that are added to a counter are less than this, and extents that are compared then at most so.
 const MAX_OFFSET: i32 = 1 << 20;
 const MAX_EXTENT: i32 = 1 << 30;
 
 /// A comparison that the loop need not make if something holds before it.
 enum Test {
-    /// Of what no round changes: the comparison itself.
+    /// Of what no iteration changes: the comparison itself.
     Fixed(BinOp, Sum, Sum),
     /// The counter plus a constant is not negative.
     NotNegative(i32),
-    /// The counter plus a constant is less than something that no round changes.
+    /// The counter plus a constant is less than something that no iteration changes.
     Below(i32, Sum),
-    /// The counter plus what no round changes is not negative, or less than something else of that kind.
+    /// The counter plus what no iteration changes is not negative, or less than something else of that kind.
     NotNegativeFrom(Sum),
     BelowFrom(Sum, Sum),
 }
@@ -77,12 +71,10 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return None };
     let data = &func.regions[*body];
     let checks = || data.insts.iter().filter(|i| matches!(func.insts[**i].op, Op::Check { .. }));
-    let mut nested = false;
-    walk(func, *body, &mut |_, i| nested |= matches!(func.insts[i].op, Op::Loop { .. } | Op::With(_)));
-    if nested || checks().next().is_none() || size_of(func, *body) > MAX_CODE {
+    if has_loop(func, *body) || checks().next().is_none() || size_of(func, *body) > MAX_CODE {
         return None;
     }
-    // Every round must have values of the types that the results have.
+    // Every iteration must have values of the types that the results have.
     let results = &func.insts[inst].results;
     let fixed =
         |k: usize| [init[k], data.params[k], data.yields[k + 1]].iter().all(|v| func.ty(*v) == func.ty(results[k]));
@@ -103,7 +95,7 @@ fn examine(func: &Func, defs: &Defs, inst: Inst, eager: bool) -> Option<Found> {
     // Also where it takes steps that only the run knows, indices are sums of it.
     nest.inside.remove(&data.params[counter]);
     if let (Some(first), true) = (defs.int(func, init[counter]), end.terms.is_empty())
-        && i64::from(end.constant) - i64::from(first) < if eager { 1 } else { MIN_ROUNDS }
+        && i64::from(end.constant) - i64::from(first) < if eager { 1 } else { MIN_ITERATIONS }
     {
         return None;
     }
@@ -136,7 +128,7 @@ fn is_fixed(nest: &LoopNest, sum: &Sum) -> bool {
     sum.terms.keys().all(|v| !nest.inside.contains(v))
 }
 
-/// What makes a condition true in every round.
+/// What makes a condition true in every iteration.
 fn test(nest: &LoopNest, counter: Value, cond: Value, tests: &mut Vec<Test>) -> Option<()> {
     match nest.defs.op(nest.func, cond)? {
         Op::Const(Scalar::Bool(true)) => Some(()),

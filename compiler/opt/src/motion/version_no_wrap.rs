@@ -12,20 +12,16 @@
 //! for all but huge extents stand in both branches of a test, and one of them needs fewer checks.
 //! Leaves alone: with-loops whose checks hold anyway, or do not hold for ordinary extents either; folds and updates, which would
 //! lose the place they are computed in; and large bodies.
-//!
 //! Worth: tests/survey/with-loops/pixel-shuffle (4.5 with Cranelift, 1.3 with LLVM, extents hidden).
 
 use crate::edit::{Defs, Emitter, size_of, version_by_copy};
-use crate::facts::{Atom, Places, Ranges};
-use crate::pass::{Context, Pass, Run};
+use crate::facts::{Atom, Places, Ranges, rewrite_withs};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "version-no-wrap",
-    summary: "versions of with-loops for extents whose sums do not wrap",
-    run: Run::Func(version_no_wrap),
-};
+pub const PASS: Pass =
+    Pass::of("version-no-wrap", "versions of with-loops for extents whose sums do not wrap", version_no_wrap);
 
 /// What an extent of ordinary size is at most: sums of three do not wrap.
 pub const ORDINARY: i32 = 1 << 29;
@@ -35,18 +31,14 @@ const MAX_CODE: usize = 400;
 const MAX_EXTENTS: usize = 4;
 
 pub fn version_no_wrap(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
-        if is_inside_another(func, places, inst) || !makes_arrays(func, inst) {
-            continue;
+    rewrite_withs(func, |func, defs, places, (home, inst)| {
+        if places.is_inside_with(func, inst) || !makes_arrays(func, inst) {
+            return None;
         }
         let extents = candidates(func, places, defs, inst);
-        let Op::With(with) = &func.insts[inst].op else { continue };
+        let Op::With(with) = &func.insts[inst].op else { return None };
         if extents.is_empty() || !settles(func, places, defs, inst, &extents) {
-            continue;
+            return None;
         }
         let span = func.insts[inst].span;
         let code: usize = with.parts.iter().map(|p| size_of(func, p.body)).sum();
@@ -55,14 +47,12 @@ pub fn version_no_wrap(func: &mut Func, cx: &mut Context) -> bool {
                 span,
                 format!("a version for extents whose sums do not wrap would take {code} more instructions"),
             );
-            continue;
+            return None;
         }
-        let Some((places, defs)) = facts.take() else { continue };
-        branch(func, &places, defs, inst, &extents);
+        branch(func, defs, (home, inst), &extents);
         cx.applied(span, format!("made in two versions: for extents up to {ORDINARY} sums do not wrap"));
-        changed = true;
-    }
-    changed
+        Some(())
+    })
 }
 
 fn makes_arrays(func: &Func, inst: Inst) -> bool {
@@ -70,23 +60,11 @@ fn makes_arrays(func: &Func, inst: Inst) -> bool {
     !with.ordered && with.ops.iter().all(|op| matches!(op, WithOp::Genarray { .. }))
 }
 
-fn is_inside_another(func: &Func, places: &Places, inst: Inst) -> bool {
-    let mut at = places.region_of[inst].expand();
-    while let Some(region) = at {
-        let Some(owner) = places.owner[region].expand() else { return false };
-        if matches!(func.insts[owner].op, Op::With(_)) {
-            return true;
-        }
-        at = places.region_of[owner].expand();
-    }
-    true
-}
-
 /// Values from before the with-loop that take part in sums which may wrap, and that may be large.
 fn candidates(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Vec<Value> {
     let mut found = Vec::new();
     let Op::With(with) = &func.insts[inst].op else { return found };
-    let Some(home) = places.region_of[inst].expand() else { return found };
+    let Some(home) = places.home(inst) else { return found };
     let visible = visible_before(func, places, home, inst);
     for part in &with.parts {
         let mut ranges = places.ranges_at(func, defs, inst);
@@ -122,8 +100,8 @@ pub fn visible_before(func: &Func, places: &Places, home: Region, inst: Inst) ->
         visible.extend(func.regions[region].params.iter().copied());
         let before = func.regions[region].insts.iter().take_while(|i| **i != stop);
         visible.extend(before.flat_map(|i| func.insts[*i].results.iter().copied()));
-        let Some(owner) = places.owner[region].expand() else { return visible };
-        let Some(outer) = places.region_of[owner].expand() else { return visible };
+        let Some(owner) = places.owner_of(region) else { return visible };
+        let Some(outer) = places.home(owner) else { return visible };
         (region, stop) = (outer, owner);
     }
 }
@@ -158,14 +136,14 @@ fn holds(ranges: &mut Ranges, func: &Func, defs: &Defs, cond: Value) -> bool {
 }
 
 /// Makes the test, and the with-loop in both of its branches.
-fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, extents: &[Value]) {
+fn branch(func: &mut Func, defs: &mut Defs, (home, inst): (Region, Inst), extents: &[Value]) {
     let span = func.insts[inst].span;
     let mut out = Vec::new();
-    let mut e = Emitter { func, defs: &mut defs, out: &mut out, span };
+    let mut e = Emitter { func, defs, out: &mut out, span };
     let most = e.int(ORDINARY);
     let tests: Vec<Value> = extents.iter().map(|v| e.int_op(BinOp::Le, *v, most)).collect();
     let cond = tests.into_iter().reduce(|a, b| e.emit(Op::Bin(BinOp::And, a, b), Ty::scalar(Elem::Bool)));
-    if let (Some(home), Some(cond)) = (places.region_of[inst].expand(), cond) {
+    if let Some(cond) = cond {
         version_by_copy(func, home, inst, cond, out);
     }
 }

@@ -11,11 +11,10 @@
 //! Before: folding, whose work is undone, since it may have taken in what stands around the arrays that it left alone. After: stretches with arrays that it
 //! left for that reason, and does not leave in such a version, stand in both branches of one test. Stretches lie outside of with-loops and loops as far as their extents are known there.
 //! Leaves alone: what such a test does not help, extents that are short for certain, stretches that are much code, and more than a few of them; and all if there is a device, since
-//! borders of single cells would be made by the host, which fetches elements for them in every round of a loop.
+//! borders of single cells would be made by the host, which fetches elements for them in every iteration of a loop.
 //!
 //! Whether a version helps is tried on a copy, and not asked of an analysis: its bounds are `min` and `max` of each other until `simplify` has seen the
 //! test, equal extents have several names until `cse` has, and which cuts folding then makes of its consumers is decided one after the other.
-//!
 //! Worth: tests/survey/with-loops/shifts (1.1 with Cranelift, 1.1 to 1.5 with LLVM, extents hidden).
 
 use crate::edit::{Copier, Defs, Emitter, Renames, size_of};
@@ -137,14 +136,8 @@ fn candidates(func: &Func, among: &[Inst]) -> Vec<Inst> {
 
 /// Whether the instruction stands in a branch of a test that this pass has made.
 fn has_version(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> bool {
-    let mut at = places.region_of[inst].expand();
-    while let Some(owner) = at.and_then(|region| places.owner[region].expand()) {
-        if matches!(func.insts[owner].op, Op::If { cond, .. } if tests_extents(func, defs, cond)) {
-            return true;
-        }
-        at = places.region_of[owner].expand();
-    }
-    false
+    let is_test = |op: &Op| matches!(op, Op::If { cond, .. } if tests_extents(func, defs, *cond));
+    places.owners(inst).any(|owner| is_test(&func.insts[owner].op))
 }
 
 fn tests_extents(func: &Func, defs: &Defs, cond: Value) -> bool {
@@ -221,8 +214,8 @@ fn disjoint(func: &Func, places: &Places, mut found: Vec<Stretch>) -> Vec<Stretc
                 if region == old.region {
                     return range.0 <= old.last && old.first <= range.1;
                 }
-                let Some(owner) = places.owner[region].expand() else { return false };
-                let Some(outer) = places.region_of[owner].expand() else { return false };
+                let Some(owner) = places.owner_of(region) else { return false };
+                let Some(outer) = places.home(owner) else { return false };
                 let Some(at) = func.regions[outer].insts.iter().position(|i| *i == owner) else { return false };
                 (region, range) = (outer, (at, at));
             }
@@ -257,9 +250,9 @@ fn cut_extents(func: &Func, defs: &Defs, inst: Inst) -> Vec<Value> {
 
 /// The outermost region in which the extents can be tested before the instruction that is or contains the with-loop, and this instruction.
 fn outermost(func: &Func, places: &Places, defs: &Defs, inst: Inst, extents: &[Value]) -> Option<(Region, Inst)> {
-    let (mut region, mut anchor) = (places.region_of[inst].expand()?, inst);
-    while let Some(owner) = places.owner[region].expand() {
-        let outer = places.region_of[owner].expand()?;
+    let (mut region, mut anchor) = (places.home(inst)?, inst);
+    while let Some(owner) = places.owner_of(region) {
+        let outer = places.home(owner)?;
         if !can_test(func, places, defs, outer, owner, extents) {
             break;
         }
@@ -291,13 +284,7 @@ fn last_reader(func: &Func, places: &Places, region: Region, first: usize, inst:
     if insts[first] != inst {
         return first;
     }
-    let position = |mut user: Inst| loop {
-        let home = places.region_of[user].expand()?;
-        if home == region {
-            return insts.iter().position(|i| *i == user);
-        }
-        user = places.owner[home].expand()?;
-    };
+    let position = |user: Inst| places.within(region, user).and_then(|at| insts.iter().position(|i| *i == at));
     let (mut last, mut seen) = (first, HashSet::from_iter([first]));
     let mut work = vec![first];
     while let Some(at) = work.pop() {
@@ -305,7 +292,7 @@ fn last_reader(func: &Func, places: &Places, region: Region, first: usize, inst:
             for user in places.uses(*result) {
                 let user = match user {
                     Use::Operand(inst) => Some(*inst),
-                    Use::Yield(home) => places.owner[*home].expand().filter(|_| *home != region),
+                    Use::Yield(home) => places.owner_of(*home).filter(|_| *home != region),
                 };
                 let Some(at) = user.and_then(position) else { continue };
                 if seen.insert(at) {

@@ -5,29 +5,25 @@
 //! => loop (m = n) { s = n / m; if s == 1 then genarray [m] { [p] -> genarray [1] { [q] -> f(p, q) } } else if s == 2 ... }
 //! ```
 //!
-//! A row is a loop of its own, with lanes along it, which costs more than a few indices do: rounds of a Fourier transform whose rows are
+//! A row is a loop of its own, with lanes along it, which costs more than a few indices do: iterations of a Fourier transform whose rows are
 //! shorter than a vector take two to four times as long as others. Rows of known length are written out, and lanes run along the
-//! axis around them. That rows are short at all is likely where their length changes from round to round of a loop.
+//! axis around them. That rows are short at all is likely where their length changes from iteration to iteration of a loop.
 //!
 //! Before: the cycle of folding has ended, for branches stand in its way; invariant scalars are outside of loops. After: such with-loops
 //! stand in the branches of tests, all but one with rows of constant length.
 //! Leaves alone: rows of a length that no loop changes, that differs from index to index, or that is not known to be the only one in the
 //! body; with-loops with few rows; large bodies.
-//!
 //! Worth: tests/survey/tables/hadamard-stockham (1.1 with Cranelift, 2.0 with LLVM).
 
-use crate::edit::{Copier, Def, Defs, Emitter, collect_values, size_of, substitute, syms_of};
-use crate::facts::Places;
-use crate::pass::{Context, Pass, Run};
+use crate::edit::{Copier, Defs, Emitter, collect_values, size_of, substitute, syms_of};
+use crate::facts::{Places, rewrite_withs};
+use crate::pass::{Context, Pass};
 use ravel_types::{Affine, BinOp, Elem, HashSet, Shape, Sym, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "version-short-rows",
-    summary: "versions of with-loops for rows of one, two and four indices",
-    run: Run::Func(version_short_rows),
-};
+pub const PASS: Pass =
+    Pass::of("version-short-rows", "versions of with-loops for rows of one, two and four indices", version_short_rows);
 
 /// Lengths that have a version.
 const LENGTHS: [i32; 3] = [1, 2, 4];
@@ -37,24 +33,18 @@ const MAX_CODE: usize = 120;
 const LEAST_ROWS: i32 = 32;
 
 pub fn version_short_rows(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
-        let Some(length) = row_length(func, places, defs, inst) else { continue };
+    rewrite_withs(func, |func, defs, places, (home, inst)| {
+        let length = row_length(func, places, defs, inst)?;
         let span = func.insts[inst].span;
         let code: usize = func.insts[inst].op.regions().iter().map(|r| size_of(func, *r)).sum();
         if code > MAX_CODE {
             cx.refused(span, format!("a version for short rows would take {code} more instructions"));
-            continue;
+            return None;
         }
-        let Some((places, defs)) = facts.take() else { continue };
-        branch(func, &places, defs, inst, length);
+        branch(func, defs, (home, inst), length);
         cx.applied(span, "made in four versions: for rows of one, two and four indices, and of any number");
-        changed = true;
-    }
-    changed
+        Some(())
+    })
 }
 
 /// The number of indices of the rows that a with-loop's body makes or adds up, or that it has itself, if a loop around it may change that.
@@ -110,27 +100,12 @@ fn bounds_from_zero<'f>(func: &'f Func, defs: &Defs, part: &'f Part) -> Option<&
 
 /// Is a value made in a loop around an instruction, outside of the instruction?
 fn changes(func: &Func, places: &Places, defs: &Defs, inst: Inst, value: Value) -> bool {
-    let mut home = places.region_of[inst].expand();
-    let made_in = |region: Region| match defs.get(value) {
-        Def::Param(at, _) => at == region,
-        Def::Inst(at, _) => places.region_of[at].expand() == Some(region),
-        Def::None => false,
-    };
-    let mut made = false;
-    while let Some(region) = home {
-        made |= made_in(region);
-        let Some(owner) = places.owner[region].expand() else { return false };
-        if matches!(func.insts[owner].op, Op::Loop { .. }) && made {
-            return true;
-        }
-        home = places.region_of[owner].expand();
-    }
-    false
+    let Some(at) = places.made_in(defs, value).and_then(|region| places.within(region, inst)) else { return false };
+    places.owners(at).any(|owner| matches!(func.insts[owner].op, Op::Loop { .. }))
 }
 
 /// Puts the with-loop and copies of it into the branches of tests.
-fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, length: Value) {
-    let Some(home) = places.region_of[inst].expand() else { return };
+fn branch(func: &mut Func, defs: &mut Defs, (home, inst): (Region, Inst), length: Value) {
     let span = func.insts[inst].span;
     let results = func.insts[inst].results.clone();
     let types: Vec<Ty> = results.iter().map(|v| func.ty(*v).clone()).collect();
@@ -142,8 +117,8 @@ fn branch(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, length: 
             let yields = last_results(func, &out);
             els = func.regions.push(RegionData { params: Vec::new(), insts: std::mem::take(&mut out), yields });
         }
-        let then = version(func, &mut defs, inst, length, n, &row_syms);
-        let mut e = Emitter { func, defs: &mut defs, out: &mut out, span };
+        let then = version(func, defs, inst, length, n, &row_syms);
+        let mut e = Emitter { func, defs, out: &mut out, span };
         let known = e.int(n);
         let cond = e.int_op(BinOp::Eq, length, known);
         out.push(func.make_inst(Op::If { cond, then, els }, types.clone(), span));

@@ -1,4 +1,4 @@
-//! With-loops that replace a run of elements, in rounds of a loop, are loops where the run decides that it is short.
+//! With-loops that replace a run of elements, in iterations of a loop, are loops where the run decides that it is short.
 //!
 //! ```text
 //!    %b = modarray %a { [%i, %l] <= [%k, %j] < [%i + 1, %u] -> f(%j) }
@@ -10,21 +10,17 @@
 //! Before: the with-loops are what they will be. After: such with-loops are branches with both.
 //! Leaves alone: runs whose length is known; more than one axis; bodies with loops or much code, or that read the array elsewhere; with-loops outside of
 //! loops, which start once, and those inside of with-loops.
-//!
 //! Worth: tests/survey/strings/run-lengths (24 with Cranelift, 4.5 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, has_loop, loops_of, size_of, version_of};
 use crate::facts::Places;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "version-short-runs",
-    summary: "loops for runs of elements that turn out to be short",
-    run: Run::Func(version_short_runs),
-};
+pub const PASS: Pass =
+    Pass::of("version-short-runs", "loops for runs of elements that turn out to be short", version_short_runs);
 
 /// Fewer elements are computed one by one.
 const LONG: i32 = 24;

@@ -13,21 +13,17 @@
 //! Before: folding and fusion have ended, or they would undo this. After: no with-loop, or pair, whose turning leaves fewer such selections.
 //! Leaves alone: arrays that anything but such selections uses, or that inner loops read, where lanes may run along another axis; bodies with loops
 //! of their own, which decide that, too; bodies with effects or checks, which have an order; and matrices with a short axis.
-//!
 //! Worth: tests/survey/with-loops/along-columns (1.2 to 1.4 with Cranelift, 2.3 to 4.9 with LLVM).
 
 use crate::edit::{Defs, has_loop};
 use crate::facts::{Places, Use, region_has_effect};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{HashMap, HashSet, Shape};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "choose-layouts",
-    summary: "keep matrices transposed that are made and read along their columns",
-    run: Run::Func(choose_layouts),
-};
+pub const PASS: Pass =
+    Pass::of("choose-layouts", "keep matrices transposed that are made and read along their columns", choose_layouts);
 
 /// Least extent of either axis, if known: a short row is in a line or two of the cache whichever way it is read.
 const LEAST_EXTENT: i32 = 16;
@@ -100,12 +96,12 @@ fn can_turn(func: &Func, cx: &Context, places: &Places, defs: &Defs, inst: Inst)
 
 /// The with-loop and its body around an instruction, if nothing but branches stands between.
 fn body_around(func: &Func, places: &Places, inst: Inst) -> Option<(Inst, Region)> {
-    let mut region = places.region_of[inst].expand()?;
+    let mut region = places.home(inst)?;
     loop {
-        let owner = places.owner[region].expand()?;
+        let owner = places.owner_of(region)?;
         match func.insts[owner].op {
             Op::With(_) => return Some((owner, region)),
-            Op::If { .. } => region = places.region_of[owner].expand()?,
+            Op::If { .. } => region = places.home(owner)?,
             _ => return None,
         }
     }
@@ -212,7 +208,7 @@ fn orientations(count: usize, reads: &[Read]) -> Vec<bool> {
 /// Exchanges the axes of a with-loop, and of its array where that is used.
 fn turn(func: &mut Func, places: &Places, inst: Inst) {
     let (result, span) = (func.insts[inst].results[0], func.insts[inst].span);
-    let Some(region) = places.region_of[inst].expand() else { return };
+    let Some(region) = places.home(inst) else { return };
     let Op::With(mut with) = func.insts[inst].op.clone() else { return };
     for part in &mut with.parts {
         if let Generator::Known { lower, upper, step, width } = &mut part.generator {

@@ -11,22 +11,18 @@
 //! Before: the cycle of folding has ended. After: no index of an outermost with-loop that makes arrays has quotients and remainders by a
 //! divisor of its extent that selections depend on, where vectors of one remainder axis are worth more than gathers.
 //! Leaves alone: folds, several partitions, extents that only the run knows, and what `interleave` makes.
-//!
 //! Worth: tests/survey/with-loops/grouped-scales (2.4 with Cranelift, 1.0 with LLVM).
 
-use crate::edit::{Defs, Renames, drop_inst, prepend, replace_inst};
+use crate::edit::{Defs, Renames, drop_inst, prepend, push_op, replace_inst};
 use crate::facts::{Places, cost_of_region, covers_frame};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, HashSet, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "delinearize-axes",
-    summary: "make two axes of one whose index is divided by a constant",
-    run: Run::Func(delinearize_axes),
-};
+pub const PASS: Pass =
+    Pass::of("delinearize-axes", "make two axes of one whose index is divided by a constant", delinearize_axes);
 
 /// Bytes of the widest vectors.
 const VECTOR_BYTES: i32 = 64;
@@ -167,9 +163,7 @@ struct Made<'a> {
 
 impl Made<'_> {
     fn emit(&mut self, op: Op, ty: Ty) -> Value {
-        let inst = self.func.make_inst(op, vec![ty], self.span);
-        self.list.push(inst);
-        self.func.insts[inst].results[0]
+        push_op(self.func, &mut self.list, op, ty, self.span)
     }
 
     fn int(&mut self, k: i32) -> Value {
@@ -188,7 +182,7 @@ impl Made<'_> {
 
 /// Puts the with-loop with one axis more in the place of the one it was, and gives it.
 fn split(func: &mut Func, places: &Places, inst: Inst, plan: &Plan) -> Inst {
-    let Some(region) = places.region_of[inst].expand() else { return inst };
+    let Some(region) = places.home(inst) else { return inst };
     let span = func.insts[inst].span;
     let Op::With(With { mut parts, mut ops, ordered }) = func.insts[inst].op.clone() else { return inst };
     let mut made = Made { func, list: Vec::new(), span };
@@ -242,7 +236,7 @@ fn split(func: &mut Func, places: &Places, inst: Inst, plan: &Plan) -> Inst {
     let (head, func) = (head.list, head.func);
     // Divisions that are left would look like work to other passes.
     for (at, ..) in &plan.taken {
-        if let Some(home) = places.region_of[*at].expand() {
+        if let Some(home) = places.home(*at) {
             drop_inst(func, home, *at);
         }
     }

@@ -10,21 +10,19 @@
 //! Before: short folds are written out, and fold functions that are operators are recognised. After: in bodies, no such fold over a dense
 //! index set that is known to be not empty.
 //! Leaves alone: folds that may stop early, folds of arrays, several partitions, and folds whose bodies have checks, which keep lanes out.
-//!
 //! Worth: tests/survey/recurrences/horner (1.6, 1.0 with Cranelift, 8.0, 1.0 with LLVM).
 
-use crate::edit::{Copier, Defs, Emitter, substitute};
+use crate::edit::{Copier, Defs, Emitter, any_inst, substitute};
 use crate::facts::{Places, region_has_effect};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "folds-as-loops",
-    summary: "make loops of folds by functions of one's own, for the lanes around them",
-    run: Run::Func(folds_as_loops),
-};
+pub const PASS: Pass = Pass::of(
+    "folds-as-loops",
+    "make loops of folds by functions of one's own, for the lanes around them",
+    folds_as_loops,
+);
 
 /// A fold, and what it is made of.
 struct Found {
@@ -37,7 +35,7 @@ pub fn folds_as_loops(func: &mut Func, cx: &mut Context) -> bool {
     let (mut defs, places) = (Defs::new(func), Places::new(func));
     let mut changed = false;
     for inst in places.withs.clone() {
-        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(region) = places.home(inst) else { continue };
         let Some(found) = examine(func, &defs, &places, cx, inst) else { continue };
         let span = func.insts[inst].span;
         let mut out = Vec::new();
@@ -59,11 +57,8 @@ fn examine(func: &Func, defs: &Defs, places: &Places, cx: &Context, inst: Inst) 
         return None;
     }
     let mut plain = !region_has_effect(func, part.body, cx) && !region_has_effect(func, function, cx);
-    for region in [part.body, function] {
-        walk(func, region, &mut |_, inner| {
-            plain &= !matches!(func.insts[inner].op, Op::With(_) | Op::Call { .. } | Op::Loop { .. });
-        });
-    }
+    let is_work = |inner: Inst| matches!(func.insts[inner].op, Op::With(_) | Op::Call { .. } | Op::Loop { .. });
+    plain &= ![part.body, function].into_iter().any(|region| any_inst(func, region, is_work));
     let mut ranges = places.ranges_at(func, defs, inst);
     let runs = lower.iter().zip(upper).all(|(low, high)| {
         let (low, high) = (ranges.form(func, defs, *low), ranges.form(func, defs, *high));

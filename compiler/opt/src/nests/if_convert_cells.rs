@@ -14,21 +14,17 @@
 //! Before: simplified; scalarisation follows. After: bodies of with-loops have no branch that only picks one of two arrays.
 //! Leaves alone: branches that compute an array, in which the elements have work in common; extents that are known nowhere outside of
 //! the branch; branches with other effects, and checks that need what only the branch may compute: a division, or a selection behind a check.
-//!
 //! Worth: tests/survey/with-loops/alternating-rows (5.6 with Cranelift, 9.2 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst};
 use crate::facts::{Places, is_speculatable, region_has_effect_but_checks};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem, Ty, UnOp};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "if-convert-cells",
-    summary: "choose elements instead of arrays in branches of with-loops",
-    run: Run::Func(if_convert_cells),
-};
+pub const PASS: Pass =
+    Pass::of("if-convert-cells", "choose elements instead of arrays in branches of with-loops", if_convert_cells);
 
 /// Instructions of a branch besides the selection of its array: index arithmetic.
 const MAX_CODE: usize = 12;

@@ -14,21 +14,20 @@
 //! Before: folding and fusion have ended. After: with-loops outside of others have no such partitions with steps, or divisors, of up to four.
 //! Leaves alone: extents that the step does not divide, partitions that begin or end elsewhere, arrays that can be changed in place, and bodies
 //! with loops.
-//!
 //! Worth: tests/survey/stencils/haar (3.8 with Cranelift, 2.1 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, insert_before};
-use crate::facts::{Places, Use, covers_frame, region_has_effect, same_int, trips};
+use crate::facts::{Places, Use, covers_frame, region_has_effect, rewrite_withs, same_int, trips};
 use crate::nests::delinearize_axes::digits;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "merge-strided-partitions",
-    summary: "make one partition over groups of neighbours from several with steps",
-    run: Run::Func(merge_strided_partitions),
-};
+pub const PASS: Pass = Pass::of(
+    "merge-strided-partitions",
+    "make one partition over groups of neighbours from several with steps",
+    merge_strided_partitions,
+);
 
 /// Neighbours that are computed together at most: results of so many are woven together in registers.
 const MOST: i32 = 4;
@@ -53,25 +52,14 @@ struct Plan {
 }
 
 pub fn merge_strided_partitions(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (places, defs) = facts.get_or_insert_with(|| (Places::new(func), Defs::new(func)));
-        let Op::With(with) = &func.insts[inst].op else { continue };
-        let with = with.clone();
-        match plan(func, places, defs, inst, &with, cx) {
-            Err(None) => {}
-            Err(Some(why)) => cx.refused(func.insts[inst].span, why),
-            Ok(plan) => {
-                let Some(home) = places.region_of[inst].expand() else { continue };
-                let Some((_, mut defs)) = facts.take() else { continue };
-                cx.applied(func.insts[inst].span, format!("{} neighbours are computed together", plan.step));
-                join(func, &mut defs, home, inst, &with, &plan);
-                changed = true;
-            }
-        }
-    }
-    changed
+    rewrite_withs(func, |func, defs, places, (home, inst)| {
+        let Op::With(with) = func.insts[inst].op.clone() else { return None };
+        let plan = plan(func, places, defs, inst, &with, cx);
+        let plan = plan.map_err(|why| why.map(|why| cx.refused(func.insts[inst].span, why))).ok()?;
+        cx.applied(func.insts[inst].span, format!("{} neighbours are computed together", plan.step));
+        join(func, defs, home, inst, &with, &plan);
+        Some(())
+    })
 }
 
 fn plan(
@@ -289,19 +277,10 @@ fn even(k: i32) -> Option<i32> {
 
 /// Is this the last use of an array that belongs to the place of the with-loop?
 fn dies(func: &Func, places: &Places, inst: Inst, array: Value) -> bool {
-    let Some(home) = places.region_of[inst].expand() else { return true };
+    let Some(home) = places.home(inst) else { return true };
     let own = func.regions[home].params.contains(&array)
         || func.regions[home].insts.iter().any(|i| func.insts[*i].results.contains(&array));
-    let inside = |user: Inst| {
-        let mut at = Some(user);
-        while let Some(here) = at {
-            if here == inst {
-                return true;
-            }
-            at = places.region_of[here].expand().and_then(|region| places.owner[region].expand());
-        }
-        false
-    };
+    let inside = |user: Inst| user == inst || places.owners(user).any(|owner| owner == inst);
     own && places
         .uses(array)
         .iter()

@@ -9,17 +9,15 @@
 //!
 //! Before: the cycle of folding has ended, and checks of the index have been proven from its bounds. After: folds have no constant steps.
 //! Leaves alone: steps that only the run knows, steps with a width, and lower bounds that may be negative, from which a distance might wrap.
-//!
 //! Worth: tests/survey/stencils/strided-sums (1.0, hidden 0.7 with Cranelift, 1.5 with LLVM).
 
 use crate::edit::{Defs, Emitter, Renames, insert_before, prepend};
 use crate::facts::Places;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::BinOp;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Value, With, WithOp};
 
-pub const PASS: Pass =
-    Pass { name: "normalize-steps", summary: "count the indices of folds with steps", run: Run::Func(normalize_steps) };
+pub const PASS: Pass = Pass::of("normalize-steps", "count the indices of folds with steps", normalize_steps);
 
 pub fn normalize_steps(func: &mut Func, cx: &mut Context) -> bool {
     let (places, mut defs) = (Places::new(func), Defs::new(func));
@@ -66,7 +64,7 @@ fn is_not_negative(func: &Func, places: &Places, defs: &Defs, inst: Inst, value:
 
 /// Replaces bounds and indices of the axes with steps.
 fn rewrite(func: &mut Func, defs: &mut Defs, places: &Places, inst: Inst, steps: &[Vec<i32>]) {
-    let Some(home) = places.region_of[inst].expand() else { return };
+    let Some(home) = places.home(inst) else { return };
     let span = func.insts[inst].span;
     let Op::With(With { mut parts, ops, ordered }) = func.insts[inst].op.clone() else { return };
     let mut before = Vec::new();

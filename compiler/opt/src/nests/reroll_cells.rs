@@ -12,20 +12,16 @@
 //! Before: folding and fusion have ended. After: such with-loops have scalar cells.
 //! Leaves alone: elements that are computed in different ways (products of complex numbers), and with-loops in which an index does more than
 //! select elements of such rows: a factor per row would have to be spread over lanes.
-//!
 //! Worth: tests/survey/with-loops/tones (1.0 with Cranelift, 2.1 with LLVM).
 
-use crate::edit::{Copier, Defs, insert_before};
+use crate::edit::{Copier, Defs, any_inst, insert_before, push_op, slice};
 use crate::facts::{Places, region_has_effect};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashMap, HashSet, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "reroll-cells",
-    summary: "make one axis more of cells whose elements are computed alike",
-    run: Run::Func(reroll_cells),
-};
+pub const PASS: Pass =
+    Pass::of("reroll-cells", "make one axis more of cells whose elements are computed alike", reroll_cells);
 
 /// Elements per cell at most.
 const MOST: i32 = 16;
@@ -100,9 +96,7 @@ fn rolled(func: &mut Func, part: &Part, count: i32, cx: &Context) -> Option<Regi
     func.regions[body].params.push(element);
     func.regions[body].yields = vec![value];
     drop_unused(func, body);
-    let mut remains = false;
-    ravel_wir::traverse::walk(func, body, &mut |_, inst| remains |= replaced.contains(&inst));
-    if remains {
+    if any_inst(func, body, |inst| replaced.contains(&inst)) {
         return None;
     }
     let mut rows = HashSet::from_iter([row]);
@@ -239,21 +233,8 @@ impl Roller<'_> {
 
 /// Removes what the results of a region without effects do not need.
 fn drop_unused(func: &mut Func, region: Region) {
-    let mut needed: HashSet<Value> = func.regions[region].yields.iter().copied().collect();
-    let mut kept = Vec::new();
-    for inst in func.regions[region].insts.clone().into_iter().rev() {
-        if func.insts[inst].results.iter().any(|r| needed.contains(r)) {
-            func.insts[inst].op.for_each_operand(|v| {
-                needed.insert(v);
-            });
-            for nested in func.insts[inst].op.regions() {
-                needed.extend(ravel_wir::traverse::free_values(func, nested));
-            }
-            kept.push(inst);
-        }
-    }
-    kept.reverse();
-    func.regions[region].insts = kept;
+    let data = &func.regions[region];
+    func.regions[region].insts = slice(func, &data.insts, data.yields.iter().copied(), |_| false);
 }
 
 /// Does the index of a row of cells, `rows` and sums with it, do nothing but select elements of rows of `count` at `element`?
@@ -293,9 +274,7 @@ fn apply(func: &mut Func, inst: Inst, with: &With, bodies: &[Region], count: i32
     let span = func.insts[inst].span;
     let mut constants = Vec::new();
     let mut constant = |func: &mut Func, v: i32| {
-        let made = func.make_inst(Op::Const(ravel_types::Scalar::I32(v)), vec![Ty::scalar(Elem::I32)], span);
-        constants.push(made);
-        func.insts[made].results[0]
+        push_op(func, &mut constants, Op::Const(ravel_types::Scalar::I32(v)), Ty::scalar(Elem::I32), span)
     };
     let (zero, one, count) = (constant(func, 0), constant(func, 1), constant(func, count));
     let longer = |list: &[Value], v: Value| list.iter().copied().chain([v]).collect::<Vec<Value>>();
@@ -317,7 +296,7 @@ fn apply(func: &mut Func, inst: Inst, with: &With, bodies: &[Region], count: i32
         other => other.clone(),
     };
     func.insts[inst].op = Op::With(With { parts, ops: vec![op], ordered: false });
-    let home = Places::new(func).region_of[inst].expand();
+    let home = Places::new(func).home(inst);
     if let Some(home) = home {
         insert_before(func, home, inst, constants);
     }

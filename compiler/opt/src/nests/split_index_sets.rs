@@ -15,22 +15,21 @@
 //! something invariant, and conditions of branches on such sums, are settled in all but thin partitions.
 //! Leaves alone: folds, which would lose their threads; steps; cuts whose place is not known before the with-loop, for sums also those not known
 //! to lie within it; single equalities far from the border; and with-loops too small or too large to gain from it.
-//!
 //! Worth: tests/survey/stencils/fixed-ends (3.5, hidden 0.2 to 0.6 with Cranelift, 4.4 with LLVM).
 
-use crate::edit::{Def, Defs, Emitter, insert_before, mirrored, size_of};
+use crate::edit::{Def, Defs, Emitter, all_insts, any_inst, insert_before, insts_where, mirrored, size_of};
 use crate::facts::{Atom, Lin, Places, Ranges, total_trips};
 use crate::fusion::split_partitions::{Cut, apply_cut, drop_empty_parts};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, UnOp};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-index-sets",
-    summary: "cut off borders, so that the interior needs no remainders and no tests",
-    run: Run::Func(split_index_sets),
-};
+pub const PASS: Pass = Pass::of(
+    "split-index-sets",
+    "cut off borders, so that the interior needs no remainders and no tests",
+    split_index_sets,
+);
 
 /// Most partitions that a with-loop may get: an interior and two borders for each of three axes, and some more.
 const MAX_PARTS: usize = 12;
@@ -111,17 +110,11 @@ fn questions(func: &Func, with: &With) -> Option<usize> {
     if !makes_arrays || !plain || with.ordered || with.parts.is_empty() {
         return None;
     }
-    let mut found = 0;
-    for part in &with.parts {
-        walk(func, part.body, &mut |_, inst| {
-            found += usize::from(match &func.insts[inst].op {
-                Op::Bin(BinOp::Mod | BinOp::AplMod, a, _) => is_int(func, *a),
-                Op::If { .. } => true,
-                _ => false,
-            });
-        });
-    }
-    Some(found)
+    let gains = |op: &Op| match op {
+        Op::Bin(BinOp::Mod | BinOp::AplMod, a, _) => is_int(func, *a),
+        op => matches!(op, Op::If { .. }),
+    };
+    Some(with.parts.iter().map(|part| insts_where(func, part.body, gains).len()).sum())
 }
 
 fn is_int(func: &Func, v: Value) -> bool {
@@ -135,11 +128,9 @@ fn find(func: &Func, places: &Places, defs: &Defs, inst: Inst) -> Result<Option<
         if is_thin(func, places, defs, part) {
             continue;
         }
-        let mut sites = Vec::new();
-        walk(func, part.body, &mut |_, inst| sites.push(inst));
         // The last axis first: then the borders of the others have an interior along it, whose elements are side by side.
         let mut best: Option<Found> = None;
-        for site in sites {
+        for site in all_insts(func, part.body) {
             let mut asker = Asker { func, defs, body: part.body, part, ranges: None };
             let found = match &func.insts[site].op {
                 Op::Bin(BinOp::Mod | BinOp::AplMod, a, b) if is_int(func, *a) => asker.remainder(places, site, *a, *b),
@@ -405,7 +396,7 @@ fn is_invariant(func: &Func, defs: &Defs, body: Region, value: Value) -> bool {
 /// Cuts the with-loop at a place that is computed before it.
 fn cut(func: &mut Func, places: &Places, mut defs: Defs, inst: Inst, place: &Place) {
     let Op::With(with) = &func.insts[inst].op else { return };
-    let Some(region) = places.region_of[inst].expand() else { return };
+    let Some(region) = places.home(inst) else { return };
     let body = with.parts[place.part].body;
     let span = func.insts[inst].span;
     let mut out = Vec::new();
@@ -449,7 +440,5 @@ fn outside(e: &mut Emitter<'_>, body: Region, value: Value, end: End) -> Value {
 }
 
 fn is_inside(func: &Func, body: Region, wanted: Inst) -> bool {
-    let mut found = false;
-    walk(func, body, &mut |_, inst| found |= inst == wanted);
-    found
+    any_inst(func, body, |inst| inst == wanted)
 }

@@ -44,54 +44,24 @@ pub const FIRST: &[Entry] = &[
 pub const CYCLE: &[Entry] = &[
     (&[&simplify::PASS], "What is inlined, or left by the last turn, has constants that the passes behind it match."),
     (&[&cse::PASS], "Behind simplify, which gives equal things one form; prove-checks compares values by name."),
-    (
-        &[&prove_checks::PASS],
-        "Works best on simplified code; a check that stays keeps its with-loop from being folded.",
-    ),
-    (
-        &[&split_checks::PASS],
-        "Behind prove-checks, so that it copies only checks that stay; folding then takes such rows.",
-    ),
-    (
-        &[&hoist_checks::PASS],
-        "Behind prove-checks, for it moves what could not be proven out of bodies that are to fold.",
-    ),
+    (&[&prove_checks::PASS], "Works best on simplified code; checks that stay keep with-loops from folding."),
+    (&[&split_checks::PASS], "Behind prove-checks: it copies checks that stay, and folding takes such rows then."),
+    (&[&hoist_checks::PASS], "Behind prove-checks: it moves checks that stay out of bodies that are to fold."),
     (&[&dce::PASS], "Conditions of proven checks are gone before the passes below count uses and work."),
-    (
-        &[&recognize_elementwise::PASS],
-        "Calls in fold functions are inlined; sparse-updates and flatten-folds ask for operators.",
-    ),
-    (
-        &[&split_cells::columns::PASS],
-        "On simplified code and before scalarize; folding would take its sums back into the cells.",
-    ),
+    (&[&recognize_elementwise::PASS], "Functions are inlined; sparse-updates and flatten-folds ask for operators."),
+    (&[&split_cells::columns::PASS], "Before scalarize takes the cells apart, for folding would undo this."),
     (&[&if_convert_cells::PASS], "On simplified code and before scalarize, which cannot take a chosen array apart."),
-    (
-        &[&sparse_updates::PASS],
-        "Behind recognize-elementwise, for it asks for operators; scalarize would hide its cells.",
-    ),
+    (&[&sparse_updates::PASS], "Behind recognize-elementwise, for operators; scalarize would hide its cells."),
     (&[&split_operators::PASS], "Before scalarize, which takes a with-loop of a single result."),
     (&[&scalarize::PASS], "Behind the passes that prepare array cells; flatten-folds and folding want scalar cells."),
     (&[&flatten_folds::PASS], "Behind scalarize, which brings folds into folds; one index set is easier to fold into."),
-    (
-        &[&scalar_replace::PASS],
-        "Branches that choose are selections by now; before folding makes an iteration compute elements.",
-    ),
+    (&[&scalar_replace::PASS], "Branches that choose are selections; folding would compute elements in iterations."),
     (&[&fold_with_loops::PASS], "Checks are proven or moved and cells are scalars, or there is little it may fold."),
     (&[&version_shifts::PASS], "Right behind folding, which hands it the producers that it could not decide on."),
     (&[&unroll_small::PASS], "Behind folding, which may leave small arrays without a reader; bounds are constants."),
-    (
-        &[&unroll_arrays::PASS],
-        "Behind scalarize, which turns folds of arrays with fixed indices into folds of elements.",
-    ),
-    (
-        &[&unroll_loops::PASS],
-        "Behind simplify, for start, step and end are constants; small with-loops are code by now.",
-    ),
-    (
-        &[&sroa::PASS],
-        "Behind unrolling, which leaves chains of updates and loops whose arrays are put together by element.",
-    ),
+    (&[&unroll_arrays::PASS], "Behind scalarize, which makes folds of elements where indices are fixed."),
+    (&[&unroll_loops::PASS], "Start, step and end are constants; small with-loops are code by now."),
+    (&[&sroa::PASS], "Behind unrolling, which leaves chains of updates and arrays put together by element."),
     (&[&dce::PASS], "The next turn counts uses: what this one replaced is gone."),
 ];
 
@@ -100,10 +70,7 @@ pub const CYCLE: &[Entry] = &[
 pub const LAST: &[Entry] = &[
     (&[&slices::PASS], "Folding has ended, so that parts of parts of an array are one with-loop."),
     (&[&simplify::PASS], "The indices that carry-slices moved are simple again for the passes below."),
-    (
-        &[&normalize_steps::PASS],
-        "The cycle has proven checks of indices from the bounds with steps that it takes away.",
-    ),
+    (&[&normalize_steps::PASS], "The cycle has proven checks of indices from the steps that this takes away."),
     (&[&sroa_folds::PASS], "Makes several operators of one, which the cycle does not fold; fuse may add to them."),
     (&[&interchange::PASS], "Checks are proven; before promote-elements, whose scalars would have to be vectors."),
     (&[&promote::PASS], "Loops have their final shape once interchange-loops has taken those that it wants."),
@@ -115,26 +82,14 @@ pub const LAST: &[Entry] = &[
     (CLEAN, "The common parts of merged loops become one, and folded producers go."),
     (&[&choose_layouts::PASS], "Folding and fusion have ended, or they would turn arrays back; selections are simple."),
     (&[&elide_copies::PASS], "Folding has ended, since updates are harder to fold than arrays that are made."),
-    (
-        &[&delinearize_axes::PASS],
-        "The cycle has ended; before version-short-rows and split-index-sets look at lengths and remainders.",
-    ),
-    (
-        &[&version_short_rows::PASS],
-        "The cycle has ended, for branches stand in its way; unroll-small writes the short rows out.",
-    ),
+    (&[&delinearize_axes::PASS], "The cycle has ended; before split-index-sets looks for remainders."),
+    (&[&version_short_rows::PASS], "The cycle takes no branches; unroll-small writes the short rows out."),
     (&[&prove_checks::PASS], "In the versions of version-short-rows lengths are constants, which settle more."),
     (&[&simplify::PASS], "Bounds in these versions become constants for unroll-small."),
     (&[&unroll_small::PASS], "The rows of constant length that version-short-rows has made are written out."),
     (TIDY, "What was written out is constant arithmetic in part, which version-no-wrap would count as code."),
-    (
-        &[&version_no_wrap::PASS],
-        "The cycle has ended; asks of the checks that prove-checks left whether larger ones would go.",
-    ),
-    (
-        &[&licm::PASS],
-        "Folding would copy back what it moves out; sparse-sums and split-index-sets want invariants outside.",
-    ),
+    (&[&version_no_wrap::PASS], "The cycle takes no branches; looks at the checks that prove-checks left."),
+    (&[&licm::PASS], "Folding would copy back what it moves out; split-index-sets wants invariants outside."),
     (&[&sparse_updates::sums::PASS], "Folding and fusion have ended, since updates are harder to fold."),
     (&[&split_index_sets::PASS], "The cycle takes no several partitions well; licm has moved out what cuts depend on."),
     (&[&prove_checks::PASS], "Within the partitions of split-index-sets conditions and remainders are settled."),
@@ -149,43 +104,24 @@ pub const LANES: &[Entry] = &[
     (&[&cse::PASS], "What joined folds have in common with their with-loop is computed once."),
     (&[&unswitch::PASS], "The cycle has ended, for branches stand in its way; before loops are looked at."),
     (TIDY, "Branches that unswitch decided go."),
-    (
-        &[&normalize::PASS],
-        "Checks are proven; the passes from here to distribute-loops want strict bounds and one update.",
-    ),
+    (&[&normalize::PASS], "Checks are proven; the passes for loops behind it want strict bounds, one update."),
     (TIDY, "Updates that were merged leave branches that only choose, which become selections."),
-    (
-        &[&version_checks::PASS],
-        "Checks are proven as far as possible; loops with checks are left alone by those below.",
-    ),
+    (&[&version_checks::PASS], "Checks are proven as far as possible; those below leave loops with checks alone."),
     (&[&reductions::PASS], "Behind version-checks; folds come first, since they need no array."),
     (&[&parallelize::PASS], "Behind the folds, which need no array; normalize-loops has merged updates."),
     (&[&strip_mine::PASS], "Behind parallelize-loops: loops that have no independent iterations, as they stand."),
-    (
-        &[&distribute::PASS],
-        "The passes that make with-loops of whole loops have run; this takes parts of those that stay.",
-    ),
-    (&[&pack_columns::PASS], "Behind parallelize-loops, for its columns are read by with-loops in loops that stay."),
+    (&[&distribute::PASS], "Passes for whole loops have run; this makes with-loops of parts of those that stay."),
     (&[&unroll_and_jam::PASS], "Behind parallelize-loops: the sums that it begins stand in loops that stay."),
     (TIDY, "The bodies of new with-loops are simple before it is decided how they run."),
     (&[&split_cells::sums::PASS], "Folding has ended, for it would undo this."),
     (&[&folds_as_loops::PASS], "Short folds are written out and operators recognised: what is left stays a loop."),
-    (&[&dce::PASS], "speculate-folds counts the work of branches, without what nobody needs."),
-    (
-        &[&speculate_folds::PASS],
-        "Folding has ended and borders are split off; interleave wants folds outside of branches.",
-    ),
+    (&[&dce::PASS], "What nobody needs is no work of a branch, which speculate-folds weighs."),
+    (&[&speculate_folds::PASS], "Folding has ended and split-index-sets has cut borders off."),
     (&[&interleave::PASS], "Folding and fusion have ended; before the passes that change the cells of a partition."),
-    (
-        &[&merge_strided_partitions::PASS],
-        "Folding and fusion have ended; reroll-cells makes scalar cells of its groups where it can.",
-    ),
-    (
-        &[&reroll_cells::PASS],
-        "Behind interleave and merge-strided-partitions, which look for cells that are written out.",
-    ),
+    (&[&merge_strided_partitions::PASS], "Folding and fusion have ended, which take no cells of neighbours."),
+    (&[&reroll_cells::PASS], "Folding and fusion have ended, which take cells that are written out."),
     (&[&block_reductions::PASS], "Folding and fusion have ended, for these bring folds of arrays into its first form."),
-    (&[&pack_columns::PASS], "Once more for with-loops in their final form; licm behind it moves the vectors out."),
+    (&[&pack_columns::PASS], "Folding has ended, or it would undo this; licm behind it moves the vectors out."),
     (&[&privatize::PASS], "Loops are in their final places, for the passes above have nothing to do in its pieces."),
     (&[&unroll_scatters::PASS], "Behind privatize-reductions, which takes loops whose updates may be gathered apart."),
     (&[&version_short_runs::PASS], "The with-loops are what they will be, so that a loop for short ones is like them."),
@@ -217,10 +153,7 @@ pub const QUICK: &[Entry] = &[
 /// What simplification would undo.
 pub const END: &[Entry] = &[
     (&[&reassociate::PASS], "Behind all simplification, which puts constants last."),
-    (
-        &[&break_anti_dependences::PASS],
-        "The passes have ended: loads move behind updates, where cse would take them back.",
-    ),
+    (&[&break_anti_dependences::PASS], "The passes have ended: cse would take loads back in front of updates."),
     (&[&rematerialize_fills::PASS], "The passes have ended: cse would make one array of the copies."),
 ];
 

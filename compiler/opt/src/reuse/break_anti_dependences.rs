@@ -16,21 +16,20 @@
 //! Before: the passes have ended. After: no old array outlives an update for the sake of elements that the update did not change, nor what takes it for
 //! the sake of extents.
 //! Leaves alone: old arrays that somebody needs as a whole, or at an index that may be one that was written.
-//!
 //! Worth: tests/survey/loops/sandpile (29 with Cranelift, 26 with LLVM).
 
-use crate::edit::{Defs, Renames, drop_inst, insert_before, use_counts};
+use crate::edit::{Defs, Renames, drop_inst, insert_before, insts_where, use_counts};
 use crate::facts::{Places, Use};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "break-anti-dependences",
-    summary: "read elements from updated arrays, so that the old ones need not be kept",
-    run: Run::Func(break_anti_dependences),
-};
+pub const PASS: Pass = Pass::of(
+    "break-anti-dependences",
+    "read elements from updated arrays, so that the old ones need not be kept",
+    break_anti_dependences,
+);
 
 pub fn break_anti_dependences(func: &mut Func, cx: &mut Context) -> bool {
     let early = extents_early(func);
@@ -58,7 +57,7 @@ fn extents_early(func: &mut Func) -> bool {
     }
     let mut renames = Renames::default();
     for (k, &(inst, at, array, axis)) in moves.iter().enumerate() {
-        let (Some(from), Some(to)) = (places.region_of[inst].expand(), places.region_of[at].expand()) else { continue };
+        let (Some(from), Some(to)) = (places.home(inst), places.home(at)) else { continue };
         drop_inst(func, from, inst);
         match moves[..k].iter().find(|m| (m.1, m.2, m.3) == (at, array, axis)) {
             Some(same) => renames.set(func.insts[inst].results[0], func.insts[same.0].results[0]),
@@ -84,14 +83,8 @@ fn taker_before(func: &Func, places: &Places, at: Inst, array: Value) -> Option<
         Use::Yield(_) => None,
     };
     places.uses(array).iter().filter_map(takes).find(|taker| {
-        let Some(region) = places.region_of[*taker].expand() else { return false };
-        let mut around = at;
-        while places.region_of[around].expand() != Some(region) {
-            match places.region_of[around].expand().and_then(|inner| places.owner[inner].expand()) {
-                Some(owner) => around = owner,
-                None => return false,
-            }
-        }
+        let Some(region) = places.home(*taker) else { return false };
+        let Some(around) = places.within(region, at) else { return false };
         let insts = &func.regions[region].insts;
         let place = |inst: Inst| insts.iter().position(|other| *other == inst);
         around == *taker && at != *taker || around != *taker && place(*taker) < place(around)
@@ -99,12 +92,8 @@ fn taker_before(func: &Func, places: &Places, at: Inst, array: Value) -> Option<
 }
 
 fn read_again(func: &mut Func, cx: &mut Context) -> bool {
-    let mut updates: Vec<(Region, Inst)> = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if written(func, inst).is_some() {
-            updates.push((region, inst));
-        }
-    });
+    let mut updates = insts_where(func, func.body, |_| true);
+    updates.retain(|(_, inst)| written(func, *inst).is_some());
     if updates.is_empty() {
         return false;
     }

@@ -10,28 +10,19 @@
 //!
 //! Before: the passes have ended; common subexpressions would undo this. After: no filled array is copied to be changed.
 //! Leaves alone: the last user, if it is not repeated more often than the array is made; arrays that are only read; other with-loops, even cheap ones.
-//!
 //! Worth: tests/survey/reductions/distinct (1.2 with Cranelift, 1.5 with LLVM).
 
-use crate::edit::{drop_inst, insert_before};
+use crate::edit::{drop_inst, insert_before, insts_where};
 use crate::facts::{Places, Use};
-use crate::pass::{Context, Pass, Run};
-use ravel_wir::traverse::walk;
+use crate::pass::{Context, Pass};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "rematerialize-fills",
-    summary: "fill an array again instead of copying it",
-    run: Run::Func(rematerialize_fills),
-};
+pub const PASS: Pass =
+    Pass::of("rematerialize-fills", "fill an array again instead of copying it", rematerialize_fills);
 
 pub fn rematerialize_fills(func: &mut Func, cx: &mut Context) -> bool {
-    let mut fills: Vec<(Region, Inst)> = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if is_fill(func, inst) {
-            fills.push((region, inst));
-        }
-    });
+    let mut fills = insts_where(func, func.body, |op| matches!(op, Op::With(_)));
+    fills.retain(|(_, inst)| is_fill(func, *inst));
     if fills.is_empty() {
         return false;
     }
@@ -41,10 +32,10 @@ pub fn rematerialize_fills(func: &mut Func, cx: &mut Context) -> bool {
         let filled = func.insts[fill].results[0];
         let uses = places.uses(filled);
         let repeated = |inst: Inst| {
-            let region = places.region_of[inst].expand()?;
+            let region = places.home(inst)?;
             let path = places.path(region, home)?;
             let repeats = |r: &Region| {
-                let owner = places.owner[*r].expand();
+                let owner = places.owner_of(*r);
                 owner.is_some_and(|owner| !matches!(func.insts[owner].op, Op::If { .. }))
             };
             Some((region, path.iter().any(repeats)))
@@ -125,14 +116,14 @@ fn may_follow(func: &Func, places: &Places, home: Region, inst: Inst, other: Use
         Some(path)
     };
     let (other_region, other_inst) = match other {
-        Use::Operand(inst) => (places.region_of[inst].expand(), Some(inst)),
+        Use::Operand(inst) => (places.home(inst), Some(inst)),
         Use::Yield(region) => (Some(region), None),
     };
-    let (Some(mine), Some(theirs)) = (path(places.region_of[inst].expand()), path(other_region)) else { return true };
+    let (Some(mine), Some(theirs)) = (path(places.home(inst)), path(other_region)) else { return true };
     let common = mine.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
     // Where they are, or what they are inside of, in the innermost region that has both; a region yields last.
     let stop = |path: &[Region], inst: Option<Inst>| match path.get(common) {
-        Some(inner) => places.owner[*inner].expand(),
+        Some(inner) => places.owner_of(*inner),
         None => inst,
     };
     let Some((mine_at, theirs_at)) = stop(&mine, Some(inst)).zip(stop(&theirs, other_inst)) else { return true };

@@ -6,18 +6,16 @@
 //! Extents of one affine form are one value, the length that an array was made with if that is in sight: so what a loop asks of the array that it
 //! carries is what is known of its first one.
 //! Leaves alone: effects, and equal computations in regions of which neither encloses the other.
-//!
 //! Worth: tests/survey/small/standardized (1.4 with Cranelift, 2.0 with LLVM).
 
 use crate::edit::{Renames, collect_values, syms_of};
 use crate::facts::{Key, form_key, key_of, region_has_effect};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{Affine, HashSet, Shape, Ty};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, WithOp};
 use rustc_hash::FxHashMap;
 
-pub const PASS: Pass =
-    Pass { name: "cse", summary: "compute equal things once", run: Run::Func(eliminate_common_subexpressions) };
+pub const PASS: Pass = Pass::of("cse", "compute equal things once", eliminate_common_subexpressions);
 
 /// Walks forward with a table of what is available, scoped by regions.
 pub fn eliminate_common_subexpressions(func: &mut Func, cx: &mut Context) -> bool {

@@ -7,16 +7,15 @@
 //!
 //! Before: anything. After: every value is used, or belongs to an instruction with an effect, or is an index.
 //! Leaves alone: effects, checks and the operations that fault by themselves.
-//!
 //! Worth: tests/survey/stencils/life (180 with Cranelift).
 
 use crate::edit::{Def, Defs};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use cranelift_entity::EntitySet;
 use ravel_wir::traverse::has_effect;
 use ravel_wir::{Combine, Frame, Func, Inst, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass { name: "dce", summary: "remove what nobody needs", run: Run::Func(remove_dead_code) };
+pub const PASS: Pass = Pass::of("dce", "remove what nobody needs", remove_dead_code);
 
 /// Marks what is needed from the results and effects backwards, then sweeps.
 pub fn remove_dead_code(func: &mut Func, cx: &mut Context) -> bool {

@@ -9,13 +9,11 @@
 //!
 //! Before: anything. After: no call of a function that `is_wanted`; functions that nobody calls are gone.
 //! Leaves alone: `noinline` functions, other recursion, and large functions with several callers.
-//!
 //! Worth: tests/survey/small/halves (2.1 with Cranelift, 1.6 with LLVM).
 
-use crate::edit::{Copier, Renames, size_of, syms_of};
+use crate::edit::{Copier, Renames, all_insts, any_inst, size_of, syms_of};
 use crate::pass::{Context, Pass, Run};
 use ravel_types::{Affine, Elem, HashMap};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, FuncId, Inst, Module, Op, Region, Value};
 use std::collections::BTreeMap;
 
@@ -67,11 +65,9 @@ fn deepen(module: &mut Module, id: FuncId) -> bool {
     let mut simple =
         !source.noinline && module.entry != Some(id) && !calls.is_empty() && calls.iter().all(|callee| *callee == id);
     simple &= source.values.values().all(|v| v.ty.is_scalar() && v.ty.elem != Elem::Handle);
-    walk(source, source.body, &mut |_, inst| {
-        simple &= !matches!(
-            source.insts[inst].op,
-            Op::With(_) | Op::Loop { .. } | Op::Native { .. } | Op::GlobalGet(_) | Op::GlobalSet(..)
-        )
+    simple &= !any_inst(source, source.body, |inst| {
+        let op = &source.insts[inst].op;
+        matches!(op, Op::With(_) | Op::Loop { .. } | Op::Native { .. } | Op::GlobalGet(_) | Op::GlobalSet(..))
     });
     // Every copy brings as many calls as there were.
     let (own, mut calls, mut size) = (size_of(source, source.body), calls.len(), size_of(source, source.body));
@@ -98,13 +94,8 @@ fn number(id: FuncId) -> usize {
 
 /// Called functions, once per call.
 fn callees_of(func: &Func) -> Vec<FuncId> {
-    let mut callees = Vec::new();
-    walk(func, func.body, &mut |_, inst| {
-        if let Op::Call { func, .. } = &func.insts[inst].op {
-            callees.push(*func);
-        }
-    });
-    callees
+    let call = |inst: Inst| if let Op::Call { func, .. } = func.insts[inst].op { Some(func) } else { None };
+    all_insts(func, func.body).into_iter().filter_map(call).collect()
 }
 
 /// Functions with callees before callers, and which of them take part in recursion.

@@ -11,27 +11,22 @@
 //! Before: folding has ended. After: bodies whose data are bytes have no wider data.
 //! Leaves alone: bodies with other data, for these decide how wide lanes are; with loops; and with integers whose range is not known from conversions
 //! and constants, or has negative numbers.
-//!
 //! Worth: tests/survey/stencils/life (7.0 with Cranelift, 1.1 with LLVM).
 
-use crate::edit::{Defs, Renames, prepend};
-use crate::pass::{Context, Pass, Run};
+use crate::edit::{Defs, Renames, all_insts, prepend, push_op};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashMap, HashSet, Scalar, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "narrow-integers",
-    summary: "compute what is provably small in 8 or 16 bits",
-    run: Run::Func(narrow_integers),
-};
+pub const PASS: Pass = Pass::of("narrow-integers", "compute what is provably small in 8 or 16 bits", narrow_integers);
 
 pub fn narrow_integers(func: &mut Func, cx: &mut Context) -> bool {
     let mut bodies = Vec::new();
-    ravel_wir::traverse::walk(func, func.body, &mut |_, inst| {
+    for inst in all_insts(func, func.body) {
         if let Op::With(with) = &func.insts[inst].op {
             bodies.extend(with.parts.iter().map(|part| (part.body, func.insts[inst].span)));
         }
-    });
+    }
     let mut changed = false;
     for (body, span) in bodies {
         let mut defs = Defs::new(func);
@@ -198,13 +193,8 @@ fn narrow(func: &mut Func, defs: &mut Defs, body: Region, small: &HashMap<Value,
     for v in known {
         let k = i64::from(defs.int(func, v).unwrap_or(0));
         let Some(scalar) = Scalar::from_i64(width, k) else { continue };
-        let inst = func.make_inst(
-            Op::Const(scalar),
-            vec![Ty::scalar(width)],
-            func.insts[defs.inst(v).unwrap_or_else(|| unreachable!("a constant"))].span,
-        );
-        before.push(inst);
-        constants.insert(v, func.insts[inst].results[0]);
+        let span = func.insts[defs.inst(v).unwrap_or_else(|| unreachable!("a constant"))].span;
+        constants.insert(v, push_op(func, &mut before, Op::Const(scalar), Ty::scalar(width), span));
     }
     let mut renames = Renames::default();
     let mut regions = vec![body];

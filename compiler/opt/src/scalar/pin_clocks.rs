@@ -10,20 +10,16 @@
 //!
 //! Before: functions are inlined. After: behind a clock no array is known for what made it.
 //! A call of a function that reads a clock counts as one. Leaves alone: scalars and their arithmetic.
-//!
 //! Worth: tests/golden/library/stop-watches (no speed: programs that time themselves would read zero).
 
-use crate::edit::{Renames, insert_after, place_of};
-use crate::pass::{Context, Pass, Run};
+use crate::edit::{Renames, insert_after, place_of, reads_of};
+use crate::pass::{Context, Pass};
 use ravel_types::{Elem, HashSet};
-use ravel_wir::traverse::{free_values, walk};
+use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "pin-clocks",
-    summary: "keep what is computed on its side of the reading of a clock",
-    run: Run::Func(pin_clocks),
-};
+pub const PASS: Pass =
+    Pass::of("pin-clocks", "keep what is computed on its side of the reading of a clock", pin_clocks);
 
 pub fn pin_clocks(func: &mut Func, cx: &mut Context) -> bool {
     let mut regions = Vec::new();
@@ -47,8 +43,7 @@ fn pin(func: &mut Func, region: Region, clock: Inst) -> bool {
     let after = func.regions[region].insts[place_of(func, region, clock) + 1..].to_vec();
     let (mut used, mut made): (Vec<Value>, HashSet<Value>) = (func.regions[region].yields.clone(), HashSet::default());
     for &inst in &after {
-        func.insts[inst].op.for_each_operand(|v| used.push(v));
-        used.extend(func.insts[inst].op.regions().into_iter().flat_map(|nested| free_values(func, nested)));
+        used.extend(reads_of(func, inst));
         made.extend(&func.insts[inst].results);
     }
     used.retain(|v| !func.ty(*v).is_scalar() && func.ty(*v).elem != Elem::Handle && !made.contains(v));

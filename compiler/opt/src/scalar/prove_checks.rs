@@ -10,21 +10,17 @@
 //!
 //! Before: anything; works best after `simplify`. After: no check that [`crate::facts::ranges`] can prove.
 //! Leaves alone: checks that are certain to fail, for their fault belongs to the program.
-//!
 //! Worth: tests/survey/tables/life-rotations (115 with Cranelift, 37 with LLVM).
 
-use crate::edit::{Defs, Renames, use_counts};
+use crate::edit::{Defs, Renames, push_op, use_counts};
 use crate::facts::{Lin, Ranges};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use cranelift_entity::SecondaryMap;
 use ravel_types::{BinOp, Elem, Scalar, Ty, UnOp};
 use ravel_wir::{Func, Generator, Inst, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "prove-checks",
-    summary: "remove checks and comparisons that index sets and extents decide",
-    run: Run::Func(prove_checks),
-};
+pub const PASS: Pass =
+    Pass::of("prove-checks", "remove checks and comparisons that index sets and extents decide", prove_checks);
 
 /// One walk in program order.
 pub fn prove_checks(func: &mut Func, _: &mut Context) -> bool {
@@ -109,9 +105,18 @@ impl Prover<'_> {
     /// A constant before `inst`.
     fn constant(&mut self, inst: Inst, value: Scalar) -> Value {
         let span = self.func.insts[inst].span;
-        let constant = self.func.make_inst(Op::Const(value), vec![Ty::scalar(value.elem())], span);
-        self.before.push(constant);
-        self.func.insts[constant].results[0]
+        push_op(self.func, &mut self.before, Op::Const(value), Ty::scalar(value.elem()), span)
+    }
+
+    /// The result of an instruction is another value.
+    fn is(&mut self, inst: Inst, value: Value) {
+        self.renames.set(self.func.insts[inst].results[0], value);
+        self.changed = true;
+    }
+
+    fn becomes(&mut self, inst: Inst, op: Op) {
+        self.func.insts[inst].op = op;
+        self.changed = true;
     }
 
     /// Whether the instruction stays.
@@ -124,21 +129,17 @@ impl Prover<'_> {
             Op::Bin(op, a, b) if op.is_comparison() && self.func.ty(a).elem == Elem::I32 => {
                 let result = self.func.insts[inst].results[0];
                 if let Some(truth) = self.ranges.decide(self.func, &self.defs, result) {
-                    self.func.insts[inst].op = Op::Const(Scalar::Bool(truth));
-                    self.changed = true;
+                    self.becomes(inst, Op::Const(Scalar::Bool(truth)));
                 } else if self.func.ty(a).is_scalar()
                     && let Some([a, b]) = self.ranges.narrowed(self.func, &self.defs, op, [a, b])
                 {
-                    self.func.insts[inst].op = Op::Bin(op, a, b);
-                    self.changed = true;
+                    self.becomes(inst, Op::Bin(op, a, b));
                 }
             }
             Op::Un(UnOp::Abs, a) if self.func.ty(a).elem == Elem::I32 && self.func.ty(a).is_scalar() => {
                 let x = self.ranges.form(self.func, &self.defs, a);
                 if self.ranges.lower(&x) >= 0 {
-                    let result = self.func.insts[inst].results[0];
-                    self.renames.set(result, a);
-                    self.changed = true;
+                    self.is(inst, a);
                     return false;
                 }
             }
@@ -151,9 +152,7 @@ impl Prover<'_> {
                 } else {
                     return true;
                 };
-                let result = self.func.insts[inst].results[0];
-                self.renames.set(result, if op == BinOp::Min { smaller } else { larger });
-                self.changed = true;
+                self.is(inst, if op == BinOp::Min { smaller } else { larger });
                 return false;
             }
             Op::Bin(op @ (BinOp::Mod | BinOp::AplMod), a, b) if self.func.ty(a).elem == Elem::I32 => {
@@ -168,24 +167,18 @@ impl Prover<'_> {
                 };
                 let is_positive = self.ranges.compare(BinOp::Gt, &y, &Lin::constant(0)) == Some(true);
                 if lies(self, 0, 1) {
-                    let result = self.func.insts[inst].results[0];
-                    self.renames.set(result, a);
-                    self.changed = true;
+                    self.is(inst, a);
                     return false;
                 } else if is_positive && lies(self, 1, 2) {
-                    self.func.insts[inst].op = Op::Bin(BinOp::Sub, a, b);
-                    self.changed = true;
+                    self.becomes(inst, Op::Bin(BinOp::Sub, a, b));
                 } else if is_positive && op == BinOp::AplMod && lies(self, -1, 0) {
-                    self.func.insts[inst].op = Op::Bin(BinOp::Add, a, b);
-                    self.changed = true;
+                    self.becomes(inst, Op::Bin(BinOp::Add, a, b));
                 }
             }
             Op::Bin(BinOp::And, a, b) if self.func.ty(a).elem == Elem::Bool => {
                 for (known, other) in [(a, b), (b, a)] {
                     if self.ranges.decide(self.func, &self.defs, known) == Some(true) {
-                        let result = self.func.insts[inst].results[0];
-                        self.renames.set(result, other);
-                        self.changed = true;
+                        self.is(inst, other);
                         // The instruction stays for what is known of it; nothing uses it any more.
                         break;
                     }
@@ -201,8 +194,7 @@ impl Prover<'_> {
                 }
                 if let Some(truth) = decided.filter(|_| self.defs.constant(self.func, cond).is_none()) {
                     let known = self.constant(inst, Scalar::Bool(truth));
-                    self.func.insts[inst].op = Op::If { cond: known, then, els };
-                    self.changed = true;
+                    self.becomes(inst, Op::If { cond: known, then, els });
                 }
             }
             Op::Loop { init, body } => {

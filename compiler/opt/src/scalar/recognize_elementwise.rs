@@ -7,21 +7,17 @@
 //!
 //! Before: calls in fold functions inlined. After: every such function is a [`Combine::Op`].
 //! Leaves alone: operations with exchanged operands that do not commute, and functions that do anything else.
-//!
 //! Worth: tests/survey/with-loops/moments-of-columns (4.6 with Cranelift, 8.3 with LLVM).
 
 use crate::edit::Defs;
 use crate::facts::covers_frame;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Func, Op, Region, Value, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "recognize-elementwise",
-    summary: "name fold functions that are one scalar operation",
-    run: Run::Func(recognize_elementwise),
-};
+pub const PASS: Pass =
+    Pass::of("recognize-elementwise", "name fold functions that are one scalar operation", recognize_elementwise);
 
 pub fn recognize_elementwise(func: &mut Func, cx: &mut Context) -> bool {
     let defs = Defs::new(func);

@@ -1,7 +1,7 @@
 //! Bodies that compute with small arrays alone, a product or an inverse of matrices for each cell: with these in scalars, lanes run
 //! along an axis around them.
 
-use crate::edit::{Def, Defs};
+use crate::edit::{Def, Defs, with_of};
 use crate::facts::{Places, Use, cost_of_region, total_trips, trips};
 use crate::small::sroa_folds::MAX_FOLDED;
 use ravel_types::HashMap;
@@ -18,15 +18,15 @@ pub const MAX_SCALAR_CODE: u64 = 1600;
 const MAX_CODE: u64 = 4000;
 /// Operations per element that lanes gather or weave together.
 const MIN_INTENSITY: f64 = 4.0;
-/// Rounds that [`crate::facts::cost`] takes loops to have.
-const ROUNDS: f64 = 1000.0;
+/// Iterations that [`crate::facts::cost`] takes loops to have.
+const ITERATIONS: f64 = 1000.0;
 
 /// Whether an array that a with-loop makes is handed on as one by what makes scalars of it: a fold that `sroa-folds` takes, a loop that `sroa`
 /// takes, or the with-loop around, if its body is small.
 pub fn becomes_scalars(func: &Func, defs: &Defs, places: &Places, inst: Inst, used: &Use) -> bool {
     let Use::Yield(region) = used else { return false };
-    let Some(owner) = places.owner[*region].expand() else { return false };
-    if places.region_of[inst].expand() != Some(*region) {
+    let Some(owner) = places.owner_of(*region) else { return false };
+    if places.home(inst) != Some(*region) {
         return false;
     }
     match &func.insts[owner].op {
@@ -44,14 +44,8 @@ pub fn becomes_scalars(func: &Func, defs: &Defs, places: &Places, inst: Inst, us
 
 /// Whether the innermost with-loop around an instruction has a small body.
 pub fn stands_in_small_body(func: &Func, defs: &Defs, places: &Places, inst: Inst) -> bool {
-    let mut at = inst;
-    while let Some(outer) = places.region_of[at].expand().and_then(|r| places.owner[r].expand()) {
-        if matches!(func.insts[outer].op, Op::With(_)) {
-            return is_small(func, defs, places, outer);
-        }
-        at = outer;
-    }
-    false
+    let outer = places.owners(inst).find(|outer| matches!(func.insts[*outer].op, Op::With(_)));
+    outer.is_some_and(|outer| is_small(func, defs, places, outer))
 }
 
 /// Whether all arrays that the body of a with-loop makes are small, and enough is computed with them.
@@ -91,17 +85,9 @@ fn is_small(func: &Func, defs: &Defs, places: &Places, inst: Inst) -> bool {
 
 /// Whether a with-loop and those around it have indices for lanes.
 fn has_many_indices(func: &Func, defs: &Defs, places: &Places, inst: Inst) -> bool {
-    let (mut at, mut indices) = (Some(inst), 1u64);
-    while let Some(inst) = at {
-        if let Op::With(with) = &func.insts[inst].op {
-            match total_trips(func, defs, with) {
-                Some(n) => indices = indices.saturating_mul(n),
-                None => return true,
-            }
-        }
-        at = places.region_of[inst].expand().and_then(|region| places.owner[region].expand());
-    }
-    indices >= LEAST_INDICES
+    let withs = std::iter::once(inst).chain(places.owners(inst)).filter_map(|inst| with_of(func, inst));
+    let indices = withs.map(|with| total_trips(func, defs, with)).try_fold(1u64, |all, n| Some(all.saturating_mul(n?)));
+    indices.is_none_or(|n| n >= LEAST_INDICES)
 }
 
 /// Instructions of a with-loop that is written out with all that it contains; folds of unknown length stay.
@@ -127,7 +113,7 @@ fn code_of_region(func: &Func, defs: &Defs, region: Region) -> u64 {
 fn is_worth_moving(func: &Func, defs: &Defs, body: Region) -> bool {
     let params = &func.regions[body].params;
     let mut moved: f64 = func.regions[body].yields.iter().map(|v| func.ty(*v).shape.count().unwrap_or(0) as f64).sum();
-    // A slice that differs from round to round counts as often as the work in the loop.
+    // A slice that differs from iteration to iteration counts as often as the work in the loop.
     let mut slices: HashMap<(Value, Vec<Value>, Vec<i32>), f64> = HashMap::default();
     walk(func, body, &mut |_, at| {
         let Op::Sel { array, index } = &func.insts[at].op else { return };
@@ -135,11 +121,11 @@ fn is_worth_moving(func: &Func, defs: &Defs, body: Region) -> bool {
         let rest = &index[lead..];
         let counters: Vec<Value> = rest.iter().copied().take_while(|i| is_counter(func, defs, *i)).collect();
         let places: Vec<i32> = rest[counters.len()..].iter().map_while(|i| defs.int(func, *i)).collect();
-        let rounds = if counters.is_empty() { 1.0 } else { ROUNDS };
+        let iterations = if counters.is_empty() { 1.0 } else { ITERATIONS };
         let extents = func.ty(*array).shape.extents().unwrap_or_default();
         let inner = extents.iter().skip(lead + counters.len() + places.len());
-        let elements: f64 = inner.map(|e| e.as_const().map_or(ROUNDS, f64::from)).product();
-        slices.insert((*array, counters, places), elements * rounds);
+        let elements: f64 = inner.map(|e| e.as_const().map_or(ITERATIONS, f64::from)).product();
+        slices.insert((*array, counters, places), elements * iterations);
     });
     moved += slices.values().sum::<f64>();
     cost_of_region(func, defs, body).arithmetic >= MIN_INTENSITY * moved

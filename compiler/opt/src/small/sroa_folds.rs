@@ -10,18 +10,16 @@
 //! Before: the cycle of folding has ended, for several operators stand in its way. After: no fold of written cells of at most
 //! [`MAX_FOLDED`] elements.
 //! Leaves alone: folds with functions, folds that may stop early, and cells that are arrays made elsewhere.
-//!
 //! Worth: tests/survey/small/normal-equations (6 with Cranelift, 62 with LLVM).
 
-use crate::edit::{Defs, insert_after, insert_before};
+use crate::edit::{Defs, insert_after, insert_before, push_op};
 use crate::facts::{Places, covers_frame};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use crate::small::sroa::elements;
 use ravel_types::{Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Inst, InstData, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass =
-    Pass { name: "sroa-folds", summary: "fold the elements of small arrays as scalars", run: Run::Func(sroa_folds) };
+pub const PASS: Pass = Pass::of("sroa-folds", "fold the elements of small arrays as scalars", sroa_folds);
 
 /// Most elements of an accumulator that is held in scalars: as many as the widest targets have registers.
 pub const MAX_FOLDED: usize = 32;
@@ -31,7 +29,7 @@ pub fn sroa_folds(func: &mut Func, cx: &mut Context) -> bool {
     let places = Places::new(func);
     for inst in places.withs.clone() {
         let defs = Defs::new(func);
-        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(region) = places.home(inst) else { continue };
         let Some(cells) = written_cells(func, &defs, inst) else { continue };
         split(func, &defs, region, inst, cells);
         cx.applied(func.insts[inst].span, "the elements of its cells are folded as scalars");
@@ -66,9 +64,7 @@ fn split(func: &mut Func, defs: &Defs, region: Region, inst: Inst, cells: Vec<Ve
     let mut before = Vec::new();
     let neutrals = match everywhere(func, defs, *neutral) {
         Some(constant) => {
-            let value = func.make_inst(Op::Const(constant), vec![Ty::scalar(ty.elem)], span);
-            before.push(value);
-            vec![func.insts[value].results[0]; cells[0].len()]
+            vec![push_op(func, &mut before, Op::Const(constant), Ty::scalar(ty.elem), span); cells[0].len()]
         }
         None => elements(func, &mut before, *neutral, span),
     };

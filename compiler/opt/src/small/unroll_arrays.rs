@@ -10,21 +10,17 @@
 //!
 //! Before: scalarised, so that folds whose cells have the same indices throughout are folds of elements. After: no such fold that is short.
 //! Leaves alone: small arrays, which become scalars elsewhere; bodies with checks or effects; and folds that would be too much code.
-//!
 //! Worth: tests/survey/tables/life-rotations (38 with Cranelift, 38 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, insert_before, size_of};
-use crate::facts::{Places, region_has_effect, total_trips};
-use crate::pass::{Context, Pass, Run};
+use crate::facts::{region_has_effect, rewrite_withs, total_trips};
+use crate::pass::{Context, Pass};
 use crate::small::unroll_small::indices;
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "unroll-arrays",
-    summary: "write out folds of a few arrays whose index sets depend on the index",
-    run: Run::Func(unroll_arrays),
-};
+pub const PASS: Pass =
+    Pass::of("unroll-arrays", "write out folds of a few arrays whose index sets depend on the index", unroll_arrays);
 
 /// Most arrays: the neighbours in three dimensions.
 const MAX_ARRAYS: u64 = 27;
@@ -34,28 +30,18 @@ const MAX_CODE: u64 = 1500;
 const MIN_ELEMENTS: usize = 64;
 
 pub fn unroll_arrays(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let Op::With(with) = func.insts[inst].op.clone() else { continue };
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let [WithOp::Fold { neutral, combine: Combine::Op(op), stop: None }] = with.ops[..] else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+    rewrite_withs(func, |func, defs, _, (region, inst)| {
+        let Op::With(with) = func.insts[inst].op.clone() else { return None };
+        let [WithOp::Fold { neutral, combine: Combine::Op(op), stop: None }] = with.ops[..] else { return None };
         let span = func.insts[inst].span;
-        match examine(func, defs, cx, inst, &with) {
-            Ok(true) => {}
-            Ok(false) => continue,
-            Err(why) => {
-                cx.refused(span, why);
-                continue;
-            }
+        if !examine(func, defs, cx, inst, &with).map_err(|why| cx.refused(span, why)).ok()? {
+            return None;
         }
         let before = write_out(func, defs, inst, &with, (neutral, op));
         insert_before(func, region, inst, before);
         cx.applied(span, "its arrays are written out, and one with-loop combines their elements");
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 /// Is it a fold of arrays that with-loops of its bodies make, each for indices of its own?

@@ -12,28 +12,26 @@
 //! elements is a few comparisons.
 //!
 //! Before: simplified, so that the counter's start, step and end are constants. After: no such loop whose code is short.
-//! In the body of another loop only what is very short is written out, for the sake of what its rounds have in common: sums over a few
-//! elements, and loops of up to three rounds; longer ones that update an array may become with-loops (`parallelize-loops`).
+//! In the body of another loop only what is very short is written out, for the sake of what its iterations have in common: sums over a few
+//! elements, and loops of up to three iterations; longer ones that update an array may become with-loops (`parallelize-loops`).
 //!
 //! Leaves alone: loops outside of with-loops and loops, which gain nothing, and those with with-loops or calls inside.
-//!
 //! Worth: tests/survey/small/medians (25 with Cranelift, 115 with LLVM).
 
 use crate::edit::{Copier, Defs, Renames, replace_inst};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{HashMap, Scalar, eval_bin, eval_un};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass =
-    Pass { name: "unroll-loops", summary: "write out short loops inside with-loops", run: Run::Func(unroll_loops) };
+pub const PASS: Pass = Pass::of("unroll-loops", "write out short loops inside with-loops", unroll_loops);
 
-/// Most rounds.
+/// Most iterations.
 const MAX_TRIPS: usize = 16;
-/// Most instructions that all rounds have together, without those that the counters decide.
+/// Most instructions that all iterations have together, without those that the counters decide.
 const MAX_CODE: usize = 160;
 /// The same where all that is carried is scalars then: arrays in memory are what keeps the with-loop around it from lanes.
 const MAX_SCALAR_CODE: usize = 512;
-/// The same of a loop in another one: rounds, rounds of one that updates an array, and instructions.
+/// The same of a loop in another one: iterations, iterations of one that updates an array, and instructions.
 const MAX_TRIPS_IN_LOOPS: usize = 8;
 const MAX_UPDATES_IN_LOOPS: usize = 3;
 const MAX_CODE_IN_LOOPS: usize = 120;
@@ -133,7 +131,7 @@ fn most_code(func: &Func, inst: Inst) -> usize {
 fn short_trips(func: &Func, defs: &Defs, inst: Inst, most: usize) -> Result<usize, Option<&'static str>> {
     let Op::Loop { init, body } = &func.insts[inst].op else { return Err(None) };
     let data = &func.regions[*body];
-    // Every round must have values of the types that the results have.
+    // Every iteration must have values of the types that the results have.
     let fixed = func.insts[inst].results.iter().zip(&data.yields[1..]).zip(init).all(|((result, next), first)| {
         let ty = func.ty(*result);
         ty == func.ty(*next) && ty == func.ty(*first) && ty.shape.constants().is_some()
@@ -142,7 +140,7 @@ fn short_trips(func: &Func, defs: &Defs, inst: Inst, most: usize) -> Result<usiz
         return Err(None);
     }
     let mut play = Play { func, defs, known: HashMap::default(), code: 0, most, steps: 0 };
-    match play.rounds(inst) {
+    match play.iterations(inst) {
         Ok(trips) => Ok(trips),
         Err(Stop::Long) => Err(Some(TOO_LONG)),
         Err(Stop::Unknown) => Err(None),
@@ -151,7 +149,7 @@ fn short_trips(func: &Func, defs: &Defs, inst: Inst, most: usize) -> Result<usiz
 
 /// Why a loop cannot be played through.
 enum Stop {
-    /// Its end depends on more than counters, or it has with-loops, calls or too many rounds.
+    /// Its end depends on more than counters, or it has with-loops, calls or too many iterations.
     Unknown,
     Long,
 }
@@ -179,8 +177,8 @@ impl Play<'_> {
         };
     }
 
-    /// The number of rounds of a loop.
-    fn rounds(&mut self, inst: Inst) -> Result<usize, Stop> {
+    /// The number of iterations of a loop.
+    fn iterations(&mut self, inst: Inst) -> Result<usize, Stop> {
         let Op::Loop { init, body } = &self.func.insts[inst].op else { return Err(Stop::Unknown) };
         let data = &self.func.regions[*body];
         let mut carried: Vec<Option<Scalar>> = init.iter().map(|v| self.value(*v)).collect();
@@ -218,7 +216,7 @@ impl Play<'_> {
         let mut is_free = false;
         let value = match &data.op {
             Op::With(_) | Op::Call { .. } => return Err(Stop::Unknown),
-            Op::Loop { .. } => return self.rounds(inst).map(|_| ()),
+            Op::Loop { .. } => return self.iterations(inst).map(|_| ()),
             Op::If { cond, then, els } => match self.value(*cond) {
                 Some(Scalar::Bool(truth)) => {
                     let branch = if truth { *then } else { *els };

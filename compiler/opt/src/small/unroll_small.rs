@@ -9,22 +9,17 @@
 //!
 //! Before: simplified, bounds constant. After: no such with-loop small enough to be cheaper as code.
 //! Leaves alone: arrays that are used as arrays, and folds that are worth a loop (the scheduler tiles those).
-//!
 //! Worth: tests/survey/small/attractions (11 with Cranelift, 19 with LLVM).
 
-use crate::edit::{Copier, Defs, Renames, replace_inst, size_of};
+use crate::edit::{Copier, Defs, Renames, push_op, replace_inst, size_of};
 use crate::facts::{Places, Use, is_speculatable, total_trips};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use crate::small::small_bodies::{MAX_SCALAR_CODE, becomes_scalars, stands_in_small_body};
 use ravel_source::Span;
 use ravel_types::{Elem, HashSet, Scalar, Ty};
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "unroll-small",
-    summary: "write out with-loops over a few constant indices",
-    run: Run::Func(unroll_small),
-};
+pub const PASS: Pass = Pass::of("unroll-small", "write out with-loops over a few constant indices", unroll_small);
 
 /// Most elements of an array that is held in scalars.
 const MAX_ELEMENTS: u64 = 16;
@@ -50,7 +45,7 @@ pub fn unroll_small(func: &mut Func, cx: &mut Context) -> bool {
     let mut changed = false;
     for inst in places.withs.clone() {
         let Op::With(with) = func.insts[inst].op.clone() else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+        let Some(region) = places.home(inst) else { continue };
         let span = func.insts[inst].span;
         if let Err(why) = check(func, &defs, &places, inst, &with) {
             if let Some(why) = why {
@@ -171,7 +166,7 @@ fn is_whole(func: &Func, with: &With, k: usize, ty: &Ty) -> bool {
 
 /// Does a region give the cells of a with-loop that makes arrays?
 fn yields_cell(func: &Func, places: &Places, region: Region) -> bool {
-    let Some(owner) = places.owner[region].expand() else { return false };
+    let Some(owner) = places.owner_of(region) else { return false };
     let Op::With(with) = &func.insts[owner].op else { return false };
     with.parts.iter().any(|p| p.body == region) && with.ops.iter().all(|op| matches!(op, WithOp::Genarray { .. }))
 }
@@ -189,16 +184,9 @@ fn writes_cells(func: &Func, defs: &Defs, part: &Part, k: usize, ty: &Ty) -> boo
 
 /// Whether a loop stands between an instruction and the with-loop around it.
 fn is_in_loop_of_body(func: &Func, places: &Places, inst: Inst) -> bool {
-    let (mut at, mut in_loop) = (inst, false);
-    while let Some(owner) = places.region_of[at].expand().and_then(|region| places.owner[region].expand()) {
-        match &func.insts[owner].op {
-            Op::Loop { .. } => in_loop = true,
-            Op::With(_) => return in_loop,
-            _ => {}
-        }
-        at = owner;
-    }
-    false
+    let mut owners =
+        places.owners(inst).map(|owner| &func.insts[owner].op).skip_while(|op| matches!(op, Op::If { .. }));
+    matches!(owners.next(), Some(Op::Loop { .. })) && owners.any(|op| matches!(op, Op::With(_)))
 }
 
 /// Instructions of a body that constant indices do not fold away.
@@ -289,11 +277,7 @@ pub fn indices(func: &Func, defs: &Defs, part: &Part) -> Vec<Vec<i32>> {
 
 fn unrolled(func: &mut Func, defs: &Defs, inst: Inst, with: &With, out: &mut Vec<Inst>, span: Span) -> Vec<Value> {
     let types: Vec<Ty> = func.insts[inst].results.iter().map(|v| func.ty(*v).clone()).collect();
-    let emit = |func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty| {
-        let inst = func.make_inst(op, vec![ty], span);
-        out.push(inst);
-        func.insts[inst].results[0]
-    };
+    let emit = |func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty| push_op(func, out, op, ty, span);
     // Per operator: the accumulator so far, or the elements.
     let mut accumulators: Vec<Option<Value>> = Vec::new();
     let mut elements: Vec<Vec<Option<Value>>> = Vec::new();

@@ -195,7 +195,7 @@ impl Facts<'_> {
             }
             found = Some((inst, part));
         }
-        found.ok_or_else(|| Refusal::NoFold)
+        found.ok_or(Refusal::NoFold)
     }
 
     /// Does a fold only add products, by multiply-adds?

@@ -1,6 +1,7 @@
 //! Runs a program of WIR text both ways.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests print where they are asked to")]
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -4,6 +4,8 @@
 //! library; `f64` functions over random bit patterns, random moderate numbers and edges against correctly rounded values of
 //! 192 bits. `RAVEL_MATH_SHOW=1` prints the greatest errors.
 
+#![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a test with settings")]
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use astro_float::{BigFloat, Consts, RoundingMode};

@@ -22,7 +22,7 @@ const RANKS_KEPT_IN_RECURSION: usize = 14;
 /// Instances of one function that differ only in known values, before values are forgotten.
 const MAX_INSTANCES_BY_VALUE: usize = 32;
 
-/// Rounds of the fixed point over the result of a recursive function, after which its declared type is believed.
+/// Iterations of the fixed point over the result of a recursive function, after which its declared type is believed.
 const MAX_ROUNDS: usize = 6;
 
 /// Bodies elaborated for instances of functions that are being elaborated further out. Recursions over ranks need some hundred;
@@ -184,7 +184,7 @@ impl Spec<'_> {
                 break;
             }
             self.instances[index].results = after;
-            // What was made during this round may rest on the assumption that has just changed.
+            // What was made during this iteration may rest on the assumption that has just changed.
             for key in self.provisional.drain(inner..) {
                 self.index.remove(&key);
             }

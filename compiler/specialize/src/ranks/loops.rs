@@ -1,4 +1,4 @@
-//! Short loops over axes: rounds that are elaborated one by one.
+//! Short loops over axes: iterations that are elaborated one by one.
 //!
 //! ```text
 //! for (ax = 0; ax < d; ax++) { u = filter(ax, w, u); }      with d = 2
@@ -6,9 +6,9 @@
 //!
 //! What a function does along an axis is known only where the axis is: its type patterns split shapes there, its index vectors are
 //! changed there. As a loop variable the axis would be any number, shapes would be unknown and index vectors arrays. So the first
-//! rounds of a loop are elaborated in place where a counter of few constant values is given to a function, or selects from a
+//! iterations of a loop are elaborated in place where a counter of few constant values is given to a function, or selects from a
 //! vector that is held as scalars. The loop itself remains behind them; its condition is then false. The condition may ask for the rank
-//! of an array that the rounds replace, `ax < dim(u)`: it is asked again before each of them.
+//! of an array that the iterations replace, `ax < dim(u)`: it is asked again before each of them.
 
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
@@ -16,7 +16,7 @@ use crate::walk;
 use ravel_core::ir::{Block, Bound, Expr, ExprKind, LocalId, Stmt, Target, WithOp};
 use std::collections::BTreeSet;
 
-/// Most rounds: as many as arrays usually have axes.
+/// Most iterations: as many as arrays usually have axes.
 pub const MAX_TRIPS: usize = 4;
 /// Most expressions of a body, without those of the functions that it calls.
 pub const MAX_SIZE: usize = 200;
@@ -24,12 +24,12 @@ pub const MAX_SIZE: usize = 200;
 pub const MAX_COPIES: usize = 32;
 
 impl<'p> Spec<'p> {
-    /// Elaborates the first rounds of `while (cond) body` if that is worth it: see the module.
+    /// Elaborates the first iterations of `while (cond) body` if that is worth it: see the module.
     pub fn first_rounds(&mut self, frame: &mut Frame, cond: &Expr, body: &Block) {
         let Some(trips) = self.axis_trips(frame, cond, body) else { return };
         let copies = self.copies;
         self.copies *= trips;
-        // A fault that is certain in some round is one of the run all the same.
+        // A fault that is certain in some iteration is one of the run all the same.
         self.conditional += 1;
         if copies > 1 || self.rounds_are_sound(frame, cond, body, trips) {
             self.rounds(frame, cond, body, trips);
@@ -38,7 +38,7 @@ impl<'p> Spec<'p> {
         self.copies = copies;
     }
 
-    /// At most `trips` rounds, while the condition is known to hold: an array that it asks for may have changed its rank.
+    /// At most `trips` iterations, while the condition is known to hold: an array that it asks for may have changed its rank.
     fn rounds(&mut self, frame: &mut Frame, cond: &Expr, body: &Block, trips: usize) {
         for _ in 0..trips {
             if self.known(frame, cond) != Some(true) {
@@ -65,8 +65,8 @@ impl<'p> Spec<'p> {
         value
     }
 
-    /// Whether the rounds can be elaborated without a complaint. What is known of a round alone may be too much: a call that run-time
-    /// dispatch resolves is ambiguous. Rounds inside of others are tried with them.
+    /// Whether the iterations can be elaborated without a complaint. What is known of an iteration alone may be too much: a call that run-time
+    /// dispatch resolves is ambiguous. Iterations inside of others are tried with them.
     fn rounds_are_sound(&mut self, frame: &Frame, cond: &Expr, body: &Block, trips: usize) -> bool {
         let reported = (self.diagnostics.len(), self.reported.clone());
         let instances = self.instances.len();
@@ -83,7 +83,7 @@ impl<'p> Spec<'p> {
         false
     }
 
-    /// How often the loop runs, if that is known and each round is better off on its own.
+    /// How often the loop runs, if that is known and each iteration is better off on its own.
     fn axis_trips(&mut self, frame: &Frame, cond: &Expr, body: &Block) -> Option<usize> {
         let mut assigned = BTreeSet::new();
         walk::assigned(body, &mut assigned);
@@ -154,7 +154,7 @@ fn reads(e: &Expr, out: &mut BTreeSet<LocalId>, plain: &mut bool) {
     }
 }
 
-/// The statements that change the counters: in every round, from the counters and what the loop leaves alone.
+/// The statements that change the counters: in every iteration, from the counters and what the loop leaves alone.
 fn steps<'a>(body: &'a Block, counters: &BTreeSet<LocalId>, assigned: &BTreeSet<LocalId>) -> Option<Vec<&'a Stmt>> {
     let mut steps = Vec::new();
     for stmt in body {

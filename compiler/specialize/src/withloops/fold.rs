@@ -9,7 +9,7 @@ use ravel_types::HashSet;
 use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Combine, Inst, Op, Region, Value, WithOp, traverse};
 
-/// Rounds of the fixed point over the accumulator's kind.
+/// Iterations of the fixed point over the accumulator's kind.
 pub const MAX_ROUNDS: usize = 8;
 
 impl<'p> Spec<'p> {

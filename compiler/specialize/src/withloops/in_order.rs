@@ -45,9 +45,14 @@ pub struct Evaluated<'l> {
     pub frame_shape: Option<&'l Val>,
 }
 
+/// From an index and values to the next values.
+type Step<'s, 'p> = dyn FnMut(&mut Spec<'p>, Val, Vec<Val>) -> Vec<Val> + 's;
+/// From the counter and values to the next values, the next counter, and whether the loop goes on.
+type Iteration<'s, 'p> = dyn FnMut(&mut Spec<'p>, &Sc, Vec<Val>) -> (Vec<Val>, Sc, Sc) + 's;
+
 /// What happens at an index, and whether the loop is over before it has seen all of them.
 struct Walk<'w, 'p> {
-    step: &'w mut dyn FnMut(&mut Spec<'p>, Val, Vec<Val>) -> Vec<Val>,
+    step: &'w mut Step<'w, 'p>,
     ended: &'w mut dyn FnMut(&mut Spec<'p>, &[Val]) -> Sc,
     /// Extents that bound the index, if there is an array.
     frame_shape: Option<&'w Val>,
@@ -340,12 +345,7 @@ impl<'p> Spec<'p> {
     }
 
     /// A loop that runs at least once: `body` gives what the values become, the next counter and whether it goes on.
-    pub fn carry(
-        &mut self,
-        first: &Sc,
-        init: Vec<Val>,
-        body: &mut dyn FnMut(&mut Self, &Sc, Vec<Val>) -> (Vec<Val>, Sc, Sc),
-    ) -> Vec<Val> {
+    pub fn carry(&mut self, first: &Sc, init: Vec<Val>, body: &mut Iteration<'_, 'p>) -> Vec<Val> {
         let mut kinds: Vec<Kind> =
             init.iter().map(|v| kind_in_loops(&self.em.visible_kind(v).forget_values(false))).collect();
         self.conditional += 1;

@@ -1,14 +1,21 @@
 //! A loader of sorts: resolves type names among a given set of files, as the core crate does for real.
 
+#![expect(clippy::disallowed_methods, reason = "tests read files")]
+
 use ravel_diagnostics::{Diagnostic, Diagnostics, render};
 use ravel_source::{FileId, SourceMap};
 use ravel_syntax::ast::{File, SymbolSet};
 use ravel_syntax::*;
-use std::collections::{HashMap, HashSet};
+use ravel_types::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The text of a file.
+pub fn text_of(path: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned()
 }
 
 /// Adds all `.sac` and `.xsac` files below a folder, sorted.
@@ -56,10 +63,10 @@ const PUBLIC_TYPES: [(&str, &[&str]); 9] = [
 
 impl Library {
     pub fn scan(files: &[PathBuf]) -> Library {
-        let mut modules: HashMap<String, Vec<Interface>> = HashMap::new();
+        let mut modules: HashMap<String, Vec<Interface>> = HashMap::default();
         for path in files {
             let mut sources = SourceMap::default();
-            let text = String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
+            let text = text_of(path);
             let id = sources.add("scan", text);
             let options = PreprocessOptions::default();
             let (tokens, _) = lex_and_preprocess(id, &mut sources, &options, &mut Beside(path.clone()));
@@ -97,7 +104,7 @@ impl Library {
     pub fn visible(&self, interface: &Interface) -> TypeNames {
         let mut names = TypeNames::default();
         for load in &interface.loads {
-            self.add(&load.module.name, &load.symbols, &mut names, &mut HashSet::new());
+            self.add(&load.module.name, &load.symbols, &mut names, &mut HashSet::default());
         }
         for mention in &interface.mentions {
             for found in self.modules.get(&*mention.name).into_iter().flatten() {
@@ -128,7 +135,7 @@ impl Parsed {
 }
 
 pub fn parse_with(library: &Library, path: &Path) -> Parsed {
-    let text = String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
+    let text = text_of(path);
     let name = path.strip_prefix(repository()).unwrap_or(path).display().to_string();
     parse_named(library, &name, &text, &mut Beside(path.to_path_buf()))
 }

@@ -4,7 +4,7 @@ use crate::common::{Library, parse_named};
 use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap};
 use ravel_syntax::*;
-use std::collections::HashMap;
+use ravel_types::HashMap;
 
 /// Files by name.
 #[derive(Default)]

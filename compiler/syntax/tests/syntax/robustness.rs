@@ -1,6 +1,6 @@
 //! No text makes the front end panic, hang or fall silent, and one run reports many mistakes.
 
-use crate::common::{Library, Parsed, parse_named, repository, sac_files};
+use crate::common::{Library, Parsed, parse_named, repository, sac_files, text_of};
 use proptest::prelude::*;
 use ravel_diagnostics::{Diagnostic, render};
 use ravel_syntax::{NoIncludes, TypeNames, lex_and_preprocess, parse_repl_input};
@@ -213,11 +213,11 @@ fn a_file_cut_off_anywhere_is_reported() {
     files.truncate(5);
     let library = Library::scan(&files);
     for path in files {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let text = text_of(&path);
         let mut end = text.len().min(3000);
         while end > 0 {
             end -= 1;
-            if text.is_char_boundary(end) && end % 7 == 0 {
+            if text.is_char_boundary(end) && end.is_multiple_of(7) {
                 parse_named(&library, "cut", &text[..end], &mut NoIncludes).rendered();
             }
         }

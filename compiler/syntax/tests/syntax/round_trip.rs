@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use ravel_syntax::{NoIncludes, equal_modulo_spans, print_file};
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test with a setting")]
 fn every_file_of_the_repository_survives_printing() {
     let mut files = Vec::new();
     for folder in ["stdlib", "examples", "tests/golden"] {

@@ -1,6 +1,6 @@
 //! Random WIR: valid modules that compute without breaking a rule of the IR, and mostly without faults.
 //!
-//! The generator knows more than the types say. Of every extent it knows bounds ([`Dims`]), of every value a [`Ghost`]: the
+//! The generator knows more than the types say. Of every extent it knows bounds, of every value a [`Ghost`]: the
 //! interval of an integer, or how many bits a real needs. So selections are in range although their indices are computed,
 //! and reals whose sums are exact in any order are told from those that may only be compared with a tolerance: the latter
 //! never decide a branch or an index.

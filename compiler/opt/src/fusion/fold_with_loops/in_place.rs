@@ -32,7 +32,7 @@ pub fn loses_its_place(
 fn is_its_own(func: &Func, places: &Places, with: (Inst, &With), array: Value) -> bool {
     places.uses(array).iter().all(|u| match u {
         Use::Operand(inst) => {
-            let region = places.region_of[*inst].expand();
+            let region = places.home(*inst);
             let is_inside = |r| with.1.parts.iter().any(|p| places.path(r, p.body).is_some());
             *inst == with.0 || matches!(func.insts[*inst].op, Op::Extent { .. }) || region.is_some_and(is_inside)
         }
@@ -127,7 +127,7 @@ fn reads_own_place(func: &Func, with: &With, array: Value) -> bool {
 /// those of its rows.
 fn goes_along(func: &Func, places: &Places, defs: &Defs, producer: Inst, site: Inst, body: Region) -> bool {
     let Op::Sel { index, .. } = &func.insts[site].op else { return false };
-    let Some(consumer) = places.owner[body].expand() else { return false };
+    let Some(consumer) = places.owner_of(body) else { return false };
     let Op::With(with) = &func.insts[consumer].op else { return false };
     index.starts_with(&func.regions[body].params)
         && (same_parts(func, defs, producer, consumer)

@@ -14,7 +14,6 @@
 //!
 //! Leaves alone: producers with effects or checks in their bodies (but see `fold_checked`), with other array cells (see `scalarize`), and those too
 //! costly to compute again for every consumer.
-//!
 //! Worth: tests/survey/stencils/life (16 with Cranelift, 13 with LLVM).
 
 mod in_place;
@@ -24,7 +23,7 @@ mod shared;
 use self::in_place::loses_its_place;
 use self::refusal::Refusal;
 use self::shared::work_for_others;
-use crate::edit::{Copier, Defs, replace_inst};
+use crate::edit::{Copier, Defs, push_op, replace_inst};
 use crate::facts::{
     Cost, Places, Ranges, Use, cost_of_yield, covers_frame, is_in_loop, reads_only_what_stays, reads_per_element,
 };
@@ -187,7 +186,7 @@ fn check(
 ) -> Result<Vec<Site>, Refusal> {
     let with = with_of(func, producer);
     let result = func.insts[producer].results[k];
-    let home = places.region_of[producer].expand().ok_or(Refusal::Effects)?;
+    let home = places.home(producer).ok_or(Refusal::Effects)?;
     let frame_rank = frame_rank(with, k).ok_or(Refusal::DynamicFrame)?;
     let ranks_agree = |p: &Part| matches!(&p.generator, Generator::Known { lower, .. } if lower.len() == frame_rank);
     if !with.parts.iter().all(ranks_agree) {
@@ -221,7 +220,7 @@ fn check(
         };
         match &func.insts[*inst].op {
             Op::Sel { array, index } if *array == result && index.len() >= frame_rank => {
-                let region = places.region_of[*inst].expand().ok_or(Refusal::Effects)?;
+                let region = places.home(*inst).ok_or(Refusal::Effects)?;
                 let part = find_part(func, places, defs, (with, k), *inst, &index[..frame_rank], &mut known);
                 match part {
                     Some(part) => used.extend(part),
@@ -234,7 +233,7 @@ fn check(
                 in_loops |= is_in_loop(func, places, region, home);
                 // Partitions of one consumer share the elements out among them.
                 let outermost = places.path(region, home).and_then(|path| path.last().copied());
-                let consumer = outermost.and_then(|r| places.owner[r].expand()).unwrap_or(*inst);
+                let consumer = outermost.and_then(|r| places.owner_of(r)).unwrap_or(*inst);
                 let is_new = cells_read.insert((region, index[..frame_rank].to_vec()));
                 *by_consumer.entry(consumer).or_default().entry(outermost).or_insert(0.0) +=
                     if is_new { times } else { 0.0 };
@@ -353,8 +352,8 @@ fn at<T>(
     known: &mut Option<(Inst, Ranges)>,
     ask: impl FnOnce(&mut Ranges) -> T,
 ) -> T {
-    let region = places.region_of[site].expand();
-    let around = region.and_then(|region| Some((region, places.owner[region].expand()?)));
+    let region = places.home(site);
+    let around = region.and_then(|region| Some((region, places.owner_of(region)?)));
     let Some((region, owner)) = around else { return ask(&mut places.ranges_at(func, defs, site)) };
     if !matches!(func.insts[owner].op, Op::With(_)) {
         return ask(&mut places.ranges_at(func, defs, site));
@@ -442,18 +441,13 @@ fn apply(
             _ => {
                 let zero = Scalar::zero(ty.elem);
                 let Some(zero) = zero.filter(|_| ty.is_scalar()) else { return };
-                let inst = func.make_inst(Op::Const(zero), vec![Ty::scalar(ty.elem)], span);
-                new.push(inst);
-                (func.insts[inst].results[0], Vec::new())
+                (push_op(func, &mut new, Op::Const(zero), Ty::scalar(ty.elem), span), Vec::new())
             }
         },
     };
-    let cell = if rest.is_empty() {
-        cell
-    } else {
-        let inst = func.make_inst(Op::Sel { array: cell, index: rest }, vec![ty], span);
-        new.push(inst);
-        func.insts[inst].results[0]
+    let cell = match rest.is_empty() {
+        true => cell,
+        false => push_op(func, &mut new, Op::Sel { array: cell, index: rest }, ty, span),
     };
     places.remove(func, site.inst);
     for &inst in &new {

@@ -20,9 +20,9 @@ pub fn work_for_others(
         let users = places.uses(func.insts[producer].results[k]).iter().filter_map(|u| match u {
             Use::Operand(inst) if matches!(func.insts[*inst].op, Op::Extent { .. }) => None,
             Use::Operand(inst) => {
-                let path = places.path(places.region_of[*inst].expand()?, home)?;
+                let path = places.path(places.home(*inst)?, home)?;
                 // What stands beside the producer reads what is in memory.
-                Some(path.last().and_then(|region| places.owner[*region].expand()).unwrap_or(producer))
+                Some(path.last().and_then(|region| places.owner_of(*region)).unwrap_or(producer))
             }
             Use::Yield(_) => Some(producer),
         });

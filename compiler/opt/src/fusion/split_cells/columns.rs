@@ -11,22 +11,18 @@
 //!
 //! Before: simplified; scalarisation follows, or folding would undo this. After: no array cell of a column waits for scalars that are folds of that column.
 //! Leaves alone: rows, which a cell reads from the cache a second time; cells with checks or effects; and more scalars than a few.
-//!
 //! Worth: tests/survey/with-loops/standard-columns (3.3 with Cranelift, 5.9 with LLVM).
 
 use crate::edit::{Def, Defs};
 use crate::facts::{covers_frame, region_has_effect};
 use crate::fusion::joiner::{MAX_REPEATED, work_between};
 use crate::fusion::split_cells::split_all;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Inst, Op, Part, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-cells",
-    summary: "compute what columns need of themselves in a with-loop of its own",
-    run: Run::Func(split_cells),
-};
+pub const PASS: Pass =
+    Pass::of("split-cells", "compute what columns need of themselves in a with-loop of its own", split_cells);
 
 /// Most scalars that are kept for each cell.
 const MAX_SCALARS: usize = 3;

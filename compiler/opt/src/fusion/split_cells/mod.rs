@@ -10,8 +10,8 @@
 pub mod columns;
 pub mod sums;
 
-use crate::edit::{Copier, Defs, Renames, insert_before};
-use crate::facts::Places;
+use crate::edit::{Copier, Defs, Renames, insert_before, push_op};
+use crate::facts::{Places, rewrite_withs};
 use crate::pass::Context;
 use ravel_types::{Shape, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, RegionData, Value, With, WithOp};
@@ -26,19 +26,13 @@ pub fn split_all(
     said: &'static str,
     choose: impl Fn(&Func, &Defs, &Places, Inst, &Context) -> Option<Vec<Value>>,
 ) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(region) = places.region_of[inst].expand() else { continue };
-        let Some(kept) = choose(func, defs, places, inst, cx) else { continue };
+    rewrite_withs(func, |func, defs, places, (region, inst)| {
+        let kept = choose(func, defs, places, inst, cx)?;
         let before = split(func, inst, &kept);
         insert_before(func, region, inst, [before]);
         cx.applied(func.insts[inst].span, said);
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 /// Makes a with-loop for the scalars of a with-loop with one partition, and lets the cells select from its results.
@@ -59,35 +53,19 @@ fn split(func: &mut Func, inst: Inst, kept: &[Value]) -> Inst {
     let made = func.make_inst(Op::With(With { parts, ops: vec![op; kept.len()], ordered: false }), types, span);
 
     let arrays = func.insts[made].results.clone();
-    let params: Vec<Value> = func.regions[part.body]
-        .params
-        .iter()
-        .map(|v| func.ty(*v).clone())
-        .collect::<Vec<_>>()
-        .into_iter()
-        .map(|ty| func.new_value(ty))
-        .collect();
     let mut copier = Copier::within(func, part.body);
-    copier.values.extend(func.regions[part.body].params.iter().copied().zip(params.iter().copied()));
+    let params = copier.params(func, part.body);
     let mut insts = Vec::new();
-    let selections: Vec<(Value, Value)> = kept
-        .iter()
-        .zip(&arrays)
-        .map(|(old, array)| {
-            let ty = func.ty(*old).clone();
-            let sel = func.make_inst(Op::Sel { array: *array, index: params.clone() }, vec![ty], span);
-            insts.push(sel);
-            (*old, func.insts[sel].results[0])
-        })
-        .collect();
-    let yields = copier.splice(func, part.body, &mut insts);
-    // The copies of the scalars are nobody's then.
-    let mut renames = Renames::default();
-    for (old, new) in selections {
-        renames.set(copier.value(old), new);
+    let mut elements = Vec::new();
+    for (old, array) in kept.iter().zip(arrays) {
+        let ty = func.ty(*old).clone();
+        elements.push(push_op(func, &mut insts, Op::Sel { array, index: params.clone() }, ty, span));
     }
+    let yields = copier.splice(func, part.body, &mut insts);
     let body = func.regions.push(RegionData { params, insts, yields });
-    renames.apply_region(func, body);
+    // The copies of the scalars are nobody's then.
+    let copies = kept.iter().map(|old| copier.value(*old));
+    Renames::from_iter(copies.zip(elements)).apply_region(func, body);
     with.parts[0] = Part { generator: Generator::clone(&part.generator), body };
     func.insts[inst].op = Op::With(with);
     made

@@ -14,22 +14,17 @@
 //! long sums that are made wider.
 //! Leaves alone: functions of sums down columns, where lanes run over the cells in any case; those of matrices of sums, whose tiles have lanes behind the
 //! sums, too; short sums that are made wider, and sums of what is as wide; few cells; checks and effects.
-//!
 //! Worth: tests/survey/with-loops/gates (1.6 with Cranelift, 2.1 with LLVM).
 
-use crate::edit::Defs;
+use crate::edit::{Defs, any_inst, operands_of, reads_of};
 use crate::facts::{covers_frame, is_transcendental, region_has_effect, trips};
 use crate::fusion::split_cells::split_all;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::HashSet;
-use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "split-sum-cells",
-    summary: "compute functions of sums of rows in a with-loop of their own",
-    run: Run::Func(split_sum_cells),
-};
+pub const PASS: Pass =
+    Pass::of("split-sum-cells", "compute functions of sums of rows in a with-loop of their own", split_sum_cells);
 
 /// Fewer cells do not fill lanes.
 const MIN_CELLS: u64 = 8;
@@ -72,7 +67,7 @@ fn sums_to_keep(func: &Func, defs: &Defs, inst: Inst, cx: &Context) -> Option<Ve
     let mut narrow = HashSet::default();
     for &inst in &body.insts {
         let data = &func.insts[inst];
-        let operands = operands(func, inst);
+        let operands = reads_of(func, inst);
         let of_sums = operands.iter().any(|v| sums.contains(v));
         let is_fold = matches!(&data.op, Op::With(with) if with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })));
         let is_function = of_sums && frame.len() == 1 && is_transcendental(&data.op);
@@ -114,22 +109,10 @@ fn width(func: &Func, v: Value) -> u64 {
 fn is_narrow(func: &Func, defs: &Defs, fold: Inst) -> bool {
     let Op::With(With { parts, .. }) = &func.insts[fold].op else { return false };
     let Some(widest) = func.insts[fold].results.iter().map(|v| width(func, *v)).min() else { return false };
-    let mut narrow = true;
-    for part in parts {
-        walk(func, part.body, &mut |_, inst| {
-            let mut values = func.insts[inst].results.clone();
-            func.insts[inst].op.for_each_operand(|v| values.push(v));
-            narrow &= values.iter().all(|v| width(func, *v) <= widest);
-        });
-    }
-    narrow && parts.iter().all(|part| trips(func, defs, part).is_none_or(|n| n >= MIN_WIDENED))
-}
-
-fn operands(func: &Func, inst: Inst) -> Vec<Value> {
-    let mut all = Vec::new();
-    func.insts[inst].op.for_each_operand(|v| all.push(v));
-    all.extend(func.insts[inst].op.regions().into_iter().flat_map(|nested| free_values(func, nested)));
-    all
+    let is_wide =
+        |inst: Inst| func.insts[inst].results.iter().chain(&operands_of(func, inst)).any(|v| width(func, *v) > widest);
+    !parts.iter().any(|part| any_inst(func, part.body, is_wide))
+        && parts.iter().all(|part| trips(func, defs, part).is_none_or(|n| n >= MIN_WIDENED))
 }
 
 /// Does a fold walk along rows that the index of the cell selects, and down no column?

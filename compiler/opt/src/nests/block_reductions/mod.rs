@@ -17,24 +17,20 @@
 //! arrays.
 //! Leaves alone: folds inside other with-loops; of those that are not over rows, long rows that are folded and products of many cells, for which
 //! other passes do better; small arrays, and rows that do not stay in a cache.
-//!
 //! Worth: tests/survey/with-loops/moments-of-columns (3.1 with Cranelift, 6.4 with LLVM).
 
 mod few;
 mod rewrite;
 
-use crate::edit::Defs;
+use crate::edit::{Defs, operands_of, reads_of};
 use crate::facts::{Places, covers_frame, region_has_effect};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::{Affine, BinOp, HashSet, Scalar};
 use ravel_wir::traverse::free_values;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, Op, Part, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "block-reductions",
-    summary: "fold rows for all columns at once, block by block",
-    run: Run::Func(block_reductions),
-};
+pub const PASS: Pass =
+    Pass::of("block-reductions", "fold rows for all columns at once, block by block", block_reductions);
 
 /// Elements of a block of rows, about: it stays in the first-level cache.
 const BLOCK: i64 = 8192;
@@ -96,7 +92,7 @@ pub fn block_reductions(func: &mut Func, cx: &mut Context) -> bool {
                 Err(None) => {}
                 Err(Some(why)) => cx.refused(span, why),
                 Ok(sweep) => {
-                    let Some(home) = places.region_of[with].expand() else { continue };
+                    let Some(home) = places.home(with) else { continue };
                     let Some((_, mut defs)) = facts.take() else { continue };
                     let (rows, beside) = sweep.block;
                     let what = match (sweep.streams, beside) {
@@ -303,10 +299,7 @@ fn mentioned(func: &Func, defs: &Defs, v: Value) -> HashSet<Value> {
             None => {
                 params.insert(v);
             }
-            Some(inst) => {
-                func.insts[inst].op.for_each_operand(|v| left.push(v));
-                left.extend(func.insts[inst].op.regions().into_iter().flat_map(|r| free_values(func, r)));
-            }
+            Some(inst) => left.extend(reads_of(func, inst)),
         }
     }
     params
@@ -327,9 +320,7 @@ fn captured(func: &Func, part: &Part, rows: &Part, fold: Inst) -> Option<Vec<Ins
         if !func.insts[inst].op.regions().is_empty() {
             return None;
         }
-        func.insts[inst].op.for_each_operand(|v| {
-            needed.insert(v);
-        });
+        needed.extend(operands_of(func, inst));
         list.push(inst);
     }
     list.reverse();

@@ -1,10 +1,10 @@
 //! The body of an outer with-loop, rewritten to serve some consecutive indices at once.
 
 use super::lane::{Block, Form, Lane, Res, lane_axis};
-use crate::edit::Def;
+use crate::edit::{Def, push_ops, slice};
 use crate::facts::Use;
-use ravel_types::{BinOp, Elem, HashSet, Scalar, Shape, Ty, UnOp};
-use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, Value, With, WithOp};
+use ravel_types::{BinOp, Elem, Scalar, Ty, UnOp};
+use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 /// A scalar that costs more operations than this is computed once per lane and stored.
 const MAX_AGAIN: u32 = 4;
@@ -141,18 +141,8 @@ impl Block<'_> {
         let insts = self.copy(&mut lane, inst)?;
         let cells: Vec<Value> = results.iter().map(|v| lane.map[v]).collect();
         let body = self.region_of(vec![l], [lane.head, insts].concat(), cells);
-        let mut list = Vec::new();
-        let part = self.box_part(&mut list, body, &[self.lanes]);
-        let frame = self.int(&mut list, self.lanes);
-        let ops = results
-            .iter()
-            .map(|_| WithOp::Genarray { frame: Frame::Known(vec![frame]), cell: Some(Vec::new()), default: None })
-            .collect();
-        let types = results.iter().map(|v| Ty::new(self.func.ty(*v).elem, Shape::of(&[self.lanes]))).collect();
-        let with = self.func.make_inst(Op::With(With { parts: vec![part], ops, ordered: false }), types, self.span);
-        list.push(with);
-        self.out.append(&mut list);
-        let arrays = self.func.insts[with].results.clone();
+        let elems = self.elems(&results);
+        let arrays = self.genarrays(body, &[self.lanes], &elems);
         self.forms.extend(results.into_iter().zip(arrays).map(|(v, a)| (v, Form::Stored(a))));
         Ok(())
     }
@@ -250,23 +240,12 @@ impl Block<'_> {
                 return Err("the cells of a with-loop in its body are arrays");
             }
             let (generator, bounds) = self.widened_generator(&part.generator, axis, &mut list)?;
-            let params: Vec<Value> = body.params.iter().map(|_| self.index_param()).collect();
-            let mut lane = self.split(body.params[axis], params[axis], bounds.0, bounds.1);
-            for (k, (old, new)) in body.params.iter().zip(&params).enumerate() {
-                if k != axis {
-                    lane.map.insert(*old, *new);
-                }
-            }
-            let mut insts = Vec::new();
-            self.copy_all(&mut lane, &body.insts, &mut insts)?;
-            let cells = body.yields.iter().map(|v| self.value(&mut lane, *v)).collect::<Res<Vec<_>>>()?;
-            let body = self.region_of(params, [lane.head, insts].concat(), cells);
+            let body = self.body_of_lanes(&body, axis, bounds)?;
             parts.push(Part { generator, body });
         }
-        let inst = self.func.make_inst(Op::With(With { parts, ops, ordered: false }), types, self.span);
-        list.push(inst);
+        let arrays = push_ops(self.func, &mut list, Op::With(With { parts, ops, ordered: false }), types, self.span);
         self.out.append(&mut list);
-        Ok(self.func.insts[inst].results.clone())
+        Ok(arrays)
     }
 
     /// A generator with one axis four times as long; also the constant bounds that this axis had.
@@ -461,23 +440,13 @@ impl Block<'_> {
             cells.push(total);
         }
         let body = self.region_of(params, list, cells);
-        Ok(self.genarrays(body, extents, results))
+        let elems = self.elems(results);
+        Ok(self.genarrays(body, extents, &elems))
     }
 
     /// Those of `insts` that a value needs.
     fn needed(&self, value: Value, insts: &[Inst]) -> Vec<Inst> {
-        let mut needed = HashSet::default();
-        let mut work = vec![value];
-        while let Some(v) = work.pop() {
-            let Def::Inst(inst, _) = self.defs.get(v) else { continue };
-            if insts.contains(&inst) && needed.insert(inst) {
-                let op = &self.func.insts[inst].op;
-                op.for_each_operand(|v| work.push(v));
-                for region in op.regions() {
-                    work.extend(ravel_wir::traverse::free_values(self.func, region));
-                }
-            }
-        }
+        let needed = slice(self.func, insts, [value], |_| false);
         insts.iter().copied().filter(|i| needed.contains(i) || self.func.insts[*i].results.is_empty()).collect()
     }
 
@@ -519,17 +488,7 @@ impl Block<'_> {
             let axis = lane_axis(&lengths);
             let (generator, bounds) = self.widened_generator(&part.generator, axis, list)?;
             let body = self.func.regions[part.body].clone();
-            let params: Vec<Value> = body.params.iter().map(|_| self.index_param()).collect();
-            let mut lane = self.split(body.params[axis], params[axis], bounds.0, bounds.1);
-            for (k, (old, new)) in body.params.iter().zip(&params).enumerate() {
-                if k != axis {
-                    lane.map.insert(*old, *new);
-                }
-            }
-            let mut insts = Vec::new();
-            self.copy_all(&mut lane, &body.insts, &mut insts)?;
-            let cells = body.yields.iter().map(|v| self.value(&mut lane, *v)).collect::<Res<Vec<_>>>()?;
-            let body = self.region_of(params, [lane.head, insts].concat(), cells);
+            let body = self.body_of_lanes(&body, axis, bounds)?;
             parts.push(Part { generator, body });
         }
         self.fold(parts, op, elem, list).map(Some)
@@ -546,24 +505,29 @@ impl Block<'_> {
             lane.map.insert(*old, new);
             params.push(new);
         }
+        let body = self.body_in(lane, &body, params)?;
+        let elems = self.elems(results);
+        Ok(self.genarrays(body, &[vec![self.lanes], extents.to_vec()].concat(), &elems))
+    }
+
+    fn elems(&self, values: &[Value]) -> Vec<Elem> {
+        values.iter().map(|v| self.func.ty(*v).elem).collect()
+    }
+
+    /// A copy of a body one of whose axes goes through all lanes of each index, which had these bounds.
+    fn body_of_lanes(&mut self, body: &RegionData, axis: usize, bounds: Bounds) -> Res<Region> {
+        let params: Vec<Value> = body.params.iter().map(|_| self.index_param()).collect();
+        let mut lane = self.split(body.params[axis], params[axis], bounds.0, bounds.1);
+        let others = body.params.iter().zip(&params).enumerate().filter(|(k, _)| *k != axis);
+        lane.map.extend(others.map(|(_, (old, new))| (*old, *new)));
+        self.body_in(lane, body, params)
+    }
+
+    /// A copy of a body in one lane.
+    fn body_in(&mut self, mut lane: Lane, body: &RegionData, params: Vec<Value>) -> Res<Region> {
         let mut insts = Vec::new();
         self.copy_all(&mut lane, &body.insts, &mut insts)?;
         let cells = body.yields.iter().map(|v| self.value(&mut lane, *v)).collect::<Res<Vec<_>>>()?;
-        let body = self.region_of(params, [lane.head, insts].concat(), cells);
-        Ok(self.genarrays(body, &[vec![self.lanes], extents.to_vec()].concat(), results))
-    }
-
-    /// A with-loop in the block's body with an array for each of `like`, of the given extents.
-    fn genarrays(&mut self, body: Region, extents: &[i32], like: &[Value]) -> Vec<Value> {
-        let mut list = Vec::new();
-        let part = self.box_part(&mut list, body, extents);
-        let frame: Vec<Value> = extents.iter().map(|n| self.int(&mut list, *n)).collect();
-        let op = WithOp::Genarray { frame: Frame::Known(frame), cell: Some(Vec::new()), default: None };
-        let types = like.iter().map(|v| Ty::new(self.func.ty(*v).elem, Shape::of(extents))).collect();
-        let ops = like.iter().map(|_| op.clone()).collect();
-        let inst = self.func.make_inst(Op::With(With { parts: vec![part], ops, ordered: false }), types, self.span);
-        list.push(inst);
-        self.out.append(&mut list);
-        self.func.insts[inst].results.clone()
+        Ok(self.region_of(params, [lane.head, insts].concat(), cells))
     }
 }

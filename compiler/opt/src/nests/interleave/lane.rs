@@ -4,8 +4,8 @@
 //! lanes share the last axis that is longer than one, [`lane_axis`]. Inside a with-loop over such an array the index `q` along that
 //! axis stands for both, `k = q / 4` and `l = q % 4`, and a selection at `k + d` becomes one at `q + 4*d`.
 
-use crate::edit::Defs;
-use crate::facts::{Lin, Places};
+use crate::edit::{Defs, push_op, push_ops, rename_syms};
+use crate::facts::{Lin, MAX_DEPTH, Places, Sum, sum_of};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, HashMap, Scalar, Shape, Sym, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, InstData, Op, Part, Region, RegionData, Value, With, WithOp};
@@ -108,9 +108,7 @@ impl Block<'_> {
     }
 
     pub fn emit(&mut self, list: &mut Vec<Inst>, op: Op, ty: Ty) -> Value {
-        let inst = self.func.make_inst(op, vec![ty], self.span);
-        list.push(inst);
-        self.func.insts[inst].results[0]
+        push_op(self.func, list, op, ty, self.span)
     }
 
     pub fn int(&mut self, list: &mut Vec<Inst>, v: i32) -> Value {
@@ -137,16 +135,6 @@ impl Block<'_> {
     /// Constant extents of an array.
     pub fn extents(&self, v: Value) -> Res<Vec<i32>> {
         self.func.ty(v).shape.constants().ok_or("an array of its body has no constant shape")
-    }
-
-    fn ty(&self, ty: &Ty) -> Ty {
-        match &ty.shape {
-            Shape::Known(extents) if !self.syms.is_empty() => {
-                let map = |s: Sym| self.syms.get(&s).cloned().unwrap_or_else(|| Affine::sym(s));
-                Ty::new(ty.elem, Shape::Known(extents.iter().map(|e| e.map(map)).collect()))
-            }
-            _ => ty.clone(),
-        }
     }
 
     /// Whether what an instruction computes may differ between lanes.
@@ -244,16 +232,20 @@ impl Block<'_> {
                 }
             }
         };
-        let new_results: Vec<Value> = results
-            .iter()
-            .map(|v| {
-                let ty = self.ty(self.func.ty(*v));
-                self.func.new_value(ty)
-            })
-            .collect();
-        lane.map.extend(results.iter().copied().zip(new_results.iter().copied()));
-        list.push(self.func.insts.push(InstData { op, results: new_results, span }));
+        let results = self.renamed(lane, &results);
+        list.push(self.func.insts.push(InstData { op, results, span }));
         Ok(list)
+    }
+
+    /// New values for the copies of some.
+    fn renamed(&mut self, lane: &mut Lane, values: &[Value]) -> Vec<Value> {
+        let mut new = Vec::new();
+        for v in values {
+            let ty = rename_syms(self.func.ty(*v), &self.syms);
+            new.push(self.func.new_value(ty));
+        }
+        lane.map.extend(values.iter().copied().zip(new.iter().copied()));
+        new
     }
 
     /// Copies instructions one after the other.
@@ -267,18 +259,11 @@ impl Block<'_> {
 
     fn region(&mut self, lane: &mut Lane, region: Region) -> Res<Region> {
         let RegionData { params, insts, yields } = self.func.regions[region].clone();
-        let new_params: Vec<Value> = params
-            .iter()
-            .map(|v| {
-                let ty = self.ty(self.func.ty(*v));
-                self.func.new_value(ty)
-            })
-            .collect();
-        lane.map.extend(params.into_iter().zip(new_params.iter().copied()));
+        let params = self.renamed(lane, &params);
         let mut list = Vec::new();
         self.copy_all(lane, &insts, &mut list)?;
         let yields = yields.into_iter().map(|v| self.value(lane, v)).collect::<Res<Vec<_>>>()?;
-        Ok(self.region_of(new_params, list, yields))
+        Ok(self.region_of(params, list, yields))
     }
 
     fn is_interleaved(&self, lane: &Lane, array: Value) -> bool {
@@ -342,9 +327,8 @@ impl Block<'_> {
             };
             return Ok(self.bin(list, BinOp::Add, scaled, lane.lane));
         };
-        let mut form = Linear::default();
-        form.add(self.func, self.defs, index, 1, 8);
-        let own = form.take(split.old);
+        let mut form = sum_of(self.func, self.defs, index, &|_| true, MAX_DEPTH).ok_or("an index is a long sum")?;
+        let own = form.terms.remove(&split.old).unwrap_or(0);
         // Quotients of the index are quotients of the interleaved index.
         let mut total: Option<Value> = None;
         let mut tail = Vec::new();
@@ -352,7 +336,7 @@ impl Block<'_> {
             Some(total) => Some(block.bin(list, BinOp::Add, total, term)),
             None => Some(term),
         };
-        for (v, k) in std::mem::take(&mut form.terms) {
+        for (v, k) in form.terms {
             let factor = k.wrapping_mul(self.lanes);
             match self.quotient(&split, v) {
                 Some((offset, by)) => {
@@ -395,9 +379,8 @@ impl Block<'_> {
         const LIMIT: i32 = 1 << 20;
         let Some(Op::Bin(BinOp::Div, a, b)) = self.defs.op(self.func, v) else { return None };
         let by = self.defs.int(self.func, *b).filter(|n| (1..LIMIT).contains(n))?;
-        let mut form = Linear::default();
-        form.add(self.func, self.defs, *a, 1, 4);
-        let plain = form.take(split.old) == 1 && form.terms.is_empty() && (0..LIMIT).contains(&form.constant);
+        let form = sum_of(self.func, self.defs, *a, &|_| true, MAX_DEPTH)?.add(&Sum::of(split.old), -1);
+        let plain = form.terms.is_empty() && (0..LIMIT).contains(&form.constant);
         (plain && split.natural).then_some((form.constant, by))
     }
 
@@ -464,14 +447,21 @@ impl Block<'_> {
 
     /// A with-loop in the block's body that covers its result.
     pub fn genarray(&mut self, body: Region, extents: &[i32], elem: Elem) -> Value {
+        self.genarrays(body, extents, &[elem])[0]
+    }
+
+    /// The same with several results, of these elements.
+    pub fn genarrays(&mut self, body: Region, extents: &[i32], elems: &[Elem]) -> Vec<Value> {
         let mut list = Vec::new();
         let part = self.box_part(&mut list, body, extents);
         let frame: Vec<Value> = extents.iter().map(|n| self.int(&mut list, *n)).collect();
         let op = WithOp::Genarray { frame: Frame::Known(frame), cell: Some(Vec::new()), default: None };
-        let op = Op::With(With { parts: vec![part], ops: vec![op], ordered: false });
-        let result = self.emit(&mut list, op, Ty::new(elem, Shape::of(extents)));
+        let types = elems.iter().map(|elem| Ty::new(*elem, Shape::of(extents))).collect();
+        let ops = vec![op; elems.len()];
+        let with = Op::With(With { parts: vec![part], ops, ordered: false });
+        let arrays = push_ops(self.func, &mut list, with, types, self.span);
         self.out.append(&mut list);
-        result
+        arrays
     }
 
     /// The partition of all indices below constant extents.
@@ -479,51 +469,5 @@ impl Block<'_> {
         let lower = extents.iter().map(|_| self.int(list, 0)).collect();
         let upper = extents.iter().map(|n| self.int(list, *n)).collect();
         Part { generator: Generator::Known { lower, upper, step: None, width: None }, body }
-    }
-}
-
-/// `constant + sum of value * factor`, wrapping.
-#[derive(Default)]
-struct Linear {
-    constant: i32,
-    terms: Vec<(Value, i32)>,
-}
-
-impl Linear {
-    fn add(&mut self, func: &Func, defs: &Defs, v: Value, factor: i32, depth: u32) {
-        if let Some(k) = defs.int(func, v) {
-            self.constant = self.constant.wrapping_add(k.wrapping_mul(factor));
-            return;
-        }
-        match defs.op(func, v).filter(|_| depth > 0) {
-            Some(Op::Bin(BinOp::Add, a, b)) => {
-                self.add(func, defs, *a, factor, depth - 1);
-                self.add(func, defs, *b, factor, depth - 1);
-            }
-            Some(Op::Bin(BinOp::Sub, a, b)) => {
-                self.add(func, defs, *a, factor, depth - 1);
-                self.add(func, defs, *b, factor.wrapping_neg(), depth - 1);
-            }
-            Some(Op::Bin(BinOp::Mul, a, b)) => match (defs.int(func, *a), defs.int(func, *b)) {
-                (Some(k), _) => self.add(func, defs, *b, factor.wrapping_mul(k), depth - 1),
-                (_, Some(k)) => self.add(func, defs, *a, factor.wrapping_mul(k), depth - 1),
-                _ => self.term(v, factor),
-            },
-            _ => self.term(v, factor),
-        }
-    }
-
-    fn term(&mut self, v: Value, factor: i32) {
-        match self.terms.iter_mut().find(|(w, _)| *w == v) {
-            Some((_, k)) => *k = k.wrapping_add(factor),
-            None => self.terms.push((v, factor)),
-        }
-    }
-
-    /// Removes a value and gives its factor.
-    fn take(&mut self, v: Value) -> i32 {
-        let factor = self.terms.iter().find(|(w, _)| *w == v).map_or(0, |(_, k)| *k);
-        self.terms.retain(|(w, k)| *w != v && *k != 0);
-        factor
     }
 }

@@ -17,7 +17,6 @@
 //! Before: folding and fusion have ended. After: temporaries of such bodies are interleaved. The pass runs once; it declines blocks of four.
 //! Leaves alone: bodies without arrays, with long rows, or with little work per element of their inputs (module `profit`); arrays
 //! without constant shape; folds with functions that do not regroup.
-//!
 //! Worth: tests/survey/with-loops/small-networks (1.0, hidden 0.2 with Cranelift, 1.6, 0.4 with LLVM).
 
 mod body;
@@ -28,14 +27,14 @@ mod taper;
 
 use crate::edit::Defs;
 use crate::facts::Places;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::{Func, Op, Region};
 
-pub const PASS: Pass = Pass {
-    name: "interleave",
-    summary: "run four iterations of an outer with-loop in lanes, with interleaved temporaries",
-    run: Run::Func(interleave),
-};
+pub const PASS: Pass = Pass::of(
+    "interleave",
+    "run four iterations of an outer with-loop in lanes, with interleaved temporaries",
+    interleave,
+);
 
 /// Iterations per block.
 const LANES: i32 = 4;

@@ -5,7 +5,7 @@ use super::body::Goal;
 use super::lane::{Block, Form};
 use super::profit::assess;
 use super::taper::cuts;
-use crate::edit::{Copier, Cut, Defs, Emitter, insert_before, substitute};
+use crate::edit::{Copier, Cut, Defs, Emitter, insert_before, push_op, push_ops, substitute};
 use crate::facts::{Places, covers_frame};
 use ravel_source::Span;
 use ravel_types::{Affine, BinOp, Elem, HashMap, Scalar, Shape, Ty};
@@ -56,9 +56,7 @@ pub fn interleave_with(
                     }
                 }
                 let op = Op::With(With { parts: vec![part_of_blocks], ops, ordered: false });
-                let made = func.make_inst(op, types, span);
-                before.push(made);
-                func.insts[made].results.clone()
+                push_ops(func, &mut before, op, types, span)
             }
             Goal::Stack => stacks(func, &mut before, inst, with, part_of_blocks, blocks, span),
         });
@@ -111,7 +109,7 @@ fn blocks_of(
     let body = func.regions.push(RegionData { params, insts, yields: cells });
     let mut zero_to_blocks = part.generator.clone();
     if let Generator::Known { lower, upper, .. } = &mut zero_to_blocks {
-        let zero = push(func, before, Op::Const(Scalar::I32(0)), Ty::scalar(Elem::I32), span);
+        let zero = push_op(func, before, Op::Const(Scalar::I32(0)), Ty::scalar(Elem::I32), span);
         lower.pop();
         lower.push(zero);
         upper.pop();
@@ -154,12 +152,6 @@ fn goals(func: &Func, inst: Inst, with: &With) -> Result<Vec<Goal>, &'static str
     Ok(goals)
 }
 
-fn push(func: &mut Func, list: &mut Vec<Inst>, op: Op, ty: Ty, span: Span) -> Value {
-    let inst = func.make_inst(op, vec![ty], span);
-    list.push(inst);
-    func.insts[inst].results[0]
-}
-
 /// The with-loop over blocks whose results have an axis of lanes behind that of blocks, and its results with these axes joined.
 fn stacks(
     func: &mut Func,
@@ -170,8 +162,8 @@ fn stacks(
     blocks: &Cut,
     span: Span,
 ) -> Vec<Value> {
-    let lanes = push(func, before, Op::Const(Scalar::I32(LANES)), Ty::scalar(Elem::I32), span);
-    let joined = push(func, before, Op::Bin(BinOp::Mul, blocks.blocks, lanes), Ty::scalar(Elem::I32), span);
+    let lanes = push_op(func, before, Op::Const(Scalar::I32(LANES)), Ty::scalar(Elem::I32), span);
+    let joined = push_op(func, before, Op::Bin(BinOp::Mul, blocks.blocks, lanes), Ty::scalar(Elem::I32), span);
     let count = match blocks.number {
         Some(n) => Affine::constant(n),
         None => Affine::sym(func.fresh_sym()),
@@ -191,14 +183,9 @@ fn stacks(
         let cell = [&[lanes], &cell[..]].concat();
         ops.push(WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), default: None });
     }
-    let made = func.make_inst(Op::With(With { parts: vec![part], ops, ordered: false }), types, span);
-    before.push(made);
-    let results = func.insts[made].results.clone();
-    results
-        .into_iter()
-        .zip(finals)
-        .map(|(array, (shape, ty))| push(func, before, Op::Reshape { array, shape }, ty, span))
-        .collect()
+    let blocks = push_ops(func, before, Op::With(With { parts: vec![part], ops, ordered: false }), types, span);
+    let joined = blocks.into_iter().zip(finals);
+    joined.map(|(array, (shape, ty))| push_op(func, before, Op::Reshape { array, shape }, ty, span)).collect()
 }
 
 /// Lets the original with-loop do the rest, starting from what the blocks made.
@@ -237,12 +224,12 @@ fn finish(
         let params: Vec<Value> = (0..rank).map(|_| func.new_value(Ty::scalar(Elem::I32))).collect();
         let mut insts = Vec::new();
         let from =
-            push(func, &mut insts, Op::Bin(BinOp::Sub, params[rank - 1], blocks.low), Ty::scalar(Elem::I32), span);
+            push_op(func, &mut insts, Op::Bin(BinOp::Sub, params[rank - 1], blocks.low), Ty::scalar(Elem::I32), span);
         let mut cells = Vec::new();
         for array in &made {
             let index = [&params[..rank - 1], &[from]].concat();
             let ty = cell_type(func.ty(*array), rank);
-            cells.push(push(func, &mut insts, Op::Sel { array: *array, index }, ty, span));
+            cells.push(push_op(func, &mut insts, Op::Sel { array: *array, index }, ty, span));
         }
         let body = func.regions.push(RegionData { params, insts, yields: cells });
         copied = Some(Part { generator, body });

@@ -22,8 +22,8 @@ const MAX_BYTES: u64 = 512 << 10;
 /// Operations per iteration below which a block is not worth its set-up.
 const MIN_WORK: f64 = 500.0;
 
-/// Rounds assumed of loops that compute scalars, such as a search in a short array.
-const LOOP_ROUNDS: f64 = 10.0;
+/// Iterations assumed of loops that compute scalars, such as a search in a short array.
+const LOOP_ITERATIONS: f64 = 10.0;
 
 /// Judges an outer with-loop; with `eager` only what it must be, not what it gains. Gives the
 /// operations of an iteration; `Err(None)` if its body is not of the kind that this is about.
@@ -117,13 +117,13 @@ pub fn assess(
 /// Arithmetic of an instruction; loops are taken to be short.
 fn work_of(func: &Func, defs: &Defs, inst: Inst) -> f64 {
     let op = &func.insts[inst].op;
-    let rounds = match op {
-        Op::Loop { .. } => LOOP_ROUNDS,
+    let iterations = match op {
+        Op::Loop { .. } => LOOP_ITERATIONS,
         Op::If { .. } => 1.0,
         _ => return cost_of_inst(func, defs, inst).arithmetic,
     };
     let insts = op.regions().into_iter().flat_map(|r| func.regions[r].insts.iter());
-    rounds * insts.map(|i| work_of(func, defs, *i)).sum::<f64>()
+    iterations * insts.map(|i| work_of(func, defs, *i)).sum::<f64>()
 }
 
 fn bytes_of(extents: &[i32], elem: Elem) -> u64 {
@@ -211,7 +211,7 @@ fn packed_slices(func: &Func, places: &Places, body: Region, index: Value) -> (f
     };
     walk(func, body, &mut |region, inst| {
         // Scalars of the body itself are read in place.
-        if region != body || places.region_of[inst].expand() != Some(body) {
+        if region != body || places.home(inst) != Some(body) {
             visit(inst);
         }
     });

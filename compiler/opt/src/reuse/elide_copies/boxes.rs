@@ -4,16 +4,16 @@
 //!    genarray [n] { [0 <= i < k] -> f(i), [k <= i < n] -> a[i] }   =>   modarray(a) { [0 <= i < k] -> f(i) }
 //! ```
 //!
-//! The array is changed in place then and the copied part costs nothing: an algorithm that works on half of the array in each round
+//! The array is changed in place then and the copied part costs nothing: an algorithm that works on half of the array in each iteration
 //! (wavelets, reductions, sorting networks) takes O(n) in all, not O(n log n). Partitions that read the array elsewhere come first, into an array
-//! of their own, if the box changes from round to round of a loop; otherwise copying once is as good.
+//! of their own, if the box changes from iteration to iteration of a loop; otherwise copying once is as good.
 //!
 //! After: no such partition where the array is not needed any more.
 //! Leaves alone: partitions that are not known to cover the result, since uncovered positions have the default; arrays that are needed later or
 //! stand outside of the loop that has the with-loop.
 
-use crate::edit::{Def, Defs, Emitter, collect_values, insert_before};
-use crate::facts::{Bounds, MAX_PARTS, Places, Use, bounds, covers, region_has_effect};
+use crate::edit::{Defs, Emitter, collect_values, insert_before};
+use crate::facts::{Bounds, MAX_PARTS, Places, Use, bounds, covers, region_has_effect, rewrite_withs};
 use crate::pass::Context;
 use ravel_types::{Affine, BinOp, Elem, HashSet, Shape, Ty};
 use ravel_wir::traverse::walk;
@@ -29,18 +29,12 @@ struct Found {
 }
 
 pub fn drop_copies(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(found) = (Search { func, defs, places, cx }).copies(inst) else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+    rewrite_withs(func, |func, defs, places, (region, inst)| {
+        let found = Search { func, defs, places, cx }.copies(inst)?;
         rewrite(func, defs, region, inst, found);
         cx.applied(func.insts[inst].span, "what it copies stays in place, only the rest is computed");
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 struct Search<'a> {
@@ -117,23 +111,14 @@ impl Search<'_> {
 
     /// Whether the array is made in the region of the with-loop, which is the last to use it.
     fn ends_here(&self, inst: Inst, array: Value) -> bool {
-        let Some(home) = self.places.region_of[inst].expand() else { return false };
+        let Some(home) = self.places.home(inst) else { return false };
         let data = &self.func.regions[home];
-        let made = match self.defs.get(array) {
-            Def::Param(region, _) => region == home,
-            Def::Inst(def, _) => self.places.region_of[def].expand() == Some(home),
-            Def::None => false,
-        };
+        let made = self.places.made_in(self.defs, array) == Some(home);
         let Some(here) = data.insts.iter().position(|i| *i == inst) else { return false };
         made && self.places.uses(array).iter().all(|used| {
             let Use::Operand(user) = *used else { return false };
-            let mut at = user;
-            while self.places.region_of[at].expand() != Some(home) {
-                let owner = self.places.region_of[at].expand().and_then(|r| self.places.owner[r].expand());
-                let Some(owner) = owner else { return false };
-                at = owner;
-            }
-            data.insts.iter().position(|i| *i == at).is_some_and(|place| place <= here)
+            let at = self.places.within(home, user).and_then(|at| data.insts.iter().position(|i| *i == at));
+            at.is_some_and(|place| place <= here)
         })
     }
 
@@ -154,9 +139,9 @@ impl Search<'_> {
         fits && !self.func.regions[part.body].yields.contains(&array)
     }
 
-    /// Whether bounds change in the rounds of the loop around the with-loop.
+    /// Whether bounds change in the iterations of the loop around the with-loop.
     fn varies(&self, inst: Inst, bounds: &[Value]) -> bool {
-        let Some(home) = self.places.region_of[inst].expand() else { return false };
+        let Some(home) = self.places.home(inst) else { return false };
         let Some(&owner) = self.defs.loops.get(&home) else { return self.cx.eager };
         let mut own = HashSet::default();
         if let Op::Loop { body, .. } = self.func.insts[owner].op {

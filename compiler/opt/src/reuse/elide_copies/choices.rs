@@ -13,8 +13,8 @@
 //! whole frame of scalar cells that are, outside of boxes known before it, those of an array of the same shape.
 //! Leaves alone: conditions that are no comparison of an index with something invariant, and several results at once.
 
-use crate::edit::{Copier, Def, Defs, Emitter, Renames, insert_before, mirrored, prepend};
-use crate::facts::{Places, covers_frame, region_has_effect};
+use crate::edit::{Copier, Def, Defs, Emitter, Renames, all_insts, insert_before, mirrored, prepend, push_op};
+use crate::facts::{covers_frame, region_has_effect, rewrite_withs};
 use crate::pass::Context;
 use ravel_types::{BinOp, Elem, HashSet, Scalar, Ty};
 use ravel_wir::traverse::{free_values, walk};
@@ -42,22 +42,13 @@ struct Chosen {
 }
 
 pub fn update_parts(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    let mut renames = Renames::default();
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some((array, boxes)) = recognize(func, defs, inst, cx) else { continue };
-        let Some(region) = places.region_of[inst].expand() else { continue };
+    rewrite_withs(func, |func, defs, _, (region, inst)| {
+        let (array, boxes) = recognize(func, defs, inst, cx)?;
         let new = rewrite(func, defs, inst, region, array, &boxes);
-        let old = func.insts[inst].results[0];
-        renames.set(old, new);
-        renames.apply(func);
+        Renames::from_iter([(func.insts[inst].results[0], new)]).apply(func);
         cx.applied(func.insts[inst].span, "only what differs from the array that it copies is computed");
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 /// The array that is copied, and where it is not.
@@ -275,9 +266,7 @@ fn rewrite(func: &mut Func, defs: &mut Defs, inst: Inst, region: Region, array: 
         let body = body_with(func, part.body, chosen, span);
         let part = Part { generator: Generator::Known { lower, upper, step: None, width: None }, body };
         let op = Op::With(With { parts: vec![part], ops: vec![WithOp::Modarray { array: current }], ordered: false });
-        let update = func.make_inst(op, vec![ty.clone()], span);
-        out.push(update);
-        current = func.insts[update].results[0];
+        current = push_op(func, &mut out, op, ty.clone(), span);
     }
     insert_before(func, region, inst, out);
     current
@@ -332,8 +321,7 @@ fn outside(e: &mut Emitter<'_>, body: Region, v: Value) -> Value {
 fn body_with(func: &mut Func, body: Region, chosen: &Chosen, span: ravel_source::Span) -> Region {
     let mut copier = Copier::within(func, body);
     let copy = copier.region(func, body);
-    let mut users = Vec::new();
-    walk(func, copy, &mut |_, inst| users.push(inst));
+    let users = all_insts(func, copy);
     for &(cond, truth) in &chosen.known {
         let cond = copier.value(cond);
         let known = func.make_inst(Op::Const(Scalar::Bool(truth)), vec![Ty::scalar(Elem::Bool)], span);

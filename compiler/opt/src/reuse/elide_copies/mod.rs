@@ -9,20 +9,16 @@
 //!
 //! Before: folding and fusion have ended, since updates are harder to fold than arrays that are made; simplified. After: see the two modules.
 //! Leaves alone: copies whose place is no box that is known before the with-loop.
-//!
 //! Worth: tests/survey/sorting/tournament (3.9 with Cranelift, 2.6 with LLVM).
 
 mod boxes;
 mod choices;
 
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::Func;
 
-pub const PASS: Pass = Pass {
-    name: "elide-copies",
-    summary: "make updates of with-loops that copy an array but for some boxes",
-    run: Run::Func(elide_copies),
-};
+pub const PASS: Pass =
+    Pass::of("elide-copies", "make updates of with-loops that copy an array but for some boxes", elide_copies);
 
 pub fn elide_copies(func: &mut Func, cx: &mut Context) -> bool {
     let updated = choices::update_parts(func, cx);

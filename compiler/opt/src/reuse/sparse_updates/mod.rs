@@ -14,7 +14,6 @@
 //! Before: simplified, the fold function recognised. After: such a fold is a loop in whose body one value follows the other.
 //! Leaves alone: cells that change most of a short array, places known while compiling, operations that do not regroup, accumulators that adding a
 //! neutral element could change (-0.0), one-hot cells of a few elements, which are compared in lanes.
-//!
 //! Worth: tests/survey/tables/group-sums (540 with Cranelift, 110 with LLVM).
 
 mod nest;
@@ -24,21 +23,18 @@ pub mod sums;
 use crate::edit::{Copier, Defs, Emitter, Renames, replace_inst, substitute};
 use crate::facts::{Places, total_trips};
 use crate::loops::privatize::{Work, in_pieces};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use nest::Nest;
 use ravel_types::{BinOp, Ty};
 use ravel_wir::{Combine, ConstData, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 use search::Search;
 use std::sync::Arc;
 
-pub const PASS: Pass = Pass {
-    name: "sparse-updates",
-    summary: "let folds update their accumulators where cells are not neutral",
-    run: Run::Func(sparse_updates),
-};
+pub const PASS: Pass =
+    Pass::of("sparse-updates", "let folds update their accumulators where cells are not neutral", sparse_updates);
 
-/// Rounds of loops inside of a body, where nothing is known of them.
-const UNKNOWN_ROUNDS: i64 = 8;
+/// Iterations of loops inside of a body, where nothing is known of them.
+const UNKNOWN_ITERATIONS: i64 = 8;
 
 /// A fold that can be such a loop.
 pub(crate) struct Found {
@@ -97,7 +93,7 @@ pub fn sparse_updates(func: &mut Func, cx: &mut Context) -> bool {
             continue;
         }
         let (mut defs, places) = (Defs::new(func), Places::new(func));
-        let Some(home) = places.region_of[inst].expand() else { continue };
+        let Some(home) = places.home(inst) else { continue };
         let search = Search { func, defs: &defs, places: &places, cx };
         let Some(found) = search.fold(inst) else { continue };
         let inside = places.is_inside_with(func, inst);
@@ -118,7 +114,7 @@ fn gather(func: &mut Func, cx: &Context) -> bool {
             continue;
         }
         let (mut defs, places) = (Defs::new(func), Places::new(func));
-        let Some(home) = places.region_of[inst].expand() else { continue };
+        let Some(home) = places.home(inst) else { continue };
         let search = Search { func, defs: &defs, places: &places, cx };
         if places.is_inside_with(func, inst) && !cx.eager {
             continue;
@@ -166,8 +162,9 @@ fn rewrite(
         let mut nest = Nest { func, defs, span, op: found.op };
         let (result, run) = nest.part(&mut out, current, part, cell, &outer);
         current = result;
-        loops
-            .extend(run.map(|run| (run, inner_rounds(func, defs, part), work_of(func, defs, part.body, func.ty(old)))));
+        loops.extend(
+            run.map(|run| (run, inner_iterations(func, defs, part), work_of(func, defs, part.body, func.ty(old)))),
+        );
     }
     substitute(func, home, inst, out, [current]);
     for (run, inner, code) in loops.into_iter().filter(|_| outermost) {
@@ -175,8 +172,8 @@ fn rewrite(
     }
 }
 
-/// Rounds of the inner loops for one of the outermost, as far as they are known.
-fn inner_rounds(func: &Func, defs: &Defs, part: &Part) -> i64 {
+/// Iterations of the inner loops for one of the outermost, as far as they are known.
+fn inner_iterations(func: &Func, defs: &Defs, part: &Part) -> i64 {
     let Generator::Known { lower, upper, .. } = &part.generator else { return 1 };
     let known = lower
         .iter()
@@ -194,8 +191,8 @@ fn work_of(func: &Func, defs: &Defs, region: Region, ty: &Ty) -> i64 {
         let times = match &func.insts[inst].op {
             Op::Const(_) => continue,
             Op::With(with) if is_cell(with) && func.ty(func.insts[inst].results[0]) == ty => continue,
-            Op::Loop { .. } => UNKNOWN_ROUNDS,
-            Op::With(with) => total_trips(func, defs, with).map_or(UNKNOWN_ROUNDS, |n| n.min(1 << 20) as i64),
+            Op::Loop { .. } => UNKNOWN_ITERATIONS,
+            Op::With(with) => total_trips(func, defs, with).map_or(UNKNOWN_ITERATIONS, |n| n.min(1 << 20) as i64),
             _ => 1,
         };
         work += func.insts[inst].op.regions().into_iter().fold(1, |sum, r| sum + times * work_of(func, defs, r, ty));

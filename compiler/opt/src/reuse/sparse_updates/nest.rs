@@ -1,7 +1,7 @@
 //! The loops that folds become.
 
 use super::{Cell, Choice};
-use crate::edit::{Copier, Def, Defs, Emitter, collect_values};
+use crate::edit::{Copier, Def, Defs, Emitter, collect_values, operands_of};
 use crate::facts::trips;
 use crate::loops::privatize::extents_of;
 use ravel_source::Span;
@@ -325,9 +325,7 @@ impl Nest<'_> {
         if !self.func.regions[body].insts.contains(&inst) || copier.values.contains_key(&v) {
             return copier.value(v);
         }
-        let mut operands = Vec::new();
-        self.func.insts[inst].op.for_each_operand(|v| operands.push(v));
-        for v in operands {
+        for v in operands_of(self.func, inst) {
             self.outside(out, v, body, copier);
         }
         let copy = copier.inst(self.func, inst);

@@ -177,7 +177,7 @@ impl Search<'_> {
             return same_bits(fill, unit).then_some(Cell::Nowhere);
         }
         let Def::Inst(inst, k) = self.defs.get(v) else { return None };
-        if self.places.region_of[inst].expand() != Some(region) {
+        if self.places.home(inst) != Some(region) {
             return None;
         }
         let either = |a: u64, b: u64, changed: &mut u64| *changed = a.max(b);
@@ -255,7 +255,7 @@ impl Search<'_> {
         while self.fill(current).is_none() {
             let inst = self.defs.inst(current)?;
             let Op::Update { array, index, .. } = &func.insts[inst].op else { return None };
-            if self.places.region_of[inst].expand() != Some(region) {
+            if self.places.home(inst) != Some(region) {
                 return None;
             }
             is_known &= index.iter().all(|i| self.defs.int(func, *i).is_some());

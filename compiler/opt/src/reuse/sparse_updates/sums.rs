@@ -10,23 +10,19 @@
 //! Before: folding and fusion have ended, since updates are harder to fold. After: no such sum with an array that is not needed any more.
 //! Leaves alone: reals that might be -0.0, which adding zero changes: sums that began with other zeros are not; minima and maxima of reals, for
 //! the sake of NaN.
-//!
 //! Worth: tests/survey/reductions/one-hot-updates (270 with Cranelift, 120 with LLVM).
 
 use super::Cell;
 use super::nest::Nest;
 use super::search::{LEAST_ELEMENTS, LEAST_INSIDE, Search, elements, same_bits};
-use crate::edit::{Copier, Def, Defs, substitute};
-use crate::facts::{Places, Use, covers_frame};
-use crate::pass::{Context, Pass, Run};
+use crate::edit::{Copier, Def, substitute};
+use crate::facts::{Use, covers_frame, rewrite_withs};
+use crate::pass::{Context, Pass};
 use ravel_types::{BinOp, Elem, HashSet, Scalar};
 use ravel_wir::{Frame, Func, Inst, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "sparse-sums",
-    summary: "make updates of sums with arrays that are neutral but for a few places",
-    run: Run::Func(sparse_sums),
-};
+pub const PASS: Pass =
+    Pass::of("sparse-sums", "make updates of sums with arrays that are neutral but for a few places", sparse_sums);
 
 /// A sum that is an update.
 struct Sum {
@@ -36,22 +32,16 @@ struct Sum {
 }
 
 pub fn sparse_sums(func: &mut Func, cx: &mut Context) -> bool {
-    let mut changed = false;
-    // Valid until something changes.
-    let mut facts = None;
-    for inst in Places::new(func).withs {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(home) = places.region_of[inst].expand() else { continue };
-        let Some(sum) = sum((&Search { func, defs, places, cx }, home), inst) else { continue };
+    rewrite_withs(func, |func, defs, places, (home, inst)| {
+        let sum = sum((&Search { func, defs, places, cx }, home), inst)?;
         let span = func.insts[inst].span;
         let mut out = Vec::new();
         let mut same = Copier::default();
         let new = Nest { func, defs, span, op: sum.op }.combine(&mut out, sum.array, &sum.cell, &mut same);
         substitute(func, home, inst, out, [new]);
         cx.applied(span, "updates the array that is not neutral");
-        (facts, changed) = (None, true);
-    }
-    changed
+        Some(())
+    })
 }
 
 fn sum((search, home): (&Search<'_>, Region), inst: Inst) -> Option<Sum> {
@@ -121,39 +111,26 @@ fn absorbs(search: &Search<'_>, op: BinOp, array: Value, unit: Scalar) -> bool {
 /// Whether nothing needs the array behind the with-loop but other ways through a branch.
 fn ends_here(search: &Search<'_>, inst: Inst, array: Value) -> bool {
     let places = search.places;
-    let Some(home) = places.region_of[inst].expand() else { return false };
+    let Some(home) = places.home(inst) else { return false };
     let mut around = vec![home];
     while let Some(next) = places.parent(around[around.len() - 1]) {
         around.push(next);
     }
-    let inside = |mut region: Region| loop {
-        if places.owner[region].expand() == Some(inst) {
-            return true;
-        }
-        match places.parent(region) {
-            Some(next) => region = next,
-            None => return false,
-        }
-    };
     // Loops around the with-loop would need it again.
-    let defined = match search.defs.get(array) {
-        Def::Param(region, _) => Some(region),
-        Def::Inst(def, _) => places.region_of[def].expand(),
-        Def::None => None,
-    };
+    let defined = places.made_in(search.defs, array);
     let Some(depth) = defined.and_then(|region| around.iter().position(|r| *r == region)) else { return false };
     let is_branch = |region: &Region| {
-        places.owner[*region].expand().is_some_and(|owner| matches!(search.func.insts[owner].op, Op::If { .. }))
+        places.owner_of(*region).is_some_and(|owner| matches!(search.func.insts[owner].op, Op::If { .. }))
     };
     around[..depth].iter().all(is_branch)
         && places.uses(array).iter().all(|used| match *used {
             Use::Operand(user) => {
                 let extent = matches!(search.func.insts[user].op, Op::Extent { .. });
-                extent || places.region_of[user].expand().is_some_and(inside)
+                extent || places.owners(user).any(|owner| owner == inst)
             }
             Use::Yield(region) => {
-                let owner = places.owner[region].expand();
-                let both = around.iter().any(|r| places.owner[*r].expand() == owner);
+                let owner = places.owner_of(region);
+                let both = around.iter().any(|r| places.owner_of(*r) == owner);
                 both && !around.contains(&region) && is_branch(&region)
             }
         })

@@ -8,7 +8,6 @@
 //!
 //! Before: anything. After: no operation with constant operands only; selections name the outermost array they can.
 //! Leaves alone: real arithmetic that would round differently, and everything whose check would be lost.
-//!
 //! Worth: tests/survey/small/attractions (20 with Cranelift).
 
 mod array;
@@ -18,17 +17,14 @@ mod powers;
 mod scalar;
 
 use crate::edit::{Defs, Emitter, Renames, use_counts};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use cranelift_entity::SecondaryMap;
 use ravel_source::Span;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-pub const PASS: Pass = Pass {
-    name: "simplify",
-    summary: "fold constants and resolve what is known of arrays, branches and generators",
-    run: Run::Func(simplify),
-};
+pub const PASS: Pass =
+    Pass::of("simplify", "fold constants and resolve what is known of arrays, branches and generators", simplify);
 
 /// Simplifies every instruction once, operands first.
 pub fn simplify(func: &mut Func, _: &mut Context) -> bool {

@@ -12,25 +12,19 @@
 //! Leaves alone: chains whose arrays between are used as a whole, and those that begin with an array of arrays.
 
 use super::MAX_ELEMENTS;
-use crate::edit::Defs;
+use crate::edit::{Defs, insts_where};
 use crate::facts::{Places, Use};
 use ravel_types::Ty;
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Value};
 
 pub fn compose_updates(func: &mut Func) -> bool {
-    let mut updates = Vec::new();
-    walk(func, func.body, &mut |_, inst| {
-        if matches!(func.insts[inst].op, Op::Update { .. }) {
-            updates.push(inst);
-        }
-    });
+    let updates = insts_where(func, func.body, |op| matches!(op, Op::Update { .. }));
     if updates.is_empty() {
         return false;
     }
     let (defs, places) = (Defs::new(func), Places::new(func));
     let mut found = Vec::new();
-    for inst in updates {
+    for (_, inst) in updates {
         if places.is_inside_with(func, inst)
             && !continues(func, &defs, &places, inst)
             && let Some(cells) = cells_of(func, &defs, &places, inst)

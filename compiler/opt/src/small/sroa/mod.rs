@@ -9,7 +9,6 @@
 //!
 //! Before: simplified, short loops written out. After: see the two modules.
 //! Leaves alone: arrays with more than [`MAX_ELEMENTS`] elements, and those that are used as a whole.
-//!
 //! Worth: tests/survey/small/hadamard-rows (1.7 with Cranelift, 2.3 with LLVM).
 
 mod compose;
@@ -17,10 +16,10 @@ mod split;
 
 pub use split::elements;
 
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::Func;
 
-pub const PASS: Pass = Pass { name: "sroa", summary: "hold small arrays in scalars", run: Run::Func(sroa) };
+pub const PASS: Pass = Pass::of("sroa", "hold small arrays in scalars", sroa);
 
 /// Largest array that is held in scalars.
 const MAX_ELEMENTS: usize = 16;

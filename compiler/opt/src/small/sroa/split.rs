@@ -7,23 +7,17 @@
 //!
 //! After: carried values and branch results of a few elements are scalars, if they are put together element
 //! by element anyway.
-//! Leaves alone: arrays that come out of memory each time round.
+//! Leaves alone: arrays that come out of memory in every iteration.
 
 use super::MAX_ELEMENTS;
-use crate::edit::{Defs, Renames, insert_after, insert_before, prepend};
+use crate::edit::{Defs, Renames, insert_after, insert_before, insts_where, prepend, push_op};
 use crate::facts::{Places, Use};
 use ravel_source::Span;
 use ravel_types::{Elem, Scalar, Ty};
-use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
 pub fn split_carried(func: &mut Func) -> bool {
-    let mut owners = Vec::new();
-    walk(func, func.body, &mut |region, inst| {
-        if matches!(func.insts[inst].op, Op::Loop { .. } | Op::If { .. }) {
-            owners.push((region, inst));
-        }
-    });
+    let mut owners = insts_where(func, func.body, |op| matches!(op, Op::Loop { .. } | Op::If { .. }));
     owners.retain(|(_, inst)| func.insts[*inst].results.iter().any(|v| is_small(func, *v)));
     let mut changed = false;
     let mut facts = None;
@@ -77,7 +71,7 @@ fn is_split(func: &Func, defs: &Defs, places: &Places, inst: Inst, k: usize) -> 
                 },
                 // The cell of a with-loop is stored element by element in any case.
                 Use::Yield(region) => {
-                    let owner = places.owner[*region].expand().map(|owner| &func.insts[owner].op);
+                    let owner = places.owner_of(*region).map(|owner| &func.insts[owner].op);
                     matches!(owner, Some(Op::With(with)) if with.parts.iter().any(|p| p.body == *region))
                 }
             };
@@ -88,12 +82,6 @@ fn is_split(func: &Func, defs: &Defs, places: &Places, inst: Inst, k: usize) -> 
         }
         _ => false,
     }
-}
-
-fn emit(func: &mut Func, out: &mut Vec<Inst>, op: Op, ty: Ty, span: Span) -> Value {
-    let inst = func.make_inst(op, vec![ty], span);
-    out.push(inst);
-    func.insts[inst].results[0]
 }
 
 /// The elements of an array, in row-major order.
@@ -116,9 +104,9 @@ pub fn elements(func: &mut Func, out: &mut Vec<Inst>, array: Value, span: Span) 
             index.reverse();
             let index = index
                 .into_iter()
-                .map(|i| emit(func, out, Op::Const(Scalar::I32(i)), Ty::scalar(Elem::I32), span))
+                .map(|i| push_op(func, out, Op::Const(Scalar::I32(i)), Ty::scalar(Elem::I32), span))
                 .collect();
-            emit(func, out, Op::Sel { array, index }, Ty::scalar(ty.elem), span)
+            push_op(func, out, Op::Sel { array, index }, Ty::scalar(ty.elem), span)
         })
         .collect()
 }
@@ -143,7 +131,7 @@ fn split(func: &mut Func, region: Region, inst: Inst, k: usize) {
             let old = func.regions[*body].params[k];
             replace_one(&mut func.regions[*body].params, k, &params);
             let mut head = Vec::new();
-            let whole = emit(func, &mut head, Op::Array(params), ty.clone(), span);
+            let whole = push_op(func, &mut head, Op::Array(params), ty.clone(), span);
             prepend(func, *body, head);
             Renames::from_iter([(old, whole)]).apply_region(func, *body);
             split_yield(func, *body, k + 1, span);
