@@ -1,7 +1,7 @@
 //! Folds whose bounds vary over the vector axis, like those of a convolution's gradient near the edges.
 //!
 //! All indices that any lane takes are run, each under a constant mask of the lanes that take it; a vector without such a lane is left
-//! out. The vector axis is cut where the bounds change ([`Lower::even_run`]): in between, steps need no masks and share one loop.
+//! out. The vector axis is cut where the bounds change ([`crate::plan::masked_bounds`]): in between, steps need no masks and share one loop.
 
 use ravel_wir::{Generator, Part, With};
 

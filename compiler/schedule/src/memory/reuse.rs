@@ -2,7 +2,7 @@
 //!
 //! A genarray with-loop may build its result where an operand is if every cell reads that operand at its own index only, and is
 //! written once, after all it reads; its body has no with-loops. So `k = k - rate * g` happens in place. Whether the operand is the only reference is asked at run
-//! time unless it is known ([`Lower::fresh`]); if it is not, the result gets memory of its own. Several results may be built in an operand each.
+//! time unless it is known (`fresh`); if it is not, the result gets memory of its own. Several results may be built in an operand each.
 
 use ravel_nest::ir::IntCmp;
 use ravel_source::Span;
