@@ -105,10 +105,6 @@ impl<'m, 'a> Lower<'m, 'a> {
         self.b.end_parfor();
     }
 
-    pub fn begin_launch(&mut self, grid: &[Val]) -> Vec<Val> {
-        self.begin_groups(grid, &[])
-    }
-
     pub fn begin_groups(&mut self, grid: &[Val], local: &[u32]) -> Vec<Val> {
         self.facts.site.in_launch = true;
         self.b.begin_groups(grid, local)

@@ -11,9 +11,7 @@ use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::index::{Ext, Form};
-use crate::facts::sink::{Accumulate, Chunk, Dest, Index, Reused, Sink};
-use crate::facts::{Facts, Val, layout};
+use crate::facts::{Accumulate, Chunk, Dest, Ext, Facts, Form, Index, Reused, Sink, Val, layout};
 use crate::lower::Lower;
 use crate::lower::emit::Around;
 use crate::plan::strategy::{Case, Choice, Folds, Plan};
@@ -81,7 +79,7 @@ impl Facts<'_> {
     }
 
     /// Offset of the cell of a partition's index.
-    pub fn slice_offset(&self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::index::Offset {
+    pub fn slice_offset(&self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::Offset {
         let params = &self.func.regions[part.body].params;
         let forms: Vec<Form> = params.iter().map(|v| self.form(*v)).collect();
         self.offset(&forms, strides, elem.bytes() as i64)
@@ -94,7 +92,7 @@ impl Lower<'_, '_> {
         for (name, attempt) in STRATEGIES {
             let mark = self.cx.mark();
             if attempt(self, inst, with)? {
-                self.cx.decided_before(mark, inst, format!("+ {name}\n"));
+                self.cx.decided_before(mark, inst, format_args!("+ {name}\n"));
                 return Ok(());
             }
         }
@@ -223,7 +221,7 @@ impl Lower<'_, '_> {
             self.preload(part.body);
         }
         let choice = self.choose_folds(&Folds::new(inst, with, false));
-        self.note(inst, &choice);
+        self.cx.decided(inst, &choice);
         match choice.plan {
             Plan::FoldThreads(plan) => self.folds_on_threads(inst, with, plan)?,
             Plan::Lanes(plan) => {
@@ -396,7 +394,7 @@ impl Lower<'_, '_> {
                 self.facts.set_ranges(with);
                 let case = Case::new(inst, with, part, sinks, !carried.is_empty());
                 let choice = self.choose(&case);
-                self.note(inst, &choice);
+                self.cx.decided(inst, &choice);
                 // Tiles come before the borders; threads make theirs.
                 if !matches!(choice.plan, Plan::Threads(_) | Plan::Tiles(_)) {
                     around.borders.iter().for_each(|border| self.whole_border(border));
@@ -447,7 +445,7 @@ impl Lower<'_, '_> {
         self.facts.set_ranges(with);
         let case = Case::new(inst, with, part, sinks, !starts.is_empty()).in_chunks(chunk.axis);
         let choice = self.choose(&case);
-        self.note(inst, &choice);
+        self.cx.decided(inst, &choice);
         self.chunk(&case, &choice, chunk, starts)
     }
 
@@ -477,11 +475,6 @@ impl Lower<'_, '_> {
         if let Some(refusal) = choice.why_scalar() {
             self.cx.remark(self.func.insts[inst].span, format!("scalar loops: {refusal}"));
         }
-    }
-
-    /// Notes for `--emit schedule` what was chosen.
-    pub fn note(&mut self, inst: Inst, choice: &Choice) {
-        self.cx.decided(inst, choice.to_string());
     }
 
     /// The loops from an axis inwards; a chunk replaces the bounds of its axis.

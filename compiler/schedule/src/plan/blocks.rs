@@ -6,10 +6,8 @@
 
 use ravel_wir::{Generator, Op, Part, Region, Value};
 
-use crate::facts::Facts;
 use crate::facts::cost::UNROLL_TRIPS;
-use crate::facts::grid::{Dep, Grid, Jam};
-use crate::facts::step_alignment::Walk;
+use crate::facts::{Dep, Facts, Grid, Jam, Walk};
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Latency of an accumulation, in cycles: a block with fewer independent accumulations waits for it.
@@ -308,7 +306,7 @@ impl Facts<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Block, Load, Work, best_block};
-    use crate::facts::grid::Dep;
+    use crate::facts::Dep;
 
     const VEC: Dep = Dep { vec: true, jams: 0 };
 
