@@ -10,7 +10,7 @@ use ravel_tests::{Failed, finish, ravel, repository};
 const LONGEST: usize = 60;
 
 /// Crates whose modules stand in rooms: folders of `src` with a topic each.
-const WITH_ROOMS: [&str; 2] = ["specialize", "opt"];
+const WITH_ROOMS: [&str; 3] = ["specialize", "opt", "schedule"];
 
 /// Folders whose pages are not the project's, or are written by what runs there.
 const NOT_OURS: [&str; 3] = ["target", "out", ".git"];
