@@ -142,7 +142,7 @@ fn the_example_of_the_architecture_is_what_ravel_prints() -> Result<(), Failed> 
     let program = folder.path().join("scaled.sac");
     let main = "int main() { print(scaled(tod(iota(1000)), 2.5)); return 0; }";
     fs::write(&program, format!("use StdIO: all;\nuse Array: all;\n{function}\n{main}\n"))?;
-    for stage in ["wir", "wir-opt"] {
+    for stage in ["wir", "wir-opt", "schedule"] {
         let shown = block(&format!("(`{stage}`)")).ok_or_else(|| format!("the page has no {stage}"))?;
         let output = finish(Command::new(ravel()).args(["build", "--emit", stage]).arg(&program), b"")?;
         let printed = words(&output.stdout);
