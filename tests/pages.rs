@@ -154,3 +154,22 @@ fn the_example_of_the_architecture_is_what_ravel_prints() -> Result<(), Failed> 
     }
     Ok(())
 }
+
+/// Every page that shows a function of WIR shows one that `ravel` reads.
+#[test]
+fn texts_of_wir_are_read() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("page.wir");
+    for page in ["docs/internals/wir.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(repository().join(page))?;
+        let function = text.split("```").find(|block| block.contains("\nfunc @")).ok_or("the page has no function")?;
+        let body = function.split_once("func @").map_or("", |(_, body)| body);
+        let body = body.split("\n====").next().unwrap_or_default();
+        fs::write(&file, format!("func @{body}\n"))?;
+        let read = finish(Command::new(ravel()).args(["opt", "--passes", "dce"]).arg(&file), b"")?;
+        if read.status != 0 {
+            return Err(format!("{page}: {}", read.describe()).into());
+        }
+    }
+    Ok(())
+}
