@@ -12,7 +12,6 @@ pub mod layout;
 pub mod liveness;
 pub mod ownership;
 pub mod pattern;
-pub mod pressure;
 pub mod refusal;
 pub mod sink;
 pub mod step_alignment;

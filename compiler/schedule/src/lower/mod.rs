@@ -15,6 +15,7 @@ pub mod interleaved_cells;
 pub mod listing;
 pub mod module;
 pub mod natives;
+pub mod partition;
 pub mod peel_first;
 pub mod regions;
 pub mod scalars;
