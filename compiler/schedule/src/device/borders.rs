@@ -14,8 +14,7 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
-use crate::facts::sink::{Index, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Facts, Index, Sink, Val};
 use crate::lower::Lower;
 
 /// Extent of an axis along which a partition is thin.
@@ -100,7 +99,7 @@ impl Lower<'_, '_> {
         }
         let Some(&total) = ends.last() else { return Ok(()) };
         let cache = self.emit.cache.clone();
-        let place = self.begin_launch(&[total])[0];
+        let place = self.begin_groups(&[total], &[])[0];
         self.facts.site.sequential += 1;
         let before = self.emit.cache.clone();
         for (n, (part, (lows, lengths))) in parts.iter().zip(grids).enumerate() {

@@ -10,9 +10,7 @@ use crate::Result;
 use crate::device::group::Outcome;
 use crate::device::group::blocks::WARP;
 use crate::device::run::{Chain, Run, Step};
-use crate::facts::index::Ext;
-use crate::facts::layout::prim_of;
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Val, prim_of};
 use crate::lower::Lower;
 
 /// Elements that the work-item has at hand, by array.
@@ -65,7 +63,7 @@ impl Lower<'_, '_> {
             .collect();
         let total = chains.last().zip(starts.last()).map_or(0, |(chain, start)| start + chain.count());
         let total = self.b.i64(total);
-        let place = self.begin_launch(&[total])[0];
+        let place = self.begin_groups(&[total], &[])[0];
         self.facts.site.sequential += 1;
         let outside = (
             std::mem::replace(&mut self.kernel.in_kernel_loop, true),

@@ -15,10 +15,7 @@ use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
 use crate::device::tile_nest::is_forced;
-use crate::facts::Facts;
-use crate::facts::grid::{Grid, Jam};
-use crate::facts::guards::Measures;
-use crate::facts::sink::{Index, Sink};
+use crate::facts::{Facts, Grid, Index, Jam, Measures, Sink};
 use crate::lower::Lower;
 
 /// Cells of a work-item.

@@ -17,10 +17,7 @@ use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::layout::prim_of;
-use crate::facts::sink::{Accumulate, Index, Sink};
-use crate::facts::vectorizable::folds_along;
-use crate::facts::{Facts, Val};
+use crate::facts::{Accumulate, Facts, Index, Sink, Val, folds_along, prim_of};
 use crate::lower::emit::Key;
 use crate::lower::{Lower, scalars};
 

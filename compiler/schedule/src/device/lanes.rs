@@ -19,10 +19,7 @@ use ravel_wir::{Frame, Generator, Op, Part, Value, With, WithOp};
 use crate::Result;
 use crate::device::columns::LEAST_ITEMS;
 use crate::device::tile_nest::is_forced;
-use crate::facts::grid::Grid;
-use crate::facts::index::Ext;
-use crate::facts::sink::{Index, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Grid, Index, Sink, Val};
 use crate::lower::Lower;
 
 /// Bytes of a vector.
@@ -124,7 +121,7 @@ impl Lower<'_, '_> {
         let Some((&last, outer)) = params.split_last() else { return Ok(()) };
         let positions = (0, i64::from(i32::MAX));
         let cache = self.emit.cache.clone();
-        let place = self.begin_launch(&[items]);
+        let place = self.begin_groups(&[items], &[]);
         self.facts.site.sequential += 1;
         self.open(part.body);
         let first = self.times(place[0], lanes);

@@ -30,9 +30,7 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp}
 
 use crate::Result;
 use crate::device::fold::GROUP;
-use crate::facts::index::Ext;
-use crate::facts::sink::{Index, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Index, Sink, Val};
 use crate::lower::Lower;
 use crate::lower::emit::{Around, Key};
 
@@ -278,7 +276,7 @@ impl Lower<'_, '_> {
         let shared = if rows { lengths.len() } else { lengths.len().saturating_sub(MOST_AXES - 1).max(1) };
         let outer = lengths[..shared].iter().skip(1).fold(lengths[0], |n, e| self.b.mul(n, *e));
         let grid: Vec<Val> = [outer].into_iter().chain(lengths[shared..].iter().copied()).collect();
-        (if rows { self.begin_groups(&grid, &[GROUP]) } else { self.begin_launch(&grid) }, shared)
+        (if rows { self.begin_groups(&grid, &[GROUP]) } else { self.begin_groups(&grid, &[]) }, shared)
     }
 
     /// The positions along the axes at a place of the grid.

@@ -9,10 +9,7 @@ use ravel_types::Elem;
 use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
 
 use crate::device::transfers::transfers;
-use crate::facts::guards::Guard;
-use crate::facts::index::Offset;
-use crate::facts::sink::Sink;
-use crate::facts::{Facts, Val, layout};
+use crate::facts::{Facts, Guard, Offset, Sink, Val, layout};
 use crate::lower::Lower;
 
 /// Estimated cycles below which no launch pays, wherever the arrays are.

@@ -14,8 +14,7 @@ use ravel_types::BinOp;
 use ravel_wir::{Generator, Op, Part, Value, With};
 
 use crate::Result;
-use crate::facts::grid::Grid;
-use crate::facts::{Facts, Val};
+use crate::facts::{Facts, Grid, Val};
 use crate::kernel::reduce::{Accs, UNROLL_COPIES};
 use crate::lower::Lower;
 

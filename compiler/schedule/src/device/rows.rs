@@ -16,9 +16,7 @@ use ravel_wir::{Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
 use crate::device::fold::GROUP;
-use crate::facts::index::Ext;
-use crate::facts::sink::{Index, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Index, Sink, Val};
 use crate::lower::{Lower, scalars};
 
 /// A group does not pay for folds that are shorter.
@@ -148,7 +146,7 @@ impl Lower<'_, '_> {
                 let offset = self.slice_offset(part, *elem, strides);
                 let address = self.address(*data, &offset);
                 let data = self.pointer(address);
-                self.facts.dests.insert(v, crate::facts::sink::Dest { data });
+                self.facts.dests.insert(v, crate::facts::Dest { data });
             }
         }
         for (position, &inst) in func.regions[part.body].insts.iter().enumerate() {

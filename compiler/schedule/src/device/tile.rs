@@ -19,13 +19,7 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::device::state::Refusal;
-use crate::facts::Facts;
-use crate::facts::grid::{Grid, Jam};
-use crate::facts::guards::{Guard, Measures};
-use crate::facts::index::Ext;
-use crate::facts::layout::prim_of;
-use crate::facts::sink::Sink;
-use crate::facts::vectorizable::folds_along;
+use crate::facts::{Ext, Facts, Grid, Guard, Jam, Measures, Sink, folds_along, prim_of};
 
 /// Least extents of both sides of a tile with two.
 const LEAST_SIDE: i64 = 24;

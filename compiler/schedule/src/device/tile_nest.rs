@@ -18,12 +18,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Op, Part, With, WithOp};
 
 use crate::device::tile::{DeviceTile, Staged, WANTED_GROUPS};
-use crate::facts::Val;
-use crate::facts::grid::{Cell, Grid, Jam};
-use crate::facts::index::Ext;
-use crate::facts::layout::prim_of;
-use crate::facts::sink::Sink;
-use crate::facts::vectorizable::folds_along;
+use crate::facts::{Cell, Ext, Grid, Jam, Sink, Val, folds_along, prim_of};
 use crate::lower::{Lower, scalars};
 use crate::{Result, Tiles};
 

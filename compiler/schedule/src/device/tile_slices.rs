@@ -7,9 +7,7 @@ use ravel_wir::{Combine, Value, With, WithOp};
 use crate::Result;
 use crate::device::tile::{DeviceTile, Staged};
 use crate::device::tile_nest::{Tile, place_of, shared_copy};
-use crate::facts::Val;
-use crate::facts::grid::{Cell, Grid};
-use crate::facts::layout::prim_of;
+use crate::facts::{Cell, Grid, Val, prim_of};
 use crate::lower::{Lower, scalars};
 
 impl Lower<'_, '_> {

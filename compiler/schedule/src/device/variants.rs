@@ -13,8 +13,7 @@ use ravel_wir::{Op, Part, With};
 
 use crate::device::state::Refusal;
 use crate::device::tile::DeviceTile;
-use crate::facts::Facts;
-use crate::facts::sink::Sink;
+use crate::facts::{Facts, Sink};
 use crate::lower::Lower;
 use crate::{Result, Tiles};
 

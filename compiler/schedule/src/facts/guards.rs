@@ -1,7 +1,7 @@
 //! Checks that can be made once before a kernel, because they are affine in its indices.
 
 use ravel_types::{BinOp, Elem, HashSet};
-use ravel_wir::{Fault, Inst, Op, Region, Value};
+use ravel_wir::{Fault, Inst, Op, Part, Region, Value};
 
 use crate::facts::Facts;
 use crate::facts::vector_forms::is_speculable;
@@ -40,6 +40,13 @@ impl Measures {
 }
 
 impl Facts<'_> {
+    /// What lanes see to in the bodies of partitions.
+    pub fn measures_for(&self, parts: &[Part]) -> Measures {
+        let by_lanes = parts.iter().flat_map(|part| self.undecided_checks(part.body)).collect();
+        let masked = parts.iter().flat_map(|part| self.loads_under_masks(part.body)).collect();
+        Measures { guards: Vec::new(), by_lanes, masked }
+    }
+
     /// Adds the comparisons that imply a condition; false if it does not consist of such.
     pub fn guards_of(&self, cond: Value, guards: &mut Vec<Guard>, depth: u32) -> bool {
         if self.proven(cond, 8) {

@@ -7,13 +7,11 @@ pub mod gathers;
 pub mod grid;
 pub mod guards;
 pub mod index;
-pub mod int_division;
 pub mod interleaved_cells;
 pub mod layout;
 pub mod liveness;
 pub mod ownership;
 pub mod pattern;
-pub mod pressure;
 pub mod refusal;
 pub mod sink;
 pub mod step_alignment;
@@ -23,15 +21,24 @@ pub mod vector_forms;
 pub mod vectorizable;
 pub mod widths;
 
+pub(crate) use cost::{LONG_CHAIN, UNKNOWN_EXTENT};
+pub(crate) use grid::{Active, Cell, Dep, Grid, Jam, Panel, Shift};
+pub(crate) use guards::{Guard, Measures};
+pub(crate) use index::{Ext, Form, Offset, Term};
+pub(crate) use layout::prim_of;
+pub(crate) use liveness::Liveness;
+pub(crate) use refusal::Refusal;
+pub(crate) use sink::{Accumulate, Chunk, Dest, FromFirst, Index, Reused, Sink};
+pub(crate) use step_alignment::Walk;
+pub(crate) use strided_lanes::Comb;
+pub(crate) use vectorizable::folds_along;
+
 use cranelift_entity::SecondaryMap;
 use ravel_nest::ir as nest;
 use ravel_types::{Elem, HashMap};
 use ravel_wir::{Func, Inst, Op, Value};
 
-use crate::facts::index::Ext;
-use crate::facts::liveness::Liveness;
 use crate::facts::ownership::{References, Scope};
-use crate::facts::sink::Dest;
 use crate::{Capabilities, Options};
 
 /// A value of the generated code.

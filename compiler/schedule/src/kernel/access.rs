@@ -5,11 +5,8 @@ use ravel_types::Elem;
 use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
-use crate::facts::grid::{Cell, Dep, Grid};
-use crate::facts::index::{Offset, Term};
-use crate::facts::layout::prim_of;
 use crate::facts::pattern::{Cover, Division, MAX_DEPTH, Place, cover, cover_together, is_atom, is_contiguous, pieces};
-use crate::facts::{Facts, Val};
+use crate::facts::{Cell, Dep, Facts, Grid, Offset, Term, Val, prim_of};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
 

@@ -14,7 +14,7 @@
 use ravel_nest::ir::BinOp as NestBin;
 use ravel_wir::{Generator, Part};
 
-use crate::facts::sink::Chunk;
+use crate::facts::Chunk;
 use crate::lower::Lower;
 use crate::plan::collapsed_rows::Flat;
 

@@ -18,8 +18,7 @@ use ravel_types::{Elem, Scalar};
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::{Active, Cell, Dep, Grid};
+use crate::facts::{Active, Cell, Dep, Grid, Val};
 use crate::lower::Lower;
 
 /// Variables of a machine loop that hold the copies of one carried value.
@@ -332,11 +331,7 @@ impl Lower<'_, '_> {
         let mut zeros = Vec::new();
         for (&v, dep) in results.iter().zip(deps) {
             let elem = self.elem(v);
-            let ty = if dep.vec && g.lanes > 1 {
-                g.packed_type(elem)
-            } else {
-                Ty::scalar(crate::facts::layout::prim_of(elem))
-            };
+            let ty = if dep.vec && g.lanes > 1 { g.packed_type(elem) } else { Ty::scalar(crate::facts::prim_of(elem)) };
             for _ in Self::copies(g, *dep) {
                 zeros.push(self.b.bits(ty, 0));
             }

@@ -8,10 +8,7 @@ use ravel_types::Elem;
 use ravel_wir::Value;
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::{Cell, Grid};
-use crate::facts::index::Offset;
-use crate::facts::layout::prim_of;
+use crate::facts::{Cell, Grid, Offset, Val, prim_of};
 use crate::lower::Lower;
 
 impl Lower<'_, '_> {

@@ -13,8 +13,7 @@ use ravel_types::Elem;
 use ravel_wir::{Op, Region, Value};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::{Cell, Grid};
+use crate::facts::{Cell, Grid, Val};
 use crate::lower::{Lower, scalars};
 
 impl Lower<'_, '_> {

@@ -6,9 +6,8 @@
 use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
 use ravel_types::BinOp;
 
-use crate::facts::Val;
-use crate::facts::guards::{Bound, Guard};
-use crate::facts::index::Form;
+use crate::facts::guards::Bound;
+use crate::facts::{Form, Guard, Val};
 use crate::lower::Lower;
 
 impl Lower<'_, '_> {

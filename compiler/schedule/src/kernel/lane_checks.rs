@@ -13,9 +13,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty, UnOp as NestUn};
 use ravel_wir::{Inst, Op, Part, Region, Value, With};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::Grid;
-use crate::facts::sink::{Index, Sink};
+use crate::facts::{Grid, Index, Sink, Val};
 use crate::kernel::state::LaneChecks;
 use crate::lower::Lower;
 use crate::lower::emit::Cache;

@@ -5,8 +5,7 @@
 //! others. Folds over several partitions come here, too: each takes up the accumulators of the one before it.
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::sink::{Chunk, Sink};
+use crate::facts::{Chunk, Sink, Val};
 use crate::lower::Lower;
 use crate::plan::KernelPlan;
 use crate::plan::strategy::{Case, FoldPlan};

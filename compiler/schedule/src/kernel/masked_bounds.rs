@@ -1,14 +1,12 @@
 //! Folds whose bounds vary over the vector axis, like those of a convolution's gradient near the edges.
 //!
 //! All indices that any lane takes are run, each under a constant mask of the lanes that take it; a vector without such a lane is left
-//! out. The vector axis is cut where the bounds change ([`Lower::even_run`]): in between, steps need no masks and share one loop.
+//! out. The vector axis is cut where the bounds change ([`crate::plan::masked_bounds`]): in between, steps need no masks and share one loop.
 
 use ravel_wir::{Generator, Part, With};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::Grid;
-use crate::facts::step_alignment::Walk;
+use crate::facts::{Grid, Val, Walk};
 use crate::kernel::reduce::Accs;
 use crate::lower::Lower;
 use crate::plan::masked_bounds::MAX_DEPTH;

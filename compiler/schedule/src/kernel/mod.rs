@@ -31,13 +31,8 @@ use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::cost::LONG_CHAIN;
-use crate::facts::grid::{Grid, Jam};
-use crate::facts::sink::{Accumulate, Chunk, Sink, functions};
-use crate::facts::step_alignment::Walk;
-use crate::facts::strided_lanes::Comb;
-use crate::facts::vectorizable::folds_along;
-use crate::facts::{Facts, Val};
+use crate::facts::sink::functions;
+use crate::facts::{Accumulate, Chunk, Comb, Facts, Grid, Jam, LONG_CHAIN, Sink, Val, Walk, folds_along};
 use crate::kernel::collapsed_rows::FlatBounds;
 use crate::kernel::remainders::Stretch;
 use crate::lower::{Lower, scalars};

@@ -10,13 +10,9 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::cost::{LONG_CHAIN, UNROLL_TRIPS};
-use crate::facts::grid::{Cell, Dep, Grid, Shift};
-use crate::facts::sink::{Chunk, Sink};
-use crate::facts::step_alignment::Walk;
+use crate::facts::cost::UNROLL_TRIPS;
 use crate::facts::vector_forms::reduce_op;
-use crate::facts::vectorizable::folds_along;
-use crate::facts::{Facts, Val};
+use crate::facts::{Cell, Chunk, Dep, Facts, Grid, LONG_CHAIN, Shift, Sink, Val, Walk, folds_along};
 use crate::kernel::remainders::Stretch;
 use crate::lower::{Lower, scalars};
 

@@ -7,9 +7,7 @@
 use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::Value;
 
-use crate::facts::Val;
-use crate::facts::sink::Chunk;
-use crate::facts::step_alignment::Walk;
+use crate::facts::{Chunk, Val, Walk};
 use crate::kernel::collapsed_rows::FlatBounds;
 use crate::lower::Lower;
 

@@ -7,10 +7,7 @@
 use ravel_types::{BinOp, Elem, Scalar};
 use ravel_wir::{Combine, Part, With};
 
-use crate::facts::Val;
-use crate::facts::grid::Grid;
-use crate::facts::layout::prim_of;
-use crate::facts::sink::{Accumulate, Sink};
+use crate::facts::{Accumulate, Grid, Sink, Val, prim_of};
 use crate::kernel::reduce::Accs;
 use crate::lower::{Lower, scalars};
 

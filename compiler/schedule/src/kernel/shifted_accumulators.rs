@@ -11,8 +11,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::Value;
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::{Cell, Grid, Shift};
+use crate::facts::{Cell, Grid, Shift, Val};
 use crate::kernel::reduce::Accs;
 use crate::lower::{Lower, scalars};
 

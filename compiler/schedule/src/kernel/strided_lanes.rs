@@ -11,10 +11,7 @@
 use ravel_nest::ir::BinOp as NestBin;
 use ravel_wir::Value;
 
-use crate::facts::Val;
-use crate::facts::sink::Chunk;
-use crate::facts::step_alignment::Walk;
-use crate::facts::strided_lanes::Comb;
+use crate::facts::{Chunk, Comb, Val, Walk};
 use crate::kernel::remainders::Stretch;
 use crate::lower::Lower;
 

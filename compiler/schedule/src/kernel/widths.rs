@@ -7,9 +7,7 @@
 use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
 use ravel_types::Elem;
 
-use crate::facts::Val;
-use crate::facts::grid::Grid;
-use crate::facts::layout::prim_of;
+use crate::facts::{Grid, Val, prim_of};
 use crate::lower::{Lower, scalars};
 
 impl Lower<'_, '_> {

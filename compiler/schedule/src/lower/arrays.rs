@@ -7,9 +7,7 @@ use ravel_wir::{ConstData, Op, Region, Value};
 
 use crate::Result;
 use crate::facts::coverage::FEW;
-use crate::facts::index::{Ext, Form, Offset};
-use crate::facts::layout::prim_of;
-use crate::facts::{Val, layout};
+use crate::facts::{Ext, Form, Offset, Val, layout, prim_of};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
 use crate::plan::lanes::MOST_LANES;

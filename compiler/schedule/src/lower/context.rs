@@ -1,6 +1,7 @@
 //! The nest module under construction and what all functions share: externs, strings, constants, globals.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ravel_nest::ir::{self as nest, DataId, ExternId, Param, Reloc, Ty};
@@ -8,7 +9,8 @@ use ravel_source::Span;
 use ravel_types::{Elem, HashMap};
 use ravel_wir as wir;
 
-use crate::facts::layout::{self, prim_of};
+use crate::facts::layout;
+use crate::facts::prim_of;
 use crate::memory::lending::Lending;
 use crate::{Capabilities, Options, Remark, Tiles};
 
@@ -181,14 +183,15 @@ impl<'a> ModuleCx<'a> {
     }
 
     /// Notes a decision on a with-loop, or on its partition in hand.
-    pub fn decided(&mut self, inst: wir::Inst, text: String) {
-        self.decided_before(self.mark(), inst, text);
+    pub fn decided(&mut self, inst: wir::Inst, what: impl Display) {
+        self.decided_before(self.mark(), inst, what);
     }
 
     /// The same, in front of what was decided since a mark.
-    pub fn decided_before(&mut self, mark: usize, inst: wir::Inst, text: String) {
-        let decision = Decision { func: self.func, inst, part: self.part, text };
-        if let Some(decisions) = self.decisions.as_mut().filter(|all| self.silent == 0 && !all.contains(&decision)) {
+    pub fn decided_before(&mut self, mark: usize, inst: wir::Inst, what: impl Display) {
+        let Some(decisions) = self.decisions.as_mut().filter(|_| self.silent == 0) else { return };
+        let decision = Decision { func: self.func, inst, part: self.part, text: what.to_string() };
+        if !decisions.contains(&decision) {
             decisions.insert(mark, decision);
         }
     }

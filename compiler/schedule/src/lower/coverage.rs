@@ -6,10 +6,8 @@ use ravel_types::Elem;
 use ravel_wir::{Generator, Part, Value, With};
 
 use crate::Result;
-use crate::facts::Val;
 use crate::facts::coverage::FEW;
-use crate::facts::index::Ext;
-use crate::facts::layout::prim_of;
+use crate::facts::{Ext, Val, prim_of};
 use crate::lower::Lower;
 use crate::lower::emit::{Border, Rest};
 

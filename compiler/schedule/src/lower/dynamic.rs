@@ -6,8 +6,7 @@ use ravel_types::Elem;
 use ravel_wir::{Op, Value};
 
 use crate::Result;
-use crate::facts::index::Ext;
-use crate::facts::{Val, layout};
+use crate::facts::{Ext, Val, layout};
 use crate::lower::Lower;
 
 impl Lower<'_, '_> {

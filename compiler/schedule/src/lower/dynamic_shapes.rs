@@ -7,9 +7,7 @@ use ravel_types::Elem;
 use ravel_wir::{Frame, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::index::Ext;
-use crate::facts::sink::{Index, Sink};
-use crate::facts::{Val, layout};
+use crate::facts::{Ext, Index, Sink, Val, layout};
 use crate::lower::Lower;
 
 impl Lower<'_, '_> {

@@ -4,8 +4,7 @@ use ravel_types::{Elem, HashSet};
 use ravel_wir::Value;
 use rustc_hash::FxHashMap;
 
-use crate::facts::Val;
-use crate::facts::index::Ext;
+use crate::facts::{Ext, Val};
 
 /// Something computed once and good for the region that computed it and those nested in it.
 #[derive(Clone, PartialEq, Eq, Hash)]

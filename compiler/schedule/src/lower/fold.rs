@@ -6,9 +6,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Combine, Value, With};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::layout::prim_of;
-use crate::facts::sink::Accumulate;
+use crate::facts::{Accumulate, Val, prim_of};
 use crate::lower::{Lower, scalars};
 
 /// Accumulators of at most this many elements are combined without a loop.

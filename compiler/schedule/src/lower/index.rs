@@ -3,8 +3,7 @@
 use ravel_nest::ir::BinOp as NestBin;
 use ravel_wir::Value;
 
-use crate::facts::Val;
-use crate::facts::index::{Ext, Offset, Term};
+use crate::facts::{Ext, Offset, Term, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
 

@@ -9,10 +9,8 @@ use ravel_types::Elem;
 use ravel_wir::Value;
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::Grid;
-use crate::facts::index::Offset;
 use crate::facts::interleaved_cells::stages;
+use crate::facts::{Grid, Offset, Val};
 use crate::lower::Lower;
 
 impl Lower<'_, '_> {

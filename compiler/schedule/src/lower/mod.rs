@@ -15,6 +15,7 @@ pub mod interleaved_cells;
 pub mod listing;
 pub mod module;
 pub mod natives;
+pub mod partition;
 pub mod peel_first;
 pub mod regions;
 pub mod scalars;
@@ -103,10 +104,6 @@ impl<'m, 'a> Lower<'m, 'a> {
     pub fn end_parfor(&mut self) {
         self.facts.site.parfors -= 1;
         self.b.end_parfor();
-    }
-
-    pub fn begin_launch(&mut self, grid: &[Val]) -> Vec<Val> {
-        self.begin_groups(grid, &[])
     }
 
     pub fn begin_groups(&mut self, grid: &[Val], local: &[u32]) -> Vec<Val> {

@@ -17,9 +17,8 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Generator, Part, Value, With};
 
-use crate::facts::index::Ext;
-use crate::facts::sink::{Accumulate, Chunk, Dest, FromFirst, Index, Sink, functions};
-use crate::facts::{Facts, Val, layout};
+use crate::facts::sink::functions;
+use crate::facts::{Accumulate, Chunk, Dest, Ext, Facts, FromFirst, Index, Sink, Val, layout};
 use crate::lower::Lower;
 use crate::lower::fold::WRITTEN_ELEMENTS;
 

@@ -43,7 +43,7 @@ impl Lower<'_, '_> {
         for (name, attempt) in RUNS {
             let mark = self.cx.mark();
             if let Some(end) = attempt(self, region, position)? {
-                self.cx.decided_before(mark, inst, format!("+ {name}\n"));
+                self.cx.decided_before(mark, inst, format_args!("+ {name}\n"));
                 return Ok(Some(end));
             }
         }

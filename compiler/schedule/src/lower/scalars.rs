@@ -7,7 +7,7 @@ use ravel_nest::builder::FuncBuilder;
 use ravel_nest::ir::{self as nest, ConvOp, FloatCmp, IntCmp, MathOp, Prim};
 use ravel_types::{BinOp, Elem, Scalar, UnOp};
 
-use crate::facts::layout::prim_of;
+use crate::facts::prim_of;
 use crate::math::{self, Arith};
 
 type Val = nest::Value;

@@ -2,9 +2,7 @@
 
 use ravel_wir::{Frame, Op, Part, Value, WithOp};
 
-use crate::facts::Val;
-use crate::facts::index::Ext;
-use crate::facts::sink::Dest;
+use crate::facts::{Dest, Ext, Val};
 use crate::lower::Lower;
 
 impl Lower<'_, '_> {

@@ -7,8 +7,7 @@
 use ravel_types::Elem;
 use ravel_wir::Value;
 
-use crate::facts::index::Ext;
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Val};
 use crate::lower::Lower;
 use crate::memory::loop_unique::element_reads;
 

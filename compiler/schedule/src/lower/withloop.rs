@@ -11,12 +11,10 @@ use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::index::{Ext, Form};
-use crate::facts::sink::{Accumulate, Chunk, Dest, Index, Reused, Sink};
-use crate::facts::{Facts, Val, layout};
+use crate::facts::{Accumulate, Chunk, Dest, Ext, Facts, Form, Index, Reused, Sink, Val, layout};
 use crate::lower::Lower;
 use crate::lower::emit::Around;
-use crate::plan::strategy::{Case, Choice, Folds, Plan};
+use crate::plan::strategy::{Folds, Plan};
 
 /// Lowers a with-loop in one way; false if nothing was emitted.
 type Attempt = fn(&mut Lower, Inst, &With) -> Result<bool>;
@@ -81,7 +79,7 @@ impl Facts<'_> {
     }
 
     /// Offset of the cell of a partition's index.
-    pub fn slice_offset(&self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::index::Offset {
+    pub fn slice_offset(&self, part: &Part, elem: Elem, strides: &[Ext]) -> crate::facts::Offset {
         let params = &self.func.regions[part.body].params;
         let forms: Vec<Form> = params.iter().map(|v| self.form(*v)).collect();
         self.offset(&forms, strides, elem.bytes() as i64)
@@ -94,7 +92,7 @@ impl Lower<'_, '_> {
         for (name, attempt) in STRATEGIES {
             let mark = self.cx.mark();
             if attempt(self, inst, with)? {
-                self.cx.decided_before(mark, inst, format!("+ {name}\n"));
+                self.cx.decided_before(mark, inst, format_args!("+ {name}\n"));
                 return Ok(());
             }
         }
@@ -223,7 +221,7 @@ impl Lower<'_, '_> {
             self.preload(part.body);
         }
         let choice = self.choose_folds(&Folds::new(inst, with, false));
-        self.note(inst, &choice);
+        self.cx.decided(inst, &choice);
         match choice.plan {
             Plan::FoldThreads(plan) => self.folds_on_threads(inst, with, plan)?,
             Plan::Lanes(plan) => {
@@ -379,109 +377,6 @@ impl Lower<'_, '_> {
             }
         }
         Ok(Sink::Slice { elem, data, object, strides, cell: cell_count, reused })
-    }
-
-    /// One partition, with what lies around it.
-    pub fn partition(
-        &mut self,
-        inst: Inst,
-        with: &With,
-        part: &Part,
-        (sinks, around): (&[Sink], Around),
-        carried: Vec<Val>,
-    ) -> Result<Vec<Val>> {
-        self.preload(part.body);
-        match &part.generator {
-            Generator::Known { .. } => {
-                self.facts.set_ranges(with);
-                let case = Case::new(inst, with, part, sinks, !carried.is_empty());
-                let choice = self.choose(&case);
-                self.note(inst, &choice);
-                // Tiles come before the borders; threads make theirs.
-                if !matches!(choice.plan, Plan::Threads(_) | Plan::Tiles(_)) {
-                    around.borders.iter().for_each(|border| self.whole_border(border));
-                }
-                let mut carried = match choice.plan {
-                    Plan::Threads(plan) => {
-                        self.on_threads(&case, plan, around)?;
-                        return Ok(carried);
-                    }
-                    Plan::Tiles(plan) => {
-                        self.tiles(&case, &plan, None)?;
-                        around.borders.iter().for_each(|border| self.whole_border(border));
-                        carried
-                    }
-                    Plan::FoldThreads(plan) => return self.mixed_on_threads(&case, plan, around.thin, carried),
-                    Plan::Mixed(plan) => self.mixed(&case, &plan, &carried, None)?,
-                    Plan::Lanes(plan) => {
-                        self.kernel(&case, &plan, None)?;
-                        carried
-                    }
-                    Plan::Scalars | Plan::Partitions => self.scalars(&case, &choice, carried, None)?,
-                };
-                for &m in around.thin {
-                    self.cx.part = Some(m);
-                    carried = self.partition(inst, with, &with.parts[m], (sinks, Around::NOTHING), carried)?;
-                }
-                Ok(carried)
-            }
-            Generator::Dyn { lower, upper, step, width } => {
-                let spares = self.open_spares(part.body);
-                let carried = self.odometer(with, part, [Some(*lower), Some(*upper), *step, *width], sinks, carried)?;
-                self.close_spares(spares);
-                Ok(carried)
-            }
-        }
-    }
-
-    /// A chunk of a partition, from accumulators on; the accumulators behind it.
-    pub fn choose_chunk(
-        &mut self,
-        inst: Inst,
-        with: &With,
-        part: &Part,
-        sinks: &[Sink],
-        chunk: Chunk,
-        starts: Vec<Val>,
-    ) -> Result<Vec<Val>> {
-        self.facts.set_ranges(with);
-        let case = Case::new(inst, with, part, sinks, !starts.is_empty()).in_chunks(chunk.axis);
-        let choice = self.choose(&case);
-        self.note(inst, &choice);
-        self.chunk(&case, &choice, chunk, starts)
-    }
-
-    /// The same as planned.
-    pub fn chunk(&mut self, case: &Case, choice: &Choice, chunk: Chunk, starts: Vec<Val>) -> Result<Vec<Val>> {
-        match &choice.plan {
-            Plan::Tiles(plan) => self.tiles(case, plan, Some(chunk))?,
-            Plan::Mixed(plan) => return self.mixed(case, plan, &starts, Some(chunk)),
-            Plan::Lanes(plan) => self.kernel(case, plan, Some(chunk))?,
-            _ => return self.scalars(case, choice, starts, Some(chunk)),
-        }
-        Ok(starts)
-    }
-
-    /// One cell after the other, from accumulators on.
-    fn scalars(&mut self, case: &Case, choice: &Choice, starts: Vec<Val>, chunk: Option<Chunk>) -> Result<Vec<Val>> {
-        let Case { inst, with, part, sinks, .. } = *case;
-        self.explain_scalars(inst, choice);
-        let spares = self.open_spares(part.body);
-        let carried = self.axis(inst, with, part, sinks, 0, starts, chunk)?;
-        self.close_spares(spares);
-        Ok(carried)
-    }
-
-    /// Says why lanes do not run.
-    pub fn explain_scalars(&mut self, inst: Inst, choice: &Choice) {
-        if let Some(refusal) = choice.why_scalar() {
-            self.cx.remark(self.func.insts[inst].span, format!("scalar loops: {refusal}"));
-        }
-    }
-
-    /// Notes for `--emit schedule` what was chosen.
-    pub fn note(&mut self, inst: Inst, choice: &Choice) {
-        self.cx.decided(inst, choice.to_string());
     }
 
     /// The loops from an axis inwards; a chunk replaces the bounds of its axis.

@@ -16,9 +16,7 @@ use ravel_types::Elem;
 use ravel_wir::{Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::Facts;
-use crate::facts::index::Ext;
-use crate::facts::sink::Sink;
+use crate::facts::{Ext, Facts, Sink};
 use crate::lower::Lower;
 use crate::lower::emit::Around;
 

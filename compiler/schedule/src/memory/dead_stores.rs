@@ -12,8 +12,7 @@ use ravel_types::BinOp;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
 
-use crate::facts::Facts;
-use crate::facts::liveness::Liveness;
+use crate::facts::{Facts, Liveness};
 
 impl Facts<'_> {
     /// Does the with-loop at work make an array that the next loop overwrites?

@@ -19,8 +19,7 @@ use ravel_types::{BinOp, Elem, HashSet};
 use ravel_wir::dependence::{Distance, Forms, Written, distance, is_outside};
 use ravel_wir::{Generator, Op, Part, Value, With, WithOp};
 
-use crate::facts::index::Form;
-use crate::facts::{Facts, Val};
+use crate::facts::{Facts, Form, Val};
 use crate::lower::Lower;
 
 /// Partitions up to this many are compared with each other.

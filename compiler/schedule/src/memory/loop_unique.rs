@@ -14,7 +14,7 @@ use ravel_types::Elem;
 use ravel_wir::traverse::walk;
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-use crate::facts::liveness::Liveness;
+use crate::facts::Liveness;
 
 /// For each parameter of the body of a loop: whether all its rounds write into one object.
 pub(crate) fn updated_in_place(func: &Func, live: &Liveness, body: Region) -> Vec<bool> {

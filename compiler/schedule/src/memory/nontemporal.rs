@@ -15,10 +15,7 @@
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Part, Value};
 
-use crate::facts::Facts;
-use crate::facts::grid::Grid;
-use crate::facts::index::{Ext, Offset, Term};
-use crate::facts::sink::Sink;
+use crate::facts::{Ext, Facts, Grid, Offset, Sink, Term};
 
 /// The least that [`crate::Options::large_result`] should be: what the last level of cache commonly holds.
 pub const LARGE_RESULT: i64 = 32 << 20;

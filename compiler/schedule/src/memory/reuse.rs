@@ -2,16 +2,14 @@
 //!
 //! A genarray with-loop may build its result where an operand is if every cell reads that operand at its own index only, and is
 //! written once, after all it reads; its body has no with-loops. So `k = k - rate * g` happens in place. Whether the operand is the only reference is asked at run
-//! time unless it is known ([`Lower::fresh`]); if it is not, the result gets memory of its own. Several results may be built in an operand each.
+//! time unless it is known (`fresh`); if it is not, the result gets memory of its own. Several results may be built in an operand each.
 
 use ravel_nest::ir::IntCmp;
 use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-use crate::facts::Facts;
-use crate::facts::index::Ext;
-use crate::facts::sink::Reused;
+use crate::facts::{Ext, Facts, Reused};
 use crate::lower::Lower;
 
 impl Facts<'_> {

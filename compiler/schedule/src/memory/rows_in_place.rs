@@ -17,9 +17,7 @@ use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::index::Ext;
-use crate::facts::sink::{Reused, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Reused, Sink, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Around;
 

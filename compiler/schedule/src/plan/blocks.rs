@@ -4,12 +4,11 @@
 //! per accumulation. All candidates that fit the registers are compared by the cycles they take for the whole partition,
 //! remainders included.
 
+use ravel_types::HashMap;
 use ravel_wir::{Generator, Op, Part, Region, Value};
 
-use crate::facts::Facts;
 use crate::facts::cost::UNROLL_TRIPS;
-use crate::facts::grid::{Dep, Grid, Jam};
-use crate::facts::step_alignment::Walk;
+use crate::facts::{Dep, Facts, Grid, Jam, Walk};
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Latency of an accumulation, in cycles: a block with fewer independent accumulations waits for it.
@@ -303,12 +302,44 @@ impl Facts<'_> {
         }
         most.map(|n| n.max(1))
     }
+
+    /// Most vectors of one copy of a body that are in use at once, in the order of the code.
+    pub fn live_vectors(&self, g: &mut Grid, region: Region) -> usize {
+        let func = self.func;
+        let data = &func.regions[region];
+        let computed = self.computed(g, region);
+        let mut last: HashMap<Value, usize> = HashMap::default();
+        for (at, &inst) in data.insts.iter().enumerate() {
+            let op = &func.insts[inst].op;
+            op.for_each_operand(|v| {
+                last.insert(v, at);
+            });
+            for nested in op.regions() {
+                last.extend(self.live.free(nested).iter().map(|v| (*v, at)));
+            }
+        }
+        last.extend(data.yields.iter().map(|v| (*v, data.insts.len())));
+        let mut ends: Vec<usize> = Vec::new();
+        let mut most = 0;
+        for (at, &inst) in data.insts.iter().enumerate() {
+            // A result may take the register of an operand that nothing else wants.
+            ends.retain(|end| *end > at);
+            for v in &func.insts[inst].results {
+                let end = last.get(v).copied().filter(|end| *end > at && computed.contains(v));
+                if self.func.ty(*v).is_scalar() && self.dep(g, *v).vec {
+                    ends.extend(end);
+                }
+            }
+            most = most.max(ends.len());
+        }
+        most
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Block, Load, Work, best_block};
-    use crate::facts::grid::Dep;
+    use crate::facts::Dep;
 
     const VEC: Dep = Dep { vec: true, jams: 0 };
 

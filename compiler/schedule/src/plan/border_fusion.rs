@@ -2,8 +2,7 @@
 
 use ravel_wir::{Generator, Part, With, WithOp};
 
-use crate::facts::Facts;
-use crate::facts::vectorizable::folds_along;
+use crate::facts::{Facts, folds_along};
 
 /// Indices of a thin partition along some axis at most, and how many times as many a thick one has there.
 const THIN: i64 = 4;

@@ -116,13 +116,8 @@ impl Facts<'_> {
         (1..=last).find(longer).unwrap_or(0)
     }
 
-    /// Is a loop cut into chunks? Not if it is too small for certain.
-    pub fn is_cut(&self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> bool {
-        self.cut(part, axis, fineness, grain).is_some()
-    }
-
-    /// Indices of an axis and indices per chunk, as far as they are constant; nothing if the loop is too small for certain.
-    pub fn cut(&self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> Option<Option<(i64, i64)>> {
+    /// How large chunks of an axis are; nothing if the loop is too small for certain.
+    pub fn cut(&self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> Option<Size> {
         let Generator::Known { lower, upper, .. } = &part.generator else { return None };
         let Fineness { most, work: least, wake } = fineness;
         let work = self.work(part.body).max(1.0);
@@ -137,7 +132,7 @@ impl Facts<'_> {
         if self.most_cells(part) * work < wake || rows.is_some_and(|n| n < 2) {
             return None;
         }
-        let (Some(known), Some(rows)) = (known, rows) else { return Some(None) };
+        let (Some(known), Some(rows)) = (known, rows) else { return Some(Size::Open) };
         let vectors = least_along(extents.len(), axis);
         let per_row = work * known as f64 / rows.max(1) as f64;
         let by_work = (least / per_row).ceil() as i64;
@@ -145,7 +140,7 @@ impl Facts<'_> {
         let chunk = if work < 100.0 { (chunk + vectors - 1) / vectors * vectors } else { chunk };
         let together = if rows < grain.step * grain.many { grain.least } else { grain.step };
         let chunk = (chunk + together - 1) / together * together;
-        (chunk < rows).then_some(Some((rows, chunk)))
+        (chunk < rows).then_some(Size::Known(rows, chunk))
     }
 
     /// Chunks begin at whole steps.
@@ -161,4 +156,15 @@ impl Facts<'_> {
         let extents = lower.iter().zip(upper).map(|(l, u)| (self.bounds(*u).1 - self.bounds(*l).0).max(0) as f64);
         extents.product()
     }
+}
+
+/// How large chunks are.
+#[derive(Clone, Copy)]
+pub(crate) enum Size {
+    /// Indices of the axis, and of a chunk.
+    Known(i64, i64),
+    /// The run decides.
+    Open,
+    /// There is one.
+    One,
 }

@@ -2,9 +2,7 @@
 
 use ravel_wir::{Generator, Inst, Op, Part, Value};
 
-use crate::facts::Facts;
-use crate::facts::grid::Grid;
-use crate::facts::sink::Sink;
+use crate::facts::{Facts, Grid, Sink};
 use crate::plan::collapsed_rows::fills_vectors;
 use crate::plan::tile::{Along, Split, TilePlan};
 

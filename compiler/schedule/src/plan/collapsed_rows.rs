@@ -3,9 +3,7 @@
 use ravel_types::{BinOp, HashSet};
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value};
 
-use crate::facts::Facts;
-use crate::facts::index::Ext;
-use crate::facts::sink::Sink;
+use crate::facts::{Ext, Facts, Sink};
 
 /// How many times as many lanes as elements the vectors of a row must have, so that rows are walked as one; or they have fewer vectors than this.
 const WASTE: f64 = 1.25;

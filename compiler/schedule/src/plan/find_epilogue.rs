@@ -10,9 +10,7 @@
 use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
-use crate::facts::index::Ext;
-use crate::facts::sink::Sink;
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Sink, Val};
 use crate::plan::chunks::Grain;
 use crate::plan::{KernelPlan, VecChoice};
 
@@ -154,7 +152,7 @@ impl Facts<'_> {
             || !layout.is_in_function()
             || self.live.free(part.body).iter().any(|v| joined.is_made(*v))
             || !(joined.run.contains(&inst)
-                || self.is_cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE))
+                || self.cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE).is_some())
         {
             return false;
         }

@@ -2,15 +2,8 @@
 
 use ravel_wir::{Generator, Part, Value, With};
 
-use crate::facts::Facts;
-use crate::facts::cost::UNKNOWN_EXTENT;
-use crate::facts::grid::{Dep, Grid};
-use crate::facts::guards::Measures;
 use crate::facts::interleaved_cells::weaving_cost;
-use crate::facts::refusal::Refusal;
-use crate::facts::sink::Sink;
-use crate::facts::step_alignment::Walk;
-use crate::facts::strided_lanes::Comb;
+use crate::facts::{Comb, Dep, Facts, Grid, Measures, Refusal, Sink, UNKNOWN_EXTENT, Walk};
 use crate::plan::collapsed_rows::Flat;
 use crate::plan::row_crossing::crossing_cycles;
 use crate::plan::{LEAST_WORK, VecChoice};
@@ -142,11 +135,7 @@ impl Facts<'_> {
         if combs.iter().filter(|comb| comb.width > 1).count() > 1 {
             return Err(Refusal::SeveralWidths);
         }
-        let mut measures = Measures {
-            guards: Vec::new(),
-            by_lanes: self.undecided_checks(part.body),
-            masked: self.loads_under_masks(part.body),
-        };
+        let mut measures = self.measures_for(std::slice::from_ref(part));
         self.supported_cells(part.body, &mut measures)?;
         let bytes = self.kernel_width(part.body);
         let sizes = self.lane_sizes(bytes);

@@ -2,8 +2,7 @@
 
 use ravel_wir::{Generator, Op, Region, Value};
 
-use crate::facts::Facts;
-use crate::facts::grid::Grid;
+use crate::facts::{Facts, Grid};
 
 /// Expressions of bounds deeper than this are taken as unknown.
 pub(crate) const MAX_DEPTH: u32 = 12;

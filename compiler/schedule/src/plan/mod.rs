@@ -7,7 +7,6 @@ pub mod collapse;
 pub mod collapsed_rows;
 pub mod find_epilogue;
 pub mod lanes;
-pub mod map_reduce;
 pub mod masked_bounds;
 pub mod partials;
 pub mod reduction_chains;
@@ -19,12 +18,7 @@ pub mod tile;
 
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 
-use crate::facts::Facts;
-use crate::facts::grid::{Grid, Shift};
-use crate::facts::guards::Measures;
-use crate::facts::refusal::Refusal;
-use crate::facts::sink::Sink;
-use crate::facts::vectorizable::folds_along;
+use crate::facts::{Facts, Grid, Measures, Refusal, Shift, Sink, folds_along};
 use crate::plan::collapsed_rows::Flat;
 use crate::plan::lanes::{CLEARLY_LESS, Cells, Lanes};
 
@@ -69,6 +63,11 @@ pub(crate) struct KernelPlan {
 }
 
 impl KernelPlan {
+    fn new(vec: VecChoice, (lanes, bytes): (u8, usize), measures: Measures) -> KernelPlan {
+        let (jams, separate) = (Vec::new(), false);
+        KernelPlan { vec, lanes, bytes, jams, separate, even: None, shift: None, flat: None, measures }
+    }
+
     /// For `--explain`.
     pub fn describe(&self) -> String {
         let (place, u) = match self.vec {
@@ -173,17 +172,9 @@ impl Facts<'_> {
     fn plan_examined(&self, cells: &Cells) -> Result<KernelPlan, Refusal> {
         let mut g = Grid { masked: cells.measures.masked.clone(), ..Grid::scalar(cells.bytes) };
         let Lanes { vec, lanes, separate, .. } = self.choose_lanes(&mut g, cells)?;
-        let mut plan = KernelPlan {
-            vec,
-            lanes,
-            bytes: cells.bytes,
-            jams: Vec::new(),
-            separate,
-            even: None,
-            shift: None,
-            flat: cells.flat,
-            measures: cells.measures.clone(),
-        };
+        let measures = cells.measures.clone();
+        let mut plan =
+            KernelPlan { separate, flat: cells.flat, ..KernelPlan::new(vec, (lanes, cells.bytes), measures) };
         self.choose_block(&mut g, cells, &mut plan);
         Ok(plan)
     }
@@ -241,11 +232,7 @@ impl Facts<'_> {
         if folds.iter().any(|(_, v)| !func.ty(*v).is_scalar() || self.is_object(*v)) {
             return Err(Refusal::ArrayAccumulator);
         }
-        let mut measures = Measures {
-            guards: Vec::new(),
-            by_lanes: parts.iter().flat_map(|part| self.undecided_checks(part.body)).collect(),
-            masked: parts.iter().flat_map(|part| self.loads_under_masks(part.body)).collect(),
-        };
+        let mut measures = self.measures_for(parts);
         self.supported_folds(with.ordered, folds.iter().map(|fold| fold.0), parts, &mut measures)?;
         let bytes = parts.iter().map(|p| self.kernel_width(p.body)).max().unwrap_or(4);
         let mut refusal = Refusal::NoVectors;
@@ -260,7 +247,7 @@ impl Facts<'_> {
             }
         }
         match best {
-            Some((_, plan)) => Ok(KernelPlan { measures, ..plan }),
+            Some((_, plan)) => Ok(plan),
             None => Err(refusal),
         }
     }
@@ -312,20 +299,7 @@ impl Facts<'_> {
         while u > 2 && steps > 0 && steps < 32 && steps % u as i64 != 0 {
             u -= 1;
         }
-        Ok((
-            vector,
-            KernelPlan {
-                vec: VecChoice::Fold { u },
-                lanes,
-                bytes,
-                jams: Vec::new(),
-                separate: false,
-                even: None,
-                shift: None,
-                flat: None,
-                measures: Measures::default(),
-            },
-        ))
+        Ok((vector, KernelPlan::new(VecChoice::Fold { u }, (lanes, bytes), measures.clone())))
     }
 }
 

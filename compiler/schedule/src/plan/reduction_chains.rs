@@ -33,7 +33,7 @@ impl Facts<'_> {
             }
             let is_made = |v: &Value| made.contains(v);
             let joins = match run.is_empty() {
-                true => self.is_cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE),
+                true => self.cut(part, self.thread_axis(part), self.fineness(&folds), Grain::ONE).is_some(),
                 false => {
                     folds.iter().any(|(_, neutral)| is_made(neutral))
                         && !lower.iter().chain(upper).chain(self.live.free(part.body)).any(is_made)

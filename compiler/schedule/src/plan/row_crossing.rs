@@ -28,8 +28,7 @@ impl Facts<'_> {
             if func.ty(*array).rank() != Some(index.len()) {
                 return None;
             }
-            let has =
-                |form: crate::facts::index::Form, v| form.terms.iter().find(|term| term.0 == v).map(|term| term.1);
+            let has = |form: crate::facts::Form, v| form.terms.iter().find(|term| term.0 == v).map(|term| term.1);
             let crosses = rows.iter().any(|v| has(self.form(*v), *inner).is_some());
             let column = self.form(*column);
             if !crosses || has(column.clone(), *inner).is_some() {

@@ -3,9 +3,7 @@
 use ravel_types::BinOp;
 use ravel_wir::{Combine, Generator, Op, Part, Value, With, WithOp};
 
-use crate::facts::Facts;
-use crate::facts::grid::{Dep, Grid, Jam, Shift};
-use crate::facts::vectorizable::folds_along;
+use crate::facts::{Dep, Facts, Grid, Jam, Shift, folds_along};
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Expressions of bounds deeper than this are taken as unknown.

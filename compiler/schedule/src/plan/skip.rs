@@ -3,8 +3,7 @@
 use ravel_types::{BinOp, Elem};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-use crate::facts::Facts;
-use crate::facts::index::Form;
+use crate::facts::{Facts, Form};
 
 /// `form <= 0`, in terms of indices and of what is known in front of the loops.
 #[derive(Clone, Debug)]

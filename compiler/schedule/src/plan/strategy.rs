@@ -10,11 +10,9 @@ use std::fmt;
 use ravel_types::{BinOp, HashMap};
 use ravel_wir::{Inst, Part, Value, With};
 
-use crate::facts::Facts;
-use crate::facts::refusal::Refusal;
-use crate::facts::sink::Sink;
+use crate::facts::{Facts, Refusal, Sink};
 use crate::plan::KernelPlan;
-use crate::plan::chunks::{CELLS, Fineness, Grain};
+use crate::plan::chunks::{CELLS, Fineness, Grain, Size};
 use crate::plan::tile::TilePlan;
 
 /// A partition to be computed, whole or in chunks along an axis.
@@ -47,23 +45,6 @@ pub(crate) enum Plan {
     Scalars,
     /// One partition after the other, each as it is planned then.
     Partitions,
-}
-
-/// How large chunks are.
-#[derive(Clone, Copy)]
-pub(crate) enum Size {
-    /// Indices of the axis, and of a chunk.
-    Known(i64, i64),
-    /// The run decides.
-    Open,
-    /// There is one.
-    One,
-}
-
-impl From<Option<(i64, i64)>> for Size {
-    fn from(size: Option<(i64, i64)>) -> Size {
-        size.map_or(Size::Open, |(n, chunk)| Size::Known(n, chunk))
-    }
 }
 
 /// An axis in chunks.
@@ -271,7 +252,7 @@ fn threads(facts: &Facts, case: &Case) -> Result<Plan, Refusal> {
     let Some(size) = facts.cut(part, axis, CELLS, grain) else { return Err(Refusal::TooLittleForThreads) };
     let chunk = Case::new(inst, with, part, sinks, false).in_chunks(axis);
     chunk.kernels.borrow_mut().insert(Some(axis), kernel);
-    Ok(Plan::Threads(ThreadPlan { axis, grain, size: size.into(), inside: Box::new(facts.choose(&chunk)) }))
+    Ok(Plan::Threads(ThreadPlan { axis, grain, size, inside: Box::new(facts.choose(&chunk)) }))
 }
 
 /// Chunks with partial results, of cells some of which go to folds.
@@ -287,7 +268,7 @@ fn fold_threads(facts: &Facts, case: &Case) -> Result<Plan, Refusal> {
     let (axis, fineness) = (facts.thread_axis(part), facts.fineness(&folds));
     let Some(size) = facts.cut(part, axis, fineness, Grain::ONE) else { return Err(Refusal::TooLittleForThreads) };
     let inside = Box::new(facts.choose(&Case::new(inst, with, part, sinks, true).in_chunks(axis)));
-    Ok(Plan::FoldThreads(FoldPlan { axis, folds, fineness, grain: Grain::ONE, size: size.into(), inside }))
+    Ok(Plan::FoldThreads(FoldPlan { axis, folds, fineness, grain: Grain::ONE, size, inside }))
 }
 
 fn mixed_lanes(facts: &Facts, case: &Case) -> Result<Plan, Refusal> {
@@ -341,7 +322,7 @@ fn chunks_of_folds(facts: &Facts, case: &Folds) -> Result<Plan, Refusal> {
     };
     let fineness = facts.fineness(&folds);
     let size = match facts.cut(part, axis, fineness, grain) {
-        Some(size) => size.into(),
+        Some(size) => size,
         None if case.at_once => Size::One,
         None => return Err(Refusal::TooLittleForThreads),
     };

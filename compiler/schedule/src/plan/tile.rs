@@ -3,11 +3,7 @@
 use ravel_types::Elem;
 use ravel_wir::{Combine, Func, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-use crate::facts::Facts;
-use crate::facts::grid::{Dep, Grid, Jam};
-use crate::facts::guards::{Guard, Measures};
-use crate::facts::refusal::Refusal;
-use crate::facts::sink::Sink;
+use crate::facts::{Dep, Facts, Grid, Guard, Jam, Measures, Refusal, Sink};
 use crate::plan::collapse::{Collapsed, Contraction};
 use crate::plan::collapsed_rows::Flat;
 use crate::plan::skip::Comparison;
@@ -353,8 +349,7 @@ impl Facts<'_> {
         if step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
             return Err(Refusal::GeneratorSteps);
         }
-        if sinks.is_empty()
-            || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: crate::facts::index::Ext::Const(1), .. }))
+        if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: crate::facts::Ext::Const(1), .. }))
         {
             return Err(Refusal::CellsNoScalars);
         }
@@ -413,7 +408,7 @@ impl Facts<'_> {
             g.pop_jam();
             match split {
                 Ok((split, along)) => {
-                    let extent = extents[axis].unwrap_or(crate::facts::cost::UNKNOWN_EXTENT);
+                    let extent = extents[axis].unwrap_or(crate::facts::UNKNOWN_EXTENT);
                     if best.as_ref().is_none_or(|(n, ..)| extent > *n) {
                         best = Some((extent, axis, split, along));
                     }

@@ -15,8 +15,7 @@
 use ravel_wir::With;
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::sink::{Chunk, Sink};
+use crate::facts::{Chunk, Sink, Val};
 use crate::lower::Lower;
 
 impl Lower<'_, '_> {

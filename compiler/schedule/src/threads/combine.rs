@@ -9,8 +9,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Value};
 
 use crate::Result;
-use crate::facts::layout::prim_of;
-use crate::facts::{Facts, layout};
+use crate::facts::{Facts, layout, prim_of};
 use crate::lower::{Lower, scalars};
 use crate::plan::chunks::MOST_FOLD_CHUNKS;
 use crate::plan::partials::PartialLayout;

@@ -17,8 +17,7 @@ use ravel_types::HashMap;
 use ravel_wir::{Inst, Op, Region, Value};
 
 use crate::Result;
-use crate::facts::Facts;
-use crate::facts::sink::{Chunk, Reused, Sink};
+use crate::facts::{Chunk, Facts, Reused, Sink};
 use crate::lower::Lower;
 use crate::plan::find_epilogue::Joined;
 use crate::threads::state::{Member, Postponed, Shared};

@@ -5,9 +5,7 @@ use ravel_types::{BinOp, Elem};
 use ravel_wir::{Inst, Part, Value, With};
 
 use crate::Result;
-use crate::facts::index::Ext;
-use crate::facts::sink::Chunk;
-use crate::facts::{Val, layout};
+use crate::facts::{Chunk, Ext, Val, layout};
 use crate::lower::{Lower, scalars};
 use crate::plan::partials::{PartialLayout, PartialSlot};
 use crate::plan::strategy::{Choice, FoldPlan, Plan};

@@ -7,12 +7,11 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Part, Value};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::sink::Chunk;
+use crate::facts::{Chunk, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Around;
-use crate::plan::chunks::{CELLS, Fineness, Grain, least_along};
-use crate::plan::strategy::{Case, Size, ThreadPlan};
+use crate::plan::chunks::{CELLS, Fineness, Grain, Size, least_along};
+use crate::plan::strategy::{Case, ThreadPlan};
 
 /// How an axis is cut.
 pub(crate) struct Chunks {
@@ -36,7 +35,7 @@ impl Lower<'_, '_> {
     /// the indices that the kernel computes in one step, or in a vector of it.
     pub fn chunks(&mut self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> Option<Chunks> {
         let size = self.cut(part, axis, fineness, grain)?;
-        Some(self.chunks_of(part, axis, fineness, grain, size.into()))
+        Some(self.chunks_of(part, axis, fineness, grain, size))
     }
 
     /// The same of chunks as planned.

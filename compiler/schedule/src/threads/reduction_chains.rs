@@ -64,7 +64,7 @@ impl<'m> Lower<'m, '_> {
             }
             self.preload(with.parts[0].body);
             let choice = self.choose_folds(&Folds::new(inst, with, true));
-            self.note(inst, &choice);
+            self.cx.decided(inst, &choice);
             let Plan::FoldThreads(plan) = choice.plan else { return self.unsupported(data.span, NOT_A_FOLD) };
             all.push(self.begin_folds(inst, &with.parts[0], plan));
         }

@@ -4,7 +4,7 @@ use ravel_nest::ir::Value as Val;
 use ravel_types::{BinOp, Elem};
 use ravel_wir::Inst;
 
-use crate::facts::sink::Sink;
+use crate::facts::Sink;
 use crate::plan::KernelPlan;
 
 #[derive(Default)]

@@ -18,8 +18,7 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Inst, Part, With};
 
 use crate::Result;
-use crate::facts::sink::{Chunk, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Chunk, Facts, Sink, Val};
 use crate::lower::Lower;
 use crate::plan::chunks::{Fineness, Grain};
 use crate::plan::{KernelPlan, VecChoice};

@@ -19,10 +19,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Inst, Op, Value};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::{Cell, Grid};
-use crate::facts::index::{Ext, Offset};
-use crate::facts::layout::prim_of;
+use crate::facts::{Cell, Ext, Grid, Offset, Val, prim_of};
 use crate::lower::Lower;
 use crate::plan::collapse::Collapsed;
 use crate::plan::tile::LEAST_VECTOR;

@@ -8,10 +8,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Combine, WithOp};
 
 use crate::Result;
-use crate::facts::grid::{Cell, Grid, Jam, Panel};
-use crate::facts::layout::prim_of;
-use crate::facts::sink::Sink;
-use crate::facts::{Facts, Val};
+use crate::facts::{Cell, Facts, Grid, Jam, Panel, Sink, Val, prim_of};
 use crate::lower::{Lower, scalars};
 use crate::plan::tile::Side;
 use crate::tile::nest::Nest;
@@ -81,7 +78,7 @@ impl Lower<'_, '_> {
         let offset = self.slice_offset(nest.part, elem, strides);
         let address = self.address(data, &offset);
         let home = self.pointer(address);
-        let home_stride = self.extent_product(strides[plan.rows.axis], crate::facts::index::Ext::Const(bytes));
+        let home_stride = self.extent_product(strides[plan.rows.axis], crate::facts::Ext::Const(bytes));
         let home_stride = self.extent_val(home_stride);
         self.close();
         let home = Place { first: home, stride: home_stride };

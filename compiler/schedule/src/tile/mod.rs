@@ -1,4 +1,4 @@
-//! Cache tiles: which folds profit from packed operands, and how their tiles are sized.
+//! Cache tiles: folds whose operands are packed, block by block. Which profit is decided in [`crate::plan::tile`].
 //!
 //! A partition of scalar cells around one fold is a *contraction* if, for two of its axes, everything that the fold loads
 //! varies over at most one of them:
@@ -23,7 +23,7 @@ pub mod pack;
 pub mod skip;
 
 use crate::Result;
-use crate::facts::sink::Chunk;
+use crate::facts::Chunk;
 use crate::lower::Lower;
 use crate::lower::emit::Around;
 use crate::plan::strategy::Case;

@@ -13,9 +13,7 @@ use ravel_nest::ir::{BinOp as NestBin, IntCmp};
 use ravel_wir::{Generator, Op, Part, With};
 
 use crate::Result;
-use crate::facts::index::Ext;
-use crate::facts::sink::{Chunk, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Chunk, Ext, Facts, Sink, Val};
 use crate::lower::Lower;
 use crate::plan::tile::{Along, BLOCK_UNIT, LEAST_CELLS, LEAST_FOLD, LEAST_REUSE, Side, TASK_ROWS, TilePlan};
 use crate::tile::pack::{FoldBlock, Panels};

@@ -8,10 +8,7 @@ use ravel_nest::ir::{Access, BinOp as NestBin, IntCmp, Ty};
 use ravel_wir::{Generator, Part, Value};
 
 use crate::Result;
-use crate::facts::Val;
-use crate::facts::grid::{Cell, Grid, Jam, Panel};
-use crate::facts::index::Ext;
-use crate::facts::layout::prim_of;
+use crate::facts::{Cell, Ext, Grid, Jam, Panel, Val, prim_of};
 use crate::lower::Lower;
 use crate::plan::tile::{BLOCK_UNIT, LEAST_VECTOR, Side};
 use crate::tile::nest::Nest;

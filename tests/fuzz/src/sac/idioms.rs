@@ -133,31 +133,40 @@ impl Gen {
                 "for (i = min(p, m); i < m; i++)",
             ]);
             let from_one = header.contains("i = 1");
-            let inner = self.rng.pick(&[
-                "for (j = 0; j < n; j++)",
-                "for (j = 1; j < n; j++)",
-                "for (j = 0; j < min(i, n); j++)",
-            ]);
+            // Columns in the outer loop: what is interchanged.
+            let by_columns = self.rng.chance(1, 3);
+            let inner = match by_columns {
+                true => self.rng.pick(&["for (j = 0; j < n; j++)", "for (j = 1; j < n; j++)"]),
+                false => self.rng.pick(&[
+                    "for (j = 0; j < n; j++)",
+                    "for (j = 1; j < n; j++)",
+                    "for (j = n - 1; j >= 0; j--)",
+                    "for (j = n - 1; j > -1; j--)",
+                    "for (j = 0; j <= n - 1; j++)",
+                    "for (j = 0; j < min(i, n); j++)",
+                ]),
+            };
             let after_one = inner.contains("j = 1");
             let mut steps = Vec::new();
             for _ in 0..1 + self.rng.below(3) {
                 let before = if from_one { "i-1,j" } else { "i,j" };
                 let left = if after_one { "i,j-1" } else { "i,j" };
-                steps.push(match self.rng.below(7) {
+                steps.push(match self.rng.below(9) {
                     0 => format!("a[i,j] = a[{before}] + b[i,j];"),
                     1 => format!("b[i,j] = max(b[{left}], a[i,j]);"),
                     2 => format!("x = a[i,j]; a[i,j] = b[{left}]; b[i,j] = x;"),
                     3 => "if (a[i,j] > b[i,j]) { a[i,j] = b[i,j]; }".to_string(),
                     4 => format!("a[i,j] = b[{before}];"),
                     5 => format!("b[i,n-1-j] = a[{left}] - b[i,j];"),
+                    6 => "a[i,n-1-j] = b[i,j];".to_string(),
+                    7 => "b[i,j] = b[i,min(j+1,n-1)] + a[i,j];".to_string(),
                     _ => "s = s + a[i,j];".to_string(),
                 });
             }
             let rows = self.rng.pick(&["", "", "a[i] = a[i] + b[i];", "b[i] = a[m-1-i];"]);
-            body.push_str(&format!(
-                "    {header} {{\n        {inner} {{ {} }}\n        {rows}\n    }}\n",
-                steps.join(" ")
-            ));
+            let (outer, inner, rows) = if by_columns { (inner, header, "") } else { (header, inner, rows) };
+            let steps = steps.join(" ");
+            body.push_str(&format!("    {outer} {{\n        {inner} {{ {steps} }}\n        {rows}\n    }}\n"));
         }
         self.function(&format!(
             "{ty}[.,.], {ty}[.,.], {ty} {name}({ty}[m,n] a, {ty}[m,n] b, int p)\n{{\n    s = {};\n{body}    return (a, b, s);\n}}",

@@ -11,10 +11,7 @@ use ravel_wir::{Generator, Op, Part, Region, Value, With};
 
 use crate::Result;
 use crate::facts::cost::UNROLL_TRIPS;
-use crate::facts::grid::{Dep, Grid, Jam};
-use crate::facts::guards::Measures;
-use crate::facts::sink::{Index, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Dep, Facts, Grid, Index, Jam, Measures, Sink, Val};
 use crate::lower::Lower;
 
 /// Copies along one axis.

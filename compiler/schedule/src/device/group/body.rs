@@ -11,10 +11,7 @@ use crate::device::group::Target;
 use crate::device::group::blocks::WARP;
 use crate::device::group::memory::Plan;
 use crate::device::group::split_reduction::{Pending, SPLIT_BYTES, Split};
-use crate::facts::index::Ext;
-use crate::facts::layout::prim_of;
-use crate::facts::sink::Sink;
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Sink, Val, prim_of};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
 

@@ -8,9 +8,7 @@ use ravel_types::{Elem, HashMap, Scalar};
 use ravel_wir::{Combine, Op, Value};
 
 use crate::Result;
-use crate::facts::index::Ext;
-use crate::facts::layout::prim_of;
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Val, prim_of};
 use crate::lower::{Lower, scalars};
 
 /// Partial results that are loaded before the first of them is used, for they are far away and do not wait for each other; fewer for the rest.
@@ -112,7 +110,7 @@ impl Lower<'_, '_> {
         let total: i64 = partials.iter().map(|p| p.count).sum();
         let total = self.b.i64(total);
         let cache = self.emit.cache.clone();
-        let place = self.begin_launch(&[total]);
+        let place = self.begin_groups(&[total], &[]);
         let mut first = 0;
         for (n, partial) in partials.iter().enumerate() {
             let last = n + 1 == partials.len();

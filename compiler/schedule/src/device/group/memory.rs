@@ -11,8 +11,7 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp
 use crate::device::group::bank_padding::padded_count;
 use crate::device::group::split_reduction::SPLIT_BYTES;
 use crate::device::state::{Padded, Refusal};
-use crate::facts::Facts;
-use crate::facts::guards::Guard;
+use crate::facts::{Facts, Guard};
 
 /// Bytes of local memory that every device of interest has for a group.
 const LOCAL_BYTES: i64 = 48 << 10;

@@ -27,9 +27,7 @@ use crate::device::group::combine::Partial;
 use crate::device::group::memory::{Plan, Planner};
 use crate::device::run::Run;
 use crate::device::state::{Padded, Refusal};
-use crate::facts::guards::Guard;
-use crate::facts::index::Ext;
-use crate::facts::{Facts, Val};
+use crate::facts::{Ext, Facts, Guard, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
 

@@ -19,11 +19,7 @@ use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp}
 
 use crate::Result;
 use crate::device::group::body::Group;
-use crate::facts::grid::{Cell, Grid, Jam};
-use crate::facts::guards::Measures;
-use crate::facts::layout::prim_of;
-use crate::facts::sink::{Chunk, Sink};
-use crate::facts::{Facts, Val};
+use crate::facts::{Cell, Chunk, Facts, Grid, Jam, Measures, Sink, Val, prim_of};
 use crate::lower::{Lower, scalars};
 
 /// Bytes of local memory for partial results between two barriers.
