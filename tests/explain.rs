@@ -94,7 +94,7 @@ fn passes_are_listed() -> Result<(), Failed> {
             return Err(alone.describe().into());
         }
     }
-    contains_in_order(&list.stdout, "scalarize\nfold-with-loops\ndce")
+    contains_in_order(&list.stdout, "dce\nscalarize\nfold-with-loops")
 }
 
 /// The text that comes out goes in again, and running no pass changes nothing.
