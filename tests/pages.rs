@@ -10,7 +10,7 @@ use ravel_tests::{Failed, finish, ravel, repository};
 const LONGEST: usize = 60;
 
 /// Crates whose modules stand in rooms: folders of `src` with a topic each.
-const WITH_ROOMS: [&str; 2] = ["specialize", "opt"];
+const WITH_ROOMS: [&str; 3] = ["specialize", "opt", "schedule"];
 
 /// Folders whose pages are not the project's, or are written by what runs there.
 const NOT_OURS: [&str; 3] = ["target", "out", ".git"];
@@ -142,7 +142,7 @@ fn the_example_of_the_architecture_is_what_ravel_prints() -> Result<(), Failed> 
     let program = folder.path().join("scaled.sac");
     let main = "int main() { print(scaled(tod(iota(1000)), 2.5)); return 0; }";
     fs::write(&program, format!("use StdIO: all;\nuse Array: all;\n{function}\n{main}\n"))?;
-    for stage in ["wir", "wir-opt"] {
+    for stage in ["wir", "wir-opt", "schedule"] {
         let shown = block(&format!("(`{stage}`)")).ok_or_else(|| format!("the page has no {stage}"))?;
         let output = finish(Command::new(ravel()).args(["build", "--emit", stage]).arg(&program), b"")?;
         let printed = words(&output.stdout);
@@ -150,6 +150,25 @@ fn the_example_of_the_architecture_is_what_ravel_prints() -> Result<(), Failed> 
             if !printed.contains(&words(line)) {
                 return Err(format!("--emit {stage} does not print\n{line}\nbut\n{}", output.stdout).into());
             }
+        }
+    }
+    Ok(())
+}
+
+/// Every page that shows a function of WIR shows one that `ravel` reads.
+#[test]
+fn texts_of_wir_are_read() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("page.wir");
+    for page in ["docs/internals/wir.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(repository().join(page))?;
+        let function = text.split("```").find(|block| block.contains("\nfunc @")).ok_or("the page has no function")?;
+        let body = function.split_once("func @").map_or("", |(_, body)| body);
+        let body = body.split("\n====").next().unwrap_or_default();
+        fs::write(&file, format!("func @{body}\n"))?;
+        let read = finish(Command::new(ravel()).args(["opt", "--passes", "dce"]).arg(&file), b"")?;
+        if read.status != 0 {
+            return Err(format!("{page}: {}", read.describe()).into());
         }
     }
     Ok(())

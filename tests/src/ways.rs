@@ -66,7 +66,8 @@ pub fn all() -> Vec<(&'static str, Way)> {
 }
 
 impl Way {
-    /// The command that runs a program this way; `options` are those of the compiler. Executables are built into `folder`.
+    /// The command that runs a program this way; `options` are those of the compiler. Executables are built into `folder`, by the C compiler that
+    /// `RAVEL_TEST_CC` names if that is set.
     ///
     /// # Errors
     /// If an executable cannot be built.
@@ -93,6 +94,9 @@ impl Way {
             }
             Way::Executable { backend } => {
                 let executable = folder.join("program");
+                if let Some(linker) = std::env::var_os("RAVEL_TEST_CC") {
+                    command.env("CC", linker);
+                }
                 command.args(["--backend", backend, "-o"]).arg(&executable).arg(source);
                 let built = finish(command.current_dir(folder), b"")?;
                 if built.status != 0 {

@@ -1,5 +1,7 @@
 //! Which strategy a with-loop gets, with its plan, and why those before it refused: the files of `schedules/`.
 
+#![expect(clippy::disallowed_methods, reason = "the tests read files, and bless them")]
+
 #[path = "schedules/cases.rs"]
 mod cases;
 
