@@ -331,7 +331,7 @@ fn current(name: &str) -> &str {
 
 fn run_opt(opt: &Opt) -> i32 {
     if opt.list {
-        let lines: Vec<String> = passes().map(|(name, summary)| format!("{name:<24}{summary}\n")).collect();
+        let lines: Vec<String> = passes().map(|(name, summary)| format!("{name:<26}{summary}\n")).collect();
         return i32::from(!print(&lines.concat()));
     }
     let names: Option<Vec<&str>> =
