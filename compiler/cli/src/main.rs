@@ -363,7 +363,7 @@ fn run_opt(opt: &Opt) -> i32 {
     }
     if opt.time {
         for (pass, time) in &passed.times {
-            say!("  {pass:<24}{:>9.2} ms", time.as_secs_f64() * 1e3);
+            say!("  {pass:<26}{:>9.2} ms", time.as_secs_f64() * 1e3);
         }
     }
     i32::from(!print(&passed.text) || !explained)
