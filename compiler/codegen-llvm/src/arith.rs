@@ -60,14 +60,23 @@ impl<'c> Translator<'_, 'c> {
             BinOp::FSub => self.op(InstructionOpcode::FSub, x, y),
             BinOp::FMul => self.op(InstructionOpcode::FMul, x, y),
             BinOp::FDiv => self.op(InstructionOpcode::FDiv, x, y),
-            BinOp::FMin => self.float_extremum(FloatPredicate::OLT, x, y),
-            BinOp::FMax => self.float_extremum(FloatPredicate::OGT, x, y),
+            BinOp::FMin => self.float_extremum(ty, FloatPredicate::OLT, x, y),
+            BinOp::FMax => self.float_extremum(ty, FloatPredicate::OGT, x, y),
         }
     }
 
     /// `y` if it is NaN or goes before `x`, else `x`. LLVM drops the test for NaN where `y` is a constant.
-    fn float_extremum(&self, before: FloatPredicate, x: BasicValueEnum<'c>, y: BasicValueEnum<'c>) -> Built<'c> {
+    ///
+    /// The first choice alone is one instruction of many machines. The fence keeps LLVM from making one choice of both, by two comparisons.
+    fn float_extremum(
+        &self,
+        ty: Ty,
+        before: FloatPredicate,
+        x: BasicValueEnum<'c>,
+        y: BasicValueEnum<'c>,
+    ) -> Built<'c> {
         let best = self.choose(self.compare_floats(before, y, x)?, y, x)?;
+        let best = self.intrinsic("llvm.arithmetic.fence", &[self.llvm_type(ty)], &[best])?;
         self.choose(self.compare_floats(FloatPredicate::UNO, y, y)?, y, best)
     }
 

@@ -81,7 +81,7 @@ fn loops_with_checks_stay_alone() {
 
 #[test]
 fn loops_that_do_not_wait_stay_alone() {
-    // Only the last round's value counts.
+    // Only the last iteration's value counts.
     let run = recurrence(9, "%x2: f64 = sel %a, [%row, %k]  %y2: f64 = div %x2, 1.5:f64", TO_THE_END);
     assert!(!remarked(&run, "abreast") && !remarked(&run, "at a time"), "{:?}", run.remarks);
 }

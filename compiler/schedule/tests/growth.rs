@@ -4,7 +4,7 @@ mod common;
 
 use common::same;
 
-/// Whether 40 rounds over an array that begins with two rows are said to make it longer in its memory. `body` makes `%b` of `%m` rows from `%a`,
+/// Whether 40 iterations over an array that begins with two rows are said to make it longer in its memory. `body` makes `%b` of `%m` rows from `%a`,
 /// of `%n`; `also` is carried, too.
 fn grows(body: &str, also: &str) -> bool {
     let run = same(&format!(

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Run, rounds, same};
 
-/// Whether a modarray of the rounds is said to change its array in place; if so, there is one array in all.
+/// Whether a modarray of the iterations is said to change its array in place; if so, there is one array in all.
 fn in_place(body: &str) -> bool {
     let run = rounds(body);
     let said = run.remarks.iter().any(|r| r.text.ends_with("in place"));
@@ -26,7 +26,7 @@ fn cells_that_read_what_nobody_writes() {
 
 #[test]
 fn a_row_that_reads_others_at_its_own_columns() {
-    // In round 3 the other row is the row itself. The columns are no whole number of vectors.
+    // In iteration 3 the other row is the row itself. The columns are no whole number of vectors.
     let row = |column: &str| {
         format!(
             "%k1: i32 = add %k, 1
@@ -118,7 +118,7 @@ fn neighbours_and_later_uses_forbid_it() {
     ));
 }
 
-/// Five rounds that change two arrays at once; the cells of the second one read the first one at `index`.
+/// Five iterations that change two arrays at once; the cells of the second one read the first one at `index`.
 fn two_arrays(index: &str) -> Run {
     same(&format!(
         r#"
@@ -152,7 +152,7 @@ fn several_arrays_whose_cells_read_their_own_elements() {
     assert!(said(&run) && run.copies == 0, "no cell is there: {:?}", run.remarks);
 }
 
-/// Rounds that change a vector of which cells read an element at a distance, and whether it is said to be changed in place.
+/// Iterations that change a vector of which cells read an element at a distance, and whether it is said to be changed in place.
 fn vector(with: &str, distance: i32) -> (Run, bool) {
     let run = same(&format!(
         r#"

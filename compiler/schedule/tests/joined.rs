@@ -28,7 +28,7 @@ fn axes(extents: &[i64]) -> Axes {
     }
 }
 
-/// Three rounds of a step that changes an array `%w` by the sum over 120 indices of arrays of its shape; `neutral` computes `%z` from it,
+/// Three iterations of a step that changes an array `%w` by the sum over 120 indices of arrays of its shape; `neutral` computes `%z` from it,
 /// `update` the next array `%v` from that and the sum `%g`.
 fn rounds(extents: &[i64], elem: &str, neutral: &str, update: &str) -> Run {
     let a = axes(extents);

@@ -56,7 +56,7 @@ fn neighbours_need_a_second_buffer_and_no_third() {
 
 #[test]
 fn what_is_built_in_an_array_that_a_round_makes_takes_no_third() {
-    // The array in between is the next round's in the end, so it is made where the last round's was.
+    // The array in between is the next iteration's in the end, so it is made where the last iteration's was.
     let run = carried(
         "40",
         "40",

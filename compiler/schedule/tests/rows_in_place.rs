@@ -4,7 +4,7 @@ mod common;
 
 use common::{rounds, same};
 
-/// Whether a with-loop of the rounds is said to make rows of the array where they are; if so, there is one array at most.
+/// Whether a with-loop of the iterations is said to make rows of the array where they are; if so, there is one array at most.
 fn in_rows(body: &str) -> bool {
     let run = rounds(body);
     let said = run.remarks.iter().any(|r| r.text == "in the rows that it replaces");
@@ -12,7 +12,7 @@ fn in_rows(body: &str) -> bool {
     said
 }
 
-/// A rotation of row `%k` with row 3, which it is in round 3. Column `%l` is `%j`, for tests that change it.
+/// A rotation of row `%k` with row 3, which it is in iteration 3. Column `%l` is `%j`, for tests that change it.
 const ROTATION: &str = "%r0: f64[20], %r1: f64[20] = with {
    part [0] <= [%j] < [20] { %l: i32 = add %j, 0 %x: f64 = sel %a, [%k, %j] %y: f64 = sel %a, [3, %j]
      %u: f64 = mul %x, 0.75 %v: f64 = mul %y, 0.5 %w: f64 = sub %u, %v %z: f64 = add %x, %v yield %w, %z }

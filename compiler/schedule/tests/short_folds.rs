@@ -28,7 +28,7 @@ func @f0 "main" () -> (f64) {{
     )
 }
 
-/// The round of the loop as it was scheduled for vectors and threads.
+/// The iteration of the loop as it was scheduled for vectors and threads.
 fn round(text: &str) -> String {
     let nest = for_threads(text);
     let main = nest.split("\nfunc ").find(|func| func.contains("= loop (")).expect("main has the loop").to_string();

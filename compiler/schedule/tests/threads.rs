@@ -50,7 +50,7 @@ fn a_longer_one_if_it_is_short() {
     assert!(all_over(&[1, 250_000], 1));
 }
 
-/// Indices per chunk of a sum of `n` numbers, each the end of 1,000 rounds.
+/// Indices per chunk of a sum of `n` numbers, each the end of 1,000 iterations.
 fn chunk_of_heavy_sum(n: usize) -> i64 {
     let text = format!(
         "entry @f0 func @f0 \"main\" () -> (f64) {{

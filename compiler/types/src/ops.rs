@@ -58,7 +58,7 @@ named_ops! {
         Atanh = "atanh",
         Floor = "floor",
         Ceil = "ceil",
-        /// Round to nearest, ties to even.
+        /// Rounding to nearest, ties to even.
         Rint = "rint",
         Trunc = "trunc",
         /// Result bool.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!    loop (%a = %x) { %b = with (on the device) reads %a    yield .., %b }   %s = sel %b', [0]
-//! => operand: made by the host at 3:5; sent once, before the first round of the loop at 4:3
+//! => operand: made by the host at 3:5; sent once, before the first iteration of the loop at 4:3
 //!    result: stays on the device for 5:9; stays there across the loop at 4:3; single elements are fetched for 7:1
 //! ```
 //!
@@ -262,12 +262,12 @@ impl Transfers<'_> {
             });
         }
         let around = &self.loops[&inst];
-        // Is it made anew in a round of the innermost loop?
+        // Is it made anew in an iteration of the innermost loop?
         let again = around.last().is_some_and(|inner| from_host.iter().any(|made| self.loops[made].contains(inner)));
         let when = match around.last() {
-            Some(inner) if again => format!("sent in every round of the loop at {}", near(*inner)),
+            Some(inner) if again => format!("sent in every iteration of the loop at {}", near(*inner)),
             Some(_) => format!(
-                "sent once, before the first round of the loop at {}",
+                "sent once, before the first iteration of the loop at {}",
                 near(around[self.first_without(around, &from_host)])
             ),
             None => "sent".to_string(),
@@ -391,7 +391,10 @@ mod tests {
             plus_one("w", "v")
         );
         let said = said(&body);
-        assert_eq!(said[0], "operand: made by the host at 2:1; sent once, before the first round of the loop at 3:1");
+        assert_eq!(
+            said[0],
+            "operand: made by the host at 2:1; sent once, before the first iteration of the loop at 3:1"
+        );
         assert_eq!(
             said[1],
             "result: stays on the device for 4:1; stays there across the loop at 3:1; goes to the caller as it is"
@@ -405,7 +408,7 @@ mod tests {
             plus_one("w", "u")
         );
         let said = said(&body);
-        assert_eq!(said[0], "operand: made by the host at 3:1; sent in every round of the loop at 2:1");
+        assert_eq!(said[0], "operand: made by the host at 3:1; sent in every iteration of the loop at 2:1");
         assert!(
             said[1].contains("fetched where the host changes it, at 3:1") && !said[1].contains("across"),
             "{said:?}"

@@ -14,9 +14,9 @@ use crate::math;
 
 /// Extent assumed where none is known.
 pub(crate) const UNKNOWN_EXTENT: i64 = 48;
-/// Rounds assumed of a loop.
+/// Iterations assumed of a loop.
 const UNKNOWN_ROUNDS: f64 = 20.0;
-/// Rounds assumed of a loop that ends at the smaller of two bounds: such loops are pieces of longer ones.
+/// Iterations assumed of a loop that ends at the smaller of two bounds: such loops are pieces of longer ones.
 const PIECE_ROUNDS: f64 = 1000.0;
 /// Cycles of a load.
 pub(crate) const LOAD: f64 = 0.6;
@@ -283,7 +283,7 @@ impl Facts<'_> {
         Some(strides)
     }
 
-    /// Rounds of a loop that counts by one, if the distance of the bounds is constant, and guesses otherwise.
+    /// Iterations of a loop that counts by one, if the distance of the bounds is constant, and guesses otherwise.
     fn rounds(&self, init: &[Value], body: Region) -> f64 {
         let op = |v: Value| self.live.def(v).map(|inst| &self.func.insts[inst].op);
         let data = &self.func.regions[body];

@@ -34,7 +34,7 @@ impl Facts<'_> {
         true
     }
 
-    /// Ranges of what loops in a body count by constants, from a constant up to one: where any lane is in a round, all lanes' counters,
+    /// Ranges of what loops in a body count by constants, from a constant up to one: where any lane is in an iteration, all lanes' counters,
     /// which are one, are in the range.
     pub fn set_counters(&mut self, body: Region) {
         let func = self.func;
@@ -48,7 +48,7 @@ impl Facts<'_> {
             let data = &func.regions[body];
             for (k, &param) in data.params.iter().enumerate() {
                 let (Some(first), Some(end)) = (self.const_i32(init[k]), self.end_of(body, k)) else { continue };
-                // The first round runs whatever the end is.
+                // The first iteration runs whatever the end is.
                 self.range[param] = Some((first, first.max(end - 1)));
             }
         }
@@ -67,7 +67,7 @@ impl Facts<'_> {
         if counter != data.params[k] {
             return None;
         }
-        // The step behind the last round must not wrap.
+        // The step behind the last iteration must not wrap.
         let end = |v: Value| self.const_i32(v).filter(|end| end + step <= i64::from(i32::MAX));
         let mut tests = vec![data.yields[0]];
         while let Some(test) = tests.pop() {

@@ -214,7 +214,7 @@ impl Lower<'_, '_> {
         self.prepare_body(body);
     }
 
-    /// The same for a loop of the host among launches: only arrays of which every round reads elements, for others may rest on the device.
+    /// The same for a loop of the host among launches: only arrays of which every iteration reads elements, for others may rest on the device.
     pub fn preload_elements(&mut self, body: Region) {
         let func = self.func;
         for &inst in &func.regions[body].insts {

@@ -5,7 +5,7 @@
 //!                                                        =>      b = a, if it can be resized to m, or a new array and a copy;  b[n .. m] = f
 //! ```
 //!
-//! So `a = a ++ [x]` in a loop writes one element in most rounds: an array is copied only when its block has no room left (`ravel_resize`), or
+//! So `a = a ++ [x]` in a loop writes one element in most iterations: an array is copied only when its block has no room left (`ravel_resize`), or
 //! something else holds it. The first partition must be all of an array that is used for the last time, and nothing else may look
 //! at that. On any number of axes, the first of which gets longer.
 //!

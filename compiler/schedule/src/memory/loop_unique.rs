@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!    loop (%a = %x, ...) { %s = sel %a, [%i]  ...  %b = update %a, [%i], %t  ...  yield ..., %b, ... }
-//! => %x is copied if it is shared; then every round stores into the same object
+//! => %x is copied if it is shared; then every iteration stores into the same object
 //! ```
 //!
 //! Every update alone asks whether the object at hand has one reference, and loads the place of its elements again, because both
-//! depend on the round before. For a parameter of which each round makes one chain of updates, and reads nothing but elements
+//! depend on the iteration before. For a parameter of which each iteration makes one chain of updates, and reads nothing but elements
 //! before each of them, the answer is the same in all rounds: nobody else can come to hold a reference.
 //! The copy, if there is one, is what the first update would have made, since the body of a loop runs at least once.
 
@@ -16,7 +16,7 @@ use ravel_wir::{Func, Inst, Op, Region, Value};
 
 use crate::facts::Liveness;
 
-/// For each parameter of the body of a loop: whether all its rounds write into one object.
+/// For each parameter of the body of a loop: whether all its iterations write into one object.
 pub(crate) fn updated_in_place(func: &Func, live: &Liveness, body: Region) -> Vec<bool> {
     let data = &func.regions[body];
     (0..data.params.len()).map(|k| is_updated_in_place(func, live, body, k)).collect()
@@ -59,7 +59,7 @@ fn follow(
             }
             Some((Op::Loop { init, body }, results)) => {
                 let j = init.iter().position(|v| *v == current)?;
-                // What the loop reads is the old array, which its second round would not find.
+                // What the loop reads is the old array, which its second iteration would not find.
                 if element_reads(func, *body, current) > 0 || !is_updated_in_place(func, live, *body, j) {
                     return None;
                 }

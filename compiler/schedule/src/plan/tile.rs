@@ -135,6 +135,8 @@ pub(crate) struct TilePlan {
     pub guards: Vec<Guard>,
     /// What some cell of a tile must meet for its fold to be needed.
     pub needed: Vec<Comparison>,
+    /// Do threads share the tasks?
+    pub shared: bool,
 }
 
 impl TilePlan {
@@ -149,7 +151,8 @@ impl TilePlan {
         let (u, lanes) = (self.u, self.lanes);
         let skipped =
             if self.needed.is_empty() { "" } else { "; those without a cell that needs the fold are skipped" };
-        format!("packed tiles of {width} along axis {axis} by {u} vectors of {lanes} along {last}{skipped}")
+        let threads = if self.shared { ", shared by threads" } else { "" };
+        format!("packed tiles of {width} along axis {axis} by {u} vectors of {lanes} along {last}{skipped}{threads}")
     }
 }
 
@@ -478,6 +481,7 @@ impl Facts<'_> {
             least_columns,
             guards: measures.guards,
             needed,
+            shared: !chunked && self.may_run_on_threads(with, part),
         })
     }
 

@@ -33,9 +33,7 @@ impl Lower<'_, '_> {
     /// Lowers a partition with cache tiles, or a chunk of it, and without them for where extents turn out to be small.
     pub fn tiles(&mut self, case: &Case, plan: &TilePlan, chunk: Option<Chunk>) -> Result<()> {
         let Case { inst, with, part, sinks, .. } = *case;
-        let shared = chunk.is_none() && self.may_run_on_threads(with, part);
-        let threads = if shared { ", shared by threads" } else { "" };
-        self.cx.remark(self.func.insts[inst].span, format!("{}{threads}", plan.describe()));
+        self.cx.remark(self.func.insts[inst].span, plan.describe());
         let condition = self.tiles_condition(part, plan);
         if let Some(condition) = condition {
             self.b.begin_if(condition);

@@ -24,7 +24,7 @@ const STRETCH: i64 = 4096;
 const STRETCH_COLLAPSED: i64 = 1024;
 /// Panels of columns that a task packs for itself: they stay in the second cache, and threads have enough tasks.
 const OWN_COLUMNS: i64 = 4;
-/// There should be about this many tasks if they are not too small: sixteen threads leave little of their last round idle then.
+/// There should be about this many tasks if they are not too small: sixteen threads leave little of their last iteration idle then.
 const TASKS: i64 = 128;
 
 /// What all loops of the nest know.

@@ -279,7 +279,7 @@ impl Lower<'_, '_> {
         let n = rows.len();
         let half = (n / 2) as u8;
         let interleave = |first: u8| (0..half).flat_map(|k| [first + k, first + k + n as u8]).collect::<Vec<u8>>();
-        // Each round interleaves row k with row k + n/2: that rotates the bits of (row, lane) by one.
+        // Each iteration interleaves row k with row k + n/2: that rotates the bits of (row, lane) by one.
         for _ in 0..n.ilog2() {
             rows = (0..n / 2)
                 .flat_map(|k| {

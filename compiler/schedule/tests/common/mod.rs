@@ -136,7 +136,7 @@ fn lowered(text: &str, target: Capabilities, parallel: bool) -> (ravel_nest::ir:
     (nest, remarks)
 }
 
-/// Five rounds in a loop over `%a: f64[9,20]` from 0, 1, 2, ...; `body` makes `%b` from `%a` and the number of the round, `%k`.
+/// Five iterations in a loop over `%a: f64[9,20]` from 0, 1, 2, ...; `body` makes `%b` from `%a` and the number of the iteration, `%k`.
 pub fn rounds(body: &str) -> Run {
     same(&format!(
         r#"

@@ -159,7 +159,7 @@ impl Facts<'_> {
 }
 
 impl Lower<'_, '_> {
-    /// Emits the cells of one partition; how many items the last round keeps busy, as far as that is known.
+    /// Emits the cells of one partition; how many items the last iteration keeps busy, as far as that is known.
     pub fn spread_part(&mut self, item: Val, items: i64, with: &With, part: &Part, sinks: &[Sink]) -> Result<i64> {
         let Generator::Known { lower, upper, step, .. } = &part.generator else { return Ok(0) };
         let ranges: Vec<(i64, i64)> = lower.iter().zip(upper).map(|(l, u)| self.axis_range(with, *l, *u)).collect();

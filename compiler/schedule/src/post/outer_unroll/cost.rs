@@ -21,9 +21,9 @@ const FLOATS: usize = 14;
 /// An innermost loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
-    /// Cycles from a round's values to those of the next.
+    /// Cycles from an iteration's values to those of the next.
     latency: f64,
-    /// Cycles in which the processor can begin the operations of a round.
+    /// Cycles in which the processor can begin the operations of an iteration.
     work: f64,
     /// Arrays that the loop walks along, and floating-point values that it carries.
     streams: usize,
@@ -40,7 +40,7 @@ impl Chain {
         self.streams * copies <= ADDRESSES && self.carried * copies <= FLOATS
     }
 
-    /// Cycles per round and index with so many copies.
+    /// Cycles per iteration and index with so many copies.
     fn cycles(&self, copies: usize) -> f64 {
         self.latency.max(self.work * copies as f64) / copies as f64
     }
@@ -192,7 +192,7 @@ fn latency(types: &PrimaryMap<Value, Ty>, inst: &Inst) -> f64 {
     }
 }
 
-/// What a round keeps busy.
+/// What an iteration keeps busy.
 struct Load<'a> {
     types: &'a PrimaryMap<Value, Ty>,
     floats: f64,
