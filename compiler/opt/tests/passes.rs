@@ -46,9 +46,6 @@ fn every_pass_has_a_text_that_fires_and_one_that_declines() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// Rooms whose passes do not say it yet.
-const SILENT: [&str; 1] = ["loops"];
-
 /// A line `Worth: tests/survey/<topic>/<program> (factor)` in the header of a pass: time without it over time with it, a second figure where extents are
 /// hidden.
 #[test]
@@ -57,9 +54,6 @@ fn every_pass_names_a_program_that_shows_what_it_is_worth() {
     texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "rs", &mut files);
     let mut wrong = Vec::new();
     for (path, text) in files.iter().filter(|(_, text)| text.contains("pub const PASS: Pass")) {
-        if SILENT.iter().any(|room| path.iter().any(|part| part == *room)) {
-            continue;
-        }
         let program =
             text.lines().find_map(|line| line.strip_prefix("//! Worth: ")).and_then(|rest| rest.split(' ').next());
         if !program.is_some_and(|program| root().join(program).with_extension("sac").is_file()) {

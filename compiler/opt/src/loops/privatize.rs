@@ -12,23 +12,21 @@
 //! Before: optimised, for later passes have nothing to do here. After: such loops of many iterations are with-loops.
 //! Leaves alone: floating-point elements, whose sums depend on the order; loops that read what they gather; loops with effects; arrays that
 //! have not far fewer elements than the loop has iterations; loops inside with-loops.
+//! Worth: tests/survey/tables/histogram (1.0 (needs threads) with Cranelift, 1.0 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, size_of, substitute};
 use crate::facts::effects::region_has_effect_but_checks;
 use crate::facts::places::{Places, Use, same_int};
 use crate::loops::nest::Trip;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_source::Span;
 use ravel_types::HashSet;
 use ravel_types::{Affine, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Func, Generator, Inst, InstData, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "privatize-reductions",
-    summary: "run loops that gather into arrays in pieces with arrays of their own",
-    run: Run::Func(privatize),
-};
+pub const PASS: Pass =
+    Pass::of("privatize-reductions", "run loops that gather into arrays in pieces with arrays of their own", privatize);
 
 /// Pieces of a loop.
 const PIECES: i32 = 32;

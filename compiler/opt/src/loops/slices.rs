@@ -11,20 +11,18 @@
 //! Before: folding has ended, so that parts of parts are one with-loop. After: no such array is carried by a loop. One that is needed
 //! behind the loop is made there, once.
 //! Leaves alone: arrays that the loop changes, or uses otherwise than by elements and extents.
+//! Worth: tests/survey/scans/work-queue (500 with Cranelift, 600 with LLVM).
 
 use crate::edit::{Def, Defs, Emitter, Renames, drop_inst, insert_after, insert_before, loops_of, replace_inst};
 use crate::facts::places::{Places, Use, covers_frame};
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_source::Span;
 use ravel_types::HashMap;
 use ravel_types::{BinOp, Elem, Ty};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "carry-slices",
-    summary: "carry the bounds of the part of an array that a loop keeps",
-    run: Run::Func(carry_slices),
-};
+pub const PASS: Pass =
+    Pass::of("carry-slices", "carry the bounds of the part of an array that a loop keeps", carry_slices);
 
 /// A value that is a part of the carried array.
 enum View {

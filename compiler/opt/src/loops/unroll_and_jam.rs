@@ -16,6 +16,7 @@
 //! Leaves alone: loops with effects or checks that remain, since the first fault must be reported; loops inside of with-loops, where lanes run around
 //! them; inner loops that begin with what was stored last, that begin or end elsewhere from iteration to iteration but for the counter itself, or that read what the
 //! iterations of a block may store.
+//! Worth: tests/survey/recurrences/volterra (2.0 with Cranelift, 3.0 with LLVM).
 
 use crate::edit::{Copier, Def, Defs, Emitter, loops_of, size_of, substitute};
 use crate::facts::linear::Lin;
@@ -25,17 +26,17 @@ use crate::loops::accesses::names_of;
 use crate::loops::nest::Trip;
 use crate::loops::nest::is_pure;
 use crate::loops::unroll_scatters::branch;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Part, Region, RegionData, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "unroll-and-jam",
-    summary: "compute sums of earlier iterations for several iterations of a loop side by side",
-    run: Run::Func(unroll_and_jam),
-};
+pub const PASS: Pass = Pass::of(
+    "unroll-and-jam",
+    "compute sums of earlier iterations for several iterations of a loop side by side",
+    unroll_and_jam,
+);
 
 /// Iterations of a block: a power of two.
 const BLOCK: i32 = 8;

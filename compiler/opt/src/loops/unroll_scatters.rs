@@ -11,21 +11,19 @@
 //! Before: optimised; loops run in their final places. After: such loops are two, one of which takes four iterations at once.
 //! Leaves alone: loops that do not load the places of their updates, or that compute them from what they carry, loops with effects, with loops or calls inside, or with long bodies;
 //! loops in which an update may fault, for a later iteration would report its fault first.
+//! Worth: tests/survey/reductions/distinct (1.7 with Cranelift, 2.3 with LLVM).
 
 use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, substitute};
 use crate::loops::nest::Trip;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_source::Span;
 use ravel_types::HashSet;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Func, Inst, Op, Region, RegionData, Value};
 
-pub const PASS: Pass = Pass {
-    name: "unroll-scatters",
-    summary: "take several iterations of loops that update arrays at once",
-    run: Run::Func(unroll_scatters),
-};
+pub const PASS: Pass =
+    Pass::of("unroll-scatters", "take several iterations of loops that update arrays at once", unroll_scatters);
 
 /// Iterations that are taken at once.
 const BATCH: i32 = 4;

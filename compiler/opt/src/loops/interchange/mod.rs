@@ -14,6 +14,7 @@
 //! Before: simplified, checks proven; no elements are carried in scalars, for these would be vectors. After: such a loop over at least some columns, in a version
 //! for many columns if their number is not constant.
 //! Leaves alone: loops that other passes make with-loops of, with threads for their columns; loops with effects or checks that remain; folds and arrays of rows in an iteration.
+//! Worth: tests/survey/loops/product-by-columns (12.9, 3.9 with Cranelift, 10.0 with LLVM).
 
 mod by_rows;
 
@@ -25,17 +26,14 @@ use crate::loops::accesses::{Proof, names_of};
 use crate::loops::nest::{LoopNest, Trip, is_pure};
 use crate::loops::verdict::{Verdict, verdict};
 
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_types::Elem;
 use ravel_types::{HashMap, HashSet};
 use ravel_wir::traverse::{free_values, walk};
 use ravel_wir::{Frame, Func, Generator, Inst, Op, Region, Value, With, WithOp};
 
-pub const PASS: Pass = Pass {
-    name: "interchange-loops",
-    summary: "make loops that work on one column in each iteration work on rows",
-    run: Run::Func(interchange),
-};
+pub const PASS: Pass =
+    Pass::of("interchange-loops", "make loops that work on one column in each iteration work on rows", interchange);
 
 /// Fewer columns stay as they are.
 const MIN_COLUMNS: i32 = 16;

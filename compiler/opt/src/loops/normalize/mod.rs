@@ -10,18 +10,16 @@
 //!
 //! Before: simplified, checks proven. After: no loop that counts by one compares with `<=` or `>=`, if its bound is not the last integer; no two such updates in a loop that
 //! carries the array and whose counter is part of the index.
+//! Worth: tests/survey/loops/floyd-warshall (2.9 with Cranelift, 7.5 with LLVM).
 
 pub mod bounds;
 pub mod updates;
 
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::Func;
 
-pub const PASS: Pass = Pass {
-    name: "normalize-loops",
-    summary: "let loops count below an end, and store an element once",
-    run: Run::Func(normalize),
-};
+pub const PASS: Pass =
+    Pass::of("normalize-loops", "let loops count below an end, and store an element once", normalize);
 
 pub fn normalize(func: &mut Func, cx: &mut Context) -> bool {
     let counts = bounds::strict(func);

@@ -13,20 +13,17 @@
 //!
 //! Before: folding has ended, or it would undo this; invariant motion follows.
 //! Refuses: columns that may not be there, or lie close together; few or short rows.
+//! Worth: tests/survey/loops/cholesky-of-squares (1.3 with Cranelift, 2.8 with LLVM).
 
 pub mod of_loops;
 pub mod of_rows;
 
 use crate::edit::{Defs, loops_of};
 use crate::facts::places::Places;
-use crate::pass::{Context, Pass, Run};
+use crate::pass::{Context, Pass};
 use ravel_wir::Func;
 
-pub const PASS: Pass = Pass {
-    name: "pack-columns",
-    summary: "put columns that are read again and again side by side before",
-    run: Run::Func(pack),
-};
+pub const PASS: Pass = Pass::of("pack-columns", "put columns that are read again and again side by side before", pack);
 
 pub fn pack(func: &mut Func, cx: &mut Context) -> bool {
     let (mut facts, mut changed) = (None, false);
