@@ -12,7 +12,7 @@
 //! Before: optimised, for later passes have nothing to do here. After: such loops of many iterations are with-loops.
 //! Leaves alone: floating-point elements, whose sums depend on the order; loops that read what they gather; loops with effects; arrays that
 //! have not far fewer elements than the loop has iterations; loops inside with-loops.
-//! Worth: tests/survey/tables/histogram (1.0 (needs threads) with Cranelift, 1.0 with LLVM).
+//! Worth: tests/survey/tables/histogram (1.7 with Cranelift on one thread, 7.8 on sixteen).
 
 use crate::edit::{Copier, Defs, Emitter, size_of, substitute};
 use crate::facts::effects::region_has_effect_but_checks;
