@@ -10,7 +10,7 @@
 //!
 //! Before: checks that need not stay are gone, branches that choose are selections. After: no such loop of more than a few iterations.
 //! Refuses: sums and products of reals, whose order counts; loops inside of with-loops, where lanes run around them.
-//! Worth: tests/survey/reductions/place-only (1.0 with Cranelift, 5.7 with LLVM).
+//! Worth: tests/survey/reductions/several-at-once (6.5 with Cranelift, 24 with LLVM).
 
 pub mod argmin;
 pub mod folds;
