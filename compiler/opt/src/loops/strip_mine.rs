@@ -15,11 +15,12 @@
 //! Leaves alone: distances that are known to be short, and loops with effects or checks, with with-loops inside, or with long bodies.
 //! Worth: tests/survey/loops/coin-change (3.0 with Cranelift, 4.1 with LLVM).
 
-use crate::edit::{Copier, Defs, Emitter, loops_of, size_of, version};
+use crate::edit::{Copier, Defs, Emitter, size_of, version};
 use crate::facts::places::Places;
 use crate::facts::sums::{Sum, emit_sum};
 use crate::loops::accesses::{Axis, Cells};
 use crate::loops::nest::LoopNest;
+use crate::loops::{Site, rewrite_loops};
 use crate::pass::{Context, Pass};
 use ravel_types::HashMap;
 use ravel_types::{BinOp, Elem, Scalar, Ty};
@@ -56,21 +57,14 @@ struct Found {
 }
 
 pub fn strip_mine(func: &mut Func, cx: &mut Context) -> bool {
-    let least = if cx.eager { LEAST_EAGER } else { LEAST };
-    let loops = loops_of(func);
-    let mut facts = None;
-    let mut changed = false;
-    for (region, inst) in loops.into_iter().rev() {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let Some(found) = examine(func, defs, places, inst, least) else { continue };
-        rewrite(func, defs, region, found, least);
-        cx.applied(
-            func.insts[inst].span,
-            "as many iterations as lie between an element and the one it needs are a with-loop",
-        );
-        (facts, changed) = (None, true);
-    }
-    changed
+    rewrite_loops(func, cx, true, &[make])
+}
+
+fn make(site: &mut Site) -> Option<&'static str> {
+    let least = if site.eager { LEAST_EAGER } else { LEAST };
+    let found = examine(site.func, site.defs, site.places, site.inst, least)?;
+    rewrite(site.func, site.defs, site.region, found, least);
+    Some("as many iterations as lie between an element and the one it needs are a with-loop")
 }
 
 fn examine(func: &Func, defs: &Defs, places: &Places, inst: Inst, least: i32) -> Option<Found> {

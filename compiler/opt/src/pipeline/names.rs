@@ -50,6 +50,7 @@ pub const RENAMED: &[(&str, &str)] = &[
     ("sums-abreast", "unroll-and-jam"),
     ("sums-first", "split-sum-cells"),
     ("update-parts", "elide-copies"),
+    ("update-rows", "elide-copies"),
     ("version-extents", "version-no-wrap"),
     ("work-ahead", "distribute-loops"),
 ];

@@ -18,22 +18,13 @@
 pub mod of_loops;
 pub mod of_rows;
 
-use crate::edit::{Defs, loops_of};
-use crate::facts::places::Places;
+use crate::loops::rewrite_loops;
 use crate::pass::{Context, Pass};
 use ravel_wir::Func;
 
 pub const PASS: Pass = Pass::of("pack-columns", "put columns that are read again and again side by side before", pack);
 
 pub fn pack(func: &mut Func, cx: &mut Context) -> bool {
-    let (mut facts, mut changed) = (None, false);
-    // Outer ones first.
-    for (region, inst) in loops_of(func) {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        if let Some(what) = of_loops::make(func, defs, places, (region, inst), cx.eager) {
-            cx.applied(func.insts[inst].span, what);
-            (facts, changed) = (None, true);
-        }
-    }
+    let changed = rewrite_loops(func, cx, false, &[of_loops::make]);
     of_rows::make(func, cx) | changed
 }

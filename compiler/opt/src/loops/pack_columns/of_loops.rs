@@ -15,6 +15,7 @@
 
 use crate::edit::{Defs, Emitter, insert_before};
 use crate::facts::places::Places;
+use crate::loops::Site;
 use crate::loops::accesses::names_of;
 use crate::loops::nest::LoopNest;
 use crate::loops::nest::Trip;
@@ -44,15 +45,10 @@ struct Column {
 }
 
 /// Puts columns before a loop, and says so; nothing if its iterations share none.
-pub fn make(
-    func: &mut Func,
-    defs: &mut Defs,
-    places: &Places,
-    (region, inst): (Region, Inst),
-    eager: bool,
-) -> Option<&'static str> {
-    let columns = examine(func, defs, places, inst, eager).filter(|columns| !columns.is_empty())?;
-    rewrite(func, defs, region, inst, &columns);
+pub fn make(site: &mut Site) -> Option<&'static str> {
+    let (region, inst) = (site.region, site.inst);
+    let columns = examine(site.func, site.defs, site.places, inst, site.eager).filter(|columns| !columns.is_empty())?;
+    rewrite(site.func, site.defs, region, inst, &columns);
     Some("columns that all iterations read are put side by side before the loop")
 }
 

@@ -12,6 +12,7 @@
 use crate::edit::{Defs, Emitter, Renames};
 use crate::facts::places::Places;
 use crate::facts::sums::{Sum, emit_sum};
+use crate::loops::Site;
 use crate::loops::accesses::{Axis, Cells, Proof};
 use crate::loops::nest::LoopNest;
 use crate::loops::verdict::{Verdict, verdict};
@@ -30,14 +31,9 @@ const AHEAD: &str = "the loop is a with-loop, in order, for its iterations read 
 const JOINT: &str = "the loop is a with-loop with several results, for its iterations do not depend on each other";
 
 /// Puts a with-loop in the place of a loop, and says so; nothing if it stays.
-pub fn make(
-    func: &mut Func,
-    defs: &mut Defs,
-    places: &Places,
-    (region, inst): (Region, Inst),
-    (any_rank, eager): (bool, bool),
-) -> Option<&'static str> {
-    match examine(func, defs, places, inst, Proof::Constants, (any_rank, eager)) {
+pub fn make(site: &mut Site, any_rank: bool) -> Option<&'static str> {
+    let Site { func, defs, places, region, inst, eager } = site;
+    match examine(func, defs, places, *inst, Proof::Constants, (any_rank, *eager)) {
         Some(cells) => {
             let said = if cells.reads_ahead {
                 AHEAD
@@ -46,10 +42,10 @@ pub fn make(
             } else {
                 INDEPENDENT
             };
-            rewrite(func, defs, region, cells);
+            rewrite(func, defs, *region, cells);
             Some(said)
         }
-        None => with_outer(func, defs, places, inst, eager).then_some(INDEPENDENT),
+        None => with_outer(func, defs, places, *inst, *eager).then_some(INDEPENDENT),
     }
 }
 

@@ -23,8 +23,9 @@ pub mod cells;
 pub mod rows;
 pub mod sweeps;
 
-use crate::edit::{Defs, loops_of};
+use crate::edit::Defs;
 use crate::facts::places::Places;
+use crate::loops::{Site, rewrite_loops};
 use crate::pass::{Context, Pass};
 use ravel_wir::{Func, Inst, Region};
 
@@ -32,31 +33,13 @@ pub const PASS: Pass =
     Pass::of("parallelize-loops", "make with-loops of loops whose iterations are independent", parallelize);
 
 pub fn parallelize(func: &mut Func, cx: &mut Context) -> bool {
-    let loops = loops_of(func);
-    let (mut facts, mut changed) = (None, false);
-    // Inner ones first.
-    for &(region, inst) in loops.iter().rev() {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let applied = cells::make(func, defs, places, (region, inst), (false, cx.eager))
-            .or_else(|| rows::make(func, defs, places, (region, inst), cx.eager));
-        if let Some(what) = applied {
-            cx.applied(func.insts[inst].span, what);
-            (facts, changed) = (None, true);
-        }
-    }
+    let changed = rewrite_loops(func, cx, true, &[|site| cells::make(site, false), rows::make]);
     // Outer ones first: a row is as long as may be.
-    for (region, inst) in loops {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        if let Some(what) = sweeps::make(func, defs, places, (region, inst), cx.eager) {
-            cx.applied(func.insts[inst].span, what);
-            (facts, changed) = (None, true);
-        }
-    }
-    changed
+    rewrite_loops(func, cx, false, &[sweeps::make]) | changed
 }
 
 /// Makes a with-loop of one loop, if its iterations store cells of their own. `any_rank` or vectors alone, where they change several arrays?
 pub fn make_parallel(func: &mut Func, region: Region, inst: Inst, any_rank: bool, eager: bool) -> bool {
-    let (mut defs, places) = (Defs::new(func), Places::new(func));
-    cells::make(func, &mut defs, &places, (region, inst), (any_rank, eager)).is_some()
+    let (defs, places) = (&mut Defs::new(func), &Places::new(func));
+    cells::make(&mut Site { func, defs, places, region, inst, eager }, any_rank).is_some()
 }

@@ -13,6 +13,7 @@
 use crate::edit::{Def, Defs, Emitter, Renames, replace_inst};
 use crate::facts::places::Places;
 use crate::facts::sums::{Sum, emit_sum};
+use crate::loops::Site;
 use crate::loops::nest::{ArrayLoop, LoopNest, Trip};
 use ravel_types::{BinOp, Elem, Shape, Ty};
 use ravel_wir::traverse::walk;
@@ -37,15 +38,10 @@ struct Found {
 }
 
 /// Puts with-loops in the place of a loop, and says so; nothing if it stays.
-pub fn make(
-    func: &mut Func,
-    defs: &mut Defs,
-    places: &Places,
-    (region, inst): (Region, Inst),
-    eager: bool,
-) -> Option<&'static str> {
-    let found = examine(func, defs, places, inst, eager)?;
-    rewrite(func, defs, region, found);
+pub fn make(site: &mut Site) -> Option<&'static str> {
+    let (region, inst) = (site.region, site.inst);
+    let found = examine(site.func, site.defs, site.places, inst, site.eager)?;
+    rewrite(site.func, site.defs, region, found);
     Some("the loop is a with-loop that makes rows, for its iterations do not depend on each other")
 }
 

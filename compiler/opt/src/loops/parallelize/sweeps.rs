@@ -9,6 +9,7 @@
 
 use crate::edit::{Defs, Emitter, Renames};
 use crate::facts::places::Places;
+use crate::loops::Site;
 use crate::loops::accesses::names_of;
 use crate::loops::nest::{ArrayLoop, LoopNest};
 use ravel_types::HashSet;
@@ -29,15 +30,10 @@ struct Found {
 }
 
 /// Puts a with-loop over rows in the place of a loop, and says so; nothing if it stays.
-pub fn make(
-    func: &mut Func,
-    defs: &mut Defs,
-    places: &Places,
-    (region, inst): (Region, Inst),
-    eager: bool,
-) -> Option<&'static str> {
-    let found = examine(func, defs, places, inst, eager)?;
-    rewrite(func, defs, region, &found);
+pub fn make(site: &mut Site) -> Option<&'static str> {
+    let (region, inst) = (site.region, site.inst);
+    let found = examine(site.func, site.defs, site.places, inst, site.eager)?;
+    rewrite(site.func, site.defs, region, &found);
     Some("the loop is a with-loop over rows, for each iteration works on its own")
 }
 

@@ -20,6 +20,7 @@
 
 use crate::edit::{Copier, Defs, Emitter, mirrored, substitute, version_of};
 use crate::facts::places::Places;
+use crate::loops::Site;
 use crate::loops::nest::Trip;
 use crate::loops::nest::is_pure;
 use ravel_source::Span;
@@ -56,16 +57,11 @@ struct Found {
 }
 
 /// Puts two folds in the place of a loop, and says so; nothing if it stays.
-pub fn make(
-    func: &mut Func,
-    defs: &mut Defs,
-    places: &Places,
-    (region, inst): (Region, Inst),
-    eager: bool,
-) -> Option<&'static str> {
-    let least = if eager { 2 } else { LEAST_ITERATIONS };
-    let found = examine(func, defs, places, inst, least)?;
-    rewrite(func, defs, (region, inst), &found, least);
+pub fn make(site: &mut Site) -> Option<&'static str> {
+    let (region, inst) = (site.region, site.inst);
+    let least = if site.eager { 2 } else { LEAST_ITERATIONS };
+    let found = examine(site.func, site.defs, site.places, inst, least)?;
+    rewrite(site.func, site.defs, (region, inst), &found, least);
     Some("the loop is two folds: one finds the extreme, one where it is")
 }
 

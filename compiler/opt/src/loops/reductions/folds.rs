@@ -20,6 +20,7 @@
 
 use crate::edit::{Copier, Def, Defs, Emitter, drop_inst, size_of, substitute};
 use crate::facts::places::Places;
+use crate::loops::Site;
 use crate::loops::nest::Trip;
 use crate::loops::nest::is_pure;
 use ravel_source::Span;
@@ -77,15 +78,10 @@ struct Found {
 }
 
 /// Puts folds in the place of a loop, and says so; nothing if it stays.
-pub fn make(
-    func: &mut Func,
-    defs: &mut Defs,
-    places: &Places,
-    (region, inst): (Region, Inst),
-    eager: bool,
-) -> Option<&'static str> {
-    let found = examine(func, defs, places, inst, eager)?;
-    rewrite(func, defs, places, (region, inst), &found);
+pub fn make(site: &mut Site) -> Option<&'static str> {
+    let (region, inst) = (site.region, site.inst);
+    let found = examine(site.func, site.defs, site.places, inst, site.eager)?;
+    rewrite(site.func, site.defs, site.places, (region, inst), &found);
     Some("the loop is a fold, for what it combines comes out the same in any order")
 }
 

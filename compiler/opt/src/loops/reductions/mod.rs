@@ -15,8 +15,7 @@
 pub mod argmin;
 pub mod folds;
 
-use crate::edit::{Defs, loops_of};
-use crate::facts::places::Places;
+use crate::loops::rewrite_loops;
 use crate::pass::{Context, Pass};
 use ravel_wir::Func;
 
@@ -27,17 +26,6 @@ pub const PASS: Pass = Pass::of(
 );
 
 pub fn recognize(func: &mut Func, cx: &mut Context) -> bool {
-    let (mut facts, mut changed) = (None, false);
     // Inner ones first: what an outer loop combines may be what an inner one has found.
-    for (region, inst) in loops_of(func).into_iter().rev() {
-        let (defs, places) = facts.get_or_insert_with(|| (Defs::new(func), Places::new(func)));
-        let span = func.insts[inst].span;
-        let applied = folds::make(func, defs, places, (region, inst), cx.eager)
-            .or_else(|| argmin::make(func, defs, places, (region, inst), cx.eager));
-        if let Some(what) = applied {
-            cx.applied(span, what);
-            (facts, changed) = (None, true);
-        }
-    }
-    changed
+    rewrite_loops(func, cx, true, &[folds::make, argmin::make])
 }
