@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand};
+use ravel_diagnostics::Format;
 use ravel_driver::Backend;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -26,9 +27,16 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Report everything that is wrong with a program or module
-    #[command(after_help = "Exit status: 0 if there are no errors (warnings are allowed), 1 otherwise.")]
+    /// Report everything that is wrong with programs or modules
+    #[command(after_help = "\
+A folder stands for all .sac files in it and below it; `-` for standard input.
+Reports for people and lines go to standard error, those for programs (json, sarif, github) to standard output.
+--fix writes a file only if fewer errors are left. Exit status: 0 if there are no errors (warnings are allowed), 1 otherwise.")]
     Check(Check),
+    /// Say what an error code means, with a program that has it and how to mend that
+    #[command(after_help = "\
+Without CODE all codes are listed. The pages are those of docs/errors. Exit status: 0, or 2 if there is no such code.")]
+    Explain(Explain),
     /// Compile a program in memory and run it
     #[command(after_help = "\
 Arguments after FILE belong to the program; its argv(0) is FILE.
@@ -125,10 +133,26 @@ pub struct Check {
     #[command(flatten)]
     pub source: Source,
     /// Print an intermediate form instead: ast, core, wir, wir-opt, schedule, nest, clif or asm
-    #[arg(long, value_name = "STAGE")]
+    #[arg(long, value_name = "STAGE", conflicts_with_all = ["fix", "format"])]
     pub emit: Option<String>,
-    /// The program or module
-    pub file: PathBuf,
+    /// How reports are written: human, short (one line each), json (an object a line), sarif or github
+    #[arg(long, value_name = "FORMAT", value_parser = FormatNames)]
+    pub format: Option<Format>,
+    /// Apply the fixes that reports offer, as far as they are safe
+    #[arg(long)]
+    pub fix: bool,
+    /// With --fix: also those that may change what the program means
+    #[arg(long = "unsafe", requires = "fix")]
+    pub unsafe_too: bool,
+    /// Programs, modules and folders
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Explain {
+    /// A code as reports show it, such as E0312
+    pub code: Option<String>,
 }
 
 #[derive(Args)]
@@ -272,6 +296,23 @@ impl TypedValueParser for BackendNames {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let value = |backend: Backend| PossibleValue::new(backend.name()).help(backend.description());
         Some(Box::new(Backend::all().map(value)))
+    }
+}
+
+/// The forms of reports.
+#[derive(Clone)]
+struct FormatNames;
+
+impl TypedValueParser for FormatNames {
+    type Value = Format;
+
+    fn parse_ref(&self, cmd: &clap::Command, arg: Option<&Arg>, value: &OsStr) -> Result<Format, clap::Error> {
+        let name = PossibleValuesParser::new(Format::ALL.map(|(name, _)| name)).parse_ref(cmd, arg, value)?;
+        Ok(Format::from_name(&name).unwrap_or_default())
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Format::ALL.iter().map(|(name, _)| PossibleValue::new(*name))))
     }
 }
 

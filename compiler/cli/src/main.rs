@@ -4,19 +4,22 @@
 /// A line on stderr. Where nobody listens, the exit status still tells.
 macro_rules! say {
     ($($part:tt)*) => {{
+        use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($part)*);
     }};
 }
 
 mod args;
 mod backends;
+mod check;
 mod devices;
 mod doc;
+mod explain;
 mod repl;
 mod table;
 mod tune;
 
-use args::{Build, Check, Cli, Code, Command, Opt, Repl, Run, Source};
+use args::{Build, Cli, Code, Command, Opt, Repl, Run, Source};
 use clap::Parser;
 use ravel_driver::passes::{new_name, passes};
 use ravel_driver::{Backend, Compilation, Explanation, Failure, Kind, MacroOption, Options, Stage};
@@ -42,7 +45,8 @@ fn main() -> ExitCode {
         Err(wrong) => wrong.exit(),
     };
     let worker = std::thread::Builder::new().stack_size(COMPILER_STACK).spawn(move || match cli.command {
-        Command::Check(check) => run_check(&check),
+        Command::Check(check) => check::run(&check),
+        Command::Explain(explain) => explain::run(&explain),
         Command::Run(run) => run_program(run),
         Command::Build(build) => run_build(&build),
         Command::Tune(tune) => tune::run(&tune),
@@ -152,7 +156,12 @@ fn use_color() -> bool {
 /// Prints what was said about the source, and a failure.
 fn report(compilation: &Compilation, failure: Option<&Failure>) {
     if !compilation.diagnostics.is_empty() {
-        let text = ravel_diagnostics::render(&compilation.diagnostics, &compilation.map, use_color());
+        let text = ravel_diagnostics::render(
+            &compilation.diagnostics,
+            &compilation.map,
+            ravel_diagnostics::Format::Human,
+            use_color(),
+        );
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
     match failure {
@@ -206,23 +215,6 @@ fn emit(mut compilation: Compilation, source: &Source, file: &Path, name: &str) 
             1
         }
     }
-}
-
-fn run_check(check: &Check) -> i32 {
-    let mut compilation = compilation(&check.source, false);
-    if let Some(stage) = &check.emit {
-        return emit(compilation, &check.source, &check.file, stage);
-    }
-    if !can_explain(&check.source, &compilation, &check.file) {
-        return 1;
-    }
-    let checked = compilation.check(&check.file);
-    report(&compilation, checked.as_ref().err());
-    if check.source.stats {
-        print_stats(&compilation);
-    }
-    let explained = checked.is_err() || explain(&check.source, &compilation, &check.file);
-    i32::from(checked.is_err() || !explained)
 }
 
 fn run_program(run: Run) -> i32 {

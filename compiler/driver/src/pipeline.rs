@@ -4,14 +4,15 @@ use crate::backend::{Backend, Kind};
 use crate::caches;
 use crate::edition::{Edition, wish};
 use crate::explain::{Explanation, placement};
-use crate::files::{FileLoader, is_library, is_replaced, read_text};
+use crate::files::{FileLoader, is_library, is_replaced};
 use crate::foreign::Foreign;
 use crate::places::Functions;
 use crate::suggest::together;
+use crate::texts::Texts;
 use crate::tuned::Tuned;
 use ravel_codegen::{EmitError, Entry as CompiledEntry};
 use ravel_core::RootSource;
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_nest::ir as nest;
 use ravel_opt::Level;
 use ravel_source::{SourceMap, Span};
@@ -31,6 +32,8 @@ pub struct Options {
     pub macros: Vec<MacroOption>,
     /// `-I`, then `RAVEL_PATH`.
     pub folders: Vec<PathBuf>,
+    /// What stands in the place of files.
+    pub texts: Texts,
     /// The edition of the library, where the head of the program is not to decide.
     pub edition: Option<Edition>,
     pub level: Level,
@@ -55,6 +58,7 @@ impl Default for Options {
         Options {
             macros: Vec::new(),
             folders: Vec::new(),
+            texts: Texts::default(),
             edition: None,
             level: Level::Full,
             without: Vec::new(),
@@ -159,7 +163,7 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Unreadable`], [`Failure::Source`].
     pub fn ast(&mut self, path: &Path) -> Result<String, Failure> {
-        let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
+        let text = self.text(path)?;
         let file = self.ast_of_text(&path.display().to_string(), text)?;
         Ok(ravel_syntax::print_file(&file))
     }
@@ -186,7 +190,7 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Unreadable`], [`Failure::Source`].
     pub fn core(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
-        let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
+        let text = self.text(path)?;
         self.core_of_text(&path.display().to_string(), text)
     }
 
@@ -221,7 +225,7 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Unreadable`].
     pub fn core_with_holes(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
-        let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
+        let text = self.text(path)?;
         let mut loader = self.loader(&text);
         let root = RootSource { name: path.display().to_string(), text };
         let program = self.load(root, &mut loader);
@@ -231,7 +235,11 @@ impl Compilation {
 
     /// File access for a program, with the library that the options or its head ask for.
     fn loader(&self, text: &str) -> FileLoader {
-        FileLoader::new(self.options.folders.clone(), self.edition_of(text))
+        FileLoader::new(self.options.folders.clone(), self.edition_of(text)).with_texts(self.options.texts.clone())
+    }
+
+    fn text(&self, path: &Path) -> Result<Arc<str>, Failure> {
+        self.options.texts.read(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })
     }
 
     pub(crate) fn edition_of(&self, text: &str) -> Edition {
@@ -251,13 +259,13 @@ impl Compilation {
             let span = Span::new(id, wish.line.start, wish.line.end);
             match wish.edition {
                 Err(why) => self.diagnostics.push(
-                    Diagnostic::error("E0251", why)
+                    Diagnostic::error(Code::UnknownEdition, why)
                         .at(span, "asked for here")
                         .with_help("without the line the program has the current library"),
                 ),
                 Ok(edition) if !is_root => self.diagnostics.push(
                     Diagnostic::warning(
-                        "E0252",
+                        Code::EditionsDiffer,
                         format!("this module asks for the library of {}, the program has another", edition.name()),
                     )
                     .at(span, "the program decides")
@@ -331,7 +339,7 @@ impl Compilation {
             let file = self.map.files().next().map(|(id, _)| id);
             let span = file.map_or(Span::NONE, |id| Span::new(id, 0, 0));
             self.diagnostics.push(
-                Diagnostic::error("E0250", "a program needs a function `int main()`")
+                Diagnostic::error(Code::NoMain, "a program needs a function `int main()`")
                     .at(span, "this file defines no `main`")
                     .with_help("add `int main() { ... return 0; }`, or use `ravel check` for modules"),
             );

@@ -1,9 +1,9 @@
 //! Library modules that a program lacks: a function is there, but none of its visible instances takes the arguments.
 
 use crate::edition::{Edition, wish};
-use crate::files::{layer_mentions, library_modules_with, read_text};
+use crate::files::{layer_mentions, library_modules_with};
 use crate::pipeline::Compilation;
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
 use std::path::Path;
@@ -19,12 +19,12 @@ impl Compilation {
     /// the `use` behind the text, where it moves no position.
     pub(crate) fn suggest_modules(&mut self, path: &Path, entries: &[Entry]) {
         let missed: Vec<usize> = (0..self.diagnostics.len())
-            .filter(|k| self.diagnostics[*k].code == "E0310" && self.diagnostics[*k].help.is_none())
+            .filter(|k| self.diagnostics[*k].code == Code::NoInstance && self.diagnostics[*k].help.is_none())
             .collect();
         if missed.is_empty() {
             return;
         }
-        let Ok(text) = read_text(path) else { return };
+        let Ok(text) = self.options.texts.read(path) else { return };
         let edition = self.edition_of(&text);
         for k in missed.into_iter().take(MOST_CALLS) {
             let Some(name) = called(&self.diagnostics[k]) else { continue };
@@ -44,7 +44,7 @@ impl Compilation {
     /// speak of names that it has.
     pub(crate) fn suggest_edition(&mut self, path: &Path, entries: &[Entry]) {
         let older = Edition::Until2024;
-        let Ok(text) = read_text(path) else { return };
+        let Ok(text) = self.options.texts.read(path) else { return };
         if self.options.edition.is_some() || wish(&text).is_some() {
             return;
         }
@@ -55,7 +55,7 @@ impl Compilation {
             words.chain(labels).any(last)
         };
         let doubtful: Vec<usize> = (0..self.diagnostics.len())
-            .filter(|k| self.diagnostics[*k].is_error() && self.diagnostics[*k].code != "E0201")
+            .filter(|k| self.diagnostics[*k].is_error() && self.diagnostics[*k].code != Code::UnknownModule)
             .filter(|k| speaks(&self.diagnostics[*k]))
             .collect();
         if doubtful.is_empty() {
@@ -107,7 +107,8 @@ pub(crate) fn together(reports: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut shown: Vec<Diagnostic> = Vec::new();
     let mut others: Vec<(usize, Vec<String>)> = Vec::new();
     for report in reports {
-        let is_use = report.code == "E0210" && report.help.as_ref().is_some_and(|help| help.starts_with("add `use "));
+        let is_use = report.code == Code::UnknownFunction
+            && report.help.as_ref().is_some_and(|help| help.starts_with("add `use "));
         let same = |known: &Diagnostic| {
             is_use && known.code == report.code && known.help == report.help && known.span().file == report.span().file
         };

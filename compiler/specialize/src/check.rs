@@ -4,6 +4,7 @@ use crate::conversions::conversion;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
+use ravel_diagnostics::Code;
 use ravel_types::{Affine, Basic, BinOp};
 use ravel_wir::{Fault, Value};
 
@@ -71,7 +72,11 @@ impl Spec<'_> {
             };
             let (a, b) = (side(|p| &p.0), side(|p| &p.1));
             if self.speculative == 0 {
-                self.error("E0312", format!("{what} differ in shape: [{a}] and [{b}]"), (wording.label)(&a, &b));
+                self.error(
+                    Code::ShapesDiffer,
+                    format!("{what} differ in shape: [{a}] and [{b}]"),
+                    (wording.label)(&a, &b),
+                );
             }
             for (pair, (x, y)) in pairs.iter().zip(&known) {
                 if x.sub(y).as_const() != Some(0) {
@@ -90,7 +95,7 @@ impl Spec<'_> {
         }
         if self.speculative == 0 {
             let label = format!("one has {}, another {}", axes(left), axes(right));
-            self.error("E0312", format!("{what} differ in rank: {left} and {right}"), label);
+            self.error(Code::ShapesDiffer, format!("{what} differ in rank: {left} and {right}"), label);
         }
         let text = format!("{what} differ in rank: {left} and {right}").into();
         self.emit_check(&Sc::bool(false), Fault::Message { text, operands: Vec::new() });
@@ -113,7 +118,7 @@ impl Spec<'_> {
                 }
                 _ => format!("the index is out of range for axis {axis}"),
             };
-            return self.certain_fault("E0330", title, fault);
+            return self.certain_fault(Code::IndexOutOfRange, title, fault);
         }
         let low = self.em.bin(BinOp::Ge, Basic::Int, index, &Sc::int(0));
         let high = self.em.bin(BinOp::Lt, Basic::Int, index, &bound);
@@ -153,7 +158,7 @@ impl Spec<'_> {
         if !self.members_fit(frame, want, &v) {
             let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
             let title = format!("{what} is declared {wanted} with other element types than {found} has");
-            self.error("E0301", title, format!("this is {found}"));
+            self.error(Code::WrongType, title, format!("this is {found}"));
             return Val::Bottom;
         }
         self.assert_shape(frame, ty, v, what)
@@ -202,7 +207,7 @@ impl Spec<'_> {
         let (found, wanted) = (self.show_value_type(v), self.show_type(self.fun(frame.fun), ty));
         let text = format!("{what} is declared {wanted} but is {found}");
         if self.speculative == 0 {
-            self.error("E0322", text, format!("this is {found}"));
+            self.error(Code::DeclaredShape, text, format!("this is {found}"));
             return Val::Bottom;
         }
         self.emit_check(&Sc::bool(false), Fault::Message { text: text.into(), operands: Vec::new() });
@@ -269,7 +274,7 @@ impl Spec<'_> {
         };
         let site = self.user_site();
         let mut diagnostic =
-            ravel_diagnostics::Diagnostic::error("E0323", format!("a cast cannot turn {found} into {wanted}"))
+            ravel_diagnostics::Diagnostic::error(Code::BadCast, format!("a cast cannot turn {found} into {wanted}"))
                 .at(site, format!("this is {found}"))
                 .with_note(
                     "casts assert shapes and change between a user type and its base; they never convert numbers",

@@ -4,6 +4,7 @@ use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use crate::walk;
 use ravel_core::ir::{Expr, ExprKind};
+use ravel_diagnostics::Code;
 use ravel_types::Scalar;
 use std::collections::BTreeSet;
 
@@ -30,7 +31,7 @@ impl Spec<'_> {
                 let v = self.expr(frame, e);
                 if n > 0 && !matches!(v, Val::Bottom) {
                     self.error(
-                        "E0308",
+                        Code::OneValue,
                         format!("one value where {n} are wanted"),
                         "only calls and with-loops give several values",
                     );

@@ -4,7 +4,7 @@ use crate::conversions::{help_to_convert, written};
 use crate::spec::{Site, Spec};
 use crate::value::{Kind, Val};
 use ravel_core::ir::{ElemTy, Fun};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_wir::{Fault, Op};
 
@@ -47,7 +47,7 @@ impl Spec<'_> {
     }
 
     /// An error at the user's code; if that is not where it arose, a note says where.
-    pub fn error(&mut self, code: &'static str, title: impl Into<String>, label: impl Into<String>) {
+    pub fn error(&mut self, code: Code, title: impl Into<String>, label: impl Into<String>) {
         let site = self.user_site();
         self.report_from_here(Diagnostic::error(code, title).at(site, label), site);
     }
@@ -66,7 +66,7 @@ impl Spec<'_> {
     /// A value of another element type than the one that is declared.
     pub fn wrong_elem(&mut self, value: &Val, (found, wanted): (ElemTy, ElemTy), title: String, label: String) {
         let site = self.user_site();
-        let mut diagnostic = Diagnostic::error("E0301", title).at(site, label);
+        let mut diagnostic = Diagnostic::error(Code::WrongType, title).at(site, label);
         if let (ElemTy::Basic(_), ElemTy::Basic(wanted)) = (found, wanted) {
             diagnostic = diagnostic.with_help(help_to_convert(wanted, written(value)));
         }
@@ -77,7 +77,7 @@ impl Spec<'_> {
         let found = self.show_value_type(value);
         let wanted = show_kind(self, kind);
         let saved = std::mem::replace(&mut self.here, span);
-        self.error("E0301", format!("expected {wanted}, found {found}"), format!("this is {found}"));
+        self.error(Code::WrongType, format!("expected {wanted}, found {found}"), format!("this is {found}"));
         self.here = saved;
     }
 
@@ -96,7 +96,7 @@ impl Spec<'_> {
     }
 
     /// A fault that is certain once this place is reached: an error where the place is certainly reached, else a check.
-    pub fn certain_fault(&mut self, code: &'static str, title: String, fault: Fault) {
+    pub fn certain_fault(&mut self, code: Code, title: String, fault: Fault) {
         if self.is_certain() {
             self.error(code, title, "this always fails");
         }

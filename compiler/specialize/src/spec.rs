@@ -9,7 +9,7 @@ use crate::emit::Emitter;
 use crate::value::{Kind, Val};
 use crate::withloops::in_order::Carried;
 use ravel_core::ir::{self, FunId, Program};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_types::{Basic, Elem, Ty};
 use ravel_types::{HashMap, HashSet};
@@ -39,9 +39,9 @@ pub struct Site {
 #[derive(Clone, Default)]
 pub struct Reported {
     /// By code, place and title.
-    pub titles: HashSet<(&'static str, Span, String)>,
+    pub titles: HashSet<(Code, Span, String)>,
     /// By code and place, the elaboration of the user's function around it that reported first.
-    pub places: HashMap<(&'static str, Span), u32>,
+    pub places: HashMap<(Code, Span), u32>,
 }
 
 pub struct Spec<'p> {

@@ -5,6 +5,7 @@ use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use crate::walk;
 use ravel_core::ir::{Block, Expr, ExprKind, FunId, LocalId, SetId, Stmt, Target};
+use ravel_diagnostics::Code;
 use ravel_source::Span;
 use ravel_types::Basic;
 use ravel_wir::Op;
@@ -157,7 +158,7 @@ impl<'p> Spec<'p> {
                         _ => "_".to_string(),
                     };
                     self.error(
-                        "E0342",
+                        Code::UndeclaredTarget,
                         format!(
                             "`{name}` needs a declaration: `{}` takes its result types from the targets",
                             member.name
@@ -276,7 +277,7 @@ impl<'p> Spec<'p> {
                             let (a, b) = (crate::report::show_kind(self, kind), crate::report::show_kind(self, &found));
                             self.at(span);
                             self.error(
-                                "E0306",
+                                Code::LoopChangesType,
                                 format!(
                                     "`{name}` changes its element type in the loop: {a} before, {b} after one iteration"
                                 ),

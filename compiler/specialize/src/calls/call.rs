@@ -3,7 +3,7 @@
 use crate::spec::{Frame, Site, Spec};
 use crate::value::{Kind, Sc, Val};
 use ravel_core::ir::{External, Fun, FunBody, FunId, TypePat};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_types::Basic;
 use ravel_wir::{Op, Value};
@@ -61,10 +61,11 @@ impl Spec<'_> {
         cycle.truncate(6);
         cycle.push(&fun.name);
         let site = self.user_site();
-        let report = Diagnostic::error("E0340", format!("`{}` is specialised without end", fun.name))
-            .at(site, "the recursion never meets the same shapes again")
-            .with_note(format!("the calls go round: {}", cycle.join(" -> ")))
-            .with_help("let the rank and the extents of what it calls itself with come to rest");
+        let report =
+            Diagnostic::error(Code::EndlessSpecialization, format!("`{}` is specialised without end", fun.name))
+                .at(site, "the recursion never meets the same shapes again")
+                .with_note(format!("the calls go round: {}", cycle.join(" -> ")))
+                .with_help("let the rank and the extents of what it calls itself with come to rest");
         self.report(report);
     }
 
@@ -145,7 +146,7 @@ impl Spec<'_> {
                 Val::Arr(..) | Val::Tup(..) if i >= fun.params.len() => {
                     let shown = self.show_value_type(arg);
                     self.error(
-                        "E0341",
+                        Code::ForeignArgument,
                         format!("argument {} of `{}` must be a scalar, found {shown}", i + 1, fun.name),
                         "an array is passed here",
                     );
@@ -158,7 +159,7 @@ impl Spec<'_> {
                 None => {
                     let shown = self.show_value_type(arg);
                     self.error(
-                        "E0341",
+                        Code::ForeignArgument,
                         format!("a value of type {shown} cannot be passed to a foreign function"),
                         "passed here",
                     );
@@ -204,7 +205,7 @@ impl Spec<'_> {
                 let shown = self.show_value_type(other);
                 let site = self.user_site();
                 let mut diagnostic = ravel_diagnostics::Diagnostic::error(
-                    "E0305",
+                    Code::ConditionNotBool,
                     format!("{what} must be a scalar bool, found {shown}"),
                 )
                 .at(site, format!("this is {shown}"));

@@ -4,7 +4,7 @@ use crate::conversions::{help_to_agree, help_to_convert, written};
 use crate::spec::Spec;
 use crate::value::Val;
 use ravel_core::ir::{ElemTy, Fun, FunId};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::Basic;
 
 impl Spec<'_> {
@@ -13,7 +13,7 @@ impl Spec<'_> {
         let types: Vec<String> = args.iter().map(|a| self.show_value_type(a)).collect();
         let site = self.user_site();
         let mut diagnostic =
-            Diagnostic::error("E0310", format!("no instance of `{name}` takes ({})", types.join(", ")))
+            Diagnostic::error(Code::NoInstance, format!("no instance of `{name}` takes ({})", types.join(", ")))
                 .at(site, format!("called with ({})", types.join(", ")));
         // One's own functions first; of the library's, which may be many, a few with different reasons.
         let (own, library): (Vec<_>, Vec<_>) =

@@ -5,6 +5,7 @@ use crate::check::{Agree, Wording};
 use crate::spec::{Frame, Spec};
 use crate::value::Val;
 use ravel_core::ir::{DimPat, Fun, LocalId, RankPat, TypePat};
+use ravel_diagnostics::Code;
 use ravel_types::{Basic, BinOp};
 use ravel_wir::Fault;
 
@@ -109,7 +110,7 @@ impl Spec<'_> {
         let text = compared.lengths();
         if self.speculative == 0 {
             let label = text.replacen("{}", &left.to_string(), 1).replacen("{}", &right.to_string(), 1);
-            self.error("E0312", format!("{what} differ in rank: {left} and {right}"), label);
+            self.error(Code::ShapesDiffer, format!("{what} differ in rank: {left} and {right}"), label);
         }
         let fault =
             format!("{what}: {text}").replacen("{}", &left.to_string(), 1).replacen("{}", &right.to_string(), 1);
