@@ -144,6 +144,9 @@ pub struct Check {
     /// With --fix: also those that may change what the program means
     #[arg(long = "unsafe", requires = "fix")]
     pub unsafe_too: bool,
+    /// Name all definitions that were tried for a call that fits none
+    #[arg(long)]
+    pub candidates: bool,
     /// Programs, modules and folders
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,

@@ -28,6 +28,7 @@ pub fn run(check: &Check) -> i32 {
         return 2;
     }
     let mut template = compilation(&check.source, false);
+    template.options.candidates = check.candidates;
     if files.iter().any(|file| file == Path::new(STANDARD_INPUT)) {
         let mut text = Vec::new();
         if let Err(error) = std::io::stdin().lock().read_to_end(&mut text) {

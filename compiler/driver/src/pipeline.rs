@@ -45,6 +45,8 @@ pub struct Options {
     pub unchecked: bool,
     /// Check type patterns and conditions.
     pub check_patterns: bool,
+    /// Name all definitions that were tried for a call that fits none.
+    pub candidates: bool,
     /// Least work of a launch, in cycles of one processor core, if with-loops may run on a device.
     pub launch_work: f64,
     /// For tests: plain counts of references give the processor away between load and store.
@@ -66,6 +68,7 @@ impl Default for Options {
             backend: Backend::default(),
             unchecked: false,
             check_patterns: true,
+            candidates: false,
             launch_work: ravel_schedule::LAUNCH_WORK,
             widen_counts: false,
             at_prompt: false,
@@ -311,6 +314,7 @@ impl Compilation {
                 map,
                 is_library: &library,
                 check_patterns: this.options.check_patterns,
+                candidates: this.options.candidates,
                 condition_remark: &remark,
             };
             ravel_specialize::specialize(program, entry, &options)

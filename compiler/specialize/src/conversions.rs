@@ -47,6 +47,11 @@ pub fn help_to_convert(to: Basic, written: Option<i32>) -> String {
     format!("nothing converts implicitly: use `{convert}(...)`{literal}")
 }
 
+/// The type that two operands of different types become.
+pub fn agreed(a: Basic, b: Basic) -> Basic {
+    [Basic::Double, Basic::Float].into_iter().find(|ty| [a, b].contains(ty)).unwrap_or(Basic::Int)
+}
+
 /// How operands of these types become two of one type. `written` is what an `int` among them certainly is.
 pub fn help_to_agree(a: Basic, b: Basic, written: Option<i32>) -> String {
     let both = [a, b];
@@ -54,6 +59,5 @@ pub fn help_to_agree(a: Basic, b: Basic, written: Option<i32>) -> String {
         let literals = "`2f` is a float, `2.0` and `2d` are doubles";
         return format!("nothing converts implicitly: use `tof(...)` or `tod(...)`; {literals}");
     }
-    let real = [Basic::Double, Basic::Float].into_iter().find(|ty| both.contains(ty));
-    help_to_convert(real.unwrap_or(Basic::Int), written)
+    help_to_convert(agreed(a, b), written)
 }

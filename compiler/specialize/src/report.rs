@@ -8,6 +8,9 @@ use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_wir::{Fault, Op};
 
+/// What a label says of an expression that cannot but fault.
+const ALWAYS: &str = "this always fails";
+
 impl Spec<'_> {
     /// The innermost position in the user's own files: `here`, or the call that led into the library.
     pub fn user_site(&self) -> Span {
@@ -52,8 +55,32 @@ impl Spec<'_> {
         self.report_from_here(Diagnostic::error(code, title).at(site, label), site);
     }
 
-    /// A report on `site`; if the error arose elsewhere, a note says where.
-    pub fn report_from_here(&mut self, mut diagnostic: Diagnostic, site: Span) {
+    /// A report on `site`; if the error arose elsewhere, a note says where. On a call its arguments are labelled, and the label of the whole call
+    /// becomes a note.
+    pub fn report_from_here(&mut self, diagnostic: Diagnostic, site: Span) {
+        let said = diagnostic.labels.first().map_or(String::new(), |label| label.message.clone());
+        let (mut diagnostic, labelled) = self.on_arguments(diagnostic);
+        if labelled && !["", ALWAYS].contains(&said.as_str()) {
+            diagnostic = diagnostic.with_note(said);
+        }
+        self.report_with_origin(diagnostic, site);
+    }
+
+    /// A report on a call whose title says all that its label says: the arguments are labelled if they can be.
+    pub fn report_on_arguments(&mut self, diagnostic: Diagnostic, site: Span) {
+        let (diagnostic, _) = self.on_arguments(diagnostic);
+        self.report_with_origin(diagnostic, site);
+    }
+
+    /// The report with labels on the arguments of the user's call that it is about; false if it is about none.
+    fn on_arguments(&self, diagnostic: Diagnostic) -> (Diagnostic, bool) {
+        match self.user_call() {
+            Some((call, args)) if call.span == diagnostic.span() => self.label_arguments(diagnostic, args),
+            _ => (diagnostic, false),
+        }
+    }
+
+    fn report_with_origin(&mut self, mut diagnostic: Diagnostic, site: Span) {
         if site != self.here
             && let Some(inner) = self.stack.last()
         {
@@ -98,7 +125,7 @@ impl Spec<'_> {
     /// A fault that is certain once this place is reached: an error where the place is certainly reached, else a check.
     pub fn certain_fault(&mut self, code: Code, title: String, fault: Fault) {
         if self.is_certain() {
-            self.error(code, title, "this always fails");
+            self.error(code, title, ALWAYS);
         }
         self.emit_check(&crate::value::Sc::bool(false), fault);
     }

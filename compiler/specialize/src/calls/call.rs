@@ -46,7 +46,8 @@ impl Spec<'_> {
     /// The next elaboration of a function, called at a place.
     fn enter(&mut self, fun: FunId, span: Span) {
         self.activations += 1;
-        self.stack.push(Site { fun, span, activation: self.activations });
+        let args = self.noted.take();
+        self.stack.push(Site { fun, span, activation: self.activations, args });
     }
 
     /// Gives up a recursion that goes on and on with other shapes or values; nothing else is specialised after that.
@@ -78,6 +79,7 @@ impl Spec<'_> {
         let outer = self.here;
         self.enter(id, span);
         let mut frame = Frame::new(id, families, fun.locals.len());
+        self.trace_origins(&mut frame);
         for (param, arg) in fun.params.iter().zip(&args) {
             frame.env[param.local.index()] = Some(arg.clone());
         }
