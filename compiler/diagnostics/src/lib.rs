@@ -10,7 +10,7 @@ mod render;
 mod suggest;
 
 pub use codes::Code;
-pub use render::{Format, render, render_all, short};
+pub use render::{Format, excerpt, render, render_all, short};
 pub use suggest::did_you_mean;
 
 use ravel_source::Span;

@@ -7,7 +7,7 @@ use crate::explain::{Explanation, placement};
 use crate::files::{FileLoader, is_library, is_replaced};
 use crate::foreign::Foreign;
 use crate::places::Functions;
-use crate::suggest::together;
+use crate::suggest::{together, with_uses};
 use crate::texts::Texts;
 use crate::tuned::Tuned;
 use ravel_codegen::{EmitError, Entry as CompiledEntry};
@@ -337,6 +337,7 @@ impl Compilation {
         let program = self.core_with_holes(path)?;
         if program.main.is_none() && self.has_errors() {
             self.suggest_edition(path, &[Entry::Main, Entry::Roots]);
+            self.finish_reports();
             return Err(Failure::Source);
         }
         if program.main.is_none() {
@@ -352,8 +353,14 @@ impl Compilation {
         let specialized = self.specialize(&program, Entry::Main);
         self.suggest_edition(path, &[Entry::Main]);
         self.suggest_modules(path, &[Entry::Main]);
-        self.diagnostics.sort_by_key(Diagnostic::span);
+        self.finish_reports();
         Ok(specialized?.module)
+    }
+
+    /// Brings what was reported into the order of the source, with the edits that mend it.
+    pub(crate) fn finish_reports(&mut self) {
+        with_uses(&mut self.diagnostics, &self.map);
+        self.diagnostics.sort_by_key(Diagnostic::span);
     }
 
     /// Loads the program's own C functions into this process.

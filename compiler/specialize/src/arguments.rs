@@ -2,10 +2,11 @@
 
 use crate::report::show_kind;
 use crate::spec::{Argument, Frame, Site, Spec};
-use crate::value::Val;
+use crate::value::{Kind, ShapeKind, Val};
 use ravel_core::ir::{Expr, ExprKind};
 use ravel_diagnostics::{Diagnostic, Label};
 use ravel_source::Span;
+use ravel_types::Affine;
 use std::rc::Rc;
 
 /// Labels of one report: with more of them the source is hard to see.
@@ -57,12 +58,96 @@ impl Spec<'_> {
         for arg in &shown {
             let Some(origin) = arg.origin else { continue };
             let known = diagnostic.labels.iter().any(|label: &Label| label.span == origin);
-            if diagnostic.labels.len() < MOST_LABELS && !known {
+            if diagnostic.labels.len() >= MOST_LABELS {
+                let line = self.options.map.line_col(origin).map(|at| at.line);
+                let own = diagnostic.labels.iter_mut().find(|label| label.span == arg.span);
+                if let (Some(line), Some(own)) = (line, own) {
+                    own.message = format!("{}, from line {line}", own.message);
+                }
+            } else if !known {
                 let name = self.options.map.snippet(arg.span).trim().to_string();
                 diagnostic = diagnostic.with_label(origin, format!("{name}: {}", show_kind(self, &arg.kind)));
             }
         }
         (diagnostic, true)
+    }
+
+    /// Adds to the last report, of a call whose arguments do not fit together, what would make them fit: an argument transposed, or cut to the
+    /// shape of the other one.
+    pub fn suggest_other_arguments(&mut self, frame: &Frame, args: &[Val]) {
+        let Some((call, noted)) = self.user_call().map(|(call, noted)| (call.span, noted.clone())) else { return };
+        let direct = self.stack.last().is_some_and(|site| site.span == call);
+        let Some(whole) = self.quotable(call).map(str::to_string).filter(|_| direct && noted.len() == args.len())
+        else {
+            return;
+        };
+        let shapes: Option<Vec<Vec<i32>>> = args.iter().map(|arg| self.constant_shape(arg)).collect();
+        let Some(shapes) = shapes else { return };
+        let edited = |k: usize, new: &str| {
+            let at = noted[k].span;
+            let inside = call.file == at.file && call.start <= at.start && at.end <= call.end;
+            let (from, upto) = (at.start.checked_sub(call.start)? as usize, at.end.checked_sub(call.start)? as usize);
+            inside.then(|| Some(format!("`{}{new}{}`", whole.get(..from)?, whole.get(upto..)?))).flatten()
+        };
+        let mut fix = None;
+        if let [a, b] = &shapes[..]
+            && a.len() == b.len()
+            && !a.is_empty()
+            && !self.fun(frame.fun).name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        {
+            let below = |a: &[i32], b: &[i32]| a.iter().zip(b).all(|(x, y)| x <= y);
+            let pair = if below(b, a) { Some((0, 1)) } else { below(a, b).then_some((1, 0)) };
+            if let Some((larger, smaller)) = pair
+                && let (Some(large), Some(small)) =
+                    (self.quotable(noted[larger].span), self.quotable(noted[smaller].span))
+            {
+                let new = format!("take(shape({small}), {large})");
+                fix = edited(larger, &new).map(|text| (larger, new, format!("{text} works where they overlap")));
+            }
+        } else {
+            for k in (0..args.len()).filter(|k| shapes[*k].len() == 2) {
+                let new = self.quotable(noted[k].span).map(|text| format!("transpose({text})"));
+                let turned = self.transposed(&args[k], &shapes[k]);
+                let mut tried = args.to_vec();
+                if let (Some(new), Some(turned)) = (new, turned)
+                    && fix.is_none()
+                {
+                    tried[k] = turned;
+                    if self.would_fit(frame, &tried) {
+                        fix = edited(k, &new).map(|text| (k, new, format!("{text} fits")));
+                    }
+                }
+            }
+        }
+        if let (Some((k, new, title)), Some(report)) = (fix, self.diagnostics.pop()) {
+            self.diagnostics.push(report.with_edit(title, noted[k].span, new));
+        }
+    }
+
+    fn constant_shape(&mut self, value: &Val) -> Option<Vec<i32>> {
+        self.outer_shape(value)?.iter().map(crate::value::Sc::as_int).collect()
+    }
+
+    /// A matrix with its axes exchanged, for a trial.
+    fn transposed(&mut self, value: &Val, shape: &[i32]) -> Option<Val> {
+        let Kind::Arr(basic, _) = self.em.kind_of(value) else { return None };
+        let extents = shape.iter().rev().map(|n| Some(Affine::constant(*n))).collect();
+        Some(self.undefined(&Kind::Arr(basic, ShapeKind::Known(extents))))
+    }
+
+    /// Whether these arguments fit the head of the function. What the trial emits belongs to a call that was refused.
+    fn would_fit(&mut self, frame: &Frame, args: &[Val]) -> bool {
+        let fun = self.fun(frame.fun);
+        let before = (self.diagnostics.len(), self.reported.clone());
+        let mut frame = Frame::new(frame.fun, frame.families.clone(), fun.locals.len());
+        for (param, arg) in fun.params.iter().zip(args) {
+            frame.env[param.local.index()] = Some(arg.clone());
+        }
+        let items: Vec<_> = fun.params.iter().map(|param| &param.ty).zip(args).collect();
+        let fits = self.bind_patterns(&mut frame, &items, "") && self.diagnostics.len() == before.0;
+        self.diagnostics.truncate(before.0);
+        self.reported = before.1;
+        fits
     }
 
     /// The call in the user's files that led here, with what it was called with.

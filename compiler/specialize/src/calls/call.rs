@@ -85,8 +85,13 @@ impl Spec<'_> {
         }
         let items: Vec<(&TypePat, &Val)> = fun.params.iter().map(|p| &p.ty).zip(&args).collect();
         let what = format!("arguments of {}", self.quoted(fun));
+        let reports = self.diagnostics.len();
+        let fit = self.bind_patterns(&mut frame, &items, &what);
+        if !fit && self.diagnostics.len() == reports + 1 {
+            self.suggest_other_arguments(&frame, &args);
+        }
         // What follows from arguments that do not fit would only repeat that.
-        if !self.bind_patterns(&mut frame, &items, &what) || !self.conditions(&mut frame, fun, false) {
+        if !fit || !self.conditions(&mut frame, fun, false) {
             let results = self.unreached_results(&frame, fun);
             self.stack.pop();
             self.at(outer);
