@@ -4,7 +4,7 @@ use crate::report::show_kind;
 use crate::spec::{Argument, Frame, Site, Spec};
 use crate::value::{Kind, ShapeKind, Val};
 use ravel_core::ir::{Expr, ExprKind};
-use ravel_diagnostics::{Diagnostic, Label};
+use ravel_diagnostics::{Code, Diagnostic, Label};
 use ravel_source::Span;
 use ravel_types::Affine;
 use std::rc::Rc;
@@ -47,10 +47,17 @@ impl Spec<'_> {
     pub fn label_arguments(&self, mut diagnostic: Diagnostic, args: &Rc<[Argument]>) -> (Diagnostic, bool) {
         let site = diagnostic.span();
         let inside = |span: Span| span.file == site.file && site.start <= span.start && span.end <= site.end;
-        let shown: Vec<&Argument> = args.iter().filter(|arg| inside(arg.span) && arg.span != site).collect();
-        if shown.is_empty() || shown.len() != args.len() || shown.len() > MOST_LABELS {
+        if args.is_empty() || args.len() > MOST_LABELS || !args.iter().all(|arg| inside(arg.span) && arg.span != site) {
             return (diagnostic, false);
         }
+        // What a literal is everybody sees, unless its type is what is wrong.
+        let is_literal = |arg: &&Argument| self.options.map.snippet(arg.span).parse::<f64>().is_ok();
+        let all = diagnostic.code == Code::NoInstance;
+        let shown: Vec<&Argument> = args.iter().filter(|arg| all || !is_literal(arg)).collect();
+        if shown.is_empty() {
+            return (diagnostic, false);
+        }
+        diagnostic.place = Some(site);
         diagnostic.labels.retain(|label| label.span != site);
         for arg in &shown {
             diagnostic = diagnostic.at(arg.span, show_kind(self, &arg.kind));
@@ -119,7 +126,9 @@ impl Spec<'_> {
                 }
             }
         }
-        if let (Some((k, new, title)), Some(report)) = (fix, self.diagnostics.pop()) {
+        if let Some((k, new, title)) = fix
+            && let Some(report) = self.diagnostics.pop()
+        {
             self.diagnostics.push(report.with_edit(title, noted[k].span, new));
         }
     }

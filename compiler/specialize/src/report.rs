@@ -1,11 +1,12 @@
 //! Errors of specialisation, reported at the user's code even when they arise inside the library.
 
-use crate::conversions::{help_to_convert, written};
+use crate::conversions::{converted, help_to_convert, is_number, written};
 use crate::spec::{Site, Spec};
 use crate::value::{Kind, Val};
 use ravel_core::ir::{ElemTy, Fun};
-use ravel_diagnostics::{Code, Diagnostic};
+use ravel_diagnostics::{Code, Diagnostic, Fix};
 use ravel_source::Span;
+use ravel_types::Basic;
 use ravel_wir::{Fault, Op};
 
 /// What a label says of an expression that cannot but fault.
@@ -45,7 +46,13 @@ impl Spec<'_> {
         let (code, span) = (diagnostic.code, diagnostic.span());
         let known = *self.reported.places.entry((code, span)).or_insert(activation);
         if known == activation && self.reported.titles.insert((code, span, diagnostic.title.clone())) {
-            self.diagnostics.push(diagnostic);
+            match self.diagnostics.last_mut() {
+                // What else does not fit at the same call is a further line of one report.
+                Some(last) if code == Code::ShapesDiffer && last.code == code && last.span() == span => {
+                    last.notes.push(diagnostic.title);
+                }
+                _ => self.diagnostics.push(diagnostic),
+            }
         }
     }
 
@@ -63,13 +70,13 @@ impl Spec<'_> {
         if labelled && !["", ALWAYS].contains(&said.as_str()) {
             diagnostic = diagnostic.with_note(said);
         }
-        self.report_with_origin(diagnostic, site);
+        self.report_with_origin(diagnostic, site, labelled);
     }
 
     /// A report on a call whose title says all that its label says: the arguments are labelled if they can be.
     pub fn report_on_arguments(&mut self, diagnostic: Diagnostic, site: Span) {
-        let (diagnostic, _) = self.on_arguments(diagnostic);
-        self.report_with_origin(diagnostic, site);
+        let (diagnostic, labelled) = self.on_arguments(diagnostic);
+        self.report_with_origin(diagnostic, site, labelled);
     }
 
     /// The report with labels on the arguments of the user's call that it is about; false if it is about none.
@@ -80,8 +87,10 @@ impl Spec<'_> {
         }
     }
 
-    fn report_with_origin(&mut self, mut diagnostic: Diagnostic, site: Span) {
+    /// Where the arguments are labelled, nobody needs to know which function of the library it was.
+    fn report_with_origin(&mut self, mut diagnostic: Diagnostic, site: Span, labelled: bool) {
         if site != self.here
+            && !labelled
             && let Some(inner) = self.stack.last()
         {
             let fun = self.fun(inner.fun);
@@ -94,8 +103,18 @@ impl Spec<'_> {
     pub fn wrong_elem(&mut self, value: &Val, (found, wanted): (ElemTy, ElemTy), title: String, label: String) {
         let site = self.user_site();
         let mut diagnostic = Diagnostic::error(Code::WrongType, title).at(site, label);
-        if let (ElemTy::Basic(_), ElemTy::Basic(wanted)) = (found, wanted) {
-            diagnostic = diagnostic.with_help(help_to_convert(wanted, written(value)));
+        if let (ElemTy::Basic(found), ElemTy::Basic(wanted)) = (found, wanted) {
+            let text = self.quotable(site).filter(|_| site == self.here).map(|text| converted(text, wanted));
+            diagnostic = match text {
+                Some(new) => {
+                    // A literal without suffix takes the type that is wanted; of other conversions only that to double loses nothing.
+                    let safe =
+                        wanted == Basic::Double && found != Basic::Bool || is_number(self.options.map.snippet(site));
+                    let fix = Fix { title: format!("`{new}`"), safe, edits: vec![(site, new)] };
+                    diagnostic.with_fix(fix).with_note("nothing converts implicitly")
+                }
+                None => diagnostic.with_help(help_to_convert(wanted, written(value))),
+            };
         }
         self.report_from_here(diagnostic, site);
     }

@@ -1,6 +1,6 @@
 //! What is said when no instance of an overload set takes the arguments: reasons, and conversions that would help.
 
-use crate::conversions::{agreed, conversion as conversion_name, help_to_agree, help_to_convert, written};
+use crate::conversions::{agreed, converted, help_to_agree, help_to_convert, is_number, written};
 use crate::spec::{Argument, Spec};
 use crate::value::Val;
 use ravel_core::ir::{ElemTy, Fun, FunId};
@@ -88,11 +88,8 @@ impl Spec<'_> {
             };
             return diagnostic.with_help(format!("{what}{words}"));
         };
-        let new = match to.suffix() {
-            Some(suffix) if is_number(text) && matches!(to, Basic::Float | Basic::Double) => format!("{text}{suffix}"),
-            _ => format!("{}({text})", conversion_name(to)),
-        };
-        let site = diagnostic.labels.iter().map(|label| label.span).chain([self.here]).next_back().unwrap_or(self.here);
+        let new = converted(text, to);
+        let site = self.here;
         let whole = self.quotable(site).filter(|_| site.start <= argument.span.start && argument.span.end <= site.end);
         let title = match whole {
             Some(whole) => {
@@ -175,13 +172,6 @@ impl Spec<'_> {
         let words = help_to_convert(to, written(&args[position]));
         Some(Conversion { position, to, words, is_sure: false })
     }
-}
-
-/// Whether a text is a literal that says nothing of its type.
-fn is_number(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit())
-        && text.ends_with(|c: char| c.is_ascii_digit())
-        && text.parse::<f64>().is_ok()
 }
 
 /// An argument that would fit as a value of another type.

@@ -35,9 +35,11 @@ impl Side {
     /// `axis 1 of `a``.
     fn role(&self) -> Option<String> {
         let measure = self.measure.as_ref()?;
-        Some(match measure.split_once(", ") {
-            Some((who, axis)) => format!("{axis} of `{who}`"),
-            None => format!("the {measure}"),
+        let quoted = |who: &str| if who.contains(' ') { who.to_string() } else { format!("`{who}`") };
+        Some(match (measure.split_once(", "), measure.rsplit_once(" of ")) {
+            (Some((who, axis)), _) => format!("{axis} of {}", quoted(who)),
+            (None, Some((what, who))) => format!("the {what} of {}", quoted(who)),
+            (None, None) => measure.clone(),
         })
     }
 
@@ -60,7 +62,7 @@ pub struct Compared {
 
 impl Compared {
     /// What a report on the extents is titled, and whether that says all; nothing if it is about a part of shapes that a function of the library compares.
-    fn title(&self, (a, b): (&str, &str), is_group: bool, call: Option<&str>) -> Option<String> {
+    fn title(&self, what: &str, (a, b): (&str, &str), is_group: bool, call: Option<&str>) -> Option<String> {
         let whole = |side: &Side| side.measure.as_ref().is_some_and(|measure| measure.starts_with("shape of "));
         let (name, function, there, here) = (&self.name, &self.function, &self.there, &self.here);
         match (is_group, self.in_library) {
@@ -72,7 +74,11 @@ impl Compared {
             (true, false) => {
                 Some(format!("`{name}` of {function} is [{a}] {} and [{b}] {}", there.inside, here.inside))
             }
-            (_, true) => None,
+            (false, true) => {
+                let (left, right) = (there.role()?, here.role()?);
+                Some(format!("{what} differ in shape: {left} is {a}, {right} is {b}"))
+            }
+            (true, true) => None,
         }
     }
 
@@ -112,7 +118,7 @@ impl Spec<'_> {
         let fun = self.fun(frame.fun);
         let known = frame.places.iter().find(|(bound, _)| *bound == name);
         // A parameter of that name is no measure.
-        let none = Side { span: Span::NONE, inside: String::new(), axis: None, measure: None };
+        let none = Side { span: Span::NONE, inside: "as given".to_string(), axis: None, measure: None };
         let there = known.map_or(none, |(_, there)| side(fun, name, *there));
         let here = side(fun, name, place);
         let in_library = self.in_library(frame);
@@ -148,9 +154,9 @@ impl Spec<'_> {
         let call = self.user_call().and_then(|(site, _)| self.quotable(site.span)).map(str::to_string);
         let title = |a: &str, b: &str| {
             let general = || format!("{what} differ in shape: [{a}] and [{b}]");
-            compared.title((a, b), is_group, call.as_deref()).unwrap_or_else(general)
+            compared.title(what, (a, b), is_group, call.as_deref()).unwrap_or_else(general)
         };
-        let is_told = compared.title(("", ""), is_group, None).is_some();
+        let is_told = compared.title(what, ("", ""), is_group, None).is_some();
         let wording = Wording { title: &title, heads: compared.heads(), is_told, label: &label, fault: &fault };
         self.require_agreement_in(pairs, &wording)
     }
