@@ -52,6 +52,7 @@ impl Spec<'_> {
         let more = rejected.len() - shown.len();
         diagnostic = match (more, shown.len()) {
             (0, _) => diagnostic,
+            (1, 0) => diagnostic.with_note("one definition was tried: `ravel check --candidates` shows it"),
             (n, 0) => {
                 diagnostic.with_note(format!("{n} definitions were tried: `ravel check --candidates` lists them"))
             }
