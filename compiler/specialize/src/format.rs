@@ -4,6 +4,7 @@ use crate::spec::Spec;
 use crate::value::Val;
 use ravel_core::ir::ElemTy;
 use ravel_diagnostics::{Code, Diagnostic};
+use ravel_source::Span;
 use ravel_types::Basic;
 
 /// Natives that take a format, with its position among their arguments.
@@ -85,6 +86,23 @@ fn conversions(format: &str) -> Result<Vec<Conversion>, String> {
 }
 
 impl Spec<'_> {
+    /// Where a call in the user's text has the conversion `shown`, behind as many others like it as `nth` says, and it with another letter.
+    fn other_conversion(&self, site: Span, shown: &str, nth: usize, kind: char) -> Option<(Span, String)> {
+        let text = self.options.map.snippet(site);
+        // The format is the first string of the call; one with `%%`, or joined from several, is left alone.
+        let open = text.find('"')? + 1;
+        let format = &text[open..open + text[open..].find('"')?];
+        if format.contains("%%") || format.ends_with('\\') {
+            return None;
+        }
+        let (at, _) = format.match_indices(shown).nth(nth)?;
+        let mut new = shown.to_string();
+        new.pop();
+        new.push(kind);
+        let start = site.start + (open + at) as u32;
+        Some((Span { start, end: start + shown.len() as u32, ..site }, new))
+    }
+
     /// Reports a format that does not fit its arguments, if the call of a native has one that is known.
     pub fn check_format(&mut self, symbol: &str, args: &[Val]) {
         let Some((_, at)) = FORMATS.iter().find(|(name, _)| *name == symbol) else { return };
@@ -134,6 +152,18 @@ impl Spec<'_> {
             let title = format!("`{shown}` needs {}, found {found}", wanted.words());
             let report = report(title, format!("argument {} behind the format is {found}", i + 1));
             let number = matches!(arg, Val::Sc(..));
+            let kind = match wanted {
+                Wanted::Integer | Wanted::Text if real && number => Some('g'),
+                // A precision is one of digits behind the point.
+                Wanted::Real if number && !shown.contains('.') => Some('d'),
+                Wanted::Text if number && elem == Some(ElemTy::Basic(Basic::Int)) => Some('d'),
+                _ => None,
+            };
+            let nth = conversions[..i].iter().filter(|(other, _)| other == shown).count();
+            let report = match kind.and_then(|kind| self.other_conversion(site, shown, nth, kind)) {
+                Some((place, text)) => report.with_safe_edit(format!("`{text}`"), place, text),
+                None => report,
+            };
             self.report(match wanted {
                 Wanted::Integer if real => report.with_help("write %f or %g, or convert it: `toi(...)`"),
                 Wanted::Real if number => report.with_help("write %d, or convert it: `tod(...)`"),

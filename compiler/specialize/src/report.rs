@@ -106,10 +106,10 @@ impl Spec<'_> {
         if let (ElemTy::Basic(found), ElemTy::Basic(wanted)) = (found, wanted) {
             let text = self.quotable(site).filter(|_| site == self.here).map(|text| converted(text, wanted));
             diagnostic = match text {
-                Some(new) => {
+                Some((new, is_exact)) => {
                     // A literal without suffix takes the type that is wanted; of other conversions only that to double loses nothing.
-                    let safe =
-                        wanted == Basic::Double && found != Basic::Bool || is_number(self.options.map.snippet(site));
+                    let lossless = wanted == Basic::Double && found != Basic::Bool;
+                    let safe = is_exact && (lossless || is_number(self.options.map.snippet(site)));
                     let fix = Fix { title: format!("`{new}`"), safe, edits: vec![(site, new)] };
                     diagnostic.with_fix(fix).with_note("nothing converts implicitly")
                 }

@@ -10,10 +10,16 @@ pub struct Elsewhere {
     form: &'static str,
     /// How many arguments the form takes.
     args: usize,
+    /// Whether a function here has the name too, so that the word says more behind a dot than in front of arguments.
+    pub is_here: bool,
 }
 
 const fn word(word: &'static str, args: usize, form: &'static str, way: &'static str) -> Elsewhere {
-    Elsewhere { word, way, form, args }
+    Elsewhere { word, way, form, args, is_here: false }
+}
+
+const fn own(word: &'static str, args: usize, form: &'static str, way: &'static str) -> Elsewhere {
+    Elsewhere { word, way, form, args, is_here: true }
 }
 
 const ELSEWHERE: &[Elsewhere] = &[
@@ -26,19 +32,19 @@ const ELSEWHERE: &[Elsewhere] = &[
     word("full_like", 2, "genarray(shape({0}), {1})", "`genarray(shape(a), value)` is an array of one value"),
     word("array", 1, "{0}", "`[1, 2, 3]` is an array"),
     word("asarray", 1, "{0}", "`[1, 2, 3]` is an array"),
-    word("copy", 1, "{0}", "an assignment copies: what is changed later is the new value only"),
-    word("shape", 1, "shape({0})", "`shape(a)` is the vector of extents"),
+    own("copy", 1, "{0}", "an assignment copies: what is changed later is the new value only"),
+    own("shape", 1, "shape({0})", "`shape(a)` is the vector of extents"),
     word("len", 1, "shape({0})[0]", "`shape(a)[0]` is the length of the first axis"),
     word("length", 1, "shape({0})[0]", "`shape(a)[0]` is the length of the first axis"),
     word("size", 1, "prod(shape({0}))", "`prod(shape(a))` is the number of elements"),
     word("ndim", 1, "dim({0})", "`dim(a)` is the rank"),
     word("T", 1, "transpose({0})", "`transpose(a)` turns the axes around"),
     word("dtype", 0, "", "every expression has its element type; nothing asks for it when the program runs"),
-    word("sum", 1, "sum({0})", "`sum(a)` adds all elements"),
-    word("prod", 1, "prod({0})", "`prod(a)` multiplies all elements"),
-    word("max", 1, "maxval({0})", "`maxval(a)` is the largest element"),
-    word("min", 1, "minval({0})", "`minval(a)` is the smallest element"),
-    word("mean", 1, "", "`sum(a) / tod(prod(shape(a)))` is the mean of doubles"),
+    own("sum", 1, "sum({0})", "`sum(a)` adds all elements"),
+    own("prod", 1, "prod({0})", "`prod(a)` multiplies all elements"),
+    own("max", 1, "maxval({0})", "`maxval(a)` is the largest element"),
+    own("min", 1, "minval({0})", "`minval(a)` is the smallest element"),
+    own("mean", 1, "", "`sum(a) / tod(prod(shape(a)))` is the mean of doubles"),
     word("astype", 0, "", "`tod(a)`, `tof(a)` and `toi(a)` convert numbers"),
     word("range", 1, "iota({0})", "`iota(n)` is the vector of 0 to n - 1"),
     word("arange", 1, "iota({0})", "`iota(n)` is the vector of 0 to n - 1"),
@@ -46,12 +52,12 @@ const ELSEWHERE: &[Elsewhere] = &[
     word("concat", 2, "{0} ++ {1}", "`a ++ b` joins arrays along the first axis, `concatenate` of ArrayAxes along any"),
     word("vstack", 0, "", "`a ++ b` joins arrays along the first axis"),
     word("hstack", 0, "", "`concatenate(1, a, b)` of ArrayAxes joins arrays along axis 1"),
-    word("reshape", 2, "reshape({w}, {0})", "`reshape(shape, a)` takes the new shape first"),
-    word("dot", 2, "", "`sum(a * b)` of vectors, `matmul(a, b)` of LinAlg for matrices"),
-    word("pow", 2, "pow({0}, {1})", "`pow(x, y)` of Math is a power of doubles"),
+    own("reshape", 2, "reshape({w}, {0})", "`reshape(shape, a)` takes the new shape first"),
+    own("dot", 2, "", "`sum(a * b)` of vectors, `matmul(a, b)` of LinAlg for matrices"),
+    own("pow", 2, "pow({0}, {1})", "`pow(x, y)` of Math is a power of doubles"),
     word("malloc", 0, "", "arrays are made with their values and freed by themselves: `genarray([n], 0)`"),
     word("calloc", 0, "", "arrays are made with their values and freed by themselves: `genarray([n], 0)`"),
-    word("free", 0, "", "arrays are freed by themselves: drop the call"),
+    own("free", 0, "", "arrays are freed by themselves: drop the call"),
     word("sizeof", 0, "", "`prod(shape(a))` is the number of elements; how large one is does not matter here"),
     word("not", 0, "", "write `!` for `not`"),
     word("and", 0, "", "write `&&` for `and`"),
