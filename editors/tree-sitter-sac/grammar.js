@@ -5,7 +5,7 @@
  * the preprocessor, and so four things differ:
  *
  * - Directives and pragmas may stand between any two tokens. All branches of a conditional are read, one after the other.
- * - No table says which names are types. `(a) [1]` is read as a cast, `(a) - 1` as a difference.
+ * - No table says which names are types. `(a) [1]` and `(Real) - 1` are read as casts, `(a) - 1` as a difference.
  * - No table says which operators a program defines. `a +++ b` is read as `a ++ (+b)`.
  * - A name in capitals may be a macro, and stand where statements, parameters, generators and pieces of strings do.
  *
@@ -74,6 +74,7 @@ module.exports = grammar({
   conflicts: $ => [
     // `a[n]` in parentheses or at the start of a statement: a type or a selection.
     [$._type_name, $._name],
+    [$._type_name, $._name, $._capitalized_type],
     [$._named_type, $._name],
     [$.macro_statement, $._name],
     [$._type_name, $.macro_statement],
@@ -185,7 +186,7 @@ module.exports = grammar({
 
     /** `MAP(sin, double)` where a definition could stand: what the macro makes of it, nobody knows here. */
     macro_invocation: $ => prec.right(seq(
-      field('name', choice($.macro_name, alias($.identifier, $.macro_name))),
+      field('name', choice($.macro_name, alias($.identifier, $.macro_name), alias($._capitalized, $.macro_name))),
       field('arguments', $.macro_arguments),
       optional(choice(';', $.block)),
     )),
@@ -196,13 +197,15 @@ module.exports = grammar({
       seq('(', repeat($._macro_token), ')'),
       seq('[', repeat($._macro_token), ']'),
       seq('{', repeat($._macro_token), '}'),
-      $.identifier, alias($.macro_name, $.identifier), $.primitive_type, $.number, $.string_literal, $.char_literal, $.operator_name,
+      $.identifier, alias($._capitalized, $.identifier), alias($.macro_name, $.identifier), $.primitive_type, $.number, $.string_literal, $.char_literal, $.operator_name,
       ',', ';', ':', '::', '.', '...', '->', '?',
     ),
 
     // Types ------------------------------------------------------------------------------------------------------------
 
     type: $ => choice($._type_base, $.array_type),
+
+    _capitalized_type: $ => alias($._capitalized, $.type_identifier),
 
     array_type: $ => seq(field('element', $._type_base), field('shape', $.shape_pattern)),
 
@@ -212,7 +215,11 @@ module.exports = grammar({
 
     _named_type: $ => choice($._type_name, alias($.qualified_identifier, $.qualified_type)),
 
-    _type_name: $ => choice(alias($.identifier, $.type_identifier), alias($.macro_name, $.type_identifier)),
+    _type_name: $ => choice(
+      alias($.identifier, $.type_identifier),
+      alias($._capitalized, $.type_identifier),
+      alias($.macro_name, $.type_identifier),
+    ),
 
     struct_type: $ => seq('struct', field('name', $._named_type)),
 
@@ -229,7 +236,7 @@ module.exports = grammar({
       field('extents', $.axis_name),
     ),
 
-    axis_name: $ => choice($.identifier, alias($.macro_name, $.identifier)),
+    axis_name: $ => choice($.identifier, alias($._capitalized, $.identifier), alias($.macro_name, $.identifier)),
 
     // Statements -------------------------------------------------------------------------------------------------------
 
@@ -380,8 +387,9 @@ module.exports = grammar({
       field('operator', operators($, ...PREFIX_OPERATORS)), field('operand', $._unary),
     )),
 
-    // Where the type is a name, `(a) - b` may be a difference and `(a) [b]` a selection; the first is likelier to be one.
+    // Where the type is a name, `(a) - b` may be a difference and `(a) [b]` a selection. The first is likelier to be one, but for `(Real) -1`.
     cast_expression: $ => prec(PREC.prefix, choice(
+      prec.dynamic(2, seq('(', field('type', $._capitalized_type), ')', field('value', $.unary_expression))),
       prec.dynamic(-1, seq('(', optional(':'), field('type', $.type), ')', field('value', $.unary_expression))),
       prec.dynamic(1, seq(
         '(', optional(':'), field('type', $.type), ')', field('value', choice($.cast_expression, $._postfix)),
@@ -417,10 +425,19 @@ module.exports = grammar({
       $.with_loop,
     ),
 
-    _name: $ => choice($.identifier, alias($.macro_name, $.identifier), $.qualified_identifier),
+    _name: $ => choice(
+      $.identifier,
+      alias($._capitalized, $.identifier),
+      alias($.macro_name, $.identifier),
+      $.qualified_identifier,
+    ),
 
     qualified_identifier: $ => seq(
-      field('module', choice(alias($.identifier, $.module_identifier), alias($.macro_name, $.module_identifier))),
+      field('module', choice(
+        alias($.identifier, $.module_identifier),
+        alias($._capitalized, $.module_identifier),
+        alias($.macro_name, $.module_identifier),
+      )),
       '::',
       field('name', $.identifier),
     ),
@@ -549,6 +566,9 @@ module.exports = grammar({
 
     /** Where a macro may stand; elsewhere such a word is an identifier like others. Of two rules that fit, the one written first wins. */
     macro_name: _ => /[A-Z][A-Z0-9_]*/,
+
+    /** As most names of types in SaC are, and few of variables. */
+    _capitalized: _ => /[A-Z][A-Za-z0-9_]*[a-z][A-Za-z0-9_]*/,
 
     identifier: _ => /[A-Za-z_][A-Za-z0-9_]*/,
 
