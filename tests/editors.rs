@@ -283,7 +283,8 @@ fn words_of_the_grammar_are_those_of_the_lexer() -> Result<(), Failed> {
         open.extend(value.as_object().into_iter().flat_map(|members| members.values()));
         open.extend(value.as_array().into_iter().flatten());
     }
-    assert_eq!(found, keywords().collect::<BTreeSet<_>>());
+    let words: BTreeSet<_> = keywords().collect();
+    assert_eq!(found, words, "left: editors/tree-sitter-sac/grammar.js, right: the lexer");
     Ok(())
 }
 
@@ -321,7 +322,8 @@ fn words_of_the_extension_are_those_of_the_lexer() -> Result<(), Failed> {
         ["match", "begin"].iter().for_each(|key| strings_of(group, key, &mut expressions));
     }
     let found: BTreeSet<_> = expressions.into_iter().flat_map(words_of).collect();
-    assert_eq!(found, keywords().map(String::from).collect::<BTreeSet<_>>());
+    let words: BTreeSet<_> = keywords().map(String::from).collect();
+    assert_eq!(found, words, "left: editors/vscode/syntaxes/sac.tmLanguage.json, right: the lexer");
     Ok(())
 }
 
