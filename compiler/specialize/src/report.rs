@@ -108,8 +108,9 @@ impl Spec<'_> {
             diagnostic = match text {
                 Some(new) => {
                     // A literal without suffix takes the type that is wanted; of other conversions only that to double loses nothing.
-                    let safe =
-                        wanted == Basic::Double && found != Basic::Bool || is_number(self.options.map.snippet(site));
+                    let text = self.options.map.snippet(site);
+                    let fits = matches!(wanted, Basic::Float | Basic::Double) || !text.contains(['.', 'e', 'E']);
+                    let safe = wanted == Basic::Double && found != Basic::Bool || is_number(text) && fits;
                     let fix = Fix { title: format!("`{new}`"), safe, edits: vec![(site, new)] };
                     diagnostic.with_fix(fix).with_note("nothing converts implicitly")
                 }
