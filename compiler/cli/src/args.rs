@@ -18,11 +18,16 @@ Examples:
   ravel build -o life life.sac             make an executable (`./life -mt 4 100` runs it on 4 threads)
   ravel check conv.sac                     report errors, run nothing
   ravel repl                               try things at a prompt
+  ravel -e 'sum(iota(101))'                evaluate, show, leave
 
 `ravel help COMMAND` explains each command.")]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub struct Cli {
+    /// Evaluate TEXT as the prompt would, show what it gives, and leave; several are evaluated in order
+    #[arg(short = 'e', long = "eval", value_name = "TEXT")]
+    pub eval: Vec<String>,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -31,7 +36,7 @@ pub enum Command {
     #[command(after_help = "\
 A folder stands for all .sac files in it and below it; `-` for standard input.
 Reports for people and lines go to standard error, those for programs (json, sarif, github) to standard output.
---fix writes a file only if fewer errors are left. Exit status: 0 if there are no errors (warnings are allowed), 1 otherwise.")]
+--fix keeps a fix only if what it mends is gone then, and writes nothing else. Exit status: 0 if there are no errors (warnings are allowed), 1 otherwise.")]
     Check(Check),
     /// Say what an error code means, with a program that has it and how to mend that
     #[command(after_help = "\
@@ -74,6 +79,17 @@ Without --passes the whole optimiser runs. Exit status: 0, or 1 if the file is w
 Without MODULE all modules of the built-in library are taken. Pages are Markdown: DIR/<module>.md, and DIR/index.md with the list of
 modules and an index of names in other libraries. Exit status: 0, or 1 if a file is wrong or cannot be written.")]
     Doc(Doc),
+    /// Write the completions of a shell to standard output
+    #[command(after_help = "\
+For bash: ravel completions bash > ~/.local/share/bash-completion/completions/ravel
+For zsh:  ravel completions zsh > ~/.zfunc/_ravel, with ~/.zfunc in fpath
+For fish: ravel completions fish > ~/.config/fish/completions/ravel.fish")]
+    Completions(Completions),
+    /// Write manual pages, one for each command
+    Man(Man),
+    /// Say what Ravel finds on this machine: backends, C compiler, devices, caches, threads, terminal
+    #[command(after_help = "Exit status: 0, or 1 if something that `ravel run` or `ravel build` needs is missing.")]
+    Doctor,
     /// Try things at a prompt
     #[command(after_help = "\
 Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
@@ -153,6 +169,20 @@ pub struct Check {
 }
 
 #[derive(Args)]
+pub struct Completions {
+    /// Whose
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub struct Man {
+    /// The folder that they are written to, as ravel.1 and ravel-run.1
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Args)]
 pub struct Explain {
     /// A code as reports show it, such as E0312
     pub code: Option<String>,
@@ -173,7 +203,7 @@ pub struct Run {
     /// Print an intermediate form instead of running: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
-    /// The program, a SaC file with `int main()`, and its own arguments: nothing after FILE is read as an option of ravel
+    /// The program, a SaC file with `int main()` or `-` for standard input, and its own arguments: nothing after FILE is read as an option of ravel
     #[arg(value_names = ["FILE", "ARGS"], num_args = 1.., trailing_var_arg = true, required = true)]
     pub program: Vec<OsString>,
 }
