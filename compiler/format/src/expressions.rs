@@ -183,11 +183,11 @@ impl Parser<'_> {
                 }
                 self.postfix(one_or(parts, Shape::Glued))?
             }
-            Kind::Number => {
-                let number = self.token();
-                self.postfix(number)?
+            Kind::Number | Kind::Quoted => {
+                let literal = self.token();
+                self.postfix(literal)?
             }
-            Kind::Quoted | Kind::Dot => {
+            Kind::Dot => {
                 let token = self.token();
                 // `.name = value` in the literal of a struct.
                 if self.text_at(-1) == "." && self.kind() == Kind::Word && self.text_at(1) == "=" {

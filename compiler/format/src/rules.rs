@@ -90,7 +90,7 @@ impl<'a> Rules<'a> {
         let mut laid = self.nil();
         for comment in from..to {
             let known = &self.lexed.comments[comment];
-            if known.lines > 0 {
+            if known.lines > 0 || self.at == 0 && comment == 0 {
                 if keeps_empty && known.lines > 1 {
                     laid.doc = laid.doc.append(self.mark(Mark::EmptyLine));
                 }
@@ -139,10 +139,9 @@ impl<'a> Rules<'a> {
     pub(crate) fn align_or(&self, laid: Laid<'a>, indent: isize) -> Laid<'a> {
         let (arena, doc) = (self.arena, laid.doc.into_doc());
         let doc = arena.column(move |column| {
-            let doc = doc.clone();
             let aligned = move |nesting: usize| {
                 let indent = if column > RIGHTMOST { indent } else { column as isize - nesting as isize };
-                DocBuilder(arena, doc.clone().into()).nest(indent).into_doc()
+                DocBuilder(arena, doc.into()).nest(indent).into_doc()
             };
             arena.nesting(aligned).into_doc()
         });

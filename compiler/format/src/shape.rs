@@ -48,6 +48,9 @@ pub(crate) struct Arm {
     pub(crate) colon: T,
 }
 
+/// Shapes, each with what separates it from the next.
+pub(crate) type Elements = Vec<(Shape, Option<T>)>;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Brackets {
     Round,
@@ -58,11 +61,11 @@ pub(crate) enum Brackets {
     Names,
 }
 
-/// Elements in brackets, each with what separates it from the next.
+/// Elements in brackets.
 pub(crate) struct List {
     pub(crate) brackets: Brackets,
     pub(crate) open: T,
-    pub(crate) elements: Vec<(Shape, Option<T>)>,
+    pub(crate) elements: Elements,
     pub(crate) close: T,
 }
 
@@ -99,7 +102,7 @@ pub(crate) enum Statement {
     /// What ends in a semicolon, or where a line ends if it is a macro's.
     Simple(Shape, Option<T>),
     /// `a, b = value`
-    Assign { targets: Vec<(Shape, Option<T>)>, assign: Option<(T, Shape)> },
+    Assign { targets: Elements, assign: Option<(T, Shape)> },
     /// `return`, with its value if it has one.
     Return(T, Option<Shape>),
     /// `if`, `while`, `for`, or a macro in their place.
@@ -118,7 +121,7 @@ pub(crate) struct Function {
     /// Words, types and commas up to the name.
     pub(crate) head: Vec<Shape>,
     pub(crate) parameters: Shape,
-    pub(crate) conditions: Option<(T, Vec<(Shape, Option<T>)>)>,
+    pub(crate) conditions: Option<(T, Elements)>,
     pub(crate) body: Body,
 }
 

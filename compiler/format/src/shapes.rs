@@ -5,7 +5,7 @@
 
 use crate::expressions::Place;
 use crate::lossless::{Kind, Lexed};
-use crate::shape::{Block, Body, Brackets, Function, List, Shape, Statement, T};
+use crate::shape::{Block, Body, Brackets, Elements, Function, List, Shape, Statement, T};
 use std::ops::Range;
 
 /// The tokens have no shape that is known.
@@ -232,7 +232,13 @@ impl<'a> Parser<'a> {
         if head.is_empty() {
             return Err(NoShape);
         }
-        let parameters = self.parameters()?;
+        let mut parameters = self.parameters()?;
+        // A macro may make the name.
+        while self.text() == "(" {
+            let name = head.pop().ok_or(NoShape)?;
+            head.push(Shape::Glued(vec![name, parameters]));
+            parameters = self.parameters()?;
+        }
         let conditions = if self.text() == "|" { Some((self.advance(), self.conditions()?)) } else { None };
         let body = match self.text() {
             ";" => Body::Semicolon(self.advance()),
@@ -242,7 +248,7 @@ impl<'a> Parser<'a> {
         Ok(Shape::Function(Box::new(Function { head, parameters, conditions, body })))
     }
 
-    fn conditions(&mut self) -> Result<Vec<(Shape, Option<T>)>> {
+    fn conditions(&mut self) -> Result<Elements> {
         let mut conditions = Vec::new();
         // The body follows.
         self.heads_block = true;
