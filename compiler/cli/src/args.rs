@@ -66,6 +66,13 @@ Without --passes the whole optimiser runs. Exit status: 0, or 1 if the file is w
 Without MODULE all modules of the built-in library are taken. Pages are Markdown: DIR/<module>.md, and DIR/index.md with the list of
 modules and an index of names in other libraries. Exit status: 0, or 1 if a file is wrong or cannot be written.")]
     Doc(Doc),
+    /// Lay out SaC files: indentation, blanks, line ends
+    #[command(after_help = "\
+Folders are searched for .sac files; `-`, or no PATH where standard input is no terminal, formats standard input to standard output.
+Tokens and comments stay the same, which is checked before anything is written; a file appears complete or stays as it was. What has no
+layout that is known stays as it is, with a note; so does what stands between the lines `// fmt: off` and `// fmt: on`.
+Exit status: 0, or 1 if a file cannot be formatted or, with --check, would change.")]
+    Fmt(Fmt),
     /// Try things at a prompt
     #[command(after_help = "\
 Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
@@ -329,4 +336,17 @@ pub struct Doc {
     /// Print a program that runs the examples in the comments of one module (`call is value.` on a line)
     #[arg(long, conflicts_with_all = ["output", "check"])]
     pub examples: bool,
+}
+
+#[derive(Args)]
+pub struct Fmt {
+    /// Write nothing: list the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    pub check: bool,
+    /// Write nothing: print what would change
+    #[arg(long)]
+    pub diff: bool,
+    /// Files and folders, or `-` for standard input
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
 }

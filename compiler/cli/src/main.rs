@@ -12,6 +12,7 @@ mod args;
 mod backends;
 mod devices;
 mod doc;
+mod fmt;
 mod repl;
 mod table;
 mod tune;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Devices => devices::list(),
         Command::Opt(opt) => run_opt(&opt),
         Command::Doc(doc) => doc::run(&doc),
+        Command::Fmt(fmt) => fmt::run(&fmt),
         Command::Repl(repl) => run_repl(&repl),
     });
     match worker.map(std::thread::JoinHandle::join) {

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod diff;
 mod expressions;
 mod items;
 mod layout;
@@ -22,6 +23,7 @@ mod shape;
 mod shapes;
 
 pub use check::same;
+pub use diff::unified;
 pub use lossless::NoToken;
 
 use lossless::Lexed;
