@@ -1,12 +1,16 @@
 //! Whether two texts are the same to a compiler and to a reader: their tokens and comments, in their order.
 
+use crate::items::close_regions;
 use crate::lossless::{Kind, Lexed, lex};
 use std::ops::Range;
 
 /// Whether what was written for some tokens, with the comments in front of them, has the same tokens and comments.
 pub(crate) fn item_is_same(old: &Lexed<'_>, tokens: Range<usize>, new: &str) -> bool {
     // The gap in front of an item may begin on the line of the one before.
-    let Ok(new) = lex(new) else { return false };
+    let Ok(mut new) = lex(new) else { return false };
+    if close_regions(&mut new).is_err() {
+        return false;
+    }
     let count = tokens.len();
     new.tokens.len() == count + 1
         && tokens.zip(0..count).all(|(before, after)| same_token(old, before, &new, after))

@@ -229,9 +229,7 @@ impl Parser<'_> {
                 Kind::Open if self.text() == "(" => self.list(Brackets::Round, Place::default())?,
                 Kind::Open if self.text() == "[" => self.list(Brackets::Square, Place::default())?,
                 Kind::Open if self.begins_literal(&shape) => self.list(Brackets::Curly, Place::default())?,
-                Kind::Dot
-                    if self.text() == "." && self.kind_at(1) == Kind::Word && !self.lexed.tokens[self.at].spaced =>
-                {
+                Kind::Dot if self.text() == "." && self.kind_at(1) == Kind::Word => {
                     let dot = self.token();
                     Shape::Glued(vec![dot, self.token()])
                 }

@@ -148,6 +148,7 @@ impl<'a> Rules<'a> {
         for (number, (element, separator)) in elements.iter().enumerate() {
             let gap = (number > 0).then(|| {
                 let gap = match () {
+                    () if matches!(element, Shape::Glued(parts) if parts.is_empty()) => Gap::Nothing,
                     () if keeps && self.begins_line() => Gap::LineEnd,
                     () if self.tight => Gap::LineOrNothing,
                     () => Gap::Line,
