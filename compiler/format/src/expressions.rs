@@ -97,6 +97,17 @@ impl Parser<'_> {
     ///
     /// What stands together may be an operator that the user has defined; what may stand in front of an operand is taken for that.
     fn operator(&self, place: Place) -> Option<(usize, usize)> {
+        if self.kind() == Kind::Word && self.kind_at(1) == Kind::ColonColon && self.is_piece(self.at + 2) {
+            // One of a module, between its operands.
+            let mut run = 3;
+            while self.is_piece(self.at + run)
+                && !self.lexed.tokens[self.at + run].spaced
+                && !is_prefix(self.lexed.text_of(self.at + run))
+            {
+                run += 1;
+            }
+            return Some((run, level_of(self.text_at(2))));
+        }
         if self.kind() != Kind::Operator
             || place.before_bounds && self.text() == "|"
             || place.parameter && self.text() == "&"
@@ -226,6 +237,7 @@ impl Parser<'_> {
     fn postfix(&mut self, mut shape: Shape) -> Result<Shape> {
         loop {
             let next = match self.kind() {
+                Kind::Open if self.text() == "(" && self.is_quoting(&shape) => self.as_it_is()?,
                 Kind::Open if self.text() == "(" => self.list(Brackets::Round, Place::default())?,
                 Kind::Open if self.text() == "[" => self.list(Brackets::Square, Place::default())?,
                 Kind::Open if self.begins_literal(&shape) => self.list(Brackets::Curly, Place::default())?,
@@ -248,6 +260,29 @@ impl Parser<'_> {
                 }
                 other => Shape::Glued(vec![other, next]),
             };
+        }
+    }
+
+    /// Whether a macro makes strings of its arguments, in which blanks count.
+    fn is_quoting(&self, name: &Shape) -> bool {
+        matches!(name, Shape::Token(token) if self.quoting.contains(self.text_of(*token)))
+    }
+
+    /// Brackets whose content stays.
+    fn as_it_is(&mut self) -> Result<Shape> {
+        let start = self.at;
+        let mut depth = 0;
+        loop {
+            match self.kind() {
+                Kind::Open => depth += 1,
+                Kind::Close => depth -= 1,
+                Kind::End | Kind::Directive | Kind::Raw => return Err(NoShape),
+                _ => {}
+            }
+            self.advance();
+            if depth == 0 {
+                return Ok(Shape::Unknown(start, self.at));
+            }
         }
     }
 

@@ -115,6 +115,7 @@ fn format_lines(text: &str) -> Result<Formatted, Unreadable> {
     if let Err(note) = items::close_regions(&mut lexed) {
         return Ok(Formatted { text: text.to_string(), notes: vec![note] });
     }
+    let quoting = shapes::quoting_macros(&lexed);
     let mut notes = Vec::new();
     let mut page = Page::new(&lexed);
     let mut at = 0;
@@ -131,7 +132,7 @@ fn format_lines(text: &str) -> Result<Formatted, Unreadable> {
                 (None, Vec::new())
             }
             None => {
-                let (shape, unknown) = shapes::item(&lexed, item.tokens.clone());
+                let (shape, unknown) = shapes::item(&lexed, item.tokens.clone(), &quoting);
                 if shape.is_err() {
                     note(item.tokens.start, Reason::NoShape);
                 }

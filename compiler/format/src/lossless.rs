@@ -130,6 +130,8 @@ pub(crate) struct Lexed<'a> {
     pub(crate) text: &'a str,
     pub(crate) tokens: Vec<Token>,
     pub(crate) comments: Vec<Comment>,
+    /// Where lines begin.
+    lines: Vec<usize>,
 }
 
 /// What no token is made of.
@@ -195,7 +197,8 @@ pub(crate) fn lex(text: &str) -> Result<Lexed<'_>, (usize, NoToken)> {
     let at = text.len();
     let end = Token { kind: Kind::End, start: at, end: at, lines, spaced: true, comments: (from, comments.len()) };
     tokens.push(end);
-    Ok(Lexed { text, tokens, comments })
+    let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    Ok(Lexed { text, tokens, comments, lines })
 }
 
 impl<'a> Lexed<'a> {
@@ -237,15 +240,20 @@ impl<'a> Lexed<'a> {
         })
     }
 
+    /// The line of a byte, from 0, and where it begins.
+    fn line_of(&self, at: usize) -> (usize, usize) {
+        let line = self.lines.partition_point(|start| *start <= at) - 1;
+        (line, self.lines[line])
+    }
+
     /// The column of a byte, from 0.
     pub(crate) fn code_column(&self, at: usize) -> usize {
-        let line_start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
-        self.text[line_start..at].chars().count()
+        self.text[self.line_of(at).1..at].chars().count()
     }
 
     /// Line and column of a byte, both from 1; columns count characters.
     pub(crate) fn place(&self, at: usize) -> (usize, usize) {
-        place(self.text, at)
+        (self.line_of(at).0 + 1, self.code_column(at) + 1)
     }
 }
 

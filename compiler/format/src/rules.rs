@@ -197,6 +197,10 @@ impl<'a> Rules<'a> {
             Shape::Unknown(from, to) => {
                 self.at = *to;
                 let breaks = self.lexed.breaks_within(*from, to - 1);
+                if !breaks {
+                    let (start, end) = (self.lexed.tokens[*from].start, self.lexed.tokens[to - 1].end);
+                    return self.text(&self.lexed.text[start..end]);
+                }
                 Laid { doc: self.mark(Mark::Moved(*from, *to)), breaks }
             }
             Shape::Statement(statement) => self.known(statement),

@@ -6,6 +6,7 @@
 use crate::expressions::Place;
 use crate::lossless::{Kind, Lexed};
 use crate::shape::{Block, Body, Brackets, Elements, Function, List, Shape, Statement, T};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The tokens have no shape that is known.
@@ -28,6 +29,7 @@ pub(crate) struct Parser<'a> {
     pub(crate) heads_block: bool,
     /// Where statements without a known shape begin.
     pub(crate) unknown: Vec<T>,
+    pub(crate) quoting: &'a BTreeSet<&'a str>,
 }
 
 const STATEMENT_WORDS: [&str; 6] = ["if", "else", "while", "for", "do", "return"];
@@ -35,8 +37,24 @@ const STATEMENT_WORDS: [&str; 6] = ["if", "else", "while", "for", "do", "return"
 /// Declarations that consist of words, names and sets of names.
 const CLAUSES: [&str; 8] = ["module", "class", "use", "import", "export", "provide", "deprecated", "implements"];
 
+/// The macros of a text that make strings of arguments.
+pub(crate) fn quoting_macros<'a>(lexed: &Lexed<'a>) -> BTreeSet<&'a str> {
+    let directives = (0..lexed.tokens.len()).filter(|token| lexed.tokens[*token].kind == Kind::Directive);
+    let definitions = directives.filter_map(|token| {
+        let text = lexed.text_of(token).trim_start_matches('#').trim_start();
+        let (name, rest) = text.strip_prefix("define")?.trim_start().split_once('(')?;
+        let body = rest.split_once(')')?.1.replace("##", "");
+        body.contains('#').then_some(name)
+    });
+    definitions.collect()
+}
+
 /// The shapes of an item.
-pub(crate) fn item<'a>(lexed: &'a Lexed<'a>, tokens: Range<usize>) -> (Result<Shape>, Vec<T>) {
+pub(crate) fn item<'a>(
+    lexed: &'a Lexed<'a>,
+    tokens: Range<usize>,
+    quoting: &'a BTreeSet<&'a str>,
+) -> (Result<Shape>, Vec<T>) {
     let mut parser = Parser {
         lexed,
         at: tokens.start,
@@ -45,6 +63,7 @@ pub(crate) fn item<'a>(lexed: &'a Lexed<'a>, tokens: Range<usize>) -> (Result<Sh
         brackets: 0,
         heads_block: false,
         unknown: Vec::new(),
+        quoting,
     };
     let shape = parser.item();
     let whole = parser.at == parser.end;

@@ -30,6 +30,7 @@ fn blanks() {
     statements("x = (double)a+( int[ * ] )b*(Real) -1 ;", "x = (double) a + (int[*]) b * (Real) -1;");
     statements("x = (a) - b; y = (a)-b; z = (int) -b;", "x = (a) - b;\ny = (a) - b;\nz = (int) -b;");
     statements("x = Math :: sqrt(y);", "x = Math::sqrt(y);");
+    statements("x = a M::+b M::* -c;", "x = a M::+ b M::* -c;");
     statements(
         "x = Vec{a ,b}; y = Conv{.stride=2}; z = Vec{};",
         "x = Vec{ a, b };\ny = Conv{ .stride = 2 };\nz = Vec{ };",
@@ -219,6 +220,15 @@ fn macros_stay_as_they_are() {
 }
 
 #[test]
+fn blanks_in_arguments_of_macros_that_make_strings_stay() {
+    stays("#define SHOW(x)  show( #x , x )\n#define GLUE(x) f##x()\n");
+    becomes(
+        "#define SHOW(x) show(#x, x)\n#define GLUE(x) f##x(x)\nint f()\n{\n  SHOW( a+b );\n  y=SHOW(a+b)+GLUE( c );\n}\n",
+        "#define SHOW(x) show(#x, x)\n#define GLUE(x) f##x(x)\nint f()\n{\n    SHOW( a+b );\n    y = SHOW(a+b) + GLUE(c);\n}\n",
+    );
+}
+
+#[test]
 fn regions_without_formatting_stay_as_they_are() {
     becomes(
         "int f( );\n  // fmt: off\nint  g( );\n\n\n  int h( );\n// fmt: on\nint i( );",
@@ -282,4 +292,25 @@ fn deep_nesting_needs_no_deep_stack() {
     }
     let blocks = format!("void f() {}{}", "{".repeat(20_000), "}".repeat(20_000));
     assert!(format(&blocks).is_ok_and(|formatted| same(&blocks, &formatted.text)));
+}
+
+#[test]
+fn large_texts_take_their_time_and_no_more() {
+    let elements = "1234, ".repeat(50_000);
+    let many = [
+        format!("int[.] f()\n{{\n    return [{elements}1];\n}}\n"),
+        "int f(int a) { return a; } ".repeat(20_000),
+        format!("int f()\n{{\n{}}}\n", "x = ( ;\n".repeat(20_000).replace("( ;", "y = ;")),
+        format!("int f()\n{{\n    x = {}1;\n}}\n", "a + b * c /* d */ - ".repeat(20_000)),
+        "// comment\n".repeat(50_000),
+        format!("{}{}", "#if X\n".repeat(20_000), "#endif\n".repeat(20_000)),
+    ];
+    for text in many {
+        let start = std::time::Instant::now();
+        let formatted = format(&text).expect("these are tokens");
+        assert!(same(&text, &formatted.text));
+        // Quadratic in any of these would be minutes; a second is what a debug build takes on a loaded machine.
+        assert!(start.elapsed().as_secs() < 60, "{:?} for {}", start.elapsed(), &text[..40]);
+        eprintln!("{:?}", start.elapsed());
+    }
 }
