@@ -125,7 +125,7 @@ impl Parser<'_> {
     }
 
     fn is_piece(&self, at: usize) -> bool {
-        matches!(self.lexed.tokens[at].kind, Kind::Operator | Kind::Arrow | Kind::Assign)
+        at < self.end && matches!(self.lexed.tokens[at].kind, Kind::Operator | Kind::Arrow | Kind::Assign)
     }
 
     fn chain(&mut self, level: usize, place: Place) -> Result<Shape> {
@@ -224,6 +224,10 @@ impl Parser<'_> {
             let apart = self.is_piece(self.at) && self.lexed.tokens[self.at].spaced;
             let parts = vec![operator, self.operand(place)?];
             return Ok(if apart { Shape::Spaced(parts) } else { Shape::Glued(parts) });
+        }
+        // What stands together may be one operator.
+        if self.at > 0 && self.is_piece(self.at - 1) && !self.lexed.tokens[self.at].spaced {
+            return Err(NoShape);
         }
         let mut parts = vec![self.token()];
         while self.is_piece(self.at) && !self.lexed.tokens[self.at].spaced {

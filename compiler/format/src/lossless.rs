@@ -327,13 +327,13 @@ fn directive_length(rest: &str) -> usize {
             b'/' if bytes.get(at + 1) == Some(&b'*') => {
                 at = rest.get(at + 2..).and_then(|tail| tail.find("*/")).map_or(bytes.len(), |end| at + end + 4);
             }
+            // An open one ends with its line, which a backslash may continue.
             quote @ (b'"' | b'\'') => {
-                let line = rest[at + 1..].find('\n').map_or(bytes.len(), |end| at + 1 + end);
                 at += 1;
-                while at < line && bytes[at] != quote {
+                while at < bytes.len() && bytes[at] != b'\n' && bytes[at] != quote {
                     at += if bytes[at] == b'\\' { 2 } else { 1 };
                 }
-                at = (at + 1).min(line);
+                at += usize::from(bytes.get(at) == Some(&quote));
                 last = quote;
             }
             byte => {

@@ -148,7 +148,12 @@ impl<'a> Page<'a> {
                     self.push(indent.trim_start_matches('\u{feff}'));
                 }
             }
-            self.push(&lexed.text[start..end]);
+            let text = &lexed.text[start..end];
+            self.push(text);
+            // A macro that goes on to an empty line, which is needed.
+            if text.ends_with('\n') {
+                self.push("\n");
+            }
             return;
         }
         let (old, new) = (old_column(lexed.text, start), self.column());

@@ -78,6 +78,22 @@ impl<'a> Rules<'a> {
 
     /// What stands in front of the next token.
     pub(crate) fn gap(&mut self, gap: Gap) -> Laid<'a> {
+        let token = &self.lexed.tokens[self.at];
+        let inline = |comment: usize| {
+            let known = &self.lexed.comments[comment];
+            known.lines == 0 && !known.to_line_end && !self.lexed.comment_text(comment).contains('\n')
+        };
+        let (from, to) = token.comments;
+        let ends = matches!(gap, Gap::Line | Gap::LineOrNothing | Gap::LineEnd | Gap::NextItem);
+        if ends && self.at > 0 && to > from && token.lines == 0 && (from..to).all(inline) {
+            // Comments on the line of both tokens stay with the second one.
+            let hard = matches!(gap, Gap::LineEnd | Gap::NextItem);
+            let mut laid = if hard { self.line_end() } else { Laid { doc: self.arena.line(), breaks: false } };
+            for comment in from..to {
+                laid = laid.then(self.text(self.lexed.comment_text(comment))).then(self.text(" "));
+            }
+            return laid;
+        }
         let (comments, rest) = self.gap_in_two(gap);
         comments.then(rest)
     }
@@ -127,12 +143,27 @@ impl<'a> Rules<'a> {
             Gap::Nothing if to > from && token.spaced && self.lexed.text[..token.start].ends_with(' ') => {
                 self.text(" ")
             }
+            Gap::Nothing if token.spaced && self.would_join() => self.text(" "),
             Gap::Nothing => self.nil(),
             Gap::Line if to == from => Laid { doc: self.arena.line(), breaks: false },
             Gap::LineOrNothing if to == from => Laid { doc: self.arena.line_(), breaks: false },
             _ => self.text(" "),
         };
         (laid, rest)
+    }
+
+    /// Whether the next token might become one with the token before, were there no blank.
+    fn would_join(&self) -> bool {
+        let Some(before) = self.at.checked_sub(1) else { return false };
+        let (last, first) =
+            (self.lexed.text_of(before).bytes().next_back(), self.lexed.text_of(self.at).bytes().next());
+        let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let sign = |byte: u8| b"+-*/%=<>!&|^~@:.#".contains(&byte);
+        let number = |last: u8, first: u8| {
+            first == b'.' && self.lexed.tokens[before].kind == Kind::Number || last == b'.' && first.is_ascii_digit()
+        };
+        last.zip(first)
+            .is_some_and(|(last, first)| word(last) && word(first) || sign(last) && sign(first) || number(last, first))
     }
 
     /// Further lines begin below the first one, or, if that begins far to the right, are indented by so much.

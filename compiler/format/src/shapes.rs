@@ -30,6 +30,8 @@ pub(crate) struct Parser<'a> {
     /// Where statements without a known shape begin.
     pub(crate) unknown: Vec<T>,
     pub(crate) quoting: &'a BTreeSet<&'a str>,
+    /// A token was taken where there is none.
+    overran: bool,
 }
 
 const STATEMENT_WORDS: [&str; 6] = ["if", "else", "while", "for", "do", "return"];
@@ -64,9 +66,10 @@ pub(crate) fn item<'a>(
         heads_block: false,
         unknown: Vec::new(),
         quoting,
+        overran: false,
     };
     let shape = parser.item();
-    let whole = parser.at == parser.end;
+    let whole = parser.at == parser.end && !parser.overran;
     (shape.and_then(|shape| if whole { Ok(shape) } else { Err(NoShape) }), parser.unknown)
 }
 
@@ -94,10 +97,12 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn advance(&mut self) -> T {
-        // Behind the last token there is nothing to take; whoever expects something there fails.
-        let at = self.at;
-        self.at = (at + 1).min(self.end);
-        at.min(self.end.saturating_sub(1))
+        if self.at == self.end {
+            self.overran = true;
+            return self.end.saturating_sub(1);
+        }
+        self.at += 1;
+        self.at - 1
     }
 
     pub(crate) fn token(&mut self) -> Shape {
@@ -189,6 +194,9 @@ impl<'a> Parser<'a> {
             }
             let comma = (self.kind() == Kind::Comma).then(|| self.advance());
             elements.push((Shape::Spaced(parts), comma));
+            if comma.is_none() {
+                break;
+            }
         }
         let close = self.expect("}")?;
         Ok(Shape::List(Box::new(List { brackets: Brackets::Names, open, elements, close })))

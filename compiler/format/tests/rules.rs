@@ -50,6 +50,7 @@ fn operators_that_users_define_stay_together() {
     statements("x = fold( <+>,a);", "x = fold(<+>, a);");
     statements("x = - -a; y = - ! b;", "x = - -a;\ny = - !b;");
     becomes("use M:{+++,<*> };", "use M: { +++, <*> };\n");
+    notes("int f()\n{\n    a =/ b;\n    c=1;\n}\n", &[(3, Reason::NoShape)], "    a =/ b;\n    c = 1;\n");
     becomes("int <*>( int a,int b){return a;}", "int <*>(int a, int b) { return a; }\n");
 }
 
@@ -204,6 +205,8 @@ fn comments_stay_where_they_are() {
         "int f(int a, // first\n      int b) // second\n{ // body\n    return a;\n}\n",
     );
     becomes("#define X 1 // x \\\n   y\nint f();", "#define X 1 // x \\\n   y\nint f();\n");
+    statements("a=1; /* x */ b=2;", "a = 1;\n/* x */ b = 2;");
+    becomes("#define F(x) x \\\n\nint f( );", "#define F(x) x \\\n\nint f();\n");
     stays("// a \\\n  goes on\nint f();\n");
 }
 
