@@ -90,6 +90,13 @@ For fish: ravel completions fish > ~/.config/fish/completions/ravel.fish")]
     /// Say what Ravel finds on this machine: backends, C compiler, devices, caches, threads, terminal
     #[command(after_help = "Exit status: 0, or 1 if something that `ravel run` or `ravel build` needs is missing.")]
     Doctor,
+    /// Lay out SaC files: indentation, blanks, line ends
+    #[command(after_help = "\
+Folders are searched for .sac files; `-`, or no PATH where standard input is no terminal, formats standard input to standard output.
+Tokens and comments stay the same, which is checked before anything is written; a file appears complete or stays as it was. What has no
+layout that is known stays as it is, with a note; so does what stands between the lines `// fmt: off` and `// fmt: on`.
+Exit status: 0, or 1 if a file cannot be formatted or, with --check, would change.")]
+    Fmt(Fmt),
     /// Try things at a prompt
     #[command(after_help = "\
 Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
@@ -403,4 +410,17 @@ pub struct Doc {
     /// Print a program that runs the examples in the comments of one module (`call is value.` on a line)
     #[arg(long, conflicts_with_all = ["output", "check"])]
     pub examples: bool,
+}
+
+#[derive(Args)]
+pub struct Fmt {
+    /// Write nothing: list the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    pub check: bool,
+    /// Write nothing: print what would change
+    #[arg(long)]
+    pub diff: bool,
+    /// Files and folders, or `-` for standard input
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
 }

@@ -16,6 +16,7 @@ mod devices;
 mod doc;
 mod doctor;
 mod explain;
+mod fmt;
 mod manual;
 mod repl;
 mod table;
@@ -74,6 +75,7 @@ fn obey(cli: Cli) -> i32 {
         Command::Devices => devices::list(),
         Command::Opt(opt) => run_opt(&opt),
         Command::Doc(doc) => doc::run(&doc),
+        Command::Fmt(fmt) => fmt::run(&fmt),
         Command::Completions(completions) => manual::completions(completions.shell),
         Command::Man(man) => manual::pages(&man.folder),
         Command::Doctor => doctor::run(),
