@@ -8,9 +8,6 @@ use std::process::{Command, ExitCode};
 
 use ravel_tests::{Arguments, Failed, Trial, files_below, finish, ravel, repository};
 
-/// Codes that no program is known to get, since another stage reports the mistake before. Their pages say so.
-const WITHOUT_PROGRAM: [&str; 2] = ["E0308", "E0309"];
-
 /// Pages are read in terminals.
 const WIDTH: usize = 100;
 
@@ -134,15 +131,13 @@ fn check_page(page: &Path, title: &str) -> Result<(), Failed> {
     if let Some(line) = text.lines().find(|line| line.chars().count() > WIDTH) {
         return Err(format!("a line of more than {WIDTH} characters:\n{line}").into());
     }
+    let explained = finish(Command::new(ravel()).args(["explain", &code]), b"")?;
+    if explained.stdout != text {
+        return Err(format!("`ravel explain {code}` does not print the page: {}", explained.describe()).into());
+    }
     let wrong = section(&text, "A program that has it").ok_or("the page has no program")?;
     let right = section(&text, "Mended").ok_or("the page has no mended program")?;
     let mut program = Program::default();
-    if WITHOUT_PROGRAM.contains(&&*code) {
-        return match program.extend(wrong) {
-            Ok(()) => Err("the page has a program now: take it from the list".into()),
-            Err(_) => Ok(()),
-        };
-    }
     program.extend(wrong)?;
     program.others.insert(code);
     let (found, written) = program.reports(program.way)?;
@@ -183,47 +178,33 @@ fn index() -> Result<BTreeMap<String, String>, Failed> {
     Ok(rows)
 }
 
-/// The codes in the compiler's sources: those of the table, or string literals. Reports that the crate `diagnostics` makes up for its
-/// own tests do not count.
-fn codes_of_sources() -> BTreeSet<String> {
-    let compiler = repository().join("compiler");
-    let mut codes = BTreeSet::new();
-    for file in files_below(&compiler, "rs") {
-        let inside = file.strip_prefix(&compiler).unwrap_or(&file);
-        let is_table = inside.ends_with("diagnostics/src/codes.rs");
-        if inside.starts_with("diagnostics") && !is_table {
-            continue;
-        }
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        for (at, _) in text.match_indices(['E', 'W']) {
-            let before = text[..at].chars().next_back();
-            if before == Some('"') || is_table && before == Some(' ') {
-                codes.extend(code(&text[at..]));
-            }
-        }
+/// The codes of the compiler with their titles, as `ravel explain` lists them.
+fn codes() -> Result<BTreeMap<String, String>, Failed> {
+    let listed = finish(Command::new(ravel()).arg("explain"), b"")?;
+    let rows: Option<_> = listed.stdout.lines().map(|line| line.split_once("  ")).collect();
+    let rows: Vec<(&str, &str)> = rows.ok_or_else(|| listed.describe())?;
+    if rows.len() < 100 {
+        return Err(format!("`ravel explain` lists few codes: {}", listed.describe()).into());
     }
-    codes
+    Ok(rows.into_iter().map(|(code, title)| (code.to_string(), title.to_string())).collect())
 }
 
-fn every_code_has_a_page(pages: &BTreeSet<String>, rows: &BTreeMap<String, String>) -> Result<(), Failed> {
-    let codes = codes_of_sources();
-    let listed: BTreeSet<String> = rows.keys().cloned().collect();
-    let missing = |these: &BTreeSet<String>, among: &BTreeSet<String>| -> Vec<String> {
-        these.difference(among).cloned().collect()
-    };
-    let faults = [
-        ("codes without a page", missing(&codes, pages)),
-        ("pages without a code", missing(pages, &codes)),
-        ("pages that the index does not list", missing(pages, &listed)),
-        ("rows of the index without a page", missing(&listed, pages)),
-    ];
-    let faults: Vec<String> = faults
-        .iter()
-        .filter(|(_, codes)| !codes.is_empty())
-        .map(|(what, codes)| format!("{what}: {codes:?}"))
-        .collect();
-    if codes.len() < 100 {
-        return Err(format!("only {} codes were found in the sources", codes.len()).into());
+/// Codes, pages and rows of the index belong together.
+fn every_code_has_a_page(codes: &BTreeMap<String, String>, pages: &BTreeSet<String>) -> Result<(), Failed> {
+    let rows = index()?;
+    let mut faults = Vec::new();
+    for (code, title) in codes {
+        if !pages.contains(code) {
+            faults.push(format!("{code} has no page"));
+        }
+        if rows.get(code) != Some(title) {
+            faults.push(format!("the index does not have {code} with the title `{title}`"));
+        }
+    }
+    for code in pages.iter().chain(rows.keys()) {
+        if !codes.contains_key(code) {
+            faults.push(format!("there is no code {code}"));
+        }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n").into()) }
 }
@@ -234,9 +215,9 @@ fn main() -> ExitCode {
     files.retain(|path| !path.ends_with("README.md"));
     let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let pages: BTreeSet<String> = files.iter().map(stem).collect();
-    let rows = index();
-    let titles = rows.clone().unwrap_or_default();
-    let mut trials = vec![Trial::test("every code has a page", move || every_code_has_a_page(&pages, &rows?))];
+    let codes = codes();
+    let titles = codes.clone().unwrap_or_default();
+    let mut trials = vec![Trial::test("every code has a page", move || every_code_has_a_page(&codes?, &pages))];
     for page in files {
         let name = stem(&page);
         let title = titles.get(&name).cloned().unwrap_or_default();
