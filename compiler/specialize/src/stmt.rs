@@ -156,7 +156,7 @@ impl<'p> Spec<'p> {
                         _ => "_".to_string(),
                     };
                     self.error(
-                        Code::UndeclaredTarget,
+                        Code::UndeclaredVariadic,
                         format!(
                             "`{name}` needs a declaration: `{}` takes its result types from the targets",
                             member.name
