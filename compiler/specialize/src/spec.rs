@@ -24,8 +24,8 @@ pub struct Frame {
     pub env: Vec<Option<Val>>,
     /// Where names of the head were bound.
     pub places: Vec<(ir::LocalId, Place)>,
-    /// Where each slot got its present value, [`Span::NONE`] if at several places; empty in functions of the library.
-    pub origins: Vec<Span>,
+    /// Where each slot got its present value, [`Span::NONE`] if at several places; nothing in functions of the library.
+    pub origins: Option<Vec<Span>>,
 }
 
 /// An argument of a call in the user's files, for messages.
