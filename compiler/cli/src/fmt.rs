@@ -30,7 +30,11 @@ pub fn run(fmt: &Fmt) -> i32 {
     let mut well = true;
     let mut files = BTreeSet::new();
     for path in &fmt.paths {
-        well &= if path.is_dir() { find(path, &mut files, MOST_DEPTH) } else { files.insert(path.clone()) || true };
+        if path.is_dir() {
+            well &= find(path, &mut files, MOST_DEPTH);
+        } else {
+            files.insert(path.clone());
+        }
     }
     for file in &files {
         well &= one_file(fmt, file);

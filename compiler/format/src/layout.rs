@@ -11,6 +11,8 @@ use pretty::{DocAllocator, Render, RenderAnnotated};
 
 /// Cells of a column that differ more in width are not aligned: the blanks would hide more than they show.
 const MOST_PADDING: usize = 60;
+/// Operands of no more characters are not left alone on a line: breaking behind them gains nothing.
+const SHORTEST_LEFT: usize = 3;
 /// Wider cells leave no room for what is aligned behind them.
 const WIDEST_ALIGNED: usize = 80;
 
@@ -69,14 +71,18 @@ impl<'a> Rules<'a> {
 
     fn chain(&mut self, chain: &'a Chain) -> Laid<'a> {
         let mut laid = self.expression(&chain.first);
+        let mut stays =
+            matches!(&chain.first, Shape::Token(token) if self.lexed.text_of(*token).len() <= SHORTEST_LEFT);
         for (operator, operand) in &chain.rest {
             let first_of_operand = operator[operator.len() - 1] + 1;
             let breaks = self.begins_line() || self.lexed.breaks_before(first_of_operand);
             let gap = match () {
                 () if self.tight => Gap::Nothing,
                 () if breaks => Gap::LineEnd,
+                () if stays => Gap::Blank,
                 () => Gap::Line,
             };
+            stays = false;
             let gap = self.gap(gap);
             let mut next = self.nil();
             for (number, token) in operator.iter().enumerate() {

@@ -136,7 +136,9 @@ impl<'a> Rules<'a> {
                 let end = self.line_end();
                 Laid { doc: self.mark(Mark::EmptyLine).append(end.doc), breaks: true }
             }
-            Gap::NextItem | Gap::LineEnd if to == from || must_end || self.lexed.comments[from].lines == 0 => {
+            Gap::NextItem | Gap::LineEnd
+                if to == from || must_end || self.at > 0 && self.lexed.comments[from].lines == 0 =>
+            {
                 self.line_end()
             }
             _ if must_end => self.line_end(),
