@@ -5,7 +5,7 @@
 
 use crate::lossless::Kind;
 use crate::page::Mark;
-use crate::rules::{Doc, Gap, INDENT, Laid, Rules, WIDTH};
+use crate::rules::{Doc, Gap, INDENT, Laid, RIGHTMOST, RIGHTMOST_PARAMETERS, Rules, WIDTH};
 use crate::shape::{Brackets, Chain, Choice, Comprehension, List, Shape, T, With};
 use pretty::{DocAllocator, Render, RenderAnnotated};
 
@@ -179,7 +179,7 @@ impl<'a> Rules<'a> {
     }
 
     fn list(&mut self, list: &'a List) -> Laid<'a> {
-        let indents = std::mem::take(&mut self.indents_list);
+        let are_parameters = std::mem::take(&mut self.are_parameters);
         let open = self.token(list.open);
         if list.elements.is_empty() {
             let gap =
@@ -188,12 +188,12 @@ impl<'a> Rules<'a> {
         }
         let narrow = self.tight || list.brackets == Brackets::Square && self.is_narrow(list);
         let before = std::mem::replace(&mut self.tight, narrow);
-        let laid = self.list_inner(list, open, indents);
+        let laid = self.list_inner(list, open, are_parameters);
         self.tight = before;
         laid
     }
 
-    fn list_inner(&mut self, list: &'a List, open: Laid<'a>, indents: bool) -> Laid<'a> {
+    fn list_inner(&mut self, list: &'a List, open: Laid<'a>, are_parameters: bool) -> Laid<'a> {
         let on_own_lines = self.begins_line();
         if list.brackets == Brackets::Curly && !on_own_lines {
             let inner = self.gap(Gap::Blank).then(self.filled(&list.elements));
@@ -218,11 +218,9 @@ impl<'a> Rules<'a> {
         let inner = before.then(self.rows(list)).then(self.gap(Gap::Nothing));
         // A sole with-loop is indented like one that is assigned.
         let sole = list.elements.len() == 1 && matches!(list.elements[0].0, Shape::With(_));
-        let inner = match () {
-            () if indents => inner.nest(),
-            () if sole => inner,
-            () => self.align_or(inner, if list.elements.len() > 1 { INDENT } else { 0 }),
-        };
+        let rightmost = if are_parameters { RIGHTMOST_PARAMETERS } else { RIGHTMOST };
+        let indent = if list.elements.len() > 1 { INDENT } else { 0 };
+        let inner = if sole { inner } else { self.align_up_to(inner, rightmost, indent) };
         open.then(inner).then(self.token(list.close))
     }
 
