@@ -272,7 +272,9 @@ fn two_at_once_leave_a_whole_file() -> Tested {
         let start = || Command::new(ravel()).args(["fmt", "a.sac"]).current_dir(place.0.path()).spawn();
         let mut running = vec![start()?, start()?, start()?];
         for child in &mut running {
-            child.wait()?;
+            if !child.wait()?.success() {
+                return Err("one of them could not format the file".into());
+            }
         }
         if place.read("a.sac") != formatted || place.names()? != ["a.sac"] {
             return Err("the file is not what formatting makes of it".into());

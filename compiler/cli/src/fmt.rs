@@ -122,8 +122,11 @@ fn one_file(fmt: &Fmt, file: &Path) -> bool {
         Ok(_) => {}
         Err(error) => return refuse(&error),
     }
-    if fs::read(file).ok().as_deref() != Some(old.as_bytes()) {
-        return refuse(&"it has changed meanwhile");
+    match fs::read(file) {
+        // By another process that formats it.
+        Ok(now) if now == formatted.text.as_bytes() => return true,
+        Ok(now) if now == old.as_bytes() => {}
+        _ => return refuse(&"it has changed meanwhile"),
     }
     match outputs::write(file, formatted.text.as_bytes()) {
         Ok(()) => true,

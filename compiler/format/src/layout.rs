@@ -5,12 +5,14 @@
 
 use crate::lossless::Kind;
 use crate::page::Mark;
-use crate::rules::{Doc, Gap, INDENT, Laid, Rules, WIDTH};
+use crate::rules::{Doc, Gap, INDENT, Laid, RIGHTMOST, RIGHTMOST_PARAMETERS, Rules, WIDTH};
 use crate::shape::{Brackets, Chain, Choice, Comprehension, List, Shape, T, With};
 use pretty::{DocAllocator, Render, RenderAnnotated};
 
 /// Cells of a column that differ more in width are not aligned: the blanks would hide more than they show.
 const MOST_PADDING: usize = 60;
+/// Operands of no more characters are not left alone on a line: breaking behind them gains nothing.
+const SHORTEST_LEFT: usize = 3;
 /// Wider cells leave no room for what is aligned behind them.
 const WIDEST_ALIGNED: usize = 80;
 
@@ -69,14 +71,18 @@ impl<'a> Rules<'a> {
 
     fn chain(&mut self, chain: &'a Chain) -> Laid<'a> {
         let mut laid = self.expression(&chain.first);
+        let mut stays =
+            matches!(&chain.first, Shape::Token(token) if self.lexed.text_of(*token).len() <= SHORTEST_LEFT);
         for (operator, operand) in &chain.rest {
             let first_of_operand = operator[operator.len() - 1] + 1;
             let breaks = self.begins_line() || self.lexed.breaks_before(first_of_operand);
             let gap = match () {
                 () if self.tight => Gap::Nothing,
                 () if breaks => Gap::LineEnd,
+                () if stays => Gap::Blank,
                 () => Gap::Line,
             };
+            stays = false;
             let gap = self.gap(gap);
             let mut next = self.nil();
             for (number, token) in operator.iter().enumerate() {
@@ -173,7 +179,7 @@ impl<'a> Rules<'a> {
     }
 
     fn list(&mut self, list: &'a List) -> Laid<'a> {
-        let indents = std::mem::take(&mut self.indents_list);
+        let are_parameters = std::mem::take(&mut self.are_parameters);
         let open = self.token(list.open);
         if list.elements.is_empty() {
             let gap =
@@ -182,12 +188,12 @@ impl<'a> Rules<'a> {
         }
         let narrow = self.tight || list.brackets == Brackets::Square && self.is_narrow(list);
         let before = std::mem::replace(&mut self.tight, narrow);
-        let laid = self.list_inner(list, open, indents);
+        let laid = self.list_inner(list, open, are_parameters);
         self.tight = before;
         laid
     }
 
-    fn list_inner(&mut self, list: &'a List, open: Laid<'a>, indents: bool) -> Laid<'a> {
+    fn list_inner(&mut self, list: &'a List, open: Laid<'a>, are_parameters: bool) -> Laid<'a> {
         let on_own_lines = self.begins_line();
         if list.brackets == Brackets::Curly && !on_own_lines {
             let inner = self.gap(Gap::Blank).then(self.filled(&list.elements));
@@ -212,11 +218,9 @@ impl<'a> Rules<'a> {
         let inner = before.then(self.rows(list)).then(self.gap(Gap::Nothing));
         // A sole with-loop is indented like one that is assigned.
         let sole = list.elements.len() == 1 && matches!(list.elements[0].0, Shape::With(_));
-        let inner = match () {
-            () if indents => inner.nest(),
-            () if sole => inner,
-            () => self.align_or(inner, if list.elements.len() > 1 { INDENT } else { 0 }),
-        };
+        let rightmost = if are_parameters { RIGHTMOST_PARAMETERS } else { RIGHTMOST };
+        let indent = if list.elements.len() > 1 { INDENT } else { 0 };
+        let inner = if sole { inner } else { self.align_up_to(inner, rightmost, indent) };
         open.then(inner).then(self.token(list.close))
     }
 

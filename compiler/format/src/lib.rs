@@ -175,7 +175,7 @@ enum What<'a> {
 /// Puts something that begins with a token onto the page.
 fn print(page: &mut Page<'_>, lexed: &Lexed<'_>, at: usize, what: What<'_>) {
     let arena = Arena::new();
-    let mut rules = Rules { arena: &arena, lexed, at, tight: false, indents_list: false };
+    let mut rules = Rules { arena: &arena, lexed, at, tight: false, are_parameters: false };
     let laid = match what {
         What::Item(shape) => rules.item(shape),
         What::AsItIs(tokens) => rules.item_as_it_is(tokens.start, tokens.end),

@@ -294,18 +294,21 @@ fn block_comment(lex: &mut Lexer<'_, Kind>) {
     lex.bump(length);
 }
 
-/// The rest of the line, and of the next one if the line ends in a backslash.
 fn line_comment(lex: &mut Lexer<'_, Kind>) {
-    let rest = lex.remainder();
-    let mut at = 0;
-    let length = loop {
-        match rest[at..].find('\n') {
-            None => break rest.len(),
-            Some(end) if rest[at..at + end].ends_with('\\') => at += end + 1,
-            Some(end) => break at + end,
-        }
-    };
+    let length = line_comment_length(lex.remainder());
     lex.bump(length);
+}
+
+/// The rest of the line, and of the next one if the line ends in a backslash.
+fn line_comment_length(rest: &str) -> usize {
+    let mut at = 0;
+    loop {
+        match rest[at..].find('\n') {
+            None => return rest.len(),
+            Some(end) if rest[at..at + end].ends_with('\\') => at += end + 1,
+            Some(end) => return at + end,
+        }
+    }
 }
 
 /// How far a directive goes on behind its `#`: to the end of the line that no backslash continues, with comments that begin on it. A pragma also
@@ -316,14 +319,14 @@ fn directive_length(rest: &str) -> usize {
     let (mut at, mut open, mut last) = (0, 0i32, b' ');
     while at < bytes.len() {
         match bytes[at] {
-            b'\\' => at += if bytes.get(at + 1) == Some(&b'\r') { 3 } else { 2 },
+            b'\\' => {
+                // Blanks may stand between a backslash and the line end that it undoes.
+                let behind = rest[at + 1..].trim_start_matches([' ', '\t', '\r']);
+                at = if behind.starts_with('\n') { rest.len() - behind.len() + 1 } else { at + 1 };
+            }
             b'\n' if is_pragma && (last == b',' || open > 0) => at += 1,
             b'\n' => break,
-            b'/' if bytes.get(at + 1) == Some(&b'/') => {
-                while at < bytes.len() && bytes[at] != b'\n' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-            }
+            b'/' if bytes.get(at + 1) == Some(&b'/') => at += line_comment_length(&rest[at..]),
             b'/' if bytes.get(at + 1) == Some(&b'*') => {
                 at = rest.get(at + 2..).and_then(|tail| tail.find("*/")).map_or(bytes.len(), |end| at + end + 4);
             }
@@ -350,8 +353,11 @@ fn directive_length(rest: &str) -> usize {
         end += 1;
     }
     let trimmed = rest[..end].trim_end();
-    // A backslash goes on to an empty line, which belongs to the directive then.
-    if trimmed.ends_with('\\') { end } else { trimmed.len() }
+    if !trimmed.ends_with('\\') {
+        return trimmed.len();
+    }
+    // The directive goes on to an empty line: the line end belongs to it.
+    rest[trimmed.len()..end].find('\n').map_or(trimmed.len(), |newline| trimmed.len() + newline + 1)
 }
 
 /// Behind `#if 0` follows what need not even be tokens: how far it is to the end of the line before the directive that ends it.
@@ -393,6 +399,8 @@ mod tests {
         );
         assert_eq!(spellings("#define S \"a // b\" // c \\\n d\nb"), ["#define S \"a // b\" // c \\\n d", "b"]);
         assert_eq!(spellings("#define Q don't\nb"), ["#define Q don't", "b"]);
+        assert_eq!(spellings("#define A \\ \n  b \\\n  \nc"), ["#define A \\ \n  b \\\n", "c"]);
+        assert_eq!(spellings("#define A // \\\\\nb\nc"), ["#define A // \\\\\nb", "c"]);
         assert_eq!(spellings("#pragma linkobj \"a\",\n \"b\"\nint"), ["#pragma linkobj \"a\",\n \"b\"", "int"]);
         assert_eq!(spellings("#pragma wlcomp All(\n x)\nint"), ["#pragma wlcomp All(\n x)", "int"]);
     }

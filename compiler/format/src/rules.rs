@@ -14,9 +14,9 @@ pub(crate) const WIDTH: usize = 120;
 pub(crate) const INDENT: isize = 4;
 
 /// Where parameters are no longer aligned.
-const RIGHTMOST_PARAMETERS: usize = 60;
+pub(crate) const RIGHTMOST_PARAMETERS: usize = 60;
 /// Where nothing is aligned any more: what follows would be squeezed into the last columns.
-const RIGHTMOST: usize = 72;
+pub(crate) const RIGHTMOST: usize = 72;
 
 pub(crate) type Doc<'a> = DocBuilder<'a, Arena<'a, Mark>, Mark>;
 
@@ -48,8 +48,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) at: T,
     /// In the extents of a type.
     pub(crate) tight: bool,
-    /// The next list is indented, not aligned.
-    pub(crate) indents_list: bool,
+    /// The next list has the parameters of a function.
+    pub(crate) are_parameters: bool,
 }
 
 impl<'a> Rules<'a> {
@@ -136,7 +136,9 @@ impl<'a> Rules<'a> {
                 let end = self.line_end();
                 Laid { doc: self.mark(Mark::EmptyLine).append(end.doc), breaks: true }
             }
-            Gap::NextItem | Gap::LineEnd if to == from || must_end || self.lexed.comments[from].lines == 0 => {
+            Gap::NextItem | Gap::LineEnd
+                if to == from || must_end || self.at > 0 && self.lexed.comments[from].lines == 0 =>
+            {
                 self.line_end()
             }
             _ if must_end => self.line_end(),
@@ -166,12 +168,12 @@ impl<'a> Rules<'a> {
             .is_some_and(|(last, first)| word(last) && word(first) || sign(last) && sign(first) || number(last, first))
     }
 
-    /// Further lines begin below the first one, or, if that begins far to the right, are indented by so much.
-    pub(crate) fn align_or(&self, laid: Laid<'a>, indent: isize) -> Laid<'a> {
+    /// Further lines begin below the first one, or, if that begins beyond a column, are indented by so much.
+    pub(crate) fn align_up_to(&self, laid: Laid<'a>, rightmost: usize, indent: isize) -> Laid<'a> {
         let (arena, doc) = (self.arena, laid.doc.into_doc());
         let doc = arena.column(move |column| {
             let aligned = move |nesting: usize| {
-                let indent = if column > RIGHTMOST { indent } else { column as isize - nesting as isize };
+                let indent = if column > rightmost { indent } else { column as isize - nesting as isize };
                 DocBuilder(arena, doc.into()).nest(indent).into_doc()
             };
             arena.nesting(aligned).into_doc()
@@ -180,7 +182,7 @@ impl<'a> Rules<'a> {
     }
 
     pub(crate) fn align(&self, laid: Laid<'a>) -> Laid<'a> {
-        self.align_or(laid, 0)
+        self.align_up_to(laid, RIGHTMOST, 0)
     }
 
     /// A gap and the token behind it.
@@ -297,8 +299,10 @@ impl<'a> Rules<'a> {
     /// What is assigned, returned or the value of a partition. If it does not fit, it goes onto a line of its own, where it `moves` or the author began
     /// one.
     fn value(&mut self, value: &'a Shape, moves: bool) -> Laid<'a> {
+        // With-loops and comprehensions take lines of their own anyway.
+        let opens = matches!(value, Shape::With(_) | Shape::Comprehension(_));
         let began_line = self.begins_line();
-        if !began_line && !moves {
+        if opens || !began_line && !moves {
             return self.gap(Gap::Blank).then(self.expression(value));
         }
         let gap = self.gap(Gap::Line);
@@ -306,9 +310,7 @@ impl<'a> Rules<'a> {
         if !laid.breaks || gap.breaks {
             return gap.then(laid).nest().group();
         }
-        // With-loops and comprehensions have lines of their own anyway.
-        let opens = matches!(value, Shape::With(_) | Shape::Comprehension(_));
-        if began_line && !opens { self.line_end().then(laid).nest() } else { self.text(" ").then(laid) }
+        if began_line { self.line_end().then(laid).nest() } else { self.text(" ").then(laid) }
     }
 
     /// The body of a loop or a branch, with the gap in front of it.
@@ -365,9 +367,7 @@ impl<'a> Rules<'a> {
             is_attribute = matches!(self.lexed.text_of(self.at), "inline" | "noinline" | "external" | "specialize");
             laid = laid.then(self.expression(part));
         }
-        // Parameters that would stand too far to the right are indented instead.
-        let name_ends = self.lexed.code_column(self.lexed.tokens[self.at].start);
-        self.indents_list = name_ends > RIGHTMOST_PARAMETERS;
+        self.are_parameters = true;
         laid = laid.then(self.gap(Gap::Nothing)).then(self.expression(&function.parameters));
         if let Some((bar, conditions)) = &function.conditions {
             let gap = self.gap(if self.begins_line() { Gap::LineEnd } else { Gap::Line });

@@ -413,7 +413,8 @@ impl<'a> Parser<'a> {
             return Ok(Shape::Statement(Box::new(Statement::Simple(shape, Some(semicolon)))));
         }
         let breaks = self.kind() == Kind::End || self.text() == "}" || self.lexed.breaks_before(self.at);
-        if self.text() == "{" {
+        // A macro in the place of a loop.
+        if self.text() == "{" && !matches!(shape, Shape::Statement(_)) {
             let body = Shape::Block(Box::new(self.block()?));
             return Ok(Shape::Statement(Box::new(Statement::Controlled { head: shape, body, otherwise: None })));
         }
