@@ -17,7 +17,7 @@ use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::{Accumulate, Facts, Index, Sink, Val, folds_along, prim_of};
+use crate::facts::{Accumulate, Facts, Index, Refusal, Sink, Val, folds_along, prim_of};
 use crate::lower::emit::Key;
 use crate::lower::{Lower, scalars};
 
@@ -58,41 +58,39 @@ pub(crate) struct Walk {
 
 impl Facts<'_> {
     /// The folds of a with-loop, if a device can do them in groups; otherwise why not.
-    fn device_folds(&self, with: &With, results: &[Value]) -> std::result::Result<Vec<Fold>, &'static str> {
+    fn device_folds(&self, with: &With, results: &[Value]) -> std::result::Result<Vec<Fold>, Refusal> {
         if self.site.sequential > 0 || self.site.in_parfor() {
-            return Err("it is inside another with-loop");
+            return Err(Refusal::InsideAnother);
         }
         self.group_folds(with, results)
     }
 
     /// The folds of a with-loop, if the work-items of a group can share them; otherwise why not.
-    pub fn group_folds(&self, with: &With, results: &[Value]) -> std::result::Result<Vec<Fold>, &'static str> {
+    pub fn group_folds(&self, with: &With, results: &[Value]) -> std::result::Result<Vec<Fold>, Refusal> {
         if with.ordered {
-            return Err("its body has effects");
+            return Err(Refusal::Effects);
         }
         let mut folds = Vec::new();
         for (op, &result) in with.ops.iter().zip(results) {
             let (Some(binop), WithOp::Fold { neutral, .. }) = (folds_along(op), op) else {
-                return Err("it folds in order");
+                return Err(Refusal::FoldsInOrder);
             };
             if !self.func.ty(result).is_scalar() || !self.func.ty(*neutral).is_scalar() || self.is_object(result) {
-                return Err("it folds arrays");
+                return Err(Refusal::ArrayAccumulator);
             }
             let Some(identity) = binop.identity(self.elem(result)) else {
-                return Err("the operator of its fold has no identity");
+                return Err(Refusal::UnusualFold);
             };
             folds.push(Fold { op: binop, neutral: *neutral, result, identity });
         }
         for part in &with.parts {
             let Generator::Known { lower, width: None, .. } = &part.generator else {
-                return Err("its generator has widths or an unknown rank");
+                return Err(Refusal::WidthsOrRank);
             };
             if lower.is_empty() {
-                return Err("it has a single cell");
+                return Err(Refusal::SingleCell);
             }
-            if let Some(why) = self.device_body_refusal(part.body) {
-                return Err(why);
-            }
+            self.check_device_body(part.body)?;
         }
         Ok(folds)
     }
@@ -172,7 +170,7 @@ impl Lower<'_, '_> {
             }
         };
         let Some(guards) = self.device_guards(with) else {
-            self.cx.remark(data.span, "on the host: its body has checks that cannot be made before");
+            self.cx.remark(data.span, format!("on the host: {}", Refusal::LateChecks));
             return Ok(false);
         };
         let Some(wanted) = self.worth_launching(with) else {

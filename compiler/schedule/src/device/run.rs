@@ -309,7 +309,7 @@ impl Lower<'_, '_> {
         let body = &func.regions[part.body];
         let scalar = body.yields.iter().all(|v| func.ty(*v).is_scalar());
         let loops = body.insts.iter().any(|inst| matches!(func.insts[*inst].op, Op::With(_) | Op::Loop { .. }));
-        if !(1..=MOST_CELLS).contains(&cells) || !scalar || loops || self.device_body_refusal(part.body).is_some() {
+        if !(1..=MOST_CELLS).contains(&cells) || !scalar || loops || self.check_device_body(part.body).is_err() {
             return None;
         }
         self.facts.set_ranges(with);

@@ -25,6 +25,3 @@ pub(crate) struct DeviceState {
 
 /// Strides, in elements, of arrays with gaps.
 pub(crate) type Padded = HashMap<Value, Vec<i64>>;
-
-/// Why something does not run on a device, for people.
-pub(crate) type Refusal = String;

@@ -10,8 +10,8 @@ use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp
 
 use crate::device::group::bank_padding::padded_count;
 use crate::device::group::split_reduction::SPLIT_BYTES;
-use crate::device::state::{Padded, Refusal};
-use crate::facts::{Facts, Guard};
+use crate::device::state::Padded;
+use crate::facts::{Facts, Guard, Refusal};
 
 /// Bytes of local memory that every device of interest has for a group.
 const LOCAL_BYTES: i64 = 48 << 10;
@@ -168,19 +168,16 @@ impl Facts<'_> {
         if data.results.iter().any(|v| {
             func.ty(*v).elem == Elem::Handle || (!func.ty(*v).is_scalar() && self.constant_count(*v).is_none())
         }) {
-            return Err("its body makes an array whose shape is not constant".to_string());
+            return Err(Refusal::VaryingArrays);
         }
         if let Op::Check { cond, .. } = &data.op {
             return match self.options.unchecked || self.guards_of(*cond, &mut p.guards, 8) {
                 true => Ok(()),
-                false => Err("its body has checks that are not proven".to_string()),
+                false => Err(Refusal::GroupChecks),
             };
         }
         if !arrays && !data.op.regions().into_iter().any(|r| self.region_makes_arrays(r)) {
-            return match self.cell_inst_refusal(inst, &mut p.guards) {
-                None => Ok(()),
-                Some(why) => Err(why.to_string()),
-            };
+            return self.check_cell_inst(inst, &mut p.guards);
         }
         match &data.op {
             Op::With(with) => {
@@ -206,10 +203,10 @@ impl Facts<'_> {
                 for (&v, &result) in params.iter().zip(&data.results) {
                     if !func.ty(v).is_scalar() {
                         let Some(count) = self.constant_count(v) else {
-                            return Err("a loop carries an array whose shape is not constant".to_string());
+                            return Err(Refusal::VaryingArrays);
                         };
                         if self.constant_count(result) != Some(count) {
-                            return Err("a loop carries an array of changing shape".to_string());
+                            return Err(Refusal::VaryingArrays);
                         }
                         p.make(v, func.ty(v).elem, count);
                         p.rename(result, v);
@@ -222,7 +219,7 @@ impl Facts<'_> {
                 for (v, param) in func.regions[*body].yields.iter().skip(1).zip(params) {
                     let carried = |life: &usize| params.iter().any(|w| p.names.get(w) == Some(life));
                     if v != param && p.names.get(v).is_some_and(carried) {
-                        return Err("a loop moves one carried array to another".to_string());
+                        return Err(Refusal::CarriedMoves);
                     }
                 }
                 params.iter().for_each(|v| p.touch(*v));
@@ -231,7 +228,7 @@ impl Facts<'_> {
                 }
                 params.iter().for_each(|v| p.touch(*v));
             }
-            _ => return Err("its body makes arrays in a way that groups cannot".to_string()),
+            _ => return Err(Refusal::GroupArrays),
         }
         Ok(())
     }
@@ -247,26 +244,24 @@ impl Facts<'_> {
     /// A with-loop that makes arrays of scalars.
     fn plan_with(&self, with: &With, p: &mut Planner) -> Result<(), Refusal> {
         if with.ordered {
-            return Err("its body has effects".to_string());
+            return Err(Refusal::Effects);
         }
         for op in &with.ops {
             match op {
                 WithOp::Genarray { frame: Frame::Known(_), cell: Some(cell), default }
                     if cell.is_empty() && default.is_none_or(|v| self.func.ty(v).is_scalar()) => {}
                 WithOp::Modarray { .. } => {}
-                _ => return Err("a with-loop in its body has cells that are arrays, or folds some".to_string()),
+                _ => return Err(Refusal::InnerArrayCells),
             }
         }
         for part in &with.parts {
             if !matches!(&part.generator, Generator::Known { width: None, .. }) {
-                return Err("a with-loop in its body has widths or an unknown rank".to_string());
+                return Err(Refusal::InnerWidthsOrRank);
             }
             if self.func.regions[part.body].yields.iter().any(|v| !self.func.ty(*v).is_scalar()) {
-                return Err("a with-loop in its body has cells that are arrays".to_string());
+                return Err(Refusal::InnerArrayCells);
             }
-            if let Some(why) = self.cell_refusal(part.body, &mut p.guards) {
-                return Err(why.to_string());
-            }
+            self.check_cell(part.body, &mut p.guards)?;
             p.widest = p.widest.max(self.const_count(part).unwrap_or(1));
         }
         Ok(())
@@ -280,43 +275,39 @@ impl Facts<'_> {
         })
     }
 
-    /// Why a work-item cannot run a region by itself.
-    pub fn cell_refusal(&self, region: Region, guards: &mut Vec<Guard>) -> Option<&'static str> {
-        self.func.regions[region].insts.iter().find_map(|inst| self.cell_inst_refusal(*inst, guards))
+    /// Can a work-item run a region by itself?
+    pub fn check_cell(&self, region: Region, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
+        self.func.regions[region].insts.iter().try_for_each(|inst| self.check_cell_inst(*inst, guards))
     }
 
-    fn cell_inst_refusal(&self, inst: Inst, guards: &mut Vec<Guard>) -> Option<&'static str> {
+    fn check_cell_inst(&self, inst: Inst, guards: &mut Vec<Guard>) -> Result<(), Refusal> {
         let data = &self.func.insts[inst];
         if data.results.iter().any(|v| !self.func.ty(*v).is_scalar() || self.is_object(*v)) {
-            return Some("a with-loop in its body makes arrays for each cell");
+            return Err(Refusal::InnerArrays);
         }
         match &data.op {
-            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) => None,
-            Op::Extent { .. } => None,
-            Op::Check { .. } if self.options.unchecked => None,
-            Op::Check { cond, .. } => {
-                (!self.guards_of(*cond, guards, 8)).then_some("its body has checks that are not proven")
-            }
-            Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => None,
-            Op::Native { symbol, .. } if crate::facts::vector_forms::math_op(symbol).is_some() => None,
-            Op::If { then, els, .. } => self.cell_refusal(*then, guards).or_else(|| self.cell_refusal(*els, guards)),
-            Op::Loop { body, .. } => self.cell_refusal(*body, guards),
+            Op::Const(_) | Op::Un(..) | Op::Bin(..) | Op::Convert(_) | Op::Select { .. } | Op::Opaque(_) => Ok(()),
+            Op::Extent { .. } => Ok(()),
+            Op::Check { .. } if self.options.unchecked => Ok(()),
+            Op::Check { cond, .. } => self.guards_of(*cond, guards, 8).then_some(()).ok_or(Refusal::GroupChecks),
+            Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => Ok(()),
+            Op::Native { symbol, .. } if crate::facts::vector_forms::math_op(symbol).is_some() => Ok(()),
+            Op::If { then, els, .. } => self.check_cell(*then, guards).and_then(|()| self.check_cell(*els, guards)),
+            Op::Loop { body, .. } => self.check_cell(*body, guards),
             Op::With(with) => {
                 let folds = with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
                 let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
                 if !folds || !known || with.ordered {
-                    return Some("a with-loop in its body is no plain fold");
+                    return Err(Refusal::InnerNoFold);
                 }
                 for op in &with.ops {
-                    if let WithOp::Fold { combine: Combine::Region(region), .. } = op
-                        && let Some(why) = self.cell_refusal(*region, guards)
-                    {
-                        return Some(why);
+                    if let WithOp::Fold { combine: Combine::Region(region), .. } = op {
+                        self.check_cell(*region, guards)?;
                     }
                 }
-                with.parts.iter().find_map(|p| self.cell_refusal(p.body, guards))
+                with.parts.iter().try_for_each(|p| self.check_cell(p.body, guards))
             }
-            _ => Some("its body contains an operation of the host"),
+            _ => Err(Refusal::HostOperation),
         }
     }
 }

@@ -26,8 +26,8 @@ use crate::Result;
 use crate::device::group::combine::Partial;
 use crate::device::group::memory::{Plan, Planner};
 use crate::device::run::Run;
-use crate::device::state::{Padded, Refusal};
-use crate::facts::{Ext, Facts, Guard, Val};
+use crate::device::state::Padded;
+use crate::facts::{Ext, Facts, Guard, Refusal, Val};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
 
@@ -79,21 +79,20 @@ impl Facts<'_> {
 
     fn planned(&self, with: &With, padded: Padded) -> std::result::Result<Pipeline, Refusal> {
         let func = self.func;
-        let refuse = |why: &str| Err(why.to_string());
         let mut planner = Planner::default();
         planner.padded = padded;
         for part in &with.parts {
             let Generator::Known { lower, width: None, .. } = &part.generator else {
-                return refuse("its generator has widths or an unknown rank");
+                return Err(Refusal::WidthsOrRank);
             };
             if lower.is_empty() {
-                return refuse("it has a single cell");
+                return Err(Refusal::SingleCell);
             }
             let direct = self.direct_yields(part);
             self.plan_region(part.body, &direct, &mut planner)?;
             for &v in &func.regions[part.body].yields {
                 if self.constant_count(v).is_none() {
-                    return refuse("a cell has no constant shape");
+                    return Err(Refusal::VaryingCells);
                 }
             }
             planner.end_part();
@@ -191,16 +190,15 @@ impl Lower<'_, '_> {
 
     pub fn group_pipeline(&mut self, inst: Inst, with: &With) -> std::result::Result<Pipeline, Refusal> {
         let func = self.func;
-        let refuse = |why: &str| Err(why.to_string());
         for (k, (op, &result)) in with.ops.iter().zip(&func.insts[inst].results).enumerate() {
             if self.facts.dests.contains_key(&result) || func.ty(result).elem == Elem::Handle {
-                return refuse("a result is part of another array or a handle");
+                return Err(Refusal::PartOfAnother);
             }
             match op {
                 WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), default } => {
                     let filled = default.is_some_and(|v| !func.ty(v).is_scalar()) && !self.covers(with, frame);
                     if !cell.iter().all(|v| self.const_i32(*v).is_some()) || filled || frame.is_empty() {
-                        return refuse("its cells have no constant shape");
+                        return Err(Refusal::VaryingCells);
                     }
                 }
                 WithOp::Fold { neutral, combine, .. } => {
@@ -214,15 +212,13 @@ impl Lower<'_, '_> {
                         || self.constant_count(*neutral).is_none()
                         || (function && !scalar)
                     {
-                        return refuse("it folds in a way that groups cannot");
+                        return Err(Refusal::GroupFold);
                     }
-                    if let Combine::Region(region) = combine
-                        && let Some(why) = self.cell_refusal(*region, &mut Vec::new())
-                    {
-                        return refuse(why);
+                    if let Combine::Region(region) = combine {
+                        self.check_cell(*region, &mut Vec::new())?;
                     }
                 }
-                _ => return refuse("an operator that groups cannot run"),
+                _ => return Err(Refusal::GroupOperator),
             }
         }
         self.facts.set_ranges(with);
