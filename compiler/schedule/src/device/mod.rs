@@ -29,10 +29,10 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
-use crate::device::fold::GROUP;
 use crate::facts::{Ext, Facts, Index, Refusal, Sink, Val};
 use crate::lower::Lower;
 use crate::lower::emit::{Around, Key};
+use crate::plan::device::fold::GROUP;
 
 /// Axes of a grid.
 const MOST_AXES: usize = 3;
@@ -45,12 +45,7 @@ impl Facts<'_> {
             return Err(Refusal::ArrayCells);
         }
         for part in &with.parts {
-            let Generator::Known { lower, width: None, .. } = &part.generator else {
-                return Err(Refusal::WidthsOrRank);
-            };
-            if lower.is_empty() {
-                return Err(Refusal::SingleCell);
-            }
+            self.check_grid(part)?;
             self.check_device_body(part.body)?;
             // Arrays of one element are no scalars.
             if self.func.regions[part.body].yields.iter().any(|v| !self.func.ty(*v).is_scalar()) {
@@ -134,13 +129,19 @@ impl Lower<'_, '_> {
             self.cx.remark(span, format!("on the host: {why}"));
             return Ok(false);
         }
-        let Some(wanted) = self.worth_launching(with) else {
-            self.explain_too_little(span);
-            return Ok(false);
+        let launch = match self.plan_launch(&[with]) {
+            Ok(launch) => launch,
+            Err(why) => {
+                self.cx.remark(span, format!("on the host: {why}"));
+                return Ok(false);
+            }
         };
+        let wanted = self.worth_launching(&[with], &launch);
         match rows {
-            true => self.explain_launch(inst, format!("on the device, a group of {GROUP} work-items per cell")),
-            false => self.explain_launch(inst, "on the device, one work-item per cell".to_string()),
+            true => {
+                self.explain_launch(inst, format!("on the device, a group of {GROUP} work-items per cell"), &launch)
+            }
+            false => self.explain_launch(inst, "on the device, one work-item per cell".to_string(), &launch),
         }
         let guards = self.device_guards(with);
         let wanted = self.with_guards(wanted, guards.as_deref().unwrap_or_default());

@@ -14,9 +14,9 @@ use ravel_nest::ir::IntCmp;
 use ravel_wir::{Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
-use crate::device::fold::GROUP;
 use crate::facts::{Ext, Facts, Index, Refusal, Sink, Val};
 use crate::lower::{Lower, scalars};
+use crate::plan::device::fold::GROUP;
 
 /// A group does not pay for folds that are shorter.
 const LEAST_TRIPS: i64 = 64;
@@ -28,14 +28,9 @@ impl Facts<'_> {
         let arrays = sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: Ext::Const(1), .. }));
         let mut reads_rows = false;
         for part in &with.parts {
-            let Generator::Known { lower, width: None, .. } = &part.generator else {
-                return Err(Refusal::WidthsOrRank);
-            };
-            if lower.is_empty() {
-                return Err(Refusal::SingleCell);
-            }
+            self.check_grid(part)?;
             self.check_row_body(part)?;
-            reads_rows |= lower.len() == 1 && self.reads_rows(part.body);
+            reads_rows |= self.func.regions[part.body].params.len() == 1 && self.reads_rows(part.body);
         }
         if !arrays && !reads_rows {
             return Err(Refusal::ReadsNoRows);

@@ -171,18 +171,7 @@ impl<'m> Facts<'m> {
             if func.regions[part.body].insts.iter().any(nested) {
                 return Err(Refusal::FoldLoops);
             }
-            if self.loads_in_branches(part.body) {
-                return Err(Refusal::FoldBranches);
-            }
-            let Generator::Known { lower, upper, .. } = &part.generator else {
-                return Err(Refusal::FoldRankUnknown);
-            };
-            if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
-                return Err(Refusal::VaryingBounds);
-            }
-            if func.regions[part.body].params.is_empty() {
-                return Err(Refusal::SingleIndex);
-            }
+            self.check_fold(part)?;
             found = Some((inst, with, part));
         }
         found.ok_or(Refusal::NoFold)

@@ -10,6 +10,10 @@ macro_rules! refusals {
             $($variant,)*
             /// A with-loop in a loop or branch of a body, at this place of the program.
             WithLoopInBranch(String),
+            /// Of a launch; what is estimated.
+            LittleForLaunch(String),
+            /// It is nothing that the strategy is for. Nobody asks why: listings leave this out.
+            OtherKind,
         }
 
         impl Refusal {
@@ -28,6 +32,8 @@ macro_rules! refusals {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Refusal::$variant => f.write_str($text),)*
+                    Refusal::LittleForLaunch(estimate) => write!(f, "too little work for a launch, {estimate}"),
+                    Refusal::OtherKind => f.write_str("it is of another kind"),
                     Refusal::WithLoopInBranch(place) => write!(
                         f,
                         "a loop or branch of the body has a with-loop of its own, at {place}: lanes take it if it stands outside, \
@@ -90,6 +96,8 @@ refusals! {
     TooLittleForThreads => "there is too little work for threads",
     PartsForThreads => "threads share its partitions",
     InnerChunks => "chunks of an inner axis have too few columns",
+    FixedLanes => "its lanes depend on where the outermost axis begins",
+    LightCells => "its extents are not known, and a cell is little work",
     // Tiles.
     NoFold => "there is no fold",
     SeveralFolds => "there are several folds",
@@ -108,6 +116,16 @@ refusals! {
     WindowsOverlap => "windows overlap",
     ManyValues => "too many values vary over one axis",
     LoadOverBoth => "a load varies over both axes",
+    // The memory of a result, and what comes behind.
+    MayFault => "its body may fault",
+    StoresSome => "the loop behind it does not write every element before anything reads it",
+    OthersRead => "other partitions read the array that they make longer",
+    UsedAgain => "the array is used again",
+    LateIndex => "the index of an update is computed behind it",
+    FaultsBetween => "something between it and the updates may fault",
+    RowsApart => "its results are not put into one array, one after the other",
+    ReadsElsewhere => "its body reads other places of the array",
+    NothingJoins => "no with-loop beside it computes elements of its totals from their own index alone",
     // Devices.
     InsideAnother => "it is inside another with-loop",
     WidthsOrRank => "its generator has widths or an unknown rank",

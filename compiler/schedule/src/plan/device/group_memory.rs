@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use ravel_types::{Elem, HashMap};
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
-use crate::device::group::bank_padding::padded_count;
-use crate::device::group::split_reduction::SPLIT_BYTES;
-use crate::device::state::Padded;
 use crate::facts::{Facts, Guard, Refusal};
+use crate::plan::device::bank_padding::{Padded, padded_count};
 
 /// Bytes of local memory that every device of interest has for a group.
 const LOCAL_BYTES: i64 = 48 << 10;
+/// Those of them that are for partial results between two barriers ([`crate::device::group::split_reduction`]).
+pub(crate) const SPLIT_BYTES: i64 = 6 << 10;
 
 /// Memory of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,7 +176,7 @@ impl Facts<'_> {
                 false => Err(Refusal::GroupChecks),
             };
         }
-        if !arrays && !data.op.regions().into_iter().any(|r| self.region_makes_arrays(r)) {
+        if !arrays && !data.op.regions().into_iter().any(|r| self.makes_arrays(r)) {
             return self.check_cell_inst(inst, &mut p.guards);
         }
         match &data.op {
@@ -265,14 +265,6 @@ impl Facts<'_> {
             p.widest = p.widest.max(self.const_count(part).unwrap_or(1));
         }
         Ok(())
-    }
-
-    fn region_makes_arrays(&self, region: Region) -> bool {
-        self.func.regions[region].insts.iter().any(|inst| {
-            let data = &self.func.insts[*inst];
-            data.results.iter().any(|v| !self.func.ty(*v).is_scalar())
-                || data.op.regions().into_iter().any(|r| self.region_makes_arrays(r))
-        })
     }
 
     /// Can a work-item run a region by itself?

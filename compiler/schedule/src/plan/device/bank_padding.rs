@@ -6,10 +6,13 @@
 //!
 //! Leaves alone: arrays that are used as a whole, whose elements must lie without gaps.
 
+use ravel_types::HashMap;
 use ravel_wir::{Op, Region, Value, With, WithOp};
 
-use crate::device::state::Padded;
 use crate::facts::Facts;
+
+/// Strides, in elements, of arrays with gaps.
+pub(crate) type Padded = HashMap<Value, Vec<i64>>;
 
 /// Odd strides for these extents.
 fn odd_strides(extents: &[i64]) -> Vec<i64> {
