@@ -3,7 +3,6 @@
 use crate::table::table;
 use ravel_driver::{Backend, Kind, Options};
 use ravel_runtime::device;
-use std::io::Write;
 
 /// Lists the devices; the exit status.
 pub fn list() -> i32 {

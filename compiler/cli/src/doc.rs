@@ -3,7 +3,6 @@
 use crate::args::Doc;
 use ravel_driver::doc::{Module, Refused, examples, index, library, module, page};
 use ravel_runtime::outputs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Makes the pages; the exit status.

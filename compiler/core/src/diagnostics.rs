@@ -1,12 +1,13 @@
 //! The words of core's errors: one function per kind of mistake. Codes E0201 to E0250 are explained here.
 
-use ravel_diagnostics::{Diagnostic, did_you_mean};
+use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
 use ravel_source::Span;
 
 // ------------------------------------------------------------------------------------------- modules
 
 pub fn unknown_module(name: &str, at: Span, known: &[String]) -> Diagnostic {
-    let report = Diagnostic::error("E0201", format!("module `{name}` not found")).at(at, "no file of this name");
+    let report =
+        Diagnostic::error(Code::UnknownModule, format!("module `{name}` not found")).at(at, "no file of this name");
     let other_case = known.iter().find(|known| known.eq_ignore_ascii_case(name)).map(String::as_str);
     match other_case.or_else(|| did_you_mean(name, known.iter().map(String::as_str))) {
         Some(close) => report.with_help(format!("did you mean `{close}`?")),
@@ -18,20 +19,23 @@ pub fn unknown_module(name: &str, at: Span, known: &[String]) -> Diagnostic {
 
 /// The module is in the library of another edition.
 pub fn module_of_edition(name: &str, at: Span, edition: &str) -> Diagnostic {
-    Diagnostic::error("E0201", format!("module `{name}` not found")).at(at, "not in this library").with_help(format!(
-        "the library of {edition} has it: add the line `//! stdlib {edition}` at the top, or `--stdlib {edition}`"
-    ))
+    Diagnostic::error(Code::UnknownModule, format!("module `{name}` not found"))
+        .at(at, "not in this library")
+        .with_help(format!(
+            "the library of {edition} has it: add the line `//! stdlib {edition}` at the top, or `--stdlib {edition}`"
+        ))
 }
 
 pub fn unreadable_module(name: &str, file: &str, why: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0204", format!("cannot read module `{name}`"))
+    Diagnostic::error(Code::UnreadableModule, format!("cannot read module `{name}`"))
         .at(at, "needed here")
         .with_note(format!("{file}: {why}"))
 }
 
 /// `found` is what the header says, if there is one.
 pub fn wrong_header(name: &str, file: &str, found: Option<&str>, at: Span) -> Diagnostic {
-    let report = Diagnostic::error("E0202", format!("{file} is not a module `{name}`")).at(at, "loaded here");
+    let report =
+        Diagnostic::error(Code::WrongModuleHeader, format!("{file} is not a module `{name}`")).at(at, "loaded here");
     match found {
         Some(found) => report.with_help(format!("its header says `{found}`; file and module must have the same name")),
         None => report.with_help(format!("start the file with `module {name};` and say what it exports")),
@@ -42,7 +46,8 @@ pub fn wrong_header(name: &str, file: &str, found: Option<&str>, at: Span) -> Di
 pub fn module_cycle(chain: &[(String, Span)]) -> Diagnostic {
     let names: Vec<&str> = chain.iter().map(|(name, _)| name.as_str()).collect();
     let first = names.first().copied().unwrap_or_default();
-    let mut report = Diagnostic::error("E0203", format!("modules need each other: {} -> {first}", names.join(" -> ")));
+    let mut report =
+        Diagnostic::error(Code::ModuleCycle, format!("modules need each other: {} -> {first}", names.join(" -> ")));
     for (i, (name, span)) in chain.iter().enumerate() {
         let needed = names[(i + 1) % names.len()];
         let text = format!("`{name}` needs `{needed}` here");
@@ -52,34 +57,37 @@ pub fn module_cycle(chain: &[(String, Span)]) -> Diagnostic {
 }
 
 pub fn own_module(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0206", format!("module `{name}` loads itself"))
+    Diagnostic::error(Code::OwnModule, format!("module `{name}` loads itself"))
         .at(at, "this is the module's own name")
         .with_help("a file of another name beside this one may hold a module of this name, but none does")
 }
 
 pub fn empty_struct(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0240", format!("struct `{name}` has no fields"))
+    Diagnostic::error(Code::EmptyStruct, format!("struct `{name}` has no fields"))
         .at(at, "a record needs at least one")
         .with_help("struct Name { int field; };")
 }
 
 pub fn main_in_module(at: Span) -> Diagnostic {
-    Diagnostic::error("E0241", "a module has no `main`")
+    Diagnostic::error(Code::MainInModule, "a module has no `main`")
         .at(at, "defined here")
         .with_help("a program is a file without `module` or `class`; put `main` there and `use` this module")
 }
 
 /// Instances that one call may reach and that give different element types.
 pub fn result_types(name: &str, at: Span, before: Span, types: (&str, &str)) -> Diagnostic {
-    Diagnostic::error("E0242", format!("instances of `{name}` for the same arguments give different types"))
-        .at(at, format!("gives {}", types.0))
-        .with_label(before, format!("gives {}", types.1))
-        .with_note("an argument may fit both, and the type of a call must not depend on the shapes of its arguments")
-        .with_help("give one of them another name")
+    Diagnostic::error(
+        Code::ResultTypesDiffer,
+        format!("instances of `{name}` for the same arguments give different types"),
+    )
+    .at(at, format!("gives {}", types.0))
+    .with_label(before, format!("gives {}", types.1))
+    .with_note("an argument may fit both, and the type of a call must not depend on the shapes of its arguments")
+    .with_help("give one of them another name")
 }
 
 pub fn reference_on_value(name: &str, ty: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0243", format!("`{name}` cannot be a reference parameter"))
+    Diagnostic::error(Code::ReferenceOnValue, format!("`{name}` cannot be a reference parameter"))
         .at(at, format!("{ty} is no class"))
         .with_note("only values of a class have an identity that a function can change")
         .with_help("drop the `&`, return the new value and assign it: x = f(x);")
@@ -88,31 +96,33 @@ pub fn reference_on_value(name: &str, ty: &str, at: Span) -> Diagnostic {
 /// A call statement that would drop what the function gives. `results` counts that.
 pub fn ignored_result(name: &str, results: usize, at: Span) -> Diagnostic {
     let names = vec!["_"; results].join(", ");
-    Diagnostic::error("E0244", format!("`{name}` gives {}, and nothing takes it", count(results, "result")))
+    Diagnostic::error(Code::IgnoredResult, format!("`{name}` gives {}, and nothing takes it", count(results, "result")))
         .at(at, "a statement calls functions without results")
         .with_help(format!("{names} = {name}(...); drops what it gives"))
 }
 
 /// A prototype without a function.
 pub fn missing_body(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0115", format!("function `{name}` has no body"))
+    Diagnostic::error(Code::BodyMismatch, format!("function `{name}` has no body"))
         .at(at, "declared here, defined nowhere in this file")
         .with_note("only `external` and `specialize` declarations stand without a definition")
 }
 
 pub fn deprecated_module(name: &str, text: &str, at: Span) -> Diagnostic {
-    Diagnostic::warning("E0207", format!("module `{name}` is deprecated")).at(at, "loaded here").with_note(text)
+    Diagnostic::warning(Code::DeprecatedModule, format!("module `{name}` is deprecated"))
+        .at(at, "loaded here")
+        .with_note(text)
 }
 
 /// Two files say that they are the module, and neither is named after it.
 pub fn two_files(name: &str, file: &str, other: &str, at: Span) -> Diagnostic {
-    Diagnostic::warning("E0239", format!("both {file} and {other} are a module `{name}`"))
+    Diagnostic::warning(Code::HiddenModule, format!("both {file} and {other} are a module `{name}`"))
         .at(at, format!("{file} is loaded"))
         .with_help(format!("name the one that is meant {name}.sac"))
 }
 
 pub fn hides_library(name: &str, file: &str, at: Span) -> Diagnostic {
-    Diagnostic::warning("E0239", format!("{file} hides the library module `{name}`")).at(at, "loaded here")
+    Diagnostic::warning(Code::HiddenModule, format!("{file} hides the library module `{name}`")).at(at, "loaded here")
 }
 
 /// Why a module does not offer a name.
@@ -126,8 +136,8 @@ pub enum NotOffered {
 
 /// A `use` or `import` list, or a qualified name, asks for something that the module does not offer.
 pub fn not_offered(module: &str, name: &str, at: Span, why: NotOffered, offered: &[&str]) -> Diagnostic {
-    let report =
-        Diagnostic::error("E0205", format!("module `{module}` does not export `{name}`")).at(at, "not offered");
+    let report = Diagnostic::error(Code::NotExported, format!("module `{module}` does not export `{name}`"))
+        .at(at, "not offered");
     match (why, did_you_mean(name, offered.iter().copied())) {
         (NotOffered::Provided, _) => report.with_help(format!("it provides `{name}` for `use`, not for `import`")),
         (NotOffered::Private, _) => {
@@ -140,7 +150,7 @@ pub fn not_offered(module: &str, name: &str, at: Span, why: NotOffered, offered:
 
 /// An `export` or `provide` list names something that the file does not have.
 pub fn nothing_to_export(name: &str, at: Span, own: &[&str]) -> Diagnostic {
-    let report = Diagnostic::error("E0205", format!("there is no `{name}` to export"))
+    let report = Diagnostic::error(Code::NotExported, format!("there is no `{name}` to export"))
         .at(at, "neither defined nor imported in this file");
     match did_you_mean(name, own.iter().copied()) {
         Some(close) => report.with_help(format!("did you mean `{close}`?")),
@@ -198,17 +208,18 @@ impl Suggestion {
 pub fn unknown_function(name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
     let what = if name.starts_with(|c: char| c.is_alphabetic() || c == '_') { "function" } else { "operator" };
     if let Some((_, help)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
-        return Diagnostic::error("E0210", format!("unknown {what} `{name}`"))
+        return Diagnostic::error(Code::UnknownFunction, format!("unknown {what} `{name}`"))
             .at(at, "not defined here")
             .with_help(*help);
     }
-    suggestion.help(Diagnostic::error("E0210", format!("unknown {what} `{name}`")).at(at, "not defined here"))
+    suggestion
+        .help(Diagnostic::error(Code::UnknownFunction, format!("unknown {what} `{name}`")).at(at, "not defined here"))
 }
 
 /// Syntax that stands for a function which is not visible.
 pub fn missing_syntax_function(syntax: &str, name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
-    let report =
-        Diagnostic::error("E0210", format!("{syntax} needs a function `{name}`")).at(at, "none is visible here");
+    let report = Diagnostic::error(Code::UnknownFunction, format!("{syntax} needs a function `{name}`"))
+        .at(at, "none is visible here");
     suggestion.help(report)
 }
 
@@ -246,7 +257,7 @@ pub fn no_such_counts(
         }
         _ => format!("no `{name}` takes {}", count(args, "argument")),
     };
-    let mut report = Diagnostic::error("E0211", title).at(at, "this call");
+    let mut report = Diagnostic::error(Code::WrongCounts, title).at(at, "this call");
     let mut notes: Vec<String> = Vec::new();
     for candidate in candidates {
         let Candidate { takes, gives, module, .. } = candidate;
@@ -285,7 +296,8 @@ pub fn count(n: usize, thing: &str) -> String {
 }
 
 pub fn unknown_variable(name: &str, at: Span, suggestion: Suggestion, function: bool) -> Diagnostic {
-    let report = Diagnostic::error("E0212", format!("unknown variable `{name}`")).at(at, "not assigned before");
+    let report =
+        Diagnostic::error(Code::UnknownVariable, format!("unknown variable `{name}`")).at(at, "not assigned before");
     if function {
         return report.with_help(format!("`{name}` is a function; a call needs parentheses"));
     }
@@ -293,25 +305,26 @@ pub fn unknown_variable(name: &str, at: Span, suggestion: Suggestion, function: 
 }
 
 pub fn maybe_unassigned(name: &str, at: Span, assigned: Span) -> Diagnostic {
-    Diagnostic::error("E0213", format!("`{name}` may have no value here"))
+    Diagnostic::error(Code::MaybeUnassigned, format!("`{name}` may have no value here"))
         .at(at, "used here")
         .with_label(assigned, "not every path to the use comes through an assignment such as this")
         .with_help(format!("give `{name}` a value before the condition or loop"))
 }
 
 pub fn unknown_type(name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
-    suggestion.help(Diagnostic::error("E0214", format!("unknown type `{name}`")).at(at, "no such type here"))
+    suggestion.help(Diagnostic::error(Code::UnknownType, format!("unknown type `{name}`")).at(at, "no such type here"))
 }
 
 pub fn ambiguous(kind: &str, name: &str, at: Span, modules: &[String]) -> Diagnostic {
-    Diagnostic::error("E0215", format!("{kind} `{name}` has several meanings"))
+    Diagnostic::error(Code::AmbiguousName, format!("{kind} `{name}` has several meanings"))
         .at(at, format!("from {}", modules.join(" and ")))
         .with_help(format!("qualify it, as in `{}::{name}`", modules.first().map_or("Module", String::as_str)))
 }
 
 pub fn unknown_primitive(name: &str, at: Span) -> Diagnostic {
     let names = ravel_types::prim_names();
-    let report = Diagnostic::error("E0216", format!("unknown primitive `{name}`")).at(at, "no such primitive");
+    let report =
+        Diagnostic::error(Code::BadPrimitive, format!("unknown primitive `{name}`")).at(at, "no such primitive");
     match did_you_mean(name, names.iter().map(String::as_str)) {
         Some(close) => report.with_help(format!("did you mean `{close}`?")),
         None => report,
@@ -319,42 +332,48 @@ pub fn unknown_primitive(name: &str, at: Span) -> Diagnostic {
 }
 
 pub fn primitive_arity(name: &str, needs: usize, has: usize, at: Span) -> Diagnostic {
-    Diagnostic::error("E0216", format!("`{name}` takes {}", count(needs, "argument")))
+    Diagnostic::error(Code::BadPrimitive, format!("`{name}` takes {}", count(needs, "argument")))
         .at(at, format!("{} given", count(has, "argument")))
 }
 
 // ------------------------------------------------------------------------------------------ functions
 
 pub fn duplicate(kind: &str, name: &str, at: Span, before: Span) -> Diagnostic {
-    Diagnostic::error("E0222", format!("{kind} `{name}` is defined twice"))
+    Diagnostic::error(Code::DefinedTwice, format!("{kind} `{name}` is defined twice"))
         .at(at, "again here")
         .with_label(before, "first here")
 }
 
 pub fn duplicate_function(name: &str, at: Span, before: Span) -> Diagnostic {
-    Diagnostic::error("E0218", format!("function `{name}` is defined twice for the same argument types"))
-        .at(at, "again here")
-        .with_label(before, "first here")
-        .with_note("overloads must differ in element type or in how much of a shape is fixed")
+    Diagnostic::error(
+        Code::DuplicateInstance,
+        format!("function `{name}` is defined twice for the same argument types"),
+    )
+    .at(at, "again here")
+    .with_label(before, "first here")
+    .with_note("overloads must differ in element type or in how much of a shape is fixed")
 }
 
 pub fn hides_instance(name: &str, module: &str, at: Span) -> Diagnostic {
-    Diagnostic::warning("E0219", format!("this `{name}` hides the one of module `{module}`"))
+    Diagnostic::warning(Code::HiddenDefinition, format!("this `{name}` hides the one of module `{module}`"))
         .at(at, "same argument types")
         .with_help(format!("load it with `use {module}: all except {{ {name} }};` to say that this is meant"))
 }
 
 pub fn reference_argument(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0217", format!("`{name}` changes this argument, so it must be a variable or a global object"))
-        .at(at, "a value without a name")
+    Diagnostic::error(
+        Code::ReferenceArgument,
+        format!("`{name}` changes this argument, so it must be a variable or a global object"),
+    )
+    .at(at, "a value without a name")
 }
 
 pub fn duplicate_parameter(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0231", format!("two parameters are called `{name}`")).at(at, "again here")
+    Diagnostic::error(Code::DuplicateParameter, format!("two parameters are called `{name}`")).at(at, "again here")
 }
 
 pub fn return_count(name: &str, declared: usize, given: usize, at: Span) -> Diagnostic {
-    let report = Diagnostic::error("E0220", format!("`{name}` declares {}", count(declared, "result")));
+    let report = Diagnostic::error(Code::ReturnCount, format!("`{name}` declares {}", count(declared, "result")));
     match given {
         0 => report.at(at, "nothing is returned"),
         n => report.at(at, format!("{} returned", count(n, "value"))),
@@ -362,12 +381,15 @@ pub fn return_count(name: &str, declared: usize, given: usize, at: Span) -> Diag
 }
 
 pub fn target_count(targets: usize, values: usize, at: Span) -> Diagnostic {
-    Diagnostic::error("E0221", format!("{} on the left of `=`, {} on the right", targets, count(values, "value")))
-        .at(at, "does not match")
+    Diagnostic::error(
+        Code::TargetCount,
+        format!("{} on the left of `=`, {} on the right", targets, count(values, "value")),
+    )
+    .at(at, "does not match")
 }
 
 pub fn main_signature(at: Span, gives_int: bool) -> Diagnostic {
-    let report = Diagnostic::error("E0237", "`main` must be `int main()`");
+    let report = Diagnostic::error(Code::MainSignature, "`main` must be `int main()`");
     match gives_int {
         true => report
             .at(at, "this one has parameters")
@@ -379,66 +401,71 @@ pub fn main_signature(at: Span, gives_int: bool) -> Diagnostic {
 }
 
 pub fn specialize_mismatch(name: &str, at: Span, why: &str) -> Diagnostic {
-    Diagnostic::warning("E0238", format!("no instance of `{name}` to specialize")).at(at, why)
+    Diagnostic::warning(Code::NothingToSpecialize, format!("no instance of `{name}` to specialize")).at(at, why)
 }
 
 pub fn undeclared_variadic(name: &str, function: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0232", format!("the type of `{name}` must be declared"))
+    Diagnostic::error(Code::UndeclaredVariadic, format!("the type of `{name}` must be declared"))
         .at(at, format!("`{function}` can give a value of any type here"))
         .with_help(format!("declare it at the start of the function, as in `int {name};`"))
 }
 
 pub fn local_object(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::warning("E0219", format!("this makes a variable `{name}`; the global object keeps its value"))
-        .at(at, "assigned here")
+    Diagnostic::warning(
+        Code::HiddenDefinition,
+        format!("this makes a variable `{name}`; the global object keeps its value"),
+    )
+    .at(at, "assigned here")
 }
 
 // ---------------------------------------------------------------------------------------------- types
 
 pub fn unknown_shape(what: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0223", format!("{what} must have a known shape")).at(at, "only numbers can stand here")
+    Diagnostic::error(Code::TypeNotPossible, format!("{what} must have a known shape"))
+        .at(at, "only numbers can stand here")
 }
 
 pub fn array_of_open_records(at: Span) -> Diagnostic {
-    Diagnostic::error("E0223", "records with fields of open shape cannot be elements of an array")
+    Diagnostic::error(Code::TypeNotPossible, "records with fields of open shape cannot be elements of an array")
         .at(at, "its elements would have different shapes")
         .with_note("a field whose shape is all numbers, such as `double[3]`, can be an element's")
 }
 
 pub fn recursive_type(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0224", format!("type `{name}` contains itself")).at(at, "needs itself")
+    Diagnostic::error(Code::RecursiveType, format!("type `{name}` contains itself")).at(at, "needs itself")
 }
 
 pub fn deep_type(at: Span) -> Diagnostic {
-    Diagnostic::error("E0224", "types are nested too deeply").at(at, "too deep")
+    Diagnostic::error(Code::RecursiveType, "types are nested too deeply").at(at, "too deep")
 }
 
 pub fn names_in_local_type(at: Span) -> Diagnostic {
-    Diagnostic::warning("E0233", "names in this type bind nothing and check nothing")
+    Diagnostic::warning(Code::LocalPatternName, "names in this type bind nothing and check nothing")
         .at(at, "read as `.`")
         .with_note("shape patterns have their meaning only in the head of a function")
 }
 
 pub fn too_many_axes(found: i64, most: i64, at: Span) -> Diagnostic {
-    Diagnostic::error("E0245", format!("a type of {found} axes"))
+    Diagnostic::error(Code::TooManyAxes, format!("a type of {found} axes"))
         .at(at, format!("types have at most {most} axes"))
         .with_help("`[*]` is an array with any number of axes")
 }
 
 pub fn nested_type(at: Span) -> Diagnostic {
-    Diagnostic::error("E0223", "nested types are not supported").at(at, "not possible here")
+    Diagnostic::error(Code::TypeNotPossible, "nested types are not supported").at(at, "not possible here")
 }
 
 pub fn directive(at: Span, why: impl Into<String>) -> Diagnostic {
-    Diagnostic::error("E0246", "this pragma does not fit its function").at(at, why)
+    Diagnostic::error(Code::PragmaMisfit, "this pragma does not fit its function").at(at, why)
 }
 
 pub fn family(at: Span, why: impl Into<String>) -> Diagnostic {
-    Diagnostic::error("E0235", "this type family cannot be used").at(at, why)
+    Diagnostic::error(Code::BadFamily, "this type family cannot be used").at(at, why)
 }
 
 pub fn unknown_field(name: &str, record: &str, at: Span, fields: &[&str]) -> Diagnostic {
-    let report = Diagnostic::error("E0225", format!("struct {record} has no field `{name}`")).at(at, "no such field");
+    let report =
+        Diagnostic::error(Code::UnknownField, format!("struct {record} has no field `{name}`")).at(at, "no such field");
     match did_you_mean(name, fields.iter().copied()) {
         Some(close) => report.with_help(format!("did you mean `{close}`?")),
         None => report.with_note(format!("its fields are {}", fields.join(", "))),
@@ -446,22 +473,22 @@ pub fn unknown_field(name: &str, record: &str, at: Span, fields: &[&str]) -> Dia
 }
 
 pub fn field_twice(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0226", format!("field `{name}` is given twice")).at(at, "given before")
+    Diagnostic::error(Code::FieldCount, format!("field `{name}` is given twice")).at(at, "given before")
 }
 
 pub fn field_count(record: &str, fields: usize, given: usize, at: Span) -> Diagnostic {
-    Diagnostic::error("E0226", format!("struct {record} has {}", count(fields, "field")))
+    Diagnostic::error(Code::FieldCount, format!("struct {record} has {}", count(fields, "field")))
         .at(at, format!("{} given", count(given, "value")))
         .with_help("give all fields in order, none, or name them as in `{ .x = e }`")
 }
 
 pub fn object_cycle(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0234", format!("object `{name}` needs itself to be initialized"))
+    Diagnostic::error(Code::ObjectCycle, format!("object `{name}` needs itself to be initialized"))
         .at(at, "its initializer comes back to it")
 }
 
 pub fn not_text(at: Span) -> Diagnostic {
-    Diagnostic::error("E0236", "this string is not valid UTF-8")
+    Diagnostic::error(Code::NotUtf8, "this string is not valid UTF-8")
         .at(at, "bytes that are no text")
         .with_help("write the bytes as an array of characters")
 }
@@ -470,41 +497,41 @@ pub fn not_text(at: Span) -> Diagnostic {
 
 pub fn no_bound(name: &str, at: Span, list: bool) -> Diagnostic {
     let forms = if list { format!("`A[{name}]` or `A[..., {name}]`") } else { format!("`A[{name}]`") };
-    Diagnostic::error("E0227", format!("no upper bound for `{name}`"))
+    Diagnostic::error(Code::NoUpperBound, format!("no upper bound for `{name}`"))
         .at(at, "the last partition must have one")
         .with_note(format!("a bound is found only from a selection {forms} where `{name}` stands alone"))
         .with_help(format!("add a bound, as in `| {} < shape`", if list { "[i, j]" } else { name }))
 }
 
 pub fn dot_bound(at: Span) -> Diagnostic {
-    Diagnostic::error("E0228", "`.` cannot be the upper bound of the last partition")
+    Diagnostic::error(Code::PartitionMismatch, "`.` cannot be the upper bound of the last partition")
         .at(at, "this bound decides the shape of the result")
 }
 
 pub fn index_lengths(at: Span, first: Span) -> Diagnostic {
-    Diagnostic::error("E0228", "partitions of one comprehension must have indices of one length")
+    Diagnostic::error(Code::PartitionMismatch, "partitions of one comprehension must have indices of one length")
         .at(at, "this index is longer or shorter")
         .with_label(first, "another length here")
 }
 
 pub fn dots_differ(at: Span) -> Diagnostic {
-    Diagnostic::error("E0228", "partitions of one comprehension must place their cells alike")
+    Diagnostic::error(Code::PartitionMismatch, "partitions of one comprehension must place their cells alike")
         .at(at, "other dots than in the partitions before")
 }
 
 pub fn value_count(values: usize, operations: usize, at: Span) -> Diagnostic {
-    Diagnostic::error("E0229", format!("{} for {}", count(values, "value"), count(operations, "operation")))
+    Diagnostic::error(Code::ValueCount, format!("{} for {}", count(values, "value"), count(operations, "operation")))
         .at(at, "one value for each operation is needed")
 }
 
 pub fn dot_in_assignment(at: Span) -> Diagnostic {
-    Diagnostic::error("E0230", "dots cannot stand on the left of `=`")
+    Diagnostic::error(Code::DotInTarget, "dots cannot stand on the left of `=`")
         .at(at, "this dot")
         .with_help("a short index such as `a[i]` replaces a whole row")
 }
 
 pub fn fold_primitive(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("E0216", format!("primitive `{name}` cannot be folded with"))
+    Diagnostic::error(Code::BadPrimitive, format!("primitive `{name}` cannot be folded with"))
         .at(at, "no function to call")
         .with_help("use an operator such as `+`, or write a function around it")
 }

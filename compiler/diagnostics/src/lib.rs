@@ -1,13 +1,17 @@
 //! Diagnostics: plain values that stages build, and the only place that renders them.
 //!
-//! A stage turns its error enum into [`Diagnostic`] values and hands them up; `cli` prints what [`render`] returns.
-//! Codes are stable: `E` and four digits, the first two of which name the stage (`E01` syntax).
+//! A stage makes [`Diagnostic`] values and hands them up; `cli` prints what [`render`] returns. Each has a [`Code`] of one
+//! table, labels at places of the source, and, where a text would mend it, a [`Fix`]: edits that a command or an editor applies.
 
 #![forbid(unsafe_code)]
 
+mod codes;
 mod render;
+mod suggest;
 
-pub use render::render;
+pub use codes::Code;
+pub use render::{Format, excerpt, render, render_all, short};
+pub use suggest::did_you_mean;
 
 use ravel_source::Span;
 
@@ -28,30 +32,56 @@ pub struct Label {
     pub primary: bool,
 }
 
+/// Edits that remove a problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fix {
+    /// What it does, as the help says it.
+    pub title: String,
+    /// Whether the program that comes out is what its author meant, as far as anybody can know: such fixes are applied unseen.
+    pub safe: bool,
+    /// Places, which do not overlap, and the text that takes the place of each.
+    pub edits: Vec<(Span, String)>,
+}
+
 /// One problem. The title says what is wrong, labels are facts, notes are rules, help is something to type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
     pub severity: Severity,
-    pub code: &'static str,
+    pub code: Code,
     /// Lower case, no full stop.
     pub title: String,
-    /// The first primary label decides where the report stands.
+    /// Where the report stands, if that is not its first primary label.
+    pub place: Option<Span>,
     pub labels: Vec<Label>,
     pub notes: Vec<String>,
     pub help: Option<String>,
+    /// What can be done about it, the best first.
+    pub fixes: Vec<Fix>,
+    /// The instances of a function that have it, as `f(double[4])`, if it depends on the arguments.
+    pub instances: Vec<String>,
 }
 
 impl Diagnostic {
     /// A problem without any place yet.
-    pub fn new(severity: Severity, code: &'static str, title: impl Into<String>) -> Diagnostic {
-        Diagnostic { severity, code, title: title.into(), labels: Vec::new(), notes: Vec::new(), help: None }
+    pub fn new(severity: Severity, code: Code, title: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity,
+            code,
+            title: title.into(),
+            place: None,
+            labels: Vec::new(),
+            notes: Vec::new(),
+            help: None,
+            fixes: Vec::new(),
+            instances: Vec::new(),
+        }
     }
 
-    pub fn error(code: &'static str, title: impl Into<String>) -> Diagnostic {
+    pub fn error(code: Code, title: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, code, title)
     }
 
-    pub fn warning(code: &'static str, title: impl Into<String>) -> Diagnostic {
+    pub fn warning(code: Code, title: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Warning, code, title)
     }
 
@@ -81,8 +111,33 @@ impl Diagnostic {
         self
     }
 
-    /// Where the report stands: the first primary label, else the first label, else [`Span::NONE`].
+    /// Offers edits that mend it; their title becomes the help if there is none.
+    #[must_use]
+    pub fn with_fix(mut self, fix: Fix) -> Diagnostic {
+        if self.help.is_none() {
+            self.help = Some(fix.title.clone());
+        }
+        self.fixes.push(fix);
+        self
+    }
+
+    /// Offers to put a text in the place of `span`; that is what its author meant.
+    #[must_use]
+    pub fn with_safe_edit(self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.with_fix(Fix { title: title.into(), safe: true, edits: vec![(span, text.into())] })
+    }
+
+    /// Offers to put a text in the place of `span`; whether that is meant only the author knows.
+    #[must_use]
+    pub fn with_edit(self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.with_fix(Fix { title: title.into(), safe: false, edits: vec![(span, text.into())] })
+    }
+
+    /// Where the report stands: its own place, else the first primary label, else the first label, else [`Span::NONE`].
     pub fn span(&self) -> Span {
+        if let Some(place) = self.place {
+            return place;
+        }
         let primary = self.labels.iter().find(|label| label.primary && !label.span.is_none());
         primary.or_else(|| self.labels.first()).map_or(Span::NONE, |label| label.span)
     }
@@ -154,52 +209,6 @@ impl From<Vec<Diagnostic>> for Diagnostics {
     }
 }
 
-/// Longer names are no slips of the hand, and comparing them takes quadratic time.
-const LONGEST_SUGGESTED: usize = 100;
-
-/// The candidate closest to `name` by edit distance, if it is close enough to be a plausible slip.
-///
-/// Ties go to the earlier candidate, so pass them in a stable order.
-pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let length = name.chars().count();
-    if length > LONGEST_SUGGESTED {
-        return None;
-    }
-    let limit = (length / 3).max(1);
-    let mut best: Option<(usize, &'a str)> = None;
-    for candidate in candidates {
-        if candidate == name || candidate.chars().count().abs_diff(length) > limit {
-            continue;
-        }
-        let distance = edit_distance(name, candidate);
-        // A replaced one-letter name says nothing about what was meant.
-        if distance <= limit && distance < length && best.is_none_or(|(d, _)| distance < d) {
-            best = Some((distance, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
-}
-
-/// Edits (insert, delete, replace, swap of neighbours) that turn one text into the other.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let replace = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = replace.min(above[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before[j - 2] + 1);
-            }
-        }
-        before = std::mem::replace(&mut above, row);
-    }
-    above[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,21 +216,11 @@ mod tests {
 
     #[test]
     fn sorted_by_file_then_position_without_repetitions() {
-        let at = |file, start| Diagnostic::error("E0000", "x").at(Span::new(FileId(file), start, start + 1), "");
+        let at = |file, start| Diagnostic::error(Code::BadToken, "x").at(Span::new(FileId(file), start, start + 1), "");
         let mut all = Diagnostics::new();
-        all.extend([Diagnostic::error("E0000", "nowhere"), at(1, 0), at(0, 5), at(0, 2), at(0, 5)]);
+        all.extend([Diagnostic::error(Code::BadToken, "nowhere"), at(1, 0), at(0, 5), at(0, 2), at(0, 5)]);
         let sorted = all.into_sorted();
         assert_eq!(sorted[..3], [at(0, 2), at(0, 5), at(1, 0)]);
         assert_eq!(sorted[3].title, "nowhere");
-    }
-
-    #[test]
-    fn suggestions_are_plausible_or_absent() {
-        assert_eq!(did_you_mean("genaray", ["modarray", "genarray"]), Some("genarray"));
-        assert_eq!(did_you_mean("shpae", ["shape", "sharp"]), Some("shape"));
-        assert_eq!(did_you_mean("a", ["b", "c"]), None);
-        assert_eq!(did_you_mean("convolve", ["print"]), None);
-        let endless = "x".repeat(1_000_000);
-        assert_eq!(did_you_mean(&endless, [&endless[1..]]), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Where texts come from: the user's folders, `-I` and `RAVEL_PATH`, and the library inside the binary.
 
 use crate::edition::{Edition, wish};
+use crate::texts::Texts;
 use ravel_core::{Loader, ModulePlace};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ const COMMON: &[&str] = &["Array", "StdIO", "Math", "MathArray", "Structures", "
 /// File access for the core stage.
 pub struct FileLoader {
     folders: Vec<PathBuf>,
+    texts: Texts,
     /// When the compilation began, once somebody has asked.
     began: Option<u64>,
     edition: Edition,
@@ -29,7 +31,13 @@ pub struct FileLoader {
 impl FileLoader {
     /// Searches `folders` after the folder of the mentioning file and before the library.
     pub fn new(folders: Vec<PathBuf>, edition: Edition) -> FileLoader {
-        FileLoader { folders, edition, strangers: Vec::new(), began: None }
+        FileLoader { folders, texts: Texts::default(), edition, strangers: Vec::new(), began: None }
+    }
+
+    /// With texts in the place of files.
+    #[must_use]
+    pub fn with_texts(self, texts: Texts) -> FileLoader {
+        FileLoader { texts, ..self }
     }
 
     pub fn edition(&self) -> Edition {
@@ -242,7 +250,7 @@ impl Loader for FileLoader {
                 .map(|(_, text)| Arc::from(*text))
                 .ok_or_else(|| "no such library file".to_string()),
             None => {
-                let text = read_text(Path::new(name))?;
+                let text = self.texts.read(Path::new(name))?;
                 if wish(&text).is_some_and(|wish| wish.edition.as_ref() != Ok(&self.edition)) {
                     self.strangers.push(name.to_string());
                 }

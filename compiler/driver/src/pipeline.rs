@@ -4,14 +4,15 @@ use crate::backend::{Backend, Kind};
 use crate::caches;
 use crate::edition::{Edition, wish};
 use crate::explain::{Explanation, placement};
-use crate::files::{FileLoader, is_library, is_replaced, read_text};
+use crate::files::{FileLoader, is_library, is_replaced};
 use crate::foreign::Foreign;
 use crate::places::Functions;
-use crate::suggest::together;
+use crate::suggest::{together, with_uses};
+use crate::texts::Texts;
 use crate::tuned::Tuned;
 use ravel_codegen::{EmitError, Entry as CompiledEntry};
 use ravel_core::RootSource;
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_nest::ir as nest;
 use ravel_opt::Level;
 use ravel_source::{SourceMap, Span};
@@ -31,6 +32,8 @@ pub struct Options {
     pub macros: Vec<MacroOption>,
     /// `-I`, then `RAVEL_PATH`.
     pub folders: Vec<PathBuf>,
+    /// What stands in the place of files.
+    pub texts: Texts,
     /// The edition of the library, where the head of the program is not to decide.
     pub edition: Option<Edition>,
     pub level: Level,
@@ -42,6 +45,8 @@ pub struct Options {
     pub unchecked: bool,
     /// Check type patterns and conditions.
     pub check_patterns: bool,
+    /// Name all definitions that were tried for a call that fits none.
+    pub candidates: bool,
     /// Least work of a launch, in cycles of one processor core, if with-loops may run on a device.
     pub launch_work: f64,
     /// For tests: plain counts of references give the processor away between load and store.
@@ -55,6 +60,7 @@ impl Default for Options {
         Options {
             macros: Vec::new(),
             folders: Vec::new(),
+            texts: Texts::default(),
             edition: None,
             level: Level::Full,
             without: Vec::new(),
@@ -62,6 +68,7 @@ impl Default for Options {
             backend: Backend::default(),
             unchecked: false,
             check_patterns: true,
+            candidates: false,
             launch_work: ravel_schedule::LAUNCH_WORK,
             widen_counts: false,
             at_prompt: false,
@@ -159,7 +166,7 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Unreadable`], [`Failure::Source`].
     pub fn ast(&mut self, path: &Path) -> Result<String, Failure> {
-        let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
+        let text = self.text(path)?;
         let file = self.ast_of_text(&path.display().to_string(), text)?;
         Ok(ravel_syntax::print_file(&file))
     }
@@ -186,7 +193,7 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Unreadable`], [`Failure::Source`].
     pub fn core(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
-        let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
+        let text = self.text(path)?;
         self.core_of_text(&path.display().to_string(), text)
     }
 
@@ -221,7 +228,7 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Unreadable`].
     pub fn core_with_holes(&mut self, path: &Path) -> Result<ravel_core::ir::Program, Failure> {
-        let text = read_text(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
+        let text = self.text(path)?;
         let mut loader = self.loader(&text);
         let root = RootSource { name: path.display().to_string(), text };
         let program = self.load(root, &mut loader);
@@ -231,7 +238,11 @@ impl Compilation {
 
     /// File access for a program, with the library that the options or its head ask for.
     fn loader(&self, text: &str) -> FileLoader {
-        FileLoader::new(self.options.folders.clone(), self.edition_of(text))
+        FileLoader::new(self.options.folders.clone(), self.edition_of(text)).with_texts(self.options.texts.clone())
+    }
+
+    fn text(&self, path: &Path) -> Result<Arc<str>, Failure> {
+        self.options.texts.read(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })
     }
 
     pub(crate) fn edition_of(&self, text: &str) -> Edition {
@@ -251,13 +262,13 @@ impl Compilation {
             let span = Span::new(id, wish.line.start, wish.line.end);
             match wish.edition {
                 Err(why) => self.diagnostics.push(
-                    Diagnostic::error("E0251", why)
+                    Diagnostic::error(Code::UnknownEdition, why)
                         .at(span, "asked for here")
                         .with_help("without the line the program has the current library"),
                 ),
                 Ok(edition) if !is_root => self.diagnostics.push(
                     Diagnostic::warning(
-                        "E0252",
+                        Code::EditionsDiffer,
                         format!("this module asks for the library of {}, the program has another", edition.name()),
                     )
                     .at(span, "the program decides")
@@ -303,6 +314,7 @@ impl Compilation {
                 map,
                 is_library: &library,
                 check_patterns: this.options.check_patterns,
+                candidates: this.options.candidates,
                 condition_remark: &remark,
             };
             ravel_specialize::specialize(program, entry, &options)
@@ -325,13 +337,14 @@ impl Compilation {
         let program = self.core_with_holes(path)?;
         if program.main.is_none() && self.has_errors() {
             self.suggest_edition(path, &[Entry::Main, Entry::Roots]);
+            self.finish_reports();
             return Err(Failure::Source);
         }
         if program.main.is_none() {
             let file = self.map.files().next().map(|(id, _)| id);
             let span = file.map_or(Span::NONE, |id| Span::new(id, 0, 0));
             self.diagnostics.push(
-                Diagnostic::error("E0250", "a program needs a function `int main()`")
+                Diagnostic::error(Code::NoMain, "a program needs a function `int main()`")
                     .at(span, "this file defines no `main`")
                     .with_help("add `int main() { ... return 0; }`, or use `ravel check` for modules"),
             );
@@ -340,8 +353,14 @@ impl Compilation {
         let specialized = self.specialize(&program, Entry::Main);
         self.suggest_edition(path, &[Entry::Main]);
         self.suggest_modules(path, &[Entry::Main]);
-        self.diagnostics.sort_by_key(Diagnostic::span);
+        self.finish_reports();
         Ok(specialized?.module)
+    }
+
+    /// Brings what was reported into the order of the source, with the edits that mend it.
+    pub(crate) fn finish_reports(&mut self) {
+        with_uses(&mut self.diagnostics, &self.map);
+        self.diagnostics.sort_by_key(Diagnostic::span);
     }
 
     /// Loads the program's own C functions into this process.

@@ -2,9 +2,11 @@
 
 use crate::backend::Kind;
 use crate::pipeline::{Compilation, ENTRY, Failure};
+use crate::places::Functions;
 use ravel_diagnostics::Diagnostic;
 use ravel_interp::{RunError, Val};
 use ravel_runtime::fault::Report;
+use ravel_source::SourceMap;
 use ravel_specialize::Entry;
 use ravel_types::Scalar;
 use ravel_wir::Module;
@@ -16,6 +18,11 @@ use std::sync::Arc;
 pub enum Program {
     Interp(Arc<Module>),
     Native(ravel_codegen::Entry),
+}
+
+/// The line of source that a fault names, underlined.
+pub(crate) fn excerpt(functions: &Functions, map: &SourceMap, report: &Report) -> Option<String> {
+    ravel_diagnostics::excerpt(functions.at(report.position.as_ref()?)?, map)
 }
 
 impl Compilation {
@@ -47,6 +54,10 @@ impl Compilation {
         if let Err(fault) = start.and_then(|()| ravel_runtime::start::set_arguments(arguments)) {
             ravel_runtime::fault::raise(fault);
         }
+        if matches!(program, Program::Native(_)) {
+            let (functions, map) = (self.functions.clone(), self.map.clone());
+            ravel_runtime::fault::show_excerpts(Box::new(move |report| excerpt(&functions, &map, report)));
+        }
         match program {
             Program::Native(entry) => entry.run_program().ok_or_else(|| Failure::Internal {
                 stage: "the start of the program",
@@ -72,7 +83,8 @@ impl Compilation {
                 let place = self.functions.place(&self.map, report.span, &report.function);
                 let report = Report::new(Some(&place), report.fault.clone());
                 // Where nobody listens, the status still tells.
-                let _ = write!(std::io::stderr(), "{report}");
+                let excerpt = excerpt(&self.functions, &self.map, &report).unwrap_or_default();
+                let _ = write!(std::io::stderr(), "{report}{excerpt}");
                 Ok(report.status())
             }
             Err(RunError::Internal { span, function, problem }) => Err(Failure::Internal {
@@ -113,7 +125,7 @@ impl Compilation {
         let entries: Vec<Entry> = main_too.into_iter().chain([Entry::Roots]).collect();
         self.suggest_edition(path, &entries);
         self.suggest_modules(path, &entries);
-        self.diagnostics.sort_by_key(Diagnostic::span);
+        self.finish_reports();
         let roots = checked?;
         if self.explanation.is_some() {
             // A program is explained as it runs; the functions of a module for the types that they are declared with.

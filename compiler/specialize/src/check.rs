@@ -4,6 +4,8 @@ use crate::conversions::conversion;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
+use ravel_diagnostics::{Code, Diagnostic};
+use ravel_source::Span;
 use ravel_types::{Affine, Basic, BinOp};
 use ravel_wir::{Fault, Value};
 
@@ -16,6 +18,12 @@ pub struct Agree {
 
 /// What is said of extents that disagree.
 pub struct Wording<'a> {
+    /// Of a report about both lists of extents.
+    pub title: &'a dyn Fn(&str, &str) -> String,
+    /// Places in the head that asks for equal extents, with what they are.
+    pub heads: Vec<(Span, String)>,
+    /// Whether the title says all that the label says.
+    pub is_told: bool,
     /// Of both lists of extents, as text.
     pub label: &'a dyn Fn(&str, &str) -> String,
     /// Of the two extents of an axis.
@@ -39,11 +47,13 @@ impl Spec<'_> {
             None => format!("one has the shape [{a}], another [{b}]"),
         };
         let fault = |axis, left, right| Fault::Shape { left, right, axis, what: what.into() };
-        self.require_agreement_in(pairs, what, &Wording { label: &label, fault: &fault })
+        let title = |a: &str, b: &str| format!("{what} differ in shape: [{a}] and [{b}]");
+        let wording = Wording { title: &title, heads: Vec::new(), is_told: false, label: &label, fault: &fault };
+        self.require_agreement_in(pairs, &wording)
     }
 
     /// The same, in other words.
-    pub fn require_agreement_in(&mut self, pairs: &[Agree], what: &str, wording: &Wording<'_>) -> bool {
+    pub fn require_agreement_in(&mut self, pairs: &[Agree], wording: &Wording<'_>) -> bool {
         let mut known = Vec::new();
         let mut wrong = false;
         let fault = |spec: &mut Self, Agree { left, right, axis }: &Agree| {
@@ -71,7 +81,16 @@ impl Spec<'_> {
             };
             let (a, b) = (side(|p| &p.0), side(|p| &p.1));
             if self.speculative == 0 {
-                self.error("E0312", format!("{what} differ in shape: [{a}] and [{b}]"), (wording.label)(&a, &b));
+                let site = self.user_site();
+                let mut report =
+                    Diagnostic::error(Code::ShapesDiffer, (wording.title)(&a, &b)).at(site, (wording.label)(&a, &b));
+                for (span, text) in &wording.heads {
+                    report = report.with_label(*span, text);
+                }
+                match wording.is_told {
+                    true => self.report_on_arguments(report, site),
+                    false => self.report_from_here(report, site),
+                }
             }
             for (pair, (x, y)) in pairs.iter().zip(&known) {
                 if x.sub(y).as_const() != Some(0) {
@@ -90,7 +109,7 @@ impl Spec<'_> {
         }
         if self.speculative == 0 {
             let label = format!("one has {}, another {}", axes(left), axes(right));
-            self.error("E0312", format!("{what} differ in rank: {left} and {right}"), label);
+            self.error(Code::ShapesDiffer, format!("{what} differ in rank: {left} and {right}"), label);
         }
         let text = format!("{what} differ in rank: {left} and {right}").into();
         self.emit_check(&Sc::bool(false), Fault::Message { text, operands: Vec::new() });
@@ -113,7 +132,7 @@ impl Spec<'_> {
                 }
                 _ => format!("the index is out of range for axis {axis}"),
             };
-            return self.certain_fault("E0330", title, fault);
+            return self.certain_fault(Code::IndexOutOfRange, title, fault);
         }
         let low = self.em.bin(BinOp::Ge, Basic::Int, index, &Sc::int(0));
         let high = self.em.bin(BinOp::Lt, Basic::Int, index, &bound);
@@ -153,7 +172,7 @@ impl Spec<'_> {
         if !self.members_fit(frame, want, &v) {
             let (found, wanted) = (self.show_value_type(&v), self.show_type(self.fun(frame.fun), ty));
             let title = format!("{what} is declared {wanted} with other element types than {found} has");
-            self.error("E0301", title, format!("this is {found}"));
+            self.error(Code::WrongType, title, format!("this is {found}"));
             return Val::Bottom;
         }
         self.assert_shape(frame, ty, v, what)
@@ -202,7 +221,7 @@ impl Spec<'_> {
         let (found, wanted) = (self.show_value_type(v), self.show_type(self.fun(frame.fun), ty));
         let text = format!("{what} is declared {wanted} but is {found}");
         if self.speculative == 0 {
-            self.error("E0322", text, format!("this is {found}"));
+            self.error(Code::DeclaredShape, text, format!("this is {found}"));
             return Val::Bottom;
         }
         self.emit_check(&Sc::bool(false), Fault::Message { text: text.into(), operands: Vec::new() });
@@ -269,7 +288,7 @@ impl Spec<'_> {
         };
         let site = self.user_site();
         let mut diagnostic =
-            ravel_diagnostics::Diagnostic::error("E0323", format!("a cast cannot turn {found} into {wanted}"))
+            ravel_diagnostics::Diagnostic::error(Code::BadCast, format!("a cast cannot turn {found} into {wanted}"))
                 .at(site, format!("this is {found}"))
                 .with_note(
                     "casts assert shapes and change between a user type and its base; they never convert numbers",

@@ -5,6 +5,7 @@ use crate::spec::Spec;
 use crate::value::{Sc, Val};
 use crate::withloops::select::IndexVector;
 use ravel_core::ir::{ElemTy, UserTypeKind};
+use ravel_diagnostics::Code;
 use ravel_types::{Basic, BinOp, Scalar};
 
 impl Spec<'_> {
@@ -27,7 +28,7 @@ impl Spec<'_> {
             _ => {
                 let [p, a, b] = [p, a, b].map(|v| self.show_value_type(v));
                 let title = format!("`mask` takes bools and two values of one type, found {p}, {a} and {b}");
-                self.error("E0307", title, "types differ");
+                self.error(Code::PrimitiveArgument, title, "types differ");
                 return Val::Bottom;
             }
         };

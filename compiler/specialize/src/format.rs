@@ -3,7 +3,7 @@
 use crate::spec::Spec;
 use crate::value::Val;
 use ravel_core::ir::ElemTy;
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::Basic;
 
 /// Natives that take a format, with its position among their arguments.
@@ -95,7 +95,7 @@ impl Spec<'_> {
         }
         let args = &args[at + 1..];
         let site = self.user_site();
-        let report = |title: String, label: String| Diagnostic::error("E0347", title).at(site, label);
+        let report = |title: String, label: String| Diagnostic::error(Code::FormatMismatch, title).at(site, label);
         let conversions = match conversions(&text) {
             Ok(conversions) => conversions,
             Err(shown) => {

@@ -4,6 +4,7 @@ use crate::check::Agree;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, MAX_TUPLE, Sc, ScKind, ShapeKind, Val};
 use ravel_core::ir::{Decimal, ElemTy, Expr, TypePat};
+use ravel_diagnostics::Code;
 use ravel_source::Span;
 use ravel_types::{Affine, Basic, Scalar, Shape, Ty};
 use ravel_wir::{Frame as WirFrame, Op, Value, With, WithOp};
@@ -32,7 +33,7 @@ impl Spec<'_> {
             if self.elem_of(v) != first {
                 let (a, b) = (self.show_value_type(&values[0]), self.show_value_type(v));
                 self.at(item.span);
-                self.error("E0303", format!("array literal mixes {a} and {b}"), format!("this is {b}"));
+                self.error(Code::MixedLiteral, format!("array literal mixes {a} and {b}"), format!("this is {b}"));
                 return Val::Bottom;
             }
         }
@@ -58,7 +59,7 @@ impl Spec<'_> {
         for value in values {
             let Some(scalar) = value.value_in(member) else {
                 let text = format!("{} is not a value of {member}", value.double);
-                self.error("E0323", text, format!("this is {member} here"));
+                self.error(Code::BadCast, text, format!("this is {member} here"));
                 return Val::Bottom;
             };
             scalars.push(scalar);
@@ -103,7 +104,7 @@ impl Spec<'_> {
             }
             Val::Handle(..) => {
                 self.error(
-                    "E0304",
+                    Code::NotAnElement,
                     "values of an external type cannot be elements of an array",
                     "external types are scalar",
                 );
@@ -139,7 +140,7 @@ impl Spec<'_> {
                 if a.len() != b.len() {
                     let (x, y) = (a.len(), b.len());
                     self.error(
-                        "E0312",
+                        Code::ShapesDiffer,
                         format!("the cells of an array literal differ in rank: {x} and {y}"),
                         "cells must have one shape",
                     );

@@ -4,6 +4,7 @@ use crate::check::Agree;
 use crate::literal::zero;
 use crate::spec::Spec;
 use crate::value::{Kind, Sc, ShapeKind, Val};
+use ravel_diagnostics::Code;
 use ravel_types::{Basic, BinOp, Elem, EvalFault, Prim, Ranks, Scalar, Ty, UnOp, eval_bin, eval_convert, eval_un};
 use ravel_wir::{Fault, Op};
 
@@ -17,7 +18,7 @@ impl Spec<'_> {
         }
         if args.len() != prim.arity() {
             self.error(
-                "E0309",
+                Code::PrimitiveArity,
                 format!("a primitive with {} arguments is given {}", prim.arity(), args.len()),
                 "called here",
             );
@@ -87,7 +88,7 @@ impl Spec<'_> {
             other => {
                 let shown = self.show_value_type(other);
                 self.error(
-                    "E0307",
+                    Code::PrimitiveArgument,
                     format!("this primitive takes a scalar, found {shown}"),
                     format!("an argument is {shown}"),
                 );
@@ -104,7 +105,7 @@ impl Spec<'_> {
             _ => {
                 let shown = self.show_value_type(v);
                 self.error(
-                    "E0307",
+                    Code::PrimitiveArgument,
                     format!("this primitive takes a vector, found {shown}"),
                     format!("an argument is {shown}"),
                 );
@@ -115,7 +116,11 @@ impl Spec<'_> {
 
     fn defined(&mut self, basic: Basic, test: Result<Scalar, EvalFault>, op: &str) -> bool {
         if test == Err(EvalFault::Undefined) {
-            self.error("E0307", format!("`{op}` is not defined on {basic}"), format!("the arguments are {basic}"));
+            self.error(
+                Code::PrimitiveArgument,
+                format!("`{op}` is not defined on {basic}"),
+                format!("the arguments are {basic}"),
+            );
             return false;
         }
         true
@@ -130,7 +135,7 @@ impl Spec<'_> {
         if op.needs_nonzero() && basic.elem().is_int() {
             match b {
                 Sc::Const(c) if c.as_i64() == Some(0) => {
-                    self.certain_fault("E0333", "division by zero".to_string(), Fault::Division);
+                    self.certain_fault(Code::DivisionByZero, "division by zero".to_string(), Fault::Division);
                     return Some((basic, b.clone()));
                 }
                 Sc::Const(_) => {}
@@ -189,7 +194,11 @@ impl Spec<'_> {
         };
         if x != y {
             let (p, q) = (self.show_value_type(a), self.show_value_type(b));
-            self.error("E0307", format!("`{op}` takes two arguments of one type, found {p} and {q}"), "types differ");
+            self.error(
+                Code::PrimitiveArgument,
+                format!("`{op}` takes two arguments of one type, found {p} and {q}"),
+                "types differ",
+            );
             return Val::Bottom;
         }
         if ranks == Ranks::SxS {
@@ -347,7 +356,7 @@ impl Spec<'_> {
             }
             other => {
                 let shown = self.show_value_type(other);
-                self.error("E0307", format!("{shown} has no such value"), "asked for here");
+                self.error(Code::PrimitiveArgument, format!("{shown} has no such value"), "asked for here");
                 Val::Bottom
             }
         }

@@ -6,7 +6,7 @@
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, ShapeKind, Val};
 use ravel_core::ir::{DimPat, ElemTy, Expr, Family, Field, RankPat, StructId, TypePat};
-use ravel_diagnostics::{Diagnostic, did_you_mean};
+use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
 use ravel_types::{Affine, Basic};
 
 impl Spec<'_> {
@@ -21,7 +21,7 @@ impl Spec<'_> {
                         let names = def.fields.iter().map(|f| f.name.as_str());
                         let site = self.user_site();
                         let mut diagnostic =
-                            Diagnostic::error("E0350", format!("struct {} has no field `{field}`", def.name))
+                            Diagnostic::error(Code::NoSuchField, format!("struct {} has no field `{field}`", def.name))
                                 .at(site, "unknown field");
                         if let Some(near) = did_you_mean(field, names) {
                             diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
@@ -33,7 +33,7 @@ impl Spec<'_> {
             }
             other => {
                 let shown = self.show_value_type(other);
-                self.error("E0351", format!("{shown} has no fields"), "only structs have fields");
+                self.error(Code::NoFields, format!("{shown} has no fields"), "only structs have fields");
                 None
             }
         }
@@ -93,7 +93,7 @@ impl Spec<'_> {
             if kind.has_bottom() && v.is_none() {
                 self.at(e.span);
                 let title = format!("nothing tells the element type of field `{}`", field.name);
-                self.error("E0352", title, "give the field a value");
+                self.error(Code::FieldWithoutType, title, "give the field a value");
                 return Val::Bottom;
             }
             let Some(v) = v else {
@@ -226,7 +226,7 @@ impl Spec<'_> {
     /// Reports records of open shape as elements of an array.
     pub fn open_elements(&mut self) {
         let title = "records with fields of open shape cannot be elements of an array";
-        self.error("E0304", title, "the elements would have different shapes");
+        self.error(Code::NotAnElement, title, "the elements would have different shapes");
     }
 }
 

@@ -4,6 +4,7 @@ use crate::spec::Spec;
 use crate::value::{Sc, Val};
 use crate::withloops::select::IndexVector;
 use ravel_core::ir::UserTypeKind;
+use ravel_diagnostics::Code;
 use ravel_types::{Affine, Basic, BinOp, Scalar, Shape, Ty};
 use ravel_wir::{Fault, Op};
 
@@ -125,7 +126,7 @@ impl Spec<'_> {
         let fault = Fault::Message { text: format!("{text}{{e}}").into(), operands: vec![self.em.value(n)] };
         if ok.as_bool() == Some(false) {
             let shown = n.as_int().map_or(".".to_string(), |n| extent_text(n.into()));
-            self.certain_fault("E0334", format!("{text}{shown}"), fault);
+            self.certain_fault(Code::NegativeExtent, format!("{text}{shown}"), fault);
             return false;
         }
         self.emit_check(&ok, fault);
@@ -145,7 +146,11 @@ impl Spec<'_> {
                     show(old),
                     show(new)
                 );
-                self.certain_fault("E0335", text.clone(), Fault::Message { text: text.into(), operands: Vec::new() });
+                self.certain_fault(
+                    Code::ReshapeCount,
+                    text.clone(),
+                    Fault::Message { text: text.into(), operands: Vec::new() },
+                );
             }
             return;
         }
@@ -178,7 +183,7 @@ impl Spec<'_> {
         }
         let (Some(ravel_core::ir::ElemTy::Basic(basic)), true) = (x, x == y) else {
             let (p, q) = (self.show_value_type(a), self.show_value_type(b));
-            self.error("E0307", format!("vectors of different types: {p} and {q}"), "types differ");
+            self.error(Code::PrimitiveArgument, format!("vectors of different types: {p} and {q}"), "types differ");
             return Val::Bottom;
         };
         let (n, m) = (self.vector_length(a), self.vector_length(b));
@@ -222,7 +227,7 @@ impl Spec<'_> {
             operands,
         };
         if both.as_bool() == Some(false) {
-            self.certain_fault("E0336", format!("{what} of more elements than there are"), fault);
+            self.certain_fault(Code::SliceTooLong, format!("{what} of more elements than there are"), fault);
             return Val::Bottom;
         }
         self.emit_check(&both, fault);

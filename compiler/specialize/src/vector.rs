@@ -2,6 +2,7 @@
 
 use crate::spec::Spec;
 use crate::value::{Kind, MAX_TUPLE, Sc, Val};
+use ravel_diagnostics::Code;
 use ravel_source::Span;
 use ravel_types::{Affine, Basic, BinOp, Elem, Scalar, Shape, Ty};
 use ravel_wir::{Combine, Frame as WirFrame, Generator, Op, Part, Region, Value, With, WithOp};
@@ -266,7 +267,7 @@ impl Spec<'_> {
                 x.join(&y).unwrap_or_else(|| {
                     let (a, b) = (self.show_value_type(a), self.show_value_type(b));
                     self.error(
-                        "E0302",
+                        Code::BranchesDiffer,
                         format!("the branches of a conditional give different types: {a} and {b}"),
                         "these must have one element type",
                     );

@@ -8,7 +8,7 @@
 //! indices gives an interval of cells. Elements of arrays that a with-loop of the same function makes are what its body makes. Of wider types and of
 //! unsigned ones nothing is said: those are what a program takes for numbers that are large, or are meant to wrap. Neither is of anything under a condition.
 
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_types::HashMap;
 use ravel_types::{BinOp, Elem, Scalar, UnOp};
@@ -76,7 +76,7 @@ impl Wrap {
             (_, true) => format!("at least {low}"),
             (_, false) => format!("at most {high}"),
         };
-        Diagnostic::warning("E0370", format!("this {} is too large for `int`: it wraps", self.what))
+        Diagnostic::warning(Code::IntWraps, format!("this {} is too large for `int`: it wraps", self.what))
             .at(span, format!("{amount}; an `int` holds -2147483648 to 2147483647"))
             .with_help(
                 "convert what it is made of: `tol(x)` is `long`, `tod(x)` is `double`; where wrapping is meant, `toui(x)` is `uint`",

@@ -5,7 +5,7 @@
 //! [`crate::check`] does not, E0120 pragmas.
 
 use crate::literal::LiteralError;
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 
 /// One cause of a syntax error. Texts are quoted from the source, already shortened.
@@ -98,39 +98,43 @@ impl SyntaxError {
             StrayCharacters { text } => {
                 let many = span.end - span.start > 4;
                 let title = format!("unknown character{} {text}", if many { "s" } else { "" });
-                Diagnostic::error("E0101", title).at(span, "no token starts with this")
+                Diagnostic::error(Code::BadToken, title).at(span, "no token starts with this")
             }
-            OpenString => Diagnostic::error("E0101", "string is not closed on its line")
+            OpenString => Diagnostic::error(Code::BadToken, "string is not closed on its line")
                 .at(span, "starts here")
                 .with_help("close it with \", or end the line with \\ to continue it"),
-            OpenChar => Diagnostic::error("E0101", "character literal is not closed")
+            OpenChar => Diagnostic::error(Code::BadToken, "character literal is not closed")
                 .at(span, "starts here")
                 .with_note("a character literal holds one character, as in 'a' or '\\n'"),
-            OpenComment => Diagnostic::error("E0101", "comment is not closed")
+            OpenComment => Diagnostic::error(Code::BadToken, "comment is not closed")
                 .at(Span { end: span.start + 2, ..span }, "starts here")
                 .with_help("close it with */"),
             Literal { text, cause } => literal(&text, cause, span),
-            TooDeep { limit } => Diagnostic::error("E0103", "nested too deeply")
+            TooDeep { limit } => Diagnostic::error(Code::NestedTooDeeply, "nested too deeply")
                 .at(span, format!("more than {limit} levels are open here"))
                 .with_help("give parts of it a name, or split it into functions"),
             Directive { message, help } => {
-                let report = Diagnostic::error("E0104", message).at(span, "");
+                let report = Diagnostic::error(Code::BadPreprocessorLine, message).at(span, "");
                 match help {
                     Some(help) => report.with_help(help),
                     None => report,
                 }
             }
-            Macro { name, message } => Diagnostic::error("E0105", format!("macro `{name}`: {message}")).at(span, ""),
-            UserError { text } => Diagnostic::error("E0106", format!("#error {text}")).at(span, ""),
-            UserWarning { text } => Diagnostic::warning("E0106", format!("#warning {text}")).at(span, ""),
-            Include { name } => Diagnostic::error("E0107", format!("cannot read the included file {name}"))
+            Macro { name, message } => {
+                Diagnostic::error(Code::BadMacroUse, format!("macro `{name}`: {message}")).at(span, "")
+            }
+            UserError { text } => Diagnostic::error(Code::ErrorLine, format!("#error {text}")).at(span, ""),
+            UserWarning { text } => Diagnostic::warning(Code::ErrorLine, format!("#warning {text}")).at(span, ""),
+            Include { name } => Diagnostic::error(Code::IncludeFailed, format!("cannot read the included file {name}"))
                 .at(span, "wanted here")
                 .with_note("files are looked for beside the file that includes them and in the -I folders"),
-            IncludeDepth { limit } => Diagnostic::error("E0107", format!("#include goes more than {limit} files deep"))
-                .at(span, "this file probably includes itself")
-                .with_help("guard it with #ifndef NAME, #define NAME, ... #endif"),
+            IncludeDepth { limit } => {
+                Diagnostic::error(Code::IncludeFailed, format!("#include goes more than {limit} files deep"))
+                    .at(span, "this file probably includes itself")
+                    .with_help("guard it with #ifndef NAME, #define NAME, ... #endif")
+            }
             Unexpected { found, expected, help } => {
-                let report = Diagnostic::error("E0110", format!("expected {expected}, found {found}"))
+                let report = Diagnostic::error(Code::UnexpectedToken, format!("expected {expected}, found {found}"))
                     .at(span, format!("{found} is not possible here"));
                 match help {
                     Some(help) => report.with_help(help),
@@ -138,13 +142,16 @@ impl SyntaxError {
                 }
             }
             UnexpectedEnd { expected } => {
-                Diagnostic::error("E0110", format!("expected {expected}, found the end of the file"))
+                Diagnostic::error(Code::UnexpectedToken, format!("expected {expected}, found the end of the file"))
                     .at(span, "the file ends here")
             }
-            OpenBrace => Diagnostic::error("E0111", "`{` is never closed").at(span, "opened here"),
-            StrayBrace => Diagnostic::error("E0111", "`}` closes nothing").at(span, "no `{` is open here"),
+            OpenBrace => Diagnostic::error(Code::UnbalancedBrace, "`{` is never closed").at(span, "opened here"),
+            StrayBrace => {
+                Diagnostic::error(Code::UnbalancedBrace, "`}` closes nothing").at(span, "no `{` is open here")
+            }
             MisplacedTuple { nested } => {
-                let report = Diagnostic::error("E0112", "a list in parentheses is not a value").at(span, "");
+                let report =
+                    Diagnostic::error(Code::ListIsNoValue, "a list in parentheses is not a value").at(span, "");
                 if nested {
                     report.with_note("results cannot be nested: a function returns a flat list of values")
                 } else {
@@ -153,48 +160,53 @@ impl SyntaxError {
                         .with_help("for a vector write [a, b]")
                 }
             }
-            MisplacedDots => Diagnostic::error("E0113", "`.` and `...` select axes only inside a[...]")
+            MisplacedDots => Diagnostic::error(Code::MisplacedDots, "`.` and `...` select axes only inside a[...]")
                 .at(span, "not an array element"),
             ManyTargets { operator } => {
-                Diagnostic::error("E0114", format!("`{operator}=` takes one target")).at(span, "several targets")
+                Diagnostic::error(Code::CompoundTargets, format!("`{operator}=` takes one target"))
+                    .at(span, "several targets")
             }
             ForbiddenBody { name, attribute } => {
-                Diagnostic::error("E0115", format!("`{attribute}` function `{name}` cannot have a body"))
+                Diagnostic::error(Code::BodyMismatch, format!("`{attribute}` function `{name}` cannot have a body"))
                     .at(span, "body")
                     .with_help("end the declaration with ; after its parameters")
             }
             VariadicDefinition { name } => {
-                Diagnostic::error("E0116", format!("function `{name}` cannot take or return `...`"))
+                Diagnostic::error(Code::VariadicDefinition, format!("function `{name}` cannot take or return `...`"))
                     .at(span, "")
                     .with_note("only external functions are variadic")
             }
-            RepeatedDots => Diagnostic::error("E0117", "`...` stands at most once in a list").at(span, "second one"),
+            RepeatedDots => {
+                Diagnostic::error(Code::RepeatedDots, "`...` stands at most once in a list").at(span, "second one")
+            }
             ForeignConstraint { index, index_span } => {
-                Diagnostic::error("E0118", format!("the constraint must bound `{index}`"))
+                Diagnostic::error(Code::ConstraintOfOther, format!("the constraint must bound `{index}`"))
                     .at(span, "bounds something else")
                     .with_label(index_span, "index of this partition")
                     .with_note("a constraint repeats the index without its dots: lower <= index < upper")
             }
             SmallestWithoutMinus { text } => {
-                Diagnostic::error("E0102", format!("{text} does not fit its type")).at(span, "one too large")
+                Diagnostic::error(Code::BadLiteral, format!("{text} does not fit its type")).at(span, "one too large")
             }
-            Pragma { name, message } => Diagnostic::error("E0120", format!("#pragma {name} {message}")).at(span, ""),
+            Pragma { name, message } => {
+                Diagnostic::error(Code::BadPragma, format!("#pragma {name} {message}")).at(span, "")
+            }
             QualifiedNothing { module } => {
-                Diagnostic::error("E0110", format!("expected a name or an operator after `{module}::`")).at(span, "")
+                Diagnostic::error(Code::UnexpectedToken, format!("expected a name or an operator after `{module}::`"))
+                    .at(span, "")
             }
-            TooManyErrors => {
-                Diagnostic::error("E0100", "too many errors, the rest is not shown").at(span, "last one shown")
-            }
-            NotText => Diagnostic::error("E0101", "this file is not SaC source text")
+            TooManyErrors => Diagnostic::error(Code::LimitReached, "too many errors, the rest is not shown")
+                .at(span, "last one shown"),
+            NotText => Diagnostic::error(Code::BadToken, "this file is not SaC source text")
                 .at(span, "")
                 .with_note("most of its first bytes are no characters that a program can contain"),
-            FileTooLarge => Diagnostic::error("E0100", "source files are limited to 2 GiB").at(span, ""),
+            FileTooLarge => Diagnostic::error(Code::LimitReached, "source files are limited to 2 GiB").at(span, ""),
         }
     }
 }
 
 fn literal(text: &str, cause: LiteralError, span: Span) -> Diagnostic {
-    let error = |title: String| Diagnostic::error("E0102", title);
+    let error = |title: String| Diagnostic::error(Code::BadLiteral, title);
     match cause {
         LiteralError::Suffix(suffix) => error(format!("`{suffix}` is not a suffix of a number"))
             .at(span, "")

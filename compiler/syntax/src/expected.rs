@@ -5,7 +5,7 @@ use crate::errors::{SyntaxError, quoted};
 use crate::parse::Failure;
 use crate::split::Chunk;
 use crate::tokens::{Kind, Token};
-use ravel_diagnostics::{Diagnostic, did_you_mean};
+use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
 
 /// Words that may stand in front of a name, for slips of the fingers.
 const LEADING_WORDS: [&str; 32] = [
@@ -68,7 +68,7 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
             Some(near) => format!("did you mean `{near}`?"),
             None => "is a `use` or `import` missing?".to_string(),
         };
-        return Diagnostic::error("E0110", format!("{text} is not a type here"))
+        return Diagnostic::error(Code::UnexpectedToken, format!("{text} is not a type here"))
             .at(name.span, "stands where a type is expected")
             .with_help(help);
     }
@@ -85,7 +85,7 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
         && previous.span.file == found.span.file
         && matches!(wanted_closer(&wanted), Some(";" | ")" | "]"))
     {
-        return Diagnostic::error("E0110", format!("expected {expected}, found {text}"))
+        return Diagnostic::error(Code::UnexpectedToken, format!("expected {expected}, found {text}"))
             .at(previous.span, format!("expected {expected} behind this"))
             .with_label(found.span, "found this instead");
     }
@@ -312,7 +312,7 @@ fn early_return(tokens: &Classified, chunk: Chunk, at: usize) -> Option<Diagnost
     let before = list.get(chunk.from..at)?;
     let offset = before.iter().rposition(|token| token.kind == Kind::Return)?;
     let found = list.get(at)?;
-    let report = Diagnostic::error("E0110", "`return` is not the last statement of its function")
+    let report = Diagnostic::error(Code::UnexpectedToken, "`return` is not the last statement of its function")
         .at(before[offset].span, "returns here")
         .with_label(found.span, "but the body goes on");
     Some(report.with_help("assign the result in each branch and return it at the end"))

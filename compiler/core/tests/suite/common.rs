@@ -70,7 +70,7 @@ pub fn load_with(root: &str, files: &[(&str, &str)]) -> (ir::Program, Vec<Diagno
 /// The printed text of function `name` of a root without errors.
 pub fn core_of(root: &str, name: &str) -> String {
     let (program, reports, map) = load_with(root, &[]);
-    assert!(reports.is_empty(), "{}", ravel_diagnostics::render(&reports, &map, false));
+    assert!(reports.is_empty(), "{}", ravel_diagnostics::render(&reports, &map, Default::default(), false));
     let text = ravel_core::print(&program);
     let wanted = format!("::{name}#");
     let found =

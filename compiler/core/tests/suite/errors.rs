@@ -11,7 +11,7 @@ fn only(root: &str) -> String {
 #[test]
 fn unknown_names_suggest_close_ones_and_modules() {
     let (_, reports, _) = load_with("use Array: all;\nint main() { return shpae([1])[0]; }", &[]);
-    assert_eq!(reports[0].code, "E0210");
+    assert_eq!(reports[0].code.text(), "E0210");
     assert_eq!(reports[0].help.as_deref(), Some("did you mean `shape`?"));
 
     let math = ("Math.sac", "/* library */\nmodule Math;\nexport all;\ndouble sin(double x) { return x; }");

@@ -354,7 +354,7 @@ fn classes_convert_inside_their_file_only() {
          void tick() { tick(hits); }",
     );
     let (program, reports, map) = load_with("use Counter: all;\nint main() { tick(); return 0; }", &[counter]);
-    assert!(reports.is_empty(), "{}", ravel_diagnostics::render(&reports, &map, false));
+    assert!(reports.is_empty(), "{}", ravel_diagnostics::render(&reports, &map, Default::default(), false));
     let text = ravel_core::print(&program);
     assert!(text.contains("c = to_Counter(+"), "{text}");
     assert!(text.contains("object hits = tick@") && text.contains("(object hits);"), "{text}");

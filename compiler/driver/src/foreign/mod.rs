@@ -7,7 +7,7 @@ mod adapter;
 mod signature;
 
 use ravel_core::ir::{FunBody, LinkKind, Linked, Program};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_runtime::outputs::Folder;
 use ravel_source::{SourceMap, Span};
 use ravel_wir::{Module, Op};
@@ -191,7 +191,7 @@ impl Foreign {
                 || words.contains(&format!("undefined symbol: {}\n", signature.name))
         });
         if let Some(signature) = missing {
-            return Diagnostic::error("E0346", format!("no C function `{}` is linked", signature.name))
+            return Diagnostic::error(Code::LinkFailed, format!("no C function `{}` is linked", signature.name))
                 .at(signature.span, "declared here")
                 .with_help("name the file that has it, #pragma linkobj \"file.o\", or its library, #pragma linkwith \"-lname\"");
         }
@@ -200,8 +200,8 @@ impl Foreign {
             LinkInput::Flag(flag) => words.contains(flag.as_str()),
         });
         let span = named.map_or_else(|| self.place(), |(_, span)| *span);
-        let report =
-            Diagnostic::error("E0346", "the C code of this program cannot be linked").at(span, "asked for here");
+        let report = Diagnostic::error(Code::LinkFailed, "the C code of this program cannot be linked")
+            .at(span, "asked for here");
         let report = report.with_note(words.trim().to_string());
         match words.contains("-fPIC") {
             true => report.with_help("programs that run at once need objects that were compiled with cc -fPIC"),
@@ -214,13 +214,14 @@ impl Foreign {
     }
 
     fn report(&self, title: &str, why: &str) -> Diagnostic {
-        Diagnostic::error("E0346", title).at(self.place(), "declared here").with_note(why.to_string())
+        Diagnostic::error(Code::LinkFailed, title).at(self.place(), "declared here").with_note(why.to_string())
     }
 }
 
 fn not_found(path: &Path, span: Span) -> Diagnostic {
     let shown = path.display();
-    let report = Diagnostic::error("E0346", format!("the C object {shown} does not exist")).at(span, "needed here");
+    let report =
+        Diagnostic::error(Code::LinkFailed, format!("the C object {shown} does not exist")).at(span, "needed here");
     match path.extension().is_some_and(|extension| extension == "o") {
         true => report.with_help(format!("compile it: cc -c -fPIC {} -o {shown}", path.with_extension("c").display())),
         false => report.with_help("paths are relative to the folder of this file"),

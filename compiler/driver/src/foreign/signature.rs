@@ -1,7 +1,7 @@
 //! How a C function is called: the form of each value and its position, from the declaration and its `linksign`.
 
 use ravel_core::ir::{DimPat, ElemTy, External, Fun, Linked, LocalId, Program, TypePat, UserTypeKind};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_types::Basic;
 
@@ -64,7 +64,7 @@ pub(super) struct Signature {
 type Refusal = Box<Diagnostic>;
 
 fn refuse(title: String, span: Span, label: &str) -> Refusal {
-    Box::new(Diagnostic::error("E0345", title).at(span, label))
+    Box::new(Diagnostic::error(Code::ForeignSignature, title).at(span, label))
 }
 
 /// The signature of an external function, and what its pragmas and those of its types link.

@@ -6,6 +6,7 @@ use super::{Outcome, Refusal, Session, USED, show};
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_core::RootSource;
 use ravel_core::ir::{self, ExprKind, FunBody, FunId, LocalId, Program, Target};
+use ravel_diagnostics::Code;
 use ravel_runtime::fault::{Ending, Report, run_session};
 use ravel_source::Span;
 use ravel_specialize::Entry;
@@ -15,7 +16,7 @@ use ravel_types::{Basic, Scalar};
 use std::collections::BTreeSet;
 
 /// The code of a call that gives another number of results than its place takes.
-const COUNT_MISMATCH: &str = "E0211";
+const COUNT_MISMATCH: Code = Code::WrongCounts;
 
 /// An input as a function.
 struct Wrapped {
@@ -154,7 +155,8 @@ impl Session {
             Err(mut report) => {
                 // The function around the input is not the user's.
                 report.function = report.function.filter(|function| ![FUNCTION, "entry"].contains(&function.as_str()));
-                return Err(Refusal::Wrong(report.to_string()));
+                let excerpt = crate::run::excerpt(&compilation.functions, &compilation.map, &report);
+                return Err(Refusal::Wrong(format!("{report}{}", excerpt.unwrap_or_default())));
             }
         };
         if let Err(fault) = written {

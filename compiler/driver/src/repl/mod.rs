@@ -13,7 +13,7 @@ use crate::edition::wish;
 use crate::files::FileLoader;
 use crate::pipeline::{Compilation, Failure, Options};
 use ravel_core::RootSource;
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::{FileId, SourceMap, Span};
 use ravel_syntax::ast::{Definition, ExprKind, Stmt, StmtKind};
 use ravel_syntax::{PreprocessOptions, ReplInput, Tokens, TypeNames};
@@ -392,7 +392,10 @@ impl Session {
     }
 
     fn render(&self, diagnostics: &[Diagnostic], map: &SourceMap) -> String {
-        ravel_diagnostics::render(diagnostics, map, self.color)
+        // Nobody edits an input that was refused: it is typed again.
+        let without_fixes = |report: &Diagnostic| Diagnostic { fixes: Vec::new(), ..report.clone() };
+        let diagnostics: Vec<Diagnostic> = diagnostics.iter().map(without_fixes).collect();
+        ravel_diagnostics::render(&diagnostics, map, ravel_diagnostics::Format::Human, self.color)
     }
 
     /// Why the text is not an input.
@@ -404,7 +407,8 @@ impl Session {
     fn unfinished(&self, scanned: &Scanned, text: &str) -> Refusal {
         let end = text.trim_end().len();
         let at = Span::new(scanned.file, end.saturating_sub(1), end);
-        let report = Diagnostic::error("E0190", "the input ends too early").at(at, "something must follow");
+        let report =
+            Diagnostic::error(Code::InputEndsEarly, "the input ends too early").at(at, "something must follow");
         Refusal::Wrong(self.render(&[report], &scanned.map))
     }
 

@@ -9,7 +9,7 @@ use crate::value::{Sc, Val};
 use misfit::Misfit;
 use origin::{Place, are_parameters};
 use ravel_core::ir::{DimPat, ElemTy, LocalId, RankPat, TypePat};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::{Basic, BinOp};
 use ravel_wir::Fault;
 
@@ -56,7 +56,7 @@ impl Spec<'_> {
                 let fun = self.fun(frame.fun);
                 let text = self.show_type(fun, heads.items[left[0]].0);
                 self.error(
-                    "E0320",
+                    Code::AmbiguousRanks,
                     format!("ambiguous ranks in the type pattern {text}"),
                     "several ranks are not determined",
                 );
@@ -190,7 +190,7 @@ impl Spec<'_> {
             let site = self.call_site();
             let number = count.as_int().map_or(String::new(), |n| format!(", but is {n}"));
             let title = format!("{what}: `{name}` is a number of axes in {pattern}{number}");
-            self.report(Diagnostic::error("E0312", title).at(site, format!("expected at least {least}")));
+            self.report(Diagnostic::error(Code::ShapesDiffer, title).at(site, format!("expected at least {least}")));
         }
         let text = format!("{what}: `{name}` is a number of axes in {pattern}, but is {{}}");
         let operands = vec![self.em.value(count)];
@@ -254,7 +254,7 @@ impl Spec<'_> {
         let name = &fun.locals[name.index()].name;
         let wanted = if is_extent { "an extent, an `int`" } else { "a vector of extents, an `int[.]`" };
         let title = format!("`{name}` in this type is {wanted}, but the parameter `{name}` is {found}");
-        let diagnostic = Diagnostic::error("E0325", title).at(ty.span, format!("`{name}` is {found}"));
+        let diagnostic = Diagnostic::error(Code::PatternNameType, title).at(ty.span, format!("`{name}` is {found}"));
         self.report(diagnostic.with_help("give the axes here a name of their own"));
         false
     }

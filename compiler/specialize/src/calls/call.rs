@@ -3,7 +3,7 @@
 use crate::spec::{Frame, Site, Spec};
 use crate::value::{Kind, Sc, Val};
 use ravel_core::ir::{External, Fun, FunBody, FunId, TypePat};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_types::Basic;
 use ravel_wir::{Op, Value};
@@ -46,7 +46,8 @@ impl Spec<'_> {
     /// The next elaboration of a function, called at a place.
     fn enter(&mut self, fun: FunId, span: Span) {
         self.activations += 1;
-        self.stack.push(Site { fun, span, activation: self.activations });
+        let args = self.noted.take();
+        self.stack.push(Site { fun, span, activation: self.activations, args });
     }
 
     /// Gives up a recursion that goes on and on with other shapes or values; nothing else is specialised after that.
@@ -61,10 +62,11 @@ impl Spec<'_> {
         cycle.truncate(6);
         cycle.push(&fun.name);
         let site = self.user_site();
-        let report = Diagnostic::error("E0340", format!("`{}` is specialised without end", fun.name))
-            .at(site, "the recursion never meets the same shapes again")
-            .with_note(format!("the calls go round: {}", cycle.join(" -> ")))
-            .with_help("let the rank and the extents of what it calls itself with come to rest");
+        let report =
+            Diagnostic::error(Code::EndlessSpecialization, format!("`{}` is specialised without end", fun.name))
+                .at(site, "the recursion never meets the same shapes again")
+                .with_note(format!("the calls go round: {}", cycle.join(" -> ")))
+                .with_help("let the rank and the extents of what it calls itself with come to rest");
         self.report(report);
     }
 
@@ -77,13 +79,19 @@ impl Spec<'_> {
         let outer = self.here;
         self.enter(id, span);
         let mut frame = Frame::new(id, families, fun.locals.len());
+        self.trace_origins(&mut frame);
         for (param, arg) in fun.params.iter().zip(&args) {
             frame.env[param.local.index()] = Some(arg.clone());
         }
         let items: Vec<(&TypePat, &Val)> = fun.params.iter().map(|p| &p.ty).zip(&args).collect();
         let what = format!("arguments of {}", self.quoted(fun));
+        let reports = self.diagnostics.len();
+        let fit = self.bind_patterns(&mut frame, &items, &what);
+        if !fit && self.diagnostics.len() == reports + 1 {
+            self.suggest_other_arguments(&frame, &args);
+        }
         // What follows from arguments that do not fit would only repeat that.
-        if !self.bind_patterns(&mut frame, &items, &what) || !self.conditions(&mut frame, fun, false) {
+        if !fit || !self.conditions(&mut frame, fun, false) {
             let results = self.unreached_results(&frame, fun);
             self.stack.pop();
             self.at(outer);
@@ -145,7 +153,7 @@ impl Spec<'_> {
                 Val::Arr(..) | Val::Tup(..) if i >= fun.params.len() => {
                     let shown = self.show_value_type(arg);
                     self.error(
-                        "E0341",
+                        Code::ForeignArgument,
                         format!("argument {} of `{}` must be a scalar, found {shown}", i + 1, fun.name),
                         "an array is passed here",
                     );
@@ -158,7 +166,7 @@ impl Spec<'_> {
                 None => {
                     let shown = self.show_value_type(arg);
                     self.error(
-                        "E0341",
+                        Code::ForeignArgument,
                         format!("a value of type {shown} cannot be passed to a foreign function"),
                         "passed here",
                     );
@@ -204,7 +212,7 @@ impl Spec<'_> {
                 let shown = self.show_value_type(other);
                 let site = self.user_site();
                 let mut diagnostic = ravel_diagnostics::Diagnostic::error(
-                    "E0305",
+                    Code::ConditionNotBool,
                     format!("{what} must be a scalar bool, found {shown}"),
                 )
                 .at(site, format!("this is {shown}"));

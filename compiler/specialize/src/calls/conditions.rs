@@ -10,7 +10,7 @@ use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use crate::walk;
 use ravel_core::ir::{Expr, ExprKind, Fun, LocalId};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::{Basic, BinOp, Scalar};
 use ravel_wir::{Fault, Value};
 use std::sync::Arc;
@@ -49,13 +49,13 @@ impl Spec<'_> {
             let mentions = self.mentions(frame, fun, &cond.expr);
             if holds.as_bool() == Some(false) && self.is_certain() {
                 let site = self.call_site();
-                let mut diagnostic =
-                    Diagnostic::error("E0324", message.clone()).at(site, "the condition fails for this call");
+                let mut diagnostic = Diagnostic::error(Code::ConditionFails, message.clone())
+                    .at(site, "the condition fails for this call");
                 let known: Vec<String> = mentions.iter().filter_map(|mention| self.known_mention(mention)).collect();
                 if !known.is_empty() {
                     diagnostic = diagnostic.with_note(known.join(", "));
                 }
-                self.report_from_here(diagnostic, site);
+                self.report_on_arguments(diagnostic, site);
                 hold = false;
             }
             let remark = (self.options.condition_remark)(fun.span.file, &fun.name);

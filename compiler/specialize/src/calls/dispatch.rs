@@ -3,7 +3,7 @@
 use crate::spec::Spec;
 use crate::value::{LeafShape, Sc, ShapeKind, Val};
 use ravel_core::ir::{DimPat, ElemTy, Fun, FunBody, FunId, RankPat, SetId, TypePat};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_types::{Basic, BinOp, Prim};
 use ravel_wir::{Fault, Op};
@@ -394,10 +394,10 @@ impl Spec<'_> {
         let label = "two instances fit and neither is more specific";
         let (heads, modules) = ([self.show_head(a), self.show_head(b)], [&a.module, &b.module]);
         let diagnostic = match decided {
-            true => Diagnostic::warning("E0311", title)
+            true => Diagnostic::warning(Code::AmbiguousInstance, title)
                 .at(site, label)
                 .with_note(format!("{} of {} is called: the leftmost argument speaks for it", heads[0], modules[0])),
-            false => Diagnostic::error("E0311", title)
+            false => Diagnostic::error(Code::AmbiguousInstance, title)
                 .at(site, label)
                 .with_note(format!("{} of {} fits", heads[0], modules[0])),
         };

@@ -6,6 +6,7 @@ use crate::withloops::generator::IndexSet;
 use crate::withloops::in_order::Evaluated;
 use crate::withloops::withloop::{Body, Operation};
 use ravel_core::ir;
+use ravel_diagnostics::Code;
 use ravel_types::{Affine, Basic, Elem};
 use ravel_wir::{Frame as WirFrame, Op, Part, With, WithOp};
 
@@ -143,7 +144,7 @@ impl<'p> Spec<'p> {
                     let a = crate::report::show_kind(self, &common);
                     let b = crate::report::show_kind(self, &found);
                     self.error(
-                        "E0361",
+                        Code::CellTypesDiffer,
                         format!("the cells of a with-loop differ in type: {a} and {b}"),
                         "all cells and the default have one type",
                     );
@@ -199,7 +200,7 @@ impl<'p> Spec<'p> {
             (Val::Tup(_, s), None) => (Some(s.clone()), Vec::new()),
             (Val::Tup(_, s), Some(rank)) => {
                 self.error(
-                    "E0363",
+                    Code::IndexLengthsDiffer,
                     format!("the index has {rank} components but the shape {} axes", s.len()),
                     "too many components",
                 );
@@ -216,7 +217,11 @@ impl<'p> Spec<'p> {
         };
         let cell = self.common_cell(k, expected.as_deref(), default, bodies)?;
         if matches!(cell, Kind::Bottom) {
-            self.error("E0367", "a with-loop without parts and default has no element type", "give a default");
+            self.error(
+                Code::UnknownCells,
+                "a with-loop without parts and default has no element type",
+                "give a default",
+            );
             return None;
         }
         if self.is_open(&cell) {
@@ -225,7 +230,7 @@ impl<'p> Spec<'p> {
         }
         if contains_handle(&cell) {
             self.error(
-                "E0304",
+                Code::NotAnElement,
                 "values of an external type cannot be elements of an array",
                 "external types are scalar",
             );
@@ -278,7 +283,11 @@ impl<'p> Spec<'p> {
     /// The array of shape `shape ++ shape(v)` filled with `v`.
     pub fn array_of(&mut self, shape: &Val, v: Option<&Val>) -> Val {
         let Some(v) = v else {
-            self.error("E0367", "a with-loop without parts and default has no element type", "give a default");
+            self.error(
+                Code::UnknownCells,
+                "a with-loop without parts and default has no element type",
+                "give a default",
+            );
             return Val::Bottom;
         };
         match shape {
@@ -356,7 +365,7 @@ impl<'p> Spec<'p> {
             (Some(s), Some(rank)) if rank <= s.len() => Some(s[rank..].to_vec()),
             (Some(s), Some(rank)) => {
                 self.error(
-                    "E0363",
+                    Code::IndexLengthsDiffer,
                     format!("the index has {rank} components but the array {} axes", s.len()),
                     "too many components",
                 );
@@ -376,7 +385,11 @@ impl<'p> Spec<'p> {
         let whole = cell_kind(&self.em.kind_of(array));
         if self.elem_of(array) != self.elem_of(&bodies[0].cells[k]) {
             let (a, b) = (self.show_value_type(array), self.show_value_type(&bodies[0].cells[k]));
-            self.error("E0361", format!("cells of type {b} cannot replace parts of {a}"), "element types differ");
+            self.error(
+                Code::CellTypesDiffer,
+                format!("cells of type {b} cannot replace parts of {a}"),
+                "element types differ",
+            );
             return None;
         }
         self.yield_cells(k, &cell, bodies, yields);

@@ -5,6 +5,7 @@ use crate::value::{Kind, Sc, ScKind, ShapeKind, Val};
 use crate::withloops::assemble::cell_kind;
 use crate::withloops::withloop::Body;
 use ravel_core::ir::FoldFun;
+use ravel_diagnostics::Code;
 use ravel_types::HashSet;
 use ravel_types::{BinOp, Scalar};
 use ravel_wir::{Combine, Inst, Op, Region, Value, WithOp, traverse};
@@ -35,7 +36,7 @@ impl<'p> Spec<'p> {
             cell = match cell.join(&found) {
                 Some(kind) => kind,
                 None => {
-                    self.error("E0361", "the cells of a fold differ in type", "all cells have one type");
+                    self.error(Code::CellTypesDiffer, "the cells of a fold differ in type", "all cells have one type");
                     return None;
                 }
             };
@@ -58,7 +59,7 @@ impl<'p> Spec<'p> {
                     let a = crate::report::show_kind(self, &acc);
                     let b = crate::report::show_kind(self, &found);
                     self.error(
-                        "E0368",
+                        Code::FoldTypesDiffer,
                         format!("the fold function gives {b} for an accumulator of {a}"),
                         "types differ",
                     );
@@ -71,7 +72,7 @@ impl<'p> Spec<'p> {
         {
             let (a, b) = (self.show_value_type(stop), self.show_value_type(neutral));
             let title = format!("the fixpoint of this foldfix is {a}, its neutral element {b}");
-            self.error("E0368", title, "types differ");
+            self.error(Code::FoldTypesDiffer, title, "types differ");
             return None;
         }
         let leaves = Self::leaves_of(&acc);

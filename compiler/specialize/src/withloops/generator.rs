@@ -4,6 +4,7 @@ use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use crate::withloops::select::IndexVector;
 use ravel_core::ir::{Bound, Part};
+use ravel_diagnostics::Code;
 use ravel_types::{Affine, Basic, BinOp, Scalar};
 use ravel_wir::{Fault, Generator, Value};
 
@@ -123,7 +124,11 @@ impl Spec<'_> {
             .or(if lower.is_none() && upper.is_none() { frame_rank } else { None });
         let needs_frame = lower.is_none() && rank.is_none() || upper.is_none();
         if needs_frame && frame_shape.is_none() {
-            self.error("E0362", "`.` as a bound of a fold", "there is no array whose shape `.` could mean");
+            self.error(
+                Code::DotBoundOfFold,
+                "`.` as a bound of a fold",
+                "there is no array whose shape `.` could mean",
+            );
             return None;
         }
         match rank {
@@ -160,7 +165,7 @@ impl Spec<'_> {
             let fault = Self::beyond_bounds(which);
             if ok.as_bool() == Some(false) {
                 let Fault::Message { text, .. } = &fault else { return bound.clone() };
-                self.certain_fault("E0364", text.to_string(), fault);
+                self.certain_fault(Code::BadGenerator, text.to_string(), fault);
             } else {
                 self.emit_check(&ok, fault);
                 self.em.set_checked(bound, (i32::MIN as i64, i32::MAX as i64 - 1), None);
@@ -205,7 +210,7 @@ impl Spec<'_> {
                     && (n as usize) < rank
                 {
                     self.error(
-                        "E0363",
+                        Code::IndexLengthsDiffer,
                         format!("the index has {rank} components but the array has {n} axes"),
                         "too many components",
                     );
@@ -225,7 +230,7 @@ impl Spec<'_> {
                 && v.len() != rank
             {
                 self.error(
-                    "E0363",
+                    Code::IndexLengthsDiffer,
                     format!("the {what} has {} components, the index {rank}", v.len()),
                     "lengths must agree",
                 );
@@ -243,7 +248,7 @@ impl Spec<'_> {
         for v in step.iter().chain(&width) {
             if v.len() != rank {
                 self.error(
-                    "E0363",
+                    Code::IndexLengthsDiffer,
                     format!("step or width has {} components, the index {rank}", v.len()),
                     "lengths must agree",
                 );
@@ -258,7 +263,7 @@ impl Spec<'_> {
                 let ok = self.em.and(&low, &wide);
                 if ok.as_bool() == Some(false) {
                     self.error(
-                        "E0364",
+                        Code::BadGenerator,
                         format!("step and width of axis {axis} do not fit"),
                         "a step is at least 1, and so is a width",
                     );
@@ -422,7 +427,7 @@ impl Spec<'_> {
                 Fault::Message { text, operands } if operands.is_empty() => text.to_string(),
                 _ => title.to_string(),
             };
-            self.certain_fault("E0365", known, fault);
+            self.certain_fault(Code::OutsideResult, known, fault);
         } else if let IndexSet::Box(_) = set {
             let fault = fault(self);
             self.emit_check(&ok, fault);

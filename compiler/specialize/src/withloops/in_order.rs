@@ -17,6 +17,7 @@ use crate::withloops::pieces::Among;
 use crate::withloops::select::IndexVector;
 use crate::withloops::withloop::Operation;
 use ravel_core::ir;
+use ravel_diagnostics::Code;
 use ravel_types::{Basic, BinOp, Elem, Scalar, Ty};
 use ravel_wir::{Combine, Fault, Op, Part, With, WithOp};
 
@@ -209,7 +210,7 @@ impl<'p> Spec<'p> {
             let kind = cell_kind(&self.em.visible_kind(&found).forget_values(false));
             if !is_whole(&kind) {
                 self.error(
-                    "E0367",
+                    Code::UnknownCells,
                     "a with-loop that takes one index after the other has cells whose shape is not known before the first index",
                     "give genarray a default: `genarray(shape, default)`",
                 );
@@ -375,7 +376,11 @@ impl<'p> Spec<'p> {
                 break;
             }
             if joined.is_none() && out.iter().all(|v| !matches!(v, Val::Bottom)) {
-                self.error("E0361", "what a with-loop hands on from index to index changes its type", "types differ");
+                self.error(
+                    Code::CellTypesDiffer,
+                    "what a with-loop hands on from index to index changes its type",
+                    "types differ",
+                );
             }
             self.em.close(opened);
             match joined {

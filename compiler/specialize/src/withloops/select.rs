@@ -5,6 +5,7 @@ use crate::literal::zero;
 use crate::spec::Spec;
 use crate::value::{Sc, Val};
 use ravel_core::ir::UserTypeKind;
+use ravel_diagnostics::Code;
 use ravel_types::{Affine, Basic, Scalar, Shape, Ty};
 use ravel_wir::{Op, Value};
 
@@ -34,7 +35,7 @@ impl Spec<'_> {
             other => {
                 let shown = self.show_value_type(other);
                 self.error(
-                    "E0331",
+                    Code::IndexNotInts,
                     format!("an index or shape must be an int vector, found {shown}"),
                     format!("this is {shown}"),
                 );
@@ -84,7 +85,7 @@ impl Spec<'_> {
                 IndexVector::Scalars(s) if s.is_empty() => other.clone(),
                 _ => {
                     let shown = self.show_value_type(other);
-                    self.error("E0332", format!("{shown} has no axes to select on"), "selected here");
+                    self.error(Code::IndexLength, format!("{shown} has no axes to select on"), "selected here");
                     Val::Bottom
                 }
             },
@@ -101,7 +102,7 @@ impl Spec<'_> {
             if self.speculative == 0 {
                 let how = if n > rank { "has more components than" } else { "does not cover" };
                 self.error(
-                    "E0332",
+                    Code::IndexLength,
                     format!("an index of length {n} {how} the axes of {shown}"),
                     format!("selecting from {shown}"),
                 );
@@ -186,7 +187,11 @@ impl Spec<'_> {
     pub fn update(&mut self, a: &Val, iv: &IndexVector, cell: &Val) -> Val {
         if self.elem_of(a) != self.elem_of(cell) {
             let (x, y) = (self.show_value_type(a), self.show_value_type(cell));
-            self.error("E0301", format!("elements of {x} cannot be replaced by {y}"), format!("the new value is {y}"));
+            self.error(
+                Code::WrongType,
+                format!("elements of {x} cannot be replaced by {y}"),
+                format!("the new value is {y}"),
+            );
             return Val::Bottom;
         }
         if !self.index_fits(iv, a, false) {
@@ -270,7 +275,11 @@ impl Spec<'_> {
             let found = self.show_value_type(&cell);
             let (m, n) = (extents.len(), shape.len());
             if self.speculative == 0 {
-                self.error("E0312", format!("{what} differ in rank: {m} and {n}"), format!("this is {found}"));
+                self.error(
+                    Code::ShapesDiffer,
+                    format!("{what} differ in rank: {m} and {n}"),
+                    format!("this is {found}"),
+                );
             }
             return None;
         }

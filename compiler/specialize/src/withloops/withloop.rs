@@ -6,6 +6,7 @@ use crate::withloops::generator::IndexSet;
 use crate::withloops::in_order::Evaluated;
 use crate::withloops::select::IndexVector;
 use ravel_core::ir::{self, ExprKind, FoldFun, LocalId};
+use ravel_diagnostics::Code;
 use ravel_types::Basic;
 use ravel_wir::Region;
 
@@ -183,7 +184,7 @@ impl<'p> Spec<'p> {
         if cells.len() < n {
             self.at(part.span);
             self.error(
-                "E0361",
+                Code::CellTypesDiffer,
                 format!("a part gives {} values for {n} operations", cells.len()),
                 "one value per operation",
             );
@@ -261,7 +262,7 @@ impl<'p> Spec<'p> {
                 };
                 if earlier.rank() != whole.rank() {
                     self.error(
-                        "E0363",
+                        Code::IndexLengthsDiffer,
                         "the parts of a with-loop have indices of different lengths",
                         "lengths must agree",
                     );

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests read files")]
 
-use ravel_diagnostics::{Diagnostic, Diagnostics, render};
+use ravel_diagnostics::{Diagnostic, Diagnostics, Format, render};
 use ravel_source::{FileId, SourceMap};
 use ravel_syntax::ast::{File, SymbolSet};
 use ravel_syntax::*;
@@ -130,7 +130,7 @@ pub struct Parsed {
 
 impl Parsed {
     pub fn rendered(&self) -> String {
-        render(&self.reports, &self.sources, false)
+        render(&self.reports, &self.sources, Format::Human, false)
     }
 }
 

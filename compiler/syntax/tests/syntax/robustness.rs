@@ -2,7 +2,7 @@
 
 use crate::common::{Library, Parsed, parse_named, repository, sac_files, text_of};
 use proptest::prelude::*;
-use ravel_diagnostics::{Diagnostic, render};
+use ravel_diagnostics::{Diagnostic, Format, render};
 use ravel_syntax::{NoIncludes, TypeNames, lex_and_preprocess, parse_repl_input};
 
 fn parse(text: &str) -> Parsed {
@@ -44,7 +44,7 @@ int third(int a) { return f(a, [1, 2); }
         ]
     );
     assert_eq!(
-        render(&parsed.reports[1..2], &parsed.sources, false),
+        render(&parsed.reports[1..2], &parsed.sources, Format::Human, false),
         "\
 [E0110] Error: expected an expression, found `;`
    ╭─[ test.sac:4:13 ]

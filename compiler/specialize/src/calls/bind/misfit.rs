@@ -5,6 +5,7 @@ use super::origin::{are_parameters, called, measured};
 use crate::spec::{Frame, Spec};
 use crate::value::Sc;
 use ravel_core::ir::{DimPat, RankPat};
+use ravel_diagnostics::Code;
 use ravel_wir::Fault;
 
 /// What a value has, and what its pattern asks for.
@@ -55,7 +56,11 @@ impl Spec<'_> {
             match items {
                 [(_, value)] => {
                     let label = format!("this is {}: it {said}", self.show_value_type(value));
-                    self.error("E0321", format!("{what}: the value does not fit the type {pattern}"), label);
+                    self.error(
+                        Code::PatternMismatch,
+                        format!("{what}: the value does not fit the type {pattern}"),
+                        label,
+                    );
                 }
                 _ => {
                     let types: Vec<String> = items.iter().map(|(_, v)| self.show_value_type(v)).collect();
@@ -68,7 +73,7 @@ impl Spec<'_> {
                         true => format!("argument {} ({who})", item + 1),
                         false => who,
                     };
-                    self.error("E0312", title, format!("{who} {said}{asks}"));
+                    self.error(Code::ShapesDiffer, title, format!("{who} {said}{asks}"));
                 }
             }
         }

@@ -73,7 +73,7 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
     };
     let config = Config::default().with_index_type(IndexType::Byte).with_color(color);
     let mut report =
-        Report::build(kind, at).with_config(config).with_code(diagnostic.code).with_message(&diagnostic.title);
+        Report::build(kind, at).with_config(config).with_code(diagnostic.code.text()).with_message(&diagnostic.title);
     // ariadne shows lines in the order of labels.
     let home = diagnostic.span().file;
     let mut labels: Vec<_> = diagnostic.labels.iter().collect();
@@ -95,12 +95,26 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
     for note in &diagnostic.notes {
         report = report.with_note(note);
     }
-    if let Some(help) = &diagnostic.help {
+    if let Some(help) = help(diagnostic) {
         report = report.with_help(help);
     }
     let mut bytes = Vec::new();
     report.finish().write(texts, &mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The first line of a place, with its number, and underlined; nothing if it is too long to be shown.
+pub fn excerpt(span: Span, map: &SourceMap) -> Option<String> {
+    let at = range(span, map).filter(|at| quotable(at, map))?;
+    let text = &map.get(span.file)?.text;
+    let from = text[..at.1.start].rfind('\n').map_or(0, |i| i + 1);
+    let upto = text[at.1.start..].find('\n').map_or(text.len(), |i| at.1.start + i);
+    let number = map.line_col(span)?.line.to_string();
+    // Tabulators stay where they are, so that the line below is as wide.
+    let blank = |text: &str| text.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect::<String>();
+    let marks = "─".repeat(text[at.1.start..at.1.end.min(upto)].chars().count().max(1));
+    let (line, before) = (text[from..upto].trim_end(), blank(&text[from..at.1.start]));
+    Some(format!(" {number} │ {line}\n {} │ {before}{marks}\n", blank(&number)))
 }
 
 /// The span inside its text, moved to character boundaries; nothing for spans without a text.
@@ -128,6 +142,17 @@ fn quotable(at: &Range, map: &SourceMap) -> bool {
     line_around(at.1.start) <= LONGEST_QUOTED_LINE && line_around(at.1.end) <= LONGEST_QUOTED_LINE
 }
 
+/// The help, with the option of `ravel check` that does what it says.
+fn help(diagnostic: &Diagnostic) -> Option<String> {
+    let help = diagnostic.help.as_ref()?;
+    let fix = diagnostic.fixes.iter().find(|fix| fix.title == *help);
+    Some(match fix.map(|fix| fix.safe) {
+        Some(true) => format!("{help}  [--fix]"),
+        Some(false) => format!("{help}  [--fix --unsafe]"),
+        None => help.clone(),
+    })
+}
+
 fn plain(diagnostic: &Diagnostic, map: &SourceMap, out: &mut String) {
     let word = match diagnostic.severity {
         Severity::Error => "Error",
@@ -147,7 +172,7 @@ fn plain(diagnostic: &Diagnostic, map: &SourceMap, out: &mut String) {
     for note in &diagnostic.notes {
         out.push_str(&format!("  Note: {note}\n"));
     }
-    if let Some(help) = &diagnostic.help {
+    if let Some(help) = help(diagnostic) {
         out.push_str(&format!("  Help: {help}\n"));
     }
 }
@@ -155,6 +180,7 @@ fn plain(diagnostic: &Diagnostic, map: &SourceMap, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Code;
 
     #[test]
     fn byte_spans_point_behind_wide_characters() {
@@ -162,7 +188,7 @@ mod tests {
         let file = map.add("a.sac", "/* äöü */ x = $;\n");
         let at = Span::new(file, 17, 18);
         assert_eq!(map.snippet(at), "$");
-        let text = render(&[Diagnostic::error("E0101", "stray character").at(at, "here")], &map, false);
+        let text = render(&[Diagnostic::error(Code::BadToken, "stray character").at(at, "here")], &map, false);
         assert!(text.contains("a.sac:1:15"), "{text}");
         assert!(text.contains("[E0101] Error: stray character"), "{text}");
     }
@@ -171,8 +197,8 @@ mod tests {
     fn spans_without_a_text_and_spans_past_its_end_are_harmless() {
         let mut map = SourceMap::default();
         let file = map.add("a.sac", "x");
-        let lost = Diagnostic::error("E0001", "no main").at(Span::NONE, "needed").with_help("write one");
-        let past = Diagnostic::error("E0002", "cut off").at(Span::new(file, 40, 90), "end");
+        let lost = Diagnostic::error(Code::NoMain, "no main").at(Span::NONE, "needed").with_help("write one");
+        let past = Diagnostic::error(Code::UnexpectedToken, "cut off").at(Span::new(file, 40, 90), "end");
         let text = render(&[lost, past], &map, false);
         assert!(text.contains("[E0001] Error: no main\n  needed\n  Help: write one"), "{text}");
         assert!(text.contains("cut off"), "{text}");
@@ -182,7 +208,11 @@ mod tests {
     fn endless_lines_are_not_quoted() {
         let mut map = SourceMap::default();
         let file = map.add("a.sac", "(".repeat(10_000));
-        let text = render(&[Diagnostic::error("E0103", "too deep").at(Span::new(file, 300, 301), "")], &map, false);
+        let text = render(
+            &[Diagnostic::error(Code::NestedTooDeeply, "too deep").at(Span::new(file, 300, 301), "")],
+            &map,
+            false,
+        );
         assert!(text.len() < 200, "{text}");
         assert!(text.contains("a.sac:1:301"), "{text}");
     }

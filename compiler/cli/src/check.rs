@@ -1,0 +1,166 @@
+//! `ravel check`: reports about programs, modules and folders, in several forms, and fixes.
+
+use crate::args::Check;
+use crate::{STANDARD_INPUT, can_explain, compilation, emit, explain, print, print_stats, program_file, use_color};
+use ravel_diagnostics::{Diagnostic, Format, render_all};
+use ravel_driver::fix::{Fixed, Mended, fix};
+use ravel_driver::{Compilation, Failure};
+use ravel_runtime::outputs;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+pub fn run(check: &Check) -> i32 {
+    let format = check.format.unwrap_or_default();
+    let for_programs = !matches!(format, Format::Human | Format::Short);
+    let files = match sources(&check.files) {
+        Ok(files) => files,
+        Err(why) => {
+            say!("ravel: {why}");
+            return 1;
+        }
+    };
+    if check.source.explain.is_some() && files.len() > 1 {
+        say!("ravel: --explain is about one file");
+        return 2;
+    }
+    let mut template = compilation(&check.source, false);
+    template.options.candidates = check.candidates;
+    let reads_input = files.iter().any(|file| file == Path::new(STANDARD_INPUT));
+    if reads_input && let Err(status) = program_file(&mut template, Path::new("-")) {
+        return status;
+    }
+    if let Some(stage) = &check.emit {
+        let [file] = &files[..] else {
+            say!("ravel: --emit shows one file");
+            return 2;
+        };
+        return emit(template, &check.source, file, stage);
+    }
+    let mut failed = false;
+    let mut done = Vec::new();
+    for file in &files {
+        if !can_explain(&check.source, &template, file) {
+            return 1;
+        }
+        let looked = if check.fix {
+            fix(&template.options, file, check.unsafe_too).map(|fixed| {
+                failed |= !write(&fixed);
+                fixed.compilation
+            })
+        } else {
+            let mut one = Compilation::new(template.options.clone());
+            one.explanation.clone_from(&template.explanation);
+            match one.check(file) {
+                Ok(()) => {
+                    failed |= !explain(&check.source, &one, file);
+                    Ok(one)
+                }
+                Err(Failure::Source) => Ok(one),
+                Err(other) => Err(other),
+            }
+        };
+        match looked {
+            Ok(one) => done.push(one),
+            Err(failure) => {
+                say!("ravel: {failure}");
+                failed = true;
+            }
+        }
+    }
+    let errors = show(&done, format);
+    if let (Some(n @ 1..), false) = (errors, for_programs) {
+        say!("ravel: {n} error{}", if n == 1 { "" } else { "s" });
+    }
+    if check.source.stats {
+        done.iter().for_each(print_stats);
+    }
+    i32::from(failed || errors != Some(0))
+}
+
+/// Shows what was said, once where several programs have a module in common, and counts the errors; nothing if it cannot be shown.
+fn show(done: &[Compilation], format: Format) -> Option<usize> {
+    let mut known = BTreeSet::new();
+    let mut shown: Vec<(Vec<Diagnostic>, &Compilation)> = Vec::new();
+    for one in done {
+        let key = |report: &Diagnostic| (report.code, one.map.describe(report.span()), report.title.clone());
+        let new = one.diagnostics.iter().filter(|report| known.insert(key(report))).cloned();
+        shown.push((new.collect(), one));
+    }
+    let errors = shown.iter().flat_map(|(list, _)| list).filter(|report| report.is_error()).count();
+    let groups: Vec<_> = shown.iter().map(|(list, one)| (&list[..], &one.map)).collect();
+    let text = render_all(&groups, format, use_color());
+    match format {
+        Format::Human | Format::Short => {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+            Some(errors)
+        }
+        Format::Json | Format::Sarif | Format::Github => print(&text).then_some(errors),
+    }
+}
+
+/// The files that are meant: of folders all that end in .sac, by name.
+fn sources(given: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    for path in given {
+        if path == Path::new("-") {
+            files.push(PathBuf::from(STANDARD_INPUT));
+        } else if path.is_dir() {
+            let before = files.len();
+            below(path, &mut files).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            if files.len() == before {
+                return Err(format!("there is no .sac file in {}", path.display()));
+            }
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn below(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let mut entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        // A link to a folder may lead back to where it lies.
+        if entry.file_type()?.is_dir() && !is_hidden {
+            below(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "sac") && path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Writes what fixes made; false if that failed.
+fn write(fixed: &Fixed) -> bool {
+    let mut all = true;
+    for mended in &fixed.files {
+        match write_one(mended) {
+            Ok(()) => {}
+            Err(why) => {
+                say!("ravel: {} is not fixed: {why}", mended.path.display());
+                all = false;
+            }
+        }
+    }
+    if all && fixed.count > 0 {
+        let names: Vec<String> = fixed.files.iter().map(|file| file.path.display().to_string()).collect();
+        say!("ravel: applied {} fix{} in {}", fixed.count, if fixed.count == 1 { "" } else { "es" }, names.join(", "));
+    }
+    all
+}
+
+fn write_one(mended: &Mended) -> Result<(), String> {
+    if mended.path == Path::new(STANDARD_INPUT) {
+        return if print(&mended.after) { Ok(()) } else { Err("standard output is full".to_string()) };
+    }
+    let now = std::fs::read(&mended.path).map_err(|error| error.to_string())?;
+    if now != mended.before.as_bytes() {
+        let why = if String::from_utf8(now).is_ok() { "it was changed meanwhile" } else { "it is not UTF-8" };
+        return Err(why.to_string());
+    }
+    outputs::write(&mended.path, mended.after.as_bytes()).map_err(|why| why.to_string())
+}

@@ -1,0 +1,174 @@
+//! The table of codes: each kind of mistake has one, for good.
+//!
+//! The first two digits name the stage that finds it: `E01` syntax, `E02` names and definitions, `E03` types and shapes, `W04` what
+//! is allowed and probably not meant. Each has a page in `docs/errors`, which `ravel explain` prints.
+
+use std::fmt;
+
+macro_rules! codes {
+    ($($text:ident $name:ident $title:literal)*) => {
+        /// A kind of mistake, named after what is wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $(#[doc = concat!("`", stringify!($text), "`: ", $title, ".")] $name,)*
+        }
+
+        impl Code {
+            /// All of them, by their numbers.
+            pub const ALL: &[Code] = &[$(Code::$name),*];
+
+            /// `E0312`.
+            pub fn text(self) -> &'static str {
+                match self { $(Code::$name => stringify!($text),)* }
+            }
+
+            /// `ShapesDiffer`.
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$name => stringify!($name),)* }
+            }
+
+            /// What reports of this code have in common, as a clause.
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$name => $title,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    E0100 LimitReached "too many errors, or a file too large"
+    E0101 BadToken "text that no token starts with, or one that never ends"
+    E0102 BadLiteral "a literal is malformed or does not fit its type"
+    E0103 NestedTooDeeply "nested too deeply"
+    E0104 BadPreprocessorLine "a preprocessor line is wrong"
+    E0105 BadMacroUse "a macro is used wrongly"
+    E0106 ErrorLine "an #error or #warning line is reached"
+    E0107 IncludeFailed "an included file cannot be read"
+    E0110 UnexpectedToken "something else is expected here"
+    E0111 UnbalancedBrace "a brace has no partner"
+    E0112 ListIsNoValue "a list in parentheses is not a value"
+    E0113 MisplacedDots "`.` and `...` outside of a selection"
+    E0114 CompoundTargets "an assignment with an operator has several targets"
+    E0115 BodyMismatch "a function lacks a body, or must not have one"
+    E0116 VariadicDefinition "a function with a body cannot take or return `...`"
+    E0117 RepeatedDots "`...` stands twice in one list"
+    E0118 ConstraintOfOther "a constraint does not bound its index"
+    E0120 BadPragma "a pragma is wrong"
+    E0190 InputEndsEarly "the input ends too early"
+    E0201 UnknownModule "a module is not found"
+    E0202 WrongModuleHeader "a file is not the module that its name says"
+    E0203 ModuleCycle "modules need each other"
+    E0204 UnreadableModule "the file of a module cannot be read"
+    E0205 NotExported "a module does not export this name"
+    E0206 OwnModule "a module loads itself"
+    E0207 DeprecatedModule "a module is deprecated"
+    E0210 UnknownFunction "an unknown function or operator"
+    E0211 WrongCounts "no function of this name takes or gives so many values"
+    E0212 UnknownVariable "an unknown variable"
+    E0213 MaybeUnassigned "a variable may have no value here"
+    E0214 UnknownType "an unknown type"
+    E0215 AmbiguousName "a name has several meanings"
+    E0216 BadPrimitive "a primitive is unknown or used wrongly"
+    E0217 ReferenceArgument "a reference argument is not a variable"
+    E0218 DuplicateInstance "a function is defined twice for the same argument types"
+    E0219 HiddenDefinition "a definition hides another"
+    E0220 ReturnCount "a function returns another number of values than it declares"
+    E0221 TargetCount "the two sides of an assignment differ in number"
+    E0222 DefinedTwice "a name is defined twice"
+    E0223 TypeNotPossible "a type is not possible at this place"
+    E0224 RecursiveType "a type contains itself"
+    E0225 UnknownField "a struct has no field of this name"
+    E0226 FieldCount "fields are given twice, or too few or too many of them"
+    E0227 NoUpperBound "a comprehension has no upper bound"
+    E0228 PartitionMismatch "partitions of a comprehension do not fit together"
+    E0229 ValueCount "values and operations of a with-loop differ in number"
+    E0230 DotInTarget "dots stand on the left of `=`"
+    E0231 DuplicateParameter "two parameters have one name"
+    E0232 UndeclaredVariadic "a variable of any type must be declared"
+    E0233 LocalPatternName "names in a local type bind nothing"
+    E0234 ObjectCycle "a global object needs itself to be initialized"
+    E0235 BadFamily "a type family cannot be used"
+    E0236 NotUtf8 "a string is not valid UTF-8"
+    E0237 MainSignature "`main` must be `int main()`"
+    E0238 NothingToSpecialize "there is no instance to specialize"
+    E0239 HiddenModule "several files are a module of this name"
+    E0240 EmptyStruct "a struct has no fields"
+    E0241 MainInModule "a module has no `main`"
+    E0242 ResultTypesDiffer "instances for the same arguments give different types"
+    E0243 ReferenceOnValue "a reference parameter is of no class"
+    E0244 IgnoredResult "nothing takes the result of a call"
+    E0245 TooManyAxes "a type has too many axes"
+    E0246 PragmaMisfit "a pragma does not fit its function"
+    E0250 NoMain "a program needs a function `int main()`"
+    E0251 UnknownEdition "there is no library of this edition"
+    E0252 EditionsDiffer "a module asks for another edition of the library"
+    E0301 WrongType "a value of another type than declared"
+    E0302 BranchesDiffer "the branches of a condition give different types"
+    E0303 MixedLiteral "an array literal mixes types"
+    E0304 NotAnElement "values that cannot be elements of an array"
+    E0305 ConditionNotBool "a condition must be a scalar bool"
+    E0306 LoopChangesType "a variable changes its element type in a loop"
+    E0307 PrimitiveArgument "a primitive does not take such arguments"
+    E0308 OneValue "one value where several are wanted"
+    E0309 PrimitiveArity "a primitive is given another number of arguments"
+    E0310 NoInstance "no instance of a function takes these arguments"
+    E0311 AmbiguousInstance "two instances fit a call equally well"
+    E0312 ShapesDiffer "arguments differ in shape"
+    E0320 AmbiguousRanks "the ranks in a type pattern are not determined"
+    E0321 PatternMismatch "a value does not fit its type pattern"
+    E0322 DeclaredShape "a value has another shape than declared"
+    E0323 BadCast "a cast is not possible"
+    E0324 ConditionFails "a condition of a function does not hold"
+    E0325 PatternNameType "a name in a type pattern is a parameter of another type"
+    E0330 IndexOutOfRange "an index is out of range"
+    E0331 IndexNotInts "an index or shape is not a vector of `int`"
+    E0332 IndexLength "an index does not fit the axes of the array"
+    E0333 DivisionByZero "division by zero"
+    E0334 NegativeExtent "an extent is negative"
+    E0335 ReshapeCount "reshape changes the number of elements"
+    E0336 SliceTooLong "more elements are taken or dropped than there are"
+    E0340 EndlessSpecialization "a recursion never meets the same shapes again"
+    E0341 ForeignArgument "a value cannot be passed to a foreign function"
+    E0342 UndeclaredTarget "a function takes its result types from undeclared targets"
+    E0345 ForeignSignature "a C function cannot be called by its declaration"
+    E0346 LinkFailed "C code cannot be linked"
+    E0347 FormatMismatch "format and arguments do not fit"
+    E0350 NoSuchField "a struct has no such field"
+    E0351 NoFields "a value without fields is asked for one"
+    E0352 FieldWithoutType "nothing tells the element type of a field"
+    E0361 CellTypesDiffer "cells of a with-loop differ in type"
+    E0362 DotBoundOfFold "`.` is a bound of a fold"
+    E0363 IndexLengthsDiffer "index, bounds and shape of a with-loop differ in length"
+    E0364 BadGenerator "bounds, step or width of a generator are impossible"
+    E0365 OutsideResult "a generator reaches outside of the result"
+    E0367 UnknownCells "nothing tells what the cells of a with-loop are"
+    E0368 FoldTypesDiffer "a fold changes the type of its accumulator"
+    E0370 IntWraps "a product or sum is too large for `int`"
+}
+
+impl Code {
+    /// The code that a user writes, in small letters too, or by its number alone.
+    pub fn from_text(text: &str) -> Option<Code> {
+        let text = text.trim();
+        Code::ALL.iter().copied().find(|code| code.text().eq_ignore_ascii_case(text) || code.text()[1..] == *text)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_in_order_and_no_number_has_two_meanings() {
+        assert!(Code::ALL.windows(2).all(|pair| pair[0].text() < pair[1].text()));
+        assert_eq!(Code::from_text("e0312"), Some(Code::ShapesDiffer));
+        assert_eq!(Code::from_text("0312"), Some(Code::ShapesDiffer));
+        assert_eq!(Code::from_text("E9999"), None);
+    }
+}

@@ -1,0 +1,62 @@
+//! What somebody probably meant to write.
+
+/// Longer names are no slips of the hand, and comparing them takes quadratic time.
+const LONGEST_SUGGESTED: usize = 100;
+
+/// The candidate closest to `name` by edit distance, if it is close enough to be a plausible slip.
+///
+/// Ties go to the earlier candidate, so pass them in a stable order.
+pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = name.chars().count();
+    if length > LONGEST_SUGGESTED {
+        return None;
+    }
+    let limit = (length / 3).max(1);
+    let mut best: Option<(usize, &'a str)> = None;
+    for candidate in candidates {
+        if candidate == name || candidate.chars().count().abs_diff(length) > limit {
+            continue;
+        }
+        let distance = edit_distance(name, candidate);
+        // A replaced one-letter name says nothing about what was meant.
+        if distance <= limit && distance < length && best.is_none_or(|(d, _)| distance < d) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) that turn one text into the other.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
+    let b: Vec<char> = b.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replace = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replace.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggestions_are_plausible_or_absent() {
+        assert_eq!(did_you_mean("genaray", ["modarray", "genarray"]), Some("genarray"));
+        assert_eq!(did_you_mean("shpae", ["shape", "sharp"]), Some("shape"));
+        assert_eq!(did_you_mean("a", ["b", "c"]), None);
+        assert_eq!(did_you_mean("convolve", ["print"]), None);
+        let endless = "x".repeat(1_000_000);
+        assert_eq!(did_you_mean(&endless, [&endless[1..]]), None);
+    }
+}
