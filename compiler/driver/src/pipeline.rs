@@ -10,6 +10,7 @@ use crate::places::Functions;
 use crate::suggest::together;
 use crate::texts::Texts;
 use crate::tuned::Tuned;
+use crate::workspace::Workspace;
 use ravel_codegen::{EmitError, Entry as CompiledEntry};
 use ravel_core::RootSource;
 use ravel_diagnostics::{Code, Diagnostic};
@@ -34,6 +35,8 @@ pub struct Options {
     pub folders: Vec<PathBuf>,
     /// What stands in the place of files.
     pub texts: Texts,
+    /// What all compilations with these options, or with copies of them, share.
+    pub workspace: Workspace,
     /// The edition of the library, where the head of the program is not to decide.
     pub edition: Option<Edition>,
     pub level: Level,
@@ -59,6 +62,7 @@ impl Default for Options {
             macros: Vec::new(),
             folders: Vec::new(),
             texts: Texts::default(),
+            workspace: Workspace::default(),
             edition: None,
             level: Level::Full,
             without: Vec::new(),
@@ -154,6 +158,11 @@ impl Compilation {
         ravel_core::Options { macros: self.options.macros.clone(), at_prompt, background_uses: at_prompt }
     }
 
+    /// By file, as these were read, then position.
+    pub(crate) fn sort_diagnostics(&mut self) {
+        self.diagnostics.sort_by_key(|report| self.map.position(report.span()));
+    }
+
     fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -177,8 +186,10 @@ impl Compilation {
             let mut loader = this.loader(&text);
             let options = this.core_options();
             let root = RootSource { name: name.to_string(), text };
-            let (file, reports) = ravel_core::parse(root, &mut loader, &options, &mut this.map);
-            this.diagnostics.extend(reports.into_sorted());
+            let workspace = this.options.workspace.clone();
+            let (file, reports) =
+                workspace.with(&mut this.map, |map, kept| ravel_core::parse(root, &mut loader, &options, map, kept));
+            this.diagnostics.extend(reports.into_sorted(&this.map));
             this.judge_editions(&loader);
             file
         });
@@ -279,8 +290,10 @@ impl Compilation {
     fn load(&mut self, root: RootSource, loader: &mut dyn ravel_core::Loader) -> ravel_core::ir::Program {
         self.timed("front end", |this| {
             let options = this.core_options();
-            let (program, reports) = ravel_core::load(root, loader, &options, &mut this.map);
-            this.diagnostics.extend(together(reports.into_sorted()));
+            let workspace = this.options.workspace.clone();
+            let (program, reports) =
+                workspace.with(&mut this.map, |map, kept| ravel_core::load(root, loader, &options, map, kept));
+            this.diagnostics.extend(together(reports.into_sorted(&this.map)));
             program
         })
     }
@@ -348,7 +361,7 @@ impl Compilation {
         let specialized = self.specialize(&program, Entry::Main);
         self.suggest_edition(path, &[Entry::Main]);
         self.suggest_modules(path, &[Entry::Main]);
-        self.diagnostics.sort_by_key(Diagnostic::span);
+        self.sort_diagnostics();
         Ok(specialized?.module)
     }
 

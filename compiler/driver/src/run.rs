@@ -113,7 +113,7 @@ impl Compilation {
         let entries: Vec<Entry> = main_too.into_iter().chain([Entry::Roots]).collect();
         self.suggest_edition(path, &entries);
         self.suggest_modules(path, &entries);
-        self.diagnostics.sort_by_key(Diagnostic::span);
+        self.sort_diagnostics();
         let roots = checked?;
         if self.explanation.is_some() {
             // A program is explained as it runs; the functions of a module for the types that they are declared with.
