@@ -163,7 +163,7 @@ impl Compilation {
         self.diagnostics.sort_by_key(|report| self.map.position(report.span()));
     }
 
-    fn has_errors(&self) -> bool {
+    pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
@@ -307,8 +307,20 @@ impl Compilation {
         program: &ravel_core::ir::Program,
         entry: Entry,
     ) -> Result<ravel_specialize::Specialized, Failure> {
+        let mut looks = self.specialize_all(program, vec![entry]);
+        let result = looks.pop().expect("one entry has one outcome");
+        self.diagnostics.extend(result.diagnostics.iter().cloned());
+        if self.has_errors() { Err(Failure::Source) } else { Ok(result) }
+    }
+
+    /// Specialises a program for several entries, which share work; what is reported is in the outcomes, in the order of the entries.
+    pub(crate) fn specialize_all(
+        &mut self,
+        program: &ravel_core::ir::Program,
+        entries: Vec<Entry>,
+    ) -> Vec<ravel_specialize::Specialized> {
         self.functions = Functions::of(program);
-        let result = self.timed("specialize", |this| {
+        let results = self.timed("specialize", |this| {
             let map = &this.map;
             let library = |file| map.get(file).is_some_and(|f| is_library(&f.name));
             let older = Edition::Until2024;
@@ -326,16 +338,17 @@ impl Compilation {
                 check_patterns: this.options.check_patterns,
                 condition_remark: &remark,
             };
-            ravel_specialize::specialize(program, entry, &options)
+            ravel_specialize::specialize_all(program, entries, &options)
         });
-        self.diagnostics.extend(result.diagnostics.iter().cloned());
-        self.foreign = Foreign::of(program, &result.module, &self.map);
-        self.instances = result.instances;
-        if let Some(explanation) = &mut self.explanation {
-            explanation.fold_loops(&result.fold_loops);
+        for result in &results {
+            self.foreign = Foreign::of(program, &result.module, &self.map);
+            self.instances = result.instances;
+            if let Some(explanation) = &mut self.explanation {
+                explanation.fold_loops(&result.fold_loops);
+            }
+            self.with_loops.0 = ravel_opt::stats(&result.module).withs;
         }
-        self.with_loops.0 = ravel_opt::stats(&result.module).withs;
-        if self.has_errors() { Err(Failure::Source) } else { Ok(result) }
+        results
     }
 
     /// `main` of a file as WIR.
