@@ -374,6 +374,7 @@ impl Compilation {
         let specialized = self.specialize(&program, Entry::Main);
         self.suggest_edition(path, &[Entry::Main]);
         self.suggest_modules(path, &[Entry::Main]);
+        self.options.workspace.free_if_alone();
         self.sort_diagnostics();
         Ok(specialized?.module)
     }

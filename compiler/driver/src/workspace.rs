@@ -49,6 +49,15 @@ impl Workspace {
         result
     }
 
+    /// Frees what is kept if no other compilation can use it: a program may run for long.
+    pub(crate) fn free_if_alone(&self) {
+        if Arc::strong_count(&self.0) == 1
+            && let Ok(mut contents) = self.0.lock()
+        {
+            *contents = Contents::default();
+        }
+    }
+
     /// How many texts of modules were scanned, and how many were parsed, since the beginning.
     pub fn work(&self) -> (usize, usize) {
         self.0.lock().map_or((0, 0), |contents| contents.kept.work())

@@ -244,7 +244,7 @@ impl Spec<'_> {
             weak.push(of_param);
             possible &= self.outer_rank(arg).is_none_or(|rank| rank >= least_axes(&param.ty.dims));
         }
-        fits.then(|| Candidate { fun: id, families, certain, possible, weak, generic: !fun.families.is_empty() })
+        fits.then_some(Candidate { fun: id, families, certain, possible, weak, generic: !fun.families.is_empty() })
     }
 
     /// Whether an argument fits a parameter's type, which is given with its dispatch type; `reason` is filled if it is there.
