@@ -5,7 +5,8 @@
 //! instances that were made inside of it or called from there.
 //!
 //! What may depend on the surroundings: which functions are active further out (these are not elaborated in place, and their arguments become
-//! less known), whether the place is certain to be reached, and whether it is within a version or a copy of a statement.
+//! less known), whether the place is certain to be reached, and whether it is within a version or a copy of a statement. Code that asks for one of
+//! these says so: [`Spec::active`], [`Spec::note_doubt`], [`Spec::note_version`], [`Spec::note_copies`].
 
 use crate::calls::instance::{Key, MAX_INSTANCES_BY_VALUE};
 use crate::spec::{Reported, Spec};
