@@ -124,6 +124,8 @@ fn edited(compilation: &Compilation, unsafe_too: bool) -> Edited {
             edits.entry(edit.0.file).or_default().push(edit);
         }
     }
+    let mut edits: Vec<_> = edits.into_iter().collect();
+    edits.sort_by_key(|(file, _)| compilation.map.position(Span::new(*file, 0, 0)));
     let texts = edits.into_iter().filter_map(|(file, mut edits)| {
         let text = &compilation.map.get(file)?.text;
         edits.sort_by_key(|(span, _)| *span);

@@ -23,6 +23,7 @@ pub mod run;
 mod suggest;
 mod texts;
 mod tuned;
+pub mod workspace;
 
 pub use backend::{Absent, Backend, Kind};
 pub use edition::Edition;
@@ -32,3 +33,4 @@ pub use pipeline::{Compilation, ENTRY, Failure, Options};
 pub use ravel_opt::Level;
 pub use ravel_syntax::MacroOption;
 pub use texts::Texts;
+pub use workspace::Workspace;

@@ -91,6 +91,7 @@ impl Spec<'_> {
         let Some(Val::Handle(_, format)) = args.get(*at) else { return };
         let Some(text) = self.em.text(*format) else { return };
         if self.speculative > 0 {
+            self.note_doubt();
             return;
         }
         let args = &args[at + 1..];

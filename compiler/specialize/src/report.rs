@@ -41,6 +41,7 @@ impl Spec<'_> {
 
     /// Records an error once per code, place and title; one that a function has for some arguments is not shown again for others.
     pub fn report(&mut self, diagnostic: Diagnostic) {
+        self.note_report();
         let is_own = |site: &&Site| !(self.options.is_library)(self.fun(site.fun).span.file);
         let activation = self.stack.iter().rev().find(is_own).map_or(0, |site| site.activation);
         let (code, span) = (diagnostic.code, diagnostic.span());
@@ -132,6 +133,9 @@ impl Spec<'_> {
     pub fn emit_check(&mut self, cond: &crate::value::Sc, fault: Fault) {
         if cond.as_bool() == Some(true) {
             return;
+        }
+        if cond.as_bool() == Some(false) {
+            self.note_doubt();
         }
         let cond = self.em.value(cond);
         self.em.inst(Op::Check { cond, fault }, Vec::new());

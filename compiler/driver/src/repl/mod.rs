@@ -307,7 +307,9 @@ impl Session {
         let root = RootSource { name: ROOT.to_string(), text: text.into() };
         let options =
             ravel_core::Options { macros: self.options.macros.clone(), at_prompt: true, background_uses: true };
-        let names = ravel_core::visible_types(&root, &mut loader, &options, &mut map);
+        let workspace = &self.options.workspace;
+        let names =
+            workspace.with(&mut map, |map, kept| ravel_core::visible_types(&root, &mut loader, &options, map, kept));
         self.names = Some((key, names.clone()));
         names
     }

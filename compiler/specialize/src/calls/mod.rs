@@ -6,4 +6,5 @@ pub mod conditions;
 pub mod dispatch;
 pub mod fieldwise;
 pub mod instance;
+pub mod looks;
 pub mod mismatch;

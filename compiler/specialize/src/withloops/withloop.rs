@@ -103,8 +103,11 @@ impl<'p> Spec<'p> {
                     let shape = match self.index_vector(&v)? {
                         IndexVector::Scalars(s) => {
                             for (axis, n) in s.iter().enumerate() {
-                                if !self.require_extent(n, axis, "a with-loop's shape") && self.is_certain() {
-                                    return None;
+                                if !self.require_extent(n, axis, "a with-loop's shape") {
+                                    if self.is_certain() {
+                                        return None;
+                                    }
+                                    self.note_doubt();
                                 }
                             }
                             Val::Tup(Basic::Int, s)
