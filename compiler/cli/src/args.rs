@@ -92,9 +92,11 @@ For fish: ravel completions fish > ~/.config/fish/completions/ravel.fish")]
     Doctor,
     /// Lay out SaC files: indentation, blanks, line ends
     #[command(after_help = "\
-Folders are searched for .sac files; `-`, or no PATH where standard input is no terminal, formats standard input to standard output.
-Tokens and comments stay the same, which is checked before anything is written; a file appears complete or stays as it was. What has no
-layout that is known stays as it is, with a note; so does what stands between the lines `// fmt: off` and `// fmt: on`.
+Folders are searched for .sac files. `-`, or no PATH where standard input is no terminal, formats
+standard input to standard output.
+Tokens and comments stay the same, which is checked before anything is written; a file appears
+complete or stays as it was. What has no layout that is known stays as it is, with a note, and so
+does what stands between the lines `// fmt: off` and `// fmt: on`.
 Exit status: 0, or 1 if a file cannot be formatted or, with --check, would change.")]
     Fmt(Fmt),
     /// Try things at a prompt
