@@ -1,8 +1,8 @@
 //! `ravel check`: reports about programs, modules and folders, in several forms, and fixes.
 
 use crate::args::Check;
-use crate::{can_explain, compilation, emit, explain, print, print_stats, use_color};
-use ravel_diagnostics::{Diagnostic, Format, render_all};
+use crate::{can_explain, compilation, emit, explain, print, print_stats, use_color, warnings};
+use ravel_diagnostics::{Diagnostic, Format, Levels, render_all};
 use ravel_driver::fix::{Fixed, Mended, fix};
 use ravel_driver::{Compilation, Failure};
 use ravel_runtime::outputs;
@@ -28,6 +28,10 @@ pub fn run(check: &Check) -> i32 {
         return 2;
     }
     let mut template = compilation(&check.source, false);
+    match warnings::levels(Levels::of_check(), &check.warnings) {
+        Ok(levels) => template.options.lints = levels,
+        Err(status) => return status,
+    }
     if files.iter().any(|file| file == Path::new(STANDARD_INPUT)) {
         let mut text = Vec::new();
         if let Err(error) = std::io::stdin().lock().read_to_end(&mut text) {

@@ -21,6 +21,7 @@ mod globals;
 mod infer;
 mod interface;
 pub mod ir;
+mod lints;
 mod literals;
 mod loader;
 mod lookup;
@@ -64,6 +65,7 @@ pub fn load(
     let mut core = Core::new(loader, options, map);
     let module = core.load_root(&root);
     core.lower_root(module);
+    core.lint();
     (core.program, core.reports)
 }
 

@@ -12,7 +12,7 @@ use crate::texts::Texts;
 use crate::tuned::Tuned;
 use ravel_codegen::{EmitError, Entry as CompiledEntry};
 use ravel_core::RootSource;
-use ravel_diagnostics::{Code, Diagnostic};
+use ravel_diagnostics::{Code, Diagnostic, Levels};
 use ravel_nest::ir as nest;
 use ravel_opt::Level;
 use ravel_source::{SourceMap, Span};
@@ -51,6 +51,8 @@ pub struct Options {
     pub widen_counts: bool,
     /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
     pub at_prompt: bool,
+    /// Which warnings there are.
+    pub lints: Levels,
 }
 
 impl Default for Options {
@@ -69,6 +71,7 @@ impl Default for Options {
             launch_work: ravel_schedule::LAUNCH_WORK,
             widen_counts: false,
             at_prompt: false,
+            lints: Levels::default(),
         }
     }
 }
@@ -151,10 +154,11 @@ impl Compilation {
     fn core_options(&self) -> ravel_core::Options {
         let at_prompt = self.options.at_prompt;
         // The lines of the root file are those that every session begins with.
-        ravel_core::Options { macros: self.options.macros.clone(), at_prompt, background_uses: at_prompt }
+        let (macros, lints) = (self.options.macros.clone(), self.options.lints.clone());
+        ravel_core::Options { macros, at_prompt, background_uses: at_prompt, lints }
     }
 
-    fn has_errors(&self) -> bool {
+    pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
@@ -348,8 +352,10 @@ impl Compilation {
         let specialized = self.specialize(&program, Entry::Main);
         self.suggest_edition(path, &[Entry::Main]);
         self.suggest_modules(path, &[Entry::Main]);
+        self.settle_warnings();
         self.diagnostics.sort_by_key(Diagnostic::span);
-        Ok(specialized?.module)
+        let module = specialized?.module;
+        if self.has_errors() { Err(Failure::Source) } else { Ok(module) }
     }
 
     /// Loads the program's own C functions into this process.

@@ -113,6 +113,7 @@ impl Compilation {
         let entries: Vec<Entry> = main_too.into_iter().chain([Entry::Roots]).collect();
         self.suggest_edition(path, &entries);
         self.suggest_modules(path, &entries);
+        self.settle_warnings();
         self.diagnostics.sort_by_key(Diagnostic::span);
         let roots = checked?;
         if self.explanation.is_some() {
@@ -120,7 +121,7 @@ impl Compilation {
             let module = self.optimize(main.unwrap_or(roots).module)?;
             self.nest(&module, false)?;
         }
-        Ok(())
+        if self.has_errors() { Err(Failure::Source) } else { Ok(()) }
     }
 
     /// Compiles `main` of a file into the executable `output`.

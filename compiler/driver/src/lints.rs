@@ -1,0 +1,64 @@
+//! Warnings as options and the heads of files want them.
+
+use crate::edition::head;
+use crate::files::is_library;
+use crate::pipeline::Compilation;
+use ravel_diagnostics::{Code, Diagnostic, Lint, Severity, lints_named};
+use ravel_source::{FileId, Span};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The lists of the lines `//! allow NAME, NAME` of a file: each name with its bytes.
+fn allowed(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
+    head(text).flat_map(|(content, line)| {
+        let list = content.trim_start().strip_prefix("allow").filter(|rest| rest.starts_with([' ', '\t']));
+        let from = line.end - list.map_or(0, |list| list.trim_end().len());
+        let list = list.map_or("", str::trim_end);
+        list.split(|c: char| c == ',' || c.is_whitespace()).filter(|name| !name.is_empty()).map(move |name| {
+            let at = from + (name.as_ptr() as usize - list.as_ptr() as usize);
+            (name, at..at + name.len())
+        })
+    })
+}
+
+impl Compilation {
+    /// Leaves out warnings that are not wanted, in the files that say so, too, and makes errors of those that are denied.
+    pub(crate) fn settle_warnings(&mut self) {
+        let mut silent: BTreeMap<FileId, Vec<Code>> = BTreeMap::new();
+        let mut unknown = Vec::new();
+        for (id, file) in self.map.files().filter(|(_, file)| !is_library(&file.name)) {
+            for (name, at) in allowed(&file.text) {
+                match lints_named(name) {
+                    Ok(lints) => silent.entry(id).or_default().extend(lints.iter().map(|lint: &Lint| lint.code)),
+                    Err(why) => {
+                        let span = Span::new(id, at.start, at.end);
+                        unknown.push(Diagnostic::warning(Code::UnknownWarning, why).at(span, "allows nothing"));
+                    }
+                }
+            }
+        }
+        let reports = std::mem::take(&mut self.diagnostics).into_iter().chain(unknown);
+        let is_silent = |report: &Diagnostic| {
+            report.severity == Severity::Warning
+                && silent.get(&report.span().file).is_some_and(|codes| codes.contains(&report.code))
+        };
+        let kept = reports.filter(|report| !is_silent(report));
+        self.diagnostics = kept.filter_map(|report| self.options.lints.settle(report)).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_file_may_allow_warnings() {
+        let names = |text: &'static str| allowed(text).map(|(name, at)| (name, &text[at])).collect::<Vec<_>>();
+        let two = vec![("unused-import", "unused-import"), ("W0401", "W0401")];
+        assert_eq!(names("// A program.\n//! allow unused-import, W0401  \nint main() { return 0; }\n"), two);
+        assert_eq!(names("//! allow unused-import\n//!\tallow  W0401"), two);
+        for none in ["", "//! allowed x\n", "//! allow\n", "use A: all;\n//! allow perf\n", "// allow perf\n"] {
+            assert_eq!(names(none), vec![], "{none}");
+        }
+    }
+}
