@@ -22,6 +22,15 @@ fn allowed(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
 }
 
 impl Compilation {
+    /// Adds what the explanation says of costs in the user's files.
+    pub(crate) fn add_costs(&mut self) {
+        let Some(explanation) = self.explanation.as_ref().filter(|_| self.options.lints.look_for_perf()) else { return };
+        let is_own = |report: &&Diagnostic| {
+            self.map.get(report.span().file).is_some_and(|file| !is_library(&file.name))
+        };
+        self.diagnostics.extend(explanation.costs().filter(is_own).cloned());
+    }
+
     /// Leaves out warnings that are not wanted, in the files that say so, too, and makes errors of those that are denied.
     pub(crate) fn settle_warnings(&mut self) {
         let mut silent: BTreeMap<FileId, Vec<Code>> = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! Running a compiled program in this process.
 
 use crate::backend::Kind;
+use crate::explain::Explanation;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_diagnostics::Diagnostic;
 use ravel_interp::{RunError, Val};
@@ -95,6 +96,9 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Source`] if there are errors.
     pub fn check(&mut self, path: &Path) -> Result<(), Failure> {
+        if self.options.lints.look_for_perf() && self.explanation.is_none() {
+            self.explanation = Some(Explanation::default());
+        }
         let program = self.core_with_holes(path)?;
         let mut main = None;
         if program.main.is_some() {
@@ -113,14 +117,17 @@ impl Compilation {
         let entries: Vec<Entry> = main_too.into_iter().chain([Entry::Roots]).collect();
         self.suggest_edition(path, &entries);
         self.suggest_modules(path, &entries);
+        // A program is explained as it runs; the functions of a module for the types that they are declared with.
+        let explained = match checked {
+            Ok(roots) if self.explanation.is_some() => {
+                self.optimize(main.unwrap_or(roots).module).and_then(|module| self.nest(&module, false)).map(|_| ())
+            }
+            checked => checked.map(|_| ()),
+        };
+        self.add_costs();
         self.settle_warnings();
         self.diagnostics.sort_by_key(Diagnostic::span);
-        let roots = checked?;
-        if self.explanation.is_some() {
-            // A program is explained as it runs; the functions of a module for the types that they are declared with.
-            let module = self.optimize(main.unwrap_or(roots).module)?;
-            self.nest(&module, false)?;
-        }
+        explained?;
         if self.has_errors() { Err(Failure::Source) } else { Ok(()) }
     }
 

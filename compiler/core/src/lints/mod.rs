@@ -129,7 +129,8 @@ impl Look<'_> {
                 let gap = behind.len() - rest.len() + usize::from(rest.starts_with('\n'));
                 Span::new(span.file, start - front, end + gap)
             }
-            false => span,
+            // With the blank in front of what follows.
+            false => Span { end: span.end + u32::from(behind.starts_with(' ')), ..span },
         }
     }
 }

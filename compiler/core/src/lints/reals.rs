@@ -30,7 +30,8 @@ pub(super) fn look(function: &Function, look: &mut Look<'_>) {
     found.into_iter().for_each(|report| look.push(report));
 }
 
-/// `tod(a / b)` of integers. Where programs only run, of literals alone: `tod(n / 2)` may be meant.
+/// `tod(1 / n)`: a number, divided by another integer. A quotient of variables such as `tod(n / 2)` is mostly meant. Where programs only
+/// run, both are numbers.
 fn division(call: &Call, kinds: &Kinds<'_>, look: &Look<'_>) -> Option<Diagnostic> {
     let name = &*call.callee.name;
     let ([arg], "tod" | "tof") = (&call.args[..], name) else { return None };
@@ -39,10 +40,10 @@ fn division(call: &Call, kinds: &Kinds<'_>, look: &Look<'_>) -> Option<Diagnosti
     if &*op.name != "/" || !is_int(left) || !is_int(right) || !look.has_expr(arg) || !look.has_qname(&call.callee) {
         return None;
     }
-    let label = match (value(left), value(right)) {
-        (Some(Value::Int(_)), Some(Value::Int(0))) => return None,
-        (Some(Value::Int(a)), Some(Value::Int(b))) if a % b == 0 => return None,
-        (Some(Value::Int(a)), Some(Value::Int(b))) => format!("this is {}, an `int`", a / b),
+    let label = match (value(left)?, value(right)) {
+        (Value::Int(_), Some(Value::Int(0))) => return None,
+        (Value::Int(a), Some(Value::Int(b))) if a % b == 0 => return None,
+        (Value::Int(a), Some(Value::Int(b))) => format!("this is {}, an `int`", a / b),
         _ if look.levels.only_certain(Code::IntegerDivisionToReal) => return None,
         _ => "the quotient is an `int`, without its fraction".to_string(),
     };
