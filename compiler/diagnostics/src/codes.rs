@@ -161,7 +161,6 @@ codes! {
     W0431 FoldInOrder "a fold takes one index after the other"
     W0432 CheckInInnerLoop "a check remains in an inner loop"
     W0433 RankUnknown "only the run knows the rank of an array"
-    W0434 CopyNotInPlace "an array is copied before it is changed"
 }
 
 impl Code {

@@ -44,7 +44,7 @@ const fn named(code: Code, kind: Kind, name: &'static str) -> Lint {
     Lint { code, kind, name: Some(name) }
 }
 
-const LINTS: [Lint; 27] = [
+const LINTS: [Lint; 26] = [
     lint(Code::UnusedVariable, Kind::Likely),
     lint(Code::UnusedImport, Kind::Likely),
     lint(Code::DeadAssignment, Kind::Likely),
@@ -62,7 +62,6 @@ const LINTS: [Lint; 27] = [
     lint(Code::FoldInOrder, Kind::Perf),
     lint(Code::CheckInInnerLoop, Kind::Perf),
     lint(Code::RankUnknown, Kind::Perf),
-    lint(Code::CopyNotInPlace, Kind::Perf),
     // Warnings that stages make by the way.
     named(Code::ErrorLine, Kind::Certain, "warning-line"),
     named(Code::DeprecatedModule, Kind::Certain, "deprecated"),

@@ -130,7 +130,7 @@ impl Explanation {
                 said.entry(with).or_default().push(remark.text.clone());
             }
         }
-        self.cost_of(module, &said);
+        self.cost_of(module);
         for (id, func) in module.funcs.iter() {
             let schedule = |inst: Inst| said.get(&(id, inst)).cloned().unwrap_or_default();
             self.keep_region(func, func.body, None, &schedule);

@@ -1,6 +1,7 @@
 //! What costs time, as warnings at the places where a programmer could do something about it.
 //!
-//! They say in one line each what the explanation says at length, of the module as it was scheduled.
+//! They say in one line each what the explanation says at length, of the module as the optimiser left it.
+//! Which arrays are copied they do not say: the scheduler speaks of those that are not.
 
 use super::{Explanation, checks};
 use ravel_diagnostics::{Code, Diagnostic};
@@ -9,11 +10,8 @@ use ravel_source::Span;
 use ravel_specialize::Carried;
 use ravel_types::Shape;
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, FuncId, Generator, Inst, Module, Op, With, WithOp};
+use ravel_wir::{Func, Generator, Inst, Module, Op, With};
 use std::collections::BTreeMap;
-
-/// How the scheduler begins to say that a result needs no memory of its own.
-const IN_PLACE: &str = "in the memory of";
 
 /// By place, so that instances of one function are told of once.
 pub(super) type Costs = BTreeMap<(Span, Code), Diagnostic>;
@@ -31,13 +29,13 @@ impl Explanation {
         }
     }
 
-    /// Looks at a module that is scheduled; `said` is what the scheduler said of a with-loop.
-    pub(super) fn cost_of(&mut self, module: &Module, said: &BTreeMap<(FuncId, Inst), Vec<String>>) {
+    /// Looks at a module that is optimised.
+    pub(super) fn cost_of(&mut self, module: &Module) {
         let mut costs = Costs::new();
-        for (id, func) in module.funcs.iter() {
+        for func in module.funcs.values() {
             walk(func, func.body, &mut |_, inst| {
                 if let Op::With(with) = &func.insts[inst].op {
-                    with_loop(func, inst, with, said.get(&(id, inst)), &mut costs);
+                    with_loop(func, inst, with, &mut costs);
                 }
             });
             for (inst, in_order) in ravel_opt::loops_in_order(func) {
@@ -54,18 +52,13 @@ fn add(costs: &mut Costs, code: Code, title: &str, (at, label): (Span, &str)) {
     }
 }
 
-fn with_loop(func: &Func, inst: Inst, with: &With, said: Option<&Vec<String>>, costs: &mut Costs) {
+fn with_loop(func: &Func, inst: Inst, with: &With, costs: &mut Costs) {
     let data = &func.insts[inst];
     let of_unknown_rank = |shape: &Shape| matches!(shape, Shape::Unknown);
     let is_dynamic = with.parts.iter().any(|part| matches!(part.generator, Generator::Dyn { .. }));
     if is_dynamic || data.results.iter().any(|result| of_unknown_rank(&func.ty(*result).shape)) {
         let label = "its indices have a length that is not known before";
         add(costs, Code::RankUnknown, "only the run knows the rank here", (data.span, label));
-    }
-    let changes = with.ops.iter().any(|op| matches!(op, WithOp::Modarray { .. }));
-    if changes && said.is_some_and(|lines| !lines.iter().any(|line| line.starts_with(IN_PLACE))) {
-        let label = "something else may still need the old one";
-        add(costs, Code::CopyNotInPlace, "the array is copied before it is changed", (data.span, label));
     }
     let mut is_inner = true;
     for part in &with.parts {
