@@ -9,16 +9,23 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The lists of the lines `//! allow NAME, NAME` of a file: each name with its bytes.
-fn allowed(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
-    head(text).flat_map(|(content, line)| {
+fn allowed(text: &str) -> Vec<(&str, Range<usize>)> {
+    let mut names = Vec::new();
+    for (content, line) in head(text) {
         let list = content.trim_start().strip_prefix("allow").filter(|rest| rest.starts_with([' ', '\t']));
-        let from = line.end - list.map_or(0, |list| list.trim_end().len());
-        let list = list.map_or("", str::trim_end);
-        list.split(|c: char| c == ',' || c.is_whitespace()).filter(|name| !name.is_empty()).map(move |name| {
-            let at = from + (name.as_ptr() as usize - list.as_ptr() as usize);
-            (name, at..at + name.len())
-        })
-    })
+        let Some(list) = list else { continue };
+        let mut at = line.end - list.len();
+        // A comment may follow.
+        let list = list.split("//").next().unwrap_or_default();
+        for piece in list.split_inclusive(|c: char| c == ',' || c.is_whitespace()) {
+            let name = piece.trim_end_matches(|c: char| c == ',' || c.is_whitespace());
+            if !name.is_empty() {
+                names.push((name, at..at + name.len()));
+            }
+            at += piece.len();
+        }
+    }
+    names
 }
 
 impl Compilation {
@@ -62,10 +69,12 @@ mod tests {
 
     #[test]
     fn the_head_of_a_file_may_allow_warnings() {
-        let names = |text: &'static str| allowed(text).map(|(name, at)| (name, &text[at])).collect::<Vec<_>>();
+        let names = |text: &'static str| -> Vec<(&str, &str)> {
+            allowed(text).into_iter().map(|(name, at)| (name, &text[at])).collect()
+        };
         let two = vec![("unused-import", "unused-import"), ("W0401", "W0401")];
         assert_eq!(names("// A program.\n//! allow unused-import, W0401  \nint main() { return 0; }\n"), two);
-        assert_eq!(names("//! allow unused-import\n//!\tallow  W0401"), two);
+        assert_eq!(names("//! allow unused-import // so it is\n//!\tallow  W0401"), two);
         for none in ["", "//! allowed x\n", "//! allow\n", "use A: all;\n//! allow perf\n", "// allow perf\n"] {
             assert_eq!(names(none), vec![], "{none}");
         }
