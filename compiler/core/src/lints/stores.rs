@@ -2,7 +2,7 @@
 
 use super::Look;
 use super::liveness::Live;
-use ravel_diagnostics::{Code, Diagnostic};
+use ravel_diagnostics::{Code, Diagnostic, Fix};
 use ravel_source::Span;
 use ravel_syntax::ast::*;
 use std::collections::BTreeMap;
@@ -96,12 +96,21 @@ fn variable(stores: &[Store<'_>], is_given: bool, look: &mut Look<'_>) {
         .at(first.name.span, if stores.len() == 1 { "assigned here" } else { "assigned here, and later" });
     look.push(match (stores, alone(first, look)) {
         ([_], Some(line)) => report.with_safe_edit("remove the statement", line, ""),
-        ([only], None) if !only.is_partial => {
-            let name = format!("_{name}");
-            report.with_safe_edit(format!("`{name}` says that this is meant"), only.name.span, name)
+        _ if stores.iter().all(is_only_given) => {
+            let title = format!("`_{name}` says that this is meant");
+            let edits = stores.iter().map(|store| (store.name.span, format!("_{name}"))).collect();
+            report.with_fix(Fix { title, safe: true, edits })
         }
         _ => report.with_help("remove it, or begin its name with `_`"),
     });
+}
+
+/// Whether a statement mentions a variable only as what it assigns.
+fn is_only_given(store: &Store<'_>) -> bool {
+    let StmtKind::Assign { value, .. } = &store.stmt.kind else { return false };
+    let mut is_read = store.is_partial;
+    crate::visit::each_name(value, &mut |name| is_read |= name.name == store.name.name);
+    !is_read
 }
 
 /// An assignment to a variable that is used elsewhere.
