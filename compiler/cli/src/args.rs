@@ -153,10 +153,26 @@ pub struct Code {
     pub widen_counts: bool,
 }
 
+/// Which warnings there are.
+#[derive(Args)]
+pub struct Warnings {
+    /// Show these warnings: names, codes, or a group: all, default, perf (what costs time)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub warn: Vec<String>,
+    /// Do not show these warnings (also the line `//! allow NAME` at the head of a file)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub allow: Vec<String>,
+    /// Make errors of these warnings
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub deny: Vec<String>,
+}
+
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]
     pub source: Source,
+    #[command(flatten)]
+    pub warnings: Warnings,
     /// Print an intermediate form instead: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE", conflicts_with_all = ["fix", "format"])]
     pub emit: Option<String>,
@@ -202,6 +218,8 @@ pub struct Run {
     #[command(flatten)]
     pub source: Source,
     #[command(flatten)]
+    pub warnings: Warnings,
+    #[command(flatten)]
     pub code: Code,
     /// Number of threads (also RAVEL_THREADS); all cores by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -227,6 +245,8 @@ impl Run {
 pub struct Build {
     #[command(flatten)]
     pub source: Source,
+    #[command(flatten)]
+    pub warnings: Warnings,
     /// The executable; by default FILE without its extension, in the current folder
     #[arg(short = 'o', value_name = "OUT")]
     pub output: Option<PathBuf>,

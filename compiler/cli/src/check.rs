@@ -1,8 +1,10 @@
 //! `ravel check`: reports about programs, modules and folders, in several forms, and fixes.
 
 use crate::args::Check;
-use crate::{STANDARD_INPUT, can_explain, compilation, emit, explain, print, print_stats, program_file, use_color};
-use ravel_diagnostics::{Diagnostic, Format, render_all};
+use crate::{
+    STANDARD_INPUT, can_explain, compilation, emit, explain, print, print_stats, program_file, use_color, warnings,
+};
+use ravel_diagnostics::{Diagnostic, Format, Levels, render_all};
 use ravel_driver::fix::{Fixed, Mended, fix};
 use ravel_driver::{Compilation, Failure};
 use ravel_runtime::outputs;
@@ -25,6 +27,10 @@ pub fn run(check: &Check) -> i32 {
         return 2;
     }
     let mut template = compilation(&check.source, false);
+    match warnings::levels(Levels::of_check(), &check.warnings) {
+        Ok(levels) => template.options.lints = levels,
+        Err(status) => return status,
+    }
     template.options.candidates = check.candidates;
     let reads_input = files.iter().any(|file| file == Path::new(STANDARD_INPUT));
     if reads_input && let Err(status) = program_file(&mut template, Path::new("-")) {

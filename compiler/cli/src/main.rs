@@ -21,9 +21,11 @@ mod manual;
 mod repl;
 mod table;
 mod tune;
+mod warnings;
 
 use args::{Build, Cli, Code, Command, Opt, Repl, Run, Source};
 use clap::{CommandFactory, FromArgMatches};
+use ravel_diagnostics::Levels;
 use ravel_driver::passes::{new_name, passes};
 use ravel_driver::{Backend, Compilation, Explanation, Failure, Kind, MacroOption, Options, Stage};
 use ravel_runtime::outputs;
@@ -252,6 +254,10 @@ fn program_file(compilation: &mut Compilation, file: &Path) -> Result<PathBuf, i
 fn run_program(run: Run) -> i32 {
     let mut compilation = compilation(&run.source, run.unchecked);
     choose_backend(&mut compilation.options, &run.code);
+    match warnings::levels(Levels::of_run(), &run.warnings) {
+        Ok(levels) => compilation.options.lints = levels,
+        Err(status) => return status,
+    }
     if let Some(stage) = &run.emit {
         return emit(compilation, &run.source, run.file(), stage);
     }
@@ -300,6 +306,10 @@ fn run_program(run: Run) -> i32 {
 fn run_build(build: &Build) -> i32 {
     let mut compilation = compilation(&build.source, build.unchecked);
     choose_backend(&mut compilation.options, &build.code);
+    match warnings::levels(Levels::of_run(), &build.warnings) {
+        Ok(levels) => compilation.options.lints = levels,
+        Err(status) => return status,
+    }
     if compilation.options.backend.kind() == Kind::Interpreter {
         say!("ravel: the interpreter makes no executables");
         return 2;

@@ -22,6 +22,7 @@ mod infer;
 mod interface;
 pub mod ir;
 mod kept;
+mod lints;
 mod literals;
 mod loader;
 mod lookup;
@@ -68,6 +69,7 @@ pub fn load(
     let mut core = Core::new(loader, options, map, kept);
     let module = core.load_root(&root);
     core.lower_root(module);
+    core.lint();
     (core.program, core.reports)
 }
 

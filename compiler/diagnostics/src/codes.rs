@@ -141,6 +141,23 @@ codes! {
     E0367 UnknownCells "nothing tells what the cells of a with-loop are"
     E0368 FoldTypesDiffer "a fold changes the type of its accumulator"
     E0370 IntWraps "a product or sum is too large for `int`"
+    W0401 UnusedVariable "a variable is never used"
+    W0402 UnusedImport "nothing that is loaded here is used"
+    W0403 DeadAssignment "a value is never used"
+    W0404 UnreachedOverload "no call ever reaches a function"
+    W0405 ConstantCondition "a condition always gives the same"
+    W0406 GuardNeverHolds "the conditions of a function never hold"
+    W0407 ShadowedIndex "an index hides a variable"
+    W0408 IntegerDivisionToReal "an integer division becomes a real number"
+    W0409 UnknownPragma "a pragma that Ravel does not know"
+    W0410 UnknownWarning "a name of no warning"
+    W0420 UnusedFunction "a function is never called"
+    W0421 UnusedParameter "a parameter is never used"
+    W0422 FloatEquality "real numbers are compared for equality"
+    W0430 LoopInOrder "the iterations of a loop keep their order"
+    W0431 FoldInOrder "a fold takes one index after the other"
+    W0432 CheckInInnerLoop "a check remains in an inner loop"
+    W0433 RankUnknown "only the run knows the rank of an array"
 }
 
 impl Code {

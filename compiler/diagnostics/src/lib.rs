@@ -6,10 +6,12 @@
 #![forbid(unsafe_code)]
 
 mod codes;
+mod lints;
 mod render;
 mod suggest;
 
 pub use codes::Code;
+pub use lints::{Level, Levels, Lint, lints, lints_named};
 pub use render::{Format, excerpt, render, render_all, short};
 pub use suggest::did_you_mean;
 

@@ -13,6 +13,7 @@ pub mod files;
 pub mod fix;
 pub mod foreign;
 pub mod link;
+mod lints;
 pub mod outputs;
 pub mod passes;
 pub mod pipeline;

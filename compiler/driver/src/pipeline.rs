@@ -13,7 +13,7 @@ use crate::tuned::Tuned;
 use crate::workspace::Workspace;
 use ravel_codegen::{EmitError, Entry as CompiledEntry};
 use ravel_core::RootSource;
-use ravel_diagnostics::{Code, Diagnostic};
+use ravel_diagnostics::{Code, Diagnostic, Levels};
 use ravel_nest::ir as nest;
 use ravel_opt::Level;
 use ravel_source::{SourceMap, Span};
@@ -56,6 +56,8 @@ pub struct Options {
     pub widen_counts: bool,
     /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
     pub at_prompt: bool,
+    /// Which warnings there are.
+    pub lints: Levels,
 }
 
 impl Default for Options {
@@ -76,6 +78,7 @@ impl Default for Options {
             launch_work: ravel_schedule::LAUNCH_WORK,
             widen_counts: false,
             at_prompt: false,
+            lints: Levels::default(),
         }
     }
 }
@@ -158,7 +161,8 @@ impl Compilation {
     fn core_options(&self) -> ravel_core::Options {
         let at_prompt = self.options.at_prompt;
         // The lines of the root file are those that every session begins with.
-        ravel_core::Options { macros: self.options.macros.clone(), at_prompt, background_uses: at_prompt }
+        let (macros, lints) = (self.options.macros.clone(), self.options.lints.clone());
+        ravel_core::Options { macros, at_prompt, background_uses: at_prompt, lints }
     }
 
     /// By file, as these were read, then position.
@@ -380,8 +384,10 @@ impl Compilation {
         self.suggest_edition(path, &[Entry::Main]);
         self.suggest_modules(path, &[Entry::Main]);
         self.options.workspace.free_if_alone();
+        self.settle_warnings();
         self.finish_reports();
-        Ok(specialized?.module)
+        let module = specialized?.module;
+        if self.has_errors() { Err(Failure::Source) } else { Ok(module) }
     }
 
     /// Brings what was reported into the order of the source, with the edits that mend it.

@@ -1,6 +1,7 @@
 //! Running a compiled program in this process.
 
 use crate::backend::Kind;
+use crate::explain::Explanation;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use crate::places::Functions;
 use ravel_diagnostics::{Code, Diagnostic};
@@ -108,6 +109,9 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Source`] if there are errors.
     pub fn check(&mut self, path: &Path) -> Result<(), Failure> {
+        if self.options.lints.look_for_perf() && self.explanation.is_none() {
+            self.explanation = Some(Explanation::default());
+        }
         let program = self.core_with_holes(path)?;
         let main_too = program.main.is_some().then_some(Entry::Main);
         let entries: Vec<Entry> = main_too.into_iter().chain([Entry::Roots]).collect();
@@ -122,16 +126,19 @@ impl Compilation {
         let has_errors = self.has_errors();
         self.suggest_edition(path, &entries);
         self.suggest_modules(path, &entries);
+        // A program is explained as it runs; the functions of a module for the types that they are declared with.
+        let explained = match has_errors {
+            true => Err(Failure::Source),
+            false if self.explanation.is_some() => {
+                self.optimize(main.unwrap_or(roots).module).and_then(|module| self.nest(&module, false)).map(|_| ())
+            }
+            false => Ok(()),
+        };
+        self.add_costs();
+        self.settle_warnings();
         self.finish_reports();
-        if has_errors {
-            return Err(Failure::Source);
-        }
-        if self.explanation.is_some() {
-            // A program is explained as it runs; the functions of a module for the types that they are declared with.
-            let module = self.optimize(main.unwrap_or(roots).module)?;
-            self.nest(&module, false)?;
-        }
-        Ok(())
+        explained?;
+        if self.has_errors() { Err(Failure::Source) } else { Ok(()) }
     }
 
     /// Compiles `main` of a file into the executable `output`.
