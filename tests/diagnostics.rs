@@ -2,7 +2,8 @@
 //!
 //! In `diagnostics/*.sac` a comment `//~ text` expects a report or a fault at its line whose message contains the
 //! text (an error code, a word; nothing after `//~` accepts any message), and `//? text` expects the text anywhere
-//! on stderr. Files are refused, unless their first line is `//! accepted`: then there are warnings only. A first line `//! run` runs the program, on both backends and with kernels if there is an OpenCL device, instead of only
+//! on stderr. Files are refused, unless their first line is `//! accepted`: then there are warnings only, or `//! clean`: then nothing
+//! is said at all. Options of `check` may follow these words. A first line `//! run` runs the program, on both backends and with kernels if there is an OpenCL device, instead of only
 //! checking it.
 
 use std::fs;
@@ -14,17 +15,23 @@ use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, has_d
 fn check_file(source: &Path, backend: Option<&str>) -> Result<(), Failed> {
     let text = fs::read_to_string(source)?;
     let mut command = Command::new(ravel());
+    let head = text.lines().next().unwrap_or_default();
+    let clean = head.strip_prefix("//! clean");
+    let options = head.strip_prefix("//! accepted").or(clean).unwrap_or_default().split_whitespace();
     match backend {
-        None => command.arg("check"),
+        None => command.arg("check").args(options),
         // With-loops of any size become kernels.
         Some("opencl") => command.args(["run", "--backend", "opencl", "--launch-work", "1"]),
         Some(backend) => command.args(["run", "--backend", backend]),
     };
     let mut run = finish(command.arg(source), b"")?;
     run.stderr = without_expectations(&run.stderr);
-    let accepted = text.starts_with("//! accepted");
+    let accepted = head.starts_with("//! accepted") || clean.is_some();
     if run.crashed() || accepted && run.status != 0 {
         return Err(run.describe().into());
+    }
+    if clean.is_some() && !run.stderr.trim().is_empty() {
+        return Err(format!("expected no report, got {}", run.describe()).into());
     }
     if !accepted && run.status == 0 {
         return Err(format!("expected a refusal, got {}", run.describe()).into());
@@ -138,7 +145,7 @@ fn main() -> ExitCode {
     trials.push(Trial::test("missing file", missing_file));
     for source in files_below(&folder, "sac") {
         let text = fs::read_to_string(&source).expect("a listed file is readable");
-        if !text.contains("//~") && !text.contains("//?") {
+        if !text.contains("//~") && !text.contains("//?") && !text.starts_with("//! clean") {
             continue; // a module that a test uses
         }
         let name = test_name(&folder, &source);

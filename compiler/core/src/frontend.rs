@@ -1,10 +1,10 @@
 //! The way into the parser: text to tokens, what the file mentions, and tokens to a tree once its type names are known.
 
-use crate::{Loader, Options};
+use crate::Loader;
 use ravel_diagnostics::{Diagnostic, Diagnostics};
 use ravel_source::{FileId, SourceMap, Span};
 use ravel_syntax::ast::{self, SymbolSet, Text};
-use ravel_syntax::{PreprocessOptions, Tokens, TypeNames};
+use ravel_syntax::{MacroOption, PreprocessOptions, Tokens, TypeNames};
 use ravel_types::HashMap;
 
 /// A module that a file needs.
@@ -25,6 +25,9 @@ pub(crate) struct Scanned {
     pub mentions: Vec<Mention>,
     /// There are errors in its characters, directives or macros.
     pub broken: bool,
+    pub reports: Vec<Diagnostic>,
+    /// It depends on nothing but its text and the macros that were given: it includes nothing and does not ask for the time.
+    pub is_lasting: bool,
 }
 
 impl Scanned {
@@ -72,41 +75,45 @@ struct Includes<'a> {
     loader: &'a mut dyn Loader,
     /// Files of this run by name.
     known: HashMap<String, FileId>,
+    /// Something was asked for.
+    asked: bool,
+    /// Included texts outlive the run, as what includes them.
+    lasting: bool,
 }
 
 impl ravel_syntax::Loader for Includes<'_> {
     fn include(&mut self, name: &str, _angled: bool, from: FileId, sources: &mut SourceMap) -> Option<FileId> {
+        self.asked = true;
         let from = sources.get(from).map_or("", |file| file.name.as_str());
         let found = self.loader.find_include(name, from)?;
         if let Some(known) = self.known.get(&found) {
             return Some(*known);
         }
         let text = self.loader.read(&found).ok()?;
-        let id = sources.add(found.clone(), text);
+        let id = if self.lasting { sources.add_lasting(&found, text) } else { sources.add(found.clone(), text) };
         self.known.insert(found, id);
         Some(id)
     }
 
     fn now(&mut self) -> u64 {
+        self.asked = true;
         self.loader.now()
     }
 }
 
-/// Preprocesses a file and finds what it needs.
+/// Preprocesses a file and finds what it needs. What a module includes may outlive the run, as the module itself.
 pub(crate) fn scan(
     file: FileId,
     loader: &mut dyn Loader,
-    options: &Options,
-    library: bool,
+    macros: &[MacroOption],
+    is_root: bool,
     map: &mut SourceMap,
-    reports: &mut Diagnostics,
 ) -> Scanned {
-    let macros = if library { Vec::new() } else { options.macros.clone() };
-    let mut includes = Includes { loader, known: HashMap::default() };
-    let options = PreprocessOptions { macros };
-    let (tokens, problems) = ravel_syntax::lex_and_preprocess(file, map, &options, &mut includes);
-    let broken = problems.iter().any(Diagnostic::is_error);
-    reports.extend(problems);
+    let mut includes = Includes { loader, known: HashMap::default(), asked: false, lasting: !is_root };
+    let options = PreprocessOptions { macros: macros.to_vec() };
+    let (tokens, reports) = ravel_syntax::lex_and_preprocess(file, map, &options, &mut includes);
+    let is_lasting = !includes.asked;
+    let broken = reports.iter().any(Diagnostic::is_error);
     let interface = ravel_syntax::prescan(&tokens);
     let loads = interface.loads.into_iter().map(|load| Mention {
         module: load.module.name,
@@ -121,7 +128,8 @@ pub(crate) fn scan(
         symbols: None,
     });
     let mentions = loads.chain(names).collect();
-    Scanned { tokens, header: interface.module.map(|name| (name.name, name.span)), mentions, broken }
+    let header = interface.module.map(|name| (name.name, name.span));
+    Scanned { tokens, header, mentions, broken, reports, is_lasting }
 }
 
 /// Parses a file that has been scanned.

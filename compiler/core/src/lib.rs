@@ -21,6 +21,8 @@ mod globals;
 mod infer;
 mod interface;
 pub mod ir;
+mod kept;
+mod lints;
 mod literals;
 mod loader;
 mod lookup;
@@ -37,6 +39,7 @@ mod visit;
 mod withloops;
 
 pub use foreign::ADAPTER;
+pub use kept::Kept;
 pub use loader::{Loader, ModulePlace, Options, RootSource};
 pub use overloads::{DispatchShape, dispatch_shape};
 pub use print::print;
@@ -55,16 +58,19 @@ use types::Known;
 
 /// Loads a root file and everything that it reaches.
 ///
-/// The program is complete if the diagnostics have no errors. A root without `main` is no error here.
+/// The program is complete if the diagnostics have no errors. A root without `main` is no error here. What earlier runs kept
+/// is used, and what this one reads is added, so `map` must have the lasting texts of these runs.
 pub fn load(
     root: RootSource,
     loader: &mut dyn Loader,
     options: &Options,
     map: &mut SourceMap,
+    kept: &mut Kept,
 ) -> (ir::Program, Diagnostics) {
-    let mut core = Core::new(loader, options, map);
+    let mut core = Core::new(loader, options, map, kept);
     let module = core.load_root(&root);
     core.lower_root(module);
+    core.lint();
     (core.program, core.reports)
 }
 
@@ -74,8 +80,9 @@ pub fn parse(
     loader: &mut dyn Loader,
     options: &Options,
     map: &mut SourceMap,
+    kept: &mut Kept,
 ) -> (std::sync::Arc<ravel_syntax::ast::File>, Diagnostics) {
-    let mut core = Core::new(loader, options, map);
+    let mut core = Core::new(loader, options, map, kept);
     let module = core.load_root(&root);
     (core.module(module).file.clone(), core.reports)
 }
@@ -84,8 +91,14 @@ pub fn parse(
 /// loading the file tells of them.
 ///
 /// What is typed at a prompt is told apart with these.
-pub fn visible_types(root: &RootSource, loader: &mut dyn Loader, options: &Options, map: &mut SourceMap) -> TypeNames {
-    Core::new(loader, options, map).root_types(root)
+pub fn visible_types(
+    root: &RootSource,
+    loader: &mut dyn Loader,
+    options: &Options,
+    map: &mut SourceMap,
+    kept: &mut Kept,
+) -> TypeNames {
+    Core::new(loader, options, map, kept).root_types(root)
 }
 
 /// All state of one run.
@@ -100,8 +113,13 @@ struct Core<'a> {
     missing: HashSet<(Text, String)>,
     /// The modules that are being loaded, each with the place where it mentions the next one.
     chain: Vec<(String, Span)>,
-    modules: Vec<Module>,
-    defs: Vec<Def>,
+    /// Modules that runs share.
+    kept: &'a mut Kept,
+    /// Modules of this run alone, and what they define.
+    own_modules: Vec<Module>,
+    own_defs: Vec<Def>,
+    /// All modules that this run has loaded; one comes after those that it mentions.
+    loaded: Vec<ModId>,
     program: ir::Program,
     /// What has been lowered; nothing for definitions with errors.
     functions: HashMap<DefId, Option<FunId>>,
@@ -124,7 +142,7 @@ struct Core<'a> {
 }
 
 impl<'a> Core<'a> {
-    fn new(loader: &'a mut dyn Loader, options: &'a Options, map: &'a mut SourceMap) -> Core<'a> {
+    fn new(loader: &'a mut dyn Loader, options: &'a Options, map: &'a mut SourceMap, kept: &'a mut Kept) -> Core<'a> {
         Core {
             loader,
             options,
@@ -133,8 +151,10 @@ impl<'a> Core<'a> {
             progress: HashMap::default(),
             missing: HashSet::default(),
             chain: Vec::new(),
-            modules: Vec::new(),
-            defs: Vec::new(),
+            kept,
+            own_modules: Vec::new(),
+            own_defs: Vec::new(),
+            loaded: Vec::new(),
             program: ir::Program::default(),
             functions: HashMap::default(),
             user_types: HashMap::default(),
@@ -171,9 +191,9 @@ impl Core<'_> {
     fn find_string_type(&mut self) {
         let string = QName { module: None, name: "string".into(), span: Span::NONE };
         let is_string = |module: &Module| &*module.name == types::STRING.0 && module.library;
-        let module = self.modules.iter().position(is_string);
+        let module = self.loaded.iter().copied().find(|module| is_string(self.module(*module)));
         if let Some(module) = module
-            && let Ok(def) = self.meaning(ModId(module as u32), &string, lookup::Kind::Type)
+            && let Ok(def) = self.meaning(module, &string, lookup::Kind::Type)
         {
             self.program.string_type = self.user_type(def);
         }

@@ -1,5 +1,6 @@
 //! What the caller provides: the root text, options, and access to files.
 
+use ravel_diagnostics::Levels;
 use ravel_syntax::MacroOption;
 use std::sync::Arc;
 
@@ -66,4 +67,6 @@ pub struct Options {
     /// The `use` lines of the root file itself, not of what it includes, stand behind all others: what they bring gives way to what others
     /// bring, and to definitions.
     pub background_uses: bool,
+    /// What of what is allowed is reported.
+    pub lints: Levels,
 }

@@ -3,6 +3,7 @@
 use crate::Core;
 use crate::diagnostics::{self as report, Suggestion};
 use crate::interface::{DefId, Entry};
+use crate::kept::OWN;
 use crate::modules::{Def, DefPlace, ModId, Module};
 use ravel_diagnostics::did_you_mean;
 use ravel_source::Span;
@@ -54,11 +55,17 @@ const OF_ARRAYS: [(&str, &str); 1] = [("Math", "MathArray")];
 
 impl Core<'_> {
     pub(crate) fn def(&self, def: DefId) -> Def {
-        self.defs[def.0 as usize]
+        match def.0.checked_sub(OWN) {
+            None => self.kept.defs[def.0 as usize],
+            Some(at) => self.own_defs[at as usize],
+        }
     }
 
     pub(crate) fn module(&self, module: ModId) -> &Module {
-        &self.modules[module.index()]
+        match module.0.checked_sub(OWN) {
+            None => &self.kept.modules[module.0 as usize],
+            Some(at) => &self.own_modules[at as usize],
+        }
     }
 
     /// The file that holds `def`, and the definition's position there.
@@ -185,7 +192,8 @@ impl Core<'_> {
         let offers = |core: &Self, module: &Module| {
             module.exported.get(name).is_some_and(|entry| kind.of(entry).iter().any(|def| fits(core, def)))
         };
-        if let Some(module) = self.modules.iter().find(|module| !module.library && offers(self, module)) {
+        let mut loaded = self.loaded.iter().map(|module| self.module(*module));
+        if let Some(module) = loaded.find(|module| !module.library && offers(self, module)) {
             return Some(module.name.to_string());
         }
         let library = self.loader.library_modules();

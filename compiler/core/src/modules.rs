@@ -6,6 +6,7 @@
 use crate::diagnostics::{self as report, NotOffered};
 use crate::frontend::{self, Scanned};
 use crate::interface::{DefId, Entry, Selection, Table};
+use crate::kept::{OWN, Place};
 use crate::{Core, RootSource};
 use ravel_diagnostics::{Diagnostic, Diagnostics};
 use ravel_source::{FileId, Span};
@@ -17,12 +18,6 @@ use std::sync::Arc;
 /// Index of a loaded module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModId(pub u32);
-
-impl ModId {
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// A parsed file with its names.
 pub struct Module {
@@ -106,7 +101,7 @@ impl Core<'_> {
     pub(crate) fn load_root(&mut self, root: &RootSource) -> ModId {
         let file = self.map.add(root.name.clone(), root.text.clone());
         self.progress.insert(root.name.clone(), Progress::Loading(0));
-        let scanned = frontend::scan(file, self.loader, self.options, false, self.map, &mut self.reports);
+        let scanned = self.scan_root(file);
         // A program is called after its file.
         let stem =
             std::path::Path::new(&root.name).file_stem().map_or(root.name.as_str().into(), |s| s.to_string_lossy());
@@ -118,10 +113,16 @@ impl Core<'_> {
         module
     }
 
+    fn scan_root(&mut self, file: FileId) -> Arc<Scanned> {
+        let scanned = frontend::scan(file, self.loader, &self.options.macros, true, self.map);
+        self.reports.extend(scanned.reports.iter().cloned());
+        Arc::new(scanned)
+    }
+
     /// The type names that the root file sees: its own and those of the modules that it mentions.
     pub(crate) fn root_types(&mut self, root: &RootSource) -> TypeNames {
         let file = self.map.add(root.name.clone(), root.text.clone());
-        let scanned = frontend::scan(file, self.loader, self.options, false, self.map, &mut self.reports);
+        let scanned = self.scan_root(file);
         let mut mentions = HashMap::default();
         for mention in &scanned.mentions {
             if let Some(module) = self.load_module(&mention.module, mention.span, &root.name) {
@@ -183,8 +184,7 @@ impl Core<'_> {
                 return None;
             }
         };
-        let file = self.map.add(place.name.clone(), text);
-        let scanned = frontend::scan(file, self.loader, self.options, place.library, self.map, &mut self.reports);
+        let (file, scanned) = self.scan_module(place, text);
         let found = scanned.header.as_ref().map(|(name, _)| &**name);
         if found != Some(&**name) {
             self.reports.push(report::wrong_header(name, &place.name, found, at));
@@ -196,10 +196,32 @@ impl Core<'_> {
         Some(module)
     }
 
-    /// Loads what the file mentions, parses it and builds its tables.
-    fn finish_module(&mut self, name: Text, file: FileId, file_name: &str, library: bool, scanned: Scanned) -> ModId {
+    /// Scans the text of a module, unless an earlier run has done so.
+    fn scan_module(&mut self, place: &crate::ModulePlace, text: Arc<str>) -> (FileId, Arc<Scanned>) {
+        let file = self.map.add_lasting(&place.name, text.clone());
+        let macros = if place.library { &[][..] } else { &self.options.macros };
+        let scanned = self.kept.scanned(&place.name, &text, macros).unwrap_or_else(|| {
+            let scanned = Arc::new(frontend::scan(file, self.loader, macros, false, self.map));
+            self.kept.keep_scan(&place.name, text, macros, &scanned);
+            scanned
+        });
+        self.reports.extend(scanned.reports.iter().cloned());
+        (file, scanned)
+    }
+
+    /// Loads what the file mentions, parses it and builds its tables, unless an earlier run has done so.
+    fn finish_module(
+        &mut self,
+        name: Text,
+        file: FileId,
+        file_name: &str,
+        library: bool,
+        scanned: Arc<Scanned>,
+    ) -> ModId {
+        let is_root = !self.map.lasts(file);
         let mut mentions = HashMap::default();
         let mut incomplete = false;
+        let mut resolved = Vec::new();
         for mention in &scanned.mentions {
             if mention.module == name && mention.qualified {
                 continue;
@@ -207,28 +229,38 @@ impl Core<'_> {
             if mentions.contains_key(&mention.module) {
                 continue;
             }
-            match self.load_module(&mention.module, mention.span, file_name) {
+            let loaded = self.load_module(&mention.module, mention.span, file_name);
+            resolved.push(loaded);
+            match loaded {
                 Some(module) => {
-                    incomplete |= self.modules[module.index()].incomplete;
+                    incomplete |= self.module(module).incomplete;
                     mentions.insert(mention.module.clone(), module);
                     self.warn_deprecated(module, mention.span);
                 }
                 None => incomplete = true,
             }
         }
+        if let Some((known, reports)) = self.kept.module(file_name, &scanned, &resolved) {
+            self.reports.extend(reports.iter().cloned());
+            self.loaded.push(known);
+            return known;
+        }
+        let lasts = !is_root && scanned.is_lasting && resolved.iter().flatten().all(|module| module.0 < OWN);
+        let place = Place { file: file_name, mentions: resolved, lasts };
+        let before = std::mem::take(&mut self.reports);
         let visible = self.visible_types(&scanned, &mentions);
         let mut problems = Diagnostics::new();
         let parsed = frontend::parse(&scanned, &visible, &mut problems);
         let mut lost: HashSet<Text> = HashSet::default();
         for module in mentions.values() {
-            lost.extend(self.modules[module.index()].lost.iter().cloned());
+            lost.extend(self.module(*module).lost.iter().cloned());
         }
         let broken = scanned.broken || problems.has_errors();
         if problems.has_errors() {
             lost.extend(self.top_level_words(file));
         }
         self.reports.extend(problems);
-        let id = ModId(self.modules.len() as u32);
+        let id = self.next_module(&place);
         let mut module = Module {
             name,
             library,
@@ -252,8 +284,9 @@ impl Core<'_> {
         self.load_symbols(&mut module, file);
         self.check_prototypes(&module);
         self.offer_symbols(&mut module);
-        self.modules.push(module);
-        id
+        let reports: Vec<Diagnostic> = std::mem::replace(&mut self.reports, before).into_iter().collect();
+        self.reports.extend(reports.iter().cloned());
+        self.enter_module(module, place, reports)
     }
 
     /// Words at the start of the lines that are not indented, up to the parameters or the contents: heads of definitions.
@@ -265,13 +298,13 @@ impl Core<'_> {
     }
 
     fn warn_deprecated(&mut self, module: ModId, at: Span) {
-        let text = match &self.modules[module.index()].file.header {
+        let text = match &self.module(module).file.header {
             Header::Module(header) => header.deprecated.clone(),
             Header::Class(header) => header.deprecated.clone(),
             Header::Program => None,
         };
         if let Some(text) = text {
-            let name = self.modules[module.index()].name.clone();
+            let name = self.module(module).name.clone();
             self.reports.push(report::deprecated_module(&name, &text, at));
         }
     }
@@ -292,7 +325,7 @@ impl Core<'_> {
         };
         for mention in &scanned.mentions {
             let Some(module) = mentions.get(&mention.module) else { continue };
-            let tables = [&self.modules[module.index()].exported, &self.modules[module.index()].provided];
+            let tables = [&self.module(*module).exported, &self.module(*module).provided];
             for (name, entry) in tables.into_iter().flat_map(Table::iter) {
                 if mention.qualified {
                     add(Some(&mention.module), name, entry);
@@ -384,8 +417,9 @@ impl Core<'_> {
     }
 
     fn add_def(&mut self, module: ModId, place: DefPlace) -> DefId {
-        self.defs.push(Def { module, place });
-        DefId(self.defs.len() as u32 - 1)
+        let (list, first) = if module.0 < OWN { (&mut self.kept.defs, 0) } else { (&mut self.own_defs, OWN) };
+        list.push(Def { module, place });
+        DefId(first + list.len() as u32 - 1)
     }
 
     fn define_family(&mut self, module: &mut Module, family: &ast::Family) {
@@ -435,7 +469,7 @@ impl Core<'_> {
         for definition in &file.definitions {
             let Definition::Load(load) = definition else { continue };
             let Some(source) = module.mentions.get(&load.module.name) else { continue };
-            let source = &self.modules[source.index()];
+            let source = self.module(*source);
             let selection = Selection::new(&load.symbols);
             match load.kind {
                 LoadKind::Use => {
@@ -447,6 +481,7 @@ impl Core<'_> {
                 LoadKind::Import => module.own.merge_from(&source.exported, |name| selection.has(name)),
             }
             let SymbolSet::Some(symbols) = &load.symbols else { continue };
+            let mut missing = Vec::new();
             for symbol in symbols {
                 let exported = source.exported.get(&symbol.name).is_some();
                 let provided = source.provided.get(&symbol.name).is_some();
@@ -454,8 +489,9 @@ impl Core<'_> {
                 if exported || lost || provided && load.kind == LoadKind::Use {
                     continue;
                 }
-                self.reports.push(source.not_offered(&symbol.name, symbol.span, provided));
+                missing.push(source.not_offered(&symbol.name, symbol.span, provided));
             }
+            self.reports.extend(missing);
         }
         for (name, entry) in background.iter() {
             let known = [module.used.get(name), module.own.get(name)];

@@ -320,7 +320,7 @@ impl Core<'_> {
         }
         let shown = |fun: &ir::Fun| self.map.snippet(fun.results[at].span).to_string();
         let mut sides = [(self.def_span(a), shown(of_a)), (self.def_span(b), shown(of_b))];
-        sides.sort_by_key(|(span, _)| *span);
+        sides.sort_by_key(|(span, _)| self.map.position(*span));
         let [(before, first), (at, second)] = sides;
         self.reports.push(report::result_types(name, at, before, (&second, &first)));
     }

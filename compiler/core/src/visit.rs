@@ -62,7 +62,7 @@ fn bound_child<'e>(bound: &'e Bound, f: &mut dyn FnMut(&'e Expr)) {
     }
 }
 
-fn with_children<'e>(with: &'e With, f: &mut dyn FnMut(&'e Expr)) {
+pub(crate) fn with_children<'e>(with: &'e With, f: &mut dyn FnMut(&'e Expr)) {
     for part in &with.parts {
         bound_child(&part.lower, f);
         bound_child(&part.upper, f);

@@ -6,14 +6,16 @@
 #![forbid(unsafe_code)]
 
 mod codes;
+mod lints;
 mod render;
 mod suggest;
 
 pub use codes::Code;
+pub use lints::{Level, Levels, Lint, lints, lints_named};
 pub use render::{Format, excerpt, render, render_all, short};
 pub use suggest::did_you_mean;
 
-use ravel_source::Span;
+use ravel_source::{SourceMap, Span};
 
 /// How bad it is; errors stop the pipeline after the stage that found them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -186,8 +188,8 @@ impl Diagnostics {
 
     /// Ordered by file, then position, exact repetitions removed. Reports without a place come last.
     #[must_use]
-    pub fn into_sorted(mut self) -> Vec<Diagnostic> {
-        self.list.sort_by_key(Diagnostic::span);
+    pub fn into_sorted(mut self, map: &SourceMap) -> Vec<Diagnostic> {
+        self.list.sort_by_key(|report| map.position(report.span()));
         self.list.dedup();
         self.list
     }
@@ -222,9 +224,12 @@ mod tests {
     #[test]
     fn sorted_by_file_then_position_without_repetitions() {
         let at = |file, start| Diagnostic::error(Code::BadToken, "x").at(Span::new(FileId(file), start, start + 1), "");
+        let mut map = SourceMap::default();
+        map.add("a", "");
+        map.add("b", "");
         let mut all = Diagnostics::new();
         all.extend([Diagnostic::error(Code::BadToken, "nowhere"), at(1, 0), at(0, 5), at(0, 2), at(0, 5)]);
-        let sorted = all.into_sorted();
+        let sorted = all.into_sorted(&map);
         assert_eq!(sorted[..3], [at(0, 2), at(0, 5), at(1, 0)]);
         assert_eq!(sorted[3].title, "nowhere");
     }

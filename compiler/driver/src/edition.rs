@@ -48,25 +48,27 @@ pub struct Wish {
     pub line: Range<usize>,
 }
 
+/// The lines `//! ...` among the comments that a file begins with: what follows the mark, and the bytes of the line.
+pub(crate) fn head(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
+    let mut start = 0;
+    let lines = text.split_inclusive('\n').map(move |line| {
+        let from = start;
+        start += line.len();
+        (line.trim(), from..from + line.trim_end().len())
+    });
+    let head = lines.take_while(|(content, _)| content.is_empty() || content.starts_with("//"));
+    head.filter_map(|(content, at)| Some((content.strip_prefix("//!")?, at)))
+}
+
 /// The line `//! stdlib EDITION` of a file, if it is among the comments that the file begins with.
 pub fn wish(text: &str) -> Option<Wish> {
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let content = line.trim();
-        if !content.is_empty() && !content.starts_with("//") {
-            return None;
+    head(text).find_map(|(content, line)| {
+        let mut words = content.split_whitespace();
+        match (words.next(), words.next(), words.next()) {
+            (Some("stdlib"), Some(name), None) => Some(Wish { edition: Edition::from_name(name), line }),
+            _ => None,
         }
-        let mut words = content.strip_prefix("//!").unwrap_or_default().split_whitespace();
-        if words.next() == Some("stdlib")
-            && let Some(name) = words.next()
-            && words.next().is_none()
-        {
-            let end = start + line.trim_end().len();
-            return Some(Wish { edition: Edition::from_name(name), line: start..end });
-        }
-        start += line.len();
-    }
-    None
+    })
 }
 
 #[cfg(test)]

@@ -3,12 +3,34 @@
 use crate::edition::{Edition, wish};
 use crate::texts::Texts;
 use ravel_core::{Loader, ModulePlace};
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 mod library {
     include!(concat!(env!("OUT_DIR"), "/library.rs"));
+}
+
+/// Library files by the module that they are called after: modules are searched hundreds of times in a compilation.
+static BY_STEM: LazyLock<HashMap<&'static str, Vec<&'static (&'static str, &'static str)>>> = LazyLock::new(|| {
+    let mut files: HashMap<_, Vec<_>> = HashMap::new();
+    for file in library::FILES {
+        if let Some(stem) = stem(file.0) {
+            files.entry(stem).or_default().push(file);
+        }
+    }
+    files
+});
+
+/// Texts of library files by name, shared once somebody has read them.
+static TEXTS: LazyLock<HashMap<&'static str, LazyText>> = LazyLock::new(|| {
+    library::FILES.iter().map(|(name, text)| (*name, LazyText { text, shared: OnceLock::new() })).collect()
+});
+
+struct LazyText {
+    text: &'static str,
+    shared: OnceLock<Arc<str>>,
 }
 
 /// Names of library files begin with this, in diagnostics too.
@@ -58,16 +80,23 @@ impl FileLoader {
     fn library_file(&self, module: &str, from: &str) -> Option<&'static (&'static str, &'static str)> {
         // A module of a layer that loads its own name means the one that it stands in front of.
         let is_behind = |name: &str| from.strip_prefix(LIBRARY) == Some(name);
-        library_files(self.edition).find(|(name, _)| stem(name) == Some(module) && !is_behind(name))
+        let files = BY_STEM.get(module)?;
+        let find =
+            |belongs: &dyn Fn(&str) -> bool| files.iter().copied().find(|(name, _)| belongs(name) && !is_behind(name));
+        find(&|name| self.edition.layer() == Some(folder(name))).or_else(|| find(&is_base))
     }
 }
 
 /// The files of an edition, those that stand in front first.
 fn library_files(edition: Edition) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let layer = move |name: &str| edition.layer().is_some_and(|layer| folder(name) == layer);
-    let is_base = |name: &str| Edition::ALL.iter().all(|(_, other)| other.layer() != Some(folder(name)));
     let front = library::FILES.iter().filter(move |(name, _)| layer(name));
-    front.chain(library::FILES.iter().filter(move |(name, _)| is_base(name)))
+    front.chain(library::FILES.iter().filter(|(name, _)| is_base(name)))
+}
+
+/// Whether a library file belongs to no layer.
+fn is_base(name: &str) -> bool {
+    Edition::ALL.iter().all(|(_, other)| other.layer() != Some(folder(name)))
 }
 
 /// Names and texts of the library's files in its current edition.
@@ -244,10 +273,9 @@ impl Loader for FileLoader {
 
     fn read(&mut self, name: &str) -> Result<Arc<str>, String> {
         match name.strip_prefix(LIBRARY) {
-            Some(inner) => library::FILES
-                .iter()
-                .find(|(file, _)| *file == inner)
-                .map(|(_, text)| Arc::from(*text))
+            Some(inner) => TEXTS
+                .get(inner)
+                .map(|file| file.shared.get_or_init(|| Arc::from(file.text)).clone())
                 .ok_or_else(|| "no such library file".to_string()),
             None => {
                 let text = self.texts.read(Path::new(name))?;

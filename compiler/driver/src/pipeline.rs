@@ -10,9 +10,10 @@ use crate::places::Functions;
 use crate::suggest::{together, with_uses};
 use crate::texts::Texts;
 use crate::tuned::Tuned;
+use crate::workspace::Workspace;
 use ravel_codegen::{EmitError, Entry as CompiledEntry};
 use ravel_core::RootSource;
-use ravel_diagnostics::{Code, Diagnostic};
+use ravel_diagnostics::{Code, Diagnostic, Levels};
 use ravel_nest::ir as nest;
 use ravel_opt::Level;
 use ravel_source::{SourceMap, Span};
@@ -34,6 +35,8 @@ pub struct Options {
     pub folders: Vec<PathBuf>,
     /// What stands in the place of files.
     pub texts: Texts,
+    /// What all compilations with these options, or with copies of them, share.
+    pub workspace: Workspace,
     /// The edition of the library, where the head of the program is not to decide.
     pub edition: Option<Edition>,
     pub level: Level,
@@ -53,6 +56,8 @@ pub struct Options {
     pub widen_counts: bool,
     /// For what is typed at a prompt: statements may drop results, which are shown, and variables may be passed by reference.
     pub at_prompt: bool,
+    /// Which warnings there are.
+    pub lints: Levels,
 }
 
 impl Default for Options {
@@ -61,6 +66,7 @@ impl Default for Options {
             macros: Vec::new(),
             folders: Vec::new(),
             texts: Texts::default(),
+            workspace: Workspace::default(),
             edition: None,
             level: Level::Full,
             without: Vec::new(),
@@ -72,6 +78,7 @@ impl Default for Options {
             launch_work: ravel_schedule::LAUNCH_WORK,
             widen_counts: false,
             at_prompt: false,
+            lints: Levels::default(),
         }
     }
 }
@@ -154,10 +161,16 @@ impl Compilation {
     fn core_options(&self) -> ravel_core::Options {
         let at_prompt = self.options.at_prompt;
         // The lines of the root file are those that every session begins with.
-        ravel_core::Options { macros: self.options.macros.clone(), at_prompt, background_uses: at_prompt }
+        let (macros, lints) = (self.options.macros.clone(), self.options.lints.clone());
+        ravel_core::Options { macros, at_prompt, background_uses: at_prompt, lints }
     }
 
-    fn has_errors(&self) -> bool {
+    /// By file, as these were read, then position.
+    fn sort_diagnostics(&mut self) {
+        self.diagnostics.sort_by_key(|report| self.map.position(report.span()));
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
@@ -180,8 +193,10 @@ impl Compilation {
             let mut loader = this.loader(&text);
             let options = this.core_options();
             let root = RootSource { name: name.to_string(), text };
-            let (file, reports) = ravel_core::parse(root, &mut loader, &options, &mut this.map);
-            this.diagnostics.extend(reports.into_sorted());
+            let workspace = this.options.workspace.clone();
+            let (file, reports) =
+                workspace.with(&mut this.map, |map, kept| ravel_core::parse(root, &mut loader, &options, map, kept));
+            this.diagnostics.extend(reports.into_sorted(&this.map));
             this.judge_editions(&loader);
             file
         });
@@ -282,8 +297,10 @@ impl Compilation {
     fn load(&mut self, root: RootSource, loader: &mut dyn ravel_core::Loader) -> ravel_core::ir::Program {
         self.timed("front end", |this| {
             let options = this.core_options();
-            let (program, reports) = ravel_core::load(root, loader, &options, &mut this.map);
-            this.diagnostics.extend(together(reports.into_sorted()));
+            let workspace = this.options.workspace.clone();
+            let (program, reports) =
+                workspace.with(&mut this.map, |map, kept| ravel_core::load(root, loader, &options, map, kept));
+            this.diagnostics.extend(together(reports.into_sorted(&this.map)));
             program
         })
     }
@@ -297,8 +314,20 @@ impl Compilation {
         program: &ravel_core::ir::Program,
         entry: Entry,
     ) -> Result<ravel_specialize::Specialized, Failure> {
+        let mut looks = self.specialize_all(program, vec![entry]);
+        let result = looks.pop().expect("one entry has one outcome");
+        self.diagnostics.extend(result.diagnostics.iter().cloned());
+        if self.has_errors() { Err(Failure::Source) } else { Ok(result) }
+    }
+
+    /// Specialises a program for several entries, which share work; what is reported is in the outcomes, in the order of the entries.
+    pub(crate) fn specialize_all(
+        &mut self,
+        program: &ravel_core::ir::Program,
+        entries: Vec<Entry>,
+    ) -> Vec<ravel_specialize::Specialized> {
         self.functions = Functions::of(program);
-        let result = self.timed("specialize", |this| {
+        let results = self.timed("specialize", |this| {
             let map = &this.map;
             let library = |file| map.get(file).is_some_and(|f| is_library(&f.name));
             let older = Edition::Until2024;
@@ -317,16 +346,17 @@ impl Compilation {
                 candidates: this.options.candidates,
                 condition_remark: &remark,
             };
-            ravel_specialize::specialize(program, entry, &options)
+            ravel_specialize::specialize_all(program, entries, &options)
         });
-        self.diagnostics.extend(result.diagnostics.iter().cloned());
-        self.foreign = Foreign::of(program, &result.module, &self.map);
-        self.instances = result.instances;
-        if let Some(explanation) = &mut self.explanation {
-            explanation.fold_loops(&result.fold_loops);
+        for result in &results {
+            self.foreign = Foreign::of(program, &result.module, &self.map);
+            self.instances = result.instances;
+            if let Some(explanation) = &mut self.explanation {
+                explanation.fold_loops(&result.fold_loops);
+            }
+            self.with_loops.0 = ravel_opt::stats(&result.module).withs;
         }
-        self.with_loops.0 = ravel_opt::stats(&result.module).withs;
-        if self.has_errors() { Err(Failure::Source) } else { Ok(result) }
+        results
     }
 
     /// `main` of a file as WIR.
@@ -353,14 +383,17 @@ impl Compilation {
         let specialized = self.specialize(&program, Entry::Main);
         self.suggest_edition(path, &[Entry::Main]);
         self.suggest_modules(path, &[Entry::Main]);
+        self.options.workspace.free_if_alone();
+        self.settle_warnings();
         self.finish_reports();
-        Ok(specialized?.module)
+        let module = specialized?.module;
+        if self.has_errors() { Err(Failure::Source) } else { Ok(module) }
     }
 
     /// Brings what was reported into the order of the source, with the edits that mend it.
     pub(crate) fn finish_reports(&mut self) {
         with_uses(&mut self.diagnostics, &self.map);
-        self.diagnostics.sort_by_key(Diagnostic::span);
+        self.sort_diagnostics();
     }
 
     /// Loads the program's own C functions into this process.

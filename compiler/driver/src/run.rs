@@ -1,15 +1,17 @@
 //! Running a compiled program in this process.
 
 use crate::backend::Kind;
+use crate::explain::Explanation;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use crate::places::Functions;
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_interp::{RunError, Val};
 use ravel_runtime::fault::Report;
-use ravel_source::SourceMap;
+use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
 use ravel_types::Scalar;
 use ravel_wir::Module;
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -107,32 +109,36 @@ impl Compilation {
     /// # Errors
     /// [`Failure::Source`] if there are errors.
     pub fn check(&mut self, path: &Path) -> Result<(), Failure> {
-        let program = self.core_with_holes(path)?;
-        let mut main = None;
-        if program.main.is_some() {
-            main = self.specialize(&program, Entry::Main).ok();
+        if self.options.lints.look_for_perf() && self.explanation.is_none() {
+            self.explanation = Some(Explanation::default());
         }
-        let first = self.diagnostics.clone();
-        let checked = self.specialize(&program, Entry::Roots);
-        // The second look finds again what the first one found.
-        let told = |report: &Diagnostic| {
-            let same = |other: &Diagnostic| (other.code, other.span()) == (report.code, report.span());
-            first.iter().any(same)
-        };
-        let second = self.diagnostics.split_off(first.len());
-        self.diagnostics.extend(second.into_iter().filter(|report| !told(report)));
+        let program = self.core_with_holes(path)?;
         let main_too = program.main.is_some().then_some(Entry::Main);
         let entries: Vec<Entry> = main_too.into_iter().chain([Entry::Roots]).collect();
+        let mut looks = self.specialize_all(&program, entries.clone());
+        let roots = looks.pop().expect("the roots are looked at always");
+        let main = looks.pop();
+        self.diagnostics.extend(main.iter().flat_map(|look| look.diagnostics.iter().cloned()));
+        // The second look finds again what the first one found.
+        let known: HashSet<(Code, Span)> = self.diagnostics.iter().map(|report| (report.code, report.span())).collect();
+        let is_new = |report: &&Diagnostic| !known.contains(&(report.code, report.span()));
+        self.diagnostics.extend(roots.diagnostics.iter().filter(is_new).cloned());
+        let has_errors = self.has_errors();
         self.suggest_edition(path, &entries);
         self.suggest_modules(path, &entries);
+        // A program is explained as it runs; the functions of a module for the types that they are declared with.
+        let explained = match has_errors {
+            true => Err(Failure::Source),
+            false if self.explanation.is_some() => {
+                self.optimize(main.unwrap_or(roots).module).and_then(|module| self.nest(&module, false)).map(|_| ())
+            }
+            false => Ok(()),
+        };
+        self.add_costs();
+        self.settle_warnings();
         self.finish_reports();
-        let roots = checked?;
-        if self.explanation.is_some() {
-            // A program is explained as it runs; the functions of a module for the types that they are declared with.
-            let module = self.optimize(main.unwrap_or(roots).module)?;
-            self.nest(&module, false)?;
-        }
-        Ok(())
+        explained?;
+        if self.has_errors() { Err(Failure::Source) } else { Ok(()) }
     }
 
     /// Compiles `main` of a file into the executable `output`.

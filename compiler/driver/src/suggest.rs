@@ -65,8 +65,8 @@ impl Compilation {
         options.edition = Some(older);
         let mut trial = Compilation::new(options);
         let Ok(program) = trial.core_with_holes(path) else { return };
-        for entry in entries {
-            let _ = trial.specialize(&program, entry.clone());
+        for look in trial.specialize_all(&program, entries.to_vec()) {
+            trial.diagnostics.extend(look.diagnostics);
         }
         // Files are numbered anew in the trial.
         let place = |map: &SourceMap, report: &Diagnostic| {
@@ -94,8 +94,8 @@ impl Compilation {
         let mut trial = Compilation::new(self.options.clone());
         let text = format!("{text}\nuse {module}: all;\n");
         let Ok(program) = trial.core_of_text(&path.display().to_string(), text.into()) else { return false };
-        for entry in entries {
-            let _ = trial.specialize(&program, entry.clone());
+        for look in trial.specialize_all(&program, entries.to_vec()) {
+            trial.diagnostics.extend(look.diagnostics);
         }
         // Another error about the call would be no help either.
         trial.diagnostics.iter().all(|d| d.span() != span)

@@ -18,7 +18,7 @@ mod scalar;
 mod small;
 
 pub use facts::stats::{Stats, stats};
-pub use loops::verdict::{InOrder, loops_in_order};
+pub use loops::verdict::{InOrder, Reason, loops_in_order};
 pub use pass::{Context, Outcome, Pass, Remark, Run};
 pub use pipeline::{
     Entry, Level, PASSES, PassError, RENAMED, Settings, Timed, new_name, optimize, optimize_watched, optimize_with,

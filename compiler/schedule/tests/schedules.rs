@@ -44,14 +44,14 @@ fn every_refusal_is_shown() {
 #[test]
 fn every_strategy_is_shown() {
     let cases = cases::read(&folder());
-    let tables = ["src/plan/strategy.rs", "src/lower/withloop.rs", "src/lower/regions.rs"]
-        .map(|file| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("the source is there"));
-    let rows = tables.iter().flat_map(|text| text.lines()).filter_map(|line| {
-        let line = line.strip_prefix("    ")?;
-        let words = line.strip_prefix("Strategy { name: \"").or_else(|| line.strip_prefix("(\""))?;
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/plan/strategy.rs");
+    let table = fs::read_to_string(file).expect("the source is there");
+    let rows = table.lines().filter_map(|line| {
+        let words = line.trim_start().strip_prefix("Strategy { name: \"")?;
         words.split_once('"').map(|(name, _)| name)
     });
-    let names: Vec<&str> = rows.filter(|name| *name != "partitions").collect();
+    // The last rows of some tables leave the decision to others.
+    let names: Vec<&str> = rows.filter(|name| !["partitions", "parts", "alone"].contains(name)).collect();
     assert!(names.len() > 12, "the rows are not there: {names:?}");
     let shown = |name: &&str| {
         let line = format!("+ {name}");

@@ -16,13 +16,11 @@ impl Spec<'_> {
     /// Remembers the arguments of the call that comes next, if it stands in the user's files.
     pub fn note_arguments(&mut self, frame: &Frame, args: &[Expr], values: &[Val]) {
         self.noted = None;
-        if frame.origins.is_empty() {
-            return;
-        }
+        let Some(origins) = &frame.origins else { return };
         let noted = args.iter().zip(values).map(|(arg, value)| Argument {
             span: arg.span,
             origin: match arg.kind {
-                ExprKind::Local(slot) => frame.origins.get(slot.index()).copied().filter(|span| !span.is_none()),
+                ExprKind::Local(slot) => origins.get(slot.index()).copied().filter(|span| !span.is_none()),
                 _ => None,
             },
             kind: self.em.kind_of(value),
@@ -36,7 +34,7 @@ impl Spec<'_> {
         if (self.options.is_library)(fun.span.file) {
             return;
         }
-        frame.origins = vec![Span::NONE; frame.env.len()];
+        frame.origins = Some(vec![Span::NONE; frame.env.len()]);
         let Some(args) = self.stack.last().and_then(|site| site.args.clone()) else { return };
         for (param, arg) in fun.params.iter().zip(args.iter()) {
             frame.set_origin(param.local, arg.span);

@@ -30,7 +30,8 @@ pub struct Wording<'a> {
     pub fault: &'a dyn Fn(u32, Value, Value) -> Fault,
 }
 
-fn axes(rank: usize) -> String {
+/// A number of axes in words.
+pub fn axes(rank: usize) -> String {
     match rank {
         0 => "no axes".to_string(),
         1 => "one axis".to_string(),

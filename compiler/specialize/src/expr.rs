@@ -32,7 +32,7 @@ impl Spec<'_> {
                 let v = self.expr(frame, e);
                 if n > 0 && !matches!(v, Val::Bottom) {
                     self.error(
-                        Code::OneValue,
+                        Code::TargetCount,
                         format!("one value where {n} are wanted"),
                         "only calls and with-loops give several values",
                     );

@@ -6,6 +6,7 @@ use ravel_core::ir::ElemTy;
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 use ravel_types::Basic;
+use std::ops::Range;
 
 /// Natives that take a format, with its position among their arguments.
 const FORMATS: [(&str, usize); 4] =
@@ -32,8 +33,8 @@ impl Wanted {
     }
 }
 
-/// One argument that a format uses: the conversion as written, and what it takes.
-type Conversion = (String, Wanted);
+/// One argument that a format uses: the conversion as written, what it takes, and its bytes in the format.
+type Conversion = (String, Wanted, Range<usize>);
 
 /// The arguments that a format uses in order, or the conversion that does not exist.
 fn conversions(format: &str) -> Result<Vec<Conversion>, String> {
@@ -61,7 +62,7 @@ fn conversions(format: &str) -> Result<Vec<Conversion>, String> {
             }
             match bytes.get(at) {
                 Some(b'*') => {
-                    found.push(("*".to_string(), Wanted::Integer));
+                    found.push(("*".to_string(), Wanted::Integer, at..at + 1));
                     at += 1;
                 }
                 _ => skip(&mut at, b"0123456789"),
@@ -80,35 +81,43 @@ fn conversions(format: &str) -> Result<Vec<Conversion>, String> {
             b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => Wanted::Real,
             _ => return Err(shown),
         };
-        found.push((shown, wanted));
+        found.push((shown, wanted, start..at));
     }
     Ok(found)
 }
 
-impl Spec<'_> {
-    /// Where a call in the user's text has the conversion `shown`, behind as many others like it as `nth` says, and it with another letter.
-    fn other_conversion(&self, site: Span, shown: &str, nth: usize, kind: char) -> Option<(Span, String)> {
-        let text = self.options.map.snippet(site);
-        // The format is the first string of the call; one with `%%`, or joined from several, is left alone.
-        let open = text.find('"')? + 1;
-        let format = &text[open..open + text[open..].find('"')?];
-        if format.contains("%%") || format.ends_with('\\') {
-            return None;
-        }
-        let (at, _) = format.match_indices(shown).nth(nth)?;
-        let mut new = shown.to_string();
-        new.pop();
-        new.push(kind);
-        let start = site.start + (open + at) as u32;
-        Some((Span { start, end: start + shown.len() as u32, ..site }, new))
+/// The bytes of the conversion `k` of a format in the text of a call, if that has one literal whose conversions are those of the format.
+fn place_of(call: &str, format: &[Conversion], k: usize) -> Option<Range<usize>> {
+    let open = call.find('"')? + 1;
+    let mut end = open;
+    let bytes = call.as_bytes();
+    while *bytes.get(end)? != b'"' {
+        end += if bytes[end] == b'\\' { 2 } else { 1 };
     }
+    let literal = call.get(open..end)?;
+    // A literal behind it may be a part of the format.
+    if call[end + 1..].trim_start().starts_with('"') {
+        return None;
+    }
+    let written = conversions(literal).ok()?;
+    let same = written.len() == format.len() && written.iter().zip(format).all(|(a, b)| a.0 == b.0);
+    same.then(|| open + written[k].2.start..open + written[k].2.end)
+}
 
+/// A conversion as another kind; nothing if it has a precision, which would mean something else.
+fn converted(shown: &str, kind: char) -> Option<String> {
+    let front = shown.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    (front.starts_with('%') && !front.contains('.')).then(|| format!("{front}{kind}"))
+}
+
+impl Spec<'_> {
     /// Reports a format that does not fit its arguments, if the call of a native has one that is known.
     pub fn check_format(&mut self, symbol: &str, args: &[Val]) {
         let Some((_, at)) = FORMATS.iter().find(|(name, _)| *name == symbol) else { return };
         let Some(Val::Handle(_, format)) = args.get(*at) else { return };
         let Some(text) = self.em.text(*format) else { return };
         if self.speculative > 0 {
+            self.note_doubt();
             return;
         }
         let args = &args[at + 1..];
@@ -134,7 +143,7 @@ impl Spec<'_> {
             );
             return self.report(report(title, "format and arguments do not fit".to_string()));
         }
-        for (i, ((shown, wanted), arg)) in conversions.iter().zip(args).enumerate() {
+        for (i, ((shown, wanted, _), arg)) in conversions.iter().zip(args).enumerate() {
             let elem = self.elem_of(arg);
             let (fits, real) = match elem {
                 None => continue,
@@ -153,15 +162,18 @@ impl Spec<'_> {
             let report = report(title, format!("argument {} behind the format is {found}", i + 1));
             let number = matches!(arg, Val::Sc(..));
             let kind = match wanted {
-                Wanted::Integer | Wanted::Text if real && number => Some('g'),
-                // A precision is one of digits behind the point.
-                Wanted::Real if number && !shown.contains('.') => Some('d'),
-                Wanted::Text if number && elem == Some(ElemTy::Basic(Basic::Int)) => Some('d'),
+                Wanted::Integer if real => Some('g'),
+                Wanted::Real if number => Some('d'),
+                Wanted::Text if number => Some(if real { 'g' } else { 'd' }),
                 _ => None,
             };
-            let nth = conversions[..i].iter().filter(|(other, _)| other == shown).count();
-            let report = match kind.and_then(|kind| self.other_conversion(site, shown, nth, kind)) {
-                Some((place, text)) => report.with_safe_edit(format!("`{text}`"), place, text),
+            let place = place_of(self.options.map.snippet(site), &conversions, i);
+            let edit = kind.and_then(|kind| converted(shown, kind)).zip(place).map(|(text, at)| {
+                let at = Span::new(site.file, site.start as usize + at.start, site.start as usize + at.end);
+                (at, text)
+            });
+            let report = match edit {
+                Some((at, text)) => report.with_safe_edit(format!("write {text}"), at, text),
                 None => report,
             };
             self.report(match wanted {
@@ -183,12 +195,29 @@ mod tests {
 
     #[test]
     fn formats_are_read_as_the_runtime_reads_them() {
-        let kinds = |format: &str| conversions(format).map(|list| list.into_iter().map(|(_, w)| w).collect::<Vec<_>>());
+        let kinds =
+            |format: &str| conversions(format).map(|list| list.into_iter().map(|(_, w, _)| w).collect::<Vec<_>>());
         assert_eq!(kinds("no conversion, 100%%\n"), Ok(vec![]));
         assert_eq!(kinds("%d %-08.3lf%s"), Ok(vec![Wanted::Integer, Wanted::Real, Wanted::Text]));
         assert_eq!(kinds("%*.*g"), Ok(vec![Wanted::Integer, Wanted::Integer, Wanted::Real]));
         assert_eq!(kinds("50%"), Ok(vec![]));
         assert_eq!(kinds("%-5"), Ok(vec![]));
         assert_eq!(kinds("%5k"), Err("%5k".to_string()));
+    }
+
+    #[test]
+    fn a_conversion_is_found_in_the_text_of_a_call() {
+        let place = |call: &str, format: &str, k| {
+            let format = conversions(format).unwrap_or_default();
+            place_of(call, &format, k).map(|at| call[at].to_string())
+        };
+        let call = r#"printf("\"%d\"\n %-5s", x, y)"#;
+        assert_eq!(place(call, "\"%d\"\n %-5s", 0).as_deref(), Some("%d"));
+        assert_eq!(place(call, "\"%d\"\n %-5s", 1).as_deref(), Some("%-5s"));
+        assert_eq!(place(call, "%d %d", 0), None);
+        assert_eq!(place(r#"printf("%d" "%s", x)"#, "%d%s", 0), None);
+        assert_eq!(place("SHOW(x)", "%d", 0), None);
+        assert_eq!(converted("%-5ld", 'g').as_deref(), Some("%-5g"));
+        assert_eq!(converted("%.2f", 'd'), None);
     }
 }

@@ -86,5 +86,11 @@ pub struct Specialized {
 ///
 /// The module is meaningful only if no diagnostic is an error.
 pub fn specialize(program: &Program, entry: Entry, options: &Options<'_>) -> Specialized {
-    spec::run(program, entry, options)
+    let mut looks = specialize_all(program, vec![entry], options);
+    looks.pop().expect("there is one look for each entry")
+}
+
+/// Specialises a program for several entries. Each has the outcome that it would have alone, but they share instances.
+pub fn specialize_all(program: &Program, entries: Vec<Entry>, options: &Options<'_>) -> Vec<Specialized> {
+    spec::run(program, entries, options)
 }

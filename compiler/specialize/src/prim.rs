@@ -18,7 +18,7 @@ impl Spec<'_> {
         }
         if args.len() != prim.arity() {
             self.error(
-                Code::PrimitiveArity,
+                Code::BadPrimitive,
                 format!("a primitive with {} arguments is given {}", prim.arity(), args.len()),
                 "called here",
             );
@@ -166,8 +166,10 @@ impl Spec<'_> {
             matches!(self.fun(site.fun).name.as_str(), "+" | "-" | "*" | "neg") && !is_library(site.span.file)
         };
         let own = !is_library(self.here.file) || self.stack.last().is_some_and(called_here);
-        if own && self.conditional == 0 && self.speculative == 0 {
+        if own && self.is_certain() {
             self.report(wrap.report(self.user_site()));
+        } else if own {
+            self.note_doubt();
         }
     }
 

@@ -41,6 +41,7 @@ impl Spec<'_> {
 
     /// Records an error once per code, place and title; one that a function has for some arguments is not shown again for others.
     pub fn report(&mut self, diagnostic: Diagnostic) {
+        self.note_report();
         let is_own = |site: &&Site| !(self.options.is_library)(self.fun(site.fun).span.file);
         let activation = self.stack.iter().rev().find(is_own).map_or(0, |site| site.activation);
         let (code, span) = (diagnostic.code, diagnostic.span());
@@ -108,8 +109,10 @@ impl Spec<'_> {
             diagnostic = match text {
                 Some((new, is_exact)) => {
                     // A literal without suffix takes the type that is wanted; of other conversions only that to double loses nothing.
+                    let text = self.options.map.snippet(site);
+                    let fits = matches!(wanted, Basic::Float | Basic::Double) || !text.contains(['.', 'e', 'E']);
                     let lossless = wanted == Basic::Double && found != Basic::Bool;
-                    let safe = is_exact && (lossless || is_number(self.options.map.snippet(site)));
+                    let safe = is_exact && (lossless || is_number(text) && fits);
                     let fix = Fix { title: format!("`{new}`"), safe, edits: vec![(site, new)] };
                     diagnostic.with_fix(fix).with_note("nothing converts implicitly")
                 }
@@ -131,6 +134,9 @@ impl Spec<'_> {
     pub fn emit_check(&mut self, cond: &crate::value::Sc, fault: Fault) {
         if cond.as_bool() == Some(true) {
             return;
+        }
+        if cond.as_bool() == Some(false) {
+            self.note_doubt();
         }
         let cond = self.em.value(cond);
         self.em.inst(Op::Check { cond, fault }, Vec::new());

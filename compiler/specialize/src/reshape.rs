@@ -88,6 +88,7 @@ impl Spec<'_> {
             if self.is_certain() {
                 return Val::Bottom;
             }
+            self.note_doubt();
         } else {
             self.require_counts(new, &old);
         }

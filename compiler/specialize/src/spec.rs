@@ -4,7 +4,8 @@ use crate::Entry;
 use crate::Options;
 use crate::Specialized;
 use crate::calls::bind::origin::Place;
-use crate::calls::instance::Instance;
+use crate::calls::instance::{Instance, Key};
+use crate::calls::looks::Looks;
 use crate::emit::Emitter;
 use crate::value::{Kind, Val};
 use crate::withloops::in_order::Carried;
@@ -24,8 +25,8 @@ pub struct Frame {
     pub env: Vec<Option<Val>>,
     /// Where names of the head were bound.
     pub places: Vec<(ir::LocalId, Place)>,
-    /// Where each slot got its present value, [`Span::NONE`] if at several places; empty in functions of the library.
-    pub origins: Vec<Span>,
+    /// Where each slot got its present value, [`Span::NONE`] if at several places; nothing in functions of the library.
+    pub origins: Option<Vec<Span>>,
 }
 
 /// An argument of a call in the user's files, for messages.
@@ -69,9 +70,10 @@ pub struct Spec<'p> {
     /// Position of the construct being elaborated.
     pub here: Span,
     pub instances: Vec<Instance>,
-    pub index: HashMap<crate::calls::instance::Key, usize>,
+    pub index: HashMap<Rc<Key>, usize>,
+    pub looks: Looks,
     /// Instances finished inside of a recursive one, whose results may rest on its assumption.
-    pub provisional: Vec<crate::calls::instance::Key>,
+    pub provisional: Vec<Rc<Key>>,
     /// WIR slots and kind of each global object.
     pub globals: Vec<(Vec<GlobalId>, Kind)>,
     /// Regions entered that may not run: a fault that is certain there is still only a run-time fault.
@@ -99,24 +101,20 @@ pub struct Spec<'p> {
     pub activations: u32,
 }
 
-pub fn run(program: &Program, entry: Entry, options: &Options<'_>) -> Specialized {
+pub fn run(program: &Program, entries: Vec<Entry>, options: &Options<'_>) -> Vec<Specialized> {
     let mut spec = Spec::new(program, options);
     spec.declare_globals();
-    let results = spec.entry(entry);
-    spec.mark_effects();
-    let module = crate::prune::prune(spec.module);
-    if !spec.diagnostics.iter().any(Diagnostic::is_error) {
-        let own = |d: &Diagnostic| !d.span().is_none() && !(options.is_library)(d.span().file);
-        spec.diagnostics.extend(crate::wraps::warnings(&module).into_iter().filter(own));
-    }
-    Specialized {
-        // The entry itself is nobody's instance.
-        instances: module.funcs.len().saturating_sub(1),
-        module,
-        results,
-        diagnostics: spec.diagnostics,
-        fold_loops: spec.fold_loops.into_iter().collect(),
-    }
+    let last = entries.len().saturating_sub(1);
+    let looks = entries.into_iter().enumerate().map(|(k, entry)| {
+        if k > 0 {
+            spec.begin_look();
+        }
+        let results = spec.entry(entry);
+        spec.mark_effects();
+        let module = if k == last { std::mem::take(&mut spec.module) } else { spec.module.clone() };
+        spec.finish(module, results)
+    });
+    looks.collect()
 }
 
 impl<'p> Spec<'p> {
@@ -133,6 +131,7 @@ impl<'p> Spec<'p> {
             here: Span::NONE,
             instances: Vec::new(),
             index: HashMap::default(),
+            looks: Looks::default(),
             provisional: Vec::new(),
             globals: Vec::new(),
             conditional: 0,
@@ -148,6 +147,24 @@ impl<'p> Spec<'p> {
             diagnostics: Vec::new(),
             reported: Reported::default(),
             activations: 0,
+        }
+    }
+
+    /// What one look has found.
+    fn finish(&mut self, module: Module, results: Vec<Kind>) -> Specialized {
+        let module = crate::prune::prune(module);
+        let mut diagnostics = std::mem::take(&mut self.diagnostics);
+        if !diagnostics.iter().any(Diagnostic::is_error) {
+            let own = |d: &Diagnostic| !d.span().is_none() && !(self.options.is_library)(d.span().file);
+            diagnostics.extend(crate::wraps::warnings(&module).into_iter().filter(own));
+        }
+        Specialized {
+            // The entry itself is nobody's instance.
+            instances: module.funcs.len().saturating_sub(1),
+            module,
+            results,
+            diagnostics,
+            fold_loops: std::mem::take(&mut self.fold_loops).into_iter().collect(),
         }
     }
 
@@ -181,6 +198,7 @@ impl<'p> Spec<'p> {
     }
 
     fn entry(&mut self, entry: Entry) -> Vec<Kind> {
+        self.em = Emitter::new("entry", Span::NONE);
         let id = self.module.funcs.push(self.em.func.clone());
         let init = !matches!(entry, Entry::Function { init_globals: false, .. } | Entry::Roots);
         if init {

@@ -156,7 +156,7 @@ impl<'p> Spec<'p> {
                         _ => "_".to_string(),
                     };
                     self.error(
-                        Code::UndeclaredTarget,
+                        Code::UndeclaredVariadic,
                         format!(
                             "`{name}` needs a declaration: `{}` takes its result types from the targets",
                             member.name
@@ -342,7 +342,7 @@ impl<'p> Spec<'p> {
 impl Frame {
     /// A function before its arguments are there.
     pub fn new(fun: FunId, families: Vec<Option<Basic>>, locals: usize) -> Frame {
-        Frame { fun, families, env: vec![None; locals], places: Vec::new(), origins: Vec::new() }
+        Frame { fun, families, env: vec![None; locals], places: Vec::new(), origins: None }
     }
 
     /// A copy for a branch that may assign differently.
@@ -358,7 +358,7 @@ impl Frame {
 
     /// Remembers where a slot gets its value.
     pub fn set_origin(&mut self, slot: LocalId, span: Span) {
-        if let Some(origin) = self.origins.get_mut(slot.index()) {
+        if let Some(origin) = self.origins.as_mut().and_then(|origins| origins.get_mut(slot.index())) {
             *origin = span;
         }
     }

@@ -40,9 +40,10 @@ mod spans;
 mod split;
 mod tokens;
 
-pub use classify::TypeNames;
+pub use classify::{TypeNames, keywords};
 pub use habits::{Elsewhere, elsewhere, elsewhere_value};
 pub use parse::parse_file;
+pub use pragma::PRAGMAS;
 pub use preprocess::{Loader, MacroOption, NoIncludes, PreprocessOptions, lex_and_preprocess};
 pub use prescan::{Interface, prescan};
 pub use print::{print_expr, print_file, print_head, print_type};

@@ -8,6 +8,36 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 use std::sync::Arc;
 
+/// Kinds of pragmas that Ravel, or the compiler sac2c, has a meaning for.
+pub const PRAGMAS: [&str; 26] = [
+    "linkname",
+    "linkobj",
+    "linkwith",
+    "linksign",
+    "linksetname",
+    "header",
+    "copyfun",
+    "freefun",
+    "initfun",
+    "ctype",
+    "cudalinkname",
+    "mutcthreadfun",
+    "refcounting",
+    "refcountdots",
+    "sacarg",
+    "gpumem",
+    "gpukernel",
+    "effect",
+    "nocuda",
+    "noinline",
+    "safe",
+    "associative",
+    "fieldwise",
+    "family",
+    "wlcomp",
+    "cachesim",
+];
+
 pub(crate) struct Parsed {
     pub(crate) pragma: Pragma,
     pub(crate) span: Span,

@@ -77,7 +77,7 @@ fn report(diagnostic: &Diagnostic, at: Range, texts: &mut Texts<'_>, color: bool
     // ariadne shows lines in the order of labels.
     let home = diagnostic.span().file;
     let mut labels: Vec<_> = diagnostic.labels.iter().collect();
-    labels.sort_by_key(|label| (label.span.file != home, label.span));
+    labels.sort_by_key(|label| (label.span.file != home, texts.map.position(label.span)));
     for label in labels {
         let Some(place) = range(label.span, texts.map).filter(|place| quotable(place, texts.map)) else {
             continue;

@@ -5,6 +5,7 @@
 //! it is left. Loops that stay loops are listed with what keeps their iterations in order. With-loops of the library stand at the user's call that led there: the specialiser gives them that place.
 
 mod describe;
+mod perf;
 mod placement;
 mod render;
 
@@ -25,6 +26,9 @@ pub struct Explanation {
     places: BTreeMap<Span, Place>,
     /// With-loops before and after optimisation.
     counts: (usize, usize),
+    /// What costs time: folds that the specialiser made loops of, and what the other stages left.
+    folds: perf::Costs,
+    costs: perf::Costs,
 }
 
 /// What is known of the with-loops at one place of the source.
@@ -70,6 +74,7 @@ impl Explanation {
 
     /// With-loops that the specialiser made loops of.
     pub fn fold_loops(&mut self, loops: &[(Span, Carried)]) {
+        self.cost_of_folds(loops);
         for (span, why) in loops {
             let note = match why {
                 Carried::Fold => {
@@ -125,6 +130,7 @@ impl Explanation {
                 said.entry(with).or_default().push(remark.text.clone());
             }
         }
+        self.cost_of(module);
         for (id, func) in module.funcs.iter() {
             let schedule = |inst: Inst| said.get(&(id, inst)).cloned().unwrap_or_default();
             self.keep_region(func, func.body, None, &schedule);

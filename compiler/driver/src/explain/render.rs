@@ -22,7 +22,7 @@ impl Explanation {
         }
         let library = |span: &Span| map.get(span.file).is_none_or(|file| is_library(&file.name));
         let mut spans: Vec<&Span> = self.places.keys().collect();
-        spans.sort_by_key(|span| (library(span), **span));
+        spans.sort_by_key(|span| (library(span), map.position(**span)));
         let mut last = None;
         for span in spans {
             let place = &self.places[span];

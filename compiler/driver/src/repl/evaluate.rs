@@ -155,7 +155,11 @@ impl Session {
             Err(mut report) => {
                 // The function around the input is not the user's.
                 report.function = report.function.filter(|function| ![FUNCTION, "entry"].contains(&function.as_str()));
+                // An input that was just typed is in sight.
+                let is_input =
+                    report.position.as_ref().is_some_and(|at| at.starts_with(&format!("{}:1:", super::INPUT)));
                 let excerpt = crate::run::excerpt(&compilation.functions, &compilation.map, &report);
+                let excerpt = excerpt.filter(|_| !is_input);
                 return Err(Refusal::Wrong(format!("{report}{}", excerpt.unwrap_or_default())));
             }
         };

@@ -305,9 +305,15 @@ impl Session {
         let mut loader = self.loader();
         let text = loader.program(USED, &self.chunks, text);
         let root = RootSource { name: ROOT.to_string(), text: text.into() };
-        let options =
-            ravel_core::Options { macros: self.options.macros.clone(), at_prompt: true, background_uses: true };
-        let names = ravel_core::visible_types(&root, &mut loader, &options, &mut map);
+        let options = ravel_core::Options {
+            macros: self.options.macros.clone(),
+            at_prompt: true,
+            background_uses: true,
+            ..ravel_core::Options::default()
+        };
+        let workspace = &self.options.workspace;
+        let names =
+            workspace.with(&mut map, |map, kept| ravel_core::visible_types(&root, &mut loader, &options, map, kept));
         self.names = Some((key, names.clone()));
         names
     }
@@ -392,7 +398,10 @@ impl Session {
     }
 
     fn render(&self, diagnostics: &[Diagnostic], map: &SourceMap) -> String {
-        ravel_diagnostics::render(diagnostics, map, ravel_diagnostics::Format::Human, self.color)
+        // Nobody edits an input that was refused: it is typed again.
+        let without_fixes = |report: &Diagnostic| Diagnostic { fixes: Vec::new(), ..report.clone() };
+        let diagnostics: Vec<Diagnostic> = diagnostics.iter().map(without_fixes).collect();
+        ravel_diagnostics::render(&diagnostics, map, ravel_diagnostics::Format::Human, self.color)
     }
 
     /// Why the text is not an input.

@@ -9,9 +9,9 @@ use ravel_wir::{Inst, Op, Region, Value};
 use crate::Result;
 use crate::device::group::Outcome;
 use crate::device::group::blocks::WARP;
-use crate::device::run::{Chain, Run, Step};
 use crate::facts::{Ext, Facts, Val, prim_of};
 use crate::lower::Lower;
+use crate::plan::device::run::{Chain, Run, Step};
 
 /// Elements that the work-item has at hand, by array.
 type Held = HashMap<Value, Val>;

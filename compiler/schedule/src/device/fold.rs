@@ -13,30 +13,20 @@
 //! work-item that faults would not come to the barriers).
 
 use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
-use ravel_types::{BinOp, Scalar};
-use ravel_wir::{Generator, Inst, Op, Part, Value, With, WithOp};
+use ravel_wir::{Generator, Inst, Op, Part, Value, With};
 
 use crate::Result;
-use crate::facts::{Accumulate, Facts, Index, Sink, Val, folds_along, prim_of};
+use crate::facts::{Accumulate, Facts, Index, Sink, Val, prim_of};
 use crate::lower::emit::Key;
 use crate::lower::{Lower, scalars};
+use crate::plan::device::fold::{DeviceFold, Fold, GROUP};
 
-/// Work-items of a group.
-pub(crate) const GROUP: u32 = 256;
 /// Groups of a launch: about as many as a large device runs at once.
 const MOST_GROUPS: i64 = 1024;
 /// Loads that a work-item has under way.
 const LOADS: usize = 8;
 /// Bodies with more work (in cycles of a processor) than this have enough to do with one index at a time.
 const LIGHT: f64 = 60.0;
-
-/// One fold of a with-loop.
-pub(crate) struct Fold {
-    pub op: BinOp,
-    pub neutral: Value,
-    pub result: Value,
-    identity: Scalar,
-}
 
 /// Where a work-item is: one position per axis, from zero.
 type Position = Vec<Val>;
@@ -57,46 +47,6 @@ pub(crate) struct Walk {
 }
 
 impl Facts<'_> {
-    /// The folds of a with-loop, if a device can do them in groups; otherwise why not.
-    fn device_folds(&self, with: &With, results: &[Value]) -> std::result::Result<Vec<Fold>, &'static str> {
-        if self.site.sequential > 0 || self.site.in_parfor() {
-            return Err("it is inside another with-loop");
-        }
-        self.group_folds(with, results)
-    }
-
-    /// The folds of a with-loop, if the work-items of a group can share them; otherwise why not.
-    pub fn group_folds(&self, with: &With, results: &[Value]) -> std::result::Result<Vec<Fold>, &'static str> {
-        if with.ordered {
-            return Err("its body has effects");
-        }
-        let mut folds = Vec::new();
-        for (op, &result) in with.ops.iter().zip(results) {
-            let (Some(binop), WithOp::Fold { neutral, .. }) = (folds_along(op), op) else {
-                return Err("it folds in order");
-            };
-            if !self.func.ty(result).is_scalar() || !self.func.ty(*neutral).is_scalar() || self.is_object(result) {
-                return Err("it folds arrays");
-            }
-            let Some(identity) = binop.identity(self.elem(result)) else {
-                return Err("the operator of its fold has no identity");
-            };
-            folds.push(Fold { op: binop, neutral: *neutral, result, identity });
-        }
-        for part in &with.parts {
-            let Generator::Known { lower, width: None, .. } = &part.generator else {
-                return Err("its generator has widths or an unknown rank");
-            };
-            if lower.is_empty() {
-                return Err("it has a single cell");
-            }
-            if let Some(why) = self.device_body_refusal(part.body) {
-                return Err(why);
-            }
-        }
-        Ok(folds)
-    }
-
     /// Indices of a partition that a work-item takes in one step of its loop.
     fn fold_copies(&self, part: &Part) -> usize {
         let mut loads = 0;
@@ -156,34 +106,13 @@ impl Facts<'_> {
 }
 
 impl Lower<'_, '_> {
-    /// Runs the folds of a with-loop on the device or on the host; `false` if nothing was emitted because only the host can.
-    pub fn try_device_fold(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        let folds_only = with.ops.iter().all(|op| matches!(op, WithOp::Fold { .. }));
-        if self.cx.options.device.is_none() || self.site.in_launch || !folds_only || with.ops.is_empty() {
-            return Ok(false);
-        }
-        let func = self.func;
-        let data = &func.insts[inst];
-        let folds = match self.device_folds(with, &data.results) {
-            Ok(folds) => folds,
-            Err(why) => {
-                self.cx.remark(data.span, format!("on the host: {why}"));
-                return Ok(false);
-            }
-        };
-        let Some(guards) = self.device_guards(with) else {
-            self.cx.remark(data.span, "on the host: its body has checks that cannot be made before");
-            return Ok(false);
-        };
-        let Some(wanted) = self.worth_launching(with) else {
-            self.explain_too_little(data.span);
-            return Ok(false);
-        };
+    /// Runs the folds of a with-loop on the device or on the host.
+    pub fn device_fold(&mut self, inst: Inst, with: &With, plan: DeviceFold) -> Result<()> {
+        let DeviceFold { folds, guards, launch } = plan;
+        let wanted = self.worth_launching(&[with], &launch);
         let wanted = self.with_guards(wanted, &guards);
-        self.explain_launch(
-            inst,
-            format!("on the device, groups of {GROUP} work-items, partial results combined in order"),
-        );
+        let how = format!("on the device, groups of {GROUP} work-items, partial results combined in order");
+        self.explain_launch(inst, how, &launch);
         let cache = self.emit.cache.clone();
         self.b.begin_if(wanted);
         let outside = std::mem::replace(&mut self.facts.site.checked_before, true);
@@ -201,7 +130,7 @@ impl Lower<'_, '_> {
         for (fold, value) in folds.iter().zip(values) {
             self.bind(fold.result, value);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// How groups go through a partition; emitted outside of the launch.

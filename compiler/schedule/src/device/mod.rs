@@ -29,54 +29,63 @@ use ravel_types::Elem;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
-use crate::device::fold::GROUP;
-use crate::facts::{Ext, Facts, Index, Sink, Val};
+use crate::facts::{Ext, Facts, Index, Refusal, Sink, Val};
 use crate::lower::Lower;
 use crate::lower::emit::{Around, Key};
+use crate::plan::device::fold::GROUP;
 
 /// Axes of a grid.
 const MOST_AXES: usize = 3;
 
 impl Facts<'_> {
-    /// Why a with-loop cannot run on a device; nothing if it can.
-    fn device_refusal(&self, with: &With, sinks: &[Sink]) -> Option<&'static str> {
-        if with.ordered {
-            return Some("its body has effects");
-        }
-        if self.site.sequential > 0 || self.site.in_parfor() {
-            return Some("it is inside another with-loop");
-        }
-        let whole = |s: &Sink| matches!(s, Sink::Slice { object: Some(_), cell: Ext::Const(1), elem, .. } if *elem != Elem::Handle);
-        if sinks.is_empty() || !sinks.iter().all(whole) {
-            return Some("its cells are not scalars, or it folds");
+    /// May a with-loop run on a device, a work-item per cell?
+    fn check_device_cells(&self, with: &With, sinks: &[Sink]) -> std::result::Result<(), Refusal> {
+        self.check_device_results(with, sinks)?;
+        if !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: Ext::Const(1), .. })) {
+            return Err(Refusal::ArrayCells);
         }
         for part in &with.parts {
-            let Generator::Known { lower, width: None, .. } = &part.generator else {
-                return Some("its generator has widths or an unknown rank");
-            };
-            if lower.is_empty() {
-                return Some("it has a single cell");
-            }
-            if let Some(why) = self.device_body_refusal(part.body) {
-                return Some(why);
-            }
+            self.check_grid(part)?;
+            self.check_device_body(part.body)?;
             // Arrays of one element are no scalars.
             if self.func.regions[part.body].yields.iter().any(|v| !self.func.ty(*v).is_scalar()) {
-                return Some("its cells are arrays");
+                return Err(Refusal::ArrayCells);
             }
         }
-        None
+        Ok(())
     }
 
-    pub fn device_body_refusal(&self, region: Region) -> Option<&'static str> {
-        self.func.regions[region].insts.iter().find_map(|inst| self.device_inst_refusal(*inst))
+    /// Does a with-loop make arrays of its own, of which work-items may do any cell at any time?
+    pub fn check_device_results(&self, with: &With, sinks: &[Sink]) -> std::result::Result<(), Refusal> {
+        if with.ordered {
+            return Err(Refusal::Effects);
+        }
+        if self.site.sequential > 0 || self.site.in_parfor() {
+            return Err(Refusal::InsideAnother);
+        }
+        if sinks.is_empty() {
+            return Err(Refusal::NoResult);
+        }
+        for sink in sinks {
+            match sink {
+                Sink::Slice { object: Some(_), elem, .. } if *elem != Elem::Handle => {}
+                Sink::Carried { .. } => return Err(Refusal::CarriesFolds),
+                Sink::Late { .. } => return Err(Refusal::LateShape),
+                Sink::Slice { .. } => return Err(Refusal::PartOfAnother),
+            }
+        }
+        Ok(())
     }
 
-    /// Why a work-item cannot do an instruction; nothing if it can.
-    pub fn device_inst_refusal(&self, inst: Inst) -> Option<&'static str> {
+    pub fn check_device_body(&self, region: Region) -> std::result::Result<(), Refusal> {
+        self.func.regions[region].insts.iter().try_for_each(|inst| self.check_device_inst(*inst))
+    }
+
+    /// Can a work-item do an instruction?
+    pub fn check_device_inst(&self, inst: Inst) -> std::result::Result<(), Refusal> {
         let data = &self.func.insts[inst];
         if data.results.iter().any(|v| !self.func.ty(*v).is_scalar() || self.is_object(*v)) {
-            return Some("its body makes arrays");
+            return Err(Refusal::BuildsArrays);
         }
         match &data.op {
             Op::Const(_)
@@ -86,20 +95,20 @@ impl Facts<'_> {
             | Op::Select { .. }
             | Op::Extent { .. }
             | Op::Check { .. }
-            | Op::Opaque(_) => None,
-            Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => None,
-            Op::Native { symbol, .. } if crate::facts::vector_forms::math_op(symbol).is_some() => None,
-            Op::If { then, els, .. } => self.device_body_refusal(*then).or_else(|| self.device_body_refusal(*els)),
-            Op::Loop { body, .. } => self.device_body_refusal(*body),
+            | Op::Opaque(_) => Ok(()),
+            Op::Sel { array, .. } if self.func.ty(*array).rank().is_some() => Ok(()),
+            Op::Native { symbol, .. } if crate::facts::vector_forms::math_op(symbol).is_some() => Ok(()),
+            Op::If { then, els, .. } => self.check_device_body(*then).and_then(|()| self.check_device_body(*els)),
+            Op::Loop { body, .. } => self.check_device_body(*body),
             Op::With(with) => {
                 let folds = with.ops.iter().all(|op| matches!(op, WithOp::Fold { combine: Combine::Op(_), .. }));
                 let known = with.parts.iter().all(|p| matches!(p.generator, Generator::Known { .. }));
                 if !folds || !known || with.ordered {
-                    return Some("a with-loop in its body is no plain fold");
+                    return Err(Refusal::InnerNoFold);
                 }
-                with.parts.iter().find_map(|p| self.device_body_refusal(p.body))
+                with.parts.iter().try_for_each(|p| self.check_device_body(p.body))
             }
-            _ => Some("its body contains an operation of the host"),
+            _ => Err(Refusal::HostOperation),
         }
     }
 }
@@ -111,18 +120,28 @@ impl Lower<'_, '_> {
             return Ok(false);
         }
         let span = self.func.insts[inst].span;
-        let rows = self.device_rows_refusal(with, sinks).is_none();
-        if let Some(why) = self.device_refusal(with, sinks).filter(|_| !rows) {
+        let rows = self.check_device_rows(with, sinks);
+        if let Err(why) = &rows {
+            self.cx.decided(inst, format_args!("- a group per cell: {why}\n"));
+        }
+        let rows = rows.is_ok();
+        if let (false, Err(why)) = (rows, self.check_device_cells(with, sinks)) {
             self.cx.remark(span, format!("on the host: {why}"));
             return Ok(false);
         }
-        let Some(wanted) = self.worth_launching(with) else {
-            self.explain_too_little(span);
-            return Ok(false);
+        let launch = match self.plan_launch(&[with]) {
+            Ok(launch) => launch,
+            Err(why) => {
+                self.cx.remark(span, format!("on the host: {why}"));
+                return Ok(false);
+            }
         };
+        let wanted = self.worth_launching(&[with], &launch);
         match rows {
-            true => self.explain_launch(inst, format!("on the device, a group of {GROUP} work-items per cell")),
-            false => self.explain_launch(inst, "on the device, one work-item per cell".to_string()),
+            true => {
+                self.explain_launch(inst, format!("on the device, a group of {GROUP} work-items per cell"), &launch)
+            }
+            false => self.explain_launch(inst, "on the device, one work-item per cell".to_string(), &launch),
         }
         let guards = self.device_guards(with);
         let wanted = self.with_guards(wanted, guards.as_deref().unwrap_or_default());

@@ -1,100 +1,30 @@
 //! Where arrays are and where with-loops run.
 //!
-//! The work of a with-loop is estimated here, as far as it is known; the runtime weighs it against the arrays that would have to move, for
+//! The work of a with-loop is estimated (`plan/device/launch`), as far as it is known; the runtime weighs it against the arrays that would have to move, for
 //! it knows where they are (`ravel_device_pays`).
 
 use ravel_nest::ir::{Access, BinOp as NestBin, ConvOp, IntCmp, Prim, Ty};
-use ravel_source::Span;
 use ravel_types::Elem;
-use ravel_wir::{Fault, Inst, Op, Part, Region, Value, With};
+use ravel_wir::{Inst, Part, With};
 
 use crate::device::transfers::transfers;
-use crate::facts::{Facts, Guard, Offset, Sink, Val, layout};
+use crate::facts::{Guard, Offset, Sink, Val, layout};
 use crate::lower::Lower;
+use crate::plan::device::launch::Launch;
 
-/// Estimated cycles below which no launch pays, wherever the arrays are.
-const LEAST_WORK: f64 = 500.0;
 /// Mark of an object whose elements only the device has, as in the runtime.
 const NOT_ON_HOST: i64 = 2;
 
 /// With this least work at most every launch is made, as the runtime has it.
 const FORCED: f64 = 1.0;
 
-/// An estimate in two digits.
-fn rounded(work: f64) -> String {
-    let mut unit = 1.0;
-    while work / unit >= 100.0 {
-        unit *= 10.0;
-    }
-    format!("{}", (work / unit).round() * unit)
-}
-
-impl Facts<'_> {
-    /// Comparisons that imply all checks in the bodies of a with-loop; nothing if some check cannot be made before a launch.
-    pub fn device_guards(&self, with: &With) -> Option<Vec<Guard>> {
-        let mut guards = Vec::new();
-        with.parts.iter().all(|part| self.guards_in(part.body, true, &mut guards)).then_some(guards)
-    }
-
-    /// Checks under a condition or in a loop are not made for all indices, so that only proven ones will do there.
-    fn guards_in(&self, region: Region, always: bool, guards: &mut Vec<Guard>) -> bool {
-        self.func.regions[region].insts.iter().all(|inst| match &self.func.insts[*inst].op {
-            Op::Check { fault, .. } if self.options.unchecked && !matches!(fault, Fault::Division) => true,
-            Op::Check { cond, .. } => self.proven(*cond, 8) || always && self.guards_of(*cond, guards, 8),
-            Op::With(inner) => inner.parts.iter().all(|part| self.guards_in(part.body, always, guards)),
-            op => op.regions().into_iter().all(|nested| self.guards_in(nested, false, guards)),
-        })
-    }
-
-    /// The arrays that a body reads and that exist outside of it.
-    pub fn captured_arrays(&self, body: Region) -> Vec<Value> {
-        let array = |v: &Value| {
-            let ty = self.func.ty(*v);
-            !ty.is_scalar() && ty.rank().is_some() && self.has_val(*v)
-        };
-        self.live.free(body).iter().copied().filter(array).collect()
-    }
-}
-
 impl Lower<'_, '_> {
-    /// A condition that holds where running a with-loop on the device pays; nothing where it certainly does not.
-    pub fn worth_launching(&mut self, with: &With) -> Option<Val> {
-        self.worth_launching_all(&[with])
-    }
-
-    /// The same for several with-loops, all or none of which are to run there; arrays that one of them makes are not counted.
-    pub fn worth_launching_all(&mut self, withs: &[&With]) -> Option<Val> {
+    /// A condition that holds where a planned launch pays; arrays that one of the with-loops makes are not counted.
+    pub fn worth_launching(&mut self, withs: &[&With], launch: &Launch) -> Val {
         let parts: Vec<&Part> = withs.iter().flat_map(|with| &with.parts).collect();
-        let least = self.cx.options.device?.launch_work;
-        let mut known = 0.0;
-        let mut unknown = Vec::new();
-        for part in &parts {
-            let work = self.work(part.body).max(1.0);
-            match self.const_count(part) {
-                Some(cells) => known += cells as f64 * work,
-                None => unknown.push((*part, work)),
-            }
-        }
-        // What a loop carries, or the device has just made, may be there and nowhere else: fetching it would take longer than a launch.
-        let there = parts.iter().any(|part| {
-            self.captured_arrays(part.body)
-                .iter()
-                .any(|v| self.facts.references.carried.contains(v) || self.device.on_device.contains(v))
-        });
-        self.device.estimate = match &unknown[..] {
-            [] => format!("about {} cycles of work in all", rounded(known)),
-            [(_, work)] => format!("about {} cycles of work per index", rounded(*work)),
-            _ => format!(
-                "about {} cycles of work per index",
-                rounded(unknown.iter().fold(0.0, |most, (_, work)| work.max(most)))
-            ),
-        };
-        if unknown.is_empty() && known < least.min(LEAST_WORK) && !there {
-            return None;
-        }
-        let mut total = self.b.i64(known.min(1e15) as i64);
-        for (part, work) in unknown {
-            let grid = self.grid_of(part);
+        let mut total = self.b.i64(launch.known.min(1e15) as i64);
+        for &(n, work) in &launch.unknown {
+            let grid = self.grid_of(parts[n]);
             let mut cells = self.b.i64((work as i64).max(1));
             for extent in grid {
                 cells = self.b.mul(cells, extent);
@@ -110,27 +40,21 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        let least = self.b.i64(least as i64);
+        let least = self.b.i64(launch.least as i64);
         let count = self.b.i64(arrays.len() as i64);
         let list = self.pointer_slots(arrays.len());
         for (k, object) in arrays.into_iter().enumerate() {
             self.b.store(object, list, self.cx.target.pointer_offset(k), Access::ALIGNED);
         }
-        self.helper("ravel_device_pays", &[total, least, list, count], Some(Ty::I8))
+        self.helper("ravel_device_pays", &[total, least, list, count], Some(Ty::I8)).expect("called with a result type")
     }
 
     /// Says that a with-loop may run on the device, and how.
-    pub fn explain_launch(&mut self, inst: Inst, how: String) {
+    pub fn explain_launch(&mut self, inst: Inst, how: String, launch: &Launch) {
         let span = self.func.insts[inst].span;
         self.device.launched.insert(inst);
         let forced = self.cx.options.device.is_some_and(|device| device.launch_work <= FORCED);
-        let text = if forced { how } else { format!("{how}, if that pays at run time: {}", self.device.estimate) };
-        self.cx.remark(span, text);
-    }
-
-    /// Says that a with-loop is not worth a launch.
-    pub fn explain_too_little(&mut self, span: Span) {
-        let text = format!("on the host: too little work for a launch, {}", self.device.estimate);
+        let text = if forced { how } else { format!("{how}, if that pays at run time: {}", launch.describe()) };
         self.cx.remark(span, text);
     }
 

@@ -11,68 +11,47 @@
 //! Leaves alone: bodies that make other arrays than their cell, and folds that read no rows: there a work-item per cell is better.
 
 use ravel_nest::ir::IntCmp;
-use ravel_types::Elem;
 use ravel_wir::{Frame, Generator, Inst, Op, Part, Region, With, WithOp};
 
 use crate::Result;
-use crate::device::fold::GROUP;
-use crate::facts::{Ext, Facts, Index, Sink, Val};
+use crate::facts::{Ext, Facts, Index, Refusal, Sink, Val};
 use crate::lower::{Lower, scalars};
+use crate::plan::device::fold::GROUP;
 
 /// A group does not pay for folds that are shorter.
 const LEAST_TRIPS: i64 = 64;
 
 impl Facts<'_> {
-    /// Why a with-loop is not one for groups of work-items, one per cell; nothing if it is.
-    pub fn device_rows_refusal(&self, with: &With, sinks: &[Sink]) -> Option<&'static str> {
-        if with.ordered {
-            return Some("its body has effects");
-        }
-        if self.site.sequential > 0 || self.site.in_parfor() {
-            return Some("it is inside another with-loop");
-        }
-        let whole = |s: &Sink| matches!(s, Sink::Slice { object: Some(_), elem, .. } if *elem != Elem::Handle);
-        if sinks.is_empty() || !sinks.iter().all(whole) {
-            return Some("it makes no array");
-        }
+    /// Is a with-loop one for groups of work-items, one per cell?
+    pub fn check_device_rows(&self, with: &With, sinks: &[Sink]) -> std::result::Result<(), Refusal> {
+        self.check_device_results(with, sinks)?;
         let arrays = sinks.iter().any(|s| !matches!(s, Sink::Slice { cell: Ext::Const(1), .. }));
         let mut reads_rows = false;
         for part in &with.parts {
-            let Generator::Known { lower, width: None, .. } = &part.generator else {
-                return Some("its generator has widths or an unknown rank");
-            };
-            if lower.is_empty() {
-                return Some("it has a single cell");
-            }
-            if let Some(why) = self.row_body_refusal(part) {
-                return Some(why);
-            }
-            reads_rows |= lower.len() == 1 && self.reads_rows(part.body);
+            self.check_grid(part)?;
+            self.check_row_body(part)?;
+            reads_rows |= self.func.regions[part.body].params.len() == 1 && self.reads_rows(part.body);
         }
         if !arrays && !reads_rows {
-            return Some("its folds read no rows");
+            return Err(Refusal::ReadsNoRows);
         }
         if self.device_guards(with).is_none() {
-            return Some("its body has checks that cannot be made before");
+            return Err(Refusal::LateChecks);
         }
-        None
+        Ok(())
     }
 
-    fn row_body_refusal(&self, part: &Part) -> Option<&'static str> {
+    fn check_row_body(&self, part: &Part) -> std::result::Result<(), Refusal> {
         let func = self.func;
         let region = &func.regions[part.body];
         for &inst in &region.insts {
             let data = &func.insts[inst];
             let Op::With(inner) = &data.op else {
-                if let Some(why) = self.device_inst_refusal(inst) {
-                    return Some(why);
-                }
+                self.check_device_inst(inst)?;
                 continue;
             };
             if inner.ops.iter().all(|op| matches!(op, WithOp::Fold { .. })) && !inner.ops.is_empty() {
-                if let Err(why) = self.group_folds(inner, &data.results) {
-                    return Some(why);
-                }
+                self.group_folds(inner, &data.results)?;
                 continue;
             }
             let built = data.results.iter().all(|v| region.yields.contains(v) && self.can_build_in_place(part, *v));
@@ -83,15 +62,13 @@ impl Facts<'_> {
                 _ => false,
             });
             if !built || !scalars || inner.ordered {
-                return Some("its body makes arrays");
+                return Err(Refusal::BuildsArrays);
             }
             for part in &inner.parts {
                 if !matches!(&part.generator, Generator::Known { lower, width: None, .. } if !lower.is_empty()) {
-                    return Some("a generator in its body has widths or an unknown rank");
+                    return Err(Refusal::InnerWidthsOrRank);
                 }
-                if let Some(why) = self.device_body_refusal(part.body) {
-                    return Some(why);
-                }
+                self.check_device_body(part.body)?;
             }
         }
         let cells = |v| {
@@ -100,9 +77,9 @@ impl Facts<'_> {
                     && self.live.def(v).is_some_and(|i| matches!(func.insts[i].op, Op::With(_)))
         };
         if !region.yields.iter().all(|v| cells(*v)) {
-            return Some("its body makes arrays");
+            return Err(Refusal::BuildsArrays);
         }
-        None
+        Ok(())
     }
 
     /// Does a fold of the body read arrays at its own index on the last axis and at the cell's on another one?

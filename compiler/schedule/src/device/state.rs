@@ -1,9 +1,10 @@
 //! What is on the device, and what of a launch is at work.
 
-use ravel_types::{HashMap, HashSet};
-use ravel_wir::{Inst, Value};
+use ravel_types::HashSet;
+use ravel_wir::Inst;
 
 use crate::facts::Val;
+use crate::plan::device::bank_padding::Padded;
 
 #[derive(Default)]
 pub(crate) struct DeviceState {
@@ -11,20 +12,10 @@ pub(crate) struct DeviceState {
     pub launched: HashSet<Inst>,
     /// Checks that launches contain.
     pub launch_checks: u32,
-    /// Arrays that launches of groups made.
-    pub on_device: HashSet<Value>,
     /// Objects that the host was told it changes, for as long as a loop updates them in place.
     pub host_writable: HashSet<Val>,
     /// The with-loop that has a version for groups of work-items: what is emitted now is the other one.
     pub host_version: Option<Inst>,
-    /// What the last estimate for a launch was, in words.
-    pub estimate: String,
     /// Arrays of the group at work that have gaps.
     pub padded: Padded,
 }
-
-/// Strides, in elements, of arrays with gaps.
-pub(crate) type Padded = HashMap<Value, Vec<i64>>;
-
-/// Why something does not run on a device, for people.
-pub(crate) type Refusal = String;

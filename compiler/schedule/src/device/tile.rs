@@ -18,8 +18,7 @@
 use ravel_types::Elem;
 use ravel_wir::{Combine, Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-use crate::device::state::Refusal;
-use crate::facts::{Ext, Facts, Grid, Guard, Jam, Measures, Sink, folds_along, prim_of};
+use crate::facts::{Ext, Facts, Grid, Guard, Jam, Measures, Refusal, Sink, folds_along, prim_of};
 
 /// Least extents of both sides of a tile with two.
 const LEAST_SIDE: i64 = 24;
@@ -153,41 +152,29 @@ struct Found<'f> {
 impl<'m> Facts<'m> {
     /// The only fold of a body, with its partition.
     fn the_fold<'f>(&self, func: &'f ravel_wir::Func, body: Region) -> Result<(Inst, &'f With, &'f Part), Refusal> {
-        let refuse = |reason: &str| Err(reason.to_string());
         let mut found = None;
         for &inst in &func.regions[body].insts {
             let Op::With(with) = &func.insts[inst].op else { continue };
-            let ([part], None) = (&with.parts[..], &found) else { return refuse("there are several folds") };
+            let ([part], None) = (&with.parts[..], &found) else { return Err(Refusal::SeveralFolds) };
             if with.ops.is_empty() || with.ops.len() > MOST_VALUES {
-                return refuse("the fold has too many results");
+                return Err(Refusal::ManyResults);
             }
             for op in &with.ops {
                 let WithOp::Fold { combine: Combine::Op(_), neutral, .. } = op else {
-                    return refuse("a fold has a function of its own");
+                    return Err(Refusal::FoldFunction);
                 };
                 if !self.is_at_hand(*neutral) {
-                    return refuse("the neutral element varies");
+                    return Err(Refusal::VaryingNeutral);
                 }
             }
             let nested = |inst: &Inst| matches!(func.insts[*inst].op, Op::With(_) | Op::Loop { .. });
             if func.regions[part.body].insts.iter().any(nested) {
-                return refuse("the fold has loops inside");
+                return Err(Refusal::FoldLoops);
             }
-            if self.loads_in_branches(part.body) {
-                return refuse("the fold has branches that load");
-            }
-            let Generator::Known { lower, upper, .. } = &part.generator else {
-                return refuse("the rank of the fold is not known");
-            };
-            if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
-                return refuse("the bounds of the fold vary");
-            }
-            if func.regions[part.body].params.is_empty() {
-                return refuse("the fold has a single index");
-            }
+            self.check_fold(part)?;
             found = Some((inst, with, part));
         }
-        found.ok_or_else(|| "there is no fold".to_string())
+        found.ok_or(Refusal::NoFold)
     }
 
     /// Splits the body of a fold by what its values vary over.
@@ -201,14 +188,14 @@ impl<'m> Facts<'m> {
         for &cell in &func.regions[found.inner.body].yields {
             self.part_of_fold(&mut g, sides.len(), cell, &mut parts)?;
         }
-        if parts.staged.is_empty() || parts.staged.len() > MOST_VALUES || parts.fixed.len() > MOST_VALUES {
-            return Err("nothing, or too much, is shared by the cells of a tile".to_string());
+        if parts.staged.len() > MOST_VALUES || parts.fixed.len() > MOST_VALUES {
+            return Err(Refusal::ManyShared);
         }
         let used = |side: usize| {
             parts.staged.iter().any(|s| s.side == Some(side)) || parts.fixed.iter().any(|(_, of)| *of == side)
         };
-        if !(0..sides.len()).all(used) {
-            return Err("nothing is used twice".to_string());
+        if parts.staged.is_empty() || !(0..sides.len()).all(used) {
+            return Err(Refusal::NothingTwice);
         }
         self.find_order(found.inner, &mut parts);
         Ok(parts)
@@ -237,7 +224,7 @@ impl<'m> Facts<'m> {
             }
             _ => {}
         }
-        let Some(inst) = self.live.def(v) else { return Err("an index is used as data".to_string()) };
+        let Some(inst) = self.live.def(v) else { return Err(Refusal::BranchOverAll) };
         let op = &self.func.insts[inst].op;
         match op {
             Op::Un(..)
@@ -249,8 +236,8 @@ impl<'m> Facts<'m> {
             | Op::Const(_) => {}
             Op::Extent { .. } => return Ok(()),
             Op::Sel { .. } if jams == 0 => return Ok(()),
-            Op::Sel { .. } => return Err("a load varies over all axes of a tile".to_string()),
-            _ => return Err("a branch varies over all axes of a tile".to_string()),
+            Op::Sel { .. } => return Err(Refusal::LoadOverAll),
+            _ => return Err(Refusal::BranchOverAll),
         }
         let mut operands = Vec::new();
         op.for_each_operand(|v| operands.push(v));
@@ -357,27 +344,26 @@ impl<'m> Facts<'m> {
 impl<'m> Facts<'m> {
     fn find_shared_fold(&self, part: &Part, sinks: &[Sink]) -> Result<Found<'m>, Refusal> {
         let func = self.func;
-        let refuse = |reason: &str| Err(reason.to_string());
         let Generator::Known { lower, upper, step, width: None } = &part.generator else {
-            return refuse("the generator has widths");
+            return Err(Refusal::WidthsOrRank);
         };
         if lower.is_empty() || step.as_ref().is_some_and(|s| s.iter().any(|v| self.const_i32(*v) != Some(1))) {
-            return refuse("the generator has steps");
+            return Err(Refusal::GeneratorSteps);
         }
         if sinks.is_empty() || !sinks.iter().all(|s| matches!(s, Sink::Slice { cell: Ext::Const(1), .. })) {
-            return refuse("cells are not scalars");
+            return Err(Refusal::CellsNoScalars);
         }
         let (fold, with, inner) = self.the_fold(func, part.body)?;
         let mut measures = Measures::default();
-        self.supported(part.body, &mut measures).map_err(|refusal| refusal.to_string())?;
+        self.supported(part.body, &mut measures)?;
         let extent = |l: &Value, u: &Value| self.const_i32(*u).zip(self.const_i32(*l)).map(|(u, l)| (u - l).max(0));
         let extents: Vec<Option<i64>> = lower.iter().zip(upper).map(|(l, u)| extent(l, u)).collect();
         let Generator::Known { lower, upper, .. } = &inner.generator else {
-            return refuse("the rank of the fold is not known");
+            return Err(Refusal::FoldRankUnknown);
         };
         let trips = lower.iter().zip(upper).try_fold(1i64, |n, (l, u)| n.checked_mul(extent(l, u)?));
         if trips == Some(0) || extents.contains(&Some(0)) {
-            return refuse("there is nothing to compute");
+            return Err(Refusal::NoCells);
         }
         Ok(Found { fold, with, inner, guards: measures.guards, extents, trips })
     }
@@ -397,7 +383,7 @@ impl Facts<'_> {
         let params = &self.func.regions[part.body].params;
         let last = params.len() - 1;
         let fits = |n: Option<i64>, least: i64| forced || n.is_none_or(|n| n >= least);
-        let mut refusal = "its operands are used too rarely for tiles".to_string();
+        let mut refusal = Refusal::RareOperands;
         let mut rows: Vec<usize> = (0..last).filter(|k| fits(found.extents[*k], LEAST_SIDE)).collect();
         rows.sort_by_key(|k| std::cmp::Reverse(found.extents[*k].unwrap_or(i64::MAX)));
         if fits(found.extents[last], LEAST_SIDE) && fits(found.trips, LEAST_FOLD) {

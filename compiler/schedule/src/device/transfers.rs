@@ -15,6 +15,8 @@ use ravel_source::Span;
 use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
+use crate::facts::any_op;
+
 /// Places that are listed; of more only the first ones.
 const MOST_PLACES: usize = 3;
 
@@ -286,13 +288,8 @@ impl Transfers<'_> {
     }
 
     fn has_with_loop(&self, looped: Inst) -> bool {
-        self.func.insts[looped].op.regions().iter().any(|body| {
-            let mut found = false;
-            ravel_wir::traverse::walk(self.func, *body, &mut |_, inst| {
-                found |= matches!(self.func.insts[inst].op, Op::With(_))
-            });
-            found
-        })
+        let bodies = self.func.insts[looped].op.regions();
+        bodies.into_iter().any(|body| any_op(self.func, body, |op| matches!(op, Op::With(_))))
     }
 
     /// What becomes of an array that the device makes.

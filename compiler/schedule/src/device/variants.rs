@@ -11,9 +11,8 @@
 use ravel_nest::ir::{IntCmp, Ty};
 use ravel_wir::{Op, Part, With};
 
-use crate::device::state::Refusal;
 use crate::device::tile::DeviceTile;
-use crate::facts::{Facts, Sink};
+use crate::facts::{Facts, Refusal, Sink};
 use crate::lower::Lower;
 use crate::{Result, Tiles};
 

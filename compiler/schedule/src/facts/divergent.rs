@@ -3,11 +3,11 @@
 use ravel_types::{BinOp, Elem, HashMap};
 use ravel_wir::{Func, Inst, Op, Region, Value};
 
-use crate::facts::Facts;
 use crate::facts::grid::{Dep, Grid};
 use crate::facts::guards::Measures;
 use crate::facts::refusal::Refusal;
 use crate::facts::vector_forms::is_speculable;
+use crate::facts::{Facts, any_op};
 
 /// Iterations assumed of a loop inside a body.
 const LOOP_TRIPS: f64 = 20.0;
@@ -105,18 +105,9 @@ impl Facts<'_> {
 
     /// Has a region, or one below it, branches that load?
     pub fn loads_in_branches(&self, region: Region) -> bool {
-        let mut found = false;
-        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
-            if let Op::If { then, els, .. } = &self.func.insts[inst].op {
-                for arm in [*then, *els] {
-                    found |= self.func.regions[arm]
-                        .insts
-                        .iter()
-                        .any(|inst| matches!(self.func.insts[*inst].op, Op::Sel { .. }));
-                }
-            }
-        });
-        found
+        let loads = |inst: &Inst| matches!(self.func.insts[*inst].op, Op::Sel { .. });
+        let arm_loads = |arm: &Region| self.func.regions[*arm].insts.iter().any(loads);
+        any_op(self.func, region, |op| matches!(op, Op::If { then, els, .. } if [then, els].into_iter().any(arm_loads)))
     }
 
     /// Counts the loads of a region, which kernels can do at every index; false if there is more than these and plain operations.

@@ -36,13 +36,21 @@ pub(crate) use vectorizable::folds_along;
 use cranelift_entity::SecondaryMap;
 use ravel_nest::ir as nest;
 use ravel_types::{Elem, HashMap};
-use ravel_wir::{Func, Inst, Op, Value};
+use ravel_wir::traverse::walk;
+use ravel_wir::{Func, Inst, Op, Region, Value};
 
 use crate::facts::ownership::{References, Scope};
 use crate::{Capabilities, Options};
 
 /// A value of the generated code.
 pub(crate) type Val = nest::Value;
+
+/// Does some operation of a region, or of those nested in it, meet a condition?
+pub(crate) fn any_op(func: &Func, region: Region, test: impl Fn(&Op) -> bool) -> bool {
+    let mut found = false;
+    walk(func, region, &mut |_, inst| found |= test(&func.insts[inst].op));
+    found
+}
 
 /// What is known of one function at a point of its code.
 pub(crate) struct Facts<'m> {
@@ -70,6 +78,8 @@ pub(crate) struct Facts<'m> {
     pub references: References,
     /// Values that are built in a place instead of in an object of their own.
     pub dests: HashMap<Value, Dest>,
+    /// Updates whose with-loop has made them: the object, or nothing if another one follows ([`crate::plan::rows_in_place`]).
+    pub made_updates: HashMap<Inst, Option<Val>>,
     pub site: Site,
 }
 
@@ -129,6 +139,7 @@ impl<'m> Facts<'m> {
                 ..References::default()
             },
             dests: HashMap::default(),
+            made_updates: HashMap::default(),
             site: Site::default(),
         }
     }

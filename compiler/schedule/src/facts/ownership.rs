@@ -40,6 +40,8 @@ pub(crate) struct References {
     pub carried: HashSet<Value>,
     /// Bodies of loops and branches, whose yields go on.
     pub handing: HashSet<Region>,
+    /// Arrays that launches of groups made: they may be on the device alone.
+    pub on_device: HashSet<Value>,
 }
 
 impl Facts<'_> {

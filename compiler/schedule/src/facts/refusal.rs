@@ -10,6 +10,10 @@ macro_rules! refusals {
             $($variant,)*
             /// A with-loop in a loop or branch of a body, at this place of the program.
             WithLoopInBranch(String),
+            /// Of a launch; what is estimated.
+            LittleForLaunch(String),
+            /// It is nothing that the strategy is for. Nobody asks why: listings leave this out.
+            OtherKind,
         }
 
         impl Refusal {
@@ -28,6 +32,8 @@ macro_rules! refusals {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Refusal::$variant => f.write_str($text),)*
+                    Refusal::LittleForLaunch(estimate) => write!(f, "too little work for a launch, {estimate}"),
+                    Refusal::OtherKind => f.write_str("it is of another kind"),
                     Refusal::WithLoopInBranch(place) => write!(
                         f,
                         "a loop or branch of the body has a with-loop of its own, at {place}: lanes take it if it stands outside, \
@@ -90,6 +96,8 @@ refusals! {
     TooLittleForThreads => "there is too little work for threads",
     PartsForThreads => "threads share its partitions",
     InnerChunks => "chunks of an inner axis have too few columns",
+    FixedLanes => "its lanes depend on where the outermost axis begins",
+    LightCells => "its extents are not known, and a cell is little work",
     // Tiles.
     NoFold => "there is no fold",
     SeveralFolds => "there are several folds",
@@ -108,4 +116,43 @@ refusals! {
     WindowsOverlap => "windows overlap",
     ManyValues => "too many values vary over one axis",
     LoadOverBoth => "a load varies over both axes",
+    // The memory of a result, and what comes behind.
+    MayFault => "its body may fault",
+    StoresSome => "the loop behind it does not write every element before anything reads it",
+    OthersRead => "other partitions read the array that they make longer",
+    UsedAgain => "the array is used again",
+    LateIndex => "the index of an update is computed behind it",
+    FaultsBetween => "something between it and the updates may fault",
+    RowsApart => "its results are not put into one array, one after the other",
+    ReadsElsewhere => "its body reads other places of the array",
+    NothingJoins => "no with-loop beside it computes elements of its totals from their own index alone",
+    // Devices.
+    InsideAnother => "it is inside another with-loop",
+    WidthsOrRank => "its generator has widths or an unknown rank",
+    PartOfAnother => "a result is part of another array or a handle",
+    LateShape => "only the run knows the shape of a result",
+    LateChecks => "its body has checks that cannot be made before",
+    HostOperation => "its body contains an operation of the host",
+    InnerNoFold => "a with-loop in its body is no plain fold",
+    InnerWidthsOrRank => "a with-loop in its body has widths or an unknown rank",
+    FoldsInOrder => "it folds in order",
+    ReadsNoRows => "its folds read no rows",
+    // Groups of work-items.
+    VaryingCells => "its cells have no constant shape",
+    VaryingArrays => "its body makes an array whose shape is not constant",
+    CarriedMoves => "a loop moves one carried array to another",
+    GroupChecks => "its body has checks that are not proven",
+    GroupArrays => "its body makes arrays in a way that groups cannot",
+    GroupFold => "it folds in a way that groups cannot",
+    GroupOperator => "an operator that groups cannot run",
+    InnerArrayCells => "a with-loop in its body has cells that are arrays, or folds some",
+    InnerArrays => "a with-loop in its body makes arrays for each cell",
+    // Tiles on a device.
+    ManyResults => "the fold has too many results",
+    FoldLoops => "the fold has loops inside",
+    ManyShared => "too much is shared by the cells of a tile",
+    LoadOverAll => "a load varies over all axes of a tile",
+    BranchOverAll => "a branch varies over all axes of a tile",
+    NoCells => "there is nothing to compute",
+    RareOperands => "its operands are used too rarely for tiles",
 }

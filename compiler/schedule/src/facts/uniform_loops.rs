@@ -4,7 +4,7 @@ use ravel_types::{BinOp, Elem, HashSet};
 use ravel_wir as wir;
 use ravel_wir::{Op, Region, Value};
 
-use crate::facts::Facts;
+use crate::facts::{Facts, any_op};
 
 impl Facts<'_> {
     /// Does the condition of a loop depend on nothing but constants, values from outside of the with-loop, and carried values of which
@@ -89,20 +89,13 @@ impl Facts<'_> {
     /// before the loop is.
     pub fn may_run_abreast(&self, body: wir::Region) -> bool {
         let func = self.func;
-        let mut found = false;
-        wir::traverse::walk(func, body, &mut |_, inst| {
-            let wir::Op::Loop { init, body } = &func.insts[inst].op else { return };
-            let scalars = init.iter().filter(|v| func.ty(**v).is_scalar()).count();
-            let mut innermost = true;
-            wir::traverse::walk(func, *body, &mut |_, inner| {
-                innermost &= !matches!(
-                    func.insts[inner].op,
-                    wir::Op::Loop { .. } | wir::Op::With(_) | wir::Op::Check { .. } | wir::Op::Call { .. }
-                );
-            });
-            found |= scalars > 1 && innermost;
-        });
-        found
+        let outer = |op: &Op| matches!(op, Op::Loop { .. } | Op::With(_) | Op::Check { .. } | Op::Call { .. });
+        any_op(func, body, |op| match op {
+            Op::Loop { init, body } => {
+                init.iter().filter(|v| func.ty(**v).is_scalar()).count() > 1 && !any_op(func, *body, outer)
+            }
+            _ => false,
+        })
     }
 
     /// Selections that a body always makes from arrays with the extents of its frame at its own index: array and result.

@@ -37,6 +37,7 @@ use crate::kernel::collapsed_rows::FlatBounds;
 use crate::kernel::remainders::Stretch;
 use crate::lower::{Lower, scalars};
 use crate::plan::strategy::Case;
+use crate::plan::work_sharing::SharedPlan;
 use crate::plan::{KernelPlan, VecChoice};
 
 /// Copies whose cells are computed side by side.
@@ -89,8 +90,14 @@ impl Facts<'_> {
 }
 
 impl Lower<'_, '_> {
-    /// Lowers a partition as a kernel, or a chunk of it.
-    pub fn kernel(&mut self, case: &Case, plan: &KernelPlan, chunk: Option<Chunk>) -> Result<()> {
+    /// Lowers a partition as a kernel, or a chunk of it; `shared` if idle threads help.
+    pub fn kernel(
+        &mut self,
+        case: &Case,
+        plan: &KernelPlan,
+        chunk: Option<Chunk>,
+        shared: Option<&SharedPlan>,
+    ) -> Result<()> {
         let Case { inst, with, part, sinks, .. } = *case;
         let span = self.func.insts[inst].span;
         self.cx.remark(span, plan.describe());
@@ -103,8 +110,9 @@ impl Lower<'_, '_> {
             plan,
             in_operand,
             |lower| {
-                if !lower.try_shared(inst, with, part, sinks, plan, (chunk, streams))? {
-                    lower.kernel_loops(with, part, sinks, plan, (chunk, streams))?;
+                match shared {
+                    Some(shared) => lower.shared_kernel(case, shared, streams)?,
+                    None => lower.kernel_loops(with, part, sinks, plan, (chunk, streams))?,
                 }
                 Ok(Vec::new())
             },

@@ -42,7 +42,11 @@ impl Lower<'_, '_> {
                     Plan::FoldThreads(plan) => return self.mixed_on_threads(&case, plan, around.thin, carried),
                     Plan::Mixed(plan) => self.mixed(&case, &plan, &carried, None)?,
                     Plan::Lanes(plan) => {
-                        self.kernel(&case, &plan, None)?;
+                        self.kernel(&case, &plan, None, None)?;
+                        carried
+                    }
+                    Plan::Shared(plan) => {
+                        self.kernel(&case, &plan.whole, None, Some(&plan))?;
                         carried
                     }
                     Plan::Scalars | Plan::Partitions => self.scalars(&case, &choice, carried, None)?,
@@ -84,7 +88,7 @@ impl Lower<'_, '_> {
         match &choice.plan {
             Plan::Tiles(plan) => self.tiles(case, plan, Some(chunk))?,
             Plan::Mixed(plan) => return self.mixed(case, plan, &starts, Some(chunk)),
-            Plan::Lanes(plan) => self.kernel(case, plan, Some(chunk))?,
+            Plan::Lanes(plan) => self.kernel(case, plan, Some(chunk), None)?,
             _ => return self.scalars(case, choice, starts, Some(chunk)),
         }
         Ok(starts)

@@ -7,16 +7,7 @@ use crate::Result;
 use crate::facts::Val;
 use crate::lower::context::{Callers, machine_type};
 use crate::lower::{Lower, scalars};
-
-/// Lowers what begins at a position of a region as one; the position behind it, or nothing if nothing was emitted.
-type Attempt = fn(&mut Lower, Region, usize) -> Result<Option<usize>>;
-
-/// How several with-loops in a row are done together, in the order in which it is asked.
-const RUNS: [(&str, Attempt); 3] = [
-    ("joined with the pieces of a fold", |lower, region, start| lower.try_joined(region, start)),
-    ("folds in one parallel loop", |lower, region, start| lower.try_fold_run(region, start)),
-    ("a run on the device", |lower, region, start| lower.try_run(region, start)),
-];
+use crate::plan::strategy::RunPlan;
 
 impl Lower<'_, '_> {
     /// Runs a region's instructions in the open scope and returns what it yields, owned.
@@ -40,14 +31,27 @@ impl Lower<'_, '_> {
         if !matches!(self.func.insts[inst].op, Op::With(_)) {
             return Ok(None);
         }
-        for (name, attempt) in RUNS {
-            let mark = self.cx.mark();
-            if let Some(end) = attempt(self, region, position)? {
-                self.cx.decided_before(mark, inst, format_args!("+ {name}\n"));
-                return Ok(Some(end));
+        let outer = self.cx.part.take();
+        let choice = self.facts.choose_run(region, position);
+        self.cx.decided(inst, &choice);
+        self.cx.part = outer;
+        let end = match choice.plan {
+            RunPlan::Epilogue(plan) => {
+                let end = plan.end;
+                self.epilogue(region, position, *plan)?;
+                end
             }
-        }
-        Ok(None)
+            RunPlan::Reductions(folds) => {
+                self.reduction_chain(region, &folds)?;
+                folds.last().map_or(position, |(last, _)| *last) + 1
+            }
+            RunPlan::Launches(run, launch) => {
+                self.device_run(region, position, &run, launch.as_ref().ok())?;
+                run.end
+            }
+            RunPlan::Alone => return Ok(None),
+        };
+        Ok(Some(end))
     }
 
     pub fn insts(&mut self, region: Region) -> Result<()> {

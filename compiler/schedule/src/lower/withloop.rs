@@ -7,41 +7,19 @@
 use ravel_nest::ir::{Access, Ty};
 use ravel_source::Span;
 use ravel_types::Elem;
-use ravel_wir::traverse::walk;
 use ravel_wir::{Combine, Frame, Generator, Inst, Op, Part, Value, With, WithOp};
 
 use crate::Result;
-use crate::facts::{Accumulate, Chunk, Dest, Ext, Facts, Form, Index, Reused, Sink, Val, layout};
+use crate::facts::{Accumulate, Chunk, Dest, Ext, Facts, Form, Index, Reused, Sink, Val, any_op, layout};
 use crate::lower::Lower;
 use crate::lower::emit::Around;
-use crate::plan::strategy::{Folds, Plan};
-
-/// Lowers a with-loop in one way; false if nothing was emitted.
-type Attempt = fn(&mut Lower, Inst, &With) -> Result<bool>;
-
-/// What is asked before the strategies of [`crate::plan::strategy`], in this order. These decide and emit in one go: each is rare, and looks
-/// at the instructions behind the with-loop or at the memory of its result.
-const STRATEGIES: [(&str, Attempt); 7] = [
-    ("in order, without need", |lower, inst, with| lower.in_turn(inst, with)),
-    ("nothing, it is overwritten", |lower, inst, with| lower.made_without_elements(inst, with)),
-    ("nothing, it was made before", |lower, inst, _| Ok(lower.made_before(inst))),
-    ("a longer array in its memory", |lower, inst, with| lower.try_growth(inst, with)),
-    ("rows in place", |lower, inst, with| lower.try_rows_in_place(inst, with)),
-    ("groups of work-items", |lower, inst, with| lower.try_groups(inst, with)),
-    ("a fold on the device", |lower, inst, with| lower.try_device_fold(inst, with)),
-];
+use crate::plan::strategy::{Folds, Plan, WithPlan};
 
 impl Facts<'_> {
     /// Whether the bodies do more than to compute cells.
-    fn has_effects(&self, with: &With) -> bool {
-        let mut found = false;
-        for part in &with.parts {
-            walk(self.func, part.body, &mut |_, inst| {
-                let op = &self.func.insts[inst].op;
-                found |= op.is_anchored() || matches!(op, Op::Call { .. } | Op::Native { .. });
-            });
-        }
-        found
+    pub fn has_effects(&self, with: &With) -> bool {
+        let has = |op: &Op| op.is_anchored() || matches!(op, Op::Call { .. } | Op::Native { .. });
+        with.parts.iter().any(|part| any_op(self.func, part.body, has))
     }
 
     /// Proven bounds of the index of an axis.
@@ -89,35 +67,40 @@ impl Facts<'_> {
 impl Lower<'_, '_> {
     pub fn with_loop(&mut self, inst: Inst, with: &With) -> Result<()> {
         self.facts.set_ranges(with);
-        for (name, attempt) in STRATEGIES {
-            let mark = self.cx.mark();
-            if attempt(self, inst, with)? {
-                self.cx.decided_before(mark, inst, format_args!("+ {name}\n"));
-                return Ok(());
-            }
+        let choice = self.choose_with_loop(inst, with);
+        self.cx.decided(inst, &choice);
+        for text in choice.explained() {
+            self.cx.remark(self.func.insts[inst].span, text);
         }
-        self.with_loop_on_host(inst, with)
+        match choice.plan {
+            WithPlan::AnyOrder { ascends } => self.in_any_order(inst, with, ascends),
+            WithPlan::DeadStores => self.without_elements(inst, with),
+            WithPlan::MadeBefore => {
+                if let Some(Some(object)) = self.made_update(inst) {
+                    self.bind(self.func.insts[inst].results[0], object);
+                }
+                Ok(())
+            }
+            WithPlan::Append(plan) => self.append(inst, with, &plan),
+            WithPlan::RowsInPlace(rows) => self.rows_in_place(inst, with, &rows),
+            WithPlan::Groups(plan) => self.groups(inst, with, &plan),
+            WithPlan::DeviceFold(plan) => self.device_fold(inst, with, plan),
+            WithPlan::Parts => self.with_loop_on_host(inst, with),
+        }
     }
 
     /// A with-loop whose order serves the array that it changes: if that cannot be changed in place, no order is needed.
-    fn in_turn(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        if !with.ordered || self.has_effects(with) {
-            return Ok(false);
-        }
-        let ascends = self.is_ascending(with);
+    fn in_any_order(&mut self, inst: Inst, with: &With, ascends: bool) -> Result<()> {
         let before = std::mem::replace(&mut self.facts.site.ascending, ascends);
         self.facts.site.sequential += u32::from(ascends);
         let result = self.with_loop(inst, &With { ordered: false, ..with.clone() });
         self.facts.site.sequential -= u32::from(ascends);
         self.facts.site.ascending = before;
-        result.map(|()| true)
+        result
     }
 
     /// An array whose first elements nobody sees.
-    fn made_without_elements(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        if !self.is_overwritten(inst, with) {
-            return Ok(false);
-        }
+    fn without_elements(&mut self, inst: Inst, with: &With) -> Result<()> {
         let (span, results) = (self.func.insts[inst].span, &self.func.insts[inst].results);
         self.cx.remark(span, "not computed: the loop behind it writes all elements");
         let (sinks, _) = self.prepare(with, results, span, false)?;
@@ -131,16 +114,7 @@ impl Lower<'_, '_> {
                 self.bind(result, *object);
             }
         }
-        Ok(true)
-    }
-
-    /// Rows that were made where they are stored, with an earlier one.
-    fn made_before(&mut self, inst: Inst) -> bool {
-        let made = self.made_update(inst);
-        if let Some(Some(object)) = made {
-            self.bind(self.func.insts[inst].results[0], object);
-        }
-        made.is_some()
+        Ok(())
     }
 
     /// A with-loop that is no fold on the device: on the host, or its cells there.

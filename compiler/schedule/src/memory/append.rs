@@ -12,74 +12,19 @@
 //! Leaves alone: arrays of handles, programs with a device, results in the memory of something around them.
 
 use ravel_nest::ir::{IntCmp, Ty};
-use ravel_types::Elem;
-use ravel_wir::{Frame, Generator, Inst, Op, Part, Value, With, WithOp};
+use ravel_wir::{Inst, With};
 
 use crate::Result;
-use crate::facts::{Ext, Facts, Sink};
+use crate::facts::{Ext, Sink};
 use crate::lower::Lower;
 use crate::lower::emit::Around;
-
-impl Facts<'_> {
-    /// The array that a partition copies from end to end, if only its first extent differs from that of the frame.
-    fn copied_whole(&self, part: &Part, frame: &[Value]) -> Option<Value> {
-        let Generator::Known { lower, upper, step: None, .. } = &part.generator else { return None };
-        let body = &self.func.regions[part.body];
-        let ([cell], [load]) = (&body.yields[..], &body.insts[..]) else { return None };
-        let Op::Sel { array, index } = &self.func.insts[*load].op else { return None };
-        let extents = self.func.ty(*array).shape.extents()?;
-        let is_extent = |axis: usize, v: Value| {
-            let known = extents[axis].as_const();
-            match self.live.def(v).map(|inst| &self.func.insts[inst].op) {
-                Some(Op::Extent { array: of, axis: along }) => of == array && *along as usize == axis,
-                _ => known.is_some() && known == self.const_i32(v).and_then(|n| i32::try_from(n).ok()),
-            }
-        };
-        let whole = extents.len() == frame.len()
-            && self.func.insts[*load].results[..] == [*cell]
-            && *index == body.params
-            && lower.iter().all(|v| self.const_i32(*v) == Some(0))
-            && upper.iter().enumerate().all(|(axis, v)| is_extent(axis, *v))
-            && upper.iter().zip(frame).skip(1).all(|(u, f)| self.same_scalar(*u, *f));
-        whole.then_some(*array)
-    }
-
-    /// The partition that copies an array, and the array, if it may become the result.
-    fn grown_operand(&self, with: &With, result: Value) -> Option<(usize, Value)> {
-        let [WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. }] = &with.ops[..] else {
-            return None;
-        };
-        let elem = self.elem(result);
-        if with.ordered
-            || with.parts.len() < 2
-            || !cell.is_empty()
-            || elem == Elem::Handle
-            || self.options.device.is_some()
-            || self.dests.contains_key(&result)
-            || self.func.ty(result).shape.constants().is_some()
-            || !self.covers(with, frame)
-        {
-            return None;
-        }
-        with.parts.iter().enumerate().find_map(|(n, part)| {
-            let array = self.copied_whole(part, frame)?;
-            let alone = |(k, other): (usize, &Part)| k == n || !self.live.free(other.body).contains(&array);
-            let takes = self.elem(array) == elem
-                && !self.is_view(array)
-                && self.dies_in(with, array)
-                && with.parts.iter().enumerate().all(alone);
-            takes.then_some((n, array))
-        })
-    }
-}
+use crate::plan::append::Append;
 
 impl Lower<'_, '_> {
-    /// Lowers a with-loop that makes an array longer; false if nothing was emitted.
-    pub fn try_growth(&mut self, inst: Inst, with: &With) -> Result<bool> {
-        let span = self.func.insts[inst].span;
-        let [result] = self.func.insts[inst].results[..] else { return Ok(false) };
-        let Some((copy, array)) = self.grown_operand(with, result) else { return Ok(false) };
-        let [WithOp::Genarray { frame: Frame::Known(frame), .. }] = &with.ops[..] else { return Ok(false) };
+    /// A with-loop that makes an array longer.
+    pub fn append(&mut self, inst: Inst, with: &With, plan: &Append) -> Result<()> {
+        let &Append { array, copy, ref frame } = plan;
+        let (span, result) = (self.func.insts[inst].span, self.func.insts[inst].results[0]);
         self.cx
             .remark(span, "in the memory of the array that gets longer, if nothing else holds that and there is room");
         // What the new elements need is known before the array has other extents.
@@ -116,6 +61,6 @@ impl Lower<'_, '_> {
         self.b.end_if(&[]);
         self.emit.cache = cache;
         self.bind(result, object);
-        Ok(true)
+        Ok(())
     }
 }

@@ -30,24 +30,28 @@ const MOST_APART: i64 = 1 << 31;
 impl Facts<'_> {
     /// The order in which the partitions of a modarray can change its array in place; nothing if they cannot.
     pub fn in_place(&self, with: &With) -> Option<Vec<usize>> {
+        self.order_in_place(with, self.site.ascending)
+    }
+
+    /// Is a with-loop without effects that is ordered changed in place, because cells read only what those behind them replace?
+    pub fn is_ascending(&self, with: &With) -> bool {
+        let plain = With { ordered: false, ..with.clone() };
+        with.parts.len() == 1 && self.order_in_place(&plain, true).is_some()
+    }
+
+    fn order_in_place(&self, with: &With, ascending: bool) -> Option<Vec<usize>> {
         if with.ops.len() > 1 {
             return self.joint_in_place(with).then(|| (0..with.parts.len()).collect());
         }
         let [WithOp::Modarray { array }] = with.ops[..] else { return None };
         let ty = self.func.ty(array);
         let rank = ty.rank().filter(|rank| *rank > 0)?;
-        let whole = |part: &Part| {
-            let yields = &self.func.regions[part.body].yields;
-            matches!(&part.generator, Generator::Known { lower, .. } if lower.len() == rank)
-                && yields.iter().all(|v| self.func.ty(*v).is_scalar())
-                && !self.has_with_loop(part.body)
-        };
         if with.ordered
             || ty.elem == Elem::Handle
             || self.options.device.is_some()
             || with.parts.len() > MOST_PARTS
             || !self.dies_in_update(with, array)
-            || !with.parts.iter().all(whole)
+            || !with.parts.iter().all(|part| self.has_plain_cells(part, rank))
         {
             return None;
         }
@@ -55,7 +59,7 @@ impl Facts<'_> {
         for (p, part) in with.parts.iter().enumerate() {
             for index in self.other_reads(part, array)? {
                 for (q, written) in with.parts.iter().enumerate() {
-                    let is_ahead = p == q && self.site.ascending && self.is_ahead(part, &index);
+                    let is_ahead = p == q && ascending && self.is_ahead(part, &index);
                     before[p][q] |= !is_ahead && !self.reads_before(part, &index, written);
                 }
             }
@@ -92,10 +96,7 @@ impl Facts<'_> {
             let ty = self.func.ty(array);
             let Some(rank) = ty.rank().filter(|rank| *rank > 0) else { return false };
             let whole = |part: &Part| {
-                let yields = &self.func.regions[part.body].yields;
-                matches!(&part.generator, Generator::Known { lower, .. } if lower.len() == rank)
-                    && yields.iter().all(|v| self.func.ty(*v).is_scalar())
-                    && !self.has_with_loop(part.body)
+                self.has_plain_cells(part, rank)
                     && self
                         .other_reads(part, array)
                         .is_some_and(|reads| reads.iter().all(|index| is_unwritten(part, index)))
@@ -106,6 +107,13 @@ impl Facts<'_> {
                 && with.parts.iter().all(whole)
         };
         !with.ordered && self.options.device.is_none() && with.ops.iter().all(in_place)
+    }
+
+    /// Are cells single elements of an array, computed without with-loops?
+    fn has_plain_cells(&self, part: &Part, rank: usize) -> bool {
+        matches!(&part.generator, Generator::Known { lower, .. } if lower.len() == rank)
+            && self.func.regions[part.body].yields.iter().all(|v| self.func.ty(*v).is_scalar())
+            && !self.has_with_loop(part.body)
     }
 
     /// The indices at which a body reads the array, other than its own; nothing if the array is used in other ways.
@@ -247,15 +255,6 @@ impl Facts<'_> {
 }
 
 impl Lower<'_, '_> {
-    /// Is a with-loop without effects that is ordered changed in place, because cells read only what those behind them replace?
-    pub fn is_ascending(&mut self, with: &With) -> bool {
-        let plain = With { ordered: false, ..with.clone() };
-        let before = std::mem::replace(&mut self.facts.site.ascending, true);
-        let ascends = with.parts.len() == 1 && self.in_place(&plain).is_some();
-        self.facts.site.ascending = before;
-        ascends
-    }
-
     /// The array of a modarray that is updated in place, for bodies and for the result. Bodies must find it where it was again
     /// afterwards, in another branch say.
     pub fn take_to_update(&mut self, array: Value) -> Val {

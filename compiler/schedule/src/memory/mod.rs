@@ -34,7 +34,6 @@ pub mod arena_rewrite;
 mod arena_tests;
 pub mod borrowed;
 pub mod certify;
-pub mod dead_stores;
 pub mod in_place;
 pub mod lending;
 pub mod loop_unique;

@@ -9,7 +9,7 @@ use ravel_source::Span;
 use ravel_types::Elem;
 use ravel_wir::{Generator, Inst, Op, Part, Region, Value, With, WithOp};
 
-use crate::facts::{Ext, Facts, Reused};
+use crate::facts::{Ext, Facts, Reused, any_op};
 use crate::lower::Lower;
 
 impl Facts<'_> {
@@ -68,19 +68,11 @@ impl Facts<'_> {
     }
 
     pub(crate) fn has_with_loop(&self, region: Region) -> bool {
-        let mut found = false;
-        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
-            found |= matches!(self.func.insts[inst].op, Op::With(_))
-        });
-        found
+        any_op(self.func, region, |op| matches!(op, Op::With(_)))
     }
 
     fn has_check(&self, region: Region) -> bool {
-        let mut found = false;
-        ravel_wir::traverse::walk(self.func, region, &mut |_, inst| {
-            found |= matches!(self.func.insts[inst].op, Op::Check { .. })
-        });
-        found
+        any_op(self.func, region, |op| matches!(op, Op::Check { .. }))
     }
 
     /// Arrays of one element type and one shape, whatever the shape is.

@@ -1,16 +1,11 @@
 //! The state of memory operations in the function at work.
 
-use ravel_types::HashMap;
-use ravel_wir::Inst;
-
 use crate::facts::Val;
 
 #[derive(Default)]
 pub(crate) struct MemoryState {
     /// Where the loop at work keeps objects for its next iteration.
     pub spares: Option<Spares>,
-    /// Updates whose with-loop has made them: the object, or nothing if another one follows ([`crate::memory::rows_in_place`]).
-    pub made_updates: HashMap<Inst, Option<Val>>,
 }
 
 /// The words of the loop at work.

@@ -10,8 +10,9 @@
 use ravel_types::{Elem, HashMap, HashSet};
 use ravel_wir::{Frame, Generator, Inst, Op, Region, Value, With, WithOp};
 
-use crate::facts::{Ext, Facts, Sink, Val};
+use crate::facts::{Ext, Facts, Refusal, Sink, Val};
 use crate::plan::chunks::Grain;
+use crate::plan::strategy::RunPlan;
 use crate::plan::{KernelPlan, VecChoice};
 
 /// As many instructions ahead a neutral array finds its fold.
@@ -105,11 +106,11 @@ impl Facts<'_> {
             })
     }
 
-    /// What is joined from a position of a region on; nothing if that is no more than a fold.
-    pub fn find_joined(&mut self, region: Region, start: usize) -> Option<Joined> {
+    /// What is joined from a position of a region on, if that is more than a fold.
+    pub fn plan_epilogue(&mut self, region: Region, start: usize) -> Result<RunPlan, Refusal> {
         let func = self.func;
         let insts = &func.regions[region].insts;
-        let Op::With(first) = &func.insts[insts[start]].op else { return None };
+        let Op::With(first) = &func.insts[insts[start]].op else { return Err(Refusal::OtherKind) };
         if self.options.device.is_some()
             || !self.options.parallel
             || self.site.in_launch
@@ -117,7 +118,7 @@ impl Facts<'_> {
             || self.site.sequential > 0
             || !self.may_begin(region, start, first)
         {
-            return None;
+            return Err(Refusal::OtherKind);
         }
         let mut joined = Joined::default();
         for (position, &inst) in insts.iter().enumerate().skip(start) {
@@ -138,8 +139,11 @@ impl Facts<'_> {
                 _ => break,
             }
         }
-        let worth_it = !joined.plans.is_empty() || joined.folds.len() > 1;
-        (worth_it && !joined.folds.is_empty()).then_some(joined)
+        match &joined.folds[..] {
+            [] => Err(Refusal::OtherKind),
+            [_] if joined.plans.is_empty() => Err(Refusal::NothingJoins),
+            _ => Ok(RunPlan::Epilogue(Box::new(joined))),
+        }
     }
 
     /// Adds a fold whose partial results are arrays that threads combine.

@@ -1,20 +1,25 @@
 //! Choosing a schedule for a kernel: lanes first ([`crate::plan::lanes`]), then the register block, then how folds that differ by lanes are done.
 
+pub mod append;
 pub mod blocks;
 pub mod border_fusion;
 pub mod chunks;
 pub mod collapse;
 pub mod collapsed_rows;
+pub mod dead_stores;
+pub mod device;
 pub mod find_epilogue;
 pub mod lanes;
 pub mod masked_bounds;
 pub mod partials;
 pub mod reduction_chains;
 pub mod row_crossing;
+pub mod rows_in_place;
 pub mod shifted_accumulators;
 pub mod skip;
 pub mod strategy;
 pub mod tile;
+pub mod work_sharing;
 
 use ravel_wir::{Generator, Inst, Part, Value, With, WithOp};
 

@@ -2,10 +2,17 @@
 
 use ravel_wir::{Generator, Inst, Op, Region, Value};
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Refusal};
 use crate::plan::chunks::Grain;
+use crate::plan::strategy::RunPlan;
 
 impl Facts<'_> {
+    /// Several folds from a position of a region on that are one parallel loop.
+    pub fn plan_reductions(&self, region: Region, start: usize) -> Result<RunPlan, Refusal> {
+        let run = self.fold_run(region, start);
+        if run.len() > 1 { Ok(RunPlan::Reductions(run)) } else { Err(Refusal::OtherKind) }
+    }
+
     /// The folds from a position of a region on that are one parallel loop, with their positions; a fold that is none of these stands alone.
     pub fn fold_run(&self, region: Region, start: usize) -> Vec<(usize, Inst)> {
         let func = self.func;

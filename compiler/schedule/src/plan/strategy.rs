@@ -1,19 +1,58 @@
-//! The strategies for a partition and for a with-loop of folds, in the order in which they are asked.
+//! The strategies for several with-loops in a row, for a with-loop, for a partition and for a with-loop of folds, in the order in which they
+//! are asked.
 //!
 //! A strategy decides from facts alone and gives a plan or says why not. The first plan is the one that is emitted, as it is; what the strategies
-//! before it said goes with it. A new strategy is a function here or in a file of its own, a row of a table, a variant of [`Plan`] and
-//! the arm of `Lower::partition` or `Lower::chunk` that emits it.
+//! before it said goes with it, unless that is [`Refusal::OtherKind`]. A new strategy is a function here or in a file of its own, a row of a
+//! table, a variant of [`RunPlan`], [`WithPlan`] or [`Plan`] and the arm that emits it: of `Lower::run_from`, `Lower::with_loop`,
+//! `Lower::partition` or `Lower::chunk`.
 
 use std::cell::RefCell;
 use std::fmt;
 
 use ravel_types::{BinOp, HashMap};
-use ravel_wir::{Inst, Part, Value, With};
+use ravel_wir::{Inst, Part, Region, Value, With};
 
 use crate::facts::{Facts, Refusal, Sink};
 use crate::plan::KernelPlan;
+use crate::plan::append::Append;
 use crate::plan::chunks::{CELLS, Fineness, Grain, Size};
+use crate::plan::device::fold::{DeviceFold, GROUP};
+use crate::plan::device::groups::GroupPlan;
+use crate::plan::device::run::{Run, RunLaunch};
+use crate::plan::find_epilogue::Joined;
+use crate::plan::rows_in_place::Rows;
 use crate::plan::tile::TilePlan;
+use crate::plan::work_sharing::SharedPlan;
+
+/// What is done with with-loops in a row.
+pub(crate) enum RunPlan {
+    /// With-loops computed where the totals of folds are combined ([`crate::threads::epilogue`]).
+    Epilogue(Box<Joined>),
+    /// Folds, with their positions, as one parallel loop ([`crate::threads::reduction_chains`]).
+    Reductions(Vec<(usize, Inst)>),
+    /// Shared launches ([`crate::device::run`]), or why each with-loop is for itself behind the scalars between them.
+    Launches(Box<Run>, Result<RunLaunch, Refusal>),
+    /// Each is for itself.
+    Alone,
+}
+
+/// What is done with a with-loop as a whole.
+pub(crate) enum WithPlan {
+    /// One whose order serves the array that it changes, without that order; its cells may read what those behind them replace.
+    AnyOrder {
+        ascends: bool,
+    },
+    /// An array whose first elements nobody sees ([`crate::plan::dead_stores`]).
+    DeadStores,
+    /// Rows that were made where they are stored, with an earlier one.
+    MadeBefore,
+    Append(Append),
+    RowsInPlace(Rows),
+    Groups(Box<GroupPlan>),
+    DeviceFold(DeviceFold),
+    /// Its folds or its partitions, as these are planned then.
+    Parts,
+}
 
 /// A partition to be computed, whole or in chunks along an axis.
 pub(crate) struct Case<'a> {
@@ -39,6 +78,8 @@ pub(crate) enum Plan {
     FoldThreads(FoldPlan),
     /// Lanes along the last axis, with cells for folds and for arrays ([`crate::kernel::map_reduce`]).
     Mixed(Box<KernelPlan>),
+    /// Lanes in a chunk, in pieces that idle threads may take ([`crate::threads::work_sharing`]).
+    Shared(Box<SharedPlan>),
     /// Lanes ([`crate::kernel`]).
     Lanes(Box<KernelPlan>),
     /// One cell after the other.
@@ -68,9 +109,9 @@ pub(crate) struct FoldPlan {
 }
 
 /// A plan, the strategy that it is of, and why those before it refused.
-pub(crate) struct Choice {
+pub(crate) struct Choice<P = Plan> {
     pub strategy: &'static str,
-    pub plan: Plan,
+    pub plan: P,
     pub refused: Vec<(&'static str, Refusal)>,
 }
 
@@ -80,14 +121,36 @@ struct Strategy<F> {
     plan: F,
 }
 
+type OfRun = fn(&mut Facts, Region, usize) -> Result<RunPlan, Refusal>;
+type OfWithLoop = fn(&Facts, Inst, &With) -> Result<WithPlan, Refusal>;
 type OfPartition = fn(&Facts, &Case) -> Result<Plan, Refusal>;
 type OfFolds = fn(&Facts, &Folds) -> Result<Plan, Refusal>;
 
-const PARTITION: [Strategy<OfPartition>; 6] = [
+/// What with-loops are done together, from a position of a region on.
+const RUN: [Strategy<OfRun>; 4] = [
+    Strategy { name: "epilogue", plan: |facts, region, at| facts.plan_epilogue(region, at) },
+    Strategy { name: "reduction chain", plan: |facts, region, at| facts.plan_reductions(region, at) },
+    Strategy { name: "shared launches", plan: |facts, region, at| facts.plan_launches(region, at) },
+    Strategy { name: "alone", plan: |_, _, _| Ok(RunPlan::Alone) },
+];
+
+const WITH_LOOP: [Strategy<OfWithLoop>; 8] = [
+    Strategy { name: "any order", plan: any_order },
+    Strategy { name: "dead stores", plan: |facts, inst, with| facts.plan_dead_stores(inst, with) },
+    Strategy { name: "rows made before", plan: made_before },
+    Strategy { name: "append", plan: |facts, inst, with| facts.plan_append(inst, with) },
+    Strategy { name: "rows in place", plan: |facts, inst, with| facts.plan_rows_in_place(inst, with) },
+    Strategy { name: "groups of work-items", plan: |facts, inst, with| facts.plan_groups(inst, with) },
+    Strategy { name: "device fold", plan: |facts, inst, with| facts.plan_device_fold(inst, with) },
+    Strategy { name: "parts", plan: |_, _, _| Ok(WithPlan::Parts) },
+];
+
+const PARTITION: [Strategy<OfPartition>; 7] = [
     Strategy { name: "tiles", plan: tiles },
     Strategy { name: "threads", plan: threads },
     Strategy { name: "fold threads", plan: fold_threads },
     Strategy { name: "mixed lanes", plan: mixed_lanes },
+    Strategy { name: "shared kernel", plan: shared_kernel },
     Strategy { name: "lanes", plan: lanes },
     Strategy { name: "scalar loops", plan: |_, _| Ok(Plan::Scalars) },
 ];
@@ -171,6 +234,17 @@ impl<'a> Folds<'a> {
     }
 }
 
+impl Choice<WithPlan> {
+    /// What `--explain` says of strategies that refused and that somebody might have expected.
+    pub fn explained(&self) -> impl Iterator<Item = String> + '_ {
+        self.refused.iter().filter_map(|(name, refusal)| match (*name, refusal) {
+            ("device fold", _) | (_, Refusal::LittleForLaunch(_)) => Some(format!("on the host: {refusal}")),
+            ("groups of work-items", _) => Some(format!("no groups of work-items: {refusal}")),
+            _ => None,
+        })
+    }
+}
+
 impl Choice {
     /// What `--explain` says of scalar loops: why there are no lanes, if somebody might have expected some.
     pub fn why_scalar(&self) -> Option<&Refusal> {
@@ -180,6 +254,16 @@ impl Choice {
 }
 
 impl Facts<'_> {
+    /// What is done with the with-loops from a position of a region on. Notes the ranges of their indices.
+    pub fn choose_run(&mut self, region: Region, at: usize) -> Choice<RunPlan> {
+        first(&RUN, |plan| plan(self, region, at))
+    }
+
+    /// What is done with a with-loop, the ranges of whose indices are noted.
+    pub fn choose_with_loop(&self, inst: Inst, with: &With) -> Choice<WithPlan> {
+        first(&WITH_LOOP, |plan| plan(self, inst, with))
+    }
+
     /// What is done with a partition.
     pub fn choose(&self, case: &Case) -> Choice {
         let table = if case.chunked.is_none() { &PARTITION[..] } else { &CHUNK };
@@ -193,15 +277,28 @@ impl Facts<'_> {
 }
 
 /// The first strategy that does not refuse.
-fn first<F>(table: &[Strategy<F>], ask: impl Fn(&F) -> Result<Plan, Refusal>) -> Choice {
+fn first<F, P>(table: &[Strategy<F>], mut ask: impl FnMut(&F) -> Result<P, Refusal>) -> Choice<P> {
     let mut refused = Vec::new();
     for Strategy { name, plan } in table {
         match ask(plan) {
             Ok(plan) => return Choice { strategy: name, plan, refused },
+            Err(Refusal::OtherKind) => {}
             Err(refusal) => refused.push((*name, refusal)),
         }
     }
     unreachable!("the last strategy takes everything")
+}
+
+fn any_order(facts: &Facts, _: Inst, with: &With) -> Result<WithPlan, Refusal> {
+    match (with.ordered, facts.has_effects(with)) {
+        (false, _) => Err(Refusal::OtherKind),
+        (true, true) => Err(Refusal::Effects),
+        (true, false) => Ok(WithPlan::AnyOrder { ascends: facts.is_ascending(with) }),
+    }
+}
+
+fn made_before(facts: &Facts, inst: Inst, _: &With) -> Result<WithPlan, Refusal> {
+    if facts.made_updates.contains_key(&inst) { Ok(WithPlan::MadeBefore) } else { Err(Refusal::OtherKind) }
 }
 
 fn tiles(facts: &Facts, case: &Case) -> Result<Plan, Refusal> {
@@ -285,6 +382,17 @@ fn mixed_lanes(facts: &Facts, case: &Case) -> Result<Plan, Refusal> {
     Ok(Plan::Mixed(Box::new(plan)))
 }
 
+/// A kernel in a chunk; that there is none is said of lanes.
+fn shared_kernel(facts: &Facts, case: &Case) -> Result<Plan, Refusal> {
+    if facts.site.ascending || facts.site.parfors != 1 || !facts.may_share(case.with, case.part) {
+        return Err(Refusal::OtherKind);
+    }
+    match kernel_case(facts, case).and_then(|()| case.kernel(facts, None)) {
+        Ok(plan) => Ok(Plan::Shared(Box::new(facts.plan_sharing(case.part, &plan)?))),
+        Err(_) => Err(Refusal::OtherKind),
+    }
+}
+
 fn lanes(facts: &Facts, case: &Case) -> Result<Plan, Refusal> {
     kernel_case(facts, case)?;
     Ok(Plan::Lanes(Box::new(case.kernel(facts, case.chunked)?)))
@@ -338,6 +446,42 @@ fn fold_lanes(facts: &Facts, case: &Folds) -> Result<Plan, Refusal> {
     Ok(Plan::Lanes(Box::new(case.lanes(facts)?)))
 }
 
+/// Nothing is said of with-loops for themselves: what is planned for them then is.
+impl fmt::Display for RunPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunPlan::Epilogue(plan) => write!(f, "{} with-loops with the totals of folds", plan.plans.len()),
+            RunPlan::Reductions(folds) => write!(f, "{} folds in one parallel loop", folds.len()),
+            RunPlan::Launches(run, Ok(_)) => {
+                write!(f, "{} with-loops", run.members + usize::from(run.anchor.is_some()))
+            }
+            RunPlan::Launches(_, Err(refusal)) => write!(f, "none, {refusal}"),
+            RunPlan::Alone => Ok(()),
+        }
+    }
+}
+
+/// The same of partitions.
+impl fmt::Display for WithPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WithPlan::AnyOrder { ascends: true } => {
+                f.write_str("one cell after the other, in the array that it changes")
+            }
+            WithPlan::AnyOrder { ascends: false } => f.write_str("its order serves no array"),
+            WithPlan::DeadStores => f.write_str("memory without elements"),
+            WithPlan::MadeBefore => f.write_str("nothing is left to do"),
+            WithPlan::Append(plan) => write!(f, "in the memory of what partition {} copies", plan.copy + 1),
+            WithPlan::RowsInPlace(rows) => {
+                write!(f, "{} in the array that they are put into", rows.updates.len())
+            }
+            WithPlan::Groups(plan) => f.write_str(&plan.pipeline.describe()),
+            WithPlan::DeviceFold(_) => write!(f, "groups of {GROUP} work-items, partial results combined in order"),
+            WithPlan::Parts => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chunks = |f: &mut fmt::Formatter<'_>, axis: usize, size: Size| match size {
@@ -347,26 +491,28 @@ impl fmt::Display for Plan {
         };
         match self {
             Plan::Tiles(plan) => f.write_str(&plan.describe()),
-            Plan::Threads(plan) => chunks(f, plan.axis, plan.size),
-            Plan::FoldThreads(plan) => chunks(f, plan.axis, plan.size),
+            Plan::Threads(ThreadPlan { axis, size, inside, .. })
+            | Plan::FoldThreads(FoldPlan { axis, size, inside, .. }) => {
+                chunks(f, *axis, *size)?;
+                inside.to_string().lines().try_for_each(|line| write!(f, "\n  {line}"))
+            }
             Plan::Mixed(plan) | Plan::Lanes(plan) => f.write_str(&plan.describe()),
+            Plan::Shared(plan) => {
+                let when = if plan.long { "always" } else { "if there are idle threads" };
+                write!(f, "{}; in pieces, {when}", plan.whole.describe())
+            }
             Plan::Scalars => f.write_str("one cell after the other"),
             Plan::Partitions => f.write_str("one after the other"),
         }
     }
 }
 
-impl fmt::Display for Choice {
+impl<P: fmt::Display> fmt::Display for Choice<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, refusal) in &self.refused {
             writeln!(f, "- {name}: {refusal}")?;
         }
-        writeln!(f, "+ {}: {}", self.strategy, self.plan)?;
-        match &self.plan {
-            Plan::Threads(ThreadPlan { inside, .. }) | Plan::FoldThreads(FoldPlan { inside, .. }) => {
-                inside.to_string().lines().try_for_each(|line| writeln!(f, "  {line}"))
-            }
-            _ => Ok(()),
-        }
+        let plan = self.plan.to_string();
+        if plan.is_empty() { Ok(()) } else { writeln!(f, "+ {}: {plan}", self.strategy) }
     }
 }

@@ -181,24 +181,28 @@ impl Facts<'_> {
             if func.regions[part.body].insts.iter().any(nested) {
                 return Err(Refusal::NestedFolds);
             }
-            if self.loads_in_branches(part.body) {
-                return Err(Refusal::FoldBranches);
-            }
             if !self.is_at_hand(*neutral) {
                 return Err(Refusal::VaryingNeutral);
             }
-            let Generator::Known { lower, upper, .. } = &part.generator else {
-                return Err(Refusal::FoldRankUnknown);
-            };
-            if !lower.iter().chain(upper).all(|v| self.is_at_hand(*v)) {
-                return Err(Refusal::VaryingBounds);
-            }
-            if func.regions[part.body].params.is_empty() {
-                return Err(Refusal::SingleIndex);
-            }
+            self.check_fold(part)?;
             found = Some((inst, part));
         }
         found.ok_or(Refusal::NoFold)
+    }
+
+    /// May all cells of a tile go through a fold together?
+    pub fn check_fold(&self, part: &Part) -> std::result::Result<(), Refusal> {
+        if self.loads_in_branches(part.body) {
+            return Err(Refusal::FoldBranches);
+        }
+        match &part.generator {
+            Generator::Dyn { .. } => Err(Refusal::FoldRankUnknown),
+            Generator::Known { lower, .. } if lower.is_empty() => Err(Refusal::SingleIndex),
+            Generator::Known { lower, upper, .. } => {
+                let known = lower.iter().chain(upper).all(|v| self.is_at_hand(*v));
+                if known { Ok(()) } else { Err(Refusal::VaryingBounds) }
+            }
+        }
     }
 
     /// Does a fold only add products, by multiply-adds?

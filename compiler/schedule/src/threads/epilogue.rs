@@ -33,9 +33,8 @@ impl Facts<'_> {
 }
 
 impl Lower<'_, '_> {
-    /// Lowers the instructions from a position of a region on that are joined; the position after them. Nothing if none are.
-    pub fn try_joined(&mut self, region: Region, start: usize) -> Result<Option<usize>> {
-        let Some(joined) = self.facts.find_joined(region, start) else { return Ok(None) };
+    /// Lowers the instructions from a position of a region on that are joined.
+    pub fn epilogue(&mut self, region: Region, start: usize, joined: Joined) -> Result<()> {
         let func = self.func;
         let Joined { end, folds, chains, places, mut plans, .. } = joined;
         let mut sinks: HashMap<Inst, Vec<Sink>> = HashMap::default();
@@ -81,7 +80,7 @@ impl Lower<'_, '_> {
         for (v, object) in held {
             self.release(v, object);
         }
-        Ok(Some(end))
+        Ok(())
     }
 
     /// The fold at a position, and those that are one parallel loop with it; the position after them, and their arrays by operator, which

@@ -31,14 +31,8 @@ impl Chunks {
 }
 
 impl Lower<'_, '_> {
-    /// Number of indices of an axis, and indices per chunk; nothing if the loop is too small for certain. Chunks are whole numbers of
-    /// the indices that the kernel computes in one step, or in a vector of it.
-    pub fn chunks(&mut self, part: &Part, axis: usize, fineness: Fineness, grain: Grain) -> Option<Chunks> {
-        let size = self.cut(part, axis, fineness, grain)?;
-        Some(self.chunks_of(part, axis, fineness, grain, size))
-    }
-
-    /// The same of chunks as planned.
+    /// Number of indices of an axis, and indices per chunk, as planned. Chunks are whole numbers of the indices that the kernel computes in one
+    /// step, or in a vector of it.
     pub fn chunks_of(&mut self, part: &Part, axis: usize, fineness: Fineness, grain: Grain, size: Size) -> Chunks {
         let (lower, upper) = match (&part.generator, size) {
             (_, Size::Known(rows, chunk)) => {

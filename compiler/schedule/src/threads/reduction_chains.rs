@@ -24,14 +24,10 @@ use crate::threads::fold_chunks::FoldChunks;
 const NOT_A_FOLD: &str = "another with-loop among folds on threads";
 
 impl<'m> Lower<'m, '_> {
-    /// Lowers the folds from a position of a region on that are one parallel loop; the position after them. Nothing if there are not two.
-    pub fn try_fold_run(&mut self, region: Region, start: usize) -> Result<Option<usize>> {
-        let run = self.fold_run(region, start);
-        if run.len() < 2 {
-            return Ok(None);
-        }
+    /// Lowers folds that are one parallel loop.
+    pub fn reduction_chain(&mut self, region: Region, run: &[(usize, Inst)]) -> Result<()> {
         let mut held = Vec::new();
-        for ((position, inst), fold) in run.iter().zip(self.run_folds(region, &run)?) {
+        for ((position, inst), fold) in run.iter().zip(self.run_folds(region, run)?) {
             self.start_inst(*position, *inst);
             self.total_folds(&fold)?;
             self.end_inst_holding(*inst, &mut held);
@@ -39,7 +35,7 @@ impl<'m> Lower<'m, '_> {
         for (v, object) in held {
             self.release(v, object);
         }
-        Ok(run.last().map(|(position, _)| position + 1))
+        Ok(())
     }
 
     /// The partial results of folds, by one parallel loop, behind the scalars between these; nothing is emitted for a fold alone.

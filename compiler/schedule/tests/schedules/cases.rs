@@ -61,12 +61,14 @@ impl Case {
                 ..Capabilities::SCALAR
             },
         };
+        // Launches are made whatever they cost, or where they are worth this many cycles.
+        let launch_work = target.split("device of ").nth(1).and_then(|word| word.parse().ok()).unwrap_or(1.0);
         let options = Options {
             unchecked: target.contains("unchecked"),
             parallel: target.contains("threads"),
             large_result: if target.contains("large") { 64 } else { ravel_schedule::LARGE_RESULT },
             entry_name: "entry".to_string(),
-            device: target.contains("device").then_some(Device { launch_work: 1.0 }),
+            device: target.contains("device").then_some(Device { launch_work }),
             release_globals: true,
             position: &|span, name| format!("{} in {name}", span.start),
         };

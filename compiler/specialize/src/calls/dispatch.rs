@@ -18,13 +18,13 @@ pub enum Weak {
     Any,
 }
 
-/// How an argument list fits an instance.
-#[derive(Clone, Debug, PartialEq)]
+/// How an argument fits a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Fit {
     Yes,
     /// Depends on shapes known only at run time.
     Maybe,
-    No(String),
+    No,
 }
 
 #[derive(Clone)]
@@ -129,9 +129,9 @@ impl Spec<'_> {
         let mut rejected = Vec::new();
         let mut candidates = Vec::new();
         for id in counted {
-            match self.candidate(id, &args) {
-                Ok(candidate) => candidates.push(candidate),
-                Err(reason) => rejected.push((id, reason)),
+            match self.candidate(id, &args, None) {
+                Some(candidate) => candidates.push(candidate),
+                None => rejected.push(id),
             }
         }
         if candidates.iter().any(|candidate| candidate.possible) {
@@ -155,8 +155,13 @@ impl Spec<'_> {
         {
             self.call_fields(id, &fields, args, wanted, span)
         } else if candidates.is_empty() {
-            let miscounted: Vec<FunId> =
-                set.members.iter().copied().filter(|id| !rejected.iter().any(|(r, _)| r == id)).collect();
+            let miscounted: Vec<FunId> = set.members.iter().copied().filter(|id| !rejected.contains(id)).collect();
+            let reasons = rejected.into_iter().map(|id| {
+                let mut reasons = Vec::new();
+                self.candidate(id, &args, Some(&mut reasons));
+                (id, reasons.join("; "))
+            });
+            let mut rejected: Vec<(FunId, String)> = reasons.collect();
             for id in &miscounted {
                 let fun = self.fun(*id);
                 let reason = if fits_count(fun) {
@@ -177,11 +182,11 @@ impl Spec<'_> {
 
     /// Whether a function takes these arguments.
     pub fn takes(&mut self, id: FunId, args: &[Val]) -> bool {
-        self.fun(id).params.len() == args.len() && self.candidate(id, args).is_ok()
+        self.fun(id).params.len() == args.len() && self.candidate(id, args, None).is_some()
     }
 
     fn some_instance(&mut self, members: &[FunId], args: &[Val]) -> bool {
-        members.iter().any(|id| self.candidate(*id, args).is_ok())
+        members.iter().any(|id| self.candidate(*id, args, None).is_some())
     }
 
     /// Structure functions on arrays of records, which the language provides without a definition.
@@ -216,28 +221,41 @@ impl Spec<'_> {
         Some(fun.results.len() + refs)
     }
 
-    fn candidate(&mut self, id: FunId, args: &[Val]) -> Result<Candidate, String> {
+    /// A function as a candidate for these arguments, if it may take them. `reasons` gets why not: a list that nobody wants is not made, since
+    /// every call of an operator passes by many functions.
+    fn candidate(&mut self, id: FunId, args: &[Val], mut reasons: Option<&mut Vec<String>>) -> Option<Candidate> {
         let fun = self.fun(id);
         let mut families = vec![None; fun.families.len()];
-        let (mut certain, mut possible) = (true, true);
+        let (mut certain, mut possible, mut fits) = (true, true, true);
         let mut weak = Vec::with_capacity(fun.params.len());
-        let mut reasons = Vec::new();
         for (i, (param, arg)) in fun.params.iter().zip(args).enumerate() {
-            match self.fit(fun, &param.ty, &mut families, arg) {
+            let of_param = weaken(&param.ty.dims);
+            let mut reason = reasons.is_some().then(String::new);
+            match self.fit(fun, (&param.ty, &of_param), &mut families, arg, &mut reason) {
                 Fit::Yes => {}
                 Fit::Maybe => certain = false,
-                Fit::No(reason) => reasons.push(format!("argument {}: {reason}", i + 1)),
+                Fit::No => {
+                    fits = false;
+                    if let (Some(reasons), Some(reason)) = (&mut reasons, reason) {
+                        reasons.push(format!("argument {}: {reason}", i + 1));
+                    }
+                }
             }
-            weak.push(weaken(&param.ty.dims));
+            weak.push(of_param);
             possible &= self.outer_rank(arg).is_none_or(|rank| rank >= least_axes(&param.ty.dims));
         }
-        if !reasons.is_empty() {
-            return Err(reasons.join("; "));
-        }
-        Ok(Candidate { fun: id, families, certain, possible, weak, generic: !fun.families.is_empty() })
+        fits.then_some(Candidate { fun: id, families, certain, possible, weak, generic: !fun.families.is_empty() })
     }
 
-    fn fit(&mut self, fun: &Fun, ty: &TypePat, families: &mut [Option<Basic>], arg: &Val) -> Fit {
+    /// Whether an argument fits a parameter's type, which is given with its dispatch type; `reason` is filled if it is there.
+    fn fit(
+        &mut self,
+        fun: &Fun,
+        (ty, weak): (&TypePat, &Weak),
+        families: &mut [Option<Basic>],
+        arg: &Val,
+        reason: &mut Option<String>,
+    ) -> Fit {
         let Some(elem) = self.elem_of(arg) else {
             return Fit::Yes;
         };
@@ -258,28 +276,38 @@ impl Spec<'_> {
             (want, have) => want == have,
         };
         if !matches {
-            let want = match ty.elem {
-                ElemTy::Family(f) if families[f.index()].is_some() => {
-                    families[f.index()].map_or(String::new(), |b| b.name().to_string())
-                }
-                ElemTy::Family(f) if fun.families[f.index()].members.len() <= 3 => {
-                    let members: Vec<&str> = fun.families[f.index()].members.iter().map(|b| b.name()).collect();
-                    members.join(" or ")
-                }
-                other => self.elem_name(other, &fun.families),
-            };
-            return Fit::No(format!("expects {want}, found {}", self.show_value_type(arg)));
+            if let Some(reason) = reason {
+                let want = match ty.elem {
+                    ElemTy::Family(f) if families[f.index()].is_some() => {
+                        families[f.index()].map_or(String::new(), |b| b.name().to_string())
+                    }
+                    ElemTy::Family(f) if fun.families[f.index()].members.len() <= 3 => {
+                        let members: Vec<&str> = fun.families[f.index()].members.iter().map(|b| b.name()).collect();
+                        members.join(" or ")
+                    }
+                    other => self.elem_name(other, &fun.families),
+                };
+                *reason = format!("expects {want}, found {}", self.show_value_type(arg));
+            }
+            return Fit::No;
         }
-        let weak = weaken(&ty.dims);
         let Some(shape) = self.outer_shape(arg) else {
-            return if weak == Weak::Any { Fit::Yes } else { Fit::Maybe };
+            return if *weak == Weak::Any { Fit::Yes } else { Fit::Maybe };
         };
         match weak {
             Weak::Any => Fit::Yes,
-            Weak::NonScalar if shape.is_empty() => Fit::No("expects an array, found a scalar".to_string()),
+            Weak::NonScalar if shape.is_empty() => {
+                if let Some(reason) = reason {
+                    *reason = "expects an array, found a scalar".to_string();
+                }
+                Fit::No
+            }
             Weak::NonScalar => Fit::Yes,
             Weak::Ranked(axes) if axes.len() != shape.len() => {
-                Fit::No(format!("expects rank {}, found {}", axes.len(), self.show_value_type(arg)))
+                if let Some(reason) = reason {
+                    *reason = format!("expects rank {}, found {}", axes.len(), self.show_value_type(arg));
+                }
+                Fit::No
             }
             Weak::Ranked(axes) => {
                 let mut fit = Fit::Yes;
@@ -288,11 +316,11 @@ impl Spec<'_> {
                         (None, _) => {}
                         (Some(w), Some(h)) if *w == h => {}
                         (Some(_), Some(_)) => {
-                            return Fit::No(format!(
-                                "expects {}, found {}",
-                                self.show_type(fun, ty),
-                                self.show_value_type(arg)
-                            ));
+                            if let Some(reason) = reason {
+                                *reason =
+                                    format!("expects {}, found {}", self.show_type(fun, ty), self.show_value_type(arg));
+                            }
+                            return Fit::No;
                         }
                         (Some(_), None) => fit = Fit::Maybe,
                     }

@@ -1,5 +1,6 @@
 //! WIR functions: one per function and distinct tuple of abstract arguments, found again by a canonical key.
 
+use crate::calls::looks::History;
 use crate::emit::Emitter;
 use crate::spec::Spec;
 use crate::value::{Kind, LeafShape, ScKind, ShapeKind, Val};
@@ -8,6 +9,7 @@ use ravel_source::Span;
 use ravel_types::HashMap;
 use ravel_types::{Affine, Basic, Sym};
 use ravel_wir::{Func, FuncId, Op};
+use std::rc::Rc;
 
 /// Scalar arguments of a recursive call keep their known values for this many activations, then become symbols.
 const VALUES_KEPT_IN_RECURSION: usize = 3;
@@ -20,7 +22,7 @@ const EXTENTS_KEPT_IN_RECURSION: usize = 8;
 const RANKS_KEPT_IN_RECURSION: usize = 14;
 
 /// Instances of one function that differ only in known values, before values are forgotten.
-const MAX_INSTANCES_BY_VALUE: usize = 32;
+pub const MAX_INSTANCES_BY_VALUE: usize = 32;
 
 /// Iterations of the fixed point over the result of a recursive function, after which its declared type is believed.
 const MAX_ROUNDS: usize = 6;
@@ -38,11 +40,13 @@ pub struct Key {
 }
 
 pub struct Instance {
-    fun: FunId,
+    pub fun: FunId,
+    pub key: Rc<Key>,
+    pub history: History,
     func: FuncId,
     /// Result kinds over the parameter symbols; while under construction, the current assumption.
     results: Vec<Kind>,
-    under_construction: bool,
+    pub under_construction: bool,
     /// The assumption was used by a recursive call.
     assumed: bool,
 }
@@ -90,13 +94,13 @@ impl Renaming {
 
 impl Spec<'_> {
     pub fn call_instance(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
-        let active = self.stack.iter().filter(|s| s.fun == id).count();
-        let by_value = self.instances.iter().filter(|i| i.fun == id).count();
+        let active = self.active(id);
+        let is_crowded = self.is_crowded(id);
         let kinds: Vec<Kind> = args
             .iter()
             .map(|a| {
                 let mut kind = self.em.kind_of(a).forget_values(true);
-                if active > VALUES_KEPT_IN_RECURSION || by_value > MAX_INSTANCES_BY_VALUE {
+                if active > VALUES_KEPT_IN_RECURSION || is_crowded {
                     kind = kind.forget_values(false);
                 }
                 if active > RANKS_KEPT_IN_RECURSION {
@@ -111,9 +115,9 @@ impl Spec<'_> {
         renaming.collect(&kinds);
         let callee_kinds: Vec<Kind> = kinds.iter().map(|k| k.map_forms(&mut |a| Some(renaming.callee(a)))).collect();
         let key = Key { fun: id, families, args: callee_kinds };
-        let index = match self.index.get(&key) {
-            Some(index) => *index,
-            None => self.build(&key, span),
+        let index = match self.known_instance(&key) {
+            Some(index) => index,
+            None => self.build(&Rc::new(key), span),
         };
         if self.instances[index].under_construction {
             self.instances[index].assumed = true;
@@ -144,7 +148,7 @@ impl Spec<'_> {
     }
 
     /// Elaborates an instance until its result kinds no longer change.
-    fn build(&mut self, key: &Key, span: Span) -> usize {
+    fn build(&mut self, key: &Rc<Key>, span: Span) -> usize {
         let fun = self.fun(key.fun);
         let func = self.module.funcs.push(Func::new(&fun.name, fun.span));
         let count = self.result_count(fun).unwrap_or(0);
@@ -152,12 +156,15 @@ impl Spec<'_> {
         self.index.insert(key.clone(), index);
         self.instances.push(Instance {
             fun: key.fun,
+            key: key.clone(),
+            history: History::default(),
             func,
             results: vec![Kind::Bottom; count],
             under_construction: true,
             assumed: false,
         });
-        let recursive = self.stack.iter().any(|site| site.fun == key.fun);
+        self.begin_instance(index, key.fun);
+        let recursive = self.active(key.fun) > 0;
         let before = self.recursive_builds;
         for round in 0.. {
             if recursive {
@@ -192,6 +199,7 @@ impl Spec<'_> {
         if !recursive {
             self.recursive_builds = before;
         }
+        self.end_instance();
         self.instances[index].under_construction = false;
         self.provisional.push(key.clone());
         index

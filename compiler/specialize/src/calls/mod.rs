@@ -7,4 +7,5 @@ pub mod dispatch;
 pub mod fieldwise;
 pub mod instance;
 pub mod habits;
+pub mod looks;
 mod mismatch;

@@ -25,6 +25,7 @@ impl Spec<'_> {
         neutral: &Val,
     ) -> Option<Val> {
         let trips = lists.iter().map(Vec::len).sum::<usize>();
+        self.note_copies();
         let copies = self.copies;
         if trips == 0 || trips > MAX_TRIPS || copies * trips > MAX_COPIES || !self.indices_are_axes(frame, with) {
             return None;

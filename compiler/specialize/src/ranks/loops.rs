@@ -27,6 +27,7 @@ impl<'p> Spec<'p> {
     /// Elaborates the first iterations of `while (cond) body` if that is worth it: see the module.
     pub fn first_rounds(&mut self, frame: &mut Frame, cond: &Expr, body: &Block) {
         let Some(trips) = self.axis_trips(frame, cond, body) else { return };
+        self.note_copies();
         let copies = self.copies;
         self.copies *= trips;
         // A fault that is certain in some iteration is one of the run all the same.
@@ -104,6 +105,7 @@ impl<'p> Spec<'p> {
             return None;
         }
         let trips = self.count(frame, cond, &steps)?;
+        self.note_copies();
         (trips > 0 && self.copies * trips <= MAX_COPIES).then_some(trips)
     }
 

@@ -31,7 +31,10 @@ impl Spec<'_> {
     pub fn call_by_rank(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
         let unknown: Vec<usize> = (0..args.len()).filter(|i| self.hides_rank(&args[*i])).collect();
         let fun = self.fun(id);
-        let is_active = self.stack.iter().any(|s| s.fun == id);
+        let is_active = self.active(id) > 0;
+        if self.in_version && !unknown.is_empty() {
+            self.note_version();
+        }
         if self.in_version || unknown.is_empty() || is_active || fun.results.is_empty() || !self.loops(fun) {
             return self.call_instance(id, families, args, span);
         }
@@ -52,8 +55,13 @@ impl Spec<'_> {
             let names = dims.iter().any(|dim| matches!(dim, DimPat::Num(_) | DimPat::Any | DimPat::Name(_)));
             names && matches!(weaken(dims), Weak::NonScalar)
         };
-        !self.in_version
-            && !fun.results.is_empty()
+        if self.in_version {
+            if args.iter().any(|arg| matches!(arg, Val::Arr(..))) {
+                self.note_version();
+            }
+            return false;
+        }
+        !fun.results.is_empty()
             && fun.params.iter().zip(args).any(|(param, arg)| self.hides_rank(arg) && names_some(&param.ty.dims))
             && self.loops(fun)
     }

@@ -97,9 +97,11 @@ impl Spec<'_> {
         let (IndexVector::Scalars(index), Some(rank)) = (iv, self.outer_rank(a)) else {
             return true;
         };
-        let (n, shown) = (index.len(), self.show_value_type(a));
+        let n = index.len();
         if n > rank || (full && n < rank) {
+            self.note_doubt();
             if self.speculative == 0 {
+                let shown = self.show_value_type(a);
                 let how = if n > rank { "has more components than" } else { "does not cover" };
                 self.error(
                     Code::IndexLength,
@@ -274,6 +276,7 @@ impl Spec<'_> {
         if shape.len() != extents.len() {
             let found = self.show_value_type(&cell);
             let (m, n) = (extents.len(), shape.len());
+            self.note_doubt();
             if self.speculative == 0 {
                 self.error(
                     Code::ShapesDiffer,

@@ -55,7 +55,9 @@ impl<'p> Spec<'p> {
         self.at(span);
         if let Some(shape) = &frame_shape {
             for set in &sets {
-                self.require_within(set, shape);
+                if !self.require_within(set, shape) {
+                    return lost;
+                }
             }
         }
         let hands_on = operations.iter().any(|op| matches!(op, Operation::Propagate { .. }));
@@ -101,8 +103,11 @@ impl<'p> Spec<'p> {
                     let shape = match self.index_vector(&v)? {
                         IndexVector::Scalars(s) => {
                             for (axis, n) in s.iter().enumerate() {
-                                if !self.require_extent(n, axis, "a with-loop's shape") && self.is_certain() {
-                                    return None;
+                                if !self.require_extent(n, axis, "a with-loop's shape") {
+                                    if self.is_certain() {
+                                        return None;
+                                    }
+                                    self.note_doubt();
                                 }
                             }
                             Val::Tup(Basic::Int, s)

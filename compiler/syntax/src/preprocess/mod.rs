@@ -180,9 +180,7 @@ impl Preprocessor<'_> {
             text.push_str(&line.replace(['\n', '\r'], " "));
             text.push('\n');
         }
-        let name = "<command line>";
-        let known = self.sources.files().find(|(_, file)| file.name == name && *file.text == *text).map(|(id, _)| id);
-        let file = known.unwrap_or_else(|| self.sources.add(name, text));
+        let file = self.sources.add_lasting("<command line>", text);
         self.open(file);
         self.run();
     }

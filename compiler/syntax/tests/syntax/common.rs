@@ -147,5 +147,6 @@ pub fn parse_named(library: &Library, name: &str, text: &str, loader: &mut dyn L
     let (file, syntactic) = parse_file(&tokens, &library.visible(&prescan(&tokens)));
     let mut reports = Diagnostics::from(lexical);
     reports.extend(syntactic);
-    Parsed { sources, file, reports: reports.into_sorted() }
+    let reports = reports.into_sorted(&sources);
+    Parsed { sources, file, reports }
 }

@@ -9,11 +9,11 @@ use ravel_wir::{Frame, Inst, Op, Part, Region, Value, With, WithOp};
 use crate::Result;
 use crate::device::group::Target;
 use crate::device::group::blocks::WARP;
-use crate::device::group::memory::Plan;
-use crate::device::group::split_reduction::{Pending, SPLIT_BYTES, Split};
+use crate::device::group::split_reduction::{Pending, Split};
 use crate::facts::{Ext, Facts, Sink, Val, prim_of};
 use crate::lower::Lower;
 use crate::lower::emit::Key;
+use crate::plan::device::group_memory::{Plan, SPLIT_BYTES};
 
 /// Memory that work-items of a group write and read: barriers keep accesses of different items in order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

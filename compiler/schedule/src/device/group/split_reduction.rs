@@ -21,9 +21,8 @@ use crate::Result;
 use crate::device::group::body::Group;
 use crate::facts::{Cell, Chunk, Facts, Grid, Jam, Measures, Sink, Val, prim_of};
 use crate::lower::{Lower, scalars};
+use crate::plan::device::group_memory::SPLIT_BYTES;
 
-/// Bytes of local memory for partial results between two barriers.
-pub(crate) const SPLIT_BYTES: i64 = 6 << 10;
 /// Estimated cycles of a barrier and what comes with it.
 const BARRIER: f64 = 120.0;
 /// Cycles to load a partial result and add it.
