@@ -1,7 +1,7 @@
 //! Heads of loops and conditions, and expressions that look like them.
 
-use super::view::{View, behind};
 use super::error;
+use super::view::{View, behind};
 use crate::tokens::Kind;
 use ravel_diagnostics::{Diagnostic, Fix};
 use ravel_source::Span;
@@ -71,7 +71,8 @@ pub(super) fn bare_condition(view: &View<'_>) -> Option<Diagnostic> {
     let word = view.word(view.at - 1);
     let end = view.end_of(view.at, |kind| matches!(kind, Kind::Colon | Kind::LBrace | Kind::Semi))?;
     let (whole, cond) = (view.span(view.at, end)?, view.text(view.at, end)?);
-    let report = error(format!("the condition of `{word}` stands in parentheses")).at(whole, "no parentheses around this");
+    let report =
+        error(format!("the condition of `{word}` stands in parentheses")).at(whole, "no parentheses around this");
     if view.kind(end) == Some(Kind::LBrace) {
         let edits = vec![(Span { end: whole.start, ..whole }, "(".to_string()), (behind(whole), ")".to_string())];
         return Some(report.with_fix(Fix { title: format!("`{word} ({cond})`"), safe: true, edits }));
@@ -133,7 +134,8 @@ pub(super) fn conditional_value(view: &View<'_>) -> Option<Diagnostic> {
 pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
     let found = view.token(view.at).filter(|token| token.kind == Kind::For)?;
     let open = view.opener(view.at).filter(|open| view.kind(*open) == Some(Kind::LBracket))?;
-    let report = error("an array of computed values stands in braces, its index in front").at(found.span, "not possible here");
+    let report =
+        error("an array of computed values stands in braces, its index in front").at(found.span, "not possible here");
     let general = "`{ [i] -> v[i] * v[i] }` has a cell for each index of `v`";
     let known = || {
         let name = view.name(view.at + 1)?;
@@ -142,7 +144,9 @@ pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
         let plain = view.word(view.at + 2) == "in" && !(from..end).any(|at| view.kind(at) == Some(Kind::If));
         let body = view.text(open + 1, view.at).filter(|_| plain)?;
         let text = if view.name(from) == Some("range") && view.closer(from + 1) == Some(end - 1) {
-            let bound = view.text(from + 2, end - 1).filter(|_| view.parts(from + 2, end - 1, |k| k == Kind::Comma).len() == 1)?;
+            let bound = view
+                .text(from + 2, end - 1)
+                .filter(|_| view.parts(from + 2, end - 1, |k| k == Kind::Comma).len() == 1)?;
             format!("{{ [{name}] -> {body} | [{name}] < [{bound}] }}")
         } else {
             let array = view.name(from).filter(|_| from + 1 == end)?;
@@ -170,7 +174,8 @@ pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
 pub(super) fn early_return(view: &View<'_>) -> Option<Diagnostic> {
     let found = view.token(view.at).filter(|token| token.kind == Kind::Return && view.has("if"))?;
     view.statement(view.at)?;
-    let report = error("`return` is not the last statement of its function").at(found.span, "returns here")
+    let report = error("`return` is not the last statement of its function")
+        .at(found.span, "returns here")
         .with_note("`return` stands once, at the end");
     let end = view.end_of(view.at + 1, |kind| kind == Kind::Semi)?;
     let first = view.text(view.at + 1, end)?;
@@ -208,11 +213,8 @@ fn two_returns(view: &View<'_>, end: usize) -> Option<(usize, usize, String)> {
         Some(if wrap { format!("({text})") } else { text })
     };
     let cond = value(open + 1, close, &[Kind::Question])?;
-    let text = format!(
-        "return {cond} ? {} : {};",
-        value(view.at + 1, end, &[Kind::Question])?,
-        value(second + 1, last, &[])?
-    );
+    let text =
+        format!("return {cond} ? {} : {};", value(view.at + 1, end, &[Kind::Question])?, value(second + 1, last, &[])?);
     Some((from, upto, text))
 }
 
@@ -224,9 +226,9 @@ pub(super) fn falling_bounds(view: &View<'_>) -> Option<Diagnostic> {
     }
     let open = view.opener(view.at)?;
     let is_bound = |kind| matches!(kind, Kind::Greater | Kind::GreaterEq);
-    let report = error("the bounds of a generator rise").at(found.span, "the lower bound stands on the left").with_note(
-        "the indices of a generator have no order: a place from the end is computed, as in `v[9 - i]`",
-    );
+    let report = error("the bounds of a generator rise")
+        .at(found.span, "the lower bound stands on the left")
+        .with_note("the indices of a generator have no order: a place from the end is computed, as in `v[9 - i]`");
     let second = view.end_of(view.at + 1, is_bound)?;
     let close = view.end_of(second + 1, |_| false)?;
     let step = (second + 1..close).find(|at| matches!(view.word(*at), "step" | "width")).unwrap_or(close);

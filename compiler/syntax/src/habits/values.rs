@@ -1,8 +1,8 @@
 //! Forms of expressions: fields, methods, slices, assignments within, pointers and powers.
 
+use super::error;
 use super::table::{elsewhere, is_module_alias};
 use super::view::View;
-use super::error;
 use crate::tokens::Kind;
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
@@ -14,11 +14,11 @@ pub(super) fn arrow(view: &View<'_>) -> Option<Diagnostic> {
     if !view.has("+") || !view.ends_operand(view.at.checked_sub(1)?) {
         return None;
     }
-    Some(
-        error("a field is selected by `.`")
-            .at(found.span, "there are no pointers")
-            .with_safe_edit(format!("`.{field}`"), found.span, "."),
-    )
+    Some(error("a field is selected by `.`").at(found.span, "there are no pointers").with_safe_edit(
+        format!("`.{field}`"),
+        found.span,
+        ".",
+    ))
 }
 
 /// `a.sum()`, `np.zeros(3)`
@@ -84,7 +84,9 @@ pub(super) fn slice(view: &View<'_>) -> Option<Diagnostic> {
         return Some(match one_slice(view, &array, item) {
             Some((text, None)) => report.with_safe_edit(format!("`{text}`"), whole, text),
             Some((text, Some(needs))) => view.with_library_edit(report, (whole, text), needs, true),
-            None => report.with_help(format!("`take([n], drop([k], {array}))` cuts out `n` elements behind the first `k`")),
+            None => {
+                report.with_help(format!("`take([n], drop([k], {array}))` cuts out `n` elements behind the first `k`"))
+            }
         });
     }
     // Whole axes beside places.
@@ -150,10 +152,7 @@ fn one_slice(
         Some(step) if lower.is_none() && upper.is_none() => {
             let step: u32 = step.parse().ok().filter(|step| *step > 0)?;
             let round = step - 1;
-            return Some((
-                format!("{{ [i] -> {array}[{step} * i] | [i] < [({length} + {round}) / {step}] }}"),
-                None,
-            ));
+            return Some((format!("{{ [i] -> {array}[{step} * i] | [i] < [({length} + {round}) / {step}] }}"), None));
         }
         Some(_) => return None,
     }
@@ -178,11 +177,11 @@ pub(super) fn assignment_inside(view: &View<'_>) -> Option<Diagnostic> {
     let open = view.opener(view.at).filter(|open| view.kind(*open) == Some(Kind::LParen))?;
     let head = open.checked_sub(1)?;
     if matches!(view.kind(head), Some(Kind::If | Kind::While)) {
-        return Some(
-            error("`=` does not compare")
-                .at(found.span, "an assignment is no value")
-                .with_safe_edit("`==` compares", found.span, "=="),
-        );
+        return Some(error("`=` does not compare").at(found.span, "an assignment is no value").with_safe_edit(
+            "`==` compares",
+            found.span,
+            "==",
+        ));
     }
     let (callee, name) = (view.name(head)?, view.name(view.at - 1)?);
     if !matches!(view.before(2), Some(Kind::LParen | Kind::Comma)) {
@@ -251,14 +250,16 @@ pub(super) fn pointers(view: &View<'_>) -> Option<Diagnostic> {
     if view.before(0) == Some(Kind::Star) && view.has("if") && view.has("while") {
         let name = view.name(view.at + 1)?;
         let (own, next) = (view.span(view.at, view.at + 2)?, format!("{name}[0]"));
-        return Some(
-            error("there are no pointers")
-                .at(own, "a variable holds its value")
-                .with_edit(format!("`{next}` is an element, which can be changed"), own, next),
-        );
+        return Some(error("there are no pointers").at(own, "a variable holds its value").with_edit(
+            format!("`{next}` is an element, which can be changed"),
+            own,
+            next,
+        ));
     }
     let sign = view.at.checked_sub(1)?;
-    if view.word(sign) == "sizeof" || view.before(2) == Some(Kind::LParen) && view.word(view.at.checked_sub(2)?) == "sizeof" {
+    if view.word(sign) == "sizeof"
+        || view.before(2) == Some(Kind::LParen) && view.word(view.at.checked_sub(2)?) == "sizeof"
+    {
         return sizeof(view);
     }
     match view.kind(sign)? {
@@ -277,11 +278,11 @@ pub(super) fn pointers(view: &View<'_>) -> Option<Diagnostic> {
         }
         Kind::Star if starts_value(view.before(2)) => {
             let (name, own) = (view.name(view.at)?, view.span(sign, view.at + 1)?);
-            Some(
-                error("there are no pointers")
-                    .at(own, "a variable holds its value")
-                    .with_edit(format!("`{name}`"), own, name),
-            )
+            Some(error("there are no pointers").at(own, "a variable holds its value").with_edit(
+                format!("`{name}`"),
+                own,
+                name,
+            ))
         }
         _ => None,
     }
@@ -365,17 +366,21 @@ pub(super) fn several_values(view: &View<'_>) -> Option<Diagnostic> {
         .collect::<Option<_>>()?;
     let places = view.parts(equals + 1, end, |kind| kind == Kind::Comma);
     let values: Vec<String> = places.iter().map(|(from, upto)| view.text(*from, *upto)).collect::<Option<_>>()?;
-    let report = error("an assignment has one value").at(found.span, "a second value")
+    let report = error("an assignment has one value")
+        .at(found.span, "a second value")
         .with_note("several values come only from a call, as in `q, r = divide(a, b);`");
     Some(match one_by_one(&names, &values) {
         Some(text) => report.with_safe_edit(format!("`{text}`"), view.span(from, upto)?, text),
-        None => report.with_help("a statement for each, with a name of its own for what would be overwritten: `t = a; a = b; b = t;`"),
+        None => report.with_help(
+            "a statement for each, with a name of its own for what would be overwritten: `t = a; a = b; b = t;`",
+        ),
     })
 }
 
 /// An assignment for each value; nothing if one would change what a later one needs.
 pub(crate) fn one_by_one(names: &[&str], values: &[String]) -> Option<String> {
-    let mentions = |value: &str, name: &str| value.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+    let mentions =
+        |value: &str, name: &str| value.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
     let clash = (0..names.len()).any(|k| values.iter().skip(k + 1).any(|value| mentions(value, names[k])));
     if names.len() != values.len() || clash {
         return None;

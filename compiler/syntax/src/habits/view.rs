@@ -214,8 +214,12 @@ impl<'a> View<'a> {
         (module, name): (&str, &str),
         safe: bool,
     ) -> Diagnostic {
-        let title = format!("`{text}`, with `use {module}: {{ {name} }};`");
-        match self.use_edit(module, name) {
+        let load = self.use_edit(module, name);
+        let title = match load {
+            Some(None) => format!("`{text}`"),
+            _ => format!("`{text}`, with `use {module}: {{ {name} }};`"),
+        };
+        match load {
             Some(load) => {
                 let edits = load.into_iter().chain([(span, text)]).collect();
                 report.with_fix(Fix { title, safe, edits })
