@@ -43,7 +43,7 @@ pub(super) fn for_in(view: &View<'_>) -> Option<Diagnostic> {
     };
     let report = report.with_note("an array is filled without a loop: `{ [i] -> ... | [i] < [n] }`");
     Some(if view.kind(end) == Some(Kind::LBrace) && view.kind(at + 1) == Some(Kind::Id) {
-        report.with_safe_edit(format!("`{header}`"), view.span(at, end)?, header)
+        report.with_safe_edit(format!("`{header}`"), view.whole(at, end)?, header)
     } else {
         report.with_help(format!("`{header} {{ ... }}`"))
     })
@@ -109,13 +109,9 @@ pub(super) fn conditional_value(view: &View<'_>) -> Option<Diagnostic> {
     if !view.has("+") || !view.ends_operand(view.at.checked_sub(1)?) {
         return None;
     }
-    let open = view.opener(view.at)?;
-    let starts = |at: &usize| {
-        let kind = view.kind(*at);
-        matches!(kind, Some(Kind::Assign | Kind::AssignOp | Kind::Comma | Kind::Return | Kind::Arrow | Kind::Semi))
-            && view.opener(*at) == Some(open)
-    };
-    let from = (open + 1..view.at).rev().find(starts).unwrap_or(open) + 1;
+    let from = view.start_of(view.at, |kind| {
+        matches!(kind, Kind::Assign | Kind::AssignOp | Kind::Comma | Kind::Return | Kind::Arrow | Kind::Semi)
+    });
     let otherwise = view.end_of(view.at + 1, |kind| matches!(kind, Kind::Else | Kind::Semi))?;
     if view.kind(otherwise) != Some(Kind::Else) {
         return None;
@@ -126,7 +122,7 @@ pub(super) fn conditional_value(view: &View<'_>) -> Option<Diagnostic> {
     Some(
         error("a value with two cases begins with its condition")
             .at(found.span, "`if` begins a statement")
-            .with_safe_edit(format!("`{text}`"), view.span(from, end)?, text),
+            .with_safe_edit(format!("`{text}`"), view.whole(from, end)?, text),
     )
 }
 
@@ -162,7 +158,7 @@ pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
             }
             format!("{{ [{index}] -> {cell} }}")
         };
-        Some((view.span(open, end + 1)?, text))
+        Some((view.whole(open, end + 1)?, text))
     };
     Some(match known() {
         Some((span, text)) => report.with_safe_edit(format!("`{text}`"), span, text),
@@ -173,6 +169,9 @@ pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
 /// `if (n == 0) { return 1; } return n;`
 pub(super) fn early_return(view: &View<'_>) -> Option<Diagnostic> {
     let found = view.token(view.at).filter(|token| token.kind == Kind::Return && view.has("if"))?;
+    if view.chunk.unclosed > 0 {
+        return None;
+    }
     view.statement(view.at)?;
     let report = error("`return` is not the last statement of its function")
         .at(found.span, "returns here")
@@ -180,7 +179,8 @@ pub(super) fn early_return(view: &View<'_>) -> Option<Diagnostic> {
     let end = view.end_of(view.at + 1, |kind| kind == Kind::Semi)?;
     let first = view.text(view.at + 1, end)?;
     Some(match two_returns(view, end) {
-        Some((from, upto, text)) => report.with_safe_edit(format!("`{text}`"), view.span(from, upto)?, text),
+        // Comments of the branches would be lost.
+        Some((from, upto, text)) => report.with_edit(format!("`{text}`"), view.span(from, upto)?, text),
         None => report.with_help(format!(
             "give the value a name in each branch, here `r = {first};`, and `return r;` at the end of the function"
         )),
@@ -236,5 +236,5 @@ pub(super) fn falling_bounds(view: &View<'_>) -> Option<Diagnostic> {
     let (lower, upper) = (view.text(second + 1, step)?, view.text(open + 1, view.at)?);
     let index = view.text(view.at + 1, second)?;
     let text = format!("{lower} {} {index} {} {upper}", sign(second), sign(view.at));
-    Some(report.with_edit(format!("`{text}`"), view.span(open + 1, close)?, text))
+    Some(report.with_edit(format!("`{text}`"), view.whole(open + 1, close)?, text))
 }

@@ -21,13 +21,7 @@ struct Declared {
 /// The declaration around a token, whose first name begins where its type ends.
 fn declared(view: &View<'_>, at: usize) -> Option<Declared> {
     view.opener(at).filter(|open| view.kind(*open) == Some(Kind::LBrace))?;
-    let from = (view.chunk.from..at)
-        .rev()
-        .find(|i| {
-            matches!(view.kind(*i), Some(Kind::Semi | Kind::LBrace | Kind::RBrace))
-                && view.opener(*i) <= view.opener(at)
-        })
-        .map(|i| i + 1)?;
+    let from = view.start_of(at, |kind| matches!(kind, Kind::Semi | Kind::RBrace));
     let is_struct = view.kind(from) == Some(Kind::Struct);
     let base = if is_struct { from + 1 } else { from };
     if !matches!(view.kind(base), Some(Kind::BaseType | Kind::TypeName | Kind::SName)) {
@@ -73,7 +67,7 @@ pub(super) fn value(view: &View<'_>) -> Option<Diagnostic> {
     if !plain.is_empty() {
         texts.insert(0, format!("{} {};", view.text(ty.from, ty.upto)?, plain.join(", ")));
     }
-    let (span, text) = (view.span(ty.from, end + 1)?, texts.join(" "));
+    let (span, text) = (view.whole(ty.from, end + 1)?, texts.join(" "));
     Some(if joined {
         view.with_library_edit(report.with_note("strings have no `+`"), (span, text), ("String", "strcat"), safe)
     } else if safe {
@@ -123,7 +117,7 @@ pub(super) fn array(view: &View<'_>) -> Option<Diagnostic> {
     let shape = format!("[{}]", extents.join(","));
     let report = error("the shape of an array stands behind its type")
         .at(view.span(view.at, after)?, format!("not behind `{name}`"));
-    let whole = |end: usize| view.span(ty.from, end + 1);
+    let whole = |end: usize| view.whole(ty.from, end + 1);
     if view.at != ty.upto + 1 || ty.is_array {
         return Some(report.with_help(format!("`{}{shape} {name}`", ty.name)));
     }

@@ -37,7 +37,7 @@ pub(super) fn method(view: &View<'_>) -> Option<Diagnostic> {
         let named = parts.iter().any(|(from, _)| view.kind(from + 1) == Some(Kind::Assign));
         parts.iter().map(|(from, upto)| view.text(*from, *upto)).collect::<Option<_>>().filter(|_| !named)
     };
-    let whole = view.span(start, close + 1)?;
+    let whole = view.whole(start, close + 1)?;
     let own = view.span(dot, view.at)?;
     let entry = elsewhere(word);
     let is_module = start + 1 == dot && is_module_alias(&receiver);
@@ -77,7 +77,7 @@ pub(super) fn slice(view: &View<'_>) -> Option<Diagnostic> {
     let open = view.opener(view.at).filter(|open| view.kind(*open) == Some(Kind::LBracket))?;
     let (start, close) = (view.operand_before(open)?, view.closer(open)?);
     let array = view.text(start, open)?;
-    let whole = view.span(start, close + 1)?;
+    let whole = view.whole(start, close + 1)?;
     let report = error("there are no slices").at(found.span, "not possible in a selection");
     let items = view.parts(open + 1, close, |kind| kind == Kind::Comma);
     if let [item] = items[..] {
@@ -208,7 +208,7 @@ pub(super) fn assignment_inside(view: &View<'_>) -> Option<Diagnostic> {
     };
     let text = format!("{function}({})", others.join(", "));
     Some(if name == "axis" && of_axes.contains(&function) {
-        let edit = (view.span(head, close + 1)?, text);
+        let edit = (view.whole(head, close + 1)?, text);
         view.with_library_edit(report, edit, ("ArraySearch", function), true)
     } else {
         report.with_help(format!("`{text}`: arguments are known by their places"))
@@ -234,7 +234,7 @@ pub(super) fn increment(view: &View<'_>) -> Option<Diagnostic> {
             return None;
         }
         let text = format!("{}{} {name}{sign};", view.text(from, operator)?, view.text(view.at, upto)?);
-        Some((view.span(from, upto)?, text))
+        Some((view.whole(from, upto)?, text))
     };
     Some(match edited() {
         Some((span, text)) => report.with_safe_edit(format!("`{text}`"), span, text),
@@ -310,7 +310,7 @@ fn sizeof(view: &View<'_>) -> Option<Diagnostic> {
         } else {
             return None;
         };
-        Some((callee, view.span(open - 1, close + 1)?, format!("genarray([{count}], {zero})")))
+        Some((callee, view.whole(open - 1, close + 1)?, format!("genarray([{count}], {zero})")))
     };
     let note = "arrays are made with their values and freed by themselves";
     Some(match allocated() {
@@ -337,7 +337,7 @@ pub(super) fn power(view: &View<'_>) -> Option<Diagnostic> {
     if number.is_none() || matches!(view.before(0), Some(Kind::Id)) && view.kind(view.at + 1) == Some(Kind::LParen) {
         return Some(report.with_help("`x * x`, or `pow(x, y)` of doubles with `use Math: all;`"));
     }
-    let whole: Span = view.span(base, view.at + 1)?;
+    let whole: Span = view.whole(base, view.at + 1)?;
     let (text, exponent) = (view.text(base, base_end)?, view.word(view.at));
     if base + 1 == base_end && view.name(base).is_some() && matches!(exponent, "2" | "3") {
         let product = vec![text; exponent.parse().unwrap_or(2)].join(" * ");
@@ -370,7 +370,7 @@ pub(super) fn several_values(view: &View<'_>) -> Option<Diagnostic> {
         .at(found.span, "a second value")
         .with_note("several values come only from a call, as in `q, r = divide(a, b);`");
     Some(match one_by_one(&names, &values) {
-        Some(text) => report.with_safe_edit(format!("`{text}`"), view.span(from, upto)?, text),
+        Some(text) => report.with_safe_edit(format!("`{text}`"), view.whole(from, upto)?, text),
         None => report.with_help(
             "a statement for each, with a name of its own for what would be overwritten: `t = a; a = b; b = t;`",
         ),

@@ -230,6 +230,9 @@ pub(super) fn switch(view: &View<'_>) -> Option<Diagnostic> {
     )
 }
 
+/// Words that one fix replaces.
+const MOST_WORDS: usize = 50;
+
 /// What a word between or in front of operands is here.
 fn operator(word: &str) -> Option<&'static str> {
     match word {
@@ -256,6 +259,9 @@ pub(super) fn logical(view: &View<'_>) -> Option<Diagnostic> {
     let mut edits = Vec::new();
     let mut words: Vec<&str> = Vec::new();
     for i in from..upto {
+        if edits.len() > MOST_WORDS {
+            break;
+        }
         let own = view.span(i, i + 1)?;
         if between(i) {
             edits.push((own, operator(view.word(i)).unwrap_or_default().to_string()));
