@@ -90,7 +90,7 @@ impl Facts<'_> {
 
     pub fn plan_rows_in_place(&self, inst: Inst, with: &With) -> Result<WithPlan, Refusal> {
         let (With { parts, ops, ordered: false }, func) = (with, self.func) else { return Err(Refusal::OtherKind) };
-        let (&[ref part], results) = (&parts[..], &func.insts[inst].results) else { return Err(Refusal::OtherKind) };
+        let ([part], results) = (&parts[..], &func.insts[inst].results) else { return Err(Refusal::OtherKind) };
         let is_row = |op: &WithOp| match op {
             WithOp::Genarray { frame: Frame::Known(frame), cell: Some(cell), .. } => {
                 cell.is_empty() && !frame.is_empty()
