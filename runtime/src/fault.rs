@@ -8,9 +8,9 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt::{self, Display, Write as _};
 use std::io::Write as _;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, OnceLock};
 
 use crate::{device, pool, signals, stack, stop, stream};
 
@@ -137,6 +137,15 @@ struct Session {
 static SESSIONS: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 static ENDING: AtomicBool = AtomicBool::new(false);
+static EXCERPTS: OnceLock<Excerpts> = OnceLock::new();
+
+/// Shows the source of a report, where that is at hand.
+pub type Excerpts = Box<dyn Fn(&Report) -> Option<String> + Send + Sync>;
+
+/// From now on a fault that ends the process shows what this makes of it behind its line. Only the first call counts.
+pub fn show_excerpts(excerpts: Excerpts) {
+    let _ = EXCERPTS.set(excerpts);
+}
 
 thread_local! {
     /// Where compiled code on this thread last said it was.
@@ -242,6 +251,9 @@ fn end_process(report: &Report) -> ! {
     let written = stream::finish();
     device::finish();
     let mut text = report.to_string();
+    if let Some(excerpt) = EXCERPTS.get().and_then(|show| show(report)) {
+        text.push_str(&excerpt);
+    }
     let mut status = report.status();
     // A program that calls `exit` has not said that all is well with its output.
     if let (Ending::Exit { .. }, Err(fault)) = (report.fault.ending, written) {

@@ -18,11 +18,16 @@ Examples:
   ravel build -o life life.sac             make an executable (`./life -mt 4 100` runs it on 4 threads)
   ravel check conv.sac                     report errors, run nothing
   ravel repl                               try things at a prompt
+  ravel -e 'sum(iota(101))'                evaluate, show, leave
 
 `ravel help COMMAND` explains each command.")]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub struct Cli {
+    /// Evaluate TEXT as the prompt would, show what it gives, and leave; several are evaluated in order
+    #[arg(short = 'e', long = "eval", value_name = "TEXT")]
+    pub eval: Vec<String>,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -31,7 +36,7 @@ pub enum Command {
     #[command(after_help = "\
 A folder stands for all .sac files in it and below it; `-` for standard input.
 Reports for people and lines go to standard error, those for programs (json, sarif, github) to standard output.
---fix writes a file only if fewer errors are left. Exit status: 0 if there are no errors (warnings are allowed), 1 otherwise.")]
+--fix keeps a fix only if what it mends is gone then, and writes nothing else. Exit status: 0 if there are no errors (warnings are allowed), 1 otherwise.")]
     Check(Check),
     /// Say what an error code means, with a program that has it and how to mend that
     #[command(after_help = "\
@@ -74,6 +79,24 @@ Without --passes the whole optimiser runs. Exit status: 0, or 1 if the file is w
 Without MODULE all modules of the built-in library are taken. Pages are Markdown: DIR/<module>.md, and DIR/index.md with the list of
 modules and an index of names in other libraries. Exit status: 0, or 1 if a file is wrong or cannot be written.")]
     Doc(Doc),
+    /// Write the completions of a shell to standard output
+    #[command(after_help = "\
+For bash: ravel completions bash > ~/.local/share/bash-completion/completions/ravel
+For zsh:  ravel completions zsh > ~/.zfunc/_ravel, with ~/.zfunc in fpath
+For fish: ravel completions fish > ~/.config/fish/completions/ravel.fish")]
+    Completions(Completions),
+    /// Write manual pages, one for each command
+    Man(Man),
+    /// Say what Ravel finds on this machine: backends, C compiler, devices, caches, threads, terminal
+    #[command(after_help = "Exit status: 0, or 1 if something that `ravel run` or `ravel build` needs is missing.")]
+    Doctor,
+    /// Lay out SaC files: indentation, blanks, line ends
+    #[command(after_help = "\
+Folders are searched for .sac files; `-`, or no PATH where standard input is no terminal, formats standard input to standard output.
+Tokens and comments stay the same, which is checked before anything is written; a file appears complete or stays as it was. What has no
+layout that is known stays as it is, with a note; so does what stands between the lines `// fmt: off` and `// fmt: on`.
+Exit status: 0, or 1 if a file cannot be formatted or, with --check, would change.")]
+    Fmt(Fmt),
     /// Try things at a prompt
     #[command(after_help = "\
 Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
@@ -160,9 +183,26 @@ pub struct Check {
     /// With --fix: also those that may change what the program means
     #[arg(long = "unsafe", requires = "fix")]
     pub unsafe_too: bool,
+    /// Name all definitions that were tried for a call that fits none
+    #[arg(long)]
+    pub candidates: bool,
     /// Programs, modules and folders
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Completions {
+    /// Whose
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub struct Man {
+    /// The folder that they are written to, as ravel.1 and ravel-run.1
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 #[derive(Args)]
@@ -188,7 +228,7 @@ pub struct Run {
     /// Print an intermediate form instead of running: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
-    /// The program, a SaC file with `int main()`, and its own arguments: nothing after FILE is read as an option of ravel
+    /// The program, a SaC file with `int main()` or `-` for standard input, and its own arguments: nothing after FILE is read as an option of ravel
     #[arg(value_names = ["FILE", "ARGS"], num_args = 1.., trailing_var_arg = true, required = true)]
     pub program: Vec<OsString>,
 }
@@ -390,4 +430,17 @@ pub struct Doc {
     /// Print a program that runs the examples in the comments of one module (`call is value.` on a line)
     #[arg(long, conflicts_with_all = ["output", "check"])]
     pub examples: bool,
+}
+
+#[derive(Args)]
+pub struct Fmt {
+    /// Write nothing: list the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    pub check: bool,
+    /// Write nothing: print what would change
+    #[arg(long)]
+    pub diff: bool,
+    /// Files and folders, or `-` for standard input
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
 }

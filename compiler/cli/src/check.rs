@@ -1,17 +1,16 @@
 //! `ravel check`: reports about programs, modules and folders, in several forms, and fixes.
 
 use crate::args::Check;
-use crate::{can_explain, compilation, emit, explain, print, print_stats, use_color, warnings};
+use crate::{
+    STANDARD_INPUT, can_explain, compilation, emit, explain, print, print_stats, program_file, use_color, warnings,
+};
 use ravel_diagnostics::{Diagnostic, Format, Levels, render_all};
 use ravel_driver::fix::{Fixed, Mended, fix};
 use ravel_driver::{Compilation, Failure};
 use ravel_runtime::outputs;
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// What `-` is called in reports.
-const STANDARD_INPUT: &str = "<stdin>";
 
 pub fn run(check: &Check) -> i32 {
     let format = check.format.unwrap_or_default();
@@ -32,13 +31,10 @@ pub fn run(check: &Check) -> i32 {
         Ok(levels) => template.options.lints = levels,
         Err(status) => return status,
     }
-    if files.iter().any(|file| file == Path::new(STANDARD_INPUT)) {
-        let mut text = Vec::new();
-        if let Err(error) = std::io::stdin().lock().read_to_end(&mut text) {
-            say!("ravel: cannot read standard input: {error}");
-            return 1;
-        }
-        template.options.texts.set(PathBuf::from(STANDARD_INPUT), String::from_utf8_lossy(&text));
+    template.options.candidates = check.candidates;
+    let reads_input = files.iter().any(|file| file == Path::new(STANDARD_INPUT));
+    if reads_input && let Err(status) = program_file(&mut template, Path::new("-")) {
+        return status;
     }
     if let Some(stage) = &check.emit {
         let [file] = &files[..] else {

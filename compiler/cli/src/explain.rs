@@ -4,6 +4,8 @@ use crate::args::Explain;
 use crate::print;
 use ravel_diagnostics::Code;
 
+include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
 pub fn run(explain: &Explain) -> i32 {
     let Some(text) = &explain.code else {
         let lines: Vec<String> = Code::ALL.iter().map(|code| format!("{code}  {}\n", code.title())).collect();
@@ -16,5 +18,9 @@ pub fn run(explain: &Explain) -> i32 {
         say!("ravel: there is no code `{text}`{hint}\n`ravel explain` lists them.");
         return 2;
     };
-    i32::from(!print(&format!("{code}: {}\n", code.title())))
+    let page = PAGES.iter().find(|(name, _)| *name == code.text());
+    i32::from(match page {
+        Some((_, page)) => !print(page),
+        None => !print(&format!("{code}: {}\n", code.title())),
+    })
 }

@@ -14,20 +14,23 @@ mod backends;
 mod check;
 mod devices;
 mod doc;
+mod doctor;
 mod explain;
+mod fmt;
+mod manual;
 mod repl;
 mod table;
 mod tune;
 mod warnings;
 
 use args::{Build, Cli, Code, Command, Opt, Repl, Run, Source};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use ravel_diagnostics::Levels;
 use ravel_driver::passes::{new_name, passes};
 use ravel_driver::{Backend, Compilation, Explanation, Failure, Kind, MacroOption, Options, Stage};
 use ravel_runtime::outputs;
 use ravel_runtime::standard::Output;
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -36,7 +39,8 @@ const COMPILER_STACK: usize = 1 << 30;
 
 fn main() -> ExitCode {
     ravel_runtime::signals::watch();
-    let cli = match Cli::try_parse() {
+    let parsed = Cli::command().long_version(doctor::version()).try_get_matches();
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         // Help is an output like others.
         Err(asked) if !asked.use_stderr() => {
@@ -46,18 +50,7 @@ fn main() -> ExitCode {
         }
         Err(wrong) => wrong.exit(),
     };
-    let worker = std::thread::Builder::new().stack_size(COMPILER_STACK).spawn(move || match cli.command {
-        Command::Check(check) => check::run(&check),
-        Command::Explain(explain) => explain::run(&explain),
-        Command::Run(run) => run_program(run),
-        Command::Build(build) => run_build(&build),
-        Command::Tune(tune) => tune::run(&tune),
-        Command::Backends => backends::list(),
-        Command::Devices => devices::list(),
-        Command::Opt(opt) => run_opt(&opt),
-        Command::Doc(doc) => doc::run(&doc),
-        Command::Repl(repl) => run_repl(&repl),
-    });
+    let worker = std::thread::Builder::new().stack_size(COMPILER_STACK).spawn(move || obey(cli));
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => ExitCode::from(status as u8),
         Ok(Err(_)) => {
@@ -68,6 +61,27 @@ fn main() -> ExitCode {
             say!("ravel: cannot start a thread: {error}");
             ExitCode::from(1)
         }
+    }
+}
+
+/// Runs a command; the exit status.
+fn obey(cli: Cli) -> i32 {
+    let Some(command) = cli.command else { return repl::evaluate(&cli.eval) };
+    match command {
+        Command::Check(check) => check::run(&check),
+        Command::Explain(explain) => explain::run(&explain),
+        Command::Run(run) => run_program(run),
+        Command::Build(build) => run_build(&build),
+        Command::Tune(tune) => tune::run(&tune),
+        Command::Backends => backends::list(),
+        Command::Devices => devices::list(),
+        Command::Opt(opt) => run_opt(&opt),
+        Command::Doc(doc) => doc::run(&doc),
+        Command::Fmt(fmt) => fmt::run(&fmt),
+        Command::Completions(completions) => manual::completions(completions.shell),
+        Command::Man(man) => manual::pages(&man.folder),
+        Command::Doctor => doctor::run(),
+        Command::Repl(repl) => run_repl(&repl),
     }
 }
 
@@ -219,6 +233,24 @@ fn emit(mut compilation: Compilation, source: &Source, file: &Path, name: &str) 
     }
 }
 
+/// What standard input is called in reports.
+const STANDARD_INPUT: &str = "<stdin>";
+
+/// The file that is meant: for `-`, the text of standard input takes its place.
+fn program_file(compilation: &mut Compilation, file: &Path) -> Result<PathBuf, i32> {
+    if file != Path::new("-") {
+        return Ok(file.to_path_buf());
+    }
+    let mut text = Vec::new();
+    if let Err(error) = std::io::stdin().lock().read_to_end(&mut text) {
+        say!("ravel: cannot read standard input: {error}");
+        return Err(1);
+    }
+    let path = PathBuf::from(STANDARD_INPUT);
+    compilation.options.texts.set(path.clone(), String::from_utf8_lossy(&text));
+    Ok(path)
+}
+
 fn run_program(run: Run) -> i32 {
     let mut compilation = compilation(&run.source, run.unchecked);
     choose_backend(&mut compilation.options, &run.code);
@@ -229,6 +261,10 @@ fn run_program(run: Run) -> i32 {
     if let Some(stage) = &run.emit {
         return emit(compilation, &run.source, run.file(), stage);
     }
+    let file = match program_file(&mut compilation, run.file()) {
+        Ok(file) => file,
+        Err(status) => return status,
+    };
     let arguments: Vec<Vec<u8>> = run.program.iter().map(|argument| argument.as_encoded_bytes().to_vec()).collect();
     if let Err(status) = devices::settle(&mut compilation.options, &arguments) {
         return status;
@@ -236,7 +272,7 @@ fn run_program(run: Run) -> i32 {
     if !can_explain(&run.source, &compilation, run.file()) {
         return 1;
     }
-    let program = match compilation.program(run.file()) {
+    let program = match compilation.program(&file) {
         Ok(program) => program,
         Err(failure) => {
             report(&compilation, Some(&failure));
@@ -378,16 +414,21 @@ fn run_repl(arguments: &Repl) -> i32 {
     if let Some(threads) = arguments.threads {
         ravel_runtime::pool::set_threads(usize::from(threads));
     }
+    match session(options) {
+        Ok(session) => repl::run(session),
+        Err(status) => status,
+    }
+}
+
+/// A session of the prompt; else the exit status.
+fn session(options: Options) -> Result<ravel_driver::repl::Session, i32> {
     if let Err(fault) = ravel_runtime::start::set_arguments(vec![b"ravel".to_vec()]) {
         ravel_runtime::fault::raise(fault);
     }
-    match ravel_driver::repl::Session::new(options, use_color()) {
-        Ok(session) => repl::run(session),
-        Err(failure) => {
-            say!("ravel: {failure}");
-            70
-        }
-    }
+    ravel_driver::repl::Session::new(options, use_color()).map_err(|failure| {
+        say!("ravel: {failure}");
+        70
+    })
 }
 
 /// Compile-time figures, on stderr so that they do not mix with the program's output.

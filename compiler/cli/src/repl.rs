@@ -63,6 +63,28 @@ pub fn run(session: Session) -> i32 {
     converse(session, source).err().unwrap_or(0)
 }
 
+/// Evaluates inputs one after the other, and shows what they give; the exit status is 1 from the first that fails.
+pub fn evaluate(inputs: &[String]) -> i32 {
+    let mut session = match crate::session(Default::default()) {
+        Ok(session) => session,
+        Err(status) => return status,
+    };
+    for input in inputs {
+        let mut reply = Some(session.enter(input, true));
+        while let Some(one) = reply {
+            let failed = matches!(one, Reply::Failed(_) | Reply::Incomplete | Reply::Interrupted);
+            if let Err(status) = Source::Pipe.answer(one) {
+                return status;
+            }
+            if failed {
+                return 1;
+            }
+            reply = session.go_on();
+        }
+    }
+    0
+}
+
 fn converse(mut session: Session, mut source: Source) -> Flow {
     if let Source::Terminal { .. } = source {
         signals::catch_interrupts();

@@ -120,7 +120,14 @@ impl Body<'_, '_> {
     }
 
     /// Assigns the results of `counted`, those for targets with accesses through slots.
-    fn bind_results(&mut self, targets: &[LValue], counted: Counted, value: &ast::Expr, span: Span, out: &mut Block) {
+    fn bind_results(
+        &mut self,
+        targets: &[LValue],
+        mut counted: Counted,
+        value: &ast::Expr,
+        span: Span,
+        out: &mut Block,
+    ) {
         let mut places = Vec::new();
         let mut stores = Vec::new();
         for (i, target) in targets.iter().enumerate() {
@@ -132,6 +139,7 @@ impl Body<'_, '_> {
                 };
                 let diagnostic = report::undeclared_variadic(&target.name.name, &function, target.span);
                 self.core.reports.push(diagnostic);
+                counted.value = make::error(value.span);
             }
             if target.accesses.is_empty() {
                 places.push(self.target(&target.name));

@@ -12,7 +12,7 @@ mod suggest;
 
 pub use codes::Code;
 pub use lints::{Level, Levels, Lint, lints, lints_named};
-pub use render::{Format, render, render_all, short};
+pub use render::{Format, excerpt, render, render_all, short};
 pub use suggest::did_you_mean;
 
 use ravel_source::Span;
@@ -52,7 +52,8 @@ pub struct Diagnostic {
     pub code: Code,
     /// Lower case, no full stop.
     pub title: String,
-    /// The first primary label decides where the report stands.
+    /// Where the report stands, if that is not its first primary label.
+    pub place: Option<Span>,
     pub labels: Vec<Label>,
     pub notes: Vec<String>,
     pub help: Option<String>,
@@ -69,6 +70,7 @@ impl Diagnostic {
             severity,
             code,
             title: title.into(),
+            place: None,
             labels: Vec::new(),
             notes: Vec::new(),
             help: None,
@@ -133,8 +135,11 @@ impl Diagnostic {
         self.with_fix(Fix { title: title.into(), safe: false, edits: vec![(span, text.into())] })
     }
 
-    /// Where the report stands: the first primary label, else the first label, else [`Span::NONE`].
+    /// Where the report stands: its own place, else the first primary label, else the first label, else [`Span::NONE`].
     pub fn span(&self) -> Span {
+        if let Some(place) = self.place {
+            return place;
+        }
         let primary = self.labels.iter().find(|label| label.primary && !label.span.is_none());
         primary.or_else(|| self.labels.first()).map_or(Span::NONE, |label| label.span)
     }

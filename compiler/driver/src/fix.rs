@@ -2,7 +2,7 @@
 
 use crate::files::is_library;
 use crate::pipeline::{Compilation, Failure, Options};
-use ravel_diagnostics::Diagnostic;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::{FileId, SourceMap, Span};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,8 @@ pub struct Fixed {
     pub count: usize,
 }
 
-/// Checks a file, applies safe fixes, or all, and checks again. A step that leaves more errors than it found is taken back.
+/// Checks a file, applies safe fixes, or all, and checks again. A step is taken back if what it was to mend is still there, or the text can no
+/// longer be read; that it brings to light what else is wrong is its purpose.
 ///
 /// # Errors
 /// [`Failure::Unreadable`].
@@ -38,7 +39,7 @@ pub fn fix(options: &Options, path: &Path, unsafe_too: bool) -> Result<Fixed, Fa
     let mut options = options.clone();
     let mut fixed = Fixed { compilation: checked(&options, path)?, files: Vec::new(), count: 0 };
     for _ in 0..MOST_ITERATIONS {
-        let (texts, count) = edited(&fixed.compilation, unsafe_too);
+        let Edited { texts, mended } = edited(&fixed.compilation, unsafe_too);
         if texts.is_empty() {
             break;
         }
@@ -47,7 +48,8 @@ pub fn fix(options: &Options, path: &Path, unsafe_too: bool) -> Result<Fixed, Fa
             tried.texts.set(PathBuf::from(name(&fixed.compilation.map, *file)), text.clone());
         }
         let next = checked(&tried, path)?;
-        if !better(&next.diagnostics, &fixed.compilation.diagnostics) {
+        let is_left = next.diagnostics.iter().any(|report| mended.contains(&identity(report, &next.map)));
+        if is_left || unreadable(&next) && !unreadable(&fixed.compilation) {
             break;
         }
         for (file, after) in texts {
@@ -61,7 +63,7 @@ pub fn fix(options: &Options, path: &Path, unsafe_too: bool) -> Result<Fixed, Fa
                 }
             }
         }
-        fixed.count += count;
+        fixed.count += mended.len();
         fixed.compilation = next;
         options = tried;
     }
@@ -76,20 +78,37 @@ fn checked(options: &Options, path: &Path) -> Result<Compilation, Failure> {
     }
 }
 
-/// Fewer errors, or as many and fewer reports.
-fn better(now: &[Diagnostic], before: &[Diagnostic]) -> bool {
-    let count = |reports: &[Diagnostic]| (reports.iter().filter(|report| report.is_error()).count(), reports.len());
-    count(now) < count(before)
+/// What makes a report the same one after an edit elsewhere: places move.
+type Identity = (Code, String, String);
+
+fn identity(report: &Diagnostic, map: &SourceMap) -> Identity {
+    let line = map.get(report.span().file).and_then(|file| {
+        let at = report.span().start as usize;
+        let from = file.text.get(..at)?.rfind('\n').map_or(0, |i| i + 1);
+        file.text.get(from..)?.lines().next()
+    });
+    (report.code, report.title.clone(), line.unwrap_or_default().to_string())
+}
+
+/// Whether there are errors in characters, directives or grammar.
+fn unreadable(compilation: &Compilation) -> bool {
+    compilation.diagnostics.iter().any(|report| report.is_error() && report.code.text().starts_with("E01"))
+}
+
+/// Texts with fixes in them, and what these are to mend.
+struct Edited {
+    texts: Vec<(FileId, Arc<str>)>,
+    mended: Vec<Identity>,
 }
 
 fn name(map: &SourceMap, file: FileId) -> &str {
     map.get(file).map_or("", |file| file.name.as_str())
 }
 
-/// The user's files with the first fix of each report in them, as far as these do not meet, and how many there are.
-fn edited(compilation: &Compilation, unsafe_too: bool) -> (Vec<(FileId, Arc<str>)>, usize) {
+/// The user's files with the first fix of each report in them, as far as these do not meet.
+fn edited(compilation: &Compilation, unsafe_too: bool) -> Edited {
     let mut edits: BTreeMap<FileId, Vec<&(Span, String)>> = BTreeMap::new();
-    let mut count = 0;
+    let mut mended = Vec::new();
     let own = |span: Span| compilation.map.get(span.file).is_some_and(|file| !is_library(&file.name));
     for report in &compilation.diagnostics {
         let Some(fix) = report.fixes.iter().find(|fix| fix.safe || unsafe_too) else { continue };
@@ -100,7 +119,7 @@ fn edited(compilation: &Compilation, unsafe_too: bool) -> (Vec<(FileId, Arc<str>
         if new.is_empty() || !new.iter().all(|(span, _)| own(*span)) || new.iter().any(meets) {
             continue;
         }
-        count += 1;
+        mended.push(identity(report, &compilation.map));
         for edit in new {
             edits.entry(edit.0.file).or_default().push(edit);
         }
@@ -110,7 +129,7 @@ fn edited(compilation: &Compilation, unsafe_too: bool) -> (Vec<(FileId, Arc<str>
         edits.sort_by_key(|(span, _)| *span);
         Some((file, Arc::from(apply(text, &edits)?)))
     });
-    (texts.collect(), count)
+    Edited { texts: texts.collect(), mended }
 }
 
 /// Whether two places share a byte, or both insert at one.

@@ -58,8 +58,16 @@ impl From<outputs::Refusal> for LinkError {
     }
 }
 
+/// The static library that executables are linked with.
+///
+/// # Errors
+/// [`LinkError::NoRuntime`], in words.
+pub fn runtime_library() -> Result<PathBuf, String> {
+    find_runtime().map_err(|error| error.to_string())
+}
+
 /// `RAVEL_RUNTIME`, or beside the running binary, or in the `deps` folder of a cargo build, or in an installed `lib/ravel`.
-fn runtime_library() -> Result<PathBuf, LinkError> {
+fn find_runtime() -> Result<PathBuf, LinkError> {
     if let Some(path) = std::env::var_os("RAVEL_RUNTIME").map(PathBuf::from) {
         return if path.is_file() { Ok(path) } else { Err(LinkError::NoRuntime(vec![path])) };
     }
@@ -101,7 +109,7 @@ fn newest_runtime(folder: &Path) -> Option<PathBuf> {
 /// # Errors
 /// See [`LinkError`].
 pub fn link(objects: &[Vec<u8>], foreign: &[OsString], output: &Path) -> Result<(), LinkError> {
-    let runtime = runtime_library()?;
+    let runtime = find_runtime()?;
     let failed = |error: LinkError| match error {
         LinkError::Refused(why) => LinkError::Output(OutputError::new(output, &why)),
         other => other,

@@ -7,7 +7,7 @@ use crate::explain::{Explanation, placement};
 use crate::files::{FileLoader, is_library, is_replaced};
 use crate::foreign::Foreign;
 use crate::places::Functions;
-use crate::suggest::together;
+use crate::suggest::{together, with_uses};
 use crate::texts::Texts;
 use crate::tuned::Tuned;
 use ravel_codegen::{EmitError, Entry as CompiledEntry};
@@ -45,6 +45,8 @@ pub struct Options {
     pub unchecked: bool,
     /// Check type patterns and conditions.
     pub check_patterns: bool,
+    /// Name all definitions that were tried for a call that fits none.
+    pub candidates: bool,
     /// Least work of a launch, in cycles of one processor core, if with-loops may run on a device.
     pub launch_work: f64,
     /// For tests: plain counts of references give the processor away between load and store.
@@ -68,6 +70,7 @@ impl Default for Options {
             backend: Backend::default(),
             unchecked: false,
             check_patterns: true,
+            candidates: false,
             launch_work: ravel_schedule::LAUNCH_WORK,
             widen_counts: false,
             at_prompt: false,
@@ -315,6 +318,7 @@ impl Compilation {
                 map,
                 is_library: &library,
                 check_patterns: this.options.check_patterns,
+                candidates: this.options.candidates,
                 condition_remark: &remark,
             };
             ravel_specialize::specialize(program, entry, &options)
@@ -337,6 +341,7 @@ impl Compilation {
         let program = self.core_with_holes(path)?;
         if program.main.is_none() && self.has_errors() {
             self.suggest_edition(path, &[Entry::Main, Entry::Roots]);
+            self.finish_reports();
             return Err(Failure::Source);
         }
         if program.main.is_none() {
@@ -352,10 +357,17 @@ impl Compilation {
         let specialized = self.specialize(&program, Entry::Main);
         self.suggest_edition(path, &[Entry::Main]);
         self.suggest_modules(path, &[Entry::Main]);
-        self.settle_warnings();
-        self.diagnostics.sort_by_key(Diagnostic::span);
+        self.finish_reports();
         let module = specialized?.module;
+        // A warning that is denied is found here.
         if self.has_errors() { Err(Failure::Source) } else { Ok(module) }
+    }
+
+    /// Brings what was reported into the order of the source, with the edits that mend it and the warnings that are wanted.
+    pub(crate) fn finish_reports(&mut self) {
+        self.settle_warnings();
+        with_uses(&mut self.diagnostics, &self.map);
+        self.diagnostics.sort_by_key(Diagnostic::span);
     }
 
     /// Loads the program's own C functions into this process.

@@ -2,11 +2,15 @@
 
 use ravel_core::ir::Program;
 use ravel_source::{FileId, SourceMap, Span};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 /// The heads of all functions of a program, by file and position.
 #[derive(Clone, Debug, Default)]
 pub struct Functions {
     heads: Vec<(FileId, u32, String)>,
+    /// The places that were asked for, by their texts.
+    known: Arc<Mutex<HashMap<String, Span>>>,
 }
 
 impl Functions {
@@ -14,7 +18,7 @@ impl Functions {
         let heads = program.funs.iter().filter(|fun| !fun.span.is_none());
         let mut heads: Vec<_> = heads.map(|fun| (fun.span.file, fun.span.start, fun.name.clone())).collect();
         heads.sort();
-        Functions { heads }
+        Functions { heads, known: Arc::default() }
     }
 
     /// Functions do not nest: a place belongs to the last head before it. Where that begins, and its name.
@@ -30,6 +34,20 @@ impl Functions {
             return format!(" in {function}");
         }
         let function = self.head(span).map_or(function, |(_, name)| name);
-        format!("{} in {function}", map.describe(span))
+        let place = map.describe(span);
+        let text = format!("{place} in {function}");
+        if let Ok(mut known) = self.known.lock() {
+            // Of several texts that begin at one place, the shortest is the one that is at fault.
+            let shorter = |other: &Span| other.end <= span.end;
+            if !known.get(&place).is_some_and(shorter) {
+                known.insert(place, span);
+            }
+        }
+        text
+    }
+
+    /// The source at a place that a fault names.
+    pub fn at(&self, place: &str) -> Option<Span> {
+        self.known.lock().ok()?.get(place).copied()
     }
 }

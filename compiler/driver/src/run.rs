@@ -3,9 +3,11 @@
 use crate::backend::Kind;
 use crate::explain::Explanation;
 use crate::pipeline::{Compilation, ENTRY, Failure};
+use crate::places::Functions;
 use ravel_diagnostics::Diagnostic;
 use ravel_interp::{RunError, Val};
 use ravel_runtime::fault::Report;
+use ravel_source::SourceMap;
 use ravel_specialize::Entry;
 use ravel_types::Scalar;
 use ravel_wir::Module;
@@ -17,6 +19,11 @@ use std::sync::Arc;
 pub enum Program {
     Interp(Arc<Module>),
     Native(ravel_codegen::Entry),
+}
+
+/// The line of source that a fault names, underlined.
+pub(crate) fn excerpt(functions: &Functions, map: &SourceMap, report: &Report) -> Option<String> {
+    ravel_diagnostics::excerpt(functions.at(report.position.as_ref()?)?, map)
 }
 
 impl Compilation {
@@ -48,6 +55,10 @@ impl Compilation {
         if let Err(fault) = start.and_then(|()| ravel_runtime::start::set_arguments(arguments)) {
             ravel_runtime::fault::raise(fault);
         }
+        if matches!(program, Program::Native(_)) {
+            let (functions, map) = (self.functions.clone(), self.map.clone());
+            ravel_runtime::fault::show_excerpts(Box::new(move |report| excerpt(&functions, &map, report)));
+        }
         match program {
             Program::Native(entry) => entry.run_program().ok_or_else(|| Failure::Internal {
                 stage: "the start of the program",
@@ -73,7 +84,8 @@ impl Compilation {
                 let place = self.functions.place(&self.map, report.span, &report.function);
                 let report = Report::new(Some(&place), report.fault.clone());
                 // Where nobody listens, the status still tells.
-                let _ = write!(std::io::stderr(), "{report}");
+                let excerpt = excerpt(&self.functions, &self.map, &report).unwrap_or_default();
+                let _ = write!(std::io::stderr(), "{report}{excerpt}");
                 Ok(report.status())
             }
             Err(RunError::Internal { span, function, problem }) => Err(Failure::Internal {
@@ -125,8 +137,7 @@ impl Compilation {
             checked => checked.map(|_| ()),
         };
         self.add_costs();
-        self.settle_warnings();
-        self.diagnostics.sort_by_key(Diagnostic::span);
+        self.finish_reports();
         explained?;
         if self.has_errors() { Err(Failure::Source) } else { Ok(()) }
     }

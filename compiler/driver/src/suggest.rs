@@ -1,9 +1,9 @@
 //! Library modules that a program lacks: a function is there, but none of its visible instances takes the arguments.
 
 use crate::edition::{Edition, wish};
-use crate::files::{layer_mentions, library_modules_with};
+use crate::files::{is_library, layer_mentions, library_modules_with};
 use crate::pipeline::Compilation;
-use ravel_diagnostics::{Code, Diagnostic};
+use ravel_diagnostics::{Code, Diagnostic, Fix};
 use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
 use std::path::Path;
@@ -102,34 +102,103 @@ impl Compilation {
     }
 }
 
-/// Reports without those of further names that the same `use` would bring: the first one names them.
+/// Places of one mistake that are labelled.
+const MOST_PLACES: usize = 3;
+
+/// Reports of names that the same `use` would bring, as one: with the first places, and a count of the others.
 pub(crate) fn together(reports: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut shown: Vec<Diagnostic> = Vec::new();
-    let mut others: Vec<(usize, Vec<String>)> = Vec::new();
+    let mut shown: Vec<(Diagnostic, Vec<Diagnostic>)> = Vec::new();
     for report in reports {
-        let is_use = report.code == Code::UnknownFunction
-            && report.help.as_ref().is_some_and(|help| help.starts_with("add `use "));
         let same = |known: &Diagnostic| {
-            is_use && known.code == report.code && known.help == report.help && known.span().file == report.span().file
+            used_module(&report).is_some() && known.help == report.help && known.span().file == report.span().file
         };
-        let Some(first) = shown.iter().position(same) else {
-            shown.push(report);
-            continue;
-        };
-        let Some(name) = quoted(&report).filter(|name| quoted(&shown[first]) != Some(name)) else { continue };
-        match others.iter_mut().find(|(at, _)| *at == first) {
-            Some((_, names)) if names.iter().any(|known| known == name) => {}
-            Some((_, names)) => names.push(name.to_string()),
-            None => others.push((first, vec![name.to_string()])),
+        match shown.iter_mut().find(|(first, _)| same(first)) {
+            Some((_, others)) => others.push(report),
+            None => shown.push((report, Vec::new())),
         }
     }
-    for (at, names) in others {
-        let more = names.len().saturating_sub(MOST_NAMES);
+    shown.into_iter().map(|(first, others)| if others.is_empty() { first } else { several(first, &others) }).collect()
+}
+
+/// One report for names that one module brings.
+fn several(first: Diagnostic, others: &[Diagnostic]) -> Diagnostic {
+    let module = used_module(&first).unwrap_or_default().to_string();
+    let mut names: Vec<&str> = Vec::new();
+    for name in std::iter::once(&first).chain(others).filter_map(quoted) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let places = others.len() + 1;
+    let title = match &names[..] {
+        [name] => format!("`{name}` of module {module} is used in {places} places, but the module is not"),
+        _ => format!("{} names of module {module} are used, but the module is not", names.len()),
+    };
+    let mut report = Diagnostic { title, ..first.clone() };
+    for label in &mut report.labels {
+        label.message = quoted(&first).map_or(String::new(), |name| format!("`{name}` is not defined here"));
+    }
+    for (k, other) in others.iter().take(MOST_PLACES - 1).enumerate() {
+        let more = if k + 2 == MOST_PLACES { places - MOST_PLACES } else { 0 };
+        let text = match more {
+            0 => String::new(),
+            1 => " … and one more place".to_string(),
+            n => format!(" … and {n} more places"),
+        };
+        let name = quoted(other).map_or(String::new(), |name| format!("nor `{name}`"));
+        report = report.at(other.span(), format!("{name}{text}"));
+    }
+    let more = names.len().saturating_sub(MOST_NAMES);
+    if names.len() > 1 {
         let listed: Vec<String> = names.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        shown[at].notes.push(format!("the same is missing for {}{more}", listed.join(", ")));
+        report.notes.push(format!("these are {}{more}", listed.join(", ")));
     }
-    shown
+    report
+}
+
+/// The module that a report asks to use.
+fn used_module(report: &Diagnostic) -> Option<&str> {
+    let rest = report.help.as_ref()?.strip_prefix("add `use ")?;
+    rest.strip_suffix(": all;`").filter(|module| module.chars().all(|c| c.is_alphanumeric() || c == '_'))
+}
+
+/// Adds the edit to each report that asks for a module.
+pub(crate) fn with_uses(reports: &mut [Diagnostic], map: &SourceMap) {
+    for report in reports.iter_mut().filter(|report| report.fixes.is_empty()) {
+        let Some(module) = used_module(report) else { continue };
+        let span = report.span();
+        let Some(file) = map.get(span.file).filter(|file| !is_library(&file.name)) else { continue };
+        let (at, before, behind) = place_of_use(&file.text);
+        let edit = (Span::new(span.file, at, at), format!("{before}use {module}: all;{behind}"));
+        let title = report.help.clone().unwrap_or_default();
+        report.fixes.push(Fix { title, safe: true, edits: vec![edit] });
+    }
+}
+
+/// Where a `use` is written in a file, and what stands before and behind it: below the last one, else below the head of a module, else above
+/// everything but the comments at the top.
+fn place_of_use(text: &str) -> (usize, &'static str, &'static str) {
+    let heads = ["use ", "import ", "module ", "class ", "export ", "provide "];
+    let mut offset = 0;
+    let mut last = None;
+    let mut top = None;
+    for line in text.split_inclusive('\n') {
+        let is_head = heads.iter().any(|head| line.starts_with(head));
+        // The list of a `use` may go on for several lines.
+        if is_head && let Some(end) = text[offset..].find(';') {
+            last = Some(offset + end + 1);
+        }
+        if top.is_none() && !line.trim_start().starts_with("//") && !line.trim().is_empty() {
+            top = Some(offset);
+        }
+        offset += line.len();
+    }
+    match (last, top) {
+        (Some(at), _) => (at, "\n", ""),
+        (None, Some(at)) => (at, "", "\n\n"),
+        (None, None) => (text.len(), "", "\n"),
+    }
 }
 
 /// The name of `unknown function `f``.

@@ -42,7 +42,7 @@ impl Span {
 }
 
 /// A text and the name that diagnostics show for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SourceFile {
     pub name: String,
     pub text: Arc<str>,
@@ -57,7 +57,7 @@ pub struct LineCol {
 }
 
 /// All texts of one compilation, in the order in which they were read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<SourceFile>,
 }

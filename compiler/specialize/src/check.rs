@@ -4,7 +4,8 @@ use crate::conversions::conversion;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, Val};
 use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
-use ravel_diagnostics::Code;
+use ravel_diagnostics::{Code, Diagnostic};
+use ravel_source::Span;
 use ravel_types::{Affine, Basic, BinOp};
 use ravel_wir::{Fault, Value};
 
@@ -17,13 +18,20 @@ pub struct Agree {
 
 /// What is said of extents that disagree.
 pub struct Wording<'a> {
+    /// Of a report about both lists of extents.
+    pub title: &'a dyn Fn(&str, &str) -> String,
+    /// Places in the head that asks for equal extents, with what they are.
+    pub heads: Vec<(Span, String)>,
+    /// Whether the title says all that the label says.
+    pub is_told: bool,
     /// Of both lists of extents, as text.
     pub label: &'a dyn Fn(&str, &str) -> String,
     /// Of the two extents of an axis.
     pub fault: &'a dyn Fn(u32, Value, Value) -> Fault,
 }
 
-fn axes(rank: usize) -> String {
+/// A number of axes in words.
+pub fn axes(rank: usize) -> String {
     match rank {
         0 => "no axes".to_string(),
         1 => "one axis".to_string(),
@@ -40,11 +48,13 @@ impl Spec<'_> {
             None => format!("one has the shape [{a}], another [{b}]"),
         };
         let fault = |axis, left, right| Fault::Shape { left, right, axis, what: what.into() };
-        self.require_agreement_in(pairs, what, &Wording { label: &label, fault: &fault })
+        let title = |a: &str, b: &str| format!("{what} differ in shape: [{a}] and [{b}]");
+        let wording = Wording { title: &title, heads: Vec::new(), is_told: false, label: &label, fault: &fault };
+        self.require_agreement_in(pairs, &wording)
     }
 
     /// The same, in other words.
-    pub fn require_agreement_in(&mut self, pairs: &[Agree], what: &str, wording: &Wording<'_>) -> bool {
+    pub fn require_agreement_in(&mut self, pairs: &[Agree], wording: &Wording<'_>) -> bool {
         let mut known = Vec::new();
         let mut wrong = false;
         let fault = |spec: &mut Self, Agree { left, right, axis }: &Agree| {
@@ -72,11 +82,16 @@ impl Spec<'_> {
             };
             let (a, b) = (side(|p| &p.0), side(|p| &p.1));
             if self.speculative == 0 {
-                self.error(
-                    Code::ShapesDiffer,
-                    format!("{what} differ in shape: [{a}] and [{b}]"),
-                    (wording.label)(&a, &b),
-                );
+                let site = self.user_site();
+                let mut report =
+                    Diagnostic::error(Code::ShapesDiffer, (wording.title)(&a, &b)).at(site, (wording.label)(&a, &b));
+                for (span, text) in &wording.heads {
+                    report = report.with_label(*span, text);
+                }
+                match wording.is_told {
+                    true => self.report_on_arguments(report, site),
+                    false => self.report_from_here(report, site),
+                }
             }
             for (pair, (x, y)) in pairs.iter().zip(&known) {
                 if x.sub(y).as_const() != Some(0) {

@@ -47,6 +47,27 @@ pub fn help_to_convert(to: Basic, written: Option<i32>) -> String {
     format!("nothing converts implicitly: use `{convert}(...)`{literal}")
 }
 
+/// Whether a text is a literal that says nothing of its type.
+pub fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.ends_with(|c: char| c.is_ascii_digit())
+        && text.parse::<f64>().is_ok()
+}
+
+/// The text of an expression of another type.
+pub fn converted(text: &str, to: Basic) -> String {
+    match to.suffix() {
+        Some(suffix) if is_number(text) && matches!(to, Basic::Float | Basic::Double) => format!("{text}{suffix}"),
+        Some(suffix) if text.parse::<i8>().is_ok_and(|n| n >= 0) => format!("{text}{suffix}"),
+        _ => format!("{}({text})", conversion(to)),
+    }
+}
+
+/// The type that two operands of different types become.
+pub fn agreed(a: Basic, b: Basic) -> Basic {
+    [Basic::Double, Basic::Float].into_iter().find(|ty| [a, b].contains(ty)).unwrap_or(Basic::Int)
+}
+
 /// How operands of these types become two of one type. `written` is what an `int` among them certainly is.
 pub fn help_to_agree(a: Basic, b: Basic, written: Option<i32>) -> String {
     let both = [a, b];
@@ -54,6 +75,5 @@ pub fn help_to_agree(a: Basic, b: Basic, written: Option<i32>) -> String {
         let literals = "`2f` is a float, `2.0` and `2d` are doubles";
         return format!("nothing converts implicitly: use `tof(...)` or `tod(...)`; {literals}");
     }
-    let real = [Basic::Double, Basic::Float].into_iter().find(|ty| both.contains(ty));
-    help_to_convert(real.unwrap_or(Basic::Int), written)
+    help_to_convert(agreed(a, b), written)
 }

@@ -13,8 +13,9 @@ impl Spec<'_> {
     pub fn exprs(&mut self, frame: &mut Frame, e: &Expr, n: usize) -> Vec<Val> {
         match &e.kind {
             ExprKind::Call { set, args } => {
-                let args = self.arguments(frame, args);
-                self.call_set(*set, args, n, e.span)
+                let values = self.arguments(frame, args);
+                self.note_arguments(frame, args, &values);
+                self.call_set(*set, values, n, e.span)
             }
             ExprKind::With(with) => {
                 self.at(e.span);
@@ -31,7 +32,7 @@ impl Spec<'_> {
                 let v = self.expr(frame, e);
                 if n > 0 && !matches!(v, Val::Bottom) {
                     self.error(
-                        Code::OneValue,
+                        Code::TargetCount,
                         format!("one value where {n} are wanted"),
                         "only calls and with-loops give several values",
                     );
@@ -41,7 +42,7 @@ impl Spec<'_> {
         }
     }
 
-    fn arguments(&mut self, frame: &mut Frame, args: &[Expr]) -> Vec<Val> {
+    pub fn arguments(&mut self, frame: &mut Frame, args: &[Expr]) -> Vec<Val> {
         args.iter().map(|a| self.expr(frame, a)).collect()
     }
 

@@ -12,6 +12,7 @@
 //! Recursive functions and loops are iterated to a fixed point: constant, symbol, known rank, unknown rank.
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod calls;
 mod check;
 mod conversions;
@@ -63,6 +64,8 @@ pub struct Options<'a> {
     pub is_library: &'a dyn Fn(FileId) -> bool,
     /// Check type patterns and conditions (on unless `--no-check`).
     pub check_patterns: bool,
+    /// Name all definitions that were tried for a call that fits none.
+    pub candidates: bool,
     /// What a fault adds where a condition of a function fails, by the function's file and name.
     pub condition_remark: &'a dyn Fn(FileId, &str) -> Option<String>,
 }

@@ -18,7 +18,7 @@ impl Spec<'_> {
         }
         if args.len() != prim.arity() {
             self.error(
-                Code::PrimitiveArity,
+                Code::BadPrimitive,
                 format!("a primitive with {} arguments is given {}", prim.arity(), args.len()),
                 "called here",
             );

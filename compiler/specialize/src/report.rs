@@ -1,12 +1,16 @@
 //! Errors of specialisation, reported at the user's code even when they arise inside the library.
 
-use crate::conversions::{help_to_convert, written};
+use crate::conversions::{converted, help_to_convert, is_number, written};
 use crate::spec::{Site, Spec};
 use crate::value::{Kind, Val};
 use ravel_core::ir::{ElemTy, Fun};
-use ravel_diagnostics::{Code, Diagnostic};
+use ravel_diagnostics::{Code, Diagnostic, Fix};
 use ravel_source::Span;
+use ravel_types::Basic;
 use ravel_wir::{Fault, Op};
+
+/// What a label says of an expression that cannot but fault.
+const ALWAYS: &str = "this always fails";
 
 impl Spec<'_> {
     /// The innermost position in the user's own files: `here`, or the call that led into the library.
@@ -42,7 +46,13 @@ impl Spec<'_> {
         let (code, span) = (diagnostic.code, diagnostic.span());
         let known = *self.reported.places.entry((code, span)).or_insert(activation);
         if known == activation && self.reported.titles.insert((code, span, diagnostic.title.clone())) {
-            self.diagnostics.push(diagnostic);
+            match self.diagnostics.last_mut() {
+                // What else does not fit at the same call is a further line of one report.
+                Some(last) if code == Code::ShapesDiffer && last.code == code && last.span() == span => {
+                    last.notes.push(diagnostic.title);
+                }
+                _ => self.diagnostics.push(diagnostic),
+            }
         }
     }
 
@@ -52,9 +62,35 @@ impl Spec<'_> {
         self.report_from_here(Diagnostic::error(code, title).at(site, label), site);
     }
 
-    /// A report on `site`; if the error arose elsewhere, a note says where.
-    pub fn report_from_here(&mut self, mut diagnostic: Diagnostic, site: Span) {
+    /// A report on `site`; if the error arose elsewhere, a note says where. On a call its arguments are labelled, and the label of the whole call
+    /// becomes a note.
+    pub fn report_from_here(&mut self, diagnostic: Diagnostic, site: Span) {
+        let said = diagnostic.labels.first().map_or(String::new(), |label| label.message.clone());
+        let (mut diagnostic, labelled) = self.on_arguments(diagnostic);
+        if labelled && !["", ALWAYS].contains(&said.as_str()) {
+            diagnostic = diagnostic.with_note(said);
+        }
+        self.report_with_origin(diagnostic, site, labelled);
+    }
+
+    /// A report on a call whose title says all that its label says: the arguments are labelled if they can be.
+    pub fn report_on_arguments(&mut self, diagnostic: Diagnostic, site: Span) {
+        let (diagnostic, labelled) = self.on_arguments(diagnostic);
+        self.report_with_origin(diagnostic, site, labelled);
+    }
+
+    /// The report with labels on the arguments of the user's call that it is about; false if it is about none.
+    fn on_arguments(&self, diagnostic: Diagnostic) -> (Diagnostic, bool) {
+        match self.user_call() {
+            Some((call, args)) if call.span == diagnostic.span() => self.label_arguments(diagnostic, args),
+            _ => (diagnostic, false),
+        }
+    }
+
+    /// Where the arguments are labelled, nobody needs to know which function of the library it was.
+    fn report_with_origin(&mut self, mut diagnostic: Diagnostic, site: Span, labelled: bool) {
         if site != self.here
+            && !labelled
             && let Some(inner) = self.stack.last()
         {
             let fun = self.fun(inner.fun);
@@ -67,8 +103,19 @@ impl Spec<'_> {
     pub fn wrong_elem(&mut self, value: &Val, (found, wanted): (ElemTy, ElemTy), title: String, label: String) {
         let site = self.user_site();
         let mut diagnostic = Diagnostic::error(Code::WrongType, title).at(site, label);
-        if let (ElemTy::Basic(_), ElemTy::Basic(wanted)) = (found, wanted) {
-            diagnostic = diagnostic.with_help(help_to_convert(wanted, written(value)));
+        if let (ElemTy::Basic(found), ElemTy::Basic(wanted)) = (found, wanted) {
+            let text = self.quotable(site).filter(|_| site == self.here).map(|text| converted(text, wanted));
+            diagnostic = match text {
+                Some(new) => {
+                    // A literal without suffix takes the type that is wanted; of other conversions only that to double loses nothing.
+                    let text = self.options.map.snippet(site);
+                    let fits = matches!(wanted, Basic::Float | Basic::Double) || !text.contains(['.', 'e', 'E']);
+                    let safe = wanted == Basic::Double && found != Basic::Bool || is_number(text) && fits;
+                    let fix = Fix { title: format!("`{new}`"), safe, edits: vec![(site, new)] };
+                    diagnostic.with_fix(fix).with_note("nothing converts implicitly")
+                }
+                None => diagnostic.with_help(help_to_convert(wanted, written(value))),
+            };
         }
         self.report_from_here(diagnostic, site);
     }
@@ -98,7 +145,7 @@ impl Spec<'_> {
     /// A fault that is certain once this place is reached: an error where the place is certainly reached, else a check.
     pub fn certain_fault(&mut self, code: Code, title: String, fault: Fault) {
         if self.is_certain() {
-            self.error(code, title, "this always fails");
+            self.error(code, title, ALWAYS);
         }
         self.emit_check(&crate::value::Sc::bool(false), fault);
     }

@@ -15,6 +15,7 @@ use ravel_types::{Basic, Elem, Ty};
 use ravel_types::{HashMap, HashSet};
 use ravel_wir::{FuncId, GlobalId, Module, Op};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The slots and type variables of one activation of a function.
 pub struct Frame {
@@ -23,16 +24,27 @@ pub struct Frame {
     pub env: Vec<Option<Val>>,
     /// Where names of the head were bound.
     pub places: Vec<(ir::LocalId, Place)>,
+    /// Where each slot got its present value, [`Span::NONE`] if at several places; empty in functions of the library.
+    pub origins: Vec<Span>,
+}
+
+/// An argument of a call in the user's files, for messages.
+pub struct Argument {
+    pub span: Span,
+    /// Where the variable that it is got its value, if it is one.
+    pub origin: Option<Span>,
+    pub kind: Kind,
 }
 
 /// One entry of the stack of calls that elaboration is in.
-#[derive(Clone, Copy)]
 pub struct Site {
     pub fun: FunId,
     /// Where the call was written.
     pub span: Span,
     /// Which elaboration of a function this is, of all there were.
     pub activation: u32,
+    /// What it was called with, if that was in the user's files.
+    pub args: Option<Rc<[Argument]>>,
 }
 
 /// What has been reported.
@@ -50,6 +62,8 @@ pub struct Spec<'p> {
     pub module: Module,
     pub em: Emitter,
     pub stack: Vec<Site>,
+    /// The arguments of the call that is about to be made.
+    pub noted: Option<Rc<[Argument]>>,
     /// How many of these calls led to the function under construction, which others may call as well.
     pub outside: usize,
     /// Position of the construct being elaborated.
@@ -114,6 +128,7 @@ impl<'p> Spec<'p> {
             module: Module::default(),
             em: Emitter::new("entry", Span::NONE),
             stack: Vec::new(),
+            noted: None,
             outside: 0,
             here: Span::NONE,
             instances: Vec::new(),

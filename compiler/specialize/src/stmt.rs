@@ -101,13 +101,10 @@ impl<'p> Spec<'p> {
     fn assign(&mut self, frame: &mut Frame, targets: &[Target], value: &Expr, span: Span) {
         let values = match (&value.kind, targets) {
             (ExprKind::Call { set, args }, _) => {
-                let mut argv = Vec::with_capacity(args.len());
-                for a in args {
-                    let v = self.expr(frame, a);
-                    argv.push(v);
-                }
+                let argv = self.arguments(frame, args);
                 self.at(value.span);
                 self.variadic = self.variadic_kinds(frame, *set, targets);
+                self.note_arguments(frame, args, &argv);
                 let values = self.call_set(*set, argv, targets.len(), value.span);
                 self.variadic.clear();
                 values
@@ -130,6 +127,7 @@ impl<'p> Spec<'p> {
                         None => v,
                     };
                     frame.env[slot.index()] = Some(v);
+                    frame.set_origin(*slot, value.span);
                 }
                 Target::Global(id) => self.set_global(*id, v, span),
                 Target::Discard => {}
@@ -158,7 +156,7 @@ impl<'p> Spec<'p> {
                         _ => "_".to_string(),
                     };
                     self.error(
-                        Code::UndeclaredTarget,
+                        Code::UndeclaredVariadic,
                         format!(
                             "`{name}` needs a declaration: `{}` takes its result types from the targets",
                             member.name
@@ -200,6 +198,7 @@ impl<'p> Spec<'p> {
         let mut merged = merged.into_iter();
         for slot in &both {
             frame.env[slot.index()] = merged.next();
+            frame.set_origin(*slot, Span::NONE);
         }
         for slot in lost {
             frame.env[slot.index()] = None;
@@ -253,6 +252,7 @@ impl<'p> Spec<'p> {
                 let mut params = self.em.params_for(opened.region, &leaves).into_iter();
                 let mut inner = frame.fork();
                 for (slot, kind) in all.iter().zip(&kinds) {
+                    inner.set_origin(*slot, Span::NONE);
                     let v = self.em.instantiate(kind, &mut params);
                     inner.env[slot.index()] = if matches!(kind, Kind::Bottom) { None } else { Some(v) };
                 }
@@ -334,6 +334,7 @@ impl<'p> Spec<'p> {
         for (slot, kind) in all.iter().zip(&kinds) {
             let v = self.em.instantiate(kind, &mut results);
             frame.env[slot.index()] = Some(v);
+            frame.set_origin(*slot, Span::NONE);
         }
     }
 }
@@ -341,11 +342,24 @@ impl<'p> Spec<'p> {
 impl Frame {
     /// A function before its arguments are there.
     pub fn new(fun: FunId, families: Vec<Option<Basic>>, locals: usize) -> Frame {
-        Frame { fun, families, env: vec![None; locals], places: Vec::new() }
+        Frame { fun, families, env: vec![None; locals], places: Vec::new(), origins: Vec::new() }
     }
 
     /// A copy for a branch that may assign differently.
     pub fn fork(&self) -> Frame {
-        Frame { fun: self.fun, families: self.families.clone(), env: self.env.clone(), places: self.places.clone() }
+        Frame {
+            fun: self.fun,
+            families: self.families.clone(),
+            env: self.env.clone(),
+            places: self.places.clone(),
+            origins: self.origins.clone(),
+        }
+    }
+
+    /// Remembers where a slot gets its value.
+    pub fn set_origin(&mut self, slot: LocalId, span: Span) {
+        if let Some(origin) = self.origins.get_mut(slot.index()) {
+            *origin = span;
+        }
     }
 }

@@ -10,7 +10,13 @@ use ravel_types::{Affine, Basic, BinOp, Elem, Scalar, Sym};
 
 fn with_spec(run: impl FnOnce(&mut Spec<'_>)) {
     let (program, map) = (Program::default(), SourceMap::default());
-    let options = Options { map: &map, is_library: &|_| false, check_patterns: true, condition_remark: &|_, _| None };
+    let options = Options {
+        map: &map,
+        is_library: &|_| false,
+        check_patterns: true,
+        candidates: false,
+        condition_remark: &|_, _| None,
+    };
     run(&mut Spec::new(&program, &options));
 }
 

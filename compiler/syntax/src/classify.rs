@@ -131,6 +131,11 @@ const KEYWORDS: [(&str, Kind); 49] = [
     ("with", Kind::With),
 ];
 
+/// The words that the grammar knows, those included that are names where no rule of theirs fits (`all`, `step`).
+pub fn keywords() -> impl Iterator<Item = &'static str> {
+    KEYWORDS.iter().map(|(word, _)| *word)
+}
+
 /// The kind of a keyword, [`Kind::Id`] for every other word.
 pub(crate) fn keyword(word: &str) -> Kind {
     KEYWORDS.iter().find(|(text, _)| *text == word).map_or(Kind::Id, |(_, kind)| *kind)

@@ -39,7 +39,7 @@ mod spans;
 mod split;
 mod tokens;
 
-pub use classify::TypeNames;
+pub use classify::{TypeNames, keywords};
 pub use parse::parse_file;
 pub use pragma::PRAGMAS;
 pub use preprocess::{Loader, MacroOption, NoIncludes, PreprocessOptions, lex_and_preprocess};

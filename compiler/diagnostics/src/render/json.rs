@@ -14,6 +14,7 @@ fn report(diagnostic: &Diagnostic, map: &SourceMap) -> Value {
         "code": diagnostic.code.text(),
         "severity": severity(diagnostic.severity),
         "title": diagnostic.title,
+        "place": place(diagnostic.span(), map),
         "labels": diagnostic.labels.iter().map(|one| label(one, map)).collect::<Vec<_>>(),
         "notes": diagnostic.notes,
         "help": diagnostic.help,

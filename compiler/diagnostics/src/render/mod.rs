@@ -6,6 +6,7 @@ mod json;
 mod lines;
 mod sarif;
 
+pub use human::excerpt;
 pub use lines::short;
 
 use crate::Diagnostic;

@@ -155,7 +155,8 @@ impl Session {
             Err(mut report) => {
                 // The function around the input is not the user's.
                 report.function = report.function.filter(|function| ![FUNCTION, "entry"].contains(&function.as_str()));
-                return Err(Refusal::Wrong(report.to_string()));
+                let excerpt = crate::run::excerpt(&compilation.functions, &compilation.map, &report);
+                return Err(Refusal::Wrong(format!("{report}{}", excerpt.unwrap_or_default())));
             }
         };
         if let Err(fault) = written {

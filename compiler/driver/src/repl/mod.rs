@@ -397,7 +397,10 @@ impl Session {
     }
 
     fn render(&self, diagnostics: &[Diagnostic], map: &SourceMap) -> String {
-        ravel_diagnostics::render(diagnostics, map, ravel_diagnostics::Format::Human, self.color)
+        // Nobody edits an input that was refused: it is typed again.
+        let without_fixes = |report: &Diagnostic| Diagnostic { fixes: Vec::new(), ..report.clone() };
+        let diagnostics: Vec<Diagnostic> = diagnostics.iter().map(without_fixes).collect();
+        ravel_diagnostics::render(&diagnostics, map, ravel_diagnostics::Format::Human, self.color)
     }
 
     /// Why the text is not an input.

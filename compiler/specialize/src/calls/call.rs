@@ -46,7 +46,8 @@ impl Spec<'_> {
     /// The next elaboration of a function, called at a place.
     fn enter(&mut self, fun: FunId, span: Span) {
         self.activations += 1;
-        self.stack.push(Site { fun, span, activation: self.activations });
+        let args = self.noted.take();
+        self.stack.push(Site { fun, span, activation: self.activations, args });
     }
 
     /// Gives up a recursion that goes on and on with other shapes or values; nothing else is specialised after that.
@@ -78,13 +79,19 @@ impl Spec<'_> {
         let outer = self.here;
         self.enter(id, span);
         let mut frame = Frame::new(id, families, fun.locals.len());
+        self.trace_origins(&mut frame);
         for (param, arg) in fun.params.iter().zip(&args) {
             frame.env[param.local.index()] = Some(arg.clone());
         }
         let items: Vec<(&TypePat, &Val)> = fun.params.iter().map(|p| &p.ty).zip(&args).collect();
         let what = format!("arguments of {}", self.quoted(fun));
+        let reports = self.diagnostics.len();
+        let fit = self.bind_patterns(&mut frame, &items, &what);
+        if !fit && self.diagnostics.len() == reports + 1 {
+            self.suggest_other_arguments(&frame, &args);
+        }
         // What follows from arguments that do not fit would only repeat that.
-        if !self.bind_patterns(&mut frame, &items, &what) || !self.conditions(&mut frame, fun, false) {
+        if !fit || !self.conditions(&mut frame, fun, false) {
             let results = self.unreached_results(&frame, fun);
             self.stack.pop();
             self.at(outer);

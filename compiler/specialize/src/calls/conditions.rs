@@ -55,7 +55,7 @@ impl Spec<'_> {
                 if !known.is_empty() {
                     diagnostic = diagnostic.with_note(known.join(", "));
                 }
-                self.report_from_here(diagnostic, site);
+                self.report_on_arguments(diagnostic, site);
                 hold = false;
             }
             let remark = (self.options.condition_remark)(fun.span.file, &fun.name);

@@ -1,10 +1,10 @@
 //! What is said when no instance of an overload set takes the arguments: reasons, and conversions that would help.
 
-use crate::conversions::{help_to_agree, help_to_convert, written};
-use crate::spec::Spec;
+use crate::conversions::{agreed, converted, help_to_agree, help_to_convert, is_number, written};
+use crate::spec::{Argument, Spec};
 use crate::value::Val;
 use ravel_core::ir::{ElemTy, Fun, FunId};
-use ravel_diagnostics::{Code, Diagnostic};
+use ravel_diagnostics::{Code, Diagnostic, Fix};
 use ravel_types::Basic;
 
 impl Spec<'_> {
@@ -12,16 +12,32 @@ impl Spec<'_> {
     pub fn no_instance(&mut self, name: &str, args: &[Val], rejected: &[(FunId, String)]) {
         let types: Vec<String> = args.iter().map(|a| self.show_value_type(a)).collect();
         let site = self.user_site();
-        let mut diagnostic =
-            Diagnostic::error(Code::NoInstance, format!("no instance of `{name}` takes ({})", types.join(", ")))
-                .at(site, format!("called with ({})", types.join(", ")));
-        // One's own functions first; of the library's, which may be many, a few with different reasons.
+        // The arguments of this call are noted still; of one further in, those of the user's call are.
+        let noted = self.noted.take().filter(|_| site == self.here);
+        let conversion = self.conversion(args, rejected, noted.as_deref());
+        let is_operator = !name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let title = match (&types[..], &conversion) {
+            ([a, b], Some(_)) if is_operator => format!("`{name}` does not mix {a} and {b}"),
+            _ => format!("no instance of `{name}` takes ({})", types.join(", ")),
+        };
+        let report = Diagnostic::error(Code::NoInstance, title).at(site, format!("called with ({})", types.join(", ")));
+        let mut diagnostic = match &noted {
+            Some(noted) => self.label_arguments(report, noted).0,
+            None => report,
+        };
         let (own, library): (Vec<_>, Vec<_>) =
             rejected.iter().partition(|(id, _)| !(self.options.is_library)(self.fun(*id).span.file));
-        let mut shown: Vec<&(FunId, String)> = own.into_iter().take(8).collect();
-        let room = shown.len() + if shown.is_empty() { 3 } else { 1 };
+        // One's own functions first. The library's, which may be many, say little where the way out is known; else a few with different reasons.
+        let all = self.options.candidates;
+        let mut shown: Vec<&(FunId, String)> = own.into_iter().take(if all { usize::MAX } else { 8 }).collect();
+        let room = match (all, conversion.is_some(), shown.is_empty()) {
+            (true, _, _) => usize::MAX,
+            (_, true, _) => shown.len(),
+            (_, _, true) => 3,
+            (_, _, false) => shown.len() + 1,
+        };
         for candidate in library {
-            if shown.len() < room && !shown.iter().any(|(_, reason)| *reason == candidate.1) {
+            if shown.len() < room && (all || !shown.iter().any(|(_, reason)| *reason == candidate.1)) {
                 shown.push(candidate);
             }
         }
@@ -33,14 +49,61 @@ impl Spec<'_> {
             // Syntax that asks for a function, in a file that only has those that records bring.
             diagnostic = diagnostic.with_help("add `use Array: all;`");
         }
-        if rejected.len() > shown.len() {
-            diagnostic = diagnostic.with_note(format!("and {} more", rejected.len() - shown.len()));
-        }
-        let help = self.conversion_help(name, args, rejected).or_else(|| self.vector_help(args, rejected));
-        if let Some(help) = help {
-            diagnostic = diagnostic.with_help(help);
-        }
+        let more = rejected.len() - shown.len();
+        diagnostic = match (more, shown.len()) {
+            (0, _) => diagnostic,
+            (1, 0) => diagnostic.with_note("one definition was tried: `ravel check --candidates` shows it"),
+            (n, 0) => {
+                diagnostic.with_note(format!("{n} definitions were tried: `ravel check --candidates` lists them"))
+            }
+            (n, _) => diagnostic.with_note(format!("and {n} more: `ravel check --candidates` lists them")),
+        };
+        diagnostic = match conversion {
+            Some(conversion) => self.with_conversion(diagnostic, name, args, &conversion, noted.as_deref()),
+            None => match self.vector_help(args, rejected) {
+                Some(help) => diagnostic.with_help(help),
+                None => diagnostic,
+            },
+        };
         self.report(diagnostic);
+    }
+
+    /// The report with the conversion that helps: as an edit where the argument can be quoted, else in words.
+    fn with_conversion(
+        &self,
+        diagnostic: Diagnostic,
+        name: &str,
+        args: &[Val],
+        conversion: &Conversion,
+        noted: Option<&[Argument]>,
+    ) -> Diagnostic {
+        let Conversion { position, to, ref words, is_sure } = *conversion;
+        let Some((argument, text)) =
+            noted.and_then(|noted| Some((&noted[position], self.quotable(noted[position].span)?)))
+        else {
+            let what = match (name, position) {
+                ("modarray", 2) => "the new value: ".to_string(),
+                _ if args.len() == 1 || name == "modarray" => String::new(),
+                _ if is_sure => String::new(),
+                _ => format!("argument {}: ", position + 1),
+            };
+            return diagnostic.with_help(format!("{what}{words}"));
+        };
+        let new = converted(text, to);
+        let site = self.here;
+        let whole = self.quotable(site).filter(|_| site.start <= argument.span.start && argument.span.end <= site.end);
+        let title = match whole {
+            Some(whole) => {
+                let (from, upto) =
+                    ((argument.span.start - site.start) as usize, (argument.span.end - site.start) as usize);
+                format!("`{}{new}{}`", &whole[..from], &whole[upto..])
+            }
+            None => format!("`{new}`"),
+        };
+        // A number is a double as it stands; other conversions may lose something.
+        let safe = to == Basic::Double && self.elem_of(&args[position]) != Some(ElemTy::Basic(Basic::Bool));
+        let fix = Fix { title, safe, edits: vec![(argument.span, new)] };
+        diagnostic.with_fix(fix).with_note("nothing converts implicitly")
     }
 
     /// That a scalar would do as a vector of one element.
@@ -57,8 +120,13 @@ impl Spec<'_> {
         None
     }
 
-    /// How the arguments could be made to fit some instance by converting them.
-    fn conversion_help(&self, name: &str, args: &[Val], rejected: &[(FunId, String)]) -> Option<String> {
+    /// How the arguments could be made to fit some instance by converting one of them.
+    fn conversion(
+        &mut self,
+        args: &[Val],
+        rejected: &[(FunId, String)],
+        noted: Option<&[Argument]>,
+    ) -> Option<Conversion> {
         let elems: Vec<Option<Basic>> = args
             .iter()
             .map(|arg| match self.elem_of(arg) {
@@ -79,7 +147,15 @@ impl Spec<'_> {
             && a != b
             && fitting().any(one_family)
         {
-            return Some(help_to_agree(a, b, args.iter().find_map(written)));
+            let words = help_to_agree(a, b, args.iter().find_map(written));
+            // Beside a float, a literal without suffix was hardly meant to be a double.
+            let is_literal = |k: usize| noted.is_some_and(|noted| is_number(self.options.map.snippet(noted[k].span)));
+            let to = match (a, b) {
+                (Basic::Float, Basic::Double) if is_literal(1) => Basic::Float,
+                (Basic::Double, Basic::Float) if is_literal(0) => Basic::Float,
+                _ => agreed(a, b),
+            };
+            return Some(Conversion { position: usize::from(a == to), to, words, is_sure: true });
         }
         let mut best: Option<Vec<(usize, Basic)>> = None;
         for fun in fitting() {
@@ -94,13 +170,19 @@ impl Spec<'_> {
             }
         }
         let (position, to) = *best?.first()?;
-        let what = match (name, position) {
-            ("modarray", 2) => "the new value: ".to_string(),
-            _ if args.len() == 1 => String::new(),
-            _ => format!("argument {}: ", position + 1),
-        };
-        Some(format!("{what}{}", help_to_convert(to, written(&args[position]))))
+        let words = help_to_convert(to, written(&args[position]));
+        Some(Conversion { position, to, words, is_sure: false })
     }
+}
+
+/// An argument that would fit as a value of another type.
+struct Conversion {
+    position: usize,
+    to: Basic,
+    /// What to do, where the argument cannot be quoted.
+    words: String,
+    /// Whether it says which argument is meant.
+    is_sure: bool,
 }
 
 /// The arguments that would have to be converted for the function, each with the type that it needs; nothing if that cannot help.

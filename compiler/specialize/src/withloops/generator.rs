@@ -1,5 +1,6 @@
 //! Generators: bounds of with-loop parts, their index facts, and making overlapping parts disjoint.
 
+use crate::check::axes;
 use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use crate::withloops::select::IndexVector;
@@ -205,15 +206,7 @@ impl Spec<'_> {
             Some(v) => (scalars(v), part.upper_inclusive),
             None => {
                 let shape = frame_shape?;
-                let length = self.vector_length(shape);
-                if let Some(n) = length.as_int()
-                    && (n as usize) < rank
-                {
-                    self.error(
-                        Code::IndexLengthsDiffer,
-                        format!("the index has {rank} components but the array has {n} axes"),
-                        "too many components",
-                    );
+                if !self.has_axes_for(rank, shape) {
                     return None;
                 }
                 let last: Vec<Sc> = (0..rank)
@@ -366,10 +359,25 @@ impl Spec<'_> {
         })
     }
 
-    /// Checks that the index set lies within `0 .. frame` unless it is empty.
-    pub fn require_within(&mut self, set: &IndexSet, frame_shape: &Val) {
+    /// Whether the array may have as many axes as its index has components; if it certainly has not, that is reported.
+    fn has_axes_for(&mut self, rank: usize, frame_shape: &Val) -> bool {
+        let length = self.vector_length(frame_shape);
+        let Some(n) = length.as_int().filter(|n| (*n as usize) < rank) else { return true };
+        self.error(
+            Code::IndexLengthsDiffer,
+            format!("the index has {rank} components but the array has {}", axes(n as usize)),
+            "too many components",
+        );
+        false
+    }
+
+    /// Checks that the index set lies within `0 .. frame` unless it is empty. False if its indices are too long for the frame.
+    pub fn require_within(&mut self, set: &IndexSet, frame_shape: &Val) -> bool {
         let (inside, empty) = match set {
             IndexSet::Box(b) => {
+                if !self.has_axes_for(b.rank(), frame_shape) {
+                    return false;
+                }
                 let mut inside = Sc::bool(true);
                 let mut empty = Sc::bool(false);
                 for axis in 0..b.rank() {
@@ -434,6 +442,7 @@ impl Spec<'_> {
         } else {
             self.emit_explained_check(&ok, fault);
         }
+        true
     }
 
     /// Whether two boxes certainly share no index.

@@ -55,7 +55,9 @@ impl<'p> Spec<'p> {
         self.at(span);
         if let Some(shape) = &frame_shape {
             for set in &sets {
-                self.require_within(set, shape);
+                if !self.require_within(set, shape) {
+                    return lost;
+                }
             }
         }
         let hands_on = operations.iter().any(|op| matches!(op, Operation::Propagate { .. }));

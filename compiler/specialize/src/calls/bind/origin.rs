@@ -6,6 +6,7 @@ use crate::spec::{Frame, Spec};
 use crate::value::Val;
 use ravel_core::ir::{DimPat, Fun, LocalId, RankPat, TypePat};
 use ravel_diagnostics::Code;
+use ravel_source::Span;
 use ravel_types::{Basic, BinOp};
 use ravel_wir::Fault;
 
@@ -21,6 +22,8 @@ pub struct Place {
 
 /// One of two places of a name.
 struct Side {
+    /// The type that holds it.
+    span: Span,
     /// `in a`, `on the left`.
     inside: String,
     axis: Option<i32>,
@@ -29,6 +32,17 @@ struct Side {
 }
 
 impl Side {
+    /// `axis 1 of `a``.
+    fn role(&self) -> Option<String> {
+        let measure = self.measure.as_ref()?;
+        let quoted = |who: &str| if who.contains(' ') { who.to_string() } else { format!("`{who}`") };
+        Some(match (measure.split_once(", "), measure.rsplit_once(" of ")) {
+            (Some((who, axis)), _) => format!("{axis} of {}", quoted(who)),
+            (None, Some((what, who))) => format!("the {what} of {}", quoted(who)),
+            (None, None) => measure.clone(),
+        })
+    }
+
     /// The measure behind a value.
     fn behind(&self) -> String {
         self.measure.as_ref().map_or(String::new(), |measure| format!(" ({measure})"))
@@ -40,11 +54,43 @@ pub struct Compared {
     name: String,
     /// The user never wrote the name: it stands in a head of the library.
     in_library: bool,
+    /// As messages name the function.
+    function: String,
     there: Side,
     here: Side,
 }
 
 impl Compared {
+    /// What a report on the extents is titled, and whether that says all; nothing if it is about a part of shapes that a function of the library compares.
+    fn title(&self, what: &str, (a, b): (&str, &str), is_group: bool, call: Option<&str>) -> Option<String> {
+        let whole = |side: &Side| side.measure.as_ref().is_some_and(|measure| measure.starts_with("shape of "));
+        let (name, function, there, here) = (&self.name, &self.function, &self.there, &self.here);
+        match (is_group, self.in_library) {
+            (true, _) if whole(there) && whole(here) => {
+                let expression = call.map_or(function.clone(), |text| format!("`{text}`"));
+                Some(format!("{expression} needs equal shapes, not [{a}] and [{b}]"))
+            }
+            (false, false) => Some(format!("`{name}` of {function} is {a} {} and {b} {}", there.inside, here.inside)),
+            (true, false) => {
+                Some(format!("`{name}` of {function} is [{a}] {} and [{b}] {}", there.inside, here.inside))
+            }
+            (false, true) => {
+                let (left, right) = (there.role()?, here.role()?);
+                Some(format!("{what} differ in shape: {left} is {a}, {right} is {b}"))
+            }
+            (true, true) => None,
+        }
+    }
+
+    /// Where the user's own head has the name twice.
+    fn heads(&self) -> Vec<(Span, String)> {
+        let (Some(there), Some(here)) = (self.there.role(), self.here.role()) else { return Vec::new() };
+        if self.in_library || self.there.span == self.here.span {
+            return Vec::new();
+        }
+        vec![(self.there.span, format!("`{}` is {there}", self.name)), (self.here.span, format!("and {here}"))]
+    }
+
     /// Two extents at the same place of a named group of axes, `{}` standing for each.
     fn extents(&self, k: u32) -> String {
         let (name, there, here) = (&self.name, &self.there, &self.here);
@@ -72,11 +118,17 @@ impl Spec<'_> {
         let fun = self.fun(frame.fun);
         let known = frame.places.iter().find(|(bound, _)| *bound == name);
         // A parameter of that name is no measure.
-        let none = Side { inside: String::new(), axis: None, measure: None };
+        let none = Side { span: Span::NONE, inside: "as given".to_string(), axis: None, measure: None };
         let there = known.map_or(none, |(_, there)| side(fun, name, *there));
         let here = side(fun, name, place);
         let in_library = self.in_library(frame);
-        Compared { name: fun.locals[name.index()].name.clone(), in_library, there, here }
+        Compared {
+            name: fun.locals[name.index()].name.clone(),
+            in_library,
+            function: format!("`{}`", fun.name),
+            there,
+            here,
+        }
     }
 
     /// Is this a function of the library, whose patterns say nothing to who calls it?
@@ -86,7 +138,7 @@ impl Spec<'_> {
 
     /// Extents of a name at two places: one if it names an axis, several if it names a group. False if they certainly differ.
     pub fn require_measured(&mut self, pairs: &[Agree], what: &str, is_group: bool, compared: &Compared) -> bool {
-        let Compared { name, there, here, in_library } = compared;
+        let Compared { name, there, here, in_library, .. } = compared;
         let label = |a: &str, b: &str| match is_group {
             true if *in_library => format!("[{a}]{} and [{b}]{}", there.behind(), here.behind()),
             true => format!("`{name}` is [{a}]{} and [{b}]{}", there.behind(), here.behind()),
@@ -99,7 +151,14 @@ impl Spec<'_> {
             };
             Fault::Message { text: format!("{what}: {text}").into(), operands: vec![left, right] }
         };
-        self.require_agreement_in(pairs, what, &Wording { label: &label, fault: &fault })
+        let call = self.user_call().and_then(|(site, _)| self.quotable(site.span)).map(str::to_string);
+        let title = |a: &str, b: &str| {
+            let general = || format!("{what} differ in shape: [{a}] and [{b}]");
+            compared.title(what, (a, b), is_group, call.as_deref()).unwrap_or_else(general)
+        };
+        let is_told = compared.title(what, ("", ""), is_group, None).is_some();
+        let wording = Wording { title: &title, heads: compared.heads(), is_told, label: &label, fault: &fault };
+        self.require_agreement_in(pairs, &wording)
     }
 
     /// Numbers of axes of a named group at two places. False if they certainly differ.
@@ -165,9 +224,14 @@ fn side(fun: &Fun, name: LocalId, place: Place) -> Side {
     let inside = match (is_operator(fun) && !place.of_result, place.item) {
         (true, 0) => "on the left".to_string(),
         (true, _) => "on the right".to_string(),
-        _ => format!("in {}", called(fun, place.item, place.of_result)),
+        _ if place.of_result => format!("in {}", called(fun, place.item, true)),
+        _ => format!("in `{}`", called(fun, place.item, false)),
     };
-    Side { inside, axis: place.axis, measure: measured(fun, name, place) }
+    let ty = match place.of_result {
+        true => fun.results.get(place.item),
+        false => fun.params.get(place.item).map(|param| &param.ty),
+    };
+    Side { span: ty.map_or(Span::NONE, |ty| ty.span), inside, axis: place.axis, measure: measured(fun, name, place) }
 }
 
 /// What a name measures at its place: `x, axis 1`, `rank of x`.

@@ -1,0 +1,175 @@
+//! The arguments of calls in the user's files, as messages label them: what each is, and where that came from.
+
+use crate::report::show_kind;
+use crate::spec::{Argument, Frame, Site, Spec};
+use crate::value::{Kind, ShapeKind, Val};
+use ravel_core::ir::{Expr, ExprKind};
+use ravel_diagnostics::{Code, Diagnostic, Label};
+use ravel_source::Span;
+use ravel_types::Affine;
+use std::rc::Rc;
+
+/// Labels of one report: with more of them the source is hard to see.
+const MOST_LABELS: usize = 4;
+
+impl Spec<'_> {
+    /// Remembers the arguments of the call that comes next, if it stands in the user's files.
+    pub fn note_arguments(&mut self, frame: &Frame, args: &[Expr], values: &[Val]) {
+        self.noted = None;
+        if frame.origins.is_empty() {
+            return;
+        }
+        let noted = args.iter().zip(values).map(|(arg, value)| Argument {
+            span: arg.span,
+            origin: match arg.kind {
+                ExprKind::Local(slot) => frame.origins.get(slot.index()).copied().filter(|span| !span.is_none()),
+                _ => None,
+            },
+            kind: self.em.kind_of(value),
+        });
+        self.noted = Some(noted.collect());
+    }
+
+    /// Makes the frame of one of the user's functions remember where values come from; parameters come from the call.
+    pub fn trace_origins(&mut self, frame: &mut Frame) {
+        let fun = self.fun(frame.fun);
+        if (self.options.is_library)(fun.span.file) {
+            return;
+        }
+        frame.origins = vec![Span::NONE; frame.env.len()];
+        let Some(args) = self.stack.last().and_then(|site| site.args.clone()) else { return };
+        for (param, arg) in fun.params.iter().zip(args.iter()) {
+            frame.set_origin(param.local, arg.span);
+        }
+    }
+
+    /// A report on a whole call, with labels on its arguments instead: what each is, and where it got its value. False if there are none to label.
+    pub fn label_arguments(&self, mut diagnostic: Diagnostic, args: &Rc<[Argument]>) -> (Diagnostic, bool) {
+        let site = diagnostic.span();
+        let inside = |span: Span| span.file == site.file && site.start <= span.start && span.end <= site.end;
+        if args.is_empty() || args.len() > MOST_LABELS || !args.iter().all(|arg| inside(arg.span) && arg.span != site) {
+            return (diagnostic, false);
+        }
+        // What a literal is everybody sees, unless its type is what is wrong.
+        let is_literal = |arg: &&Argument| self.options.map.snippet(arg.span).parse::<f64>().is_ok();
+        let all = diagnostic.code == Code::NoInstance;
+        let shown: Vec<&Argument> = args.iter().filter(|arg| all || !is_literal(arg)).collect();
+        if shown.is_empty() {
+            return (diagnostic, false);
+        }
+        diagnostic.place = Some(site);
+        diagnostic.labels.retain(|label| label.span != site);
+        for arg in &shown {
+            diagnostic = diagnostic.at(arg.span, show_kind(self, &arg.kind));
+        }
+        for arg in &shown {
+            let Some(origin) = arg.origin else { continue };
+            let known = diagnostic.labels.iter().any(|label: &Label| label.span == origin);
+            if diagnostic.labels.len() >= MOST_LABELS {
+                let line = self.options.map.line_col(origin).map(|at| at.line);
+                let own = diagnostic.labels.iter_mut().find(|label| label.span == arg.span);
+                if let (Some(line), Some(own)) = (line, own) {
+                    own.message = format!("{}, from line {line}", own.message);
+                }
+            } else if !known {
+                let name = self.options.map.snippet(arg.span).trim().to_string();
+                diagnostic = diagnostic.with_label(origin, format!("{name}: {}", show_kind(self, &arg.kind)));
+            }
+        }
+        (diagnostic, true)
+    }
+
+    /// Adds to the last report, of a call whose arguments do not fit together, what would make them fit: an argument transposed, or cut to the
+    /// shape of the other one.
+    pub fn suggest_other_arguments(&mut self, frame: &Frame, args: &[Val]) {
+        let Some((call, noted)) = self.user_call().map(|(call, noted)| (call.span, noted.clone())) else { return };
+        let direct = self.stack.last().is_some_and(|site| site.span == call);
+        let Some(whole) = self.quotable(call).map(str::to_string).filter(|_| direct && noted.len() == args.len())
+        else {
+            return;
+        };
+        let shapes: Option<Vec<Vec<i32>>> = args.iter().map(|arg| self.constant_shape(arg)).collect();
+        let Some(shapes) = shapes else { return };
+        let edited = |k: usize, new: &str| {
+            let at = noted[k].span;
+            let inside = call.file == at.file && call.start <= at.start && at.end <= call.end;
+            let (from, upto) = (at.start.checked_sub(call.start)? as usize, at.end.checked_sub(call.start)? as usize);
+            inside.then(|| Some(format!("`{}{new}{}`", whole.get(..from)?, whole.get(upto..)?))).flatten()
+        };
+        let mut fix = None;
+        if let [a, b] = &shapes[..]
+            && a.len() == b.len()
+            && !a.is_empty()
+            && !self.fun(frame.fun).name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        {
+            let below = |a: &[i32], b: &[i32]| a.iter().zip(b).all(|(x, y)| x <= y);
+            let pair = if below(b, a) { Some((0, 1)) } else { below(a, b).then_some((1, 0)) };
+            if let Some((larger, smaller)) = pair
+                && let (Some(large), Some(small)) =
+                    (self.quotable(noted[larger].span), self.quotable(noted[smaller].span))
+            {
+                let new = format!("take(shape({small}), {large})");
+                fix = edited(larger, &new).map(|text| (larger, new, format!("{text} works where they overlap")));
+            }
+        } else {
+            for k in (0..args.len()).filter(|k| shapes[*k].len() == 2) {
+                let new = self.quotable(noted[k].span).map(|text| format!("transpose({text})"));
+                let turned = self.transposed(&args[k], &shapes[k]);
+                let mut tried = args.to_vec();
+                if let (Some(new), Some(turned)) = (new, turned)
+                    && fix.is_none()
+                {
+                    tried[k] = turned;
+                    if self.would_fit(frame, &tried) {
+                        fix = edited(k, &new).map(|text| (k, new, format!("{text} fits")));
+                    }
+                }
+            }
+        }
+        if let Some((k, new, title)) = fix
+            && let Some(report) = self.diagnostics.pop()
+        {
+            self.diagnostics.push(report.with_edit(title, noted[k].span, new));
+        }
+    }
+
+    fn constant_shape(&mut self, value: &Val) -> Option<Vec<i32>> {
+        self.outer_shape(value)?.iter().map(crate::value::Sc::as_int).collect()
+    }
+
+    /// A matrix with its axes exchanged, for a trial.
+    fn transposed(&mut self, value: &Val, shape: &[i32]) -> Option<Val> {
+        let Kind::Arr(basic, _) = self.em.kind_of(value) else { return None };
+        let extents = shape.iter().rev().map(|n| Some(Affine::constant(*n))).collect();
+        Some(self.undefined(&Kind::Arr(basic, ShapeKind::Known(extents))))
+    }
+
+    /// Whether these arguments fit the head of the function. What the trial emits belongs to a call that was refused.
+    fn would_fit(&mut self, frame: &Frame, args: &[Val]) -> bool {
+        let fun = self.fun(frame.fun);
+        let before = (self.diagnostics.len(), self.reported.clone());
+        let mut frame = Frame::new(frame.fun, frame.families.clone(), fun.locals.len());
+        for (param, arg) in fun.params.iter().zip(args) {
+            frame.env[param.local.index()] = Some(arg.clone());
+        }
+        let items: Vec<_> = fun.params.iter().map(|param| &param.ty).zip(args).collect();
+        let fits = self.bind_patterns(&mut frame, &items, "") && self.diagnostics.len() == before.0;
+        self.diagnostics.truncate(before.0);
+        self.reported = before.1;
+        fits
+    }
+
+    /// The call in the user's files that led here, with what it was called with.
+    pub fn user_call(&self) -> Option<(&Site, &Rc<[Argument]>)> {
+        let own = |site: &&Site| !site.span.is_none() && !(self.options.is_library)(site.span.file);
+        let site = self.stack.iter().rev().find(own)?;
+        Some((site, site.args.as_ref()?))
+    }
+
+    /// The text of a place, if it is short enough to be quoted within a sentence.
+    pub fn quotable(&self, span: Span) -> Option<&str> {
+        const LONGEST: usize = 40;
+        let text = self.options.map.snippet(span);
+        (!text.is_empty() && text.len() <= LONGEST && !text.contains(['\n', '`'])).then_some(text)
+    }
+}

@@ -1,0 +1,82 @@
+//! Small commands, as a user types them: `-e`, programs from standard input, completions, manual pages, `doctor`, `explain`.
+
+use std::process::{Command, ExitCode};
+
+use ravel_tests::{Arguments, Failed, Finished, Trial, finish, ravel};
+
+fn run(arguments: &[&str], input: &str) -> Result<Finished, Failed> {
+    let run = finish(Command::new(ravel()).args(arguments), input.as_bytes())?;
+    if run.crashed() { Err(run.describe().into()) } else { Ok(run) }
+}
+
+/// A run that ends with this status and says this on either stream.
+fn expect(arguments: &[&str], input: &str, status: i32, text: &str) -> Result<(), Failed> {
+    let run = run(arguments, input)?;
+    let said = format!("{}{}", run.stdout, run.stderr);
+    if run.status == status && said.contains(text) {
+        Ok(())
+    } else {
+        Err(format!("{arguments:?}: expected {status} and `{text}`: {}", run.describe()).into())
+    }
+}
+
+fn evaluate() -> Result<(), Failed> {
+    expect(&["-e", "sum(iota(101))"], "", 0, "int: 5050\n")?;
+    expect(&["-e", "x = 3", "-e", "x + 1"], "", 0, "int: 4\n")?;
+    expect(&["-e", "1 + true", "-e", "2"], "", 1, "E0310")?;
+    expect(&["-e", "1 +"], "", 1, "the input ends too early")?;
+    expect(&["-e", "[1,2][7]"], "", 1, "out of range")?;
+    expect(&[], "", 2, "Usage: ravel")
+}
+
+fn standard_input() -> Result<(), Failed> {
+    let program = "use StdIO: all;\nint main() { printf(\"hi\\n\"); return 3; }\n";
+    expect(&["run", "-"], program, 3, "hi\n")?;
+    expect(&["run", "--backend", "interp", "-"], program, 3, "hi\n")?;
+    expect(&["run", "-"], "int main() { return x; }\n", 1, "<stdin>:1:21")
+}
+
+fn manual() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("man");
+    expect(&["man", &path.display().to_string()], "", 0, "")?;
+    let page = std::fs::read_to_string(path.join("ravel-run.1"))?;
+    if !page.contains("Compile a program in memory and run it") || !path.join("ravel.1").is_file() {
+        return Err(page.into());
+    }
+    let file = folder.path().join("file");
+    std::fs::write(&file, "kept")?;
+    expect(&["man", &file.display().to_string()], "", 1, "cannot make the folder")?;
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        expect(&["completions", shell], "", 0, "explain")?;
+    }
+    expect(&["completions", "sh"], "", 2, "possible values: bash")
+}
+
+fn doctor() -> Result<(), Failed> {
+    expect(&["doctor"], "", 0, "C compiler")?;
+    let mut command = Command::new(ravel());
+    let found = finish(command.arg("doctor").env("CC", "no-such-compiler"), b"")?;
+    if found.status != 1 || !found.stdout.contains("MISSING: `no-such-compiler` does not start") {
+        return Err(found.describe().into());
+    }
+    expect(&["--version"], "", 0, "backends: interp, cranelift")
+}
+
+fn explain() -> Result<(), Failed> {
+    expect(&["explain"], "", 0, "E0312")?;
+    expect(&["explain", "E0312"], "", 0, "E0312: arguments differ in shape")?;
+    expect(&["explain", "e0312"], "", 0, "E0312: arguments differ in shape")?;
+    expect(&["explain", "E0313"], "", 2, "did you mean E0")
+}
+
+fn main() -> ExitCode {
+    let trials = vec![
+        Trial::test("evaluate", evaluate),
+        Trial::test("standard input", standard_input),
+        Trial::test("manual", manual),
+        Trial::test("doctor", doctor),
+        Trial::test("explain", explain),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}

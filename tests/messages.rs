@@ -1,0 +1,188 @@
+//! The forms of reports that programs read, and the fixes that `ravel check` applies.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use ravel_tests::{Arguments, Failed, Finished, Trial, files_below, finish, ravel, repository};
+use serde_json::Value;
+
+fn check(arguments: &[&str], input: &str) -> Result<Finished, Failed> {
+    let mut command = Command::new(ravel());
+    command.arg("check").args(arguments).current_dir(repository().join("tests/diagnostics"));
+    let run = finish(&mut command, input.as_bytes())?;
+    if run.crashed() { Err(run.describe().into()) } else { Ok(run) }
+}
+
+/// Whether a value is what a schema asks for; the part of JSON Schema that ours is written in.
+fn fits(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("{value} is not {what} by {schema}"));
+    let schema = match schema["$ref"].as_str() {
+        Some(path) => root.pointer(&path[1..]).ok_or(format!("no {path}"))?,
+        None => schema,
+    };
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let is_kind = match &schema["type"] {
+        Value::String(one) => one == kind,
+        Value::Array(some) => some.iter().any(|one| one == kind),
+        _ => true,
+    };
+    if !is_kind || value.is_f64() {
+        return wrong("of the type");
+    }
+    if schema["enum"].as_array().is_some_and(|values| !values.contains(value)) {
+        return wrong("one of the values");
+    }
+    if schema["minimum"].as_i64().is_some_and(|least| value.as_i64().is_none_or(|n| n < least)) {
+        return wrong("large enough");
+    }
+    if let Value::Array(items) = value {
+        items.iter().try_for_each(|item| fits(item, &schema["items"], root))?;
+    }
+    if let Value::Object(fields) = value {
+        for name in schema["required"].as_array().into_iter().flatten() {
+            if !fields.contains_key(name.as_str().unwrap_or_default()) {
+                return wrong(&format!("complete: {name} is missing"));
+            }
+        }
+        for (name, field) in fields {
+            match schema["properties"].get(name) {
+                Some(schema) => fits(field, schema, root)?,
+                None => return wrong(&format!("allowed to have {name}")),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reports about a wrong program, as lines of JSON, are what the schema says, and as many as there are lines of the short form.
+fn json_follows_its_schema(file: &Path) -> Result<(), Failed> {
+    let schema: Value = serde_json::from_str(&fs::read_to_string(repository().join("docs/diagnostics.schema.json"))?)?;
+    let file = file.display().to_string();
+    let run = check(&["--format", "json", &file], "")?;
+    let lines = check(&["--format", "short", &file], "")?;
+    let short: Vec<&str> = lines.stderr.lines().filter(|line| line.contains("]: ")).collect();
+    for (line, short) in run.stdout.lines().zip(&short) {
+        let report: Value = serde_json::from_str(line)?;
+        fits(&report, &schema, &schema)?;
+        let mark = format!(
+            "{}[{}]: ",
+            report["severity"].as_str().unwrap_or_default(),
+            report["code"].as_str().unwrap_or_default()
+        );
+        let place = report["place"]["start"]["line"].as_i64().map_or(String::new(), |line| format!(":{line}:"));
+        if !short.contains(&mark) || !short.contains(&place) {
+            return Err(format!("{line}\nis not the report\n{short}").into());
+        }
+    }
+    match run.stdout.lines().count() == short.len() {
+        true => Ok(()),
+        false => Err(format!("{}\nand\n{}", run.stdout, lines.stderr).into()),
+    }
+}
+
+const WRONG: &str = "int main() { a = [1,2,3]; b = a + 1; c = sum(b) * 2.5; return c; }\n";
+
+fn other_forms() -> Result<(), Failed> {
+    let run = check(&["--format", "sarif", "-"], WRONG)?;
+    let document: Value = serde_json::from_str(&run.stdout)?;
+    let result = &document["runs"][0]["results"][0];
+    let region = &result["locations"][0]["physicalLocation"]["region"];
+    if document["version"] != "2.1.0" || result["ruleId"] != "E0210" || region["startLine"] != 1 {
+        return Err(run.describe().into());
+    }
+    let run = check(&["--format", "github", "-"], WRONG)?;
+    if !run.stdout.starts_with("::error file=<stdin>,line=1,endLine=1,col=33,title=E0210::") || run.status != 1 {
+        return Err(run.describe().into());
+    }
+    let run = check(&["--format", "short", "-"], WRONG)?;
+    let line = "<stdin>:1:33: error[E0210]: ";
+    if !run.stderr.starts_with(line) || !run.stdout.is_empty() {
+        return Err(run.describe().into());
+    }
+    let run = check(&["--format", "xml", "-"], WRONG)?;
+    if run.status != 2 || !run.stderr.contains("human, short, json, sarif, github") {
+        return Err(run.describe().into());
+    }
+    Ok(())
+}
+
+/// Fixes go on until none is left, and what cannot be written is left as it is.
+fn fixes() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("wrong.sac");
+    let path = file.display().to_string();
+    fs::write(&file, "int main()\n{\n    a = [1, 2, 3] * 2.5;\n    return toi(sum(a));\n}\n")?;
+    let run = check(&["--fix", &path], "")?;
+    let mended = "use Array: all;\n\nint main()\n{\n    a = tod([1, 2, 3]) * 2.5;\n    return toi(sum(a));\n}\n";
+    if run.status != 0 || fs::read_to_string(&file)? != mended {
+        return Err(format!("{}\n{}", fs::read_to_string(&file)?, run.describe()).into());
+    }
+    // What only the author can know is left.
+    let unsure = "use Array: all;\nint f(int i) { return i; }\nint main()\n{\n    return f(1.5);\n}\n";
+    fs::write(&file, unsure)?;
+    let run = check(&["--fix", &path], "")?;
+    if run.status != 1 || fs::read_to_string(&file)? != unsure {
+        return Err(run.describe().into());
+    }
+    let run = check(&["--fix", "--unsafe", &path], "")?;
+    if run.status != 0 || !fs::read_to_string(&file)?.contains("f(toi(1.5))") {
+        return Err(run.describe().into());
+    }
+    // Bytes that are no text would be lost.
+    let bytes = [WRONG.as_bytes(), b"// \xff\n"].concat();
+    fs::write(&file, &bytes)?;
+    let run = check(&["--fix", &path], "")?;
+    if run.status != 1 || !run.stderr.contains("it is not UTF-8") || fs::read(&file)? != bytes {
+        return Err(run.describe().into());
+    }
+    // A text goes through.
+    let run = check(&["--fix", "-"], "int main() { return sum([1]); }\n")?;
+    if run.stdout != "use Array: all;\n\nint main() { return sum([1]); }\n" {
+        return Err(run.describe().into());
+    }
+    Ok(())
+}
+
+/// What one module has wrong is said once, whoever uses it.
+fn folders() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("M.sac"), "module M;\nexport all;\nint f(int i) { return j; }\n")?;
+    for name in ["a.sac", "b.sac"] {
+        fs::write(at(name), "use M: all;\nint main() { return f(1); }\n")?;
+    }
+    fs::create_dir(at("empty"))?;
+    let path = |name: &str| at(name).display().to_string();
+    let run = check(&["--format", "short", &folder.path().display().to_string()], "")?;
+    if run.status != 1 || run.stderr.lines().count() != 2 || !run.stderr.contains("ravel: 1 error") {
+        return Err(run.describe().into());
+    }
+    let run = check(&[&path("empty")], "")?;
+    if run.status != 1 || !run.stderr.contains("there is no .sac file in") {
+        return Err(run.describe().into());
+    }
+    let run = check(&[&path("no.sac"), &path("a.sac")], "")?;
+    if run.status != 1 || !run.stderr.contains("no such file") || !run.stderr.contains("E0212") {
+        return Err(run.describe().into());
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let folder = repository().join("tests/diagnostics");
+    let mut trials =
+        vec![Trial::test("other forms", other_forms), Trial::test("fixes", fixes), Trial::test("folders", folders)];
+    for file in files_below(&folder, "sac") {
+        let name = ravel_tests::test_name(&folder, &file);
+        trials.push(Trial::test(format!("json/{name}"), move || json_follows_its_schema(&file)));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
