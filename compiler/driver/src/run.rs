@@ -136,7 +136,7 @@ impl Compilation {
             }
             checked => checked.map(|_| ()),
         };
-        self.add_costs();
+        self.add_costs(program.main.is_some());
         self.finish_reports();
         explained?;
         if self.has_errors() { Err(Failure::Source) } else { Ok(()) }

@@ -39,9 +39,9 @@ pub(super) fn unused(module: &Module, look: &mut Look<'_>) {
             Definition::Function(function) => {
                 let name = &*function.name.name;
                 names_in.entry(name).or_default().function(function);
-                let def_offered = [&module.exported, &module.provided].iter().any(|table| {
-                    table.get(name).is_some_and(|entry| !entry.functions.is_empty())
-                });
+                let def_offered = [&module.exported, &module.provided]
+                    .iter()
+                    .any(|table| table.get(name).is_some_and(|entry| !entry.functions.is_empty()));
                 if def_offered || function.attributes.specialize {
                     waiting.push(name);
                 }

@@ -16,12 +16,17 @@ pub(super) fn unused(core: &Core<'_>, module: &Module, look: &mut Look<'_>) {
         return;
     }
     let used = Used::of_file(&module.file);
-    let offered: HashSet<DefId> =
-        [&module.exported, &module.provided].into_iter().flat_map(Table::iter).flat_map(|(_, entry)| entry.all()).collect();
+    let offered: HashSet<DefId> = [&module.exported, &module.provided]
+        .into_iter()
+        .flat_map(Table::iter)
+        .flat_map(|(_, entry)| entry.all())
+        .collect();
     for definition in &module.file.definitions {
         let Definition::Load(load) = definition else { continue };
         let line = look.map.snippet(load.span);
-        let is_whole = load.span.file == look.file && (line.starts_with("use") || line.starts_with("import")) && line.ends_with(';');
+        let is_whole = load.span.file == look.file
+            && (line.starts_with("use") || line.starts_with("import"))
+            && line.ends_with(';');
         let Some(source) = module.mentions.get(&load.module.name).filter(|_| is_whole) else { continue };
         let source = core.module(*source);
         let mut tables = vec![&source.exported];
@@ -31,7 +36,9 @@ pub(super) fn unused(core: &Core<'_>, module: &Module, look: &mut Look<'_>) {
         let selection = Selection::new(&load.symbols);
         let is_needed = |name: &str| {
             let handed_on = |table: &&Table| {
-                table.get(name).is_some_and(|entry| load.kind == LoadKind::Import && entry.all().any(|def| offered.contains(&def)))
+                table
+                    .get(name)
+                    .is_some_and(|entry| load.kind == LoadKind::Import && entry.all().any(|def| offered.contains(&def)))
             };
             used.names.contains(name) || tables.iter().any(handed_on)
         };
@@ -58,9 +65,11 @@ fn whole(load: &Load, look: &Look<'_>) -> Diagnostic {
         SymbolSet::Some(_) => format!("nothing of this is used from module `{name}`"),
         _ => format!("nothing of module `{name}` is used"),
     };
-    Diagnostic::warning(Code::UnusedImport, title)
-        .at(load.span, "")
-        .with_safe_edit("remove the line", look.with_line(load.span), "")
+    Diagnostic::warning(Code::UnusedImport, title).at(load.span, "").with_safe_edit(
+        "remove the line",
+        look.with_line(load.span),
+        "",
+    )
 }
 
 /// Some of the names in the braces are not used.
@@ -76,7 +85,9 @@ fn some(symbols: &[Ident], idle: &[&Ident]) -> Diagnostic {
     for (i, symbol) in symbols.iter().enumerate().filter(|(_, symbol)| is_idle(symbol)) {
         // With the comma behind it; those at the end go with the comma in front.
         let at = match symbols.get(i + 1) {
-            Some(next) if symbols[i + 1..].iter().any(|later| !is_idle(later)) => Span { end: next.span.start, ..symbol.span },
+            Some(next) if symbols[i + 1..].iter().any(|later| !is_idle(later)) => {
+                Span { end: next.span.start, ..symbol.span }
+            }
             _ => Span { start: symbols[i - 1].span.end, ..symbol.span },
         };
         edits.push((at, String::new()));

@@ -74,9 +74,7 @@ impl<'f> Kinds<'f> {
             ExprKind::Binary { op, left, right } if ["+", "-", "*", "/", "%"].contains(&&*op.name) => {
                 self.kind(left).or_else(|| self.kind(right))
             }
-            ExprKind::Call(call) => {
-                RESULTS.iter().find(|(name, _)| *name == &*call.callee.name).map(|(_, kind)| *kind)
-            }
+            ExprKind::Call(call) => RESULTS.iter().find(|(name, _)| *name == &*call.callee.name).map(|(_, kind)| *kind),
             ExprKind::Cond { then, otherwise, .. } => self.kind(then).or_else(|| self.kind(otherwise)),
             ExprKind::Select { array, .. } => self.kind(array),
             ExprKind::Array(elements) => elements.first().and_then(|element| self.kind(element)),

@@ -24,7 +24,8 @@ pub(super) type Live<'f> = BTreeSet<&'f str>;
 pub(super) fn look(function: &Function, look: &mut Look<'_>) {
     let Some(body) = &function.body else { return };
     let mut live: Live = function.params.iter().filter(|param| param.by_ref).map(|param| &*param.name.name).collect();
-    let mut walk = Walk { is_last: true, stores: Stores::default(), shadows: Shadows::new(function, look), after: Vec::new() };
+    let mut walk =
+        Walk { is_last: true, stores: Stores::default(), shadows: Shadows::new(function, look), after: Vec::new() };
     walk.after.push(live.clone());
     body.ret.iter().flat_map(|ret| &ret.values).for_each(|value| walk.expr(value, &mut live));
     walk.after.pop();
@@ -52,7 +53,8 @@ impl<'f> Walk<'f> {
     fn stmt(&mut self, stmt: &'f Stmt, live: &mut Live<'f>) {
         match &stmt.kind {
             StmtKind::Assign { targets, op, value } => {
-                let stores = targets.iter().map(|target| self.target(target, op.is_some(), stmt, live)).collect::<Vec<_>>();
+                let stores =
+                    targets.iter().map(|target| self.target(target, op.is_some(), stmt, live)).collect::<Vec<_>>();
                 self.after.push(live.clone());
                 // `i = i + 1` of a variable that nobody needs is no use of it.
                 let own = match (&targets[..], &stores[..]) {

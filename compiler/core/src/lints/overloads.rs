@@ -31,8 +31,9 @@ pub(super) fn unreached(core: &Core<'_>, id: ModId, look: &mut Look<'_>) {
             .filter(|(other, _)| is_special(other, fun))
             .collect();
         if let Some(takers) = taken(fun, &others) {
-            let mut report = Diagnostic::warning(Code::UnreachedOverload, format!("no call reaches this `{}`", fun.name))
-                .at(name, "others take all of its arguments");
+            let mut report =
+                Diagnostic::warning(Code::UnreachedOverload, format!("no call reaches this `{}`", fun.name))
+                    .at(name, "others take all of its arguments");
             for span in takers {
                 report = report.with_label(span, "a more special one");
             }
@@ -83,14 +84,18 @@ fn taken(fun: &Fun, others: &[(&Fun, Span)]) -> Option<Vec<Span>> {
     let mut cases: Vec<Vec<DispatchShape>> = vec![Vec::new()];
     for param in &fun.params {
         let halves = halves(param);
-        cases = cases.iter().flat_map(|case| halves.iter().map(|half| [&case[..], &[half.clone()]].concat())).collect();
+        cases = cases
+            .iter()
+            .flat_map(|case| halves.iter().map(|half| [&case[..], std::slice::from_ref(half)].concat()))
+            .collect();
         if cases.len() > MOST_CASES {
             return None;
         }
     }
     let mut takers = Vec::new();
     for case in &cases {
-        let takes = |other: &&(&Fun, Span)| other.0.params.iter().zip(case).all(|(param, part)| covers(&shape(param), part));
+        let takes =
+            |other: &&(&Fun, Span)| other.0.params.iter().zip(case).all(|(param, part)| covers(&shape(param), part));
         let (_, span) = others.iter().find(takes)?;
         if !takers.contains(span) {
             takers.push(*span);

@@ -119,7 +119,8 @@ fn replaced(store: &Store<'_>, look: &mut Look<'_>) {
         return;
     }
     let name = &store.name.name;
-    let what = if store.is_partial { "what `{}` becomes here is never used" } else { "this value of `{}` is never used" };
+    let what =
+        if store.is_partial { "what `{}` becomes here is never used" } else { "this value of `{}` is never used" };
     let report = Diagnostic::warning(Code::DeadAssignment, what.replace("{}", name))
         .at(store.name.span, "no use comes before the next assignment or the end");
     look.push(match alone(store, look) {
@@ -172,9 +173,11 @@ fn is_plain(expr: &Expr) -> bool {
         | ExprKind::String(_)
         | ExprKind::Name(_)
         | ExprKind::EmptyTyped(_) => true,
-        ExprKind::Unary { .. } | ExprKind::Array(_) | ExprKind::Struct(_) | ExprKind::Field { .. } | ExprKind::Cond { .. } => {
-            all_plain(expr)
-        }
+        ExprKind::Unary { .. }
+        | ExprKind::Array(_)
+        | ExprKind::Struct(_)
+        | ExprKind::Field { .. }
+        | ExprKind::Cond { .. } => all_plain(expr),
         ExprKind::Binary { op, .. } => !matches!(&*op.name, "/" | "%") && all_plain(expr),
         ExprKind::And { .. } | ExprKind::Or { .. } => all_plain(expr),
         _ => false,

@@ -305,13 +305,12 @@ impl Session {
         let mut loader = self.loader();
         let text = loader.program(USED, &self.chunks, text);
         let root = RootSource { name: ROOT.to_string(), text: text.into() };
-        let options =
-            ravel_core::Options {
-                macros: self.options.macros.clone(),
-                at_prompt: true,
-                background_uses: true,
-                ..ravel_core::Options::default()
-            };
+        let options = ravel_core::Options {
+            macros: self.options.macros.clone(),
+            at_prompt: true,
+            background_uses: true,
+            ..ravel_core::Options::default()
+        };
         let names = ravel_core::visible_types(&root, &mut loader, &options, &mut map);
         self.names = Some((key, names.clone()));
         names
