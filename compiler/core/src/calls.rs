@@ -45,11 +45,15 @@ impl Body<'_, '_> {
             Wanted::Count(n) => n,
             Wanted::Effect => 0,
         };
+        let before = self.core.reports.len();
         let Some(callee) = self.core.callee(self.module, &call.callee, args.len(), wanted, Syntax::Call) else {
+            if let Some(report) = self.core.reports.get_mut(before) {
+                report::with_way(report, call);
+            }
             return Counted::plain(make::error(call.span), results);
         };
         if wanted == Wanted::Effect && callee.results > 0 && !self.core.options.at_prompt {
-            let diagnostic = report::ignored_result(&call.callee.name, callee.results, call.span);
+            let diagnostic = report::ignored_result(&call.callee.name, callee.results, call.span, &call.args);
             self.core.reports.push(diagnostic);
         }
         for i in &callee.by_ref {

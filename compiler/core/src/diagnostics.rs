@@ -1,7 +1,8 @@
 //! The words of core's errors: one function per kind of mistake. Codes E0201 to E0250 are explained here.
 
-use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
+use ravel_diagnostics::{Code, Diagnostic, Fix, did_you_mean};
 use ravel_source::Span;
+use ravel_syntax::{ast, elsewhere, elsewhere_value, print_expr};
 
 // ------------------------------------------------------------------------------------------- modules
 
@@ -94,11 +95,28 @@ pub fn reference_on_value(name: &str, ty: &str, at: Span) -> Diagnostic {
 }
 
 /// A call statement that would drop what the function gives. `results` counts that.
-pub fn ignored_result(name: &str, results: usize, at: Span) -> Diagnostic {
+pub fn ignored_result(name: &str, results: usize, at: Span, args: &[ast::Expr]) -> Diagnostic {
     let names = vec!["_"; results].join(", ");
-    Diagnostic::error(Code::IgnoredResult, format!("`{name}` gives {}, and nothing takes it", count(results, "result")))
-        .at(at, "a statement calls functions without results")
-        .with_help(format!("{names} = {name}(...); drops what it gives"))
+    let report = Diagnostic::error(Code::IgnoredResult, format!("`{name}` gives {}, and nothing takes it", count(results, "result")))
+        .at(at, "a statement calls functions without results");
+    // No function changes its arguments: who calls one for its effect on a variable wants the new value.
+    let variable = args.iter().find_map(|arg| match &arg.kind {
+        ast::ExprKind::Name(variable) if results == 1 && variable.module.is_none() => Some(&variable.name),
+        _ => None,
+    });
+    match variable {
+        Some(variable) => {
+            let args: Vec<String> = args.iter().map(print_expr).collect();
+            report
+                .with_note(format!("{names} = {name}(...); drops what it gives"))
+                .with_edit(
+                    format!("`{variable} = {name}({});`", args.join(", ")),
+                    Span { end: at.start, ..at },
+                    format!("{variable} = "),
+                )
+        }
+        None => report.with_help(format!("{names} = {name}(...); drops what it gives")),
+    }
 }
 
 /// A prototype without a function.
@@ -171,27 +189,6 @@ pub struct Suggestion {
     pub for_arrays: Option<String>,
 }
 
-/// Functions of NumPy and Python whose work has another name here, or is no function's.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("zeros", "`genarray(shape, 0d)` is an array of zeros"),
-    ("ones", "`genarray(shape, 1d)` is an array of ones"),
-    ("full", "`genarray(shape, value)` is an array of one value"),
-    ("empty", "there are no arrays without values: `genarray(shape, 0d)` is one of zeros"),
-    ("zeros_like", "`genarray(shape(a), 0d)` is an array of zeros"),
-    ("ones_like", "`genarray(shape(a), 1d)` is an array of ones"),
-    ("full_like", "`genarray(shape(a), value)` is an array of one value"),
-    ("array", "`[1, 2, 3]` is an array"),
-    ("len", "`shape(a)[0]` is the length of the first axis"),
-    ("size", "`prod(shape(a))` is the number of elements"),
-    ("ndim", "`dim(a)` is the rank"),
-    ("astype", "`tod(a)`, `tof(a)` and `toi(a)` convert numbers"),
-    ("range", "`iota(n)` is the vector of 0 to n - 1"),
-    ("append", "`a ++ b` joins arrays along the first axis"),
-    ("concat", "`a ++ b` joins arrays along the first axis, `concatenate` of ArrayAxes along any"),
-    ("vstack", "`a ++ b` joins arrays along the first axis"),
-    ("hstack", "`concatenate(1, a, b)` of ArrayAxes joins arrays along axis 1"),
-];
-
 impl Suggestion {
     fn help(self, report: Diagnostic) -> Diagnostic {
         match (self.module, self.close) {
@@ -207,13 +204,34 @@ impl Suggestion {
 
 pub fn unknown_function(name: &str, at: Span, suggestion: Suggestion) -> Diagnostic {
     let what = if name.starts_with(|c: char| c.is_alphabetic() || c == '_') { "function" } else { "operator" };
-    if let Some((_, help)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
+    if let Some(entry) = elsewhere(name).filter(|entry| !entry.is_here || suggestion.module.is_none()) {
         return Diagnostic::error(Code::UnknownFunction, format!("unknown {what} `{name}`"))
             .at(at, "not defined here")
-            .with_help(*help);
+            .with_help(entry.way);
     }
     suggestion
         .help(Diagnostic::error(Code::UnknownFunction, format!("unknown {what} `{name}`")).at(at, "not defined here"))
+}
+
+/// Adds to the report of an unknown function what the call would be here, if words of other languages tell it.
+pub fn with_way(report: &mut Diagnostic, call: &ast::Call) {
+    let args: Vec<String> = call.args.iter().map(print_expr).collect();
+    let entry = elsewhere(&call.callee.name).filter(|entry| report.help.as_deref() == Some(entry.way));
+    if let Some(text) = entry.and_then(|entry| entry.filled(&args)) {
+        let edits = vec![(call.span, text.clone())];
+        report.fixes.push(Fix { title: format!("`{text}`"), safe: true, edits });
+    }
+}
+
+/// Adds to the report of an unknown operator what its users mean.
+pub fn with_operator_way(report: &mut Diagnostic, symbol: &str, (left, right): (&ast::Expr, &ast::Expr), at: Span) {
+    if symbol != "@" {
+        return;
+    }
+    let text = format!("matmul({}, {})", print_expr(left), print_expr(right));
+    report.help = Some(format!("`{text}` of module LinAlg is the product of matrices"));
+    let edits = vec![(at, format!("LinAlg::{text}"))];
+    report.fixes = vec![Fix { title: format!("`LinAlg::{text}`"), safe: true, edits }];
 }
 
 /// Syntax that stands for a function which is not visible.
@@ -301,7 +319,18 @@ pub fn unknown_variable(name: &str, at: Span, suggestion: Suggestion, function: 
     if function {
         return report.with_help(format!("`{name}` is a function; a call needs parentheses"));
     }
-    suggestion.help(report)
+    match elsewhere_value(name) {
+        Some((Some(word), _)) => report.with_safe_edit(format!("did you mean `{word}`?"), at, word),
+        Some((None, rule)) => report.with_help(rule),
+        None => suggestion.help(report),
+    }
+}
+
+/// A variable that has a type and no value.
+pub fn not_yet_assigned(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error(Code::UnknownVariable, format!("`{name}` has no value yet"))
+        .at(at, "declared, but not assigned before")
+        .with_help(format!("give it one first, as in `{name} = 0;`"))
 }
 
 pub fn maybe_unassigned(name: &str, at: Span, assigned: Span) -> Diagnostic {
@@ -370,6 +399,21 @@ pub fn reference_argument(name: &str, at: Span) -> Diagnostic {
 
 pub fn duplicate_parameter(name: &str, at: Span) -> Diagnostic {
     Diagnostic::error(Code::DuplicateParameter, format!("two parameters are called `{name}`")).at(at, "again here")
+}
+
+/// A body that ends without `return`; `value` is the variable that its last statement assigns.
+pub fn missing_return(name: &str, declared: usize, at: Span, end: Span, value: Option<&str>) -> Diagnostic {
+    let title = format!("`{name}` declares {} and ends without `return`", count(declared, "result"));
+    let report = Diagnostic::error(Code::ReturnCount, title)
+        .at(end, "`return` is missing in front of this")
+        .with_label(at, "declared here");
+    match value {
+        Some(value) => {
+            let place = Span { end: end.start, ..end };
+            report.with_edit(format!("`return {value};`"), place, format!("    return {value};\n"))
+        }
+        None => report,
+    }
 }
 
 pub fn return_count(name: &str, declared: usize, given: usize, at: Span) -> Diagnostic {

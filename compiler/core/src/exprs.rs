@@ -1,5 +1,6 @@
 //! Expressions.
 
+use crate::diagnostics as report;
 use crate::ir::{Expr, ExprKind, Stmt, Target};
 use crate::make;
 use crate::overloads::{Syntax, Wanted};
@@ -37,7 +38,12 @@ impl Body<'_, '_> {
             }
             ast::ExprKind::Binary { op, left, right } => {
                 let args = vec![self.expr(left), self.expr(right)];
-                self.apply(op, args, Syntax::Call, span)
+                let before = self.core.reports.len();
+                let value = self.apply(op, args, Syntax::Call, span);
+                if let Some(report) = self.core.reports.get_mut(before) {
+                    report::with_operator_way(report, &op.name, (left, right), span);
+                }
+                value
             }
             ast::ExprKind::Unary { op, operand } => {
                 let args = vec![self.expr(operand)];

@@ -413,7 +413,17 @@ impl Body<'_, '_> {
             (None, []) => function.name.span,
         };
         let lost = values.is_empty() && self.core.module(self.module).broken;
-        if !lost {
+        if !lost && body.ret.is_none() {
+            let end = Span { start: body.span.end.saturating_sub(1), ..body.span };
+            let last = match body.stmts.last().map(|stmt| &stmt.kind) {
+                Some(ast::StmtKind::Assign { targets, .. }) if results == 1 => match &targets[..] {
+                    [target] if target.accesses.is_empty() => Some(&*target.name.name),
+                    _ => None,
+                },
+                _ => None,
+            };
+            self.core.reports.push(report::missing_return(&function.name.name, results, at, end, last));
+        } else if !lost {
             self.core.reports.push(report::return_count(&function.name.name, results, values.len(), at));
         }
         vec![error(at); results]

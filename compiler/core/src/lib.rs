@@ -43,6 +43,7 @@ pub use kept::Kept;
 pub use loader::{Loader, ModulePlace, Options, RootSource};
 pub use overloads::{DispatchShape, dispatch_shape};
 pub use print::print;
+pub use ravel_syntax::elsewhere;
 
 use interface::DefId;
 use ir::{FunId, GlobalId, SetId, StructId, UserType, UserTypeId, UserTypeKind};

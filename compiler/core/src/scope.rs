@@ -150,6 +150,11 @@ impl<'c, 'a> Body<'c, 'a> {
         if !matches!(missing, Missing::Nothing) {
             return self.core.report_missing(self.module, name, Kind::Object, missing);
         }
+        if name.module.is_none() && self.declared.contains_key(&name.name) {
+            self.core.reports.push(report::not_yet_assigned(&name.name, name.span));
+            self.assign(&name.name, name.span);
+            return;
+        }
         let mut locals: Vec<Text> = self.scopes.iter().flat_map(|scope| scope.names.keys().cloned()).collect();
         locals.extend(self.core.module(self.module).macros.iter().cloned());
         let is_function = self.core.meanings(self.module, name, Kind::Function).is_ok_and(|found| !found.is_empty());

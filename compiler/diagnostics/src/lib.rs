@@ -176,6 +176,11 @@ impl Diagnostics {
         self.list.len()
     }
 
+    /// A report by its place in the order of reporting, for what only a caller knows to add.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Diagnostic> {
+        self.list.get_mut(index)
+    }
+
     /// In the order of reporting.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()

@@ -117,6 +117,22 @@ impl Spec<'_> {
         self.speculative > 0
     }
 
+    /// Adds to a new report of a negative index that none counts from the end, and what does.
+    fn explain_index_from_the_end(&mut self, before: usize) {
+        let site = self.user_site();
+        let text = self.quotable(site).and_then(|text| {
+            let (array, index) = text.strip_suffix(']')?.rsplit_once("[-")?;
+            index.parse::<u32>().ok()?;
+            Some(format!("{array}[shape({array})[0] - {index}]"))
+        });
+        if let Some(report) = self.diagnostics.get_mut(before) {
+            report.notes.push("indices count from 0, not from the end".to_string());
+            if let Some(text) = text {
+                *report = report.clone().with_safe_edit(format!("`{text}`"), site, text);
+            }
+        }
+    }
+
     /// Checks `0 <= index < extent`.
     pub fn require_index(&mut self, index: &Sc, extent: &Affine, axis: u32) {
         let proven = self.em.index_in_range(index, extent);
@@ -133,7 +149,12 @@ impl Spec<'_> {
                 }
                 _ => format!("the index is out of range for axis {axis}"),
             };
-            return self.certain_fault(Code::IndexOutOfRange, title, fault);
+            let before = self.diagnostics.len();
+            self.certain_fault(Code::IndexOutOfRange, title, fault);
+            if let Some(-128..0) = index.as_int() {
+                self.explain_index_from_the_end(before);
+            }
+            return;
         }
         let low = self.em.bin(BinOp::Ge, Basic::Int, index, &Sc::int(0));
         let high = self.em.bin(BinOp::Lt, Basic::Int, index, &bound);
@@ -294,9 +315,16 @@ impl Spec<'_> {
                 .with_note(
                     "casts assert shapes and change between a user type and its base; they never convert numbers",
                 );
-        if let Some(name) = help {
-            diagnostic = diagnostic.with_help(format!("use `{name}(...)`"));
-        }
+        // A cast is written as a type in parentheses and an operand.
+        let operand = self.quotable(site).and_then(|text| text.strip_prefix('(')?.split_once(')')).map(|(_, rest)| rest.trim());
+        diagnostic = match (help, operand.filter(|operand| !operand.is_empty())) {
+            (Some(name), Some(operand)) => {
+                let text = format!("{name}({operand})");
+                diagnostic.with_safe_edit(format!("`{text}`"), site, text)
+            }
+            (Some(name), None) => diagnostic.with_help(format!("use `{name}(...)`")),
+            (None, _) => diagnostic,
+        };
         self.report(diagnostic);
         Val::Bottom
     }

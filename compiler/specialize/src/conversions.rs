@@ -54,8 +54,22 @@ pub fn is_number(text: &str) -> bool {
         && text.parse::<f64>().is_ok()
 }
 
-/// The text of an expression of another type.
-pub fn converted(text: &str, to: Basic) -> String {
+/// The text of an expression of another type, and whether its value is the same: a quotient of whole numbers has lost its fraction, so its
+/// operands are converted.
+pub fn converted(text: &str, to: Basic) -> (String, bool) {
+    if !matches!(to, Basic::Float | Basic::Double) || !text.contains('/') {
+        return (one_converted(text, to), true);
+    }
+    let operands: Vec<&str> = text.split('/').map(str::trim).collect();
+    let is_plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    match operands[..] {
+        [a, b] if is_plain(a) && is_plain(b) => (format!("{} / {}", one_converted(a, to), one_converted(b, to)), false),
+        _ => (one_converted(text, to), false),
+    }
+}
+
+/// The same of an expression as a whole.
+fn one_converted(text: &str, to: Basic) -> String {
     match to.suffix() {
         Some(suffix) if is_number(text) && matches!(to, Basic::Float | Basic::Double) => format!("{text}{suffix}"),
         Some(suffix) if text.parse::<i8>().is_ok_and(|n| n >= 0) => format!("{text}{suffix}"),

@@ -1,10 +1,11 @@
 //! Literals, array constructors, and zero values.
 
 use crate::check::Agree;
+use crate::conversions::converted;
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, LeafShape, MAX_TUPLE, Sc, ScKind, ShapeKind, Val};
 use ravel_core::ir::{Decimal, ElemTy, Expr, TypePat};
-use ravel_diagnostics::Code;
+use ravel_diagnostics::{Code, Diagnostic, Fix};
 use ravel_source::Span;
 use ravel_types::{Affine, Basic, Scalar, Shape, Ty};
 use ravel_wir::{Frame as WirFrame, Op, Value, With, WithOp};
@@ -33,12 +34,42 @@ impl Spec<'_> {
             if self.elem_of(v) != first {
                 let (a, b) = (self.show_value_type(&values[0]), self.show_value_type(v));
                 self.at(item.span);
-                self.error(Code::MixedLiteral, format!("array literal mixes {a} and {b}"), format!("this is {b}"));
+                let site = self.user_site();
+                let title = format!("array literal mixes {a} and {b}");
+                let report = Diagnostic::error(Code::MixedLiteral, title).at(site, format!("this is {b}"));
+                let report = match self.agreeing_elements(items, &values) {
+                    Some(fix) => report.with_fix(fix),
+                    None => report,
+                };
+                self.report_from_here(report, site);
                 return Val::Bottom;
             }
         }
         self.at(span);
         self.stack_values(values)
+    }
+
+    /// The conversions that make all elements real numbers, as those that are already.
+    fn agreeing_elements(&self, items: &[Expr], values: &[Val]) -> Option<Fix> {
+        let real = [Basic::Double, Basic::Float]
+            .into_iter()
+            .find(|real| values.iter().any(|value| self.elem_of(value) == Some(ElemTy::Basic(*real))))?;
+        let mut edits = Vec::new();
+        let mut safe = true;
+        for (item, value) in items.iter().zip(values) {
+            match self.elem_of(value) {
+                Some(ElemTy::Basic(basic)) if basic == real => {}
+                Some(ElemTy::Basic(Basic::Int)) => {
+                    let (text, is_exact) = converted(self.quotable(item.span)?, real);
+                    safe &= is_exact;
+                    edits.push((item.span, text));
+                }
+                _ => return None,
+            }
+        }
+        let first = edits.first()?.1.clone();
+        let more = if edits.len() > 1 { ", and so on" } else { "" };
+        Some(Fix { title: format!("`{first}` is a {real}{more}"), safe, edits })
     }
 
     /// A literal of constants of a type in row-major order.

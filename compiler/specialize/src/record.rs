@@ -5,6 +5,7 @@
 
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, ShapeKind, Val};
+use ravel_core::elsewhere;
 use ravel_core::ir::{DimPat, ElemTy, Expr, Family, Field, RankPat, StructId, TypePat};
 use ravel_diagnostics::{Code, Diagnostic, did_you_mean};
 use ravel_types::{Affine, Basic};
@@ -33,7 +34,20 @@ impl Spec<'_> {
             }
             other => {
                 let shown = self.show_value_type(other);
-                self.error(Code::NoFields, format!("{shown} has no fields"), "only structs have fields");
+                let site = self.user_site();
+                let title = format!("{shown} has no fields: `.` selects one of a record");
+                let report = Diagnostic::error(Code::NoFields, title).at(site, "only structs have fields");
+                let report = match elsewhere(field) {
+                    Some(entry) => {
+                        let whole = self.quotable(site).and_then(|text| text.strip_suffix(field)?.trim_end().strip_suffix('.'));
+                        match whole.and_then(|array| entry.filled(&[array.trim_end().to_string()])) {
+                            Some(text) => report.with_safe_edit(format!("`{text}`"), site, text),
+                            None => report.with_help(entry.way),
+                        }
+                    }
+                    None => report,
+                };
+                self.report_from_here(report, site);
                 None
             }
         }

@@ -107,11 +107,12 @@ impl Spec<'_> {
         if let (ElemTy::Basic(found), ElemTy::Basic(wanted)) = (found, wanted) {
             let text = self.quotable(site).filter(|_| site == self.here).map(|text| converted(text, wanted));
             diagnostic = match text {
-                Some(new) => {
+                Some((new, is_exact)) => {
                     // A literal without suffix takes the type that is wanted; of other conversions only that to double loses nothing.
                     let text = self.options.map.snippet(site);
                     let fits = matches!(wanted, Basic::Float | Basic::Double) || !text.contains(['.', 'e', 'E']);
-                    let safe = wanted == Basic::Double && found != Basic::Bool || is_number(text) && fits;
+                    let lossless = wanted == Basic::Double && found != Basic::Bool;
+                    let safe = is_exact && (lossless || is_number(text) && fits);
                     let fix = Fix { title: format!("`{new}`"), safe, edits: vec![(site, new)] };
                     diagnostic.with_fix(fix).with_note("nothing converts implicitly")
                 }

@@ -127,7 +127,16 @@ impl Spec<'_> {
         let fault = Fault::Message { text: format!("{text}{{e}}").into(), operands: vec![self.em.value(n)] };
         if ok.as_bool() == Some(false) {
             let shown = n.as_int().map_or(".".to_string(), |n| extent_text(n.into()));
+            let before = self.diagnostics.len();
             self.certain_fault(Code::NegativeExtent, format!("{text}{shown}"), fault);
+            if n.as_int() == Some(-1)
+                && let Some(report) = self.diagnostics.get_mut(before)
+            {
+                report.notes.push("no extent is computed from the others".to_string());
+                *report = report.clone().with_help(
+                    "`flatten(a)` of ArrayAxes is the vector of all elements; else divide `prod(shape(a))` by the other extents",
+                );
+            }
             return false;
         }
         self.emit_check(&ok, fault);

@@ -2,6 +2,8 @@
 
 use crate::ast::*;
 use crate::errors::SyntaxError;
+use crate::habits::one_by_one;
+use crate::print::print_expr;
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
 
@@ -92,6 +94,22 @@ impl Check<'_> {
                     && targets.len() > 1
                 {
                     self.report(SyntaxError::ManyTargets { operator: op.name.to_string() }, op.span);
+                }
+                if let ExprKind::Cover(Cover::Tuple(values)) = &value.kind
+                    && op.is_none()
+                    && targets.iter().all(|target| target.accesses.is_empty())
+                {
+                    let names: Vec<&str> = targets.iter().map(|target| &*target.name.name).collect();
+                    let values: Vec<String> = values.iter().map(print_expr).collect();
+                    if let Some(text) = one_by_one(&names, &values) {
+                        self.reports.push(
+                            SyntaxError::MisplacedTuple { nested: false }
+                                .at(value.span)
+                                .with_help(format!("`{text}`"))
+                                .with_safe_edit(format!("`{text}`"), stmt.span, text),
+                        );
+                        value.kind = ExprKind::Error;
+                    }
                 }
                 for target in targets {
                     self.target(target);

@@ -75,6 +75,7 @@ pub(crate) struct Classified {
     /// The trees of array literals; the parse that meets one takes it.
     pub(crate) arrays: RefCell<HashMap<usize, Expr>>,
     pub(crate) end: ravel_source::Span,
+    pub(crate) comments: Vec<ravel_source::Span>,
 }
 
 /// Words with a token kind of their own. Words that the language reserves without a use in the grammar (`local`,
@@ -157,6 +158,7 @@ pub(crate) fn classify(tokens: &Tokens, names: &TypeNames, reports: &mut Vec<Dia
             pragmas: HashMap::default(),
             arrays: RefCell::default(),
             end: tokens.end,
+            comments: tokens.comments.clone(),
         },
     };
     while let Some(token) = pass.input.get(pass.at) {
@@ -186,6 +188,15 @@ impl Pass<'_> {
             Kind::Char => {
                 if let Err(cause) = literal::parse_char(self.out.texts.get(token.text)) {
                     let text = self.out.texts.get(token.text).to_string();
+                    if cause == literal::LiteralError::CharLength
+                        && let Ok(bytes) = literal::parse_string(&literal::in_double_quotes(&text))
+                    {
+                        // What is no character was meant as a string; it is one from here on.
+                        self.reports.push(SyntaxError::Literal { text, cause }.at(token.span));
+                        self.out.strings.insert(self.out.list.len(), bytes.into());
+                        self.push(Token { kind: Kind::Str, ..token });
+                        return;
+                    }
                     self.reports.push(SyntaxError::Literal { text, cause }.at(token.span));
                 }
                 self.push(token);

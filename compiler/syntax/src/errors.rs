@@ -4,7 +4,8 @@
 //! includes, E0110 unexpected tokens, E0111 brackets, E0112 to E0119 trees that the grammar accepts and
 //! [`crate::check`] does not, E0120 pragmas.
 
-use crate::literal::LiteralError;
+use crate::habits::header_module;
+use crate::literal::{LiteralError, in_double_quotes};
 use ravel_diagnostics::{Code, Diagnostic};
 use ravel_source::Span;
 
@@ -28,6 +29,10 @@ pub(crate) enum SyntaxError {
     Directive {
         message: String,
         help: Option<&'static str>,
+    },
+    /// A line that begins with `#` and is no directive: a comment of another language.
+    HashComment {
+        word: String,
     },
     Macro {
         name: String,
@@ -120,14 +125,28 @@ impl SyntaxError {
                     None => report,
                 }
             }
+            HashComment { word } => {
+                let hash = Span { end: span.start + 1, ..span };
+                Diagnostic::error(Code::BadPreprocessorLine, format!("unknown directive #{word}"))
+                    .at(span, "no directive begins like this")
+                    .with_safe_edit("comments begin with `//`", hash, "//")
+            }
             Macro { name, message } => {
                 Diagnostic::error(Code::BadMacroUse, format!("macro `{name}`: {message}")).at(span, "")
             }
             UserError { text } => Diagnostic::error(Code::ErrorLine, format!("#error {text}")).at(span, ""),
             UserWarning { text } => Diagnostic::warning(Code::ErrorLine, format!("#warning {text}")).at(span, ""),
-            Include { name } => Diagnostic::error(Code::IncludeFailed, format!("cannot read the included file {name}"))
-                .at(span, "wanted here")
-                .with_note("files are looked for beside the file that includes them and in the -I folders"),
+            Include { name } => {
+                let bare = name.trim_matches(['<', '>', '"']);
+                if let Some(module) = header_module(bare) {
+                    return Diagnostic::error(Code::IncludeFailed, format!("{name} is a header of C"))
+                        .at(span, "SaC has modules")
+                        .with_safe_edit(format!("`use {module}: all;`"), span, format!("use {module}: all;"));
+                }
+                Diagnostic::error(Code::IncludeFailed, format!("cannot read the included file {name}"))
+                    .at(span, "wanted here")
+                    .with_note("files are looked for beside the file that includes them and in the -I folders")
+            }
             IncludeDepth { limit } => {
                 Diagnostic::error(Code::IncludeFailed, format!("#include goes more than {limit} files deep"))
                     .at(span, "this file probably includes itself")
@@ -220,7 +239,10 @@ fn literal(text: &str, cause: LiteralError, span: Span) -> Diagnostic {
             if ty == "int" { report.with_help(format!("for a 64-bit number write {text}l")) } else { report }
         }
         LiteralError::CharLength => {
-            error(format!("{text} is not one character")).at(span, "").with_help("strings stand in double quotes")
+            let string = in_double_quotes(text);
+            error(format!("{text} is not one character"))
+                .at(span, "single quotes stand around one character")
+                .with_safe_edit(format!("strings stand in double quotes: `{string}`"), span, string)
         }
         LiteralError::WideChar => {
             error(format!("{text} does not fit type char")).at(span, "").with_note("char is one byte")

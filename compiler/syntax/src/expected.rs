@@ -2,6 +2,7 @@
 
 use crate::classify::Classified;
 use crate::errors::{SyntaxError, quoted};
+use crate::habits::{self, View};
 use crate::parse::Failure;
 use crate::split::Chunk;
 use crate::tokens::{Kind, Token};
@@ -60,6 +61,10 @@ pub(crate) fn report(tokens: &Classified, chunk: Chunk, failure: &Failure) -> Di
     if only_closing_brace(failure)
         && let Some(report) = early_return(tokens, chunk, failure.at)
     {
+        return report;
+    }
+    let view = View { tokens, chunk, at: failure.at, wanted: &wanted };
+    if let Some(report) = habits::report(&view) {
         return report;
     }
     if let Some(name) = unknown_type(list, chunk, failure.at, &wanted) {

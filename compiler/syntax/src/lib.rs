@@ -28,6 +28,7 @@ mod classify;
 mod depth;
 mod errors;
 mod expected;
+mod habits;
 mod literal;
 mod parse;
 mod pragma;
@@ -40,6 +41,7 @@ mod split;
 mod tokens;
 
 pub use classify::{TypeNames, keywords};
+pub use habits::{Elsewhere, elsewhere, elsewhere_value};
 pub use parse::parse_file;
 pub use pragma::PRAGMAS;
 pub use preprocess::{Loader, MacroOption, NoIncludes, PreprocessOptions, lex_and_preprocess};

@@ -177,6 +177,22 @@ pub(crate) fn parse_char(text: &str) -> Result<u8, LiteralError> {
     }
 }
 
+/// A text in single quotes as a string literal.
+pub(crate) fn in_double_quotes(text: &str) -> String {
+    let body = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')).unwrap_or(text);
+    let mut out = String::from("\"");
+    let mut escaped = false;
+    for c in body.chars() {
+        if c == '"' && !escaped {
+            out.push('\\');
+        }
+        escaped = c == '\\' && !escaped;
+        out.push(c);
+    }
+    out.push('"');
+    out
+}
+
 /// The bytes of a string literal given with its quotes; text outside of ASCII stays UTF-8.
 pub(crate) fn parse_string(text: &str) -> Result<Vec<u8>, LiteralError> {
     let body = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or("");

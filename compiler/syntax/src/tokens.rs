@@ -365,6 +365,8 @@ pub struct Tokens {
     pub(crate) end: Span,
     /// Macros defined at the end of the file.
     pub(crate) macros: Vec<TextId>,
+    /// Comments behind tokens of their line that end in `;`, which may have been meant to end a statement.
+    pub(crate) comments: Vec<Span>,
 }
 
 impl Tokens {

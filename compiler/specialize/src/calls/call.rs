@@ -216,9 +216,24 @@ impl Spec<'_> {
                     format!("{what} must be a scalar bool, found {shown}"),
                 )
                 .at(site, format!("this is {shown}"));
-                if shown.starts_with("bool[") {
-                    diagnostic = diagnostic.with_help("use `all(...)` or `any(...)` on arrays of bool");
-                }
+                // A value behind `&&` or `?` is no more than a part of what stands there.
+                let whole = self.quotable(site).filter(|text| site == self.here && !text.contains(['&', '|', '?']));
+                diagnostic = match (whole, other) {
+                    (Some(text), Val::Sc(Basic::Int, _)) => {
+                        let plain = text.chars().all(|c| c.is_alphanumeric() || c == '_') || text.ends_with([')', ']']);
+                        let new = if plain { format!("{text} != 0") } else { format!("({text}) != 0") };
+                        diagnostic.with_safe_edit(format!("`{new}`"), site, new)
+                    }
+                    (Some(text), _) if shown.starts_with("bool[") => {
+                        let new = format!("all({text})");
+                        let help = "use `all(...)` or `any(...)` on arrays of bool";
+                        diagnostic.with_help(help).with_edit(format!("`{new}`"), site, new)
+                    }
+                    _ if shown.starts_with("bool[") => {
+                        diagnostic.with_help("use `all(...)` or `any(...)` on arrays of bool")
+                    }
+                    _ => diagnostic,
+                };
                 self.report(diagnostic);
                 None
             }

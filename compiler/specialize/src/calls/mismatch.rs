@@ -58,10 +58,18 @@ impl Spec<'_> {
             }
             (n, _) => diagnostic.with_note(format!("and {n} more: `ravel check --candidates` lists them")),
         };
+        if let Some(explained) = self.habit(diagnostic.clone(), name, args, noted.as_deref()) {
+            return self.report(explained);
+        }
         diagnostic = match conversion {
             Some(conversion) => self.with_conversion(diagnostic, name, args, &conversion, noted.as_deref()),
             None => match self.vector_help(args, rejected) {
-                Some(help) => diagnostic.with_help(help),
+                Some((k, text, help)) => match noted.as_ref().map(|noted| noted[k].span) {
+                    Some(place) if self.quotable(place).is_some_and(|written| text == format!("[{written}]")) => {
+                        diagnostic.with_help(help.clone()).with_safe_edit(help, place, text)
+                    }
+                    _ => diagnostic.with_help(help),
+                },
                 None => diagnostic,
             },
         };
@@ -89,7 +97,7 @@ impl Spec<'_> {
             };
             return diagnostic.with_help(format!("{what}{words}"));
         };
-        let new = converted(text, to);
+        let (new, is_exact) = converted(text, to);
         let site = self.here;
         let whole = self.quotable(site).filter(|_| site.start <= argument.span.start && argument.span.end <= site.end);
         let title = match whole {
@@ -101,20 +109,26 @@ impl Spec<'_> {
             None => format!("`{new}`"),
         };
         // A number is a double as it stands; other conversions may lose something.
-        let safe = to == Basic::Double && self.elem_of(&args[position]) != Some(ElemTy::Basic(Basic::Bool));
-        let fix = Fix { title, safe, edits: vec![(argument.span, new)] };
+        let lossless = to == Basic::Double && self.elem_of(&args[position]) != Some(ElemTy::Basic(Basic::Bool));
+        let diagnostic = match is_exact {
+            true => diagnostic,
+            false => diagnostic.with_note(format!("`{text}` is a quotient of whole numbers, without its fraction")),
+        };
+        let fix = Fix { title, safe: lossless && is_exact, edits: vec![(argument.span, new)] };
         diagnostic.with_fix(fix).with_note("nothing converts implicitly")
     }
 
     /// That a scalar would do as a vector of one element.
-    fn vector_help(&mut self, args: &[Val], rejected: &[(FunId, String)]) -> Option<String> {
+    fn vector_help(&mut self, args: &[Val], rejected: &[(FunId, String)]) -> Option<(usize, String, String)> {
         for (k, arg) in args.iter().enumerate() {
             let Val::Sc(basic, scalar) = arg else { continue };
             let mut vectors = args.to_vec();
             vectors[k] = Val::Tup(*basic, vec![scalar.clone()]);
             if rejected.iter().any(|(id, _)| self.takes(*id, &vectors)) {
                 let written = written(arg).map_or("..".to_string(), |n| n.to_string());
-                return Some(format!("argument {}: a vector of one element is `[{written}]`", k + 1));
+                let text = format!("[{written}]");
+                let help = format!("argument {}: a vector of one element is `{text}`", k + 1);
+                return Some((k, text, help));
             }
         }
         None

@@ -6,5 +6,6 @@ pub mod conditions;
 pub mod dispatch;
 pub mod fieldwise;
 pub mod instance;
+pub mod habits;
 pub mod looks;
-pub mod mismatch;
+mod mismatch;

@@ -5,7 +5,7 @@ use crate::spec::{Frame, Spec};
 use crate::value::{Sc, Val};
 use crate::withloops::select::IndexVector;
 use ravel_core::ir::{Bound, Part};
-use ravel_diagnostics::Code;
+use ravel_diagnostics::{Code, Diagnostic};
 use ravel_types::{Affine, Basic, BinOp, Scalar};
 use ravel_wir::{Fault, Generator, Value};
 
@@ -255,11 +255,21 @@ impl Spec<'_> {
                 let wide = self.em.bin(BinOp::Ge, Basic::Int, &w, &Sc::int(1));
                 let ok = self.em.and(&low, &wide);
                 if ok.as_bool() == Some(false) {
-                    self.error(
-                        Code::BadGenerator,
-                        format!("step and width of axis {axis} do not fit"),
-                        "a step is at least 1, and so is a width",
-                    );
+                    let site = self.user_site();
+                    let title = match (s.as_int(), w.as_int()) {
+                        (Some(n), _) if n < 1 => format!("a step is at least 1, not {n}"),
+                        (_, Some(n)) if n < 1 => format!("a width is at least 1, not {n}"),
+                        _ => format!("step and width of axis {axis} do not fit"),
+                    };
+                    let report = Diagnostic::error(Code::BadGenerator, title)
+                        .at(site, "a step is at least 1, and so is a width");
+                    let report = match s.as_int() {
+                        Some(n) if n < 0 => report.with_help(
+                            "indices have no order; from the end count `v[n - 1 - i]`, or `reverse(0, v)` of ArrayAxes",
+                        ),
+                        _ => report,
+                    };
+                    self.report_from_here(report, site);
                     return None;
                 }
                 if ok.as_bool().is_none() {

@@ -68,11 +68,12 @@ impl Preprocessor<'_> {
             "pragma" => line.iter().for_each(|token| self.emit(*token)),
             "line" | "ident" => {}
             other => {
-                let message = match did_you_mean(other, DIRECTIVES) {
-                    Some(near) => format!("unknown directive #{other}, did you mean #{near}?"),
-                    None => format!("unknown directive #{other}"),
-                };
-                self.bad_directive(span, message, None);
+                match did_you_mean(other, DIRECTIVES).filter(|_| !word.space_before) {
+                    Some(near) => {
+                        self.bad_directive(span, format!("unknown directive #{other}, did you mean #{near}?"), None);
+                    }
+                    None => self.report(SyntaxError::HashComment { word: other.to_string() }, span),
+                }
             }
         }
     }

@@ -88,6 +88,7 @@ pub fn lex_and_preprocess(
         lexical_reports: 0,
         reports: Vec::new(),
         out: Vec::new(),
+        comments: Vec::new(),
     };
     pre.predefine(options);
     let text = pre.sources.get(file).map(|source| source.text.clone()).unwrap_or_default();
@@ -107,7 +108,7 @@ pub fn lex_and_preprocess(
     }
     let defined = pre.macros.iter().enumerate().filter(|(_, definition)| definition.is_some());
     let macros = defined.map(|(name, _)| TextId(name as u32)).collect();
-    (Tokens { list: pre.out, texts: pre.texts, end, macros }, pre.reports)
+    (Tokens { list: pre.out, texts: pre.texts, end, macros, comments: pre.comments }, pre.reports)
 }
 
 /// Whether the beginning looks like text: a few odd characters are reported one by one, a binary file as a whole.
@@ -160,6 +161,8 @@ struct Preprocessor<'a> {
     lexical_reports: usize,
     reports: Vec<Diagnostic>,
     out: Vec<Token>,
+    /// See [`Tokens::comments`].
+    comments: Vec<Span>,
 }
 
 impl Preprocessor<'_> {
@@ -186,6 +189,16 @@ impl Preprocessor<'_> {
         let text = self.sources.get(file).map(|source| source.text.clone()).unwrap_or_default();
         let mut tokens = Vec::with_capacity(text.len() / 4);
         lex(file, &text, &mut self.texts, &mut tokens);
+        for pair in tokens.windows(2) {
+            let gap = pair[0].span.end as usize..pair[1].span.start as usize;
+            if pair[1].kind == Kind::Newline
+                && pair[0].kind != Kind::Newline
+                && let Some(comment) = text.get(gap.clone()).map(str::trim_end).filter(|gap| gap.ends_with(';'))
+                && let Some(start) = comment.find("//")
+            {
+                self.comments.push(Span::new(file, gap.start + start, gap.start + comment.len()));
+            }
+        }
         self.files.push(Source { file, tokens, at: 0, conditions: Vec::new() });
     }
 
