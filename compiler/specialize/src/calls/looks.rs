@@ -99,6 +99,10 @@ impl Spec<'_> {
             earlier: if can_share { earlier } else { HashMap::default() },
             ..Looks::default()
         };
+        if !can_share {
+            self.instances.clear();
+            self.module.funcs = Default::default();
+        }
         self.provisional.clear();
         self.fold_loops.clear();
         self.reported = Reported::default();
