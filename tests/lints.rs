@@ -1,6 +1,7 @@
 //! Warnings by name: the options that set them, and fixes of programs.
 //!
-//! `fixes/NAME.sac` becomes `fixes/NAME.fixed.sac` by `check --fix`, and that has nothing to report.
+//! `fixes/NAME.sac` becomes `fixes/NAME.fixed.sac` by `check --fix`, or `--fix --unsafe` if its first line is `//! unsafe`, and that has
+//! nothing to report.
 
 use std::fs;
 use std::path::Path;
@@ -73,7 +74,11 @@ fn fixed(source: &Path, expected: &Path) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let copy = folder.path().join(source.file_name().ok_or("a file has a name")?);
     fs::copy(source, &copy)?;
-    let run = finish(Command::new(ravel()).args(["check", "--fix"]).arg(&copy), b"")?;
+    let options: &[&str] = match fs::read_to_string(source)?.starts_with("//! unsafe") {
+        true => &["check", "--fix", "--unsafe"],
+        false => &["check", "--fix"],
+    };
+    let run = finish(Command::new(ravel()).args(options).arg(&copy), b"")?;
     if run.status != 0 || fs::read_to_string(&copy)? != fs::read_to_string(expected)? {
         return Err(format!("{}\n{}", fs::read_to_string(&copy)?, run.describe()).into());
     }

@@ -97,8 +97,11 @@ pub fn reference_on_value(name: &str, ty: &str, at: Span) -> Diagnostic {
 /// A call statement that would drop what the function gives. `results` counts that.
 pub fn ignored_result(name: &str, results: usize, at: Span, args: &[ast::Expr]) -> Diagnostic {
     let names = vec!["_"; results].join(", ");
-    let report = Diagnostic::error(Code::IgnoredResult, format!("`{name}` gives {}, and nothing takes it", count(results, "result")))
-        .at(at, "a statement calls functions without results");
+    let report = Diagnostic::error(
+        Code::IgnoredResult,
+        format!("`{name}` gives {}, and nothing takes it", count(results, "result")),
+    )
+    .at(at, "a statement calls functions without results");
     // No function changes its arguments: who calls one for its effect on a variable wants the new value.
     let variable = args.iter().find_map(|arg| match &arg.kind {
         ast::ExprKind::Name(variable) if results == 1 && variable.module.is_none() => Some(&variable.name),
@@ -107,13 +110,11 @@ pub fn ignored_result(name: &str, results: usize, at: Span, args: &[ast::Expr]) 
     match variable {
         Some(variable) => {
             let args: Vec<String> = args.iter().map(print_expr).collect();
-            report
-                .with_note(format!("{names} = {name}(...); drops what it gives"))
-                .with_edit(
-                    format!("`{variable} = {name}({});`", args.join(", ")),
-                    Span { end: at.start, ..at },
-                    format!("{variable} = "),
-                )
+            report.with_note(format!("{names} = {name}(...); drops what it gives")).with_edit(
+                format!("`{variable} = {name}({});`", args.join(", ")),
+                Span { end: at.start, ..at },
+                format!("{variable} = "),
+            )
         }
         None => report.with_help(format!("{names} = {name}(...); drops what it gives")),
     }
@@ -219,6 +220,8 @@ pub fn with_way(report: &mut Diagnostic, call: &ast::Call) {
     let entry = elsewhere(&call.callee.name).filter(|entry| report.help.as_deref() == Some(entry.way));
     if let Some(text) = entry.and_then(|entry| entry.filled(&args)) {
         let edits = vec![(call.span, text.clone())];
+        report.notes.push(entry.map_or(String::new(), |entry| entry.way.to_string()));
+        report.help = Some(format!("`{text}`"));
         report.fixes.push(Fix { title: format!("`{text}`"), safe: true, edits });
     }
 }
@@ -229,9 +232,10 @@ pub fn with_operator_way(report: &mut Diagnostic, symbol: &str, (left, right): (
         return;
     }
     let text = format!("matmul({}, {})", print_expr(left), print_expr(right));
-    report.help = Some(format!("`{text}` of module LinAlg is the product of matrices"));
-    let edits = vec![(at, format!("LinAlg::{text}"))];
-    report.fixes = vec![Fix { title: format!("`LinAlg::{text}`"), safe: true, edits }];
+    let title = format!("`{text}`, with `use LinAlg: {{ matmul }};`");
+    report.notes.push("`matmul` of LinAlg is the product of matrices".to_string());
+    report.help = Some(title.clone());
+    report.fixes = vec![Fix { title, safe: true, edits: vec![(at, format!("LinAlg::{text}"))] }];
 }
 
 /// Syntax that stands for a function which is not visible.

@@ -259,6 +259,8 @@ impl Core<'_> {
         if problems.has_errors() {
             lost.extend(self.top_level_words(file));
         }
+        // A `use` that cannot be read may have brought every name.
+        incomplete |= problems.iter().any(|report| self.is_in_load(report.span()));
         self.reports.extend(problems);
         let id = self.next_module(&place);
         let mut module = Module {
@@ -287,6 +289,13 @@ impl Core<'_> {
         let reports: Vec<Diagnostic> = std::mem::replace(&mut self.reports, before).into_iter().collect();
         self.reports.extend(reports.iter().cloned());
         self.enter_module(module, place, reports)
+    }
+
+    /// Whether a place is in the line of a `use` or `import`.
+    fn is_in_load(&self, at: Span) -> bool {
+        let text = self.map.get(at.file).map_or("", |file| &*file.text);
+        let line = text.get(..at.start as usize).map_or(0, |front| front.rfind('\n').map_or(0, |end| end + 1));
+        text.get(line..).is_some_and(|line| ["use ", "import ", "from "].iter().any(|word| line.starts_with(word)))
     }
 
     /// Words at the start of the lines that are not indented, up to the parameters or the contents: heads of definitions.

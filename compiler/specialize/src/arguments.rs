@@ -88,6 +88,17 @@ impl Spec<'_> {
         };
         let shapes: Option<Vec<Vec<i32>>> = args.iter().map(|arg| self.constant_shape(arg)).collect();
         let Some(shapes) = shapes else { return };
+        if let ([a, b], [left, right]) = (&shapes[..], &noted[..])
+            && let (Some(a_text), Some(b_text)) = (self.quotable(left.span), self.quotable(right.span))
+            && let Some(sign) = whole.get(a_text.len()..whole.len().saturating_sub(b_text.len())).map(str::trim)
+            && let Some(text) = broadcast((a_text, a), sign, (b_text, b))
+        {
+            if let Some(report) = self.diagnostics.pop() {
+                let report = report.with_note("only scalars are repeated to fit an array");
+                self.diagnostics.push(report.with_edit(format!("`{text}`"), call, text));
+            }
+            return;
+        }
         let edited = |k: usize, new: &str| {
             let at = noted[k].span;
             let inside = call.file == at.file && call.start <= at.start && at.end <= call.end;
@@ -169,5 +180,65 @@ impl Spec<'_> {
         const LONGEST: usize = 40;
         let text = self.options.map.snippet(span);
         (!text.is_empty() && text.len() <= LONGEST && !text.contains(['\n', '`'])).then_some(text)
+    }
+}
+
+/// An operation on arrays of which one has extents of 1 where the other has more, or lacks the first axes, as a comprehension that repeats it.
+fn broadcast((a, a_shape): (&str, &[i32]), sign: &str, (b, b_shape): (&str, &[i32])) -> Option<String> {
+    const NAMES: [&str; 4] = ["i", "j", "k", "l"];
+    let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_sign = !sign.is_empty() && sign.chars().all(|c| "+-*/%<>=!".contains(c));
+    if !is_sign || !is_name(a) || !is_name(b) || NAMES.contains(&a) || NAMES.contains(&b) {
+        return None;
+    }
+    let (long, short) = if a_shape.len() < b_shape.len() { (b_shape, a_shape) } else { (a_shape, b_shape) };
+    if short.is_empty() || long.len() > NAMES.len() {
+        return None;
+    }
+    let list = |items: Vec<String>| items.join(",");
+    if long.len() > short.len() {
+        let outer = long.len() - short.len();
+        if long[outer..] != *short {
+            return None;
+        }
+        let index = NAMES[..outer].join(",");
+        let extents = list(long[..outer].iter().map(i32::to_string).collect());
+        let cell = |name: &str, shape: &[i32]| match shape.len() == long.len() {
+            true => format!("{name}[{index}]"),
+            false => name.to_string(),
+        };
+        return Some(format!(
+            "{{ [{index}] -> {} {sign} {} | [{index}] < [{extents}] }}",
+            cell(a, a_shape),
+            cell(b, b_shape)
+        ));
+    }
+    let fits = a_shape.iter().zip(b_shape).all(|(x, y)| x == y || *x == 1 || *y == 1);
+    let both: Vec<i32> = a_shape.iter().zip(b_shape).map(|(x, y)| *x.max(y)).collect();
+    if !fits || both.contains(&0) {
+        return None;
+    }
+    let cell = |name: &str, shape: &[i32]| {
+        let place = shape.iter().zip(&both).zip(NAMES).map(|((own, all), index)| if own == all { index } else { "0" });
+        format!("{name}[{}]", list(place.map(str::to_string).collect()))
+    };
+    let index = NAMES[..both.len()].join(",");
+    let extents = list(both.iter().map(i32::to_string).collect());
+    Some(format!("{{ [{index}] -> {} {sign} {} | [{index}] < [{extents}] }}", cell(a, a_shape), cell(b, b_shape)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::broadcast;
+
+    #[test]
+    fn what_numpy_repeats_is_a_comprehension() {
+        let column = broadcast(("a", &[3, 1]), "+", ("b", &[1, 3]));
+        assert_eq!(column.as_deref(), Some("{ [i,j] -> a[i,0] + b[0,j] | [i,j] < [3,3] }"));
+        let row = broadcast(("m", &[3, 2]), "*", ("row", &[2]));
+        assert_eq!(row.as_deref(), Some("{ [i] -> m[i] * row | [i] < [3] }"));
+        assert_eq!(broadcast(("a", &[3, 2]), "+", ("b", &[3])), None);
+        assert_eq!(broadcast(("a", &[3]), "+", ("b", &[4])), None);
+        assert_eq!(broadcast(("f(x)", &[3, 1]), "+", ("b", &[1, 3])), None);
     }
 }

@@ -316,7 +316,8 @@ impl Spec<'_> {
                     "casts assert shapes and change between a user type and its base; they never convert numbers",
                 );
         // A cast is written as a type in parentheses and an operand.
-        let operand = self.quotable(site).and_then(|text| text.strip_prefix('(')?.split_once(')')).map(|(_, rest)| rest.trim());
+        let operand =
+            self.quotable(site).and_then(|text| text.strip_prefix('(')?.split_once(')')).map(|(_, rest)| rest.trim());
         diagnostic = match (help, operand.filter(|operand| !operand.is_empty())) {
             (Some(name), Some(operand)) => {
                 let text = format!("{name}({operand})");

@@ -176,7 +176,7 @@ impl Spec<'_> {
                 Some((at, text)) => report.with_safe_edit(format!("write {text}"), at, text),
                 None => report,
             };
-            self.report(match wanted {
+            let mut report = match wanted {
                 Wanted::Integer if real => report.with_help("write %f or %g, or convert it: `toi(...)`"),
                 Wanted::Real if number => report.with_help("write %d, or convert it: `tod(...)`"),
                 Wanted::Text if elem == Some(ElemTy::Basic(Basic::Char)) && !number => {
@@ -184,7 +184,11 @@ impl Spec<'_> {
                 }
                 Wanted::Text if number => report.with_help(if real { "write %g" } else { "write %d" }),
                 _ => report,
-            });
+            };
+            if let (Some(help), Some(fix)) = (&report.help, report.fixes.first_mut()) {
+                fix.title.clone_from(help);
+            }
+            self.report(report);
         }
     }
 }

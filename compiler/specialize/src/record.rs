@@ -39,7 +39,8 @@ impl Spec<'_> {
                 let report = Diagnostic::error(Code::NoFields, title).at(site, "only structs have fields");
                 let report = match elsewhere(field) {
                     Some(entry) => {
-                        let whole = self.quotable(site).and_then(|text| text.strip_suffix(field)?.trim_end().strip_suffix('.'));
+                        let whole =
+                            self.quotable(site).and_then(|text| text.strip_suffix(field)?.trim_end().strip_suffix('.'));
                         match whole.and_then(|array| entry.filled(&[array.trim_end().to_string()])) {
                             Some(text) => report.with_safe_edit(format!("`{text}`"), site, text),
                             None => report.with_help(entry.way),

@@ -182,13 +182,8 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
     let list = &tokens.list;
     let kind_at = |at: usize| list.get(at).map(|token| token.kind);
     let found = list.get(at)?;
-    let word = &**tokens.texts.get(found.text);
     let has = |name: &str| wanted.contains(&name);
     let help = match found.kind {
-        Kind::Assign if has(";") && has(",") && at > chunk.from + 1 && declares(list, at) => {
-            "a declaration has no initial value: declare the name first, assign it in a statement of its own"
-        }
-        Kind::Colon if has("]") && has(",") => "SaC has no slices: take([n], drop([k], a)) cuts out a part",
         Kind::Assign if has("EQOP") => "to compare write ==",
         Kind::Bar if has("<") && has("<=") => {
             "behind the first `|` stands the index set: a value that uses the operator `|` needs parentheses"
@@ -196,24 +191,11 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
         Kind::RParen if has("(") && has(",") && folds(list, chunk, at) => {
             "a fold needs its neutral element as well: fold(+, 0)"
         }
-        // The second star alone is no mistake: `x * *(y, z)` calls a function.
-        _ if has("(") && at >= chunk.from + 3 && stars_before(list, at) => {
-            "there is no operator for powers: write x * x, or pow(x, y) with `use Math: all;`"
-        }
-        Kind::LBracket if has(";") && has(",") && declares(list, at) => {
-            "the shape belongs to the type: int[10] a; and an array with values is made by genarray([10], 0)"
-        }
-        Kind::LBrace if has(";") && is_switch(tokens, chunk, at) => {
-            "there is no switch: write if (x == 1) ... else if (x == 2) ... else ..."
-        }
         Kind::Return if !has(";") => {
             "`return` stands once, as the last statement of a function; give the value a name in each branch"
         }
         Kind::BaseType | Kind::Struct if has("if") && has("while") => {
             "declarations stand at the start of the function body; most variables need none"
-        }
-        Kind::BaseType if kind_at(at.wrapping_sub(2)) == Some(Kind::For) => {
-            "loop variables are not declared: write for (i = 0; ...)"
         }
         Kind::LBrace if has("if") && has("while") => "a block stands only behind if, else, while, do and for",
         Kind::Else if at > chunk.from && kind_at(at - 1) == Some(Kind::Semi) => {
@@ -229,7 +211,6 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
             "remove the `;`: a block ends with its `}`"
         }
         Kind::Module | Kind::Class if has("use") => "the header of a file stands before everything else",
-        Kind::Id if word == "break" || word == "continue" => "loops end only by their condition",
         Kind::Id if has("use") && !matches!(kind_at(at + 1), Some(Kind::Id | Kind::LBracket)) => {
             "statements stand inside of functions"
         }
@@ -245,49 +226,15 @@ fn help(tokens: &Classified, chunk: Chunk, at: usize, wanted: &[&str]) -> Option
             if previous.kind != Kind::Id || !statement_start(list, chunk, at - 1) {
                 return None;
             }
-            if !matches!(text, "break" | "continue") {
-                return did_you_mean(text, STATEMENT_WORDS).map(|near| format!("did you mean `{near}`?"));
-            }
-            "loops end only by their condition"
+            return did_you_mean(text, STATEMENT_WORDS).map(|near| format!("did you mean `{near}`?"));
         }
     };
     Some(help.to_string())
 }
 
-/// Whether the two tokens in front of `at` are `**`.
-fn stars_before(list: &[Token], at: usize) -> bool {
-    list[at - 1].kind == Kind::Star && list[at - 2].kind == Kind::Star
-}
-
 /// Whether the tokens in front of `at` are `fold(` and what it folds with.
 fn folds(list: &[Token], chunk: Chunk, at: usize) -> bool {
     at >= chunk.from + 3 && list[at - 2].kind == Kind::LParen && list[at - 3].kind == Kind::Fold
-}
-
-/// Whether the parentheses in front of `at` are those of a `switch`.
-fn is_switch(tokens: &Classified, chunk: Chunk, at: usize) -> bool {
-    let list = &tokens.list;
-    let mut depth = 0usize;
-    for i in (chunk.from..at).rev() {
-        match list[i].kind {
-            Kind::RParen => depth += 1,
-            Kind::LParen if depth <= 1 => {
-                let word = i.checked_sub(1).map(|i| &**tokens.texts.get(list[i].text));
-                return depth == 1 && word == Some("switch");
-            }
-            Kind::LParen => depth -= 1,
-            _ if depth == 0 => return false,
-            _ => {}
-        }
-    }
-    false
-}
-
-/// Whether the tokens in front of `at` are a declaration's type and name.
-fn declares(list: &[Token], at: usize) -> bool {
-    let start = (0..at).rev().find(|i| matches!(list[*i].kind, Kind::Semi | Kind::LBrace | Kind::RBrace));
-    let first = start.map_or(0, |i| i + 1);
-    matches!(list[first].kind, Kind::BaseType | Kind::TypeName | Kind::Struct)
 }
 
 /// The name that was probably meant as a type, if that explains the failure: `Foo x;`, `int f(Foo x)`, `Foo f()`.

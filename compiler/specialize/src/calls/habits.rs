@@ -22,7 +22,11 @@ impl Spec<'_> {
             ("<" | "<=" | ">" | ">=" | "==" | "!=", [first, _], [left, right]) if self.is_of(first, Basic::Bool) => {
                 let text = format!("{left} && {} {name} {right}", last_compared(left)?);
                 let diagnostic = renamed(diagnostic, "comparisons do not chain");
-                Some(diagnostic.with_note(format!("`{left}` is a bool")).with_safe_edit(format!("`{text}`"), whole, text))
+                Some(diagnostic.with_note(format!("`{left}` is a bool")).with_safe_edit(
+                    format!("`{text}`"),
+                    whole,
+                    text,
+                ))
             }
             ("^", [a, b], [left, right]) if [a, b].iter().any(|arg| self.is_real(arg)) => {
                 let real = |arg: &Val, text: &str| match crate::conversions::converted(text, Basic::Double) {

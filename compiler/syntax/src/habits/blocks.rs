@@ -1,7 +1,7 @@
 //! Heads of loops and conditions, and expressions that look like them.
 
-use super::view::{View, behind};
 use super::error;
+use super::view::{View, behind};
 use crate::tokens::Kind;
 use ravel_diagnostics::{Diagnostic, Fix};
 use ravel_source::Span;
@@ -43,7 +43,7 @@ pub(super) fn for_in(view: &View<'_>) -> Option<Diagnostic> {
     };
     let report = report.with_note("an array is filled without a loop: `{ [i] -> ... | [i] < [n] }`");
     Some(if view.kind(end) == Some(Kind::LBrace) && view.kind(at + 1) == Some(Kind::Id) {
-        report.with_safe_edit(format!("`{header}`"), view.span(at, end)?, header)
+        report.with_safe_edit(format!("`{header}`"), view.whole(at, end)?, header)
     } else {
         report.with_help(format!("`{header} {{ ... }}`"))
     })
@@ -71,7 +71,8 @@ pub(super) fn bare_condition(view: &View<'_>) -> Option<Diagnostic> {
     let word = view.word(view.at - 1);
     let end = view.end_of(view.at, |kind| matches!(kind, Kind::Colon | Kind::LBrace | Kind::Semi))?;
     let (whole, cond) = (view.span(view.at, end)?, view.text(view.at, end)?);
-    let report = error(format!("the condition of `{word}` stands in parentheses")).at(whole, "no parentheses around this");
+    let report =
+        error(format!("the condition of `{word}` stands in parentheses")).at(whole, "no parentheses around this");
     if view.kind(end) == Some(Kind::LBrace) {
         let edits = vec![(Span { end: whole.start, ..whole }, "(".to_string()), (behind(whole), ")".to_string())];
         return Some(report.with_fix(Fix { title: format!("`{word} ({cond})`"), safe: true, edits }));
@@ -108,13 +109,9 @@ pub(super) fn conditional_value(view: &View<'_>) -> Option<Diagnostic> {
     if !view.has("+") || !view.ends_operand(view.at.checked_sub(1)?) {
         return None;
     }
-    let open = view.opener(view.at)?;
-    let starts = |at: &usize| {
-        let kind = view.kind(*at);
-        matches!(kind, Some(Kind::Assign | Kind::AssignOp | Kind::Comma | Kind::Return | Kind::Arrow | Kind::Semi))
-            && view.opener(*at) == Some(open)
-    };
-    let from = (open + 1..view.at).rev().find(starts).unwrap_or(open) + 1;
+    let from = view.start_of(view.at, |kind| {
+        matches!(kind, Kind::Assign | Kind::AssignOp | Kind::Comma | Kind::Return | Kind::Arrow | Kind::Semi)
+    });
     let otherwise = view.end_of(view.at + 1, |kind| matches!(kind, Kind::Else | Kind::Semi))?;
     if view.kind(otherwise) != Some(Kind::Else) {
         return None;
@@ -125,7 +122,7 @@ pub(super) fn conditional_value(view: &View<'_>) -> Option<Diagnostic> {
     Some(
         error("a value with two cases begins with its condition")
             .at(found.span, "`if` begins a statement")
-            .with_safe_edit(format!("`{text}`"), view.span(from, end)?, text),
+            .with_safe_edit(format!("`{text}`"), view.whole(from, end)?, text),
     )
 }
 
@@ -133,7 +130,8 @@ pub(super) fn conditional_value(view: &View<'_>) -> Option<Diagnostic> {
 pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
     let found = view.token(view.at).filter(|token| token.kind == Kind::For)?;
     let open = view.opener(view.at).filter(|open| view.kind(*open) == Some(Kind::LBracket))?;
-    let report = error("an array of computed values stands in braces, its index in front").at(found.span, "not possible here");
+    let report =
+        error("an array of computed values stands in braces, its index in front").at(found.span, "not possible here");
     let general = "`{ [i] -> v[i] * v[i] }` has a cell for each index of `v`";
     let known = || {
         let name = view.name(view.at + 1)?;
@@ -142,7 +140,9 @@ pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
         let plain = view.word(view.at + 2) == "in" && !(from..end).any(|at| view.kind(at) == Some(Kind::If));
         let body = view.text(open + 1, view.at).filter(|_| plain)?;
         let text = if view.name(from) == Some("range") && view.closer(from + 1) == Some(end - 1) {
-            let bound = view.text(from + 2, end - 1).filter(|_| view.parts(from + 2, end - 1, |k| k == Kind::Comma).len() == 1)?;
+            let bound = view
+                .text(from + 2, end - 1)
+                .filter(|_| view.parts(from + 2, end - 1, |k| k == Kind::Comma).len() == 1)?;
             format!("{{ [{name}] -> {body} | [{name}] < [{bound}] }}")
         } else {
             let array = view.name(from).filter(|_| from + 1 == end)?;
@@ -158,7 +158,7 @@ pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
             }
             format!("{{ [{index}] -> {cell} }}")
         };
-        Some((view.span(open, end + 1)?, text))
+        Some((view.whole(open, end + 1)?, text))
     };
     Some(match known() {
         Some((span, text)) => report.with_safe_edit(format!("`{text}`"), span, text),
@@ -169,13 +169,18 @@ pub(super) fn list_comprehension(view: &View<'_>) -> Option<Diagnostic> {
 /// `if (n == 0) { return 1; } return n;`
 pub(super) fn early_return(view: &View<'_>) -> Option<Diagnostic> {
     let found = view.token(view.at).filter(|token| token.kind == Kind::Return && view.has("if"))?;
+    if view.chunk.unclosed > 0 {
+        return None;
+    }
     view.statement(view.at)?;
-    let report = error("`return` is not the last statement of its function").at(found.span, "returns here")
+    let report = error("`return` is not the last statement of its function")
+        .at(found.span, "returns here")
         .with_note("`return` stands once, at the end");
     let end = view.end_of(view.at + 1, |kind| kind == Kind::Semi)?;
     let first = view.text(view.at + 1, end)?;
     Some(match two_returns(view, end) {
-        Some((from, upto, text)) => report.with_safe_edit(format!("`{text}`"), view.span(from, upto)?, text),
+        // Comments of the branches would be lost.
+        Some((from, upto, text)) => report.with_edit(format!("`{text}`"), view.span(from, upto)?, text),
         None => report.with_help(format!(
             "give the value a name in each branch, here `r = {first};`, and `return r;` at the end of the function"
         )),
@@ -208,11 +213,8 @@ fn two_returns(view: &View<'_>, end: usize) -> Option<(usize, usize, String)> {
         Some(if wrap { format!("({text})") } else { text })
     };
     let cond = value(open + 1, close, &[Kind::Question])?;
-    let text = format!(
-        "return {cond} ? {} : {};",
-        value(view.at + 1, end, &[Kind::Question])?,
-        value(second + 1, last, &[])?
-    );
+    let text =
+        format!("return {cond} ? {} : {};", value(view.at + 1, end, &[Kind::Question])?, value(second + 1, last, &[])?);
     Some((from, upto, text))
 }
 
@@ -224,9 +226,9 @@ pub(super) fn falling_bounds(view: &View<'_>) -> Option<Diagnostic> {
     }
     let open = view.opener(view.at)?;
     let is_bound = |kind| matches!(kind, Kind::Greater | Kind::GreaterEq);
-    let report = error("the bounds of a generator rise").at(found.span, "the lower bound stands on the left").with_note(
-        "the indices of a generator have no order: a place from the end is computed, as in `v[9 - i]`",
-    );
+    let report = error("the bounds of a generator rise")
+        .at(found.span, "the lower bound stands on the left")
+        .with_note("the indices of a generator have no order: a place from the end is computed, as in `v[9 - i]`");
     let second = view.end_of(view.at + 1, is_bound)?;
     let close = view.end_of(second + 1, |_| false)?;
     let step = (second + 1..close).find(|at| matches!(view.word(*at), "step" | "width")).unwrap_or(close);
@@ -234,5 +236,5 @@ pub(super) fn falling_bounds(view: &View<'_>) -> Option<Diagnostic> {
     let (lower, upper) = (view.text(second + 1, step)?, view.text(open + 1, view.at)?);
     let index = view.text(view.at + 1, second)?;
     let text = format!("{lower} {} {index} {} {upper}", sign(second), sign(view.at));
-    Some(report.with_edit(format!("`{text}`"), view.span(open + 1, close)?, text))
+    Some(report.with_edit(format!("`{text}`"), view.whole(open + 1, close)?, text))
 }

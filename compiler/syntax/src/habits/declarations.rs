@@ -1,7 +1,7 @@
 //! Declarations as C writes them: with values, with shapes behind names, and of pointers.
 
-use super::view::{View, behind};
 use super::error;
+use super::view::{View, behind};
 use crate::tokens::Kind;
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
@@ -21,10 +21,7 @@ struct Declared {
 /// The declaration around a token, whose first name begins where its type ends.
 fn declared(view: &View<'_>, at: usize) -> Option<Declared> {
     view.opener(at).filter(|open| view.kind(*open) == Some(Kind::LBrace))?;
-    let from = (view.chunk.from..at)
-        .rev()
-        .find(|i| matches!(view.kind(*i), Some(Kind::Semi | Kind::LBrace | Kind::RBrace)) && view.opener(*i) <= view.opener(at))
-        .map(|i| i + 1)?;
+    let from = view.start_of(at, |kind| matches!(kind, Kind::Semi | Kind::RBrace));
     let is_struct = view.kind(from) == Some(Kind::Struct);
     let base = if is_struct { from + 1 } else { from };
     if !matches!(view.kind(base), Some(Kind::BaseType | Kind::TypeName | Kind::SName)) {
@@ -70,7 +67,7 @@ pub(super) fn value(view: &View<'_>) -> Option<Diagnostic> {
     if !plain.is_empty() {
         texts.insert(0, format!("{} {};", view.text(ty.from, ty.upto)?, plain.join(", ")));
     }
-    let (span, text) = (view.span(ty.from, end + 1)?, texts.join(" "));
+    let (span, text) = (view.whole(ty.from, end + 1)?, texts.join(" "));
     Some(if joined {
         view.with_library_edit(report.with_note("strings have no `+`"), (span, text), ("String", "strcat"), safe)
     } else if safe {
@@ -90,7 +87,8 @@ fn initial(view: &View<'_>, ty: &Declared, from: usize, upto: usize) -> Option<(
             (text.replace('{', "[").replace('}', "]"), true, false)
         });
     }
-    let strings = (from..upto).all(|at| view.kind(at) == Some(if (at - from) % 2 == 0 { Kind::Str } else { Kind::Plus }));
+    let strings =
+        (from..upto).all(|at| view.kind(at) == Some(if (at - from) % 2 == 0 { Kind::Str } else { Kind::Plus }));
     if strings && upto == from + 3 {
         return Some((format!("strcat({}, {})", view.word(from), view.word(from + 2)), true, true));
     }
@@ -119,14 +117,15 @@ pub(super) fn array(view: &View<'_>) -> Option<Diagnostic> {
     let shape = format!("[{}]", extents.join(","));
     let report = error("the shape of an array stands behind its type")
         .at(view.span(view.at, after)?, format!("not behind `{name}`"));
-    let whole = |end: usize| view.span(ty.from, end + 1);
+    let whole = |end: usize| view.whole(ty.from, end + 1);
     if view.at != ty.upto + 1 || ty.is_array {
         return Some(report.with_help(format!("`{}{shape} {name}`", ty.name)));
     }
     let empty = extents.iter().any(|extent| extent == ".");
     match view.kind(after) {
         Some(Kind::Assign) => {
-            let end = view.end_of(after, |kind| kind == Kind::Semi).filter(|end| view.kind(*end) == Some(Kind::Semi))?;
+            let end =
+                view.end_of(after, |kind| kind == Kind::Semi).filter(|end| view.kind(*end) == Some(Kind::Semi))?;
             let (value, _, _) = initial(view, &ty, after + 1, end)?;
             let text = format!("{name} = {value};");
             Some(report.with_safe_edit(format!("`{text}`"), whole(end)?, text))
@@ -192,17 +191,19 @@ pub(super) fn pointer(view: &View<'_>) -> Option<Diagnostic> {
     let after = view.at + stars;
     let report = error("types have no pointers").at(view.span(view.at, after)?, "not possible here");
     if view.kind(ty) == Some(Kind::Void) {
-        return Some(report.with_help("a function takes and returns values of every type: name the type that is meant"));
+        return Some(
+            report.with_help("a function takes and returns values of every type: name the type that is meant"),
+        );
     }
     let blank = if view.token(after).is_some_and(|next| next.kind == Kind::Id) { " " } else { "" };
     let end = view.token(after)?.span.start;
     let own = view.span(ty, ty + 1)?;
     if view.word(ty) == "char" && stars == 1 {
-        return Some(
-            report
-                .with_note("`string` is a type of module String")
-                .with_edit("`string`", Span { end, ..own }, format!("string{blank}")),
-        );
+        return Some(report.with_note("`string` is a type of module String").with_edit(
+            "`string`",
+            Span { end, ..own },
+            format!("string{blank}"),
+        ));
     }
     let shape = format!("[{}]", vec!["."; stars].join(","));
     let title = format!("`{}{shape}` is an array with any number of elements", view.word(ty));

@@ -1,7 +1,7 @@
 //! What ends a line: comments, and the `;` that should stand there.
 
-use super::view::{View, behind};
 use super::error;
+use super::view::{View, behind};
 use crate::tokens::Kind;
 use ravel_diagnostics::{Diagnostic, Fix};
 

@@ -1,8 +1,8 @@
 //! Forms of expressions: fields, methods, slices, assignments within, pointers and powers.
 
+use super::error;
 use super::table::{elsewhere, is_module_alias};
 use super::view::View;
-use super::error;
 use crate::tokens::Kind;
 use ravel_diagnostics::Diagnostic;
 use ravel_source::Span;
@@ -14,11 +14,11 @@ pub(super) fn arrow(view: &View<'_>) -> Option<Diagnostic> {
     if !view.has("+") || !view.ends_operand(view.at.checked_sub(1)?) {
         return None;
     }
-    Some(
-        error("a field is selected by `.`")
-            .at(found.span, "there are no pointers")
-            .with_safe_edit(format!("`.{field}`"), found.span, "."),
-    )
+    Some(error("a field is selected by `.`").at(found.span, "there are no pointers").with_safe_edit(
+        format!("`.{field}`"),
+        found.span,
+        ".",
+    ))
 }
 
 /// `a.sum()`, `np.zeros(3)`
@@ -37,7 +37,7 @@ pub(super) fn method(view: &View<'_>) -> Option<Diagnostic> {
         let named = parts.iter().any(|(from, _)| view.kind(from + 1) == Some(Kind::Assign));
         parts.iter().map(|(from, upto)| view.text(*from, *upto)).collect::<Option<_>>().filter(|_| !named)
     };
-    let whole = view.span(start, close + 1)?;
+    let whole = view.whole(start, close + 1)?;
     let own = view.span(dot, view.at)?;
     let entry = elsewhere(word);
     let is_module = start + 1 == dot && is_module_alias(&receiver);
@@ -77,14 +77,16 @@ pub(super) fn slice(view: &View<'_>) -> Option<Diagnostic> {
     let open = view.opener(view.at).filter(|open| view.kind(*open) == Some(Kind::LBracket))?;
     let (start, close) = (view.operand_before(open)?, view.closer(open)?);
     let array = view.text(start, open)?;
-    let whole = view.span(start, close + 1)?;
+    let whole = view.whole(start, close + 1)?;
     let report = error("there are no slices").at(found.span, "not possible in a selection");
     let items = view.parts(open + 1, close, |kind| kind == Kind::Comma);
     if let [item] = items[..] {
         return Some(match one_slice(view, &array, item) {
             Some((text, None)) => report.with_safe_edit(format!("`{text}`"), whole, text),
             Some((text, Some(needs))) => view.with_library_edit(report, (whole, text), needs, true),
-            None => report.with_help(format!("`take([n], drop([k], {array}))` cuts out `n` elements behind the first `k`")),
+            None => {
+                report.with_help(format!("`take([n], drop([k], {array}))` cuts out `n` elements behind the first `k`"))
+            }
         });
     }
     // Whole axes beside places.
@@ -150,10 +152,7 @@ fn one_slice(
         Some(step) if lower.is_none() && upper.is_none() => {
             let step: u32 = step.parse().ok().filter(|step| *step > 0)?;
             let round = step - 1;
-            return Some((
-                format!("{{ [i] -> {array}[{step} * i] | [i] < [({length} + {round}) / {step}] }}"),
-                None,
-            ));
+            return Some((format!("{{ [i] -> {array}[{step} * i] | [i] < [({length} + {round}) / {step}] }}"), None));
         }
         Some(_) => return None,
     }
@@ -178,11 +177,11 @@ pub(super) fn assignment_inside(view: &View<'_>) -> Option<Diagnostic> {
     let open = view.opener(view.at).filter(|open| view.kind(*open) == Some(Kind::LParen))?;
     let head = open.checked_sub(1)?;
     if matches!(view.kind(head), Some(Kind::If | Kind::While)) {
-        return Some(
-            error("`=` does not compare")
-                .at(found.span, "an assignment is no value")
-                .with_safe_edit("`==` compares", found.span, "=="),
-        );
+        return Some(error("`=` does not compare").at(found.span, "an assignment is no value").with_safe_edit(
+            "`==` compares",
+            found.span,
+            "==",
+        ));
     }
     let (callee, name) = (view.name(head)?, view.name(view.at - 1)?);
     if !matches!(view.before(2), Some(Kind::LParen | Kind::Comma)) {
@@ -209,7 +208,7 @@ pub(super) fn assignment_inside(view: &View<'_>) -> Option<Diagnostic> {
     };
     let text = format!("{function}({})", others.join(", "));
     Some(if name == "axis" && of_axes.contains(&function) {
-        let edit = (view.span(head, close + 1)?, text);
+        let edit = (view.whole(head, close + 1)?, text);
         view.with_library_edit(report, edit, ("ArraySearch", function), true)
     } else {
         report.with_help(format!("`{text}`: arguments are known by their places"))
@@ -235,7 +234,7 @@ pub(super) fn increment(view: &View<'_>) -> Option<Diagnostic> {
             return None;
         }
         let text = format!("{}{} {name}{sign};", view.text(from, operator)?, view.text(view.at, upto)?);
-        Some((view.span(from, upto)?, text))
+        Some((view.whole(from, upto)?, text))
     };
     Some(match edited() {
         Some((span, text)) => report.with_safe_edit(format!("`{text}`"), span, text),
@@ -251,14 +250,16 @@ pub(super) fn pointers(view: &View<'_>) -> Option<Diagnostic> {
     if view.before(0) == Some(Kind::Star) && view.has("if") && view.has("while") {
         let name = view.name(view.at + 1)?;
         let (own, next) = (view.span(view.at, view.at + 2)?, format!("{name}[0]"));
-        return Some(
-            error("there are no pointers")
-                .at(own, "a variable holds its value")
-                .with_edit(format!("`{next}` is an element, which can be changed"), own, next),
-        );
+        return Some(error("there are no pointers").at(own, "a variable holds its value").with_edit(
+            format!("`{next}` is an element, which can be changed"),
+            own,
+            next,
+        ));
     }
     let sign = view.at.checked_sub(1)?;
-    if view.word(sign) == "sizeof" || view.before(2) == Some(Kind::LParen) && view.word(view.at.checked_sub(2)?) == "sizeof" {
+    if view.word(sign) == "sizeof"
+        || view.before(2) == Some(Kind::LParen) && view.word(view.at.checked_sub(2)?) == "sizeof"
+    {
         return sizeof(view);
     }
     match view.kind(sign)? {
@@ -277,11 +278,11 @@ pub(super) fn pointers(view: &View<'_>) -> Option<Diagnostic> {
         }
         Kind::Star if starts_value(view.before(2)) => {
             let (name, own) = (view.name(view.at)?, view.span(sign, view.at + 1)?);
-            Some(
-                error("there are no pointers")
-                    .at(own, "a variable holds its value")
-                    .with_edit(format!("`{name}`"), own, name),
-            )
+            Some(error("there are no pointers").at(own, "a variable holds its value").with_edit(
+                format!("`{name}`"),
+                own,
+                name,
+            ))
         }
         _ => None,
     }
@@ -309,7 +310,7 @@ fn sizeof(view: &View<'_>) -> Option<Diagnostic> {
         } else {
             return None;
         };
-        Some((callee, view.span(open - 1, close + 1)?, format!("genarray([{count}], {zero})")))
+        Some((callee, view.whole(open - 1, close + 1)?, format!("genarray([{count}], {zero})")))
     };
     let note = "arrays are made with their values and freed by themselves";
     Some(match allocated() {
@@ -336,7 +337,7 @@ pub(super) fn power(view: &View<'_>) -> Option<Diagnostic> {
     if number.is_none() || matches!(view.before(0), Some(Kind::Id)) && view.kind(view.at + 1) == Some(Kind::LParen) {
         return Some(report.with_help("`x * x`, or `pow(x, y)` of doubles with `use Math: all;`"));
     }
-    let whole: Span = view.span(base, view.at + 1)?;
+    let whole: Span = view.whole(base, view.at + 1)?;
     let (text, exponent) = (view.text(base, base_end)?, view.word(view.at));
     if base + 1 == base_end && view.name(base).is_some() && matches!(exponent, "2" | "3") {
         let product = vec![text; exponent.parse().unwrap_or(2)].join(" * ");
@@ -365,17 +366,21 @@ pub(super) fn several_values(view: &View<'_>) -> Option<Diagnostic> {
         .collect::<Option<_>>()?;
     let places = view.parts(equals + 1, end, |kind| kind == Kind::Comma);
     let values: Vec<String> = places.iter().map(|(from, upto)| view.text(*from, *upto)).collect::<Option<_>>()?;
-    let report = error("an assignment has one value").at(found.span, "a second value")
+    let report = error("an assignment has one value")
+        .at(found.span, "a second value")
         .with_note("several values come only from a call, as in `q, r = divide(a, b);`");
     Some(match one_by_one(&names, &values) {
-        Some(text) => report.with_safe_edit(format!("`{text}`"), view.span(from, upto)?, text),
-        None => report.with_help("a statement for each, with a name of its own for what would be overwritten: `t = a; a = b; b = t;`"),
+        Some(text) => report.with_safe_edit(format!("`{text}`"), view.whole(from, upto)?, text),
+        None => report.with_help(
+            "a statement for each, with a name of its own for what would be overwritten: `t = a; a = b; b = t;`",
+        ),
     })
 }
 
 /// An assignment for each value; nothing if one would change what a later one needs.
 pub(crate) fn one_by_one(names: &[&str], values: &[String]) -> Option<String> {
-    let mentions = |value: &str, name: &str| value.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+    let mentions =
+        |value: &str, name: &str| value.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
     let clash = (0..names.len()).any(|k| values.iter().skip(k + 1).any(|value| mentions(value, names[k])));
     if names.len() != values.len() || clash {
         return None;

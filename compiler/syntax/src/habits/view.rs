@@ -6,6 +6,12 @@ use crate::tokens::{Kind, Token};
 use ravel_diagnostics::{Diagnostic, Fix};
 use ravel_source::Span;
 
+/// Longer texts are no help.
+const LONGEST_TEXT: usize = 200;
+
+/// Between two tokens of a line, in bytes; a comment takes more.
+const WIDEST_BLANK: u32 = 3;
+
 /// A place where a parse failed. Indices outside of the chunk have no token.
 pub(crate) struct View<'a> {
     pub(crate) tokens: &'a Classified,
@@ -50,7 +56,8 @@ impl<'a> View<'a> {
             .then(|| first.span.to(last.span))
     }
 
-    /// The text of tokens, blanks as one; nothing where macros or joined strings make it another one than the file's.
+    /// The text of tokens of one line, blanks as one; nothing where macros or joined strings make it another one than the file's, where a
+    /// comment may stand between them, or where it is too long for a sentence.
     pub(super) fn text(&self, from: usize, upto: usize) -> Option<String> {
         let whole = self.span(from, upto)?;
         let mut text = String::new();
@@ -61,16 +68,26 @@ impl<'a> View<'a> {
             if token.span.file != whole.file || token.span.start < end || token.module.0 != 0 {
                 return None;
             }
-            if (token.span.end - token.span.start) as usize != word.len() {
+            let gap = token.span.start - end;
+            if (token.span.end - token.span.start) as usize != word.len() || text.len() > LONGEST_TEXT {
                 return None;
             }
-            if at > from && (token.space_before || token.first_on_line) {
+            if at > from && (token.first_on_line || gap > WIDEST_BLANK) {
+                return None;
+            }
+            if at > from && token.space_before {
                 text.push(' ');
             }
             text.push_str(word);
             end = token.span.end;
         }
         Some(text)
+    }
+
+    /// The place of tokens that an edit may replace as a whole.
+    pub(super) fn whole(&self, from: usize, upto: usize) -> Option<Span> {
+        self.text(from, upto)?;
+        self.span(from, upto)
     }
 
     pub(super) fn statement(&self, at: usize) -> Option<(usize, usize)> {
@@ -115,6 +132,21 @@ impl<'a> View<'a> {
             }
         }
         None
+    }
+
+    /// Where what ends in front of `upto` begins: behind the nearest token outside of its brackets that opens one or that `stops`.
+    pub(super) fn start_of(&self, upto: usize, stops: impl Fn(Kind) -> bool) -> usize {
+        let mut depth = 0usize;
+        for i in (self.chunk.from..upto.min(self.chunk.upto)).rev() {
+            match self.tokens.list[i].kind {
+                kind if depth == 0 && stops(kind) => return i + 1,
+                Kind::RParen | Kind::RBracket | Kind::RBrace => depth += 1,
+                Kind::LParen | Kind::LBracket | Kind::LBrace if depth == 0 => return i + 1,
+                Kind::LParen | Kind::LBracket | Kind::LBrace => depth -= 1,
+                _ => {}
+            }
+        }
+        self.chunk.from
     }
 
     /// Where a list between `from` and `upto` is cut at commas, or at what else `cuts`.
@@ -214,8 +246,12 @@ impl<'a> View<'a> {
         (module, name): (&str, &str),
         safe: bool,
     ) -> Diagnostic {
-        let title = format!("`{text}`, with `use {module}: {{ {name} }};`");
-        match self.use_edit(module, name) {
+        let load = self.use_edit(module, name);
+        let title = match load {
+            Some(None) => format!("`{text}`"),
+            _ => format!("`{text}`, with `use {module}: {{ {name} }};`"),
+        };
+        match load {
             Some(load) => {
                 let edits = load.into_iter().chain([(span, text)]).collect();
                 report.with_fix(Fix { title, safe, edits })

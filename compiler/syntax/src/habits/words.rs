@@ -1,8 +1,8 @@
 //! Words of other languages: in front of statements, between operands, and where a file loads modules.
 
+use super::error;
 use super::table::python_module;
 use super::view::{View, behind};
-use super::error;
 use crate::tokens::Kind;
 use ravel_diagnostics::{Diagnostic, Fix};
 use ravel_source::Span;
@@ -48,11 +48,7 @@ pub(super) fn load(view: &View<'_>) -> Option<Diagnostic> {
     Some(
         error(format!("`{word} {name}` does not say which names"))
             .at(place, "a list of names is missing behind this")
-            .with_safe_edit(
-                format!("`{word} {name}: all;`"),
-                behind(place),
-                if closed { ": all" } else { ": all;" },
-            ),
+            .with_safe_edit(format!("`{word} {name}: all;`"), behind(place), if closed { ": all" } else { ": all;" }),
     )
 }
 
@@ -98,7 +94,10 @@ pub(super) fn function_word(view: &View<'_>) -> Option<Diagnostic> {
     Some(
         error(format!("`{word}` does not begin a function here"))
             .at(view.span(first, first + 1)?, "a function begins with the type of its result")
-            .with_help(format!("`int {name}({}) {{ ... return ...; }}`, with the types that are meant", params.join(", "))),
+            .with_help(format!(
+                "`int {name}({}) {{ ... return ...; }}`, with the types that are meant",
+                params.join(", ")
+            )),
     )
 }
 
@@ -145,7 +144,9 @@ pub(super) fn lambda(view: &View<'_>) -> Option<Diagnostic> {
 pub(super) fn else_if(view: &View<'_>) -> Option<Diagnostic> {
     let is_word = |at: usize| matches!(view.name(at), Some("elif" | "elsif" | "elseif"));
     let at = match view.before(0)? {
-        Kind::LBrace | Kind::Colon if view.before(1) == Some(Kind::RParen) => view.opener(view.at - 1)?.checked_sub(1)?,
+        Kind::LBrace | Kind::Colon if view.before(1) == Some(Kind::RParen) => {
+            view.opener(view.at - 1)?.checked_sub(1)?
+        }
         _ => view.at.checked_sub(1)?,
     };
     let word = view.name(at).filter(|_| is_word(at))?;
@@ -229,6 +230,9 @@ pub(super) fn switch(view: &View<'_>) -> Option<Diagnostic> {
     )
 }
 
+/// Words that one fix replaces.
+const MOST_WORDS: usize = 50;
+
 /// What a word between or in front of operands is here.
 fn operator(word: &str) -> Option<&'static str> {
     match word {
@@ -255,6 +259,9 @@ pub(super) fn logical(view: &View<'_>) -> Option<Diagnostic> {
     let mut edits = Vec::new();
     let mut words: Vec<&str> = Vec::new();
     for i in from..upto {
+        if edits.len() > MOST_WORDS {
+            break;
+        }
         let own = view.span(i, i + 1)?;
         if between(i) {
             edits.push((own, operator(view.word(i)).unwrap_or_default().to_string()));

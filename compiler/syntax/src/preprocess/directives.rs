@@ -67,14 +67,12 @@ impl Preprocessor<'_> {
             }
             "pragma" => line.iter().for_each(|token| self.emit(*token)),
             "line" | "ident" => {}
-            other => {
-                match did_you_mean(other, DIRECTIVES).filter(|_| !word.space_before) {
-                    Some(near) => {
-                        self.bad_directive(span, format!("unknown directive #{other}, did you mean #{near}?"), None);
-                    }
-                    None => self.report(SyntaxError::HashComment { word: other.to_string() }, span),
+            other => match did_you_mean(other, DIRECTIVES).filter(|_| !word.space_before) {
+                Some(near) => {
+                    self.bad_directive(span, format!("unknown directive #{other}, did you mean #{near}?"), None);
                 }
-            }
+                None => self.report(SyntaxError::HashComment { word: other.to_string() }, span),
+            },
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod common;
 mod grammar;
+mod habits;
 mod preprocessor;
 mod robustness;
 mod round_trip;
