@@ -88,7 +88,7 @@ fn initial(view: &View<'_>, ty: &Declared, from: usize, upto: usize) -> Option<(
         });
     }
     let strings =
-        (from..upto).all(|at| view.kind(at) == Some(if (at - from) % 2 == 0 { Kind::Str } else { Kind::Plus }));
+        (from..upto).all(|at| view.kind(at) == Some(if (at - from).is_multiple_of(2) { Kind::Str } else { Kind::Plus }));
     if strings && upto == from + 3 {
         return Some((format!("strcat({}, {})", view.word(from), view.word(from + 2)), true, true));
     }
