@@ -118,12 +118,13 @@ fn readme_commands() -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("cargo run --release -- ")).map(String::from).collect()
 }
 
-/// The lines of the README that are about some `program.sac` or the library, without what needs a device or waits for input.
+/// The lines of the README that are about some `program.sac`, or nothing, without what needs a device or waits for input.
 fn readme_lines() -> Vec<String> {
     let text = std::fs::read_to_string(repository().join("README.md")).expect("the README is readable");
     let command = |line: &str| {
         let command = line.strip_prefix("ravel ")?.split('#').next()?.trim();
-        let is_tried = command.starts_with("doc ") || command.contains("program.sac") && !command.contains("opencl");
+        let alone = ["doc ", "explain ", "-e ", "doctor"].iter().any(|start| command.starts_with(start));
+        let is_tried = alone || command.contains("program.sac") && !command.contains("opencl");
         is_tried.then(|| command.to_string())
     };
     text.lines().filter_map(command).collect()
@@ -134,7 +135,9 @@ fn run_readme_line(line: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let source = "use Array: all;\nuse StdIO: all;\nint main() { print(sum(iota(9) * iota(9))); return 0; }\n";
     std::fs::write(folder.path().join("program.sac"), source)?;
-    let run = finish(Command::new(ravel()).args(line.split_whitespace()).current_dir(folder.path()), b"")?;
+    // As a shell takes it.
+    let words = line.split_whitespace().map(|word| word.trim_matches('\''));
+    let run = finish(Command::new(ravel()).args(words).current_dir(folder.path()), b"")?;
     if run.status == 0 { Ok(()) } else { Err(run.describe().into()) }
 }
 

@@ -126,7 +126,7 @@ fn fixes() -> Result<(), Failed> {
         return Err(format!("{}\n{}", fs::read_to_string(&file)?, run.describe()).into());
     }
     // What only the author can know is left.
-    let unsure = "use Array: all;\nint f(int i) { return i; }\nint main()\n{\n    return f(1.5);\n}\n";
+    let unsure = "int f(int i) { return i; }\nint main()\n{\n    return f(1.5);\n}\n";
     fs::write(&file, unsure)?;
     let run = check(&["--fix", &path], "")?;
     if run.status != 1 || fs::read_to_string(&file)? != unsure {

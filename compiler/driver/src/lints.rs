@@ -29,14 +29,16 @@ fn allowed(text: &str) -> Vec<(&str, Range<usize>)> {
 }
 
 impl Compilation {
-    /// Adds what the explanation says of costs in the user's files.
-    pub(crate) fn add_costs(&mut self) {
+    /// Adds what the explanation says of costs in the user's files. Of a module nobody knows the ranks that callers will give it.
+    pub(crate) fn add_costs(&mut self, is_program: bool) {
         let Some(explanation) = self.explanation.as_ref().filter(|_| self.options.lints.look_for_perf()) else {
             return;
         };
-        let is_own =
-            |report: &&Diagnostic| self.map.get(report.span().file).is_some_and(|file| !is_library(&file.name));
-        self.diagnostics.extend(explanation.costs().filter(is_own).cloned());
+        let is_meant = |report: &&Diagnostic| {
+            let is_own = self.map.get(report.span().file).is_some_and(|file| !is_library(&file.name));
+            is_own && (is_program || report.code != Code::RankUnknown)
+        };
+        self.diagnostics.extend(explanation.costs().filter(is_meant).cloned());
     }
 
     /// Leaves out warnings that are not wanted, in the files that say so, too, and makes errors of those that are denied.

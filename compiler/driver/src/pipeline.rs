@@ -384,14 +384,15 @@ impl Compilation {
         self.suggest_edition(path, &[Entry::Main]);
         self.suggest_modules(path, &[Entry::Main]);
         self.options.workspace.free_if_alone();
-        self.settle_warnings();
         self.finish_reports();
         let module = specialized?.module;
+        // A warning that is denied is found here.
         if self.has_errors() { Err(Failure::Source) } else { Ok(module) }
     }
 
-    /// Brings what was reported into the order of the source, with the edits that mend it.
+    /// Brings what was reported into the order of the source, with the edits that mend it and the warnings that are wanted.
     pub(crate) fn finish_reports(&mut self) {
+        self.settle_warnings();
         with_uses(&mut self.diagnostics, &self.map);
         self.sort_diagnostics();
     }

@@ -134,8 +134,7 @@ impl Compilation {
             }
             false => Ok(()),
         };
-        self.add_costs();
-        self.settle_warnings();
+        self.add_costs(program.main.is_some());
         self.finish_reports();
         explained?;
         if self.has_errors() { Err(Failure::Source) } else { Ok(()) }

@@ -25,10 +25,8 @@ pub(super) fn look(function: &Function, look: &mut Look<'_>) {
     let Some(body) = &function.body else { return };
     let mut live: Live = function.params.iter().filter(|param| param.by_ref).map(|param| &*param.name.name).collect();
     let mut walk =
-        Walk { is_last: true, stores: Stores::default(), shadows: Shadows::new(function, look), after: Vec::new() };
-    walk.after.push(live.clone());
+        Walk { is_last: true, stores: Stores::default(), shadows: Shadows::new(function, look), around: Vec::new() };
     body.ret.iter().flat_map(|ret| &ret.values).for_each(|value| walk.expr(value, &mut live));
-    walk.after.pop();
     walk.block(&body.stmts, &mut live);
     let given = super::functions::heads(function);
     walk.stores.report(&body.decls, &|name| live.contains(name) || given.contains(name), look);
@@ -41,8 +39,8 @@ struct Walk<'f> {
     /// Of the innermost scope.
     stores: Stores<'f>,
     shadows: Shadows<'f>,
-    /// What is live behind each of the statements that are being looked at, one within the other.
-    after: Vec<Live<'f>>,
+    /// What is live around each of the parts that are being looked at, one within the other.
+    around: Vec<Live<'f>>,
 }
 
 impl<'f> Walk<'f> {
@@ -55,7 +53,6 @@ impl<'f> Walk<'f> {
             StmtKind::Assign { targets, op, value } => {
                 let stores =
                     targets.iter().map(|target| self.target(target, op.is_some(), stmt, live)).collect::<Vec<_>>();
-                self.after.push(live.clone());
                 // `i = i + 1` of a variable that nobody needs is no use of it.
                 let own = match (&targets[..], &stores[..]) {
                     ([target], [true]) if !live.contains(&*target.name.name) => Some(&*target.name.name),
@@ -66,21 +63,16 @@ impl<'f> Walk<'f> {
                 if let Some(name) = own {
                     live.remove(name);
                 }
-                self.after.pop();
             }
             StmtKind::IncDec { target, .. } => {
                 self.target(target, true, stmt, live);
                 self.indices(target, live);
             }
             StmtKind::Call(call) => {
-                self.after.push(live.clone());
                 call.args.iter().for_each(|arg| self.expr(arg, live));
-                self.after.pop();
             }
             StmtKind::With(with) => {
-                self.after.push(live.clone());
                 self.with(with, live);
-                self.after.pop();
             }
             StmtKind::If { cond, then, otherwise } => {
                 let mut other = live.clone();
@@ -128,9 +120,7 @@ impl<'f> Walk<'f> {
     }
 
     fn cond(&mut self, cond: &'f Expr, live: &mut Live<'f>) {
-        self.after.push(live.clone());
         self.expr(cond, live);
-        self.after.pop();
     }
 
     /// A place that is written: its variable no longer lives before it, unless only a part is replaced. True if nobody needs what is written.
@@ -191,18 +181,18 @@ impl<'f> Walk<'f> {
     /// A scope of its own: what it reads of names that are not its indices is read outside.
     fn part(&mut self, names: &[&'f Ident], stmts: &'f [Stmt], values: &'f [Expr], live: &mut Live<'f>) {
         if self.is_last {
-            self.shadows.enter(names, &self.after);
+            self.around.push(live.clone());
+            self.shadows.enter(names, &self.around);
         }
         let outer = std::mem::take(&mut self.stores);
         let mut inside = Live::new();
-        self.after.push(Live::new());
         values.iter().for_each(|value| self.expr(value, &mut inside));
-        self.after.pop();
         self.block(stmts, &mut inside);
         let stores = std::mem::replace(&mut self.stores, outer);
         if self.is_last {
             self.stores.close(stores, &inside, names);
             self.shadows.leave(names);
+            self.around.pop();
         }
         inside.retain(|read| names.iter().all(|name| &*name.name != *read));
         live.append(&mut inside);

@@ -84,7 +84,10 @@ fn taken(fun: &Fun, others: &[(&Fun, Span)]) -> Option<Vec<Span>> {
     let mut cases: Vec<Vec<DispatchShape>> = vec![Vec::new()];
     for param in &fun.params {
         let halves = halves(param);
-        cases = cases.iter().flat_map(|case| halves.iter().map(|half| [&case[..], &[half.clone()]].concat())).collect();
+        cases = cases
+            .iter()
+            .flat_map(|case| halves.iter().map(|half| [&case[..], std::slice::from_ref(half)].concat()))
+            .collect();
         if cases.len() > MOST_CASES {
             return None;
         }

@@ -17,13 +17,12 @@ pub(super) fn look(function: &Function, look: &mut Look<'_>) {
     each_expr(function, &mut |expr| match &expr.kind {
         ExprKind::Call(call) if divisions => found.extend(division(call, &kinds, look)),
         ExprKind::Binary { op, left, right } if comparisons && ["==", "!="].contains(&&*op.name) => {
-            if [left, right].iter().any(|side| kinds.kind(side) == Some(Kind::Real)) && look.has_expr(expr) {
-                let title = "real numbers are compared for equality";
-                let report = Diagnostic::warning(Code::FloatEquality, title)
+            let is_real = [left, right].iter().any(|side| kinds.kind(side) == Some(Kind::Real));
+            found.extend((is_real && look.has_expr(expr)).then(|| {
+                Diagnostic::warning(Code::FloatEquality, "real numbers are compared for equality")
                     .at(op.span, "true only if they agree to the last bit")
-                    .with_help("compare the distance: `fabs(a - b) < 1e-9`");
-                found.push(report);
-            }
+                    .with_help("compare the distance: `fabs(a - b) < 1e-9`")
+            }));
         }
         _ => {}
     });

@@ -32,15 +32,15 @@ impl<'f> Shadows<'f> {
         Shadows { is_on, params, assigned, indices: Vec::new(), found: Vec::new() }
     }
 
-    /// A part with these indices is entered; `after` is what is live behind the statements around it.
-    pub fn enter(&mut self, names: &[&'f Ident], after: &[Live<'f>]) {
+    /// A part with these indices is entered; `around` is what is needed around it, and around those that it lies in.
+    pub fn enter(&mut self, names: &[&'f Ident], around: &[Live<'f>]) {
         for name in names.iter().filter(|name| self.is_on && !name.name.starts_with('_')) {
             let text = &*name.name;
             let hidden = if let Some(outer) = self.indices.iter().rev().find(|outer| outer.name == name.name) {
                 Some((Some(outer.span), "the index around"))
             } else if let Some(span) = self.params.get(text) {
                 Some((Some(*span), "the parameter"))
-            } else if after.iter().any(|live| live.contains(text)) {
+            } else if around.iter().any(|live| live.contains(text)) {
                 Some((self.assigned.get(text).copied(), "the variable"))
             } else {
                 None

@@ -200,7 +200,7 @@ mod tests {
         let lost = Diagnostic::error(Code::NoMain, "no main").at(Span::NONE, "needed").with_help("write one");
         let past = Diagnostic::error(Code::UnexpectedToken, "cut off").at(Span::new(file, 40, 90), "end");
         let text = render(&[lost, past], &map, false);
-        assert!(text.contains("[E0001] Error: no main\n  needed\n  Help: write one"), "{text}");
+        assert!(text.contains("[E0250] Error: no main\n  needed\n  Help: write one"), "{text}");
         assert!(text.contains("cut off"), "{text}");
     }
 

@@ -8,9 +8,9 @@ use ravel_diagnostics::{Code, Diagnostic};
 use ravel_opt::{InOrder, Reason};
 use ravel_source::Span;
 use ravel_specialize::Carried;
-use ravel_types::Shape;
+use ravel_types::{HashSet, Shape};
 use ravel_wir::traverse::walk;
-use ravel_wir::{Func, Generator, Inst, Module, Op, With};
+use ravel_wir::{Combine, Func, Generator, Inst, Module, Op, With, WithOp};
 use std::collections::BTreeMap;
 
 /// By place, so that instances of one function are told of once.
@@ -33,9 +33,18 @@ impl Explanation {
     pub(super) fn cost_of(&mut self, module: &Module) {
         let mut costs = Costs::new();
         for func in module.funcs.values() {
+            let mut inside = HashSet::default();
             walk(func, func.body, &mut |_, inst| {
                 if let Op::With(with) = &func.insts[inst].op {
+                    for part in &with.parts {
+                        walk(func, part.body, &mut |_, inner| {
+                            inside.insert(inner);
+                        });
+                    }
                     with_loop(func, inst, with, &mut costs);
+                    if !inside.contains(&inst) {
+                        fold(func, inst, with, &mut costs);
+                    }
                 }
             });
             for (inst, in_order) in ravel_opt::loops_in_order(func) {
@@ -49,6 +58,15 @@ impl Explanation {
 fn add(costs: &mut Costs, code: Code, title: &str, (at, label): (Span, &str)) {
     if !at.is_none() {
         costs.entry((at, code)).or_insert_with(|| Diagnostic::warning(code, title).at(at, label));
+    }
+}
+
+/// A fold by a function of its own: what regroups is cut into pieces before it comes here.
+fn fold(func: &Func, inst: Inst, with: &With, costs: &mut Costs) {
+    let by_function = |op: &WithOp| matches!(op, WithOp::Fold { combine: Combine::Region(_), .. });
+    if with.ops.iter().any(by_function) {
+        let why = "nothing says that its function may regroup: `#pragma associative` would";
+        add(costs, Code::FoldInOrder, "this fold takes one index after the other", (func.insts[inst].span, why));
     }
 }
 

@@ -33,7 +33,7 @@ impl Spec<'_> {
             }
             FunBody::Sac { .. } => {
                 // A recursive call is never elaborated in place: two of them in one body would double the code at every level.
-                let active = self.active(id) > 0;
+                let active = self.is_active(id);
                 if fun.inline && !fun.noinline && !active && !self.wants_rank(fun, &args) {
                     self.elaborate(id, families, args, span)
                 } else {

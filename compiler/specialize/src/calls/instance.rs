@@ -164,7 +164,7 @@ impl Spec<'_> {
             assumed: false,
         });
         self.begin_instance(index, key.fun);
-        let recursive = self.active(key.fun) > 0;
+        let recursive = self.is_active(key.fun);
         let before = self.recursive_builds;
         for round in 0.. {
             if recursive {

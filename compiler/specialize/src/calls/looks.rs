@@ -6,7 +6,7 @@
 //!
 //! What may depend on the surroundings: which functions are active further out (these are not elaborated in place, and their arguments become
 //! less known), whether the place is certain to be reached, and whether it is within a version or a copy of a statement. Code that asks for one of
-//! these says so: [`Spec::active`], [`Spec::note_doubt`], [`Spec::note_version`], [`Spec::note_copies`].
+//! these says so: [`Spec::is_active`], [`Spec::note_doubt`], [`Spec::note_version`], [`Spec::note_copies`].
 
 use crate::calls::instance::{Key, MAX_INSTANCES_BY_VALUE};
 use crate::spec::{Reported, Spec};
@@ -36,9 +36,44 @@ struct Building {
     uncertain: bool,
     in_version: bool,
     in_copies: bool,
-    /// It depends on its surroundings, or something was said.
-    tainted: bool,
+    needs: Needs,
     hits: Vec<usize>,
+}
+
+/// What the making of an instance depended on, itself or by what was made inside of it.
+#[derive(Clone, Copy)]
+struct Needs {
+    /// The outermost call whose function it asked for.
+    call: usize,
+    /// The oldest instance it used that is not the same anywhere.
+    instance: usize,
+    report: bool,
+    doubt: bool,
+    version: bool,
+    copies: bool,
+}
+
+impl Needs {
+    const NOTHING: Needs =
+        Needs { call: usize::MAX, instance: usize::MAX, report: false, doubt: false, version: false, copies: false };
+
+    fn add(&mut self, other: Needs) {
+        self.call = self.call.min(other.call);
+        self.instance = self.instance.min(other.instance);
+        self.report |= other.report;
+        self.doubt |= other.doubt;
+        self.version |= other.version;
+        self.copies |= other.copies;
+    }
+}
+
+impl Building {
+    fn is_same_anywhere(&self) -> bool {
+        let needs = self.needs;
+        let surroundings = needs.call < self.depth || needs.instance < self.index;
+        let place = needs.doubt && self.uncertain || needs.version && self.in_version || needs.copies && self.in_copies;
+        !(surroundings || place || needs.report)
+    }
 }
 
 /// What is known of a finished instance for later looks.
@@ -64,6 +99,10 @@ impl Spec<'_> {
             earlier: if can_share { earlier } else { HashMap::default() },
             ..Looks::default()
         };
+        if !can_share {
+            self.instances.clear();
+            self.module.funcs = Default::default();
+        }
         self.provisional.clear();
         self.fold_loops.clear();
         self.reported = Reported::default();
@@ -87,10 +126,11 @@ impl Spec<'_> {
         let instance = &self.instances[index];
         let depends = instance.under_construction || !instance.history.is_same_anywhere;
         // What is being made around the instance has it inside.
-        let behind = self.looks.building.iter_mut().rev().take_while(|build| build.index > index);
-        for (k, build) in behind.enumerate() {
-            build.tainted |= depends;
-            if k == 0 && !build.hits.contains(&index) {
+        if let Some(build) = self.looks.building.last_mut().filter(|build| build.index > index) {
+            if depends {
+                build.needs.instance = build.needs.instance.min(index);
+            }
+            if !build.hits.contains(&index) {
                 build.hits.push(index);
             }
         }
@@ -151,7 +191,7 @@ impl Spec<'_> {
             uncertain: !self.is_certain(),
             in_version: self.in_version,
             in_copies: self.copies > 1,
-            tainted: false,
+            needs: Needs::NOTHING,
             hits: Vec::new(),
         });
     }
@@ -159,43 +199,53 @@ impl Spec<'_> {
     /// The innermost instance is done.
     pub fn end_instance(&mut self) {
         let Some(done) = self.looks.building.pop() else { return };
-        let end = self.instances.len();
-        self.instances[done.index].history =
-            History { look: self.looks.now, is_same_anywhere: !done.tainted, end, hits: done.hits };
+        self.need(done.needs);
+        self.instances[done.index].history = History {
+            look: self.looks.now,
+            is_same_anywhere: done.is_same_anywhere(),
+            end: self.instances.len(),
+            hits: done.hits,
+        };
     }
 
-    fn taint(&mut self, depends: impl Fn(&Building) -> bool) {
-        for build in self.looks.building.iter_mut().filter(|build| depends(build)) {
-            build.tainted = true;
+    /// What the innermost instance depends on, and with it those around.
+    fn need(&mut self, needs: Needs) {
+        if let Some(build) = self.looks.building.last_mut() {
+            build.needs.add(needs);
         }
     }
 
     /// Something is reported.
     pub fn note_report(&mut self) {
-        self.taint(|_| true);
+        self.need(Needs { report: true, ..Needs::NOTHING });
     }
 
     /// Something would be reported if the place were certain to be reached.
     pub fn note_doubt(&mut self) {
-        self.taint(|build| build.uncertain);
+        self.need(Needs { doubt: true, ..Needs::NOTHING });
     }
 
     /// The outcome depends on being within a version.
     pub fn note_version(&mut self) {
-        self.taint(|build| build.in_version);
+        self.need(Needs { version: true, ..Needs::NOTHING });
     }
 
     /// The outcome depends on how often the statement is there.
     pub fn note_copies(&mut self) {
-        self.taint(|build| build.in_copies);
+        self.need(Needs { copies: true, ..Needs::NOTHING });
+    }
+
+    /// Whether a function is being elaborated further out.
+    pub fn is_active(&mut self, fun: FunId) -> bool {
+        let first = self.stack.iter().position(|site| site.fun == fun);
+        if let Some(call) = first {
+            self.need(Needs { call, ..Needs::NOTHING });
+        }
+        first.is_some()
     }
 
     /// How many activations of a function are being elaborated.
     pub fn active(&mut self, fun: FunId) -> usize {
-        let mut calls = self.stack.iter().enumerate().filter(|(_, site)| site.fun == fun);
-        let Some((first, _)) = calls.next() else { return 0 };
-        let count = 1 + calls.count();
-        self.taint(|build| build.depth > first);
-        count
+        if self.is_active(fun) { self.stack.iter().filter(|site| site.fun == fun).count() } else { 0 }
     }
 }

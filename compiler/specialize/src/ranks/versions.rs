@@ -31,7 +31,7 @@ impl Spec<'_> {
     pub fn call_by_rank(&mut self, id: FunId, families: Vec<Option<Basic>>, args: Vec<Val>, span: Span) -> Vec<Val> {
         let unknown: Vec<usize> = (0..args.len()).filter(|i| self.hides_rank(&args[*i])).collect();
         let fun = self.fun(id);
-        let is_active = self.active(id) > 0;
+        let is_active = self.is_active(id);
         if self.in_version && !unknown.is_empty() {
             self.note_version();
         }

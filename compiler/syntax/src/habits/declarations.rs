@@ -87,8 +87,8 @@ fn initial(view: &View<'_>, ty: &Declared, from: usize, upto: usize) -> Option<(
             (text.replace('{', "[").replace('}', "]"), true, false)
         });
     }
-    let strings =
-        (from..upto).all(|at| view.kind(at) == Some(if (at - from).is_multiple_of(2) { Kind::Str } else { Kind::Plus }));
+    let strings = (from..upto)
+        .all(|at| view.kind(at) == Some(if (at - from).is_multiple_of(2) { Kind::Str } else { Kind::Plus }));
     if strings && upto == from + 3 {
         return Some((format!("strcat({}, {})", view.word(from), view.word(from + 2)), true, true));
     }
