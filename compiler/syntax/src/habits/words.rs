@@ -41,10 +41,17 @@ pub(super) fn load(view: &View<'_>) -> Option<Diagnostic> {
                 .with_edit(format!("`use {name}: all;`"), whole, if closed { ": all" } else { ": all;" }),
         );
     }
+    let word = view.word(first);
+    if view.kind(end) == Some(Kind::All) || view.name(end) == Some("all") {
+        return Some(
+            error(format!("`{word} {name}` needs a `:` in front of its names"))
+                .at(place, "`:` is missing behind this")
+                .with_safe_edit(format!("`{word} {name}: all`"), behind(place), ":"),
+        );
+    }
     if end != view.at || !closed && !view.token(view.at)?.first_on_line {
         return None;
     }
-    let word = view.word(first);
     Some(
         error(format!("`{word} {name}` does not say which names"))
             .at(place, "a list of names is missing behind this")

@@ -67,6 +67,7 @@ fn nothing_is_offered_where_a_comment_or_more_would_be_lost() {
     ] {
         assert_eq!(mended(&in_body(wrong)), None, "{wrong}");
     }
+    assert_eq!(mended("use Array all;\n").as_deref(), Some("use Array: all;\n"));
     let in_macro = "#define DECL int y = 1\nint f()\n{\n    DECL;\n    return y;\n}\n";
     assert_eq!(mended(in_macro), None);
 }

@@ -36,7 +36,7 @@ int third(int a) { return f(a, [1, 2); }
     assert_eq!(
         summary(&parsed),
         [
-            "1: expected `:`, found `all`",
+            "1: `use Array` needs a `:` in front of its names",
             "4: expected an expression, found `;`",
             "5: expected `;` behind this",
             "9: expected `,` or `)`, found `{`",
