@@ -110,7 +110,9 @@ fn edited(compilation: &Compilation, unsafe_too: bool) -> Edited {
     let mut edits: BTreeMap<FileId, Vec<&(Span, String)>> = BTreeMap::new();
     let mut mended = Vec::new();
     let own = |span: Span| compilation.map.get(span.file).is_some_and(|file| !is_library(&file.name));
-    for report in &compilation.diagnostics {
+    // What is unused in a program with errors may be used in the one that is meant.
+    let has_errors = compilation.has_errors();
+    for report in compilation.diagnostics.iter().filter(|report| report.is_error() || !has_errors) {
         let Some(fix) = report.fixes.iter().find(|fix| fix.safe || unsafe_too) else { continue };
         let taken: Vec<&(Span, String)> = edits.values().flatten().copied().collect();
         // The same edit for several reports is one.
