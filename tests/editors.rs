@@ -18,7 +18,7 @@ use tree_sitter::{Node, Parser, Query, Tree};
 const FOLDERS: [&str; 4] = ["stdlib", "examples", "tests", "docs"];
 
 /// What is meant to be wrong, and a text that is no SaC in the branch of an `#else` that is never taken.
-const NOT_SAC: [&str; 2] = ["tests/diagnostics", "tests/golden/preprocessor/conditionals.sac"];
+const NOT_SAC: [&str; 3] = ["tests/diagnostics", "tests/fixes", "tests/golden/preprocessor/conditionals.sac"];
 
 /// Defines the operator `@@`, of which the grammar cannot know.
 const OWN_OPERATOR: &str = "tests/golden/lexical/at-sign-is-an-operator.sac";

@@ -50,7 +50,8 @@ impl Compilation {
         }
         let speaks = |report: &Diagnostic| {
             let words = report.title.split('`').skip(1).step_by(2);
-            let labels = report.labels.iter().map(|label| self.map.snippet(label.span));
+            let places = report.labels.iter().map(|label| label.span).chain([report.span()]);
+            let labels = places.map(|span| self.map.snippet(span));
             let last = |word: &str| word.rsplit("::").next().is_some_and(|name| layer_mentions(older, name.trim()));
             words.chain(labels).any(last)
         };
@@ -82,9 +83,12 @@ impl Compilation {
         let name = older.name();
         for k in doubtful {
             if !left.contains(&place(&self.map, &self.diagnostics[k])) {
-                self.diagnostics[k].help = Some(format!(
+                let text = format!(
                     "the library of {name} takes this: add the line `//! stdlib {name}` at the top, or `--stdlib {name}`"
-                ));
+                );
+                let report = &mut self.diagnostics[k];
+                // A help of today's library comes first.
+                if report.help.is_some() { report.notes.push(text) } else { report.help = Some(text) }
             }
         }
     }
