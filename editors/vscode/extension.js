@@ -22,7 +22,7 @@ async function start() {
     return;
   }
   const { command, args } = server();
-  // No `transport`: that would add an argument which `ravel lsp` does not have.
+  // No `transport`: standard input and output are what `ravel lsp` talks over.
   const started = new LanguageClient('ravel', 'Ravel', { command, args }, {
     documentSelector: [{ language: 'sac' }],
     synchronize: { fileEvents: workspace.createFileSystemWatcher('**/*.sac') },

@@ -79,6 +79,10 @@ Without --passes the whole optimiser runs. Exit status: 0, or 1 if the file is w
 Without MODULE all modules of the built-in library are taken. Pages are Markdown: DIR/<module>.md, and DIR/index.md with the list of
 modules and an index of names in other libraries. Exit status: 0, or 1 if a file is wrong or cannot be written.")]
     Doc(Doc),
+    /// Talk to an editor by the Language Server Protocol, over standard input and output
+    #[command(after_help = "\
+Reports while you type, their fixes, and the formatter. docs/editors says how editors start it. Exit status: 0 if the editor says goodbye, else 1.")]
+    Lsp(Lsp),
     /// Write the completions of a shell to standard output
     #[command(after_help = "\
 For bash: ravel completions bash > ~/.local/share/bash-completion/completions/ravel
@@ -191,6 +195,19 @@ pub struct Check {
     /// Programs, modules and folders
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Lsp {
+    /// Define a preprocessor macro (NAME means NAME=1)
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = definition)]
+    pub define: Vec<String>,
+    /// Search this folder for modules, before RAVEL_PATH and the built-in library
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+    /// What some editors add; there is no other way
+    #[arg(long, hide = true)]
+    pub stdio: bool,
 }
 
 #[derive(Args)]

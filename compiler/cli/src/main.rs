@@ -78,6 +78,13 @@ fn obey(cli: Cli) -> i32 {
         Command::Opt(opt) => run_opt(&opt),
         Command::Doc(doc) => doc::run(&doc),
         Command::Fmt(fmt) => fmt::run(&fmt),
+        Command::Lsp(lsp) => {
+            let served = ravel_lsp::serve(options(&lsp.include, &lsp.define, &[], false, true));
+            if let Err(why) = &served {
+                say!("ravel: {why}");
+            }
+            i32::from(served.is_err())
+        }
         Command::Completions(completions) => manual::completions(completions.shell),
         Command::Man(man) => manual::pages(&man.folder),
         Command::Doctor => doctor::run(),

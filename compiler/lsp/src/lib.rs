@@ -1,0 +1,249 @@
+//! The language server: what an editor asks, and what it is told.
+//!
+//! The main thread keeps the texts that the editor holds and answers requests. A second one checks (`checker`); what it finds comes back
+//! as an event like those of the editor, so that only one thread has a state.
+#![forbid(unsafe_code)]
+
+mod checker;
+mod texts;
+
+use checker::{Checked, Checker, Found};
+use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
+use ravel_driver::Options;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use texts::{Encoding, Lines, path_of, uri_of};
+
+/// A text that the editor holds.
+struct Document {
+    path: PathBuf,
+    text: String,
+    version: i64,
+}
+
+struct Server {
+    connection: Connection,
+    encoding: Encoding,
+    options: Options,
+    documents: BTreeMap<String, Document>,
+    checker: Checker,
+    /// What the last check of each open file found.
+    found: BTreeMap<String, Found>,
+    /// Files that the editor shows reports for.
+    shown: BTreeSet<String>,
+}
+
+/// Talks to an editor over standard input and output until it says goodbye.
+///
+/// # Errors
+/// The client broke off, or does not speak the protocol.
+pub fn serve(options: Options) -> Result<(), String> {
+    let (connection, threads) = Connection::stdio();
+    let outcome = converse(connection, options);
+    // The threads end with their channels.
+    let ended = threads.join().map_err(|error| format!("the client broke off: {error}"));
+    outcome.and(ended)
+}
+
+fn converse(connection: Connection, options: Options) -> Result<(), String> {
+    let (id, parameters) = connection.initialize_start().map_err(|error| error.to_string())?;
+    let offered = &parameters["capabilities"]["general"]["positionEncodings"];
+    let has_bytes = offered.as_array().is_some_and(|all| all.iter().any(|one| one == "utf-8"));
+    let encoding = if has_bytes { Encoding::Utf8 } else { Encoding::Utf16 };
+    let answer = json!({
+        "capabilities": {
+            "positionEncoding": encoding.name(),
+            "textDocumentSync": { "openClose": true, "change": 2, "save": {} },
+            "documentFormattingProvider": true,
+            "codeActionProvider": { "codeActionKinds": ["quickfix"] },
+        },
+        "serverInfo": { "name": "ravel", "version": env!("CARGO_PKG_VERSION") },
+    });
+    connection.initialize_finish(id, answer).map_err(|error| error.to_string())?;
+    let checker = Checker::start(encoding).map_err(|error| format!("cannot start a thread: {error}"))?;
+    let (documents, found, shown) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+    let mut server = Server { connection, encoding, options, documents, checker, found, shown };
+    server.run()
+}
+
+impl Server {
+    fn run(&mut self) -> Result<(), String> {
+        loop {
+            let message = match self.checker.next(&self.connection.receiver) {
+                Some(checker::Event::Checked(checked)) => {
+                    self.take(checked)?;
+                    continue;
+                }
+                Some(checker::Event::Message(message)) => message,
+                None => return Err("the client left without a word".to_string()),
+            };
+            match message {
+                Message::Request(request) => {
+                    if self.connection.handle_shutdown(&request).map_err(|error| error.to_string())? {
+                        return Ok(());
+                    }
+                    let response = self.answer(request);
+                    self.send(Message::Response(response))?;
+                }
+                Message::Notification(notification) => self.note(&notification)?,
+                Message::Response(_) => {}
+            }
+        }
+    }
+
+    fn send(&self, message: Message) -> Result<(), String> {
+        self.connection.sender.send(message).map_err(|_| "the client does not listen".to_string())
+    }
+
+    fn answer(&mut self, request: Request) -> Response {
+        let Request { id, method, params } = request;
+        let uri = params["textDocument"]["uri"].as_str().unwrap_or_default().to_string();
+        match method.as_str() {
+            "textDocument/formatting" => match self.documents.get(&uri) {
+                Some(document) => formatted(id, document, self.encoding),
+                None => refused(id, ErrorCode::InvalidParams, "this file is not open"),
+            },
+            "textDocument/codeAction" => Response::new_ok(id, self.actions(&uri, &params["range"])),
+            _ => refused(id, ErrorCode::MethodNotFound, &format!("there is no `{method}` here")),
+        }
+    }
+
+    fn note(&mut self, notification: &Notification) -> Result<(), String> {
+        let parameters = &notification.params;
+        let document = &parameters["textDocument"];
+        let Some(uri) = document["uri"].as_str().map(str::to_string) else { return Ok(()) };
+        match notification.method.as_str() {
+            "textDocument/didOpen" => {
+                let Some(path) = path_of(&uri) else { return Ok(()) };
+                let text = document["text"].as_str().unwrap_or_default().to_string();
+                self.documents.insert(uri.clone(), Document { path, text, version: version(document) });
+                self.look(&uri);
+            }
+            "textDocument/didChange" => {
+                let Some(known) = self.documents.get_mut(&uri) else { return Ok(()) };
+                for change in parameters["contentChanges"].as_array().into_iter().flatten() {
+                    apply(&mut known.text, change, self.encoding);
+                }
+                known.version = version(document);
+                self.look(&uri);
+            }
+            // Who uses a module that was saved is checked anew.
+            "textDocument/didSave" => {
+                self.documents.keys().cloned().collect::<Vec<_>>().iter().for_each(|uri| self.look(uri))
+            }
+            "textDocument/didClose" => {
+                self.documents.remove(&uri);
+                self.found.remove(&uri);
+                self.show()?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Has an open file checked, with all texts as the editor holds them.
+    fn look(&mut self, uri: &str) {
+        let Some(document) = self.documents.get(uri) else { return };
+        let mut options = self.options.clone();
+        for open in self.documents.values() {
+            options.texts.set(open.path.clone(), open.text.as_str());
+        }
+        self.checker.look(uri.to_string(), document.version, document.path.clone(), options);
+    }
+
+    fn take(&mut self, checked: Checked) -> Result<(), String> {
+        // A text that has changed since is being looked at already.
+        let is_new = self.documents.get(&checked.uri).is_some_and(|document| document.version == checked.version);
+        if !is_new {
+            return Ok(());
+        }
+        self.found.insert(checked.uri, checked.found);
+        self.show()
+    }
+
+    /// Shows the reports of all checks, once where several have the same, and takes back those of files that are well.
+    fn show(&mut self) -> Result<(), String> {
+        let mut by_file: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+        for (uri, diagnostic) in self.found.values().flat_map(|found| &found.diagnostics) {
+            let list = by_file.entry(uri).or_default();
+            if !list.contains(&diagnostic) {
+                list.push(diagnostic);
+            }
+        }
+        let gone = self.shown.iter().filter(|uri| !by_file.contains_key(uri.as_str()));
+        let none: Vec<Value> = gone.map(|uri| json!({ "uri": uri, "diagnostics": [] })).collect();
+        let some = by_file.iter().map(|(uri, list)| {
+            let version = self.documents.get(*uri).map(|document| document.version);
+            match version {
+                Some(version) => json!({ "uri": uri, "version": version, "diagnostics": list }),
+                None => json!({ "uri": uri, "diagnostics": list }),
+            }
+        });
+        let all: Vec<Value> = none.into_iter().chain(some).collect();
+        self.shown = by_file.keys().map(|uri| (*uri).to_string()).collect();
+        for parameters in all {
+            let method = "textDocument/publishDiagnostics".to_string();
+            self.send(Message::Notification(Notification { method, params: parameters }))?;
+        }
+        Ok(())
+    }
+
+    /// The fixes of reports that the range touches.
+    fn actions(&self, uri: &str, range: &Value) -> Value {
+        let place = |value: &Value| Some((value["line"].as_u64()?, value["character"].as_u64()?));
+        let (Some(from), Some(upto)) = (place(&range["start"]), place(&range["end"])) else { return json!([]) };
+        let touches = |action: &&checker::Action| {
+            action.uri == uri
+                && place(&action.range["start"]).is_some_and(|start| start <= upto)
+                && place(&action.range["end"]).is_some_and(|end| from <= end)
+        };
+        let mut found: Vec<&Value> = Vec::new();
+        for action in self.found.values().flat_map(|found| &found.actions).filter(touches) {
+            if !found.contains(&&action.value) {
+                found.push(&action.value);
+            }
+        }
+        json!(found)
+    }
+}
+
+fn version(document: &Value) -> i64 {
+    document["version"].as_i64().unwrap_or_default()
+}
+
+/// Replaces a range, or the whole text.
+fn apply(text: &mut String, change: &Value, encoding: Encoding) {
+    let new = change["text"].as_str().unwrap_or_default();
+    let range = &change["range"];
+    if range.is_null() {
+        *text = new.to_string();
+        return;
+    }
+    let lines = Lines::new(text, encoding);
+    let (from, upto) = (lines.offset(&range["start"]), lines.offset(&range["end"]));
+    if from <= upto {
+        text.replace_range(from..upto, new);
+    }
+}
+
+fn formatted(id: RequestId, document: &Document, encoding: Encoding) -> Response {
+    match ravel_format::format(&document.text) {
+        Ok(formatted) if formatted.text == document.text => Response::new_ok(id, json!([])),
+        Ok(formatted) => {
+            let lines = Lines::new(&document.text, encoding);
+            let range = json!({ "start": lines.position(0), "end": lines.position(document.text.len()) });
+            Response::new_ok(id, json!([{ "range": range, "newText": formatted.text }]))
+        }
+        Err(why) => refused(id, ErrorCode::RequestFailed, &format!("line {}: {}", why.line, why.what)),
+    }
+}
+
+fn refused(id: RequestId, code: ErrorCode, why: &str) -> Response {
+    Response::new_err(id, code as i32, why.to_string())
+}
+
+/// The address of a file that reports name.
+fn address(name: &str) -> Option<String> {
+    uri_of(&std::path::absolute(name).ok()?)
+}

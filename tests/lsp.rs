@@ -1,0 +1,271 @@
+//! The language server, by a scripted client: what it says of texts while they are typed, its fixes, the formatter, and clients that misbehave.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use ravel_tests::{Arguments, Failed, Trial, files_below, ravel, repository};
+use serde_json::{Value, json};
+
+/// Nothing that is waited for takes so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Client {
+    server: Child,
+    input: Option<ChildStdin>,
+    messages: Receiver<Value>,
+    next: u64,
+}
+
+impl Client {
+    /// Starts the server; `encodings` is what the client offers.
+    fn start(encodings: Value) -> Result<Client, Failed> {
+        let mut command = Command::new(ravel());
+        command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut server = command.spawn()?;
+        let input = server.stdin.take();
+        let mut output = BufReader::new(server.stdout.take().ok_or("no output")?);
+        let (sender, messages) = channel();
+        std::thread::spawn(move || {
+            while let Some(message) = read(&mut output) {
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut client = Client { server, input, messages, next: 0 };
+        let capabilities = json!({ "general": { "positionEncodings": encodings } });
+        let answer =
+            client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": capabilities }))?;
+        if answer["result"]["serverInfo"]["name"] != "ravel" {
+            return Err(answer.to_string().into());
+        }
+        client.tell("initialized", json!({}))?;
+        Ok(client)
+    }
+
+    fn write(&mut self, message: &Value) -> Result<(), Failed> {
+        let text = message.to_string();
+        let input = self.input.as_mut().ok_or("closed")?;
+        write!(input, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+        input.flush()?;
+        Ok(())
+    }
+
+    fn tell(&mut self, method: &str, params: Value) -> Result<(), Failed> {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Result<Value, Failed> {
+        self.next += 1;
+        let id = self.next;
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        loop {
+            let message = self.messages.recv_timeout(PATIENCE)?;
+            if message["id"] == id {
+                return Ok(message);
+            }
+        }
+    }
+
+    fn open(&mut self, uri: &str, text: &str) -> Result<(), Failed> {
+        let document = json!({ "uri": uri, "languageId": "sac", "version": 1, "text": text });
+        self.tell("textDocument/didOpen", json!({ "textDocument": document }))
+    }
+
+    /// The next reports about a file.
+    fn reports(&mut self, uri: &str) -> Result<Vec<Value>, Failed> {
+        loop {
+            let message = self.messages.recv_timeout(PATIENCE)?;
+            if message["method"] == "textDocument/publishDiagnostics" && message["params"]["uri"] == uri {
+                return Ok(message["params"]["diagnostics"].as_array().cloned().unwrap_or_default());
+            }
+        }
+    }
+
+    /// Says goodbye; the exit status.
+    fn leave(mut self) -> Result<i32, Failed> {
+        self.ask("shutdown", Value::Null)?;
+        self.tell("exit", Value::Null)?;
+        self.wait()
+    }
+
+    fn wait(&mut self) -> Result<i32, Failed> {
+        for _ in 0..1000 {
+            if let Some(status) = self.server.try_wait()? {
+                return Ok(status.code().unwrap_or(-1));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Err("the server does not end".into())
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// One message of the protocol.
+fn read(input: &mut impl BufRead) -> Option<Value> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if input.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim_end() {
+            "" => break,
+            head => length = head.strip_prefix("Content-Length: ").map_or(Some(length), |n| n.parse().ok())?,
+        }
+    }
+    let mut bytes = vec![0; length];
+    input.read_exact(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn expect(holds: bool, what: &dyn std::fmt::Debug) -> Result<(), Failed> {
+    if holds { Ok(()) } else { Err(format!("{what:#?}").into()) }
+}
+
+fn uri(path: &Path) -> String {
+    format!("file://{}", path.display())
+}
+
+/// Typing: reports come, change and go; a fix is what it says.
+fn typing() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let uri = uri(&folder.path().join("a.sac"));
+    let mut client = Client::start(json!(["utf-16"]))?;
+    // The character before the mistake is two units long.
+    client.open(&uri, "use Array: all;\nint main()\n{\n    /* 𝛼 */ a = [1, 2] * 2.5;\n    return toi(sum(a));\n}\n")?;
+    let reports = client.reports(&uri)?;
+    let [report] = &reports[..] else { return Err(format!("{reports:#?}").into()) };
+    expect(report["code"] == "E0310" && report["severity"] == 1, report)?;
+    let at = |line: u64, character: u64| json!({ "line": line, "character": character });
+    expect(report["range"] == json!({ "start": at(3, 17), "end": at(3, 29) }), report)?;
+    expect(report["relatedInformation"].as_array().is_some_and(|list| list.len() == 2), report)?;
+    let document = json!({ "uri": uri });
+    let range = json!({ "start": at(3, 20), "end": at(3, 20) });
+    let asked = json!({ "textDocument": document, "range": range, "context": { "diagnostics": [] } });
+    let answer = client.ask("textDocument/codeAction", asked)?;
+    let action = &answer["result"][0];
+    let edit = &action["edit"]["changes"][&uri][0];
+    expect(action["isPreferred"] == true && edit["newText"] == "tod([1, 2])", &answer)?;
+    expect(edit["range"] == json!({ "start": at(3, 17), "end": at(3, 23) }), &answer)?;
+    // As an editor applies it.
+    let change = json!([{ "range": edit["range"], "text": edit["newText"] }]);
+    client.tell(
+        "textDocument/didChange",
+        json!({ "textDocument": { "uri": uri, "version": 2 }, "contentChanges": change }),
+    )?;
+    let reports = client.reports(&uri)?;
+    expect(reports.is_empty(), &reports)?;
+    expect(client.leave()? == 0, &"the exit status")
+}
+
+/// A module that is open and not saved is what a program uses; its own mistakes are shown there.
+fn modules() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let module = folder.path().join("M.sac");
+    let program = folder.path().join("p.sac");
+    fs::write(&module, "module M;\nexport all;\nint f(int i) { return i; }\n")?;
+    fs::write(&program, "")?;
+    let mut client = Client::start(json!(["utf-8", "utf-16"]))?;
+    client.open(&uri(&module), "module M;\nexport all;\nint g(int i) { return j; }\n")?;
+    let reports = client.reports(&uri(&module))?;
+    expect(reports.len() == 1 && reports[0]["code"] == "E0212", &reports)?;
+    client.open(&uri(&program), "use M: all;\nint main() { return f(1); }\n")?;
+    let reports = client.reports(&uri(&program))?;
+    expect(reports.iter().any(|report| report["code"] == "E0210"), &reports)?;
+    client.tell("textDocument/didClose", json!({ "textDocument": { "uri": uri(&module) } }))?;
+    client.tell("textDocument/didSave", json!({ "textDocument": { "uri": uri(&program) } }))?;
+    loop {
+        let reports = client.reports(&uri(&program))?;
+        if reports.is_empty() {
+            break;
+        }
+    }
+    expect(client.leave()? == 0, &"the exit status")
+}
+
+fn formatting() -> Result<(), Failed> {
+    let mut client = Client::start(json!(["utf-8"]))?;
+    client.open("file:///nowhere/a.sac", "int main( )\n{\nreturn  0;\n}\n")?;
+    let options = json!({ "tabSize": 4, "insertSpaces": true });
+    let asked = |uri: &str| json!({ "textDocument": { "uri": uri }, "options": options });
+    let answer = client.ask("textDocument/formatting", asked("file:///nowhere/a.sac"))?;
+    expect(answer["result"][0]["newText"] == "int main()\n{\n    return 0;\n}\n", &answer)?;
+    let answer = client.ask("textDocument/formatting", asked("file:///nowhere/b.sac"))?;
+    expect(answer["error"]["message"] == "this file is not open", &answer)?;
+    client.open("file:///nowhere/b.sac", "int main() { return \"; }\n")?;
+    let answer = client.ask("textDocument/formatting", asked("file:///nowhere/b.sac"))?;
+    expect(answer["error"].is_object(), &answer)?;
+    expect(client.leave()? == 0, &"the exit status")
+}
+
+/// What no client should send is refused, and the others go on; one that breaks off leaves no process behind.
+fn rubbish() -> Result<(), Failed> {
+    let mut client = Client::start(json!(null))?;
+    let answer = client.ask("textDocument/noSuchThing", json!([1, 2]))?;
+    expect(answer["error"]["code"] == -32601, &answer)?;
+    client.tell("textDocument/didOpen", json!({ "textDocument": { "uri": "untitled:1", "text": 5 } }))?;
+    client.tell("textDocument/didChange", json!({ "textDocument": { "uri": "file:///x" }, "contentChanges": 7 }))?;
+    client.tell("textDocument/didClose", json!(null))?;
+    let nonsense = json!({ "textDocument": { "uri": "file:///x" }, "range": "everywhere" });
+    let answer = client.ask("textDocument/codeAction", nonsense)?;
+    expect(answer["result"] == json!([]), &answer)?;
+    let nowhere = json!({ "line": 99, "character": 99 });
+    client.open("file:///nowhere/c.sac", "int main() { return 0; }\n")?;
+    let change = json!([{ "range": { "start": nowhere, "end": nowhere }, "text": "// end\n" }, { "range": { "start": 3, "end": nowhere }, "text": "" }]);
+    client.tell(
+        "textDocument/didChange",
+        json!({ "textDocument": { "uri": "file:///nowhere/c.sac", "version": 2 }, "contentChanges": change }),
+    )?;
+    let asked = json!({ "textDocument": { "uri": "file:///nowhere/c.sac" }, "options": {} });
+    let answer = client.ask("textDocument/formatting", asked)?;
+    expect(answer["error"].is_null(), &answer)?;
+    if let Some(input) = &mut client.input {
+        input.write_all(b"Content-Length: many\r\n\r\n{}")?;
+    }
+    expect(client.wait()? == 1, &"the exit status after rubbish")?;
+    let mut client = Client::start(json!(null))?;
+    client.input = None;
+    expect(client.wait()? == 1, &"the exit status when the client dies")
+}
+
+/// Every prefix of a program, as if it were typed quickly, does no harm.
+fn prefixes() -> Result<(), Failed> {
+    let mut client = Client::start(json!(["utf-8"]))?;
+    let files = files_below(&repository().join("examples/mnist"), "sac");
+    for (k, file) in files.iter().enumerate() {
+        let text = fs::read_to_string(file)?;
+        let uri = format!("file:///nowhere/{k}.sac");
+        client.open(&uri, "")?;
+        let ends = (0..text.len()).filter(|at| text.is_char_boundary(*at)).step_by(211);
+        for (version, end) in ends.enumerate() {
+            let change = json!([{ "text": &text[..end] }]);
+            let document = json!({ "uri": uri, "version": version + 2 });
+            client.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": change }))?;
+            let asked = json!({ "textDocument": { "uri": uri }, "options": {} });
+            client.ask("textDocument/formatting", asked)?;
+        }
+    }
+    expect(client.leave()? == 0, &"the exit status")
+}
+
+fn main() -> ExitCode {
+    let trials = vec![
+        Trial::test("typing", typing),
+        Trial::test("modules", modules),
+        Trial::test("formatting", formatting),
+        Trial::test("rubbish", rubbish),
+        Trial::test("prefixes", prefixes),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
