@@ -143,6 +143,19 @@ fn fixes() -> Result<(), Failed> {
     if run.status != 1 || !run.stderr.contains("it is not UTF-8") || fs::read(&file)? != bytes {
         return Err(run.describe().into());
     }
+    // What is only to be shown is not written, nor is what its owner has protected.
+    fs::write(&file, WRONG)?;
+    let run = check(&["--fix", "--diff", &path], "")?;
+    if !run.stdout.contains("+use Array: all;\n") || fs::read_to_string(&file)? != WRONG {
+        return Err(run.describe().into());
+    }
+    let mut permissions = fs::metadata(&file)?.permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&file, permissions)?;
+    let run = check(&["--fix", &path], "")?;
+    if run.status != 1 || !run.stderr.contains("is not fixed: ") || fs::read_to_string(&file)? != WRONG {
+        return Err(run.describe().into());
+    }
     // A text goes through.
     let run = check(&["--fix", "-"], "int main() { return sum([1]); }\n")?;
     if run.stdout != "use Array: all;\n\nint main() { return sum([1]); }\n" {

@@ -189,6 +189,9 @@ pub struct Check {
     /// With --fix: also those that may change what the program means
     #[arg(long = "unsafe", requires = "fix")]
     pub unsafe_too: bool,
+    /// With --fix: show what would change, and write nothing
+    #[arg(long, requires = "fix")]
+    pub diff: bool,
     /// Name all definitions that were tried for a call that fits none
     #[arg(long)]
     pub candidates: bool,

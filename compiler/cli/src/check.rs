@@ -1,13 +1,14 @@
 //! `ravel check`: reports about programs, modules and folders, in several forms, and fixes.
 
 use crate::args::Check;
+use crate::rewrite::rewrite;
 use crate::{
     STANDARD_INPUT, can_explain, compilation, emit, explain, print, print_stats, program_file, use_color, warnings,
 };
 use ravel_diagnostics::{Diagnostic, Format, Levels, render_all};
 use ravel_driver::fix::{Fixed, Mended, fix};
 use ravel_driver::{Compilation, Failure};
-use ravel_runtime::outputs;
+use ravel_format::unified;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ pub fn run(check: &Check) -> i32 {
         }
         let looked = if check.fix {
             fix(&template.options, file, check.unsafe_too).map(|fixed| {
-                failed |= !write(&fixed);
+                failed |= if check.diff { !show_diff(&fixed) } else { !write(&fixed) };
                 fixed.compilation
             })
         } else {
@@ -140,6 +141,11 @@ fn below(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Prints what fixes would change; false if that failed.
+fn show_diff(fixed: &Fixed) -> bool {
+    fixed.files.iter().all(|file| print(&unified(&file.path.display().to_string(), &file.before, &file.after)))
+}
+
 /// Writes what fixes made; false if that failed.
 fn write(fixed: &Fixed) -> bool {
     let mut all = true;
@@ -163,10 +169,5 @@ fn write_one(mended: &Mended) -> Result<(), String> {
     if mended.path == Path::new(STANDARD_INPUT) {
         return if print(&mended.after) { Ok(()) } else { Err("standard output is full".to_string()) };
     }
-    let now = std::fs::read(&mended.path).map_err(|error| error.to_string())?;
-    if now != mended.before.as_bytes() {
-        let why = if String::from_utf8(now).is_ok() { "it was changed meanwhile" } else { "it is not UTF-8" };
-        return Err(why.to_string());
-    }
-    outputs::write(&mended.path, mended.after.as_bytes()).map_err(|why| why.to_string())
+    rewrite(&mended.path, &mended.before, &mended.after)
 }

@@ -3,10 +3,10 @@
 //! A file is only replaced if it can be written, is what was read from it, and has the same tokens and comments afterwards.
 
 use crate::args::Fmt;
+use crate::rewrite::rewrite;
 use ravel_format::{Formatted, format, unified};
-use ravel_runtime::outputs;
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
@@ -115,22 +115,9 @@ fn one_file(fmt: &Fmt, file: &Path) -> bool {
     if old == formatted.text {
         return true;
     }
-    // A file that is replaced need not be writable for that; its owner wants it to stay.
-    let writable = OpenOptions::new().write(true).open(file).and_then(|opened| opened.metadata());
-    match writable {
-        Ok(data) if data.permissions().readonly() => return refuse(&"it is read-only"),
-        Ok(_) => {}
-        Err(error) => return refuse(&error),
-    }
-    match fs::read(file) {
-        // By another process that formats it.
-        Ok(now) if now == formatted.text.as_bytes() => return true,
-        Ok(now) if now == old.as_bytes() => {}
-        _ => return refuse(&"it has changed meanwhile"),
-    }
-    match outputs::write(file, formatted.text.as_bytes()) {
+    match rewrite(file, &old, &formatted.text) {
         Ok(()) => true,
-        Err(error) => refuse(&error),
+        Err(why) => refuse(&why),
     }
 }
 

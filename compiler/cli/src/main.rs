@@ -19,6 +19,7 @@ mod explain;
 mod fmt;
 mod manual;
 mod repl;
+mod rewrite;
 mod table;
 mod tune;
 mod warnings;
