@@ -9,6 +9,7 @@ use rustyline::error::ReadlineError;
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const PROMPT: &str = "ravel> ";
 const CONTINUED: &str = "   ..> ";
@@ -18,7 +19,10 @@ EXPRESSION          show its type, shape and value
 STATEMENT           run it; its variables stay
 DEFINITION          a function, type, `use` or #define for later inputs
 :type EXPRESSION    show the type without evaluating
-:vars               list the variables
+:doc NAME           what the library says of a function
+:time INPUT         run an input, and say how long that took
+:explain INPUT      run an input, and say what became of its with-loops
+:vars               list the variables; `it` is the value that was shown last
 :load FILE          take in the text of a file
 :reset              forget variables and definitions
 :quit               leave (so does the end of input, Ctrl-D)
@@ -140,8 +144,32 @@ fn command(session: &mut Session, source: &mut Source, text: &str) -> Flow {
                 session.variables().map(|(name, value)| format!("{name}: {}\n", show::type_name(value))).collect();
             print(&lines.concat())?;
         }
-        (":type" | ":load", "") => {
-            say!("`{name}` needs {}", if name == ":type" { "an expression" } else { "the name of a file" });
+        (":type" | ":load" | ":doc" | ":time" | ":explain", "") => {
+            let what = match name {
+                ":type" => "an expression",
+                ":load" => "the name of a file",
+                ":doc" => "the name of a function",
+                _ => "an input",
+            };
+            say!("`{name}` needs {what}");
+        }
+        (":doc", function) => match ravel_driver::doc::about(function) {
+            Some(text) => print(&text)?,
+            None => say!("the library has no `{function}`"),
+        },
+        (":time" | ":explain", input) => {
+            session.begin_account(name == ":explain");
+            let reply = session.enter(input, true);
+            source.answer_all(session, reply)?;
+            let account = session.end_account();
+            // An input that failed has said so.
+            if account.compiled.is_zero() {
+                return Ok(());
+            }
+            match name {
+                ":explain" => print(&account.explained)?,
+                _ => print(&format!("compiled in {}, ran in {}\n", duration(account.compiled), duration(account.ran)))?,
+            }
         }
         (":type", expression) => source.answer(session.type_of(expression))?,
         (":load", file) => {
@@ -151,6 +179,16 @@ fn command(session: &mut Session, source: &mut Source, text: &str) -> Flow {
         _ => say!("there is no command `{name}`; `:help` lists them"),
     }
     Ok(())
+}
+
+/// With three digits or so.
+fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        1.0.. => format!("{seconds:.2} s"),
+        1e-3.. => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{:.1} us", seconds * 1e6),
+    }
 }
 
 /// Writes to standard output.

@@ -57,6 +57,30 @@ pub fn library() -> Result<Vec<Module>, Refused> {
         .collect()
 }
 
+/// What the library says of a function: heads, module and comment of each entry; nothing if it has none of this name.
+pub fn about(name: &str) -> Option<String> {
+    let mut text = String::new();
+    // Parsing all of it takes long.
+    for (file, source) in library_sources().filter(|(_, source)| source.contains(name)) {
+        let Ok(module) = of_text(&format!("{LIBRARY}{file}"), source) else { continue };
+        if module.about.is_internal() {
+            continue;
+        }
+        for entry in module.entries.iter().filter(|entry| entry.names.iter().any(|known| known == name)) {
+            let heads: Vec<&String> = entry.heads.iter().filter(|head| head.contains(&format!("{name}("))).collect();
+            for head in if heads.is_empty() { entry.heads.iter().collect() } else { heads } {
+                text.push_str(&format!("{head}\n"));
+            }
+            text.push_str(&format!("  module {}\n", module.name));
+            for line in entry.comment.lines() {
+                text.push_str(format!("  {line}").trim_end());
+                text.push('\n');
+            }
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
 /// A module in a file of the user.
 ///
 /// # Errors

@@ -2,7 +2,8 @@
 
 use super::source::{FUNCTION, ROOT, VALUE, words};
 use super::value::{self, Value};
-use super::{Outcome, Refusal, Session, USED, show};
+use super::{LAST_VALUE, Outcome, Refusal, Session, USED, show};
+use crate::explain::Explanation;
 use crate::pipeline::{Compilation, ENTRY, Failure};
 use ravel_core::RootSource;
 use ravel_core::ir::{self, ExprKind, FunBody, FunId, LocalId, Program, Target};
@@ -14,6 +15,7 @@ use ravel_specialize::value::Kind;
 use ravel_syntax::Tokens;
 use ravel_types::{Basic, Scalar};
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// The code of a call that gives another number of results than its place takes.
 const COUNT_MISMATCH: Code = Code::WrongCounts;
@@ -107,6 +109,7 @@ impl Session {
         let text = loader.program(USED, &self.chunks, &body);
         let root = RootSource { name: ROOT.to_string(), text: text.into() };
         let mut compilation = Compilation::new(self.options.clone());
+        compilation.explanation = self.explains.then(Explanation::default);
         let Ok(mut program) = compilation.core_from(root, &mut loader) else {
             return Err(Box::new(compilation));
         };
@@ -147,7 +150,11 @@ impl Session {
         let mut given = Vec::new();
         params.iter().filter_map(|name| self.variables.get(name)).for_each(|value| value.words(&mut given));
         let is_object = value::objects(&kinds);
+        self.last.compiled += compilation.times.iter().map(|(_, time)| *time).sum::<Duration>();
+        self.last.explained.push_str(&compilation.explained());
+        let start = Instant::now();
         let outcome = run_session(move || entry.call_owned(given, &is_object));
+        self.last.ran += start.elapsed();
         let written = ravel_runtime::stream::finish();
         let returned = match outcome {
             Ok(returned) => returned,
@@ -175,6 +182,10 @@ impl Session {
             };
             if name == VALUE {
                 shown.push(show::value(&value));
+                // An object is nobody's second name.
+                if matches!(kind, Kind::Sc(..) | Kind::Tup(..) | Kind::Arr(..)) {
+                    self.variables.insert(LAST_VALUE.to_string(), value);
+                }
             } else {
                 self.variables.insert(name.clone(), value);
             }

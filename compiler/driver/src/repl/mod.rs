@@ -21,10 +21,14 @@ use source::{Chunk, INPUT, InputLoader, Key, ROOT};
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use value::{TypeName, Value};
 
 /// Modules whose names are visible from the start.
 pub const USED: &[&str] = &["Structures", "StdIO", "Math", "MathArray"];
+
+/// The name of the value that was shown last.
+pub const LAST_VALUE: &str = "it";
 
 /// What came of an input.
 #[derive(Debug)]
@@ -67,6 +71,20 @@ pub struct Session {
     accepted: usize,
     /// Parts of an input that wait until those in front of them are done, the next one last: name and text.
     waiting: Vec<(String, String)>,
+    /// Whether inputs say what became of their with-loops.
+    explains: bool,
+    last: Account,
+}
+
+/// What the last inputs cost, and what became of their with-loops.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// From the text to machine code.
+    pub compiled: Duration,
+    /// The call of that.
+    pub ran: Duration,
+    /// One text for each part of an input.
+    pub explained: String,
 }
 
 /// An input in tokens, with the texts that they come from.
@@ -95,6 +113,8 @@ impl Session {
             names: None,
             accepted: 0,
             waiting: Vec::new(),
+            explains: false,
+            last: Account::default(),
         })
     }
 
@@ -161,6 +181,17 @@ impl Session {
         }
     }
 
+    /// From now on what inputs cost is added up; with `explains` they also say what became of their with-loops.
+    pub fn begin_account(&mut self, explains: bool) {
+        (self.explains, self.last) = (explains, Account::default());
+    }
+
+    /// What inputs have cost since the last [`Session::begin_account`]. They explain no longer.
+    pub fn end_account(&mut self) -> Account {
+        self.explains = false;
+        std::mem::take(&mut self.last)
+    }
+
     /// The type of an expression, which is not evaluated.
     pub fn type_of(&mut self, text: &str) -> Reply {
         let scanned = self.scan(INPUT, text);
@@ -177,9 +208,9 @@ impl Session {
         reply(result.map(|shown| (shown, String::new())))
     }
 
-    /// Variables by name.
+    /// Variables by name, without the last value, which has a name of ours.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.variables.iter().map(|(name, value)| (name.as_str(), value))
+        self.variables.iter().filter(|(name, _)| *name != LAST_VALUE).map(|(name, value)| (name.as_str(), value))
     }
 
     /// Forgets variables, definitions and modules.
@@ -386,7 +417,7 @@ impl Session {
                 Key::Type(name) => {
                     let ty = TypeName { module: ROOT.to_string(), name: name.clone() };
                     let names: Vec<String> =
-                        self.variables().filter(|(_, v)| v.mentions(&ty)).map(|(n, _)| n.to_string()).collect();
+                        self.variables.iter().filter(|(_, v)| v.mentions(&ty)).map(|(n, _)| n.clone()).collect();
                     names.iter().for_each(|name| drop(self.variables.remove(name)));
                     dropped.extend(names);
                 }
