@@ -126,6 +126,53 @@ fn programs_read_on() -> Result<(), Failed> {
     }
 }
 
+/// What the session prints, and its lines without those of reports.
+fn prints(input: &str, expected: &str) -> Result<(), Failed> {
+    let run = repl(input)?;
+    match run.stdout == expected {
+        true => Ok(()),
+        false => Err(format!("{input}--- expected\n{expected}--- but got\n{}", run.stdout).into()),
+    }
+}
+
+fn inputs_can_be_undone() -> Result<(), Failed> {
+    prints(
+        "a = 1; b = 2;\na = [3, 4]\nint twice(int x) { return 2 * x; }\n:undo\n:undo\na\n:undo\n:undo\n:vars\n:undo\n",
+        "undone: int twice(int x) { return 2 * x; }\nundone: a = [3, 4]\nint: 1\nundone: a\nundone: a = 1; b = 2;\n\
+         there is nothing that can be undone\n",
+    )?;
+    // Definitions come back, and variables that went with a type.
+    prints(
+        "int f(int x) { return x; }\nint f(int x) { return 2 * x; }\n:undo\nf(3)\n\
+         typedef int[2] two;\nt = (two) [1, 2];\ntypedef int[3] two;\n:undo\nt\n",
+        "undone: int f(int x) { return 2 * x; }\nint: 3\nt is gone: its type was defined again\n\
+         undone: typedef int[3] two;\ntwo: [1, 2]\n",
+    )
+}
+
+/// A saved session is a program that prints what the prompt showed; errors and what was undone are left out.
+fn a_session_becomes_a_program() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("saved.sac");
+    let save = format!(":save {}\n", file.display());
+    let session = format!(
+        "use Array: all;\na = iota(4)\nint thrice(int x)\n{{ return 3 * x; }}\nsum(a) + unknown\na = 0\n:undo\n\
+         thrice(sum(a))\nit + 1\nprintf(\"%d\\n\", it)\n{save}{save}"
+    );
+    let run = repl(&session)?;
+    let written = format!("{}: ", file.display());
+    if run.status != 0 || run.stdout.matches(&written).count() != 2 {
+        return Err(run.describe().into());
+    }
+    let mut program = Command::new(ravel());
+    let run = finish(program.arg("run").arg(&file), b"")?;
+    let numbers: Vec<&str> = run.stdout.split_whitespace().filter(|word| word.len() == 2).collect();
+    match (run.status, numbers.as_slice()) {
+        (0, ["18", "19", "19"]) => Ok(()),
+        _ => Err(format!("{}{}", fs::read_to_string(&file)?, run.describe()).into()),
+    }
+}
+
 fn an_unfinished_input_is_reported_at_the_end() -> Result<(), Failed> {
     let run = repl("1\n[1,\n2")?;
     match run.status == 0 && run.stdout.starts_with("int: 1\n[E0190] ") {
@@ -162,6 +209,8 @@ fn main() -> ExitCode {
     for (name, input) in hostile_inputs {
         trials.push(Trial::test(format!("hostile/{name}"), move || hostile(&input)));
     }
+    trials.push(Trial::test("inputs_can_be_undone", inputs_can_be_undone));
+    trials.push(Trial::test("a_session_becomes_a_program", a_session_becomes_a_program));
     trials.push(Trial::test("programs_read_on", programs_read_on));
     trials.push(Trial::test("an_unfinished_input_is_reported_at_the_end", an_unfinished_input_is_reported_at_the_end));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
