@@ -1,5 +1,6 @@
 //! `ravel repl`: the terminal side. Lines come from an editor with a history, or from a pipe without prompts.
 
+use ravel_driver::pictures::Terminal;
 use ravel_driver::repl::{Reply, Session, show};
 use ravel_runtime::standard::Output;
 use ravel_runtime::stream::{self, Standard, standard};
@@ -22,6 +23,8 @@ DEFINITION          a function, type, `use` or #define for later inputs
 :doc NAME           what the library says of a function
 :time INPUT         run an input, and say how long that took
 :explain INPUT      run an input, and say what became of its with-loops
+:show EXPRESSION    show a matrix as a picture; `> FILE.png` behind it writes a file
+:plot EXPRESSION    plot a vector, or the rows of a matrix; `> FILE.svg` or `> FILE.png` behind it writes a file
 :vars               list the variables; `it` is the value that was shown last
 :load FILE          take in the text of a file
 :reset              forget variables and definitions
@@ -144,9 +147,9 @@ fn command(session: &mut Session, source: &mut Source, text: &str) -> Flow {
                 session.variables().map(|(name, value)| format!("{name}: {}\n", show::type_name(value))).collect();
             print(&lines.concat())?;
         }
-        (":type" | ":load" | ":doc" | ":time" | ":explain", "") => {
+        (":type" | ":show" | ":plot" | ":load" | ":doc" | ":time" | ":explain", "") => {
             let what = match name {
-                ":type" => "an expression",
+                ":type" | ":show" | ":plot" => "an expression",
                 ":load" => "the name of a file",
                 ":doc" => "the name of a function",
                 _ => "an input",
@@ -172,6 +175,14 @@ fn command(session: &mut Session, source: &mut Source, text: &str) -> Flow {
             }
         }
         (":type", expression) => source.answer(session.type_of(expression))?,
+        (":show" | ":plot", request) => {
+            let screen = ravel_runtime::standard::screen();
+            match Terminal::detect(screen, |variable| std::env::var(variable).ok()) {
+                Ok(terminal) if name == ":show" => source.answer(session.show(request, &terminal))?,
+                Ok(terminal) => source.answer(session.plot(request, &terminal))?,
+                Err(why) => say!("{why}"),
+            }
+        }
         (":load", file) => {
             let reply = session.load(&PathBuf::from(file));
             source.answer_all(session, reply)?;

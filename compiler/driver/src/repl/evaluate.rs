@@ -186,7 +186,10 @@ impl Session {
                 continue;
             };
             if name == VALUE {
-                shown.push(show::value(&value));
+                match &mut self.taken {
+                    Some(taken) => taken.push(value.clone()),
+                    None => shown.push(show::value(&value)),
+                }
                 // An object is nobody's second name.
                 if matches!(kind, Kind::Sc(..) | Kind::Tup(..) | Kind::Arr(..)) {
                     self.variables.insert(LAST_VALUE.to_string(), value);

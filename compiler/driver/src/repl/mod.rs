@@ -4,6 +4,7 @@
 //! entered before. The function is specialised for the present shapes of these variables, compiled, and called on a thread
 //! that a fault may end; what it returns are the variables' new values.
 
+mod drawing;
 mod evaluate;
 pub mod show;
 mod source;
@@ -74,6 +75,8 @@ pub struct Session {
     /// Whether inputs say what became of their with-loops.
     explains: bool,
     last: Account,
+    /// Where values go instead of being shown.
+    taken: Option<Vec<Value>>,
 }
 
 /// What the last inputs cost, and what became of their with-loops.
@@ -115,6 +118,7 @@ impl Session {
             waiting: Vec::new(),
             explains: false,
             last: Account::default(),
+            taken: None,
         })
     }
 
