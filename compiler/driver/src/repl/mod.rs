@@ -228,6 +228,16 @@ impl Session {
     fn enter_named(&mut self, name: &str, text: &str, last: bool) -> Reply {
         let scanned = self.scan(name, text);
         let (input, reports) = self.parse(&scanned, text);
+        if let ReplInput::Mixed(end) = input
+            && let Some((first, second)) = split_behind(&scanned, text, end)
+        {
+            let rest = self.scan(name, &second);
+            if !last && self.parse(&rest, &second).0 == ReplInput::Incomplete {
+                return Reply::Incomplete;
+            }
+            self.waiting.push((name.to_string(), second));
+            return self.enter_named(name, &first, true);
+        }
         let ends_in_call = matches!(&input, ReplInput::Statements(stmts)
             if stmts.len() > 1 && matches!(stmts.last(), Some(Stmt { kind: StmtKind::Call(_), .. })));
         if (ends_in_call || matches!(input, ReplInput::Invalid | ReplInput::Incomplete))
@@ -252,7 +262,7 @@ impl Session {
             return reply(Err(self.refusal(&scanned, &reports)));
         }
         let outcome = match &input {
-            ReplInput::Invalid => Err(self.refusal(&scanned, &reports)),
+            ReplInput::Invalid | ReplInput::Mixed(_) => Err(self.refusal(&scanned, &reports)),
             ReplInput::Incomplete => Err(self.unfinished(&scanned, text)),
             ReplInput::Empty if source::has_directives(text) => self.define(name, text, &[], scanned.file),
             ReplInput::Empty => Ok((String::new(), String::new())),
@@ -288,16 +298,11 @@ impl Session {
     /// Statements and expressions, as two inputs in which everything stands at its place: what is up to the last `;` that something follows,
     /// and the rest; and whether the rest is complete. What is up to there may have halves of its own.
     fn halves(&mut self, scanned: &Scanned, name: &str, text: &str) -> Option<(String, String, bool)> {
-        let at = scanned.tokens.last_separator()?;
-        if at.file != scanned.file {
-            return None;
-        }
-        let (first, second) = text.split_at_checked(at.end as usize)?;
-        let second = format!("{}{second}", source::blank(first));
-        let before = self.scan(name, first);
-        match self.parse(&before, first).0 {
+        let (first, second) = split_behind(scanned, text, scanned.tokens.last_separator()?)?;
+        let before = self.scan(name, &first);
+        match self.parse(&before, &first).0 {
             ReplInput::Statements(_) | ReplInput::Expression(_) => {}
-            ReplInput::Invalid if self.halves(&before, name, first).is_some() => {}
+            ReplInput::Invalid if self.halves(&before, name, &first).is_some() => {}
             _ => return None,
         }
         let behind = self.scan(name, &second);
@@ -306,7 +311,7 @@ impl Session {
             ReplInput::Incomplete => false,
             _ => return None,
         };
-        Some((first.to_string(), second, is_complete))
+        Some((first, second, is_complete))
     }
 
     fn scan(&self, name: &str, text: &str) -> Scanned {
@@ -485,6 +490,15 @@ fn reply(outcome: Outcome<(String, String)>) -> Reply {
         Err(Refusal::Wrong(text)) => Reply::Failed(text),
         Err(Refusal::Interrupted) => Reply::Interrupted,
     }
+}
+
+/// An input as two, in which everything stands at its place.
+fn split_behind(scanned: &Scanned, text: &str, end: Span) -> Option<(String, String)> {
+    if end.file != scanned.file {
+        return None;
+    }
+    let (first, second) = text.split_at_checked(end.end as usize)?;
+    Some((first.to_string(), format!("{}{second}", source::blank(first))))
 }
 
 /// Whether the input is nothing but a call with a `;` behind it.
