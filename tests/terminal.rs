@@ -63,6 +63,8 @@ impl Terminal {
             .env("RAVEL_HISTORY", history)
             .env("TERM", "xterm")
             .env("NO_COLOR", "1")
+            // Of address space, which is measured, the C library takes 64 MiB for an arena whenever threads meet in another one.
+            .env("MALLOC_ARENA_MAX", "2")
             .stdin(Stdio::from(program.try_clone()?))
             .stdout(Stdio::from(program.try_clone()?))
             .stderr(Stdio::from(program));

@@ -2,7 +2,8 @@
 
 use super::{Flow, Source, print};
 use ravel_driver::emit::Stage;
-use ravel_driver::repl::{Account, Session, show};
+use ravel_driver::pictures::Terminal;
+use ravel_driver::repl::{Account, Reply, Session, show};
 use ravel_runtime::pool;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,6 +37,20 @@ pub const COMMANDS: &[Command] = &[
     row(":source", "NAME", "the name of a function", "how it is defined, here or in the library", show_source),
     row(":time", "INPUT", "an input", "run an input, several times if it is short, and say how long that took", time),
     row(":explain", "INPUT", "an input", "run an input, and say what became of its with-loops", explain),
+    row(
+        ":show",
+        "EXPRESSION",
+        "an expression",
+        "show a matrix as a picture; `> FILE.png` behind it writes a file",
+        picture,
+    ),
+    row(
+        ":plot",
+        "EXPRESSION",
+        "an expression",
+        "plot a vector or rows of a matrix; `> FILE.svg` or `> FILE.png` writes a file",
+        plot,
+    ),
     row(":emit", "STAGE INPUT", "a stage and an input", "show an input as wir, wir-opt, schedule, nest or asm", emit),
     row(":vars", "", "", "list the variables; `it` is the value that was shown last", list_variables),
     row(":undo", "", "", "take back the last input", undo),
@@ -182,6 +197,24 @@ fn emit(session: &mut Session, source: &mut Source, request: &str) -> Flow {
             Ok(())
         }
         Some(stage) => source.answer(session.emit(stage, input.trim())),
+    }
+}
+
+fn picture(session: &mut Session, source: &mut Source, request: &str) -> Flow {
+    draw(source, |terminal| session.show(request, terminal))
+}
+
+fn plot(session: &mut Session, source: &mut Source, request: &str) -> Flow {
+    draw(source, |terminal| session.plot(request, terminal))
+}
+
+fn draw(source: &mut Source, draw: impl FnOnce(&Terminal) -> Reply) -> Flow {
+    match Terminal::detect(ravel_runtime::standard::screen(), |variable| std::env::var(variable).ok()) {
+        Ok(terminal) => source.answer(draw(&terminal)),
+        Err(why) => {
+            say!("{why}");
+            Ok(())
+        }
     }
 }
 

@@ -226,7 +226,10 @@ impl Session {
                 continue;
             };
             if name == VALUE {
-                shown.push(show::value(&value));
+                match &mut self.taken {
+                    Some(taken) => taken.push(value.clone()),
+                    None => shown.push(show::value(&value)),
+                }
                 self.shown_is_special = !matches!(value, Value::Scalar(..) | Value::Array(..));
                 // An object is nobody's second name.
                 if matches!(kind, Kind::Sc(..) | Kind::Tup(..) | Kind::Arr(..)) {

@@ -5,6 +5,7 @@
 //! that a fault may end; what it returns are the variables' new values.
 
 mod complete;
+mod drawing;
 mod evaluate;
 mod journal;
 mod look;
@@ -86,6 +87,8 @@ pub struct Session {
     offers: complete::Offers,
     /// The value that was shown last is none that `print` takes.
     shown_is_special: bool,
+    /// Where values go instead of being shown.
+    taken: Option<Vec<Value>>,
 }
 
 /// What the last inputs cost, and what became of their with-loops.
@@ -131,6 +134,7 @@ impl Session {
             journal: Journal::default(),
             offers: complete::Offers::default(),
             shown_is_special: false,
+            taken: None,
         })
     }
 
