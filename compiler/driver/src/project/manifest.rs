@@ -266,7 +266,8 @@ impl Reader<'_> {
         let DeValue::Table(table) = value.get_ref() else {
             self.wrong_kind(name, value, "a table");
             let report = self.reports.last_mut()?;
-            report.help = Some(format!("write `{name} = {{ path = \"../{name}\" }}`, or `git = \"...\", rev = \"...\"`"));
+            report.help =
+                Some(format!("write `{name} = {{ path = \"../{name}\" }}`, or `git = \"...\", rev = \"...\"`"));
             return None;
         };
         let (mut path, mut git, mut rev) = (None, None, None);
