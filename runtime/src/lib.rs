@@ -14,6 +14,7 @@ pub mod child;
 pub mod device;
 pub mod dynamic;
 pub mod fault;
+pub mod lost;
 pub mod natives;
 pub mod odometer;
 pub mod outputs;
