@@ -151,7 +151,7 @@ fn prose(out: &mut String, comment: &Comment, links: &Links) {
     }
     let keys = comment.keys();
     if !keys.is_empty() {
-        out.push('\n');
+        out.push_str(if out.ends_with("\n\n") { "" } else { "\n" });
         for (key, text) in keys {
             let _ = writeln!(out, "- *{key}:* {}", escaped(text));
         }
