@@ -1,24 +1,36 @@
 //! Values as text: `int[2,3]:` and nested brackets.
 
-use super::value::{Value, element};
+use super::value::{Field, Value, element};
+use crate::pictures::numbers::statistics;
 use ravel_runtime::abi::ObjectKind;
 use ravel_runtime::array::Array;
 use ravel_types::{Elem, Scalar};
 
-/// Arrays with more elements are shown by the edges of every long axis.
+/// Arrays with more elements, or with more lines, are shown by the edges of their long axes, with a line of figures.
 const MOST_ELEMENTS: usize = 1000;
-
-/// How many positions are shown at each end of a shortened axis.
-const EDGE: usize = 3;
+const MOST_LINES: usize = 24;
 
 /// Longest line of elements.
 const WIDTH: usize = 100;
 
-/// The type and, behind a colon, the value.
+/// The type and, behind a colon, the value. What is too large to be shown whole has figures about all of it, too.
 pub fn value(value: &Value) -> String {
-    let body = body(value, true);
-    let gap = if body.contains('\n') { '\n' } else { ' ' };
-    format!("{}:{gap}{body}", type_name(value))
+    let Rendered { text, is_whole } = rendered(value, true);
+    let name = type_name(value);
+    if !is_whole && let Some(figures) = figures(value) {
+        return format!("{name}: {figures}\n{text}");
+    }
+    let gap = if text.contains('\n') { '\n' } else { ' ' };
+    format!("{name}:{gap}{text}")
+}
+
+/// Range and mean of a value's numbers.
+fn figures(value: &Value) -> Option<String> {
+    match value {
+        Value::Array(basic, array) => statistics(basic.elem(), array),
+        Value::Typedef { inner: 0, rep, .. } => figures(rep),
+        _ => None,
+    }
 }
 
 /// The type with the shape, as in `double[2,3]`.
@@ -32,25 +44,40 @@ pub fn type_name(value: &Value) -> String {
     if shape.is_empty() { name } else { format!("{name}[{}]", shape.join(",")) }
 }
 
+/// A text of a value.
+struct Rendered {
+    text: String,
+    /// Nothing is left out.
+    is_whole: bool,
+}
+
 /// The value without its type; on one line unless `tall`.
-pub fn body(value: &Value, tall: bool) -> String {
+fn rendered(value: &Value, tall: bool) -> Rendered {
+    let whole = |text: String| Rendered { text, is_whole: true };
     match value {
-        Value::Scalar(_, scalar) => scalar_text(*scalar),
+        Value::Scalar(_, scalar) => whole(scalar_text(*scalar)),
         Value::Array(basic, array) => array_text(basic.elem(), array, tall),
-        Value::Object(_, object) => match (object.view().kind(), object.view().text()) {
+        Value::Object(_, object) => whole(match (object.view().kind(), object.view().text()) {
             (ObjectKind::String, Some(text)) => quoted(text),
             (ObjectKind::File, _) => "<stream>".to_string(),
             _ => "<object>".to_string(),
-        },
-        Value::Typedef { rep, .. } | Value::Class { rep, .. } => body(rep, tall),
-        Value::Record { fields, .. } if fields.is_empty() => "{ }".to_string(),
+        }),
+        Value::Typedef { rep, .. } | Value::Class { rep, .. } => rendered(rep, tall),
+        Value::Record { fields, .. } if fields.is_empty() => whole("{ }".to_string()),
         Value::Record { fields, .. } => {
-            let fields: Vec<String> = fields.iter().map(|f| format!("{}: {}", f.name, body(&f.value, false))).collect();
+            let mut is_whole = true;
+            let mut field = |f: &Field| {
+                let shown = rendered(&f.value, false);
+                is_whole &= shown.is_whole;
+                format!("{}: {}", f.name, shown.text)
+            };
+            let fields: Vec<String> = fields.iter().map(&mut field).collect();
             let line = format!("{{ {} }}", fields.join(", "));
-            match tall && line.chars().count() > WIDTH {
+            let text = match tall && line.chars().count() > WIDTH {
                 true => format!("{{ {} }}", fields.join(",\n  ")),
                 false => line,
-            }
+            };
+            Rendered { text, is_whole }
         }
     }
 }
@@ -95,40 +122,89 @@ fn escaped(text: &[u8], quote: char) -> String {
     out
 }
 
+/// How much is shown of the axes of an array, most first.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Whole,
+    /// Both ends of every axis.
+    Edges,
+    /// The outermost matrices.
+    Matrices,
+    FirstMatrix,
+    /// The ends of the first row, in one line.
+    FirstRow,
+}
+
+const PARTS: [Part; 5] = [Part::Whole, Part::Edges, Part::Matrices, Part::FirstMatrix, Part::FirstRow];
+
+impl Part {
+    /// How many positions are shown at both ends of an axis; `from_last` counts axes from the last one.
+    fn ends(self, from_last: usize) -> (usize, usize) {
+        match self {
+            Part::Whole => (usize::MAX, 0),
+            Part::FirstRow if from_last == 0 => (2, 2),
+            Part::FirstRow => (1, 0),
+            Part::Matrices if from_last > 1 => (1, 1),
+            Part::FirstMatrix if from_last > 1 => (1, 0),
+            Part::Edges | Part::Matrices | Part::FirstMatrix => (3, 3),
+        }
+    }
+}
+
 /// An array being laid out. Rows of characters count as elements.
 struct Layout<'a> {
     array: &'a Array,
     elem: Elem,
     shape: &'a [i64],
-    shortened: bool,
+    part: Part,
     tall: bool,
     /// Elements are padded to this width.
     column: usize,
 }
 
-fn array_text(elem: Elem, array: &Array, tall: bool) -> String {
+fn array_text(elem: Elem, array: &Array, tall: bool) -> Rendered {
     let shape = array.view().shape();
     let rows_are_text = elem == Elem::Char;
     let shape = &shape[..shape.len() - usize::from(rows_are_text && !shape.is_empty())];
-    let count: i64 = shape.iter().product();
-    let mut layout = Layout { array, elem, shape, shortened: count as usize > MOST_ELEMENTS, tall, column: 0 };
-    if tall && shape.len() > 1 && !rows_are_text {
-        layout.column = layout.widest(0, 0);
+    let mut text = String::new();
+    for part in PARTS {
+        let last = part == Part::FirstRow;
+        let mut layout = Layout { array, elem, shape, part, tall: tall && !last, column: 0 };
+        if !last && layout.count() > MOST_ELEMENTS {
+            continue;
+        }
+        if layout.tall && shape.len() > 1 && !rows_are_text {
+            layout.column = layout.widest(0, 0);
+        }
+        text.clear();
+        layout.put(0, 0, &mut text);
+        if text.lines().nth(MOST_LINES).is_none() {
+            return Rendered { text, is_whole: part == Part::Whole };
+        }
     }
-    let mut out = String::new();
-    layout.put(0, 0, &mut out);
-    out
+    Rendered { text, is_whole: false }
 }
 
 impl Layout<'_> {
     /// The positions of an axis that are shown; nothing stands for the gap.
-    fn positions(&self, extent: usize) -> Vec<Option<usize>> {
-        if self.shortened && extent > 2 * EDGE {
-            let tail = (extent - EDGE..extent).map(Some);
-            (0..EDGE).map(Some).chain([None]).chain(tail).collect()
+    fn positions(&self, axis: usize) -> Vec<Option<usize>> {
+        let extent = self.extent(axis);
+        let (head, tail) = self.part.ends(self.shape.len() - 1 - axis);
+        if extent > head.saturating_add(tail) {
+            let tail = (extent - tail..extent).map(Some);
+            (0..head).map(Some).chain([None]).chain(tail).collect()
         } else {
             (0..extent).map(Some).collect()
         }
+    }
+
+    /// How many elements are shown.
+    fn count(&self) -> usize {
+        let shown = |axis: usize| {
+            let (head, tail) = self.part.ends(self.shape.len() - 1 - axis);
+            self.extent(axis).min(head.saturating_add(tail))
+        };
+        (0..self.shape.len()).map(shown).fold(1, usize::saturating_mul)
     }
 
     /// Extent of an axis.
@@ -152,7 +228,7 @@ impl Layout<'_> {
             return self.element(at).chars().count();
         }
         let extent = self.extent(axis);
-        let shown = self.positions(extent).into_iter().flatten();
+        let shown = self.positions(axis).into_iter().flatten();
         shown.map(|i| self.widest(axis + 1, at * extent + i)).max().unwrap_or(0)
     }
 
@@ -169,7 +245,7 @@ impl Layout<'_> {
         let indent = " ".repeat(axis + 1);
         out.push('[');
         let mut line = axis + 1;
-        for (n, position) in self.positions(extent).into_iter().enumerate() {
+        for (n, position) in self.positions(axis).into_iter().enumerate() {
             let mut item = String::new();
             match position {
                 Some(i) => self.put(axis + 1, at * extent + i, &mut item),
@@ -200,7 +276,7 @@ impl Layout<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repl::value::{Field, TypeName};
+    use crate::repl::value::TypeName;
     use ravel_types::Basic;
 
     fn ints(shape: &[i64]) -> Value {
@@ -220,9 +296,25 @@ mod tests {
 
     #[test]
     fn long_arrays_show_their_edges() {
-        assert_eq!(value(&ints(&[2000])), "int[2000]: [0, 1, 2, ..., 1997, 1998, 1999]");
+        assert_eq!(value(&ints(&[2000])), "int[2000]: 0 to 1999, mean 999.5\n[0, 1, 2, ..., 1997, 1998, 1999]");
         let wide = value(&ints(&[100]));
         assert!(wide.lines().count() > 2 && wide.lines().all(|line| line.len() <= WIDTH + 1), "{wide}");
+    }
+
+    #[test]
+    fn what_is_too_large_fits_a_screen() {
+        for shape in [&[30, 10][..], &[999], &[5, 8, 9], &[12, 12, 12], &[4, 5, 6, 7], &[9, 9, 9, 9, 9], &[2; 14]] {
+            let text = value(&ints(shape));
+            let count: i64 = shape.iter().product();
+            assert!(text.starts_with(&format!("{}: 0 to {}, mean ", type_name(&ints(shape)), count - 1)), "{text}");
+            assert!((2..=1 + MOST_LINES).contains(&text.lines().count()), "{text}");
+            assert!(text.contains("..."));
+        }
+        assert_eq!(
+            value(&ints(&[2; 14])).lines().nth(1),
+            Some(&*format!("{}[0, 1]{}", "[".repeat(13), ", ...]".repeat(13)))
+        );
+        assert!(value(&ints(&[24, 10])).starts_with("int[24,10]:\n[["));
     }
 
     #[test]
