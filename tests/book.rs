@@ -55,6 +55,27 @@ fn made() -> Result<(String, String), Failed> {
     Ok((library, errors))
 }
 
+/// A table of contents with the pages that it lacks, behind the last one of their folder.
+fn with_new_pages(text: &str) -> Result<String, Failed> {
+    let docs = repository().join("docs");
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    for page in files_below(&docs, "md") {
+        let name = page.strip_prefix(&docs).unwrap_or(&page).display().to_string();
+        if name == "SUMMARY.md" || lines.iter().any(|line| line.ends_with(&format!("]({name})"))) {
+            continue;
+        }
+        let (folder, _) = name.rsplit_once('/').unwrap_or(("", ""));
+        let is_near =
+            |line: &String| line.rsplit_once("](").is_some_and(|(_, to)| to.starts_with(&format!("{folder}/")));
+        // A page that is alone in its place has to be put somewhere by hand.
+        let Some(near) = lines.iter().rposition(is_near) else { continue };
+        let indent: String = lines[near].chars().take_while(|c| *c == ' ').collect();
+        let title = fs::read_to_string(&page)?.lines().next().unwrap_or_default().trim_start_matches("# ").to_string();
+        lines.insert(near + 1, format!("{indent}- [{title}]({name})"));
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
 fn table_of_contents() -> Result<(), Failed> {
     let path = repository().join("docs/SUMMARY.md");
     let text = fs::read_to_string(&path)?;
@@ -73,7 +94,7 @@ fn table_of_contents() -> Result<(), Failed> {
         }
     }
     if std::env::var_os("RAVEL_BLESS").is_some() {
-        fs::write(&path, &wanted)?;
+        fs::write(&path, with_new_pages(&wanted)?)?;
     } else if text != wanted {
         return Err("docs/SUMMARY.md does not have all modules and codes; RAVEL_BLESS=1 makes these lines anew".into());
     }

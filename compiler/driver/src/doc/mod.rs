@@ -118,9 +118,8 @@ pub fn offered(module: &str) -> Vec<(String, Vec<String>)> {
         open.extend(module.offers.iter().filter(|(_, some)| some.is_empty()).map(|(name, _)| name.clone()));
         for entry in module.entries {
             for name in &entry.names {
-                let own = |head: &&String| head.contains(&format!("{name}("));
-                let heads: Vec<String> = entry.heads.iter().filter(own).cloned().collect();
-                found.push((name.clone(), if heads.is_empty() { entry.heads.clone() } else { heads }));
+                let own = entry.heads.iter().filter(|head| head.name == *name);
+                found.push((name.clone(), own.map(|head| head.text.clone()).collect()));
             }
         }
     }
