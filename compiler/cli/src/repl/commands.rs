@@ -59,7 +59,7 @@ pub const COMMANDS: &[Command] = &[
     row(":reload", "", "", "take in once more all files that were loaded", reload),
     row(":save", "FILE", "the name of a file", "write definitions and inputs as a program", save),
     row(":cd", "FOLDER", "a folder", "work in another folder", change_folder),
-    row(":set", "NAME VALUE", "", "`threads` or `backend` of what runs from now on; alone it shows them", set),
+    row(":set", "NAME VALUE", "", "threads, backend, width or digits from now on; alone it shows them", set),
     row(":stats", "", "", "what the session holds in memory", show_stats),
     row(":reset", "", "", "forget variables and definitions", reset),
     row(":help", "", "", "this text", show_help),
@@ -287,7 +287,11 @@ fn change_folder(_: &mut Session, _: &mut Source, folder: &str) -> Flow {
 fn set(session: &mut Session, _: &mut Source, request: &str) -> Flow {
     let (name, value) = request.split_once(char::is_whitespace).unwrap_or((request, ""));
     match (name, value.trim()) {
-        ("", _) => print(&format!("threads {}\nbackend {}\n", pool::threads(), session.backend()))?,
+        ("", _) => {
+            let digits = session.digits().map_or("all".to_string(), |digits| digits.to_string());
+            let (threads, backend, width) = (pool::threads(), session.backend(), session.width());
+            print(&format!("threads {threads}\nbackend {backend}\nwidth {width}\ndigits {digits}\n"))?;
+        }
         ("threads", value) => match value.parse::<usize>() {
             Ok(threads) if (1..=pool::MAX_THREADS).contains(&threads) => pool::set_threads(threads),
             _ => say!("`:set threads` needs a number from 1 to {}", pool::MAX_THREADS),
@@ -297,7 +301,17 @@ fn set(session: &mut Session, _: &mut Source, request: &str) -> Flow {
                 say!("{why}");
             }
         }
-        (other, _) => say!("there is no setting `{other}`; these are there: threads, backend"),
+        ("width", "screen") => session.set_width(None),
+        ("width", value) => match value.parse::<usize>() {
+            Ok(width) if (20..=10_000).contains(&width) => session.set_width(Some(width)),
+            _ => say!("`:set width` needs a number from 20 to 10000, or `screen`"),
+        },
+        ("digits", "all") => session.set_digits(None),
+        ("digits", value) => match value.parse::<usize>() {
+            Ok(digits) if (1..=17).contains(&digits) => session.set_digits(Some(digits)),
+            _ => say!("`:set digits` needs a number from 1 to 17, or `all`"),
+        },
+        (other, _) => say!("there is no setting `{other}`; these are there: threads, backend, width, digits"),
     }
     Ok(())
 }

@@ -228,7 +228,7 @@ impl Session {
             if name == VALUE {
                 match &mut self.taken {
                     Some(taken) => taken.push(value.clone()),
-                    None => shown.push(show::value(&value)),
+                    None => shown.push(show::value(&value, self.style())),
                 }
                 self.shown_is_special = !matches!(value, Value::Scalar(..) | Value::Array(..));
                 // An object is nobody's second name.

@@ -1,10 +1,14 @@
 //! Looking at what a session holds and makes: definitions, stages of the compiler, figures.
 
+use super::show::Style;
 use super::{Chunk, INPUT, Outcome, Refusal, Reply, Session, reply};
 use crate::backend::{Backend, Kind};
 use crate::emit::Stage;
 use ravel_syntax::ReplInput;
 use std::fmt::Write as _;
+
+/// On a narrower screen lines are broken by the terminal.
+const NARROWEST: usize = 20;
 
 impl Session {
     /// The text of what was defined under a name, or what the library has of it; nothing if nobody defines it.
@@ -63,6 +67,34 @@ impl Session {
         (self.jit, self.options.backend) = (jit, backend);
         self.initialised.clear();
         Ok(())
+    }
+
+    /// How values are shown: as wide as was said, or as the screen is.
+    pub(super) fn style(&self) -> Style {
+        let plain = Style::default();
+        let of_screen = || ravel_runtime::standard::screen().map(|screen| screen.columns).filter(|width| *width > 0);
+        let width = self.width.or_else(of_screen).unwrap_or(plain.width).max(NARROWEST);
+        Style { width, digits: self.digits }
+    }
+
+    /// Shows later values in lines of so many characters; as wide as the screen without a number.
+    pub fn set_width(&mut self, width: Option<usize>) {
+        self.width = width;
+    }
+
+    /// Shows later real numbers with so many significant digits; with all of them without a number.
+    pub fn set_digits(&mut self, digits: Option<usize>) {
+        self.digits = digits;
+    }
+
+    /// The digits of real numbers, if that was said.
+    pub fn digits(&self) -> Option<usize> {
+        self.digits
+    }
+
+    /// The width of lines.
+    pub fn width(&self) -> usize {
+        self.style().width
     }
 
     /// The backend that runs inputs.

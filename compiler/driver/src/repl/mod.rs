@@ -83,6 +83,9 @@ pub struct Session {
     /// Whether short inputs without effects are run several times.
     repeats: bool,
     last: Account,
+    /// How wide values are shown, if that was said, and with how many digits.
+    width: Option<usize>,
+    digits: Option<usize>,
     journal: Journal,
     offers: complete::Offers,
     /// The value that was shown last is none that `print` takes.
@@ -131,6 +134,8 @@ impl Session {
             explains: false,
             repeats: false,
             last: Account::default(),
+            width: None,
+            digits: None,
             journal: Journal::default(),
             offers: complete::Offers::default(),
             shown_is_special: false,

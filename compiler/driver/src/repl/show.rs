@@ -10,12 +10,24 @@ use ravel_types::{Elem, Scalar};
 const MOST_ELEMENTS: usize = 1000;
 const MOST_LINES: usize = 24;
 
-/// Longest line of elements.
-const WIDTH: usize = 100;
+/// How values are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Longest line of elements.
+    pub width: usize,
+    /// Significant digits of real numbers; all that tell them apart if not said.
+    pub digits: Option<usize>,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style { width: 100, digits: None }
+    }
+}
 
 /// The type and, behind a colon, the value. What is too large to be shown whole has figures about all of it, too.
-pub fn value(value: &Value) -> String {
-    let Rendered { text, is_whole } = rendered(value, true);
+pub fn value(value: &Value, style: Style) -> String {
+    let Rendered { text, is_whole } = rendered(value, true, style);
     let name = type_name(value);
     if !is_whole && let Some(figures) = figures(value) {
         return format!("{name}: {figures}\n{text}");
@@ -52,28 +64,28 @@ struct Rendered {
 }
 
 /// The value without its type; on one line unless `tall`.
-fn rendered(value: &Value, tall: bool) -> Rendered {
+fn rendered(value: &Value, tall: bool, style: Style) -> Rendered {
     let whole = |text: String| Rendered { text, is_whole: true };
     match value {
-        Value::Scalar(_, scalar) => whole(scalar_text(*scalar)),
-        Value::Array(basic, array) => array_text(basic.elem(), array, tall),
+        Value::Scalar(_, scalar) => whole(scalar_text(*scalar, style)),
+        Value::Array(basic, array) => array_text(basic.elem(), array, tall, style),
         Value::Object(_, object) => whole(match (object.view().kind(), object.view().text()) {
             (ObjectKind::String, Some(text)) => quoted(text),
             (ObjectKind::File, _) => "<stream>".to_string(),
             _ => "<object>".to_string(),
         }),
-        Value::Typedef { rep, .. } | Value::Class { rep, .. } => rendered(rep, tall),
+        Value::Typedef { rep, .. } | Value::Class { rep, .. } => rendered(rep, tall, style),
         Value::Record { fields, .. } if fields.is_empty() => whole("{ }".to_string()),
         Value::Record { fields, .. } => {
             let mut is_whole = true;
             let mut field = |f: &Field| {
-                let shown = rendered(&f.value, false);
+                let shown = rendered(&f.value, false, style);
                 is_whole &= shown.is_whole;
                 format!("{}: {}", f.name, shown.text)
             };
             let fields: Vec<String> = fields.iter().map(&mut field).collect();
             let line = format!("{{ {} }}", fields.join(", "));
-            let text = match tall && line.chars().count() > WIDTH {
+            let text = match tall && line.chars().count() > style.width {
                 true => format!("{{ {} }}", fields.join(",\n  ")),
                 false => line,
             };
@@ -82,7 +94,7 @@ fn rendered(value: &Value, tall: bool) -> Rendered {
     }
 }
 
-fn scalar_text(scalar: Scalar) -> String {
+fn scalar_text(scalar: Scalar, style: Style) -> String {
     match scalar {
         Scalar::Bool(v) => v.to_string(),
         Scalar::Char(v) => format!("'{}'", escaped(&[v], '\'')),
@@ -94,9 +106,21 @@ fn scalar_text(scalar: Scalar) -> String {
         Scalar::U16(v) => v.to_string(),
         Scalar::U32(v) => v.to_string(),
         Scalar::U64(v) => v.to_string(),
-        Scalar::F32(v) => format!("{v:?}"),
-        Scalar::F64(v) => format!("{v:?}"),
+        Scalar::F32(v) => match style.digits {
+            // The shortest text of what is left of the number.
+            Some(digits) => format!("{:?}", rounded(f64::from(v), digits) as f32),
+            None => format!("{v:?}"),
+        },
+        Scalar::F64(v) => match style.digits {
+            Some(digits) => format!("{:?}", rounded(v, digits)),
+            None => format!("{v:?}"),
+        },
     }
+}
+
+/// A number with so many significant digits.
+fn rounded(number: f64, digits: usize) -> f64 {
+    format!("{number:.*e}", digits.saturating_sub(1)).parse().unwrap_or(number)
 }
 
 fn quoted(text: &[u8]) -> String {
@@ -160,16 +184,17 @@ struct Layout<'a> {
     tall: bool,
     /// Elements are padded to this width.
     column: usize,
+    style: Style,
 }
 
-fn array_text(elem: Elem, array: &Array, tall: bool) -> Rendered {
+fn array_text(elem: Elem, array: &Array, tall: bool, style: Style) -> Rendered {
     let shape = array.view().shape();
     let rows_are_text = elem == Elem::Char;
     let shape = &shape[..shape.len() - usize::from(rows_are_text && !shape.is_empty())];
     let mut text = String::new();
     for part in PARTS {
         let last = part == Part::FirstRow;
-        let mut layout = Layout { array, elem, shape, part, tall: tall && !last, column: 0 };
+        let mut layout = Layout { array, elem, shape, part, tall: tall && !last, column: 0, style };
         if !last && layout.count() > MOST_ELEMENTS {
             continue;
         }
@@ -220,7 +245,7 @@ impl Layout<'_> {
             let text = view.as_slice::<u8>().and_then(|all| all.get(at * length..(at + 1) * length));
             return quoted(text.unwrap_or_default());
         }
-        element(self.elem, self.array, at).map_or_else(|| "?".to_string(), scalar_text)
+        element(self.elem, self.array, at).map_or_else(|| "?".to_string(), |scalar| scalar_text(scalar, self.style))
     }
 
     fn widest(&self, axis: usize, at: usize) -> usize {
@@ -254,7 +279,7 @@ impl Layout<'_> {
             if n > 0 {
                 out.push(',');
                 let next = item.chars().count() + 2;
-                if self.tall && (!is_row || line + next > WIDTH) {
+                if self.tall && (!is_row || line + next > self.style.width) {
                     // One empty line between matrices, two between what holds matrices.
                     let breaks = if is_row { 1 } else { self.shape.len() - 1 - axis };
                     out.push_str(&"\n".repeat(breaks));
@@ -275,9 +300,25 @@ impl Layout<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::value as styled;
     use super::*;
     use crate::repl::value::TypeName;
     use ravel_types::Basic;
+
+    fn value(value: &Value) -> String {
+        styled(value, Style::default())
+    }
+
+    #[test]
+    fn a_style_sets_width_and_digits() {
+        let style = Style { width: 20, digits: Some(3) };
+        assert_eq!(styled(&ints(&[9]), style), "int[9]:\n[0, 1, 2, 3, 4, 5,\n 6, 7, 8]");
+        let shown = |v: f64| styled(&Value::Scalar(Basic::Double, Scalar::F64(v)), style);
+        assert_eq!(shown(std::f64::consts::PI), "double: 3.14");
+        assert_eq!(shown(-123_456.0), "double: -123000.0");
+        assert_eq!(shown(f64::NAN), "double: NaN");
+        assert_eq!(shown(f64::INFINITY), "double: inf");
+    }
 
     fn ints(shape: &[i64]) -> Value {
         let count: i64 = shape.iter().product();
