@@ -1,5 +1,6 @@
 //! The pages of `docs/errors`: every code has one, and each page is true. Its first program is reported with the page's code
-//! and no other, its mended one is not reported at all and runs. How a page is written stands in `docs/errors/README.md`.
+//! and no other, its mended one is not reported at all and runs. How a page is written stands in `docs/errors/README.md`, whose rows are made
+//! of the table of codes: `RAVEL_BLESS=1` writes them anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -198,8 +199,30 @@ fn codes() -> Result<BTreeMap<String, String>, Failed> {
     Ok(rows.into_iter().map(|(code, title)| (code.to_string(), title.to_string())).collect())
 }
 
+/// The index with the titles of the table, and with a row for every code: below the one before it.
+fn made_anew(codes: &BTreeMap<String, String>) -> Result<String, Failed> {
+    let text = fs::read_to_string(repository().join("docs/errors/README.md"))?;
+    let code_of = |line: &str| line.strip_prefix("| [").and_then(|rest| rest.get(..5)).map(String::from);
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    lines.retain(|line| code_of(line).is_none_or(|code| codes.contains_key(&code)));
+    for (code, title) in codes {
+        let row = format!("| [{code}]({code}.md) | {title} |");
+        match lines.iter().position(|line| code_of(line).as_ref() == Some(code)) {
+            Some(at) => lines[at] = row,
+            None => {
+                let before = lines.iter().rposition(|line| code_of(line).is_some_and(|other| other < *code));
+                lines.insert(before.ok_or("the index has no rows")? + 1, row);
+            }
+        }
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
 /// Codes, pages and rows of the index belong together.
 fn every_code_has_a_page(codes: &BTreeMap<String, String>, pages: &BTreeSet<String>) -> Result<(), Failed> {
+    if std::env::var_os("RAVEL_BLESS").is_some() {
+        fs::write(repository().join("docs/errors/README.md"), made_anew(codes)?)?;
+    }
     let rows = index()?;
     let mut faults = Vec::new();
     for (code, title) in codes {

@@ -502,15 +502,28 @@ pub struct Doc {
     /// Files of modules, or names of modules of the library
     #[arg(value_name = "MODULE")]
     pub modules: Vec<PathBuf>,
-    /// Write the pages into this folder, which is made if it is not there; without it a page is printed
-    #[arg(short, long, value_name = "DIR")]
+    /// Write the pages into this folder, which is made if it is not there and else has to be empty or made by `ravel doc`; without
+    /// it a page is printed
+    #[arg(short, long, visible_alias = "out", value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Form of the pages; HTML has a search and the sources
+    #[arg(long, value_enum, default_value = "markdown")]
+    pub format: PageFormat,
+    /// Find functions by name, also that of another library, or by shape: `float[n,n] -> float`
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["output", "check", "examples", "format"])]
+    pub search: Option<String>,
     /// Only see whether the pages in DIR are up to date; exit with 1 if not
     #[arg(long, requires = "output")]
     pub check: bool,
     /// Print a program that runs the examples in the comments of one module (`call is value.` on a line)
     #[arg(long, conflicts_with_all = ["output", "check"])]
     pub examples: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum PageFormat {
+    Markdown,
+    Html,
 }
 
 #[derive(Args)]

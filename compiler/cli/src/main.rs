@@ -14,6 +14,7 @@ mod backends;
 mod check;
 mod devices;
 mod doc;
+mod doc_folder;
 mod doctor;
 mod explain;
 mod fmt;
