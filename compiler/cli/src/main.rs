@@ -10,6 +10,7 @@ macro_rules! say {
 }
 
 mod args;
+mod args_test;
 mod backends;
 mod check;
 mod devices;
@@ -21,6 +22,7 @@ mod manual;
 mod repl;
 mod rewrite;
 mod table;
+mod test;
 mod tune;
 mod warnings;
 
@@ -79,6 +81,7 @@ fn obey(cli: Cli) -> i32 {
         Command::Opt(opt) => run_opt(&opt),
         Command::Doc(doc) => doc::run(&doc),
         Command::Fmt(fmt) => fmt::run(&fmt),
+        Command::Test(test) => test::run(&test),
         Command::Lsp(lsp) => {
             let served = ravel_lsp::serve(options(&lsp.include, &lsp.define, &[], false, true));
             if let Err(why) = &served {

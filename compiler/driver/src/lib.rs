@@ -22,6 +22,7 @@ mod recursion;
 pub mod repl;
 pub mod run;
 mod suggest;
+pub mod testing;
 mod texts;
 mod tuned;
 pub mod workspace;

@@ -1,0 +1,141 @@
+//! `ravel test` as a user runs it: on folders of small projects.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use ravel_tests::{Failed, Finished, finish, ravel};
+
+/// Tests of which five pass and six do not.
+const MIXED: &str = r#"use Array: all; use Test: all; use StdIO: all; use RuntimeError: all; use World: all;
+external void exit(int status);
+    #pragma effect TheWorld
+    #pragma linkname "ravel_exit"
+void test_sum() { expect_equal(sum(iota(3)), 3); }
+void test_differs() { printf("hello\n"); expect_equal(reshape([2,2], iota(4)), [[0,1],[9,3]]); }
+void test_exit() { exit(3); }
+bool test_false() { return sum(iota(3)) == 4; }
+void test_endless() { x = 1; while (x > 0) { x = x == 7 ? 5 : 7; } printf("%d", x); }
+void test_behind_it() { expect(true); }
+//! code E0324
+void fails_foreseen() { expect_equal(take([4], iota(3)), [0]); }
+void fails_not() { expect_equal(take([2], iota(3)), [0, 1]); }
+//! code E0330
+void fails_otherwise() { expect_equal(take([4], iota(3)), [0]); }
+void fails_error() { error(3, "refused"); }
+//! code E0324
+noinline void fails_by_a_fault() { n = strlen(sprintf("%d", 12345)); expect_equal(take([n], iota(3)), [0]); }
+"#;
+
+fn project(files: &[(&str, &str)]) -> Result<tempfile::TempDir, Failed> {
+    let folder = tempfile::tempdir()?;
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().ok_or("a file lies in a folder")?)?;
+        fs::write(path, text)?;
+    }
+    Ok(folder)
+}
+
+fn test(folder: &Path, arguments: &[&str]) -> Result<Finished, Failed> {
+    let run = finish(Command::new(ravel()).arg("test").args(arguments).current_dir(folder), b"")?;
+    if run.crashed() { Err(run.describe().into()) } else { Ok(run) }
+}
+
+/// A run with this status that says all of this.
+fn expect(folder: &Path, arguments: &[&str], status: i32, texts: &[&str]) -> Result<Finished, Failed> {
+    let run = test(folder, arguments)?;
+    let said = format!("{}{}", run.stdout, run.stderr);
+    match texts.iter().find(|text| !said.contains(**text)) {
+        Some(text) => Err(format!("{arguments:?} does not say `{text}`: {}", run.describe()).into()),
+        None if run.status != status => Err(format!("expected status {status}: {}", run.describe()).into()),
+        None => Ok(run),
+    }
+}
+
+#[test]
+fn each_test_counts_for_itself() -> Result<(), Failed> {
+    let mixed = MIXED.replace("use World: all;", "use World: all; use String: { strlen, sprintf };");
+    let project = project(&[("tests/mixed.sac", &mixed), ("tests/notes.txt", "test_nothing()")])?;
+    let texts = [
+        "FAILED tests/mixed.sac:6: test_differs\n",
+        "tests/mixed.sac:6:42: expected [[0,1],[9,3]]\n     found [[0,1],[2,3]]\n  first at [1,0]: expected 9, found 2\n",
+        "  it wrote\n  hello\n",
+        "test_exit\n  it called `exit`, or ended the process otherwise, with status 3\n",
+        "`test_false` is false",
+        "test_endless\n  it takes longer than 2 s\n",
+        "`fails_not` does not fail",
+        "no error has the code E0330\n  [E0324]",
+    ];
+    let run = expect(project.path(), &["--timeout", "2"], 1, &texts)?;
+    assert!(run.stdout.ends_with("\n5 passed, 6 failed\n"), "{}", run.describe());
+    Ok(())
+}
+
+#[test]
+fn a_file_that_does_not_compile_is_one_failure() -> Result<(), Failed> {
+    let good = "void test_a() { }\nvoid test_b() { }\n";
+    let project = project(&[("a.sac", "use Aray: all;\nvoid test_x() { }\n"), ("b.sac", good), ("c.sac", "int f(")])?;
+    let texts = ["FAILED ./a.sac\n  [E0201] Error: module `Aray` not found", "did you mean", "\n2 passed, 1 failed\n"];
+    expect(project.path(), &[], 1, &texts)?;
+    expect(project.path(), &["b.sac"], 0, &["b.sac: 2 passed", "\n2 passed, 0 failed\n"])?;
+    expect(project.path(), &["c.sac"], 1, &["there are no tests here"])?;
+    expect(project.path(), &["d.sac"], 1, &["cannot read d.sac"])?;
+    expect(project.path(), &["--backend", "nothing"], 2, &["there is no backend `nothing`; there are interp"])?;
+    Ok(())
+}
+
+#[test]
+fn tests_are_listed_and_chosen() -> Result<(), Failed> {
+    let text = "use Test: all;\nvoid test_a() { expect(false); }\nvoid test_b() { }\nvoid test_b(int x) { }\n";
+    let project = project(&[("src/a.sac", text), ("other/b.sac", text)])?;
+    let listed = expect(project.path(), &["--list"], 0, &[])?;
+    assert_eq!(listed.stdout, "src/a.sac:2: test_a\nsrc/a.sac:3: test_b\nsrc/a.sac:4: test_b#2\n");
+    let run = expect(project.path(), &["--filter", "a.sac:test_b"], 1, &["has parameters", "1 passed, 1 failed\n"])?;
+    assert!(!run.stdout.contains("test_a"), "{}", run.describe());
+    expect(project.path(), &["--filter", "nothing"], 1, &["no tests that the filter admits"])?;
+    Ok(())
+}
+
+/// A module of the project, its private functions too, and macros from the command line.
+#[test]
+fn modules_are_tested_in_place() -> Result<(), Failed> {
+    let module = "module Twice;\nuse Test: all;\nuse ScalarArith: all;\nexport { twice };\n\
+        int twice(int x) { return add(x, x); }\nint add(int a, int b) { return a + b; }\n\
+        void test_add() { expect_equal(add(1, WANTED), 3); }\n";
+    let user = "use Twice: all; use Test: all;\nvoid test_twice() { expect_equal(twice(4), 8); }\n";
+    let project = project(&[("src/Twice.sac", module), ("tests/twice.sac", user)])?;
+    expect(project.path(), &["-D", "WANTED=2", "-I", "src"], 0, &["\n2 passed, 0 failed\n"])?;
+    expect(project.path(), &["-D", "WANTED=3", "-I", "src"], 1, &["expected 3\n     found 4", "1 passed, 1 failed\n"])?;
+    Ok(())
+}
+
+#[test]
+fn programs_read_the_results() -> Result<(), Failed> {
+    let text = "use Test: all; use StdIO: all;\nvoid test_a() { printf(\"<&\\1\\n\"); expect_equal(\"a<b\", \"a&b\"); }\nvoid test_b() { }\n";
+    let project = project(&[("a.sac", text)])?;
+    let run = expect(project.path(), &["--format", "json", "--junit", "results.xml"], 1, &[])?;
+    let objects: Result<Vec<serde_json::Value>, _> = run.stdout.lines().map(serde_json::from_str).collect();
+    let objects = objects.map_err(|error| error.to_string())?;
+    let passed: Vec<_> = objects.iter().map(|object| (object["name"].as_str(), object["passed"].as_bool())).collect();
+    assert_eq!(passed, [(Some("test_a"), Some(false)), (Some("test_b"), Some(true))]);
+    assert!(objects[0]["message"].as_str().is_some_and(|text| text.contains("expected \"a&b\"")), "{}", run.describe());
+    // A reader that knows XML.
+    let reader = "import sys, xml.etree.ElementTree as t\nr = t.parse(sys.argv[1]).getroot()\n\
+        f = r.find('./testsuite/testcase[@name=\"test_a\"]/failure')\n\
+        print(r.get('tests'), r.get('failures'), 'expected \"a&b\"' in f.text, len(r.findall('.//testcase')))\n";
+    let read = finish(Command::new("python3").args(["-c", reader, "results.xml"]).current_dir(project.path()), b"")?;
+    assert_eq!(read.stdout, "2 1 True 2\n", "{}", read.describe());
+    Ok(())
+}
+
+#[test]
+fn backends_run_the_same_tests() -> Result<(), Failed> {
+    let text = "use Array: all; use Test: all; use StdIO: all;\n\
+        void test_a() { a = tod(iota(1000)); printf(\"%d\\n\", 3); expect_close(sum(a * a), 332833500.0); }\n\
+        void test_b() { expect_equal(3, 4); }\n";
+    let project = project(&[("a.sac", text)])?;
+    let run = expect(project.path(), &["--backend", "all"], 1, &["expected 4\n     found 3", "1 passed, 1 failed\n"])?;
+    assert!(!run.stdout.contains("with interp"), "{}", run.describe());
+    Ok(())
+}
