@@ -139,3 +139,84 @@ fn backends_run_the_same_tests() -> Result<(), Failed> {
     assert!(!run.stdout.contains("with interp"), "{}", run.describe());
     Ok(())
 }
+
+/// A convolution that is wrong where the array is longer than the kernel.
+const CONV: &str = r#"use Array: all; use Test: all;
+float[d:r] conv(float[d:s] a, float[d:t] w) | all(t <= s)
+{ return { iv -> sum({ ov -> w[ov] * a[iv + ov] | ov < t }) | iv < s - t + 1 }; }
+float[d:r] wrong(float[d:s] a, float[d:t] w) | all(t <= s)
+{ return { iv -> sum({ ov -> w[ov] * a[iv + t - 1 - ov] | ov < t }) | iv < s - t + 1 }; }
+bool prop_linear(float[d:s] a, float[d:s] b, float[d:t] w) | d > 0, all(t <= s)
+{ return close(conv(a + b, w), conv(a, w) + conv(b, w), 1e-3f); }
+bool prop_right(float[d:s] a, float[d:t] w) | d > 0, all(t <= s), all(t > 0)
+{ return close(NAME(a, w), conv(a, w), 1e-3f); }
+"#;
+
+#[test]
+fn a_wrong_convolution_is_caught_and_shrunk() -> Result<(), Failed> {
+    let project = project(&[("tests/conv.sac", CONV)])?;
+    expect(project.path(), &["-D", "NAME=conv"], 0, &["2 passed, 0 failed\n"])?;
+    let texts =
+        ["tests/conv.sac:8:1: `prop_right` is false", "// d is 1, s is [2], t is [2]\n", "1 passed, 1 failed\n"];
+    let run = expect(project.path(), &["-D", "NAME=wrong"], 1, &texts)?;
+    // The report says how to see it again.
+    let again = run.stdout.lines().find_map(|line| line.trim().strip_prefix("again: ravel test "));
+    let again: Vec<&str> = again.ok_or("no way to see it again")?.split(' ').collect();
+    let same =
+        expect(project.path(), &[&["-D", "NAME=wrong"], &again[..]].concat(), 1, &["// d is 1, s is [2], t is [2]\n"])?;
+    let arguments = |text: &str| text.lines().filter(|line| line.starts_with("    ")).collect::<Vec<_>>().join("\n");
+    assert_eq!(arguments(&same.stdout), arguments(&run.stdout));
+    for seed in ["5", "99", "123456789"] {
+        expect(project.path(), &["-D", "NAME=wrong", "--seed", seed], 1, &["// d is 1, s is [2], t is [2]\n"])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn patterns_say_what_is_drawn() -> Result<(), Failed> {
+    let text = r#"use Array: all; use Color8: all;
+bool prop_square(int[n,n] a, int[d] s, double[d:s] x) { return all(shape(x) == s) & all(transpose(transpose(a)) == a); }
+bool prop_named(int[n] a, int n, bool[d:s] b, int d) { return shape(a)[0] == n & dim(b) == d; }
+bool prop_types(bool a, char b, byte[+] c, short[.] d, long e, longlong f, ubyte g, ushort h, uint i, ulong j, ulonglong[*] k, float[2,.] l)
+{ return shape(l)[0] == 2 & dim(c) > 0; }
+bool prop_guard(int[d:s] a, int[d:s] b) | d > 1, all(s > 0) { return dim(a) > 1 & prod(shape(b)) > 0; }
+bool[*] prop_everywhere(int[*] a) { return a == a; }
+bool prop_color(Color8 c) { return all(shape((int[3]) c) == [3]); }
+bool prop_nothing() { return true; }
+bool prop_least(int a) { return abs(a) >= 0; }
+bool prop_index(int[n] a) | n > 0 { return a[n == 8 ? 8 : n - 1] == a[n - 1]; }
+bool prop_rank(bool[d:s] a) { return d != 3; }
+bool prop_last(int[*] a) { return all(a < 9); }
+bool prop_never(int[n] a) | n > 20 { return true; }
+int prop_number(int n) { return n; }
+"#;
+    let project = project(&[("a.sac", text)])?;
+    let texts = [
+        "a = (-2147483647 - 1);",
+        "index 8 is out of range for axis 0 of extent 8",
+        "a = [0, 0, 0, 0, 0, 0, 0, 0];",
+        "a = genarray([0,0,0], false);\n    // d is 3",
+        "a = 9;",
+        "no arguments fulfil the conditions of `prop_never`",
+        "`prop_number` gives int; tests give nothing, or `bool`",
+        "\n7 passed, 6 failed\n",
+    ];
+    expect(project.path(), &["a.sac"], 1, &texts)?;
+    Ok(())
+}
+
+#[test]
+fn properties_that_end_or_hang_cost_themselves() -> Result<(), Failed> {
+    let text = r#"use Array: all; use World: all; use StdIO: all;
+external void exit(int status);
+    #pragma effect TheWorld
+    #pragma linkname "ravel_exit"
+bool prop_exit(int[n] a) { if (n > 2) { exit(4); } return true; }
+bool prop_endless(int[n] a) { x = 1; while (n > 2 && x > 0) { x = x == 7 ? 5 : 7; } printf("%d", x); return true; }
+bool prop_behind(int a) { return a == a; }
+"#;
+    let project = project(&[("a.sac", text)])?;
+    let texts = ["prop_exit\n  it called `exit`", "prop_endless\n  it takes longer than 2 s", "1 passed, 2 failed\n"];
+    expect(project.path(), &["a.sac", "--timeout", "2"], 1, &texts)?;
+    Ok(())
+}

@@ -76,7 +76,8 @@ fn quoted(text: &[u8]) -> String {
     format!("\"{}\"", escaped(text, '"'))
 }
 
-fn escaped(text: &[u8], quote: char) -> String {
+/// Text inside of quotes, as literals have it.
+pub fn escaped(text: &[u8], quote: char) -> String {
     let mut out = String::new();
     for part in text.utf8_chunks() {
         for c in part.valid().chars() {

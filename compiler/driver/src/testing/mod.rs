@@ -4,12 +4,15 @@
 //! and calls it on a thread that a fault may end; it writes what happens to a file of events, which the parent follows. A test that
 //! ends the process, or that does not end, costs its child: another one goes on behind it.
 
+mod arguments;
 mod child;
 mod collect;
+mod elements;
 mod events;
 mod faults;
 mod find;
 pub mod machine;
+mod property;
 mod report;
 mod run;
 mod worker;

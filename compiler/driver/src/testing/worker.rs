@@ -4,7 +4,7 @@ use super::events::{Event, OUTPUT, Writer};
 use super::faults::code_of;
 use super::find::{self, Test};
 use super::machine::{Called, Machine, Refused};
-use super::{Kind, Work, admits};
+use super::{Kind, Work, admits, property};
 use crate::pipeline::Options;
 use crate::repl::value::{self, Value};
 use ravel_diagnostics::Code;
@@ -49,7 +49,7 @@ pub fn work(options: Options, file: &Path, work: &Work) -> io::Result<()> {
         for (at, test) in chosen.drain(..).enumerate().skip(work.from) {
             parent.tell(&Event::Begin { at, output: written(&work.folder) })?;
             let start = Instant::now();
-            let Judged { passed, message } = judge(&mut machine, &test, work);
+            let Judged { passed, message } = judge(&mut machine, file, &test, work);
             let seconds = start.elapsed().as_secs_f64();
             ravel_runtime::stream::flush_all();
             parent.tell(&Event::End { at, passed, seconds, message, output: written(&work.folder) })?;
@@ -63,7 +63,10 @@ fn written(folder: &Path) -> u64 {
     std::fs::metadata(folder.join(OUTPUT)).map_or(0, |file| file.len())
 }
 
-fn judge(machine: &mut Machine, test: &Test, _work: &Work) -> Judged {
+fn judge(machine: &mut Machine, file: &Path, test: &Test, work: &Work) -> Judged {
+    if test.kind == Kind::Property {
+        return property::judge(machine, test.fun, &test.name, file, work);
+    }
     if !machine.program.funs[test.fun.index()].params.is_empty() {
         return Judged::failed(format!("`{}` has parameters, but only `prop_...` gets arguments\n", test.name));
     }
