@@ -220,3 +220,61 @@ bool prop_behind(int a) { return a == a; }
     expect(project.path(), &["a.sac", "--timeout", "2"], 1, &texts)?;
     Ok(())
 }
+
+#[test]
+fn programs_write_what_is_recorded() -> Result<(), Failed> {
+    let text = "use StdIO: all; use CommandLine: all; use Array: all;\n\
+        int main() { int x; n, x = scanf(\"%d\"); printf(\"%d %s\\n%.6f\\n\", x, argv(1), tod(x) / 3.0); return x; }\n";
+    let files = [
+        ("tests/a.sac", text),
+        ("tests/a.out", "4 word\n1.333333\n"),
+        ("tests/a.in", "4\n"),
+        ("tests/a.args", "word\n"),
+        ("tests/a.status", "4\n"),
+        ("tests/b.sac", "int main() { return x; }\n"),
+        ("tests/b.out", "kept\n"),
+    ];
+    let project = project(&files)?;
+    let read = |name: &str| fs::read_to_string(project.path().join(name));
+    let write = |name: &str, text: &str| fs::write(project.path().join(name), text);
+    let texts =
+        ["tests/a.sac: 1 passed", "FAILED tests/b.sac:1: b\n  exit status 1, expected 0", "1 passed, 1 failed\n"];
+    expect(project.path(), &["--backend", "all"], 1, &texts)?;
+    write("tests/a.out", "4 word\n1.33334\n")?;
+    expect(
+        project.path(),
+        &["--filter", "a.sac"],
+        1,
+        &["line 2 of the output\n  expected 1.33334\n     found 1.333333\n"],
+    )?;
+    expect(project.path(), &["--filter", "a.sac", "--tolerance", "1e-4"], 0, &["1 passed, 0 failed\n"])?;
+    // What does not compile has no output to be blessed.
+    expect(project.path(), &["--bless"], 1, &["1 passed, 1 failed\n"])?;
+    assert_eq!((read("tests/a.out")?.as_str(), read("tests/b.out")?.as_str()), ("4 word\n1.333333\n", "kept\n"));
+    write("tests/a.status", "5\n")?;
+    expect(project.path(), &["--filter", "a.sac"], 1, &["exit status 4, expected 5"])?;
+    Ok(())
+}
+
+#[test]
+fn examples_in_comments_and_pages_are_tests() -> Result<(), Failed> {
+    let module = "/* A module. */\nmodule Twice;\nuse ScalarArith: all;\nexport { twice };\n/*\n * Two times.\n *     ravel> twice(4)\n *     int: 8\n *\n\
+        *     ravel> twice(5)\n *     int: 11\n */\nint twice(int x) { return x + x; }\n";
+    let program =
+        "/* ravel> half(8)\n * int: 4\n */\nint half(int x) { return x / 2; }\nint main() { return half(3); }\n";
+    let page = "# Page\n\n```text\nravel> x = 3\nravel> x + 1\nint: 4\n```\n\n```text\nravel> x + true\n[E0310] ...\n...\n```\n";
+    let files =
+        [("src/Twice.sac", module), ("src/half.sac", program), ("tests/page.md", page), ("tests/bytes.md", "\u{0}")];
+    let project = project(&files)?;
+    let texts = [
+        "FAILED src/Twice.sac:10: example_10\n  line 10: ravel> twice(5)\n  expected\n  int: 11\n  found\n  int: 10\n",
+        "src/half.sac: 1 passed",
+        "tests/page.md: 2 passed",
+        "4 passed, 1 failed\n",
+    ];
+    expect(project.path(), &[], 1, &texts)?;
+    expect(project.path(), &["--filter", "page.md:example_10"], 0, &["1 passed, 0 failed\n"])?;
+    let listed = expect(project.path(), &["--list", "--backend", "all"], 0, &[])?;
+    assert_eq!(listed.stdout.lines().count(), 5, "{}", listed.describe());
+    Ok(())
+}

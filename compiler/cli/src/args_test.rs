@@ -12,6 +12,8 @@ pub const TEST_HELP: &str = "\
 Without FILES the folders tests and src are searched, or the current folder where neither is there.
 `void test_x()` passes if it returns, `bool prop_x(...)` if it is true for all arguments that are drawn, `fails_x()` if it faults
 or does not compile (`//! code E0324` above it names the error). The library's module Test says what is expected.
+NAME.sac with NAME.out beside it is a program and what it writes; .in, .args and .status are its input, its arguments and its exit
+status. Transcripts of the prompt in comments and in Markdown are tests as well.
 Each file has a process of its own. Exit status: 0, or 1 if a test failed or there is none.";
 
 /// What every command with children needs to read programs, and to hand on.
@@ -74,6 +76,12 @@ pub struct Test {
     /// How many times arguments are drawn for a property (100)
     #[arg(long, value_name = "N")]
     pub cases: Option<usize>,
+    /// Take what programs write for what they should write: rewrite NAME.out
+    #[arg(long)]
+    pub bless: bool,
+    /// How far numbers in the output of programs may be from those in NAME.out, in relation to these
+    #[arg(long, value_name = "PART", value_parser = part)]
+    pub tolerance: Option<f64>,
     /// Also write the results to FILE, as XML in JUnit's form
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
@@ -94,6 +102,14 @@ fn formats() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(|(name, _)| name)).map(|name| {
         Format::ALL.into_iter().find(|(known, _)| *known == name).map_or(Format::default(), |(_, format)| format)
     })
+}
+
+/// A part that numbers may be off by.
+fn part(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(part) if (0.0..1.0).contains(&part) => Ok(part),
+        _ => Err("it is no number from 0 to 1".to_string()),
+    }
 }
 
 /// A number of seconds that can be waited for.

@@ -35,6 +35,8 @@ pub fn run(test: &Test) -> i32 {
         seed: test.seed.unwrap_or(testing::SEED),
         cases: test.cases.unwrap_or(testing::CASES),
         list: test.list,
+        bless: test.bless,
+        tolerance: test.tolerance,
     };
     let files = match follow(test, &settings, &targets) {
         Ok(files) => files,

@@ -1,6 +1,8 @@
 //! Which files have tests.
 
+use super::examples;
 use super::find::kind_of;
+use super::transcript::PROMPT;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,12 +11,16 @@ use std::path::{Path, PathBuf};
 pub enum Target {
     /// Functions of a SaC file.
     Functions(PathBuf),
+    /// A program with a recorded output.
+    Golden(PathBuf),
+    /// Transcripts of the prompt, in comments or on a page.
+    Examples(PathBuf),
 }
 
 impl Target {
     pub fn path(&self) -> &Path {
         match self {
-            Target::Functions(path) => path,
+            Target::Functions(path) | Target::Golden(path) | Target::Examples(path) => path,
         }
     }
 }
@@ -36,12 +42,26 @@ pub fn collect(given: &[PathBuf]) -> Result<Vec<Target>, String> {
     }
     let mut targets = Vec::new();
     for path in files {
-        if path.extension().is_some_and(|extension| extension == "sac") {
-            let text =
-                crate::files::read_text(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))?;
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if !matches!(extension, Some("sac" | "md" | "txt")) {
+            continue;
+        }
+        let text = match crate::files::read_text(&path) {
+            Ok(text) => text,
+            // What is no text has no examples.
+            Err(_) if extension != Some("sac") => continue,
+            Err(why) => return Err(format!("cannot read {}: {why}", path.display())),
+        };
+        if extension == Some("sac") {
             if mentions_tests(&text) {
                 targets.push(Target::Functions(path.clone()));
             }
+            if path.with_extension("out").is_file() {
+                targets.push(Target::Golden(path.clone()));
+            }
+        }
+        if text.contains(PROMPT) && !examples::sessions(&path, &text).is_empty() {
+            targets.push(Target::Examples(path.clone()));
         }
     }
     targets.dedup();

@@ -27,7 +27,7 @@ pub enum Event {
     Done,
 }
 
-const KINDS: [Kind; 4] = [Kind::Unit, Kind::Property, Kind::Fails, Kind::File];
+const KINDS: [Kind; 3] = [Kind::Unit, Kind::Property, Kind::Fails];
 
 impl Event {
     fn line(&self) -> String {

@@ -9,12 +9,15 @@ mod child;
 mod collect;
 mod elements;
 mod events;
+mod examples;
 mod faults;
 mod find;
+mod golden;
 pub mod machine;
 mod property;
 mod report;
 mod run;
+mod transcript;
 mod worker;
 
 pub use collect::{Target, collect};
@@ -37,6 +40,10 @@ pub enum Kind {
     Property,
     /// A function `fails_...` that faults, or that the compiler refuses.
     Fails,
+    /// A program whose output is recorded beside it.
+    Golden,
+    /// A transcript of the prompt.
+    Example,
     /// The file as a whole, where nothing in it can be run.
     File,
 }
@@ -48,6 +55,8 @@ impl Kind {
             Kind::Unit => "unit",
             Kind::Property => "property",
             Kind::Fails => "fails",
+            Kind::Golden => "golden",
+            Kind::Example => "example",
             Kind::File => "file",
         }
     }
@@ -90,6 +99,10 @@ pub struct Settings {
     pub cases: usize,
     /// Only say which tests there are.
     pub list: bool,
+    /// What programs write is taken for what they should write.
+    pub bless: bool,
+    /// How far numbers that programs write may be from those that they should write, in relation to them.
+    pub tolerance: Option<f64>,
 }
 
 /// What the worker in a child process is asked to do.

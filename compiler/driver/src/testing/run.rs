@@ -4,7 +4,7 @@ use super::child::{self, PAUSE};
 use super::collect::Target;
 use super::events::{Event, OUTPUT, Reader};
 use super::worker::exited;
-use super::{Kind, Outcome, Settings};
+use super::{Kind, Outcome, Settings, examples, golden};
 use crate::backend::Backend;
 use ravel_runtime::outputs::Folder;
 use std::io::{Read, Seek, SeekFrom};
@@ -45,6 +45,10 @@ pub fn run(settings: &Settings, targets: &[Target], tell: &(dyn Fn(usize, &[Outc
 fn one(settings: &Settings, program: &Path, target: &Target, backend: Backend) -> Result<Vec<Outcome>, String> {
     match target {
         Target::Functions(file) => functions(settings, program, file, backend),
+        Target::Golden(file) => golden::run(settings, program, file, backend),
+        // The prompt has one backend.
+        Target::Examples(file) if settings.backends.first() == Some(&backend) => examples::run(settings, program, file),
+        Target::Examples(_) => Ok(Vec::new()),
     }
 }
 
@@ -88,7 +92,7 @@ fn functions(settings: &Settings, program: &Path, file: &Path, backend: Backend)
     }
 }
 
-fn file_outcome(file: &Path, message: String) -> Outcome {
+pub(super) fn file_outcome(file: &Path, message: String) -> Outcome {
     Outcome {
         file: file.to_path_buf(),
         name: String::new(),
