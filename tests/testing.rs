@@ -76,7 +76,7 @@ fn each_test_counts_for_itself() -> Result<(), Failed> {
 fn a_file_that_does_not_compile_is_one_failure() -> Result<(), Failed> {
     let good = "void test_a() { }\nvoid test_b() { }\n";
     let project = project(&[("a.sac", "use Aray: all;\nvoid test_x() { }\n"), ("b.sac", good), ("c.sac", "int f(")])?;
-    let texts = ["FAILED ./a.sac\n  [E0201] Error: module `Aray` not found", "did you mean", "\n2 passed, 1 failed\n"];
+    let texts = ["FAILED a.sac\n  [E0201] Error: module `Aray` not found", "did you mean", "\n2 passed, 1 failed\n"];
     expect(project.path(), &[], 1, &texts)?;
     expect(project.path(), &["b.sac"], 0, &["b.sac: 2 passed", "\n2 passed, 0 failed\n"])?;
     expect(project.path(), &["c.sac"], 1, &["there are no tests here"])?;

@@ -108,6 +108,9 @@ Exit status: 0, or 1 if a file cannot be formatted or, with --check, would chang
     /// Run the tests of a project: functions, by their names
     #[command(after_help = crate::args_test::TEST_HELP)]
     Test(Test),
+    /// Time the functions `bench_...` of a project
+    #[command(after_help = crate::args_bench::BENCH_HELP)]
+    Bench(crate::args_bench::Bench),
     /// Try things at a prompt
     #[command(after_help = "\
 Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
@@ -359,7 +362,7 @@ pub struct Repl {
 
 /// The names of backends, from the registry.
 #[derive(Clone)]
-struct BackendNames;
+pub struct BackendNames;
 
 impl TypedValueParser for BackendNames {
     type Value = Backend;

@@ -10,8 +10,10 @@ macro_rules! say {
 }
 
 mod args;
+mod args_bench;
 mod args_test;
 mod backends;
+mod bench;
 mod check;
 mod devices;
 mod doc;
@@ -81,6 +83,7 @@ fn obey(cli: Cli) -> i32 {
         Command::Opt(opt) => run_opt(&opt),
         Command::Doc(doc) => doc::run(&doc),
         Command::Fmt(fmt) => fmt::run(&fmt),
+        Command::Bench(bench) => bench::run(&bench),
         Command::Test(test) => test::run(&test),
         Command::Lsp(lsp) => {
             let served = ravel_lsp::serve(options(&lsp.include, &lsp.define, &[], false, true));

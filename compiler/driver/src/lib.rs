@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+pub mod bench;
 mod caches;
 pub mod doc;
 pub mod edition;

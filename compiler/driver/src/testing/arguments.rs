@@ -229,7 +229,7 @@ impl Patterns {
         case
     }
 
-    /// A case with these extents for names, all others 1; elements are small. Nothing if a name is not bound by a pattern.
+    /// A case with these extents for names, all others 1; elements are of everyday size.
     pub fn with_extents(&self, names: &[(String, i64)], random: &mut Random) -> Case {
         let wanted = |local: Option<LocalId>| {
             let name = local.and_then(|local| self.names.iter().find(|(known, _)| *known == local))?;
@@ -255,10 +255,18 @@ impl Patterns {
         case
     }
 
-    /// The names that patterns bind, and those of the parameters.
-    pub fn known_names(&self) -> Vec<&str> {
-        let bound = self.names.iter().map(|(_, name)| name.as_str());
-        bound.chain(self.params.iter().map(|param| param.name.as_str())).collect()
+    /// What has no value yet: names of patterns, and parameters with axes that have no name.
+    pub fn without_value(&self, given: &[(String, i64)]) -> Vec<String> {
+        let is_given = |name: &str| given.iter().any(|(known, _)| known == name);
+        let mut missing: Vec<String> =
+            self.names.iter().filter(|(_, name)| !is_given(name)).map(|(_, name)| format!("`{name}`")).collect();
+        let is_open = |dim: &Dim| match dim {
+            Dim::Fixed(_) => false,
+            Dim::Axes(at) => self.axes[*at].name.is_none() && self.axes[*at].count != Count::Fixed(0),
+        };
+        let open = self.params.iter().filter(|param| param.dims.iter().any(is_open));
+        missing.extend(open.map(|param| format!("the shape of `{}`", param.name)));
+        missing
     }
 
     fn element(&self, param: &Param, basic: Basic, mood: Mood, random: &mut Random) -> Scalar {
@@ -351,11 +359,6 @@ impl Patterns {
             shape.extend(inner);
         }
         shape
-    }
-
-    /// The shapes of all parameters.
-    pub fn shapes(&self, case: &Case) -> Vec<Vec<i64>> {
-        self.params.iter().map(|param| self.shape(param, case)).collect()
     }
 
     /// The same case with other ranks or extents; elements stay where they have a place, others are 0. What is cut off is the end of each

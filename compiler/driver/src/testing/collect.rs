@@ -1,7 +1,7 @@
 //! Which files have tests.
 
 use super::examples;
-use super::find::kind_of;
+use super::find::PREFIXES;
 use super::transcript::PROMPT;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,16 +30,7 @@ impl Target {
 /// # Errors
 /// A file or folder that cannot be read.
 pub fn collect(given: &[PathBuf]) -> Result<Vec<Target>, String> {
-    let mut files = Vec::new();
-    for path in given {
-        if path.is_dir() {
-            below(path, &mut files).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        } else if path.is_file() {
-            files.push(path.clone());
-        } else {
-            return Err(format!("cannot read {}: no such file or folder", path.display()));
-        }
-    }
+    let files = files(given)?;
     let mut targets = Vec::new();
     for path in files {
         let extension = path.extension().and_then(|extension| extension.to_str());
@@ -68,6 +59,37 @@ pub fn collect(given: &[PathBuf]) -> Result<Vec<Target>, String> {
     Ok(targets)
 }
 
+/// The SaC files among these, and in these folders, that can define a function whose name begins so.
+///
+/// # Errors
+/// A file or folder that cannot be read.
+pub fn files_with(given: &[PathBuf], prefixes: &[&str]) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for path in files(given)?.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "sac")) {
+        let text = crate::files::read_text(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))?;
+        if mentions(&text, prefixes) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// All files that are meant.
+fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    for path in given {
+        if path.is_dir() {
+            below(path, &mut files).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        } else if path.is_file() {
+            files.push(path.clone());
+        } else {
+            return Err(format!("cannot read {}: no such file or folder", path.display()));
+        }
+    }
+    // What lies in the current folder is called by its own name.
+    Ok(files.iter().map(|path| path.strip_prefix(".").unwrap_or(path).to_path_buf()).collect())
+}
+
 fn below(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
@@ -84,16 +106,18 @@ fn below(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a text can define a test: a word of it has the name of one, and a parenthesis behind.
+/// Whether a text can define a test.
 fn mentions_tests(text: &str) -> bool {
+    mentions(text, &PREFIXES)
+}
+
+/// Whether a word of a text begins so, and a parenthesis stands behind it.
+fn mentions(text: &str, prefixes: &[&str]) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    ["test_", "prop_", "fails_"].iter().any(|prefix| {
+    prefixes.iter().any(|prefix| {
         text.match_indices(prefix).any(|(at, _)| {
-            let rest = &text[at..];
-            let name = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
-            !text[..at].ends_with(is_word)
-                && rest[name.len()..].trim_start().starts_with('(')
-                && kind_of(name).is_some()
+            let rest = text[at..].trim_start_matches(is_word);
+            !text[..at].ends_with(is_word) && rest.trim_start().starts_with('(')
         })
     })
 }

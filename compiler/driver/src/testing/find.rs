@@ -17,10 +17,13 @@ pub struct Test {
     pub code: Option<Result<Code, String>>,
 }
 
+/// What the names of tests begin with.
+pub const PREFIXES: [&str; 3] = ["test_", "prop_", "fails_"];
+const KINDS: [Kind; 3] = [Kind::Unit, Kind::Property, Kind::Fails];
+
 /// The kind that a function's name stands for.
 pub fn kind_of(name: &str) -> Option<Kind> {
-    let kinds = [("test_", Kind::Unit), ("prop_", Kind::Property), ("fails_", Kind::Fails)];
-    kinds.into_iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, kind)| kind)
+    PREFIXES.iter().zip(KINDS).find(|(prefix, _)| name.starts_with(**prefix)).map(|(_, kind)| kind)
 }
 
 /// The functions of a file whose names `is_meant` knows, in the order of the text, each with a name of its own.

@@ -34,6 +34,7 @@ pub struct Compiled {
     functions: Functions,
 }
 
+#[derive(Clone)]
 enum Ready {
     Native(Code),
     Interpreted(Arc<Module>),
@@ -85,8 +86,21 @@ impl Machine {
     /// # Errors
     /// [`Refused`].
     pub fn compile(&mut self, fun: FunId, args: Vec<Kind>) -> Result<Compiled, Refused> {
+        self.compile_and(fun, args, &mut |_| {})
+    }
+
+    /// The same; `look` sees the optimised module, if there is one.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn compile_and(
+        &mut self,
+        fun: FunId,
+        args: Vec<Kind>,
+        look: &mut dyn FnMut(&Module),
+    ) -> Result<Compiled, Refused> {
         let entry = Entry::Function { fun, args, init_globals: true };
-        let made = self.make(entry);
+        let made = self.make(entry, look);
         let reports = std::mem::take(&mut self.compilation.diagnostics);
         made.map_err(|failure| match failure {
             Failure::Source => Refused::Source(reports.into_iter().filter(Diagnostic::is_error).collect()),
@@ -94,7 +108,7 @@ impl Machine {
         })
     }
 
-    fn make(&mut self, entry: Entry) -> Result<Compiled, Failure> {
+    fn make(&mut self, entry: Entry, look: &mut dyn FnMut(&Module)) -> Result<Compiled, Failure> {
         let compilation = &mut self.compilation;
         let specialized = compilation.specialize(&self.program, entry)?;
         let kinds = specialized.results;
@@ -103,6 +117,7 @@ impl Machine {
             Place::Interpreter => Ready::Interpreted(Arc::new(specialized.module)),
             _ => {
                 let module = compilation.optimize(specialized.module)?;
+                look(&module);
                 let nest = compilation.nest(&module, false)?;
                 Ready::Native(compilation.jit(&nest)?)
             }
@@ -112,28 +127,11 @@ impl Machine {
 
     /// Calls a function; the values of its results, as far as there are any.
     pub fn call(&self, compiled: &Compiled, args: &[Value]) -> Called {
-        self.call_timed(compiled, args).0
-    }
-
-    /// The same, with the time that the call took.
-    pub fn call_timed(&self, compiled: &Compiled, args: &[Value]) -> (Called, Duration) {
         let mut words = Vec::new();
         args.iter().for_each(|value| value.words(&mut words));
         let objects = value::objects(&compiled.kinds);
-        let start = Instant::now();
-        let outcome = match &compiled.code {
-            Ready::Native(code) => {
-                let code = *code;
-                run_session(move || Ok(code.call_owned(words, &objects)))
-            }
-            Ready::Interpreted(module) => {
-                let (module, functions, map) =
-                    (module.clone(), compiled.functions.clone(), self.compilation.map.clone());
-                run_session(move || interpret(&module, &functions, &map, words))
-            }
-        };
-        let took = start.elapsed();
-        let called = match outcome {
+        let call = self.caller(compiled);
+        match run_session(move || call(words, &objects)) {
             Ok(Ok(words)) => {
                 let mut words = words.into_iter();
                 let values = compiled.kinds.iter().map_while(|kind| value::read(kind, &self.program, &mut words));
@@ -141,8 +139,37 @@ impl Machine {
             }
             Ok(Err(called)) => called,
             Err(report) => Called::Fault(report),
-        };
-        (called, took)
+        }
+    }
+
+    /// Calls a function again and again with the same arguments, which it cannot take over; the time of all calls.
+    ///
+    /// # Errors
+    /// What else came of it.
+    pub fn call_often(&self, compiled: &Compiled, args: &[Value], calls: usize) -> Result<Duration, Called> {
+        let args = args.to_vec();
+        let objects = value::objects(&compiled.kinds);
+        let call = self.caller(compiled);
+        let outcome = run_session(move || {
+            let start = Instant::now();
+            for _ in 0..calls {
+                let mut words = Vec::with_capacity(args.len());
+                args.iter().for_each(|value| value.words(&mut words));
+                drop(call(words, &objects)?);
+            }
+            Ok(start.elapsed())
+        });
+        outcome.map_err(Called::Fault)?
+    }
+
+    /// What calls a function, on any thread.
+    fn caller(&self, compiled: &Compiled) -> impl Fn(Vec<Word>, &[bool]) -> Result<Vec<Word>, Called> + Send + 'static {
+        let code = compiled.code.clone();
+        let (functions, map) = (compiled.functions.clone(), self.compilation.map.clone());
+        move |words, objects| match &code {
+            Ready::Native(code) => Ok(code.call_owned(words, objects)),
+            Ready::Interpreted(module) => interpret(module, &functions, &map, words),
+        }
     }
 
     /// What a fault says: its place, its message, and the line of source.

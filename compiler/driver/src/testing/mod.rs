@@ -20,8 +20,10 @@ mod run;
 mod transcript;
 mod worker;
 
-pub use collect::{Target, collect};
-pub use find::notes_above;
+pub use arguments::{Case, Patterns};
+pub use collect::{Target, collect, files_with};
+pub use elements::Random;
+pub use find::{functions as find_functions, notes_above};
 pub use report::{Format, human, json, junit, summary};
 pub use run::run;
 pub use worker::work;
