@@ -191,7 +191,7 @@ pub fn expression(value: &Value) -> String {
             if count > MOST_WRITTEN { format!("{out}, ...") } else { out }
         }
         Value::Typedef { ty, rep, .. } => format!("({}[*]) {}", ty.name, expression(rep)),
-        other => crate::repl::show::body(other, false),
+        other => crate::repl::show::line(other),
     }
 }
 

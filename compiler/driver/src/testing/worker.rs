@@ -135,7 +135,7 @@ pub(super) fn all_true(values: &[Value]) -> Result<(), String> {
                 let count = array.view().count();
                 let is_false = |at: &usize| value::element(Elem::Bool, array, *at) == Some(Scalar::Bool(false));
                 if (0..count).any(|at| is_false(&at)) {
-                    return Err(format!("is not true everywhere: {}", crate::repl::show::body(value, false)));
+                    return Err(format!("is not true everywhere: {}", crate::repl::show::line(value)));
                 }
             }
             Value::Scalar(Basic::Bool, _) => return Err("is false".to_string()),
