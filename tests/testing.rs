@@ -105,8 +105,8 @@ fn modules_are_tested_in_place() -> Result<(), Failed> {
         void test_add() { expect_equal(add(1, WANTED), 3); }\n";
     let user = "use Twice: all; use Test: all;\nvoid test_twice() { expect_equal(twice(4), 8); }\n";
     let project = project(&[("src/Twice.sac", module), ("tests/twice.sac", user)])?;
-    expect(project.path(), &["-D", "WANTED=2", "-I", "src"], 0, &["\n2 passed, 0 failed\n"])?;
-    expect(project.path(), &["-D", "WANTED=3", "-I", "src"], 1, &["expected 3\n     found 4", "1 passed, 1 failed\n"])?;
+    expect(project.path(), &["-D", "WANTED=2"], 0, &["\n2 passed, 0 failed\n"])?;
+    expect(project.path(), &["-D", "WANTED=3"], 1, &["expected 3\n     found 4", "1 passed, 1 failed\n"])?;
     Ok(())
 }
 
@@ -217,7 +217,10 @@ bool prop_behind(int a) { return a == a; }
 "#;
     let project = project(&[("a.sac", text)])?;
     let texts = ["prop_exit\n  it called `exit`", "prop_endless\n  it takes longer than 2 s", "1 passed, 2 failed\n"];
-    expect(project.path(), &["a.sac", "--timeout", "2"], 1, &texts)?;
+    let run = expect(project.path(), &["a.sac", "--timeout", "2"], 1, &texts)?;
+    // Each says which case it was.
+    let again = run.stdout.lines().find_map(|line| line.strip_prefix("  again: ravel test ")).ok_or("no way")?;
+    expect(project.path(), &again.split(' ').collect::<Vec<_>>(), 1, &["it called `exit`", "0 passed, 1 failed\n"])?;
     Ok(())
 }
 

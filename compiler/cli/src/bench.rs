@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 
 pub fn run(bench: &Bench) -> i32 {
     let mut options = bench.source.options();
+    // Benchmarks use the modules of the project.
+    if Path::new("src").is_dir() {
+        options.folders.push(PathBuf::from("src"));
+    }
     options.backend =
         bench.backend.unwrap_or_else(|| if bench.optimize { Backend::fastest() } else { Backend::default() });
     let threads =

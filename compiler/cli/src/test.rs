@@ -4,6 +4,7 @@ use crate::args::Test;
 use ravel_driver::testing::{self, Format, Outcome, Settings, Target, Work};
 use ravel_driver::{Backend, Kind};
 use ravel_runtime::outputs;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub fn run(test: &Test) -> i32 {
     let threads = usize::from(test.threads.unwrap_or(1));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let settings = Settings {
-        source: test.source.arguments(),
+        source: source(test),
         backends: if test.list { backends[..1].to_vec() } else { backends },
         threads,
         jobs: (cores / threads).max(1),
@@ -102,6 +103,15 @@ fn finish(test: &Test, files: &[Vec<Outcome>]) -> i32 {
         return 1;
     }
     i32::from(failed > 0 || !written)
+}
+
+/// What children need to read programs. Tests use the modules of the project, which lie in src.
+fn source(test: &Test) -> Vec<OsString> {
+    let mut source = test.source.arguments();
+    if Path::new("src").is_dir() {
+        source.extend(["-I".into(), "src".into()]);
+    }
+    source
 }
 
 /// Where tests are looked for.

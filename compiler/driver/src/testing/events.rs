@@ -19,6 +19,8 @@ pub enum Event {
     Test { at: usize, name: String, kind: Kind, line: usize },
     /// It begins; so many bytes had been written before.
     Begin { at: usize, output: u64 },
+    /// It goes on with the arguments that this seed gives.
+    Case { seed: u64 },
     /// It has ended.
     End { at: usize, passed: bool, seconds: f64, message: String, output: u64 },
     /// The file cannot be run.
@@ -36,6 +38,7 @@ impl Event {
                 json!({ "is": "test", "at": at, "name": name, "kind": kind.name(), "line": line })
             }
             Event::Begin { at, output } => json!({ "is": "begin", "at": at, "output": output }),
+            Event::Case { seed } => json!({ "is": "case", "seed": seed }),
             Event::End { at, passed, seconds, message, output } => json!({
                 "is": "end", "at": at, "passed": passed, "seconds": seconds, "message": message, "output": output
             }),
@@ -58,6 +61,7 @@ impl Event {
                 line: usize::try_from(number("line")?).ok()?,
             },
             "begin" => Event::Begin { at: at()?, output: number("output")? },
+            "case" => Event::Case { seed: number("seed")? },
             "end" => Event::End {
                 at: at()?,
                 passed: value["passed"].as_bool()?,
@@ -123,6 +127,7 @@ mod tests {
         let events = [
             Event::Test { at: 0, name: "test_a".to_string(), kind: Kind::Unit, line: 3 },
             Event::Begin { at: 0, output: 5 },
+            Event::Case { seed: u64::MAX },
             Event::End { at: 0, passed: false, seconds: 0.5, message: "a\n\"b\"\u{1}".to_string(), output: 7 },
             Event::Broken { message: String::new() },
             Event::Done,

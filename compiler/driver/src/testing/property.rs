@@ -7,6 +7,7 @@
 use super::Work;
 use super::arguments::{Case, Patterns, Types};
 use super::elements::{Random, simpler};
+use super::find::Test;
 use super::machine::{Called, Compiled, Machine, Refused};
 use super::worker::{Judged, all_true, exited};
 use crate::repl::value::Value;
@@ -49,8 +50,9 @@ enum Failing {
     Exit(i32),
 }
 
-/// Draws arguments for a property and judges it.
-pub fn judge(machine: &mut Machine, fun: FunId, name: &str, file: &Path, work: &Work) -> Judged {
+/// Draws arguments for a property and judges it; `tell` gets the seed of each case.
+pub fn judge(machine: &mut Machine, test: &Test, file: &Path, work: &Work, tell: &mut dyn FnMut(u64)) -> Judged {
+    let (fun, name) = (test.fun, test.name.as_str());
     let function = &machine.program.funs[fun.index()];
     let patterns = match Patterns::of(&machine.program, function) {
         Ok(patterns) => patterns,
@@ -69,6 +71,9 @@ pub fn judge(machine: &mut Machine, fun: FunId, name: &str, file: &Path, work: &
         }
         let Some(case) = property.draw(&mut Random::new(seed)) else { continue };
         tried += 1;
+        if !property.patterns.is_empty() {
+            tell(seed);
+        }
         let Some(failing) = property.fails(&case) else { continue };
         let (case, failing, steps) = property.shrink(case, failing);
         return Judged::failed(property.report(&case, &failing, &Found { name, file, head, seed, steps }));
@@ -190,10 +195,15 @@ impl Property<'_> {
                 }
             ));
             out.push_str(&self.patterns.describe(case));
-            out.push_str(&format!("again: ravel test {} --filter {name} --seed {seed} --cases 1\n", file.display()));
+            out.push_str(&again(file, name, *seed));
         }
         out
     }
+}
+
+/// How to see a failure again.
+pub fn again(file: &Path, name: &str, seed: u64) -> String {
+    format!("again: ravel test {} --filter {name} --seed {seed} --cases 1\n", file.display())
 }
 
 /// What a report says beside the arguments.

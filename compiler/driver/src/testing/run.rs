@@ -3,6 +3,7 @@
 use super::child::{self, PAUSE};
 use super::collect::Target;
 use super::events::{Event, OUTPUT, Reader};
+use super::property::again;
 use super::worker::exited;
 use super::{Kind, Outcome, Settings, examples, golden};
 use crate::backend::Backend;
@@ -81,7 +82,8 @@ fn functions(settings: &Settings, program: &Path, file: &Path, backend: Backend)
             outcomes.push(file_outcome(file, why));
             return Ok(outcomes);
         };
-        let mut outcome = test.outcome(file, false, &why);
+        let again = child.seed.map_or(String::new(), |seed| again(file, &test.name, seed));
+        let mut outcome = test.outcome(file, false, &format!("{why}{again}"));
         outcome.time = child.since.elapsed();
         outcome.output = output(folder.path(), child.output, None);
         outcomes.push(outcome);
@@ -148,6 +150,8 @@ struct Followed<'a> {
     since: Instant,
     /// Where its output begins.
     output: u64,
+    /// What its present arguments are drawn from, if it has some.
+    seed: Option<u64>,
     broken: Option<String>,
     done: bool,
 }
@@ -180,6 +184,7 @@ impl<'a> Followed<'a> {
             running: None,
             since: Instant::now(),
             output: 0,
+            seed: None,
             broken: None,
             done: false,
         }
@@ -227,13 +232,14 @@ impl<'a> Followed<'a> {
         match event {
             Event::Test { name, kind, line, .. } => self.announced.push(Announced { name, kind, line }),
             Event::Begin { at, output } => {
-                (self.running, self.since, self.output) = (Some(at), Instant::now(), output);
+                (self.running, self.since, self.output, self.seed) = (Some(at), Instant::now(), output, None);
             }
             Event::End { at, passed, seconds, message, output: end } => {
                 let output = output(self.folder, self.output, Some(end));
                 self.ended.push(Ended { at, passed, seconds, message, output });
                 (self.running, self.since) = (None, Instant::now());
             }
+            Event::Case { seed } => self.seed = Some(seed),
             Event::Broken { message } => self.broken = Some(message),
             Event::Done => self.done = true,
         }

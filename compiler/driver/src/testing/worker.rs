@@ -35,6 +35,8 @@ impl Judged {
 /// The parent's folder cannot be written to.
 pub fn work(options: Options, file: &Path, work: &Work) -> io::Result<()> {
     let mut parent = Writer::open(&work.folder)?;
+    // Where memory runs out, the system ends this process and not another one.
+    drop(std::fs::write("/proc/self/oom_score_adj", "1000"));
     let mut machine = match Machine::open(options, file) {
         Ok(machine) => machine,
         Err(message) => return parent.tell(&Event::Broken { message }),
@@ -49,7 +51,7 @@ pub fn work(options: Options, file: &Path, work: &Work) -> io::Result<()> {
         for (at, test) in chosen.drain(..).enumerate().skip(work.from) {
             parent.tell(&Event::Begin { at, output: written(&work.folder) })?;
             let start = Instant::now();
-            let Judged { passed, message } = judge(&mut machine, file, &test, work);
+            let Judged { passed, message } = judge(&mut machine, file, &test, work, &mut parent);
             let seconds = start.elapsed().as_secs_f64();
             ravel_runtime::stream::flush_all();
             parent.tell(&Event::End { at, passed, seconds, message, output: written(&work.folder) })?;
@@ -63,9 +65,11 @@ fn written(folder: &Path) -> u64 {
     std::fs::metadata(folder.join(OUTPUT)).map_or(0, |file| file.len())
 }
 
-fn judge(machine: &mut Machine, file: &Path, test: &Test, work: &Work) -> Judged {
+fn judge(machine: &mut Machine, file: &Path, test: &Test, work: &Work, parent: &mut Writer) -> Judged {
     if test.kind == Kind::Property {
-        return property::judge(machine, test.fun, &test.name, file, work);
+        // Whoever is not heard has failed later on.
+        let mut tell = |seed| drop(parent.tell(&Event::Case { seed }));
+        return property::judge(machine, test, file, work, &mut tell);
     }
     if !machine.program.funs[test.fun.index()].params.is_empty() {
         return Judged::failed(format!("`{}` has parameters, but only `prop_...` gets arguments\n", test.name));
