@@ -53,10 +53,17 @@ fn section<'a>(page: &'a str, heading: &str) -> Option<&'a str> {
     Some(rest.split_once("\n## ").map_or(rest, |(inside, _)| inside))
 }
 
-/// The programs of a section: what each block is for, and its text.
-fn blocks(section: &str) -> impl Iterator<Item = (&str, &str)> {
+/// The programs of a section: what each block is for, and its text. Blocks of TOML are manifests.
+fn blocks(section: &str) -> impl Iterator<Item = (String, &str)> {
     let fenced = section.split("\n```").skip(1).step_by(2);
-    fenced.filter_map(|block| block.strip_prefix('c')?.split_once('\n')).map(|(info, text)| (info.trim(), text))
+    fenced.filter_map(|block| {
+        let (info, text) = block.split_once('\n')?;
+        match info.strip_prefix("toml") {
+            Some(info) if info.contains("file=") => Some((info.trim().to_string(), text)),
+            Some(info) => Some((format!("file=ravel.toml {}", info.trim()), text)),
+            None => Some((info.strip_prefix('c')?.trim().to_string(), text)),
+        }
+    })
 }
 
 impl Program {
@@ -65,7 +72,7 @@ impl Program {
         for (info, text) in blocks(section) {
             let mut text = format!("{text}\n");
             let mut name = None;
-            for word in words(info) {
+            for word in words(&info) {
                 match word.split_once('=').unwrap_or((&word, "")) {
                     ("module", module) => name = Some(format!("{module}.sac")),
                     ("file", file) => name = Some(file.to_string()),
@@ -94,7 +101,9 @@ impl Program {
     fn reports(&self, way: Way) -> Result<(BTreeSet<String>, String), Failed> {
         let folder = tempfile::tempdir()?;
         for (name, text) in &self.files {
-            fs::write(folder.path().join(name), text)?;
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
+            fs::write(path, text)?;
         }
         let mut command = Command::new(ravel());
         command.current_dir(folder.path());

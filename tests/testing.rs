@@ -281,3 +281,32 @@ fn examples_in_comments_and_pages_are_tests() -> Result<(), Failed> {
     assert_eq!(listed.stdout.lines().count(), 5, "{}", listed.describe());
     Ok(())
 }
+
+/// The manifest says where modules are, which macros there are, and how far numbers may be off.
+#[test]
+fn packages_have_tests() -> Result<(), Failed> {
+    let files = [
+        (
+            "p/ravel.toml",
+            "[package]\nname = \"p\"\n[dependencies]\nshapes = { path = \"../shapes\" }\n[define]\nSIZE = \"3\"\n[test]\ntolerance = 1e-3\n",
+        ),
+        ("p/src/Own.sac", "module Own;\nexport { own };\nint own() { return SIZE; }\n"),
+        (
+            "p/tests/own.sac",
+            "use Own: all; use Shapes: all; use Test: all;\nvoid test_own() { expect_equal(own(), sides()); }\n",
+        ),
+        ("p/tests/out.sac", "use StdIO: all; use Own: all;\nint main() { printf(\"%g\\n\", 1.5); return own(); }\n"),
+        ("p/tests/out.out", "1.5001\n"),
+        ("p/tests/out.status", "3\n"),
+        ("shapes/src/Shapes.sac", "module Shapes;\nexport { sides };\nint sides() { return 3; }\n"),
+    ];
+    let project = project(&files)?;
+    let package = project.path().join("p");
+    expect(&package, &[], 0, &["tests/own.sac: 1 passed", "2 passed, 0 failed\n"])?;
+    // From below, too.
+    expect(&package.join("src"), &[], 0, &["2 passed, 0 failed\n"])?;
+    expect(&package, &["-D", "SIZE=4", "--filter", "own"], 1, &["expected 3\n     found 4"])?;
+    fs::write(package.join("ravel.toml"), "[package\n")?;
+    expect(&package, &[], 1, &["ravel.toml:1"])?;
+    Ok(())
+}

@@ -44,9 +44,18 @@ Reports for people and lines go to standard error, those for programs (json, sar
     #[command(after_help = "\
 Without CODE all codes are listed. The pages are those of docs/errors. Exit status: 0, or 2 if there is no such code.")]
     Explain(Explain),
+    /// Make the folder of a new package: ravel.toml, src, tests
+    #[command(
+        after_help = "docs/tools/project.md describes packages. Exit status: 0, or 1 if the folder is not empty or cannot be made."
+    )]
+    New(New),
+    /// Get the packages that the package of the current folder needs, and note their commits in ravel.lock
+    Fetch(Fetch),
+    /// Copy the git dependencies into the package, so that it can be built without a network
+    Vendor(Vendor),
     /// Compile a program in memory and run it
     #[command(after_help = "\
-Arguments after FILE belong to the program; its argv(0) is FILE.
+Arguments after FILE belong to the program; its argv(0) is FILE. Without FILE, or where it is a folder, the root of the package is run.
 The exit status is that of the program's main (low 8 bits); a run-time fault ends it with 1 and names the
 source line. Compile errors end with 1 as well, and nothing runs.")]
     Run(Run),
@@ -131,6 +140,8 @@ pub struct Source {
     /// Search this folder for modules, before RAVEL_PATH and the built-in library
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
+    #[command(flatten)]
+    pub network: Network,
     /// The edition of the library: 2024 brings what SacBase's Stdlib had until then (also the line `//! stdlib 2024` in a program)
     #[arg(long, value_name = "YEAR", value_parser = ravel_driver::Edition::from_name)]
     pub stdlib: Option<ravel_driver::Edition>,
@@ -143,6 +154,45 @@ pub struct Source {
     /// Print what became of every with-loop and why, to standard error or to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub explain: Option<Option<PathBuf>>,
+}
+
+/// How packages are got.
+#[derive(Args, Clone, Copy)]
+pub struct Network {
+    /// Do not ask the network for packages; what the cache lacks is an error
+    #[arg(long)]
+    pub offline: bool,
+    /// Take packages only as ravel.lock has them
+    #[arg(long)]
+    pub locked: bool,
+}
+
+#[derive(Args)]
+pub struct New {
+    /// A library: a module instead of a program
+    #[arg(long)]
+    pub lib: bool,
+    /// The folder, whose last part is the name of the package
+    #[arg(value_name = "NAME")]
+    pub path: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Fetch {
+    #[command(flatten)]
+    pub network: Network,
+    /// Look up tags and branches anew
+    #[arg(long, conflicts_with_all = ["locked", "offline"])]
+    pub update: bool,
+}
+
+#[derive(Args)]
+pub struct Vendor {
+    #[command(flatten)]
+    pub network: Network,
+    /// The folder in the package that the copies go to
+    #[arg(value_name = "DIR", default_value = "vendor")]
+    pub folder: PathBuf,
 }
 
 /// What generates code.
@@ -203,8 +253,11 @@ pub struct Check {
     /// Name all definitions that were tried for a call that fits none
     #[arg(long)]
     pub candidates: bool,
-    /// Programs, modules and folders
-    #[arg(required = true, value_name = "FILE")]
+    /// Check again whenever a file changes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["fix", "emit"])]
+    pub watch: bool,
+    /// Programs, modules and folders; without any the roots of the package
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }
 
@@ -258,8 +311,11 @@ pub struct Run {
     /// Print an intermediate form instead of running: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
+    /// Run again whenever a file of the program changes, until Ctrl-C
+    #[arg(long, conflicts_with = "emit")]
+    pub watch: bool,
     /// The program, a SaC file with `int main()` or `-` for standard input, and its own arguments: nothing after FILE is read as an option of ravel
-    #[arg(value_names = ["FILE", "ARGS"], num_args = 1.., trailing_var_arg = true, required = true)]
+    #[arg(value_names = ["FILE", "ARGS"], num_args = 0.., trailing_var_arg = true)]
     pub program: Vec<OsString>,
 }
 
@@ -275,7 +331,7 @@ pub struct Build {
     pub source: Source,
     #[command(flatten)]
     pub warnings: Warnings,
-    /// The executable; by default FILE without its extension, in the current folder
+    /// The executable; by default FILE without its extension, or the name of the package, in the current folder
     #[arg(short = 'o', value_name = "OUT")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -286,8 +342,8 @@ pub struct Build {
     /// Print an intermediate form instead of building: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
-    /// The program: a SaC file with `int main()`
-    pub file: PathBuf,
+    /// The program: a SaC file with `int main()`; without one the root of the package
+    pub file: Option<PathBuf>,
 }
 
 #[derive(Args)]

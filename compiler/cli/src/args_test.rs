@@ -1,6 +1,6 @@
 //! The command line of `ravel test`.
 
-use crate::args::{definition, macro_name};
+use crate::args::{Network, definition, macro_name};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ravel_driver::Options;
@@ -28,26 +28,29 @@ pub struct Sources {
     /// Search this folder for modules, before RAVEL_PATH and the built-in library
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
+    #[command(flatten)]
+    pub network: Network,
     /// The edition of the library (also the line `//! stdlib 2024` in a file)
     #[arg(long, value_name = "YEAR", value_parser = ravel_driver::Edition::from_name)]
     pub stdlib: Option<ravel_driver::Edition>,
 }
 
 impl Sources {
-    /// As options of a compilation.
+    /// As options of a compilation, without what the package of a file has.
     pub fn options(&self) -> Options {
         let mut options = crate::options(&self.include, &self.define, &self.undefine, false, true);
         options.edition = self.stdlib;
         options
     }
 
-    /// As they stand on the command line.
+    /// As they stand on the command line. What the network has was asked for before.
     pub fn arguments(&self) -> Vec<OsString> {
         let define = self.define.iter().flat_map(|text| ["-D".into(), text.into()]);
         let undefine = self.undefine.iter().flat_map(|text| ["-U".into(), text.into()]);
         let include = self.include.iter().flat_map(|folder| ["-I".into(), folder.into()]);
         let edition = self.stdlib.iter().flat_map(|edition| ["--stdlib".into(), edition.name().into()]);
-        define.chain(undefine).chain(include).chain(edition).collect()
+        let locked = self.network.locked.then(|| "--locked".into());
+        define.chain(undefine).chain(include).chain(edition).chain(locked).chain(["--offline".into()]).collect()
     }
 }
 

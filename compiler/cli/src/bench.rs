@@ -1,7 +1,9 @@
 //! `ravel bench`: what the command line asks for, and the report.
 
 use crate::args_bench::Bench;
+use crate::project;
 use crate::table::table;
+use crate::test::places;
 use ravel_driver::bench::{BATCHES, Change, Measured, QUICK_BATCHES, Suite, store};
 use ravel_driver::testing;
 use ravel_driver::{Backend, Options};
@@ -9,8 +11,22 @@ use std::path::{Path, PathBuf};
 
 pub fn run(bench: &Bench) -> i32 {
     let mut options = bench.source.options();
-    // Benchmarks use the modules of the project.
-    if Path::new("src").is_dir() {
+    let package =
+        match project::open(bench.files.first().map_or(Path::new("."), PathBuf::as_path), bench.source.network) {
+            Ok(package) => package,
+            Err(status) => return status,
+        };
+    let root = package.map_or(PathBuf::new(), |package| package.manifest.folder);
+    let files = testing::files_with(&places(&bench.files, &root, &["bench", "tests", "src"]), &["bench_"]);
+    let files = match files {
+        Ok(files) => files,
+        Err(why) => {
+            say!("ravel: {why}");
+            return 1;
+        }
+    };
+    // Benchmarks use the modules of the project, which a package finds by itself.
+    if root.as_os_str().is_empty() && Path::new("src").is_dir() {
         options.folders.push(PathBuf::from("src"));
     }
     options.backend =
@@ -24,7 +40,7 @@ pub fn run(bench: &Bench) -> i32 {
     if let Err(status) = crate::devices::settle(&mut options, &[b"ravel".to_vec()]) {
         return status;
     }
-    match measure(bench, &options, threads) {
+    match measure(bench, &options, &files, threads) {
         Ok(status) => status,
         Err(why) => {
             say!("ravel: {why}");
@@ -33,7 +49,7 @@ pub fn run(bench: &Bench) -> i32 {
     }
 }
 
-fn measure(bench: &Bench, options: &Options, threads: usize) -> Result<i32, String> {
+fn measure(bench: &Bench, options: &Options, files: &[PathBuf], threads: usize) -> Result<i32, String> {
     let machine = store::machine(threads);
     let backend = options.backend.name();
     let save = bench.save.as_deref().map(store::place).transpose()?;
@@ -46,8 +62,7 @@ fn measure(bench: &Bench, options: &Options, threads: usize) -> Result<i32, Stri
     {
         say!("ravel: warning: `{name}` {difference}");
     }
-    let Found { results, failed, seen } =
-        all(bench, options, &testing::files_with(&places(&bench.files), &["bench_"])?)?;
+    let Found { results, failed, seen } = all(bench, options, files)?;
     let rows: Vec<Row> =
         results.iter().map(|one| Row::of(one, earlier.as_ref().map(|(name, kept)| (*name, kept)))).collect();
     let mut written = true;
@@ -83,7 +98,12 @@ fn all(bench: &Bench, options: &Options, files: &[PathBuf]) -> Result<Found, Str
     let mut found = Found { results: Vec::new(), failed: 0, seen: 0 };
     let batches = if bench.quick { QUICK_BATCHES } else { BATCHES };
     for file in files {
-        let mut suite = match Suite::open(options.clone(), file) {
+        let mut options = options.clone();
+        if project::enter(&mut options, file, bench.source.network).is_err() {
+            (found.failed, found.seen) = (found.failed + 1, found.seen + 1);
+            continue;
+        }
+        let mut suite = match Suite::open(options, file) {
             Ok(suite) => suite,
             Err(why) => {
                 say!("{}", why.trim_end());
@@ -111,15 +131,6 @@ fn all(bench: &Bench, options: &Options, files: &[PathBuf]) -> Result<Found, Str
         }
     }
     Ok(found)
-}
-
-/// Where benchmarks are looked for.
-fn places(given: &[PathBuf]) -> Vec<PathBuf> {
-    if !given.is_empty() {
-        return given.to_vec();
-    }
-    let there: Vec<PathBuf> = ["bench", "tests", "src"].map(PathBuf::from).into_iter().filter(|f| f.is_dir()).collect();
-    if there.is_empty() { vec![Path::new(".").to_path_buf()] } else { there }
 }
 
 /// A line of the report.

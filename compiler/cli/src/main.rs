@@ -21,12 +21,15 @@ mod doctor;
 mod explain;
 mod fmt;
 mod manual;
+mod new;
+mod project;
 mod repl;
 mod rewrite;
 mod table;
 mod test;
 mod tune;
 mod warnings;
+mod watch;
 
 use args::{Build, Cli, Code, Command, Opt, Repl, Run, Source};
 use clap::{CommandFactory, FromArgMatches};
@@ -44,6 +47,7 @@ const COMPILER_STACK: usize = 1 << 30;
 
 fn main() -> ExitCode {
     ravel_runtime::signals::watch();
+    watch::begin();
     let parsed = Cli::command().long_version(doctor::version()).try_get_matches();
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
@@ -76,7 +80,10 @@ fn obey(cli: Cli) -> i32 {
         Command::Check(check) => check::run(&check),
         Command::Explain(explain) => explain::run(&explain),
         Command::Run(run) => run_program(run),
-        Command::Build(build) => run_build(&build),
+        Command::Build(build) => run_build(build),
+        Command::New(new) => new::run(&new),
+        Command::Fetch(fetch) => project::fetch(&fetch),
+        Command::Vendor(vendor) => project::vendor(&vendor),
         Command::Tune(tune) => tune::run(&tune),
         Command::Backends => backends::list(),
         Command::Devices => devices::list(),
@@ -265,8 +272,24 @@ fn program_file(compilation: &mut Compilation, file: &Path) -> Result<PathBuf, i
     Ok(path)
 }
 
-fn run_program(run: Run) -> i32 {
+fn run_program(mut run: Run) -> i32 {
+    let network = run.source.network;
+    if run.watch {
+        let start = if run.program.is_empty() { Path::new(".") } else { run.file() };
+        return watch::run(&[start.to_path_buf()]);
+    }
     let mut compilation = compilation(&run.source, run.unchecked);
+    if run.program.is_empty() || run.file().is_dir() {
+        let folder = if run.program.is_empty() { Path::new(".") } else { run.file() };
+        match project::root(folder, network) {
+            Ok((_, root)) if run.program.is_empty() => run.program.push(root.into()),
+            Ok((_, root)) => run.program[0] = root.into(),
+            Err(status) => return status,
+        }
+    }
+    if let Err(status) = project::enter(&mut compilation.options, run.file(), network) {
+        return status;
+    }
     choose_backend(&mut compilation.options, &run.code);
     match warnings::levels(Levels::of_run(), &run.warnings) {
         Ok(levels) => compilation.options.lints = levels,
@@ -286,7 +309,9 @@ fn run_program(run: Run) -> i32 {
     if !can_explain(&run.source, &compilation, run.file()) {
         return 1;
     }
-    let program = match compilation.program(&file) {
+    let program = compilation.program(&file);
+    watch::note(&compilation);
+    let program = match program {
         Ok(program) => program,
         Err(failure) => {
             report(&compilation, Some(&failure));
@@ -317,8 +342,26 @@ fn run_program(run: Run) -> i32 {
     }
 }
 
-fn run_build(build: &Build) -> i32 {
+fn run_build(mut build: Build) -> i32 {
+    let network = build.source.network;
+    let folder = match &build.file {
+        None => Some(PathBuf::from(".")),
+        Some(path) => path.is_dir().then(|| path.clone()),
+    };
+    let file = match (&build.file, folder) {
+        (_, Some(folder)) => match project::root(&folder, network) {
+            Ok((project, root)) => {
+                build.output.get_or_insert_with(|| PathBuf::from(&project.manifest.name));
+                root
+            }
+            Err(status) => return status,
+        },
+        (file, None) => file.clone().unwrap_or_default(),
+    };
     let mut compilation = compilation(&build.source, build.unchecked);
+    if let Err(status) = project::enter(&mut compilation.options, &file, network) {
+        return status;
+    }
     choose_backend(&mut compilation.options, &build.code);
     match warnings::levels(Levels::of_run(), &build.warnings) {
         Ok(levels) => compilation.options.lints = levels,
@@ -329,19 +372,19 @@ fn run_build(build: &Build) -> i32 {
         return 2;
     }
     if let Some(stage) = &build.emit {
-        return emit(compilation, &build.source, &build.file, stage);
+        return emit(compilation, &build.source, &file, stage);
     }
     let output = match &build.output {
         Some(path) => path.clone(),
-        None => match build.file.file_stem() {
-            Some(stem) if build.file.extension().is_some() => PathBuf::from(stem),
+        None => match file.file_stem() {
+            Some(stem) if file.extension().is_some() => PathBuf::from(stem),
             _ => {
                 say!("ravel: name the executable with -o");
                 return 2;
             }
         },
     };
-    if !can_explain(&build.source, &compilation, &build.file) {
+    if !can_explain(&build.source, &compilation, &file) {
         return 1;
     }
     if let Some(Some(path)) = &build.source.explain
@@ -350,11 +393,11 @@ fn run_build(build: &Build) -> i32 {
         say!("ravel: cannot write {}: it is the executable", path.display());
         return 1;
     }
-    let built = compilation.build(&build.file, &output);
+    let built = compilation.build(&file, &output);
     let failed = match built {
         Ok(linked) => {
             report(&compilation, None);
-            let explained = explain(&build.source, &compilation, &build.file);
+            let explained = explain(&build.source, &compilation, &file);
             match linked {
                 Ok(()) => !explained,
                 Err(error) => {
@@ -398,6 +441,9 @@ fn run_opt(opt: &Opt) -> i32 {
     }
     let Some(file) = &opt.file else { return 2 };
     let mut compilation = compilation(&opt.source, false);
+    if let Err(status) = project::enter(&mut compilation.options, file, opt.source.network) {
+        return status;
+    }
     if !can_explain(&opt.source, &compilation, file) {
         return 1;
     }
@@ -425,6 +471,10 @@ fn run_repl(arguments: &Repl) -> i32 {
     let mut options =
         options(&arguments.include, &arguments.define, &arguments.undefine, arguments.unchecked, !arguments.no_check);
     options.edition = arguments.stdlib;
+    let network = args::Network { offline: false, locked: false };
+    if let Err(status) = project::enter(&mut options, Path::new("-"), network) {
+        return status;
+    }
     if let Some(threads) = arguments.threads {
         ravel_runtime::pool::set_threads(usize::from(threads));
     }

@@ -1,6 +1,7 @@
 //! `ravel test`: what the command line asks for, and the report.
 
 use crate::args::Test;
+use crate::project;
 use ravel_driver::testing::{self, Format, Outcome, Settings, Target, Work};
 use ravel_driver::{Backend, Kind};
 use ravel_runtime::outputs;
@@ -13,7 +14,13 @@ pub fn run(test: &Test) -> i32 {
     if let Some(folder) = &test.worker {
         return work(test, folder);
     }
-    let targets = match testing::collect(&places(&test.files)) {
+    let package = match project::open(test.files.first().map_or(Path::new("."), PathBuf::as_path), test.source.network)
+    {
+        Ok(package) => package,
+        Err(status) => return status,
+    };
+    let root = package.as_ref().map_or(Path::new(""), |package| &package.manifest.folder);
+    let targets = match testing::collect(&places(&test.files, root, &["tests", "src"])) {
         Ok(targets) => targets,
         Err(why) => {
             say!("ravel: {why}");
@@ -27,7 +34,7 @@ pub fn run(test: &Test) -> i32 {
     let threads = usize::from(test.threads.unwrap_or(1));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let settings = Settings {
-        source: source(test),
+        source: source(test, package.is_some()),
         backends: if test.list { backends[..1].to_vec() } else { backends },
         threads,
         jobs: (cores / threads).max(1),
@@ -37,7 +44,7 @@ pub fn run(test: &Test) -> i32 {
         cases: test.cases.unwrap_or(testing::CASES),
         list: test.list,
         bless: test.bless,
-        tolerance: test.tolerance,
+        tolerance: test.tolerance.or(package.as_ref().and_then(|package| package.manifest.test.tolerance)),
     };
     let files = match follow(test, &settings, &targets) {
         Ok(files) => files,
@@ -105,23 +112,23 @@ fn finish(test: &Test, files: &[Vec<Outcome>]) -> i32 {
     i32::from(failed > 0 || !written)
 }
 
-/// What children need to read programs. Tests use the modules of the project, which lie in src.
-fn source(test: &Test) -> Vec<OsString> {
+/// What children need to read programs. Tests use the modules of the project, which lie in src; a package says so itself.
+fn source(test: &Test, is_package: bool) -> Vec<OsString> {
     let mut source = test.source.arguments();
-    if Path::new("src").is_dir() {
+    if !is_package && Path::new("src").is_dir() {
         source.extend(["-I".into(), "src".into()]);
     }
     source
 }
 
-/// Where tests are looked for.
-fn places(given: &[PathBuf]) -> Vec<PathBuf> {
+/// Where to look: what was given, or these folders of a project, or all of it where none is there.
+pub fn places(given: &[PathBuf], root: &Path, usual: &[&str]) -> Vec<PathBuf> {
     if !given.is_empty() {
         return given.to_vec();
     }
-    let usual = ["tests", "src"].map(PathBuf::from);
-    let there: Vec<PathBuf> = usual.into_iter().filter(|folder| folder.is_dir()).collect();
-    if there.is_empty() { vec![PathBuf::from(".")] } else { there }
+    let folders = usual.iter().map(|name| root.join(name));
+    let there: Vec<PathBuf> = folders.filter(|folder| folder.is_dir()).collect();
+    if there.is_empty() { vec![root.join(".")] } else { there }
 }
 
 /// The backends that are asked for: `all` for each that this machine can run.
@@ -163,6 +170,9 @@ fn work(test: &Test, folder: &Path) -> i32 {
         ravel_runtime::pool::set_threads(usize::from(threads));
     }
     let Some(file) = test.files.first() else { return 2 };
+    if let Err(status) = project::enter(&mut options, file, test.source.network) {
+        return status;
+    }
     let name = file.as_os_str().as_encoded_bytes().to_vec();
     if let Err(fault) = ravel_runtime::start::set_arguments(vec![name]) {
         ravel_runtime::fault::raise(fault);

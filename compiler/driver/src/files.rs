@@ -224,7 +224,7 @@ pub(crate) fn module_of(text: &str) -> Option<&str> {
 }
 
 /// The name in the header of a module or class. Only blanks, comments and directives may stand before it.
-fn header(text: &str) -> Option<&str> {
+pub(crate) fn header(text: &str) -> Option<&str> {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     loop {
         rest = match rest.get(..2) {

@@ -20,6 +20,7 @@ pub mod passes;
 pub mod pictures;
 pub mod pipeline;
 pub mod places;
+pub mod project;
 mod recursion;
 pub mod repl;
 pub mod run;

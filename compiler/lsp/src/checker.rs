@@ -6,6 +6,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, select, unbounded};
 use lsp_server::Message;
 use ravel_diagnostics::{Diagnostic, Fix, Levels, Severity};
 use ravel_driver::files::is_library;
+use ravel_driver::project::{Access, Projects};
 use ravel_driver::{Compilation, Options};
 use ravel_source::{SourceMap, Span};
 use serde_json::{Value, json};
@@ -118,6 +119,12 @@ fn check(look: Look, encoding: Encoding) -> Found {
     let Look { path, mut options, .. } = look;
     options.lints = Levels::of_check();
     let work = move || {
+        // Nothing is fetched or written while somebody types.
+        match Projects::default().of(&path, Access::of_reader()) {
+            Ok(Some(project)) => project.apply(&mut options, Some(&path)),
+            Ok(None) => {}
+            Err(broken) => return found(&broken.compilation(options), encoding),
+        }
         let mut compilation = Compilation::new(options);
         // What is wrong stands in the reports; a file that cannot be read has none.
         let _ = compilation.check(&path);

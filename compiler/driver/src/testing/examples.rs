@@ -59,7 +59,9 @@ fn session(
     if !settings.list {
         let folder = Folder::temporary().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
         let mut command = Command::new(program);
-        command.arg("repl").args(&settings.source).args(["--threads", &settings.threads.to_string()]);
+        // The prompt has no options for packages.
+        let source = settings.source.iter().filter(|option| *option != "--offline" && *option != "--locked");
+        command.arg("repl").args(source).args(["--threads", &settings.threads.to_string()]);
         let input = format!("{}{}", before(file, text, &mut command), transcript::session(blocks));
         let start = Instant::now();
         let limits = Limits { time: settings.timeout, input: input.as_bytes(), folder: folder.path(), together: true };
