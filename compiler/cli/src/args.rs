@@ -8,6 +8,8 @@ use ravel_driver::Backend;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+pub use crate::args_test::Test;
+
 /// Ravel compiles SaC (Single Assignment C), the rank-polymorphic array language with C syntax.
 #[derive(Parser)]
 #[command(name = "ravel", bin_name = "ravel", version, about, max_term_width = 100)]
@@ -112,6 +114,12 @@ complete or stays as it was. What has no layout that is known stays as it is, wi
 does what stands between the lines `// fmt: off` and `// fmt: on`.
 Exit status: 0, or 1 if a file cannot be formatted or, with --check, would change.")]
     Fmt(Fmt),
+    /// Run the tests of a project: functions, by their names
+    #[command(after_help = crate::args_test::TEST_HELP)]
+    Test(Test),
+    /// Time the functions `bench_...` of a project
+    #[command(after_help = crate::args_bench::BENCH_HELP)]
+    Bench(crate::args_bench::Bench),
     /// Try things at a prompt
     #[command(after_help = "\
 Expressions show their type, shape and value; statements bind variables; functions, types and `use` stay for later inputs.
@@ -413,7 +421,7 @@ pub struct Repl {
 
 /// The names of backends, from the registry.
 #[derive(Clone)]
-struct BackendNames;
+pub struct BackendNames;
 
 impl TypedValueParser for BackendNames {
     type Value = Backend;
@@ -458,7 +466,7 @@ impl TypedValueParser for FormatNames {
 }
 
 /// `NAME`, `NAME=VALUE`, or a macro with parameters `NAME(A,B)=VALUE`.
-fn definition(text: &str) -> Result<String, String> {
+pub fn definition(text: &str) -> Result<String, String> {
     let head = text.split_once('=').map_or(text, |(head, _)| head);
     let name = match head.split_once('(') {
         Some((name, rest)) if rest.ends_with(')') => name,
@@ -467,7 +475,7 @@ fn definition(text: &str) -> Result<String, String> {
     macro_name(name).map(|_| text.to_string())
 }
 
-fn macro_name(name: &str) -> Result<String, String> {
+pub fn macro_name(name: &str) -> Result<String, String> {
     let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     if name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit()) {
         Ok(name.to_string())

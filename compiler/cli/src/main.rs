@@ -10,7 +10,10 @@ macro_rules! say {
 }
 
 mod args;
+mod args_bench;
+mod args_test;
 mod backends;
+mod bench;
 mod check;
 mod devices;
 mod doc;
@@ -24,6 +27,7 @@ mod project;
 mod repl;
 mod rewrite;
 mod table;
+mod test;
 mod tune;
 mod warnings;
 mod watch;
@@ -97,6 +101,8 @@ fn obey(cli: Cli) -> i32 {
         Command::Opt(opt) => run_opt(&opt),
         Command::Doc(doc) => doc::run(&doc),
         Command::Fmt(fmt) => fmt::run(&fmt),
+        Command::Bench(bench) => bench::run(&bench),
+        Command::Test(test) => test::run(&test),
         Command::Lsp(lsp) => {
             let served = ravel_lsp::serve(options(&lsp.include, &lsp.define, &[], false, true));
             if let Err(why) = &served {

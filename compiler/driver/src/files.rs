@@ -218,6 +218,11 @@ fn search(folder: &Path, module: &str) -> Option<ModulePlace> {
     Some(ModulePlace { rival: found.next().map(shown), ..ModulePlace::of_user(first) })
 }
 
+/// The module or class that a text is the file of.
+pub(crate) fn module_of(text: &str) -> Option<&str> {
+    header(text)
+}
+
 /// The name in the header of a module or class. Only blanks, comments and directives may stand before it.
 pub(crate) fn header(text: &str) -> Option<&str> {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();

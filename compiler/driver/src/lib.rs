@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+pub mod bench;
 mod caches;
 pub mod doc;
 pub mod edition;
@@ -24,6 +25,7 @@ mod recursion;
 pub mod repl;
 pub mod run;
 mod suggest;
+pub mod testing;
 mod texts;
 mod tuned;
 pub mod workspace;
