@@ -137,6 +137,8 @@ struct Session {
 static SESSIONS: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 static ENDING: AtomicBool = AtomicBool::new(false);
+/// `exit` ends a session, not the process.
+static CONTAINED: AtomicBool = AtomicBool::new(false);
 static EXCERPTS: OnceLock<Excerpts> = OnceLock::new();
 
 /// Shows the source of a report, where that is at hand.
@@ -159,6 +161,23 @@ thread_local! {
 /// # Errors
 /// The report of the first fault, of an interrupt, or of a thread that could not be started.
 pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Report> {
+    run_session_until(work, stop::stop)
+}
+
+/// [`run_session`] for a call of a library: nothing ends the process, also not `exit`, and after a fault all threads of the session have
+/// stopped, so that what the caller lent is the caller's again.
+///
+/// # Errors
+/// As [`run_session`].
+pub(crate) fn run_call<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Report> {
+    CONTAINED.store(true, Ordering::Relaxed);
+    run_session_until(work, stop::stop_entirely)
+}
+
+fn run_session_until<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+    stop: impl Fn(u64),
+) -> Result<T, Report> {
     let id = NEXT_SESSION.fetch_add(1, Ordering::Relaxed);
     let (reports, faults) = channel();
     if let Ok(mut sessions) = SESSIONS.lock() {
@@ -181,7 +200,7 @@ pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     // The sender lives in SESSIONS: it is taken out by a fault (after sending) or dropped with its entry.
     match faults.recv() {
         Ok(report) => {
-            stop::stop(id);
+            stop(id);
             Err(report)
         }
         Err(_) => outcome.recv().map_err(|_| Report::new(None, Fault::new("the program ended without a result"))),
@@ -232,7 +251,8 @@ pub fn raise_at(position: Option<&str>, fault: Fault) -> ! {
     let report = Report::new(position, fault);
     stop::check();
     let id = stop::session();
-    if id != 0 && !matches!(report.fault.ending, Ending::Exit { .. }) {
+    let ends_session = !matches!(report.fault.ending, Ending::Exit { .. }) || CONTAINED.load(Ordering::Relaxed);
+    if id != 0 && ends_session {
         if let Some(session) = end_session(id) {
             stream::flush_stdout();
             pool::abandon();

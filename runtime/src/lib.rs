@@ -14,6 +14,7 @@ pub mod capi;
 pub mod device;
 pub mod dynamic;
 pub mod fault;
+pub mod library;
 pub mod natives;
 pub mod odometer;
 pub mod outputs;

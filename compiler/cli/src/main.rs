@@ -328,6 +328,7 @@ fn run_build(build: &Build) -> i32 {
     let output = match &build.output {
         Some(path) => path.clone(),
         None => match build.file.file_stem() {
+            Some(stem) if build.lib => PathBuf::from(format!("lib{}", stem.display())),
             Some(stem) if build.file.extension().is_some() => PathBuf::from(stem),
             _ => {
                 say!("ravel: name the executable with -o");
@@ -344,7 +345,10 @@ fn run_build(build: &Build) -> i32 {
         say!("ravel: cannot write {}: it is the executable", path.display());
         return 1;
     }
-    let built = compilation.build(&build.file, &output);
+    let built = match build.lib {
+        true => compilation.build_library(&build.file, &output),
+        false => compilation.build(&build.file, &output),
+    };
     let failed = match built {
         Ok(linked) => {
             report(&compilation, None);
