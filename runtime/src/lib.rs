@@ -15,6 +15,7 @@ pub mod device;
 pub mod dynamic;
 pub mod fault;
 pub mod library;
+pub mod lost;
 pub mod natives;
 pub mod odometer;
 pub mod outputs;

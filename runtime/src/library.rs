@@ -138,7 +138,7 @@ pub unsafe extern "C" fn ravel_library_call(
         unsafe { buffer::ravel_rc_inc(object.as_ptr()) };
     }
     let call = Call { init: first.then_some(library.init), function, words, n_results: outcomes.len() };
-    let ran = fault::run_call(move || run(call));
+    let ran = fault::run_call(library.has_objects != 0, move || run(call));
     let written = stream::finish();
     match ran {
         Ok(results) => {

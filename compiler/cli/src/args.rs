@@ -277,11 +277,14 @@ pub struct Build {
     #[arg(long)]
     pub unchecked: bool,
     /// Make a library for C of a module or a program: OUT.so and OUT.a, and a header and a JSON description beside them
-    #[arg(long, conflicts_with = "emit")]
+    #[arg(long, conflicts_with_all = ["emit", "no_cc"])]
     pub lib: bool,
     /// Print an intermediate form instead of building: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,
+    /// Make a copy of `ravel` with the program attached, as where there is no C compiler
+    #[arg(long)]
+    pub no_cc: bool,
     /// The program: a SaC file with `int main()`
     pub file: PathBuf,
 }
