@@ -59,8 +59,9 @@ Arguments after FILE belong to the program; its argv(0) is FILE. Without FILE, o
 The exit status is that of the program's main (low 8 bits); a run-time fault ends it with 1 and names the
 source line. Compile errors end with 1 as well, and nothing runs.")]
     Run(Run),
-    /// Compile a program to an executable
+    /// Compile a program to an executable, or a file to a library for C
     #[command(after_help = "\
+--lib offers functions of known ranks, and what the file asks for by `specialize`: docs/tools/c.md.
 The executable needs no Ravel. It takes `-mt N` anywhere among its arguments (or RAVEL_THREADS=N) for the number of
 threads, and prints allocation figures at its end if RAVEL_STATS=1. One with kernels takes `-device DEVICE` (or
 RAVEL_DEVICE=DEVICE): the number of an OpenCL device or a part of its name. Built with `--backend opencl` it needs a device, with
@@ -331,7 +332,7 @@ pub struct Build {
     pub source: Source,
     #[command(flatten)]
     pub warnings: Warnings,
-    /// The executable; by default FILE without its extension, or the name of the package, in the current folder
+    /// The executable; by default FILE without its extension, or the name of the package, in the current folder; of a library libFILE
     #[arg(short = 'o', value_name = "OUT")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -339,6 +340,9 @@ pub struct Build {
     /// Drop index and shape checks
     #[arg(long)]
     pub unchecked: bool,
+    /// Make a library for C of a module or a program: OUT.so and OUT.a, and a header and a JSON description beside them
+    #[arg(long, conflicts_with_all = ["emit", "no_cc"])]
+    pub lib: bool,
     /// Print an intermediate form instead of building: ast, core, wir, wir-opt, schedule, nest, clif or asm
     #[arg(long, value_name = "STAGE")]
     pub emit: Option<String>,

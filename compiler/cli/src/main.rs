@@ -388,6 +388,7 @@ fn run_build(mut build: Build) -> i32 {
     let output = match &build.output {
         Some(path) => path.clone(),
         None => match file.file_stem() {
+            Some(stem) if build.lib => PathBuf::from(format!("lib{}", stem.display())),
             Some(stem) if file.extension().is_some() => PathBuf::from(stem),
             _ => {
                 say!("ravel: name the executable with -o");
@@ -405,7 +406,10 @@ fn run_build(mut build: Build) -> i32 {
         return 1;
     }
     let linking = if build.no_cc { Linking::Attached } else { Linking::Automatic };
-    let built = compilation.build(&file, &output, linking);
+    let built = match build.lib {
+        true => compilation.build_library(&file, &output).map(|linked| linked.map(|()| None)),
+        false => compilation.build(&file, &output, linking),
+    };
     let failed = match built {
         Ok(linked) => {
             report(&compilation, None);

@@ -310,6 +310,50 @@ impl Core<'_> {
                 self.check_specialize(root, function);
             }
         }
+        if self.options.library {
+            self.exports_to_c(root);
+        }
+    }
+
+    /// What a library offers to C: functions of known ranks that others may use, and what is asked for by `specialize`.
+    fn exports_to_c(&mut self, root: ModId) {
+        let module = self.module(root);
+        let file = module.file.clone();
+        let is_program = matches!(file.header, ast::Header::Program);
+        let offered: HashSet<Text> =
+            [&module.exported, &module.provided].iter().flat_map(|t| t.names().cloned()).collect();
+        for definition in &file.definitions {
+            let Definition::Function(function) = definition else { continue };
+            let requested = function.attributes.specialize;
+            let name = &function.name;
+            let is_own =
+                function.body.is_some() && &*name.name != "main" && (is_program || offered.contains(&name.name));
+            if !requested && !is_own {
+                continue;
+            }
+            let Some(head) = self.head(root, function) else { continue };
+            let known =
+                head.fun.families.is_empty() && head.fun.params.iter().all(|p| fixed_rank(&p.ty.dims) && !p.by_ref);
+            if !requested && !known {
+                continue;
+            }
+            let meant = ast::QName { module: None, name: name.name.clone(), span: name.span };
+            let meanings = self.meanings(root, &meant, crate::lookup::Kind::Function).unwrap_or_default();
+            let members: Vec<FunId> = meanings.into_iter().filter_map(|def| self.function(def)).collect();
+            if members.is_empty() {
+                continue;
+            }
+            let set = self.intern_set(&name.name, members);
+            let local = |param: &ir::Param| Expr { kind: ExprKind::Local(param.local), span: name.span };
+            let args = head.fun.params.iter().map(local).collect();
+            let call = Expr { kind: ExprKind::Call { set, args }, span: name.span };
+            let fun = FunId(self.program.funs.len() as u32);
+            let body = FunBody::Sac { block: Vec::new(), returns: vec![call] };
+            self.head_slots.push(head.fun.locals.len());
+            self.foreign.push(false);
+            self.program.funs.push(ir::Fun { body, inline: false, noinline: false, span: name.span, ..head.fun });
+            self.program.exports.push(ir::Export { fun, requested });
+        }
     }
 
     /// `int main()` around a `main` that gives a bool: true is the exit status 1.

@@ -13,6 +13,7 @@ pub mod explain;
 pub mod files;
 pub mod fix;
 pub mod foreign;
+pub mod library;
 pub mod link;
 mod lints;
 pub mod outputs;

@@ -11,7 +11,7 @@ use crate::suggest::{together, with_uses};
 use crate::texts::Texts;
 use crate::tuned::Tuned;
 use crate::workspace::Workspace;
-use ravel_codegen::{EmitError, Entry as CompiledEntry};
+use ravel_codegen::{EmitError, Entry as CompiledEntry, Purpose};
 use ravel_core::RootSource;
 use ravel_diagnostics::{Code, Diagnostic, Levels};
 use ravel_nest::ir as nest;
@@ -58,6 +58,8 @@ pub struct Options {
     pub at_prompt: bool,
     /// Which warnings there are.
     pub lints: Levels,
+    /// The file is a library for C.
+    pub library: bool,
 }
 
 impl Default for Options {
@@ -79,6 +81,7 @@ impl Default for Options {
             widen_counts: false,
             at_prompt: false,
             lints: Levels::default(),
+            library: false,
         }
     }
 }
@@ -162,7 +165,7 @@ impl Compilation {
         let at_prompt = self.options.at_prompt;
         // The lines of the root file are those that every session begins with.
         let (macros, lints) = (self.options.macros.clone(), self.options.lints.clone());
-        ravel_core::Options { macros, at_prompt, background_uses: at_prompt, lints }
+        ravel_core::Options { macros, at_prompt, background_uses: at_prompt, lints, library: self.options.library }
     }
 
     /// By file, as these were read, then position.
@@ -537,14 +540,14 @@ impl Compilation {
         self.timed("generate code", |_| backend.jit(module, ENTRY)).map_err(code_failure)
     }
 
-    /// Compiles to object files with a C `main`.
+    /// Compiles to object files of a program or a library.
     ///
     /// # Errors
     /// [`Failure::Internal`].
-    pub fn objects(&mut self, module: &nest::Module) -> Result<Vec<Vec<u8>>, Failure> {
+    pub fn objects(&mut self, module: &nest::Module, purpose: Purpose<'_>) -> Result<Vec<Vec<u8>>, Failure> {
         let backend = self.options.backend;
         let module = &self.cut_kernels(module)?;
-        self.timed("generate code", |_| backend.objects(module, ENTRY)).map_err(code_failure)
+        self.timed("generate code", |_| backend.objects(module, purpose)).map_err(code_failure)
     }
 }
 

@@ -158,7 +158,7 @@ impl Compilation {
         let module = self.wir(path)?;
         let module = self.optimize(module)?;
         let nest = self.nest(&module, false)?;
-        let objects = self.objects(&nest)?;
+        let objects = self.objects(&nest, ravel_codegen::Purpose::Program { entry: ENTRY })?;
         // By now it is known what else was read.
         if let Err(refused) = self.check_output(path, output) {
             return Ok(Err(refused.into()));

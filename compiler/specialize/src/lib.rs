@@ -53,6 +53,8 @@ pub enum Entry {
     Main,
     /// A function with these arguments, as the REPL calls it. With `init_globals` the objects are initialised first.
     Function { fun: FunId, args: Vec<Kind>, init_globals: bool },
+    /// The functions that C code is to call, [`Program::exports`]; the entry itself initialises the objects and gives 0.
+    Exports,
     /// Every root of the program, for `check` of a module: nothing is called.
     Roots,
 }
@@ -78,8 +80,17 @@ pub struct Specialized {
     pub diagnostics: Vec<Diagnostic>,
     /// Number of WIR functions made.
     pub instances: usize,
+    /// Of [`Entry::Exports`]: parameters and results of each, in their order; nothing for one that has errors or gives nothing back.
+    pub exports: Vec<Option<Exported>>,
     /// With-loops that are loops in WIR, and why.
     pub fold_loops: Vec<(Span, Carried)>,
+}
+
+/// A function for C code: every parameter and result is one WIR value.
+#[derive(Clone, Debug)]
+pub struct Exported {
+    pub params: Vec<Kind>,
+    pub results: Vec<Kind>,
 }
 
 /// Specialises a program.
