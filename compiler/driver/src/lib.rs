@@ -9,6 +9,7 @@ pub mod doc;
 pub mod edition;
 pub mod emit;
 pub mod explain;
+pub mod facts;
 pub mod files;
 pub mod fix;
 pub mod foreign;

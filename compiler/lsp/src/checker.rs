@@ -1,17 +1,19 @@
 //! The thread that checks: the last text of each file, once nobody has typed for a moment.
 
 use crate::address;
+use crate::library::is_copy;
 use crate::texts::{Encoding, Lines};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, select, unbounded};
 use lsp_server::Message;
 use ravel_diagnostics::{Diagnostic, Fix, Levels, Severity};
 use ravel_driver::files::is_library;
+use ravel_driver::facts::Facts;
 use ravel_driver::{Compilation, Options};
-use ravel_source::{SourceMap, Span};
+use ravel_source::{FileId, SourceMap, Span};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long nobody must have typed.
@@ -33,6 +35,10 @@ pub struct Found {
     /// By the address of their files.
     pub diagnostics: Vec<(String, Value)>,
     pub actions: Vec<Action>,
+    /// All that is known of the program, with the file that was looked at.
+    pub facts: Option<(Arc<Facts>, FileId)>,
+    /// What is known lacks parts of the file, which cannot be parsed.
+    pub is_torn: bool,
 }
 
 /// A fix as the protocol has it.
@@ -118,10 +124,14 @@ fn check(look: Look, encoding: Encoding) -> Found {
     let Look { path, mut options, .. } = look;
     options.lints = Levels::of_check();
     let work = move || {
-        let mut compilation = Compilation::new(options);
-        // What is wrong stands in the reports; a file that cannot be read has none.
-        let _ = compilation.check(&path);
-        found(&compilation, encoding)
+        // A file that cannot be read has no reports.
+        let (compilation, facts) = Facts::analyse(options, &path);
+        let mut found = if is_copy(&path) { Found::default() } else { found(&compilation, encoding) };
+        let is_syntax = |report: &Diagnostic| report.is_error() && report.code.text().starts_with("E01");
+        let file = facts.file(&path.display().to_string());
+        found.is_torn = compilation.diagnostics.iter().any(|report| is_syntax(report) && Some(report.span().file) == file);
+        found.facts = file.map(|file| (Arc::new(facts), file));
+        found
     };
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_default()
 }

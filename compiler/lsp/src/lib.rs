@@ -4,29 +4,27 @@
 //! as an event like those of the editor, so that only one thread has a state.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod checker;
+mod drift;
+mod library;
 mod texts;
+mod view;
 
 use checker::{Checked, Checker, Found};
+use drift::Edit;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use ravel_driver::Options;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use texts::{Encoding, Lines, path_of, uri_of};
-
-/// A text that the editor holds.
-struct Document {
-    path: PathBuf,
-    text: String,
-    version: i64,
-}
+use view::{Document, Documents, Known, View};
 
 struct Server {
     connection: Connection,
     encoding: Encoding,
     options: Options,
-    documents: BTreeMap<String, Document>,
+    documents: Documents,
     checker: Checker,
     /// What the last check of each open file found.
     found: BTreeMap<String, Found>,
@@ -56,6 +54,12 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "positionEncoding": encoding.name(),
             "textDocumentSync": { "openClose": true, "change": 2, "save": {} },
             "documentFormattingProvider": true,
+            "hoverProvider": true,
+            "definitionProvider": true,
+            "referencesProvider": true,
+            "documentHighlightProvider": true,
+            "documentSymbolProvider": true,
+            "workspaceSymbolProvider": true,
             "codeActionProvider": { "codeActionKinds": ["quickfix"] },
         },
         "serverInfo": { "name": "ravel", "version": env!("CARGO_PKG_VERSION") },
@@ -105,6 +109,17 @@ impl Server {
                 None => refused(id, ErrorCode::InvalidParams, "this file is not open"),
             },
             "textDocument/codeAction" => Response::new_ok(id, self.actions(&uri, &params["range"])),
+            "workspace/symbol" => {
+                let views: Vec<View<'_>> =
+                    self.documents.keys().filter_map(|uri| View::new(&self.documents, uri, self.encoding)).collect();
+                let query = params["query"].as_str().unwrap_or_default();
+                Response::new_ok(id, answers::workspace_symbols(&views, query))
+            }
+            _ if is_about_facts(&method) => {
+                // Of a text that nobody has looked at yet nothing is known.
+                let view = View::new(&self.documents, &uri, self.encoding);
+                Response::new_ok(id, view.map_or(Value::Null, |view| about(&view, &method, &params)))
+            }
             _ => refused(id, ErrorCode::MethodNotFound, &format!("there is no `{method}` here")),
         }
     }
@@ -117,15 +132,18 @@ impl Server {
             "textDocument/didOpen" => {
                 let Some(path) = path_of(&uri) else { return Ok(()) };
                 let text = document["text"].as_str().unwrap_or_default().to_string();
-                self.documents.insert(uri.clone(), Document { path, text, version: version(document) });
+                let (version, edits) = (version(document), Vec::new());
+                self.documents.insert(uri.clone(), Document { path, text, version, edits, known: None });
                 self.look(&uri);
             }
             "textDocument/didChange" => {
                 let Some(known) = self.documents.get_mut(&uri) else { return Ok(()) };
+                let new = version(document);
                 for change in parameters["contentChanges"].as_array().into_iter().flatten() {
-                    apply(&mut known.text, change, self.encoding);
+                    let edit = apply(&mut known.text, change, self.encoding);
+                    known.edits.extend(edit.map(|edit| (new, edit)));
                 }
-                known.version = version(document);
+                known.version = new;
                 self.look(&uri);
             }
             // Who uses a module that was saved is checked anew.
@@ -153,12 +171,21 @@ impl Server {
     }
 
     fn take(&mut self, checked: Checked) -> Result<(), String> {
+        let Checked { uri, version, mut found } = checked;
+        let Some(document) = self.documents.get_mut(&uri) else { return Ok(()) };
+        if let Some((facts, file)) = found.facts.take() {
+            // While a statement is being written, what was known before it began is worth more.
+            let is_better = document.known.as_ref().is_none_or(|known| !found.is_torn && known.version <= version);
+            if is_better {
+                document.edits.retain(|(made, _)| *made > version);
+                document.known = Some(Known { facts, file, version });
+            }
+        }
         // A text that has changed since is being looked at already.
-        let is_new = self.documents.get(&checked.uri).is_some_and(|document| document.version == checked.version);
-        if !is_new {
+        if document.version != version {
             return Ok(());
         }
-        self.found.insert(checked.uri, checked.found);
+        self.found.insert(uri, found);
         self.show()
     }
 
@@ -212,19 +239,51 @@ fn version(document: &Value) -> i64 {
     document["version"].as_i64().unwrap_or_default()
 }
 
+/// Requests that are answered from what is known of a text.
+fn is_about_facts(method: &str) -> bool {
+    matches!(
+        method,
+        "textDocument/hover"
+            | "textDocument/definition"
+            | "textDocument/references"
+            | "textDocument/documentHighlight"
+            | "textDocument/documentSymbol"
+    )
+}
+
+fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
+    let position = &params["position"];
+    match method {
+        "textDocument/hover" => answers::hover(view, position).unwrap_or(Value::Null),
+        "textDocument/definition" => answers::definition(view, position),
+        "textDocument/references" => {
+            answers::references(view, position, params["context"]["includeDeclaration"] == true)
+        }
+        "textDocument/documentHighlight" => answers::highlights(view, position),
+        "textDocument/documentSymbol" => answers::symbols(view),
+        _ => Value::Null,
+    }
+}
+
 /// Replaces a range, or the whole text.
-fn apply(text: &mut String, change: &Value, encoding: Encoding) {
+fn apply(text: &mut String, change: &Value, encoding: Encoding) -> Option<Edit> {
     let new = change["text"].as_str().unwrap_or_default();
     let range = &change["range"];
     if range.is_null() {
+        // What both texts have in common has not moved.
+        let same = text.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
+        let most = text.len().min(new.len()) - same;
+        let tail = text.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(old, new)| old == new).count();
+        let edit = Edit { start: same, end: text.len() - tail, new: new.len() - tail - same };
         *text = new.to_string();
-        return;
+        return Some(edit);
     }
     let lines = Lines::new(text, encoding);
     let (from, upto) = (lines.offset(&range["start"]), lines.offset(&range["end"]));
-    if from <= upto {
+    (from <= upto).then(|| {
         text.replace_range(from..upto, new);
-    }
+        Edit { start: from, end: upto, new: new.len() }
+    })
 }
 
 fn formatted(id: RequestId, document: &Document, encoding: Encoding) -> Response {

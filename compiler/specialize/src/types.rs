@@ -1,6 +1,6 @@
 //! Declared types as kinds, outer shapes of values, and how both read in messages.
 
-use crate::record::shape_of;
+use crate::record::{shape_of, shown_members};
 use crate::spec::{Frame, Spec};
 use crate::value::{Kind, Sc, ScKind, ShapeKind, Val};
 use ravel_core::ir::{DimPat, ElemTy, RankPat, TypePat, UserTypeKind};
@@ -145,7 +145,7 @@ impl Spec<'_> {
         };
         let mut name = self.elem_name(elem, &[]);
         if let Kind::Struct(s, fields) = self.em.kind_of(v) {
-            name.push_str(&self.shown_members(s, &fields));
+            name.push_str(&shown_members(self.program, s, &fields));
         }
         match self.outer_shape(v) {
             None => format!("{name}[*]"),
