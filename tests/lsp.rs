@@ -1,133 +1,18 @@
 //! The language server, by a scripted client: what it says of texts while they are typed, its fixes, the formatter, and clients that misbehave.
 
+#[path = "lsp/cases.rs"]
+mod cases;
+#[path = "lsp/client.rs"]
+mod client;
+
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::process::ExitCode;
 
-use ravel_tests::{Arguments, Failed, Trial, files_below, ravel, repository};
-use serde_json::{Value, json};
-
-/// Nothing that is waited for takes so long.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-struct Client {
-    server: Child,
-    input: Option<ChildStdin>,
-    messages: Receiver<Value>,
-    next: u64,
-}
-
-impl Client {
-    /// Starts the server; `encodings` is what the client offers.
-    fn start(encodings: Value) -> Result<Client, Failed> {
-        let mut command = Command::new(ravel());
-        command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut server = command.spawn()?;
-        let input = server.stdin.take();
-        let mut output = BufReader::new(server.stdout.take().ok_or("no output")?);
-        let (sender, messages) = channel();
-        std::thread::spawn(move || {
-            while let Some(message) = read(&mut output) {
-                if sender.send(message).is_err() {
-                    return;
-                }
-            }
-        });
-        let mut client = Client { server, input, messages, next: 0 };
-        let capabilities = json!({ "general": { "positionEncodings": encodings } });
-        let answer =
-            client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": capabilities }))?;
-        if answer["result"]["serverInfo"]["name"] != "ravel" {
-            return Err(answer.to_string().into());
-        }
-        client.tell("initialized", json!({}))?;
-        Ok(client)
-    }
-
-    fn write(&mut self, message: &Value) -> Result<(), Failed> {
-        let text = message.to_string();
-        let input = self.input.as_mut().ok_or("closed")?;
-        write!(input, "Content-Length: {}\r\n\r\n{text}", text.len())?;
-        input.flush()?;
-        Ok(())
-    }
-
-    fn tell(&mut self, method: &str, params: Value) -> Result<(), Failed> {
-        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
-    }
-
-    fn ask(&mut self, method: &str, params: Value) -> Result<Value, Failed> {
-        self.next += 1;
-        let id = self.next;
-        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
-        loop {
-            let message = self.messages.recv_timeout(PATIENCE)?;
-            if message["id"] == id {
-                return Ok(message);
-            }
-        }
-    }
-
-    fn open(&mut self, uri: &str, text: &str) -> Result<(), Failed> {
-        let document = json!({ "uri": uri, "languageId": "sac", "version": 1, "text": text });
-        self.tell("textDocument/didOpen", json!({ "textDocument": document }))
-    }
-
-    /// The next reports about a file.
-    fn reports(&mut self, uri: &str) -> Result<Vec<Value>, Failed> {
-        loop {
-            let message = self.messages.recv_timeout(PATIENCE)?;
-            if message["method"] == "textDocument/publishDiagnostics" && message["params"]["uri"] == uri {
-                return Ok(message["params"]["diagnostics"].as_array().cloned().unwrap_or_default());
-            }
-        }
-    }
-
-    /// Says goodbye; the exit status.
-    fn leave(mut self) -> Result<i32, Failed> {
-        self.ask("shutdown", Value::Null)?;
-        self.tell("exit", Value::Null)?;
-        self.wait()
-    }
-
-    fn wait(&mut self) -> Result<i32, Failed> {
-        for _ in 0..1000 {
-            if let Some(status) = self.server.try_wait()? {
-                return Ok(status.code().unwrap_or(-1));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Err("the server does not end".into())
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-/// One message of the protocol.
-fn read(input: &mut impl BufRead) -> Option<Value> {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if input.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        match line.trim_end() {
-            "" => break,
-            head => length = head.strip_prefix("Content-Length: ").map_or(Some(length), |n| n.parse().ok())?,
-        }
-    }
-    let mut bytes = vec![0; length];
-    input.read_exact(&mut bytes).ok()?;
-    serde_json::from_slice(&bytes).ok()
-}
+use client::Client;
+use ravel_tests::{Arguments, Failed, Trial, files_below, repository};
+use serde_json::json;
 
 fn expect(holds: bool, what: &dyn std::fmt::Debug) -> Result<(), Failed> {
     if holds { Ok(()) } else { Err(format!("{what:#?}").into()) }
@@ -260,12 +145,13 @@ fn prefixes() -> Result<(), Failed> {
 }
 
 fn main() -> ExitCode {
-    let trials = vec![
+    let mut trials = vec![
         Trial::test("typing", typing),
         Trial::test("modules", modules),
         Trial::test("formatting", formatting),
         Trial::test("rubbish", rubbish),
         Trial::test("prefixes", prefixes),
     ];
+    trials.extend(cases::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -274,7 +274,8 @@ impl Body<'_, '_> {
 
     /// Notes what stands for a bound that is not written, for those who read the program.
     fn note_bound(&mut self, partition: &TensorPartition, sources: &[Vec<Source<'_>>], vector: bool) {
-        if !self.core.notes(self.module) {
+        let has_more = partition.lower.is_some() || partition.step.is_some() || partition.width.is_some();
+        if has_more || !self.core.notes(self.module) {
             return;
         }
         let of_source = |source: &Source<'_>| {

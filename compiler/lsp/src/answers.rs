@@ -33,8 +33,8 @@ pub fn hover(view: &View<'_>, position: &Json) -> Option<Json> {
         }
         match first.kind {
             DefKind::Function if found.call.is_some() => {
-                if let [value] = values {
-                    text.push_str(&format!("gives {}\n\n", shown(facts, value)));
+                if let Some(kind) = facts.joined(values) {
+                    text.push_str(&format!("gives `{}`\n\n", facts.show(&kind)));
                 }
                 by_instance(facts, values, &mut text);
             }
@@ -71,7 +71,16 @@ fn shown(facts: &Facts, value: &Value) -> String {
 }
 
 fn by_instance(facts: &Facts, values: &[Value], text: &mut String) {
-    // One that says what the head of the hover says already is of no use.
+    // What the head of the hover says already is of no use.
+    let is_same = |value: &Value| shown(facts, value) == shown(facts, &values[0]);
+    if !values.is_empty() && values.iter().all(is_same) {
+        let text_of_it = shown(facts, &values[0]);
+        let plain = text_of_it.trim_matches('`').split(" = ").next().unwrap_or_default();
+        if !text.contains(plain) {
+            text.push_str(&format!("here {text_of_it}\n\n"));
+        }
+        return;
+    }
     let is_declared = |value: &Value| facts.instances.get(value.instance as usize).is_none_or(|known| !known.is_called);
     if values.is_empty() || values.len() == 1 && is_declared(&values[0]) {
         return;

@@ -7,6 +7,7 @@
 mod answers;
 mod checker;
 mod drift;
+mod hints;
 mod library;
 mod texts;
 mod view;
@@ -60,6 +61,7 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "documentHighlightProvider": true,
             "documentSymbolProvider": true,
             "workspaceSymbolProvider": true,
+            "inlayHintProvider": true,
             "codeActionProvider": { "codeActionKinds": ["quickfix"] },
         },
         "serverInfo": { "name": "ravel", "version": env!("CARGO_PKG_VERSION") },
@@ -248,6 +250,7 @@ fn is_about_facts(method: &str) -> bool {
             | "textDocument/references"
             | "textDocument/documentHighlight"
             | "textDocument/documentSymbol"
+            | "textDocument/inlayHint"
     )
 }
 
@@ -261,6 +264,7 @@ fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
         }
         "textDocument/documentHighlight" => answers::highlights(view, position),
         "textDocument/documentSymbol" => answers::symbols(view),
+        "textDocument/inlayHint" => hints::hints(view, &params["range"]),
         _ => Value::Null,
     }
 }

@@ -135,12 +135,6 @@ impl<'d> View<'d> {
         }
         (self.facts, own)
     }
-
-    /// The place of every mention of a definition that a file of the user has.
-    pub fn mentions(&self, def: u32) -> impl Iterator<Item = &'d Use> {
-        let facts = self.facts;
-        facts.uses.iter().filter(move |found| found.defs.contains(&def) && facts.is_own(found.span.file))
-    }
 }
 
 /// The kinds of symbols as the protocol numbers them.
