@@ -5,6 +5,7 @@
 
 pub mod backend;
 mod caches;
+pub mod complete;
 pub mod doc;
 pub mod edition;
 pub mod emit;

@@ -6,6 +6,7 @@
 
 mod answers;
 mod checker;
+mod complete;
 mod drift;
 mod hints;
 mod library;
@@ -62,6 +63,8 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "documentSymbolProvider": true,
             "workspaceSymbolProvider": true,
             "inlayHintProvider": true,
+            "completionProvider": { "triggerCharacters": [":", ".", "(", ","] },
+            "signatureHelpProvider": { "triggerCharacters": ["(", ","], "retriggerCharacters": [")"] },
             "codeActionProvider": { "codeActionKinds": ["quickfix"] },
         },
         "serverInfo": { "name": "ravel", "version": env!("CARGO_PKG_VERSION") },
@@ -251,6 +254,8 @@ fn is_about_facts(method: &str) -> bool {
             | "textDocument/documentHighlight"
             | "textDocument/documentSymbol"
             | "textDocument/inlayHint"
+            | "textDocument/completion"
+            | "textDocument/signatureHelp"
     )
 }
 
@@ -264,6 +269,8 @@ fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
         }
         "textDocument/documentHighlight" => answers::highlights(view, position),
         "textDocument/documentSymbol" => answers::symbols(view),
+        "textDocument/completion" => complete::completion(view, position),
+        "textDocument/signatureHelp" => complete::signature_help(view, position),
         "textDocument/inlayHint" => hints::hints(view, &params["range"]),
         _ => Value::Null,
     }

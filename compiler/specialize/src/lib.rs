@@ -45,7 +45,9 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap, Span};
 use value::Kind;
 
+pub use calls::fits;
 pub use facts::Facts;
+pub use record::shape_of;
 pub use report::show_kind;
 pub use withloops::in_order::Carried;
 
