@@ -97,6 +97,8 @@ pub struct Facts {
     pub bounds: Vec<OpenBound>,
     /// What the root file can call.
     pub visible: Vec<Visible>,
+    /// What the modules that it mentions offer: module, name, definition.
+    pub members: Vec<(Text, Text, u32)>,
     /// By function of the program: its definition.
     pub functions: HashMap<FunId, u32>,
     by_def: HashMap<DefId, u32>,
@@ -347,6 +349,19 @@ impl Core<'_> {
         let mut names: Vec<(Text, DefId)> = Vec::new();
         for (name, entry) in module.used.iter().chain(module.own.iter()) {
             names.extend(entry.all().map(|def| (name.clone(), def)));
+        }
+        let mut offered: Vec<(Text, Text, DefId)> = Vec::new();
+        for (module, id) in &module.mentions {
+            for (name, entry) in self.module(*id).exported.iter() {
+                offered.extend(entry.all().map(|def| (module.clone(), name.clone(), def)));
+            }
+        }
+        offered.sort_unstable();
+        for (module, name, id) in offered {
+            let def = self.noted(id);
+            if let Some(facts) = &mut self.facts {
+                facts.members.push((module, name, def));
+            }
         }
         names.sort_unstable();
         names.dedup();

@@ -9,6 +9,7 @@ use ravel_specialize::fits::{Bindings, Fit, bind_value, fits, shown};
 use ravel_specialize::value::{Kind, ScKind, ShapeKind};
 use ravel_specialize::{shape_of, show_kind};
 use ravel_types::{Affine, Basic, Scalar};
+use ravel_syntax::ast::Text;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -17,6 +18,8 @@ pub struct Scope<'s> {
     pub program: &'s Program,
     pub defs: &'s [Def],
     pub visible: &'s [Visible],
+    /// What modules offer: module, name, definition.
+    pub members: &'s [(Text, Text, u32)],
     pub variables: &'s [(String, Option<Kind>)],
     /// All modules that could be used.
     pub modules: &'s [String],
@@ -245,8 +248,10 @@ fn plain_candidate(name: &str, kind: CandidateKind, detail: &str) -> Candidate {
 
 /// What a module offers, of what can be seen.
 fn members(scope: &Scope<'_>, module: &str) -> Vec<Candidate> {
-    let of_module = |visible: &&Visible| scope.defs.get(visible.def as usize).is_some_and(|def| &*def.module == module);
-    grouped(scope, scope.visible.iter().filter(of_module), &|_| Fit::Exact)
+    let members = scope.members.iter().filter(|(of, ..)| &**of == module);
+    let members: Vec<Visible> =
+        members.map(|(_, name, def)| Visible { name: name.clone(), def: *def, head: None }).collect();
+    grouped(scope, members.iter(), &|_| Fit::Exact)
 }
 
 fn fields(scope: &Scope<'_>, record: &str) -> Vec<Candidate> {

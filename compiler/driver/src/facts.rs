@@ -38,6 +38,8 @@ pub struct Facts {
     /// In the order of files and places.
     pub uses: Vec<Use>,
     pub visible: Vec<Visible>,
+    /// What modules offer: module, name, definition.
+    pub members: Vec<(ravel_syntax::ast::Text, ravel_syntax::ast::Text, u32)>,
     pub program: Program,
     pub instances: Vec<ravel_specialize::facts::Instance>,
     pub bounds: Vec<OpenBound>,
@@ -199,6 +201,7 @@ fn settle(gathered: Gathered, map: &SourceMap) -> Facts {
         defs: names.defs,
         uses: names.uses,
         visible: names.visible,
+        members: names.members,
         functions: names.functions.into_iter().collect(),
         bounds: names.bounds,
         instances: values.instances,

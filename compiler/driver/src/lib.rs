@@ -34,6 +34,6 @@ pub use emit::Stage;
 pub use explain::Explanation;
 pub use pipeline::{Compilation, ENTRY, Failure, Options};
 pub use ravel_opt::Level;
-pub use ravel_syntax::MacroOption;
+pub use ravel_syntax::{MacroOption, keywords};
 pub use texts::Texts;
 pub use workspace::Workspace;

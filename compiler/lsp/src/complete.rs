@@ -103,6 +103,7 @@ fn with_scope(view: &View<'_>, at: usize, answer: impl FnOnce(&Scope<'_>) -> Jso
         program: &facts.program,
         defs: &facts.defs,
         visible: &facts.visible,
+        members: &facts.members,
         variables: &variables,
         modules: &modules,
     })

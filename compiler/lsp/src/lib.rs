@@ -10,6 +10,7 @@ mod complete;
 mod drift;
 mod hints;
 mod library;
+mod rename;
 mod texts;
 mod view;
 
@@ -17,6 +18,7 @@ use checker::{Checked, Checker, Found};
 use drift::Edit;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use ravel_driver::Options;
+use rename::Wish;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use texts::{Encoding, Lines, path_of, uri_of};
@@ -63,6 +65,7 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "documentSymbolProvider": true,
             "workspaceSymbolProvider": true,
             "inlayHintProvider": true,
+            "renameProvider": { "prepareProvider": true },
             "completionProvider": { "triggerCharacters": [":", ".", "(", ","] },
             "signatureHelpProvider": { "triggerCharacters": ["(", ","], "retriggerCharacters": [")"] },
             "codeActionProvider": { "codeActionKinds": ["quickfix"] },
@@ -114,6 +117,10 @@ impl Server {
                 None => refused(id, ErrorCode::InvalidParams, "this file is not open"),
             },
             "textDocument/codeAction" => Response::new_ok(id, self.actions(&uri, &params["range"])),
+            "textDocument/rename" => match self.rename(&uri, &params) {
+                Ok(edit) => Response::new_ok(id, edit),
+                Err(why) => refused(id, ErrorCode::RequestFailed, &why),
+            },
             "workspace/symbol" => {
                 let views: Vec<View<'_>> =
                     self.documents.keys().filter_map(|uri| View::new(&self.documents, uri, self.encoding)).collect();
@@ -168,11 +175,39 @@ impl Server {
     /// Has an open file checked, with all texts as the editor holds them.
     fn look(&mut self, uri: &str) {
         let Some(document) = self.documents.get(uri) else { return };
+        let options = self.with_texts();
+        self.checker.look(uri.to_string(), document.version, document.path.clone(), options);
+    }
+
+    /// The edits that give a name another one; this resolves all names again, twice.
+    fn rename(&self, uri: &str, params: &Value) -> Result<Value, String> {
+        let document = self.documents.get(uri).ok_or("this file is not open")?;
+        let byte = Lines::new(&document.text, self.encoding).offset(&params["position"]);
+        let name = params["newName"].as_str().unwrap_or_default().to_string();
+        let others = self.documents.values().map(|other| other.path.clone()).collect();
+        let options = self.with_texts();
+        let wish = Wish { options, path: document.path.clone(), byte: byte as u32, name: name.clone(), others };
+        let renamed = rename::rename(wish)?;
+        let mut changes = serde_json::Map::new();
+        for (file, places) in &renamed.places {
+            let uri = address(file).ok_or("a file has no address")?;
+            let lines = Lines::new(&renamed.texts[file], self.encoding);
+            let edit = |at: &u32| {
+                let (start, end) = (lines.position(*at as usize), lines.position(*at as usize + renamed.old));
+                json!({ "range": { "start": start, "end": end }, "newText": name })
+            };
+            changes.insert(uri, places.iter().map(edit).collect());
+        }
+        Ok(json!({ "changes": changes }))
+    }
+
+    /// The options, with all texts as the editor holds them.
+    fn with_texts(&self) -> Options {
         let mut options = self.options.clone();
         for open in self.documents.values() {
             options.texts.set(open.path.clone(), open.text.as_str());
         }
-        self.checker.look(uri.to_string(), document.version, document.path.clone(), options);
+        options
     }
 
     fn take(&mut self, checked: Checked) -> Result<(), String> {
@@ -254,6 +289,7 @@ fn is_about_facts(method: &str) -> bool {
             | "textDocument/documentHighlight"
             | "textDocument/documentSymbol"
             | "textDocument/inlayHint"
+            | "textDocument/prepareRename"
             | "textDocument/completion"
             | "textDocument/signatureHelp"
     )
@@ -271,6 +307,7 @@ fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
         "textDocument/documentSymbol" => answers::symbols(view),
         "textDocument/completion" => complete::completion(view, position),
         "textDocument/signatureHelp" => complete::signature_help(view, position),
+        "textDocument/prepareRename" => view.name(position).and_then(|found| view.range(found.span)).unwrap_or(Value::Null),
         "textDocument/inlayHint" => hints::hints(view, &params["range"]),
         _ => Value::Null,
     }
