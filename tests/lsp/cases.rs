@@ -200,6 +200,13 @@ impl Case {
                 let answer = put("textDocument/semanticTokens/full", json!({ "textDocument": document }))?;
                 tokens(&self.texts[text].text, &answer["result"]["data"])
             }
+            "layout" => {
+                // The line of the mark alone.
+                let asked = json!({ "textDocument": document, "range": { "start": position, "end": position }, "options": {} });
+                self.ranges(uri, &put("textDocument/rangeFormatting", asked)?["result"], &|one| {
+                    format!(" -> {}", one["newText"].as_str().unwrap_or("").trim_end())
+                })
+            }
             "lenses" => {
                 client.tell("textDocument/didSave", json!({ "textDocument": document }))?;
                 // They come with the check of the saved text.
@@ -228,18 +235,18 @@ impl Case {
 
 /// Semantic tokens as words with their kinds.
 fn tokens(text: &str, data: &Value) -> String {
-    const KINDS: [&str; 11] = [
-        "function", "type", "struct", "variable", "typeParameter", "namespace", "parameter", "number", "macro", "operator", "index",
-    ];
+    const KINDS: [&str; 7] = ["function", "type", "struct", "variable", "typeParameter", "namespace", "parameter"];
+    const PROPERTIES: [&str; 3] = [" declaration", " readonly", " library"];
     let numbers: Vec<usize> =
         data.as_array().into_iter().flatten().map(|n| n.as_u64().unwrap_or(0) as usize).collect();
     let (mut line, mut column) = (0, 0);
     let mut lines = Vec::new();
     for token in numbers.chunks(5) {
-        let [down, right, length, kind, _] = token else { continue };
+        let [down, right, length, kind, properties] = token else { continue };
         (line, column) = if *down > 0 { (line + down, *right) } else { (line, column + right) };
         let word = text.lines().nth(line).and_then(|line| line.get(column..column + length)).unwrap_or("?");
-        lines.push(format!("{}:{} {word} {}", line + 1, column + 1, KINDS.get(*kind).unwrap_or(&"?")));
+        let properties: String = (0..3).filter(|bit| properties >> bit & 1 == 1).map(|bit| PROPERTIES[bit]).collect();
+        lines.push(format!("{}:{} {word} {}{properties}", line + 1, column + 1, KINDS.get(*kind).unwrap_or(&"?")));
     }
     lines.join("\n")
 }

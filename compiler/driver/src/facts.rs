@@ -3,6 +3,7 @@
 //! [`Facts`] stand on their own: an editor asks them while the next check runs.
 
 use crate::doc::described;
+use crate::explain::Explanation;
 use crate::files::is_library;
 use crate::pipeline::{Compilation, Options};
 use ravel_core::facts::{Def, OpenBound, Use, Visible};
@@ -53,9 +54,10 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Checks a file, and keeps what there is to know of it beside what is reported.
-    pub fn analyse(options: Options, path: &Path) -> (Compilation, Facts) {
+    /// Checks a file, and keeps what there is to know of it beside what is reported. To explain it, it is compiled.
+    pub fn analyse(options: Options, path: &Path, explains: bool) -> (Compilation, Facts) {
         let mut compilation = Compilation::new(options);
+        compilation.explanation = explains.then(Explanation::default);
         compilation.facts = Some(Gathered::default());
         // What is wrong stands in the reports.
         let _ = compilation.check(path);

@@ -23,7 +23,7 @@ mod shape;
 mod shapes;
 
 pub use check::same;
-pub use diff::unified;
+pub use diff::{edits, unified};
 pub use lossless::NoToken;
 
 use lossless::Lexed;

@@ -27,6 +27,8 @@ struct Look {
     version: i64,
     path: PathBuf,
     options: Options,
+    /// Whether to compile it, to say what became of its with-loops.
+    explains: bool,
 }
 
 /// What a check found, ready to be sent.
@@ -39,6 +41,8 @@ pub struct Found {
     pub facts: Option<(Arc<Facts>, FileId)>,
     /// What is known lacks parts of the file, which cannot be parsed.
     pub is_torn: bool,
+    /// What became of with-loops, if it was compiled.
+    pub lenses: Option<Vec<(Span, String)>>,
 }
 
 /// A fix as the protocol has it.
@@ -80,9 +84,9 @@ impl Checker {
     }
 
     /// Has a file checked some time soon. What was parsed of the library is kept from one check to the next, by the options.
-    pub fn look(&self, uri: String, version: i64, path: PathBuf, options: Options) {
+    pub fn look(&self, uri: String, version: i64, path: PathBuf, options: Options, explains: bool) {
         // The thread goes only with the process.
-        let _ = self.looks.send(Look { uri, version, path, options });
+        let _ = self.looks.send(Look { uri, version, path, options, explains });
     }
 
     /// The next thing that happens; nothing if the editor has gone.
@@ -105,7 +109,11 @@ fn run(waiting: &Receiver<Look>, finished: &Sender<Checked>, encoding: Encoding)
         };
         match next {
             // Only the last text of a file counts.
-            Ok(look) => drop(looks.insert(look.uri.clone(), look)),
+            Ok(mut look) => {
+                let before = looks.remove(&look.uri);
+                look.explains |= before.is_some_and(|before| before.explains && before.version == look.version);
+                looks.insert(look.uri.clone(), look);
+            }
             Err(RecvTimeoutError::Timeout) => {
                 let Some((_, look)) = looks.pop_first() else { continue };
                 let (uri, version) = (look.uri.clone(), look.version);
@@ -121,15 +129,17 @@ fn run(waiting: &Receiver<Look>, finished: &Sender<Checked>, encoding: Encoding)
 
 /// Checks one file. A bug of ours costs its reports, not the session.
 fn check(look: Look, encoding: Encoding) -> Found {
-    let Look { path, mut options, .. } = look;
+    let Look { path, mut options, explains, .. } = look;
     options.lints = Levels::of_check();
     let work = move || {
         // A file that cannot be read has no reports.
-        let (compilation, facts) = Facts::analyse(options, &path);
+        let (compilation, facts) = Facts::analyse(options, &path, explains);
         let mut found = if is_copy(&path) { Found::default() } else { found(&compilation, encoding) };
         let is_syntax = |report: &Diagnostic| report.is_error() && report.code.text().starts_with("E01");
         let file = facts.file(&path.display().to_string());
         found.is_torn = compilation.diagnostics.iter().any(|report| is_syntax(report) && Some(report.span().file) == file);
+        let explanation = compilation.explanation.as_ref().filter(|_| !found.is_torn);
+        found.lenses = explanation.map(|explanation| explanation.lenses(&compilation.map));
         found.facts = file.map(|file| (Arc::new(facts), file));
         found
     };

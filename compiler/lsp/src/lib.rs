@@ -12,6 +12,7 @@ mod hints;
 mod library;
 mod rename;
 mod texts;
+mod tokens;
 mod view;
 
 use checker::{Checked, Checker, Found};
@@ -34,6 +35,9 @@ struct Server {
     found: BTreeMap<String, Found>,
     /// Files that the editor shows reports for.
     shown: BTreeSet<String>,
+    /// What the editor asks again for if it is told to, and how often it was.
+    refreshes: Vec<&'static str>,
+    asked: u64,
 }
 
 /// Talks to an editor over standard input and output until it says goodbye.
@@ -58,6 +62,13 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
             "positionEncoding": encoding.name(),
             "textDocumentSync": { "openClose": true, "change": 2, "save": {} },
             "documentFormattingProvider": true,
+            "documentRangeFormattingProvider": true,
+            "foldingRangeProvider": true,
+            "codeLensProvider": {},
+            "semanticTokensProvider": {
+                "legend": { "tokenTypes": tokens::KINDS, "tokenModifiers": tokens::PROPERTIES },
+                "full": true,
+            },
             "hoverProvider": true,
             "definitionProvider": true,
             "referencesProvider": true,
@@ -75,7 +86,9 @@ fn converse(connection: Connection, options: Options) -> Result<(), String> {
     connection.initialize_finish(id, answer).map_err(|error| error.to_string())?;
     let checker = Checker::start(encoding).map_err(|error| format!("cannot start a thread: {error}"))?;
     let (documents, found, shown) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-    let mut server = Server { connection, encoding, options, documents, checker, found, shown };
+    let can_refresh = |what: &&str| parameters["capabilities"]["workspace"][what]["refreshSupport"] == true;
+    let refreshes = ["inlayHint", "semanticTokens", "codeLens"].into_iter().filter(can_refresh).collect();
+    let mut server = Server { connection, encoding, options, documents, checker, found, shown, refreshes, asked: 0 };
     server.run()
 }
 
@@ -113,9 +126,17 @@ impl Server {
         let uri = params["textDocument"]["uri"].as_str().unwrap_or_default().to_string();
         match method.as_str() {
             "textDocument/formatting" => match self.documents.get(&uri) {
-                Some(document) => formatted(id, document, self.encoding),
+                Some(document) => formatted(id, document, None, self.encoding),
                 None => refused(id, ErrorCode::InvalidParams, "this file is not open"),
             },
+            "textDocument/rangeFormatting" => match self.documents.get(&uri) {
+                Some(document) => formatted(id, document, Some(&params["range"]), self.encoding),
+                None => refused(id, ErrorCode::InvalidParams, "this file is not open"),
+            },
+            "textDocument/foldingRange" => {
+                let document = self.documents.get(&uri);
+                Response::new_ok(id, document.map_or(Value::Null, |document| tokens::folds(&document.text)))
+            }
             "textDocument/codeAction" => Response::new_ok(id, self.actions(&uri, &params["range"])),
             "textDocument/rename" => match self.rename(&uri, &params) {
                 Ok(edit) => Response::new_ok(id, edit),
@@ -146,7 +167,7 @@ impl Server {
                 let text = document["text"].as_str().unwrap_or_default().to_string();
                 let (version, edits) = (version(document), Vec::new());
                 self.documents.insert(uri.clone(), Document { path, text, version, edits, known: None });
-                self.look(&uri);
+                self.look(&uri, false);
             }
             "textDocument/didChange" => {
                 let Some(known) = self.documents.get_mut(&uri) else { return Ok(()) };
@@ -156,11 +177,11 @@ impl Server {
                     known.edits.extend(edit.map(|edit| (new, edit)));
                 }
                 known.version = new;
-                self.look(&uri);
+                self.look(&uri, false);
             }
             // Who uses a module that was saved is checked anew.
             "textDocument/didSave" => {
-                self.documents.keys().cloned().collect::<Vec<_>>().iter().for_each(|uri| self.look(uri))
+                self.documents.keys().cloned().collect::<Vec<_>>().iter().for_each(|other| self.look(other, *other == uri))
             }
             "textDocument/didClose" => {
                 self.documents.remove(&uri);
@@ -173,10 +194,10 @@ impl Server {
     }
 
     /// Has an open file checked, with all texts as the editor holds them.
-    fn look(&mut self, uri: &str) {
+    fn look(&mut self, uri: &str, explains: bool) {
         let Some(document) = self.documents.get(uri) else { return };
         let options = self.with_texts();
-        self.checker.look(uri.to_string(), document.version, document.path.clone(), options);
+        self.checker.look(uri.to_string(), document.version, document.path.clone(), options, explains);
     }
 
     /// The edits that give a name another one; this resolves all names again, twice.
@@ -210,6 +231,17 @@ impl Server {
         options
     }
 
+    /// Has the editor ask again for what it shows all the time.
+    fn refresh(&mut self) -> Result<(), String> {
+        for what in self.refreshes.clone() {
+            self.asked += 1;
+            let id = RequestId::from(format!("refresh {}", self.asked));
+            let request = Request { id, method: format!("workspace/{what}/refresh"), params: Value::Null };
+            self.send(Message::Request(request))?;
+        }
+        Ok(())
+    }
+
     fn take(&mut self, checked: Checked) -> Result<(), String> {
         let Checked { uri, version, mut found } = checked;
         let Some(document) = self.documents.get_mut(&uri) else { return Ok(()) };
@@ -217,12 +249,29 @@ impl Server {
             // While a statement is being written, what was known before it began is worth more.
             let is_better = document.known.as_ref().is_none_or(|known| !found.is_torn && known.version <= version);
             if is_better {
+                // Where nothing was compiled, what became of with-loops is what it was.
+                let before: Vec<Edit> =
+                    document.edits.iter().filter(|(made, _)| *made <= version).map(|(_, edit)| *edit).collect();
+                let carried = || {
+                    let old = document.known.iter().flat_map(|known| &known.lenses);
+                    let carried = old.filter_map(|(at, title)| Some((drift::forward(&before, at.clone())?, title.clone())));
+                    carried.collect()
+                };
+                let lenses = match found.lenses.take() {
+                    Some(lenses) => {
+                        let own = lenses.into_iter().filter(|(span, _)| span.file == file);
+                        own.map(|(span, title)| (span.start as usize..span.end as usize, title)).collect()
+                    }
+                    None => carried(),
+                };
                 document.edits.retain(|(made, _)| *made > version);
-                document.known = Some(Known { facts, file, version });
+                document.known = Some(Known { facts, file, version, lenses });
             }
         }
         // A text that has changed since is being looked at already.
-        if document.version != version {
+        let is_now = document.version == version;
+        self.refresh()?;
+        if !is_now {
             return Ok(());
         }
         self.found.insert(uri, found);
@@ -289,6 +338,8 @@ fn is_about_facts(method: &str) -> bool {
             | "textDocument/documentHighlight"
             | "textDocument/documentSymbol"
             | "textDocument/inlayHint"
+            | "textDocument/codeLens"
+            | "textDocument/semanticTokens/full"
             | "textDocument/prepareRename"
             | "textDocument/completion"
             | "textDocument/signatureHelp"
@@ -308,6 +359,8 @@ fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
         "textDocument/completion" => complete::completion(view, position),
         "textDocument/signatureHelp" => complete::signature_help(view, position),
         "textDocument/prepareRename" => view.name(position).and_then(|found| view.range(found.span)).unwrap_or(Value::Null),
+        "textDocument/codeLens" => view.lenses(),
+        "textDocument/semanticTokens/full" => tokens::semantic(view),
         "textDocument/inlayHint" => hints::hints(view, &params["range"]),
         _ => Value::Null,
     }
@@ -334,11 +387,23 @@ fn apply(text: &mut String, change: &Value, encoding: Encoding) -> Option<Edit> 
     })
 }
 
-fn formatted(id: RequestId, document: &Document, encoding: Encoding) -> Response {
+/// Edits that lay out a text, or what of it touches a range.
+fn formatted(id: RequestId, document: &Document, range: Option<&Value>, encoding: Encoding) -> Response {
     match ravel_format::format(&document.text) {
         Ok(formatted) if formatted.text == document.text => Response::new_ok(id, json!([])),
         Ok(formatted) => {
             let lines = Lines::new(&document.text, encoding);
+            if let Some(range) = range {
+                let line = |at: &Value| at["line"].as_u64().map_or(0, |line| line as usize);
+                let (from, upto) = (line(&range["start"]), line(&range["end"]));
+                let touches = |at: &std::ops::Range<usize>| at.start <= upto && from < at.end.max(at.start + 1);
+                let edits = ravel_format::edits(&document.text, &formatted.text).into_iter();
+                let edits = edits.filter(|(at, _)| touches(at)).map(|(at, text)| {
+                    let place = |line: usize| json!({ "line": line, "character": 0 });
+                    json!({ "range": { "start": place(at.start), "end": place(at.end) }, "newText": text })
+                });
+                return Response::new_ok(id, json!(edits.collect::<Vec<_>>()));
+            }
             let range = json!({ "start": lines.position(0), "end": lines.position(document.text.len()) });
             Response::new_ok(id, json!([{ "range": range, "newText": formatted.text }]))
         }

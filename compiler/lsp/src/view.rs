@@ -8,6 +8,7 @@ use ravel_driver::files::is_library;
 use ravel_source::{FileId, Span};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub struct Known {
     /// The document itself.
     pub file: FileId,
     pub version: i64,
+    /// What became of with-loops when the text was last saved.
+    pub lenses: Vec<(Range<usize>, String)>,
 }
 
 /// All open texts.
@@ -80,6 +83,17 @@ impl<'d> View<'d> {
     pub fn whole(&self, span: Span) -> Json {
         let at = around(&self.edits, span.start as usize..span.end as usize);
         self.lines_range(at.start, at.end)
+    }
+
+    /// What became of with-loops, above each of them.
+    pub fn lenses(&self) -> Json {
+        let lenses = self.document.known.iter().flat_map(|known| &known.lenses);
+        let lenses = lenses.filter_map(|(span, title)| {
+            let at = forward(&self.edits, span.clone())?;
+            let command = json!({ "title": title, "command": "" });
+            Some(json!({ "range": self.lines_range(at.start, at.end), "command": command }))
+        });
+        json!(lenses.collect::<Vec<_>>())
     }
 
     pub fn lines_range(&self, start: usize, end: usize) -> Json {
