@@ -9,6 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use client::Client;
 use ravel_tests::{Arguments, Failed, Trial, files_below, repository};
@@ -124,6 +125,125 @@ fn rubbish() -> Result<(), Failed> {
     expect(client.wait()? == 1, &"the exit status when the client dies")
 }
 
+/// What can be asked of a document at a position.
+const QUESTIONS: [&str; 14] = [
+    "hover",
+    "definition",
+    "references",
+    "documentHighlight",
+    "documentSymbol",
+    "inlayHint",
+    "completion",
+    "signatureHelp",
+    "prepareRename",
+    "semanticTokens/full",
+    "foldingRange",
+    "codeLens",
+    "codeAction",
+    "rangeFormatting",
+];
+
+/// Asks everything; the longest time that an answer took.
+fn ask_everything(client: &mut Client, uri: &str, line: usize, character: usize) -> Result<Duration, Failed> {
+    let at = json!({ "line": line, "character": character });
+    let document = json!({ "uri": uri });
+    let range = json!({ "start": { "line": 0, "character": 0 }, "end": at });
+    let mut longest = Duration::ZERO;
+    for question in QUESTIONS {
+        let context = json!({ "includeDeclaration": true, "diagnostics": [] });
+        let asked =
+            json!({ "textDocument": document, "position": at, "range": range, "context": context, "options": {} });
+        let start = Instant::now();
+        let answer = client.ask(&format!("textDocument/{question}"), asked)?;
+        longest = longest.max(start.elapsed());
+        // A text that is no SaC has no layout; a bug would be told of with another number.
+        expect(answer["error"].is_null() || answer["error"]["code"] == -32803, &(question, &answer))?;
+    }
+    Ok(longest)
+}
+
+/// Every beginning of a program is opened, up to each of its words, and everything is asked where it ends.
+fn beginnings() -> Result<(), Failed> {
+    let mut client = Client::start(json!(["utf-8"]))?;
+    for name in ["mandelbrot"] {
+        let text = fs::read_to_string(repository().join(format!("examples/{name}.sac")))?;
+        let is_word = |at: usize| text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let starts_word = |at: usize| text[at..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let is_end = |at: &usize| text.is_char_boundary(*at) && !(is_word(*at) && starts_word(*at));
+        let ends: Vec<usize> = (0..=text.len()).filter(is_end).collect();
+        for batch in ends.chunks(30) {
+            let uri = |end: &usize| format!("file:///nowhere/{name}{end}.sac");
+            for end in batch {
+                client.open(&uri(end), &text[..*end])?;
+            }
+            for end in batch {
+                client.known(&uri(end))?;
+                let line = text[..*end].matches('\n').count();
+                let column = end - text[..*end].rfind('\n').map_or(0, |at| at + 1);
+                ask_everything(&mut client, &uri(end), line, column)?;
+                client.tell("textDocument/didClose", json!({ "textDocument": { "uri": uri(end) } }))?;
+            }
+        }
+    }
+    expect(client.leave()? == 0, &"the exit status")
+}
+
+/// While the largest example is typed into nobody waits for an answer.
+fn speed() -> Result<(), Failed> {
+    let path = repository().join("examples/captions/captions.sac");
+    let text = fs::read_to_string(&path)?;
+    let mut client = Client::start(json!(["utf-8"]))?;
+    let uri = uri(&path);
+    client.open(&uri, &text)?;
+    client.known(&uri)?;
+    let line = text.lines().count() * 2 / 3;
+    let typed = "    mean = sum(";
+    let mut times = Vec::new();
+    for (version, c) in std::iter::once('\n').chain(typed.chars()).enumerate() {
+        let at = json!({ "line": line, "character": version.saturating_sub(1) });
+        let change = json!([{ "range": { "start": at, "end": at }, "text": c.to_string() }]);
+        let document = json!({ "uri": uri, "version": version + 2 });
+        client.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": change }))?;
+        times.push(ask_everything(&mut client, &uri, line, version)?);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    times.sort();
+    let median = times[times.len() / 2];
+    println!("longest answer after a key: median {median:?}, of all {:?}", times[times.len() - 1]);
+    // The goal is 20 ms; a machine that others work on as well is given more.
+    expect(median < Duration::from_millis(200), &times)?;
+    expect(client.leave()? == 0, &"the exit status")
+}
+
+/// Questions about nothing, beyond the text, and of the wrong kind are answered all the same.
+fn rubbish_questions() -> Result<(), Failed> {
+    let mut client = Client::start(json!(null))?;
+    let uri = "file:///nowhere/q.sac";
+    client.open(uri, "int main() { a = 1; return a; }\n")?;
+    client.known(uri)?;
+    let nowhere = json!({ "line": 7_000_000_000_u64, "character": -1 });
+    let document = json!({ "uri": uri });
+    let questions = QUESTIONS.iter().map(|question| format!("textDocument/{question}"));
+    for question in questions.chain(["textDocument/rename".to_string(), "workspace/symbol".to_string()]) {
+        for parameters in [
+            json!(null),
+            json!([]),
+            json!({ "textDocument": 5 }),
+            json!({ "textDocument": document }),
+            json!({ "textDocument": { "uri": "file:///x" }, "position": nowhere }),
+            json!({ "textDocument": document, "position": nowhere, "range": { "start": nowhere, "end": nowhere } }),
+            json!({ "textDocument": document, "position": "here", "newName": 5, "query": {} }),
+        ] {
+            let answer = client.ask(&question, parameters.clone())?;
+            expect(answer["error"]["code"] != -32603, &(&question, parameters, &answer))?;
+        }
+    }
+    // The client dies while something is being checked.
+    client.tell("textDocument/didSave", json!({ "textDocument": document }))?;
+    client.input = None;
+    expect(client.wait()? == 1, &"the exit status when the client dies")
+}
+
 /// Every prefix of a program, as if it were typed quickly, does no harm.
 fn prefixes() -> Result<(), Failed> {
     let mut client = Client::start(json!(["utf-8"]))?;
@@ -151,6 +271,9 @@ fn main() -> ExitCode {
         Trial::test("formatting", formatting),
         Trial::test("rubbish", rubbish),
         Trial::test("prefixes", prefixes),
+        Trial::test("beginnings", beginnings),
+        Trial::test("speed", speed),
+        Trial::test("rubbish questions", rubbish_questions),
     ];
     trials.extend(cases::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

@@ -101,21 +101,25 @@ impl Checker {
 /// Takes what is to be checked until the editor has gone.
 fn run(waiting: &Receiver<Look>, finished: &Sender<Checked>, encoding: Encoding) {
     let mut looks: BTreeMap<String, Look> = BTreeMap::new();
+    let mut wait = QUIET;
     loop {
         let next = if looks.is_empty() {
             waiting.recv().map_err(|_| RecvTimeoutError::Disconnected)
         } else {
-            waiting.recv_timeout(QUIET)
+            waiting.recv_timeout(wait)
         };
         match next {
             // Only the last text of a file counts.
             Ok(mut look) => {
+                wait = QUIET;
                 let before = looks.remove(&look.uri);
                 look.explains |= before.is_some_and(|before| before.explains && before.version == look.version);
                 looks.insert(look.uri.clone(), look);
             }
             Err(RecvTimeoutError::Timeout) => {
                 let Some((_, look)) = looks.pop_first() else { continue };
+                // It is quiet: the others need not wait again.
+                wait = Duration::ZERO;
                 let (uri, version) = (look.uri.clone(), look.version);
                 let found = check(look, encoding);
                 if finished.send(Checked { uri, version, found }).is_err() {

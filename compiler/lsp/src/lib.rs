@@ -108,7 +108,12 @@ impl Server {
                     if self.connection.handle_shutdown(&request).map_err(|error| error.to_string())? {
                         return Ok(());
                     }
-                    let response = self.answer(request);
+                    let id = request.id.clone();
+                    // A bug of ours costs an answer, not the session.
+                    let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request)));
+                    let response = answer.unwrap_or_else(|_| {
+                        refused(id, ErrorCode::InternalError, "this is a bug in Ravel; please report it with the file")
+                    });
                     self.send(Message::Response(response))?;
                 }
                 Message::Notification(notification) => self.note(&notification)?,
