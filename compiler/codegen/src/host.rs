@@ -26,12 +26,22 @@ unsafe impl Send for Entry {}
 unsafe impl Sync for Entry {}
 
 /// An argument or result together with what is owned through it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Word {
     /// A number in the low bits, or a null reference.
     Bits(u64),
     /// A reference that changes hands with the call.
     Object(Array),
+}
+
+impl Word {
+    /// The object, if it is one.
+    pub fn object(&self) -> Option<&Array> {
+        match self {
+            Word::Object(object) => Some(object),
+            Word::Bits(_) => None,
+        }
+    }
 }
 
 impl Entry {
@@ -103,6 +113,16 @@ impl Entry {
         };
         Some(status)
     }
+}
+
+/// The first word of a global variable.
+///
+/// # Safety
+/// `address` is that of an aligned variable of eight bytes or more. No code that writes to it runs at the time.
+#[expect(unsafe_code, reason = "a global variable is a raw address")]
+pub unsafe fn global_word(address: *const u8) -> usize {
+    // SAFETY: by contract.
+    unsafe { address.cast::<usize>().read_volatile() }
 }
 
 /// Is this the type of a program, `() -> i32`?
