@@ -61,8 +61,7 @@ impl Case {
 
     /// What a range covers, with its place.
     fn place(&self, uri: &str, range: &Value) -> String {
-        let (line, from, upto) =
-            (&range["start"]["line"], &range["start"]["character"], &range["end"]["character"]);
+        let (line, from, upto) = (&range["start"]["line"], &range["start"]["character"], &range["end"]["character"]);
         let number = |value: &Value| value.as_u64().unwrap_or(u64::MAX) as usize;
         match self.texts.iter().find(|text| text.uri == uri) {
             Some(text) => {
@@ -85,8 +84,7 @@ impl Case {
 
     fn ranges(&self, uri: &str, all: &Value, more: &dyn Fn(&Value) -> String) -> String {
         let all = all.as_array().into_iter().flatten();
-        let lines: Vec<String> =
-            all.map(|one| format!("{}{}", self.place(uri, &one["range"]), more(one))).collect();
+        let lines: Vec<String> = all.map(|one| format!("{}{}", self.place(uri, &one["range"]), more(one))).collect();
         lines.join("\n")
     }
 
@@ -120,7 +118,9 @@ impl Case {
                 let all = answer["result"].as_array().cloned().unwrap_or_default();
                 let lines: Vec<String> = all
                     .iter()
-                    .map(|one| format!("{}: {}", self.place(uri, &one["selectionRange"]), one["detail"].as_str().unwrap_or("")))
+                    .map(|one| {
+                        format!("{}: {}", self.place(uri, &one["selectionRange"]), one["detail"].as_str().unwrap_or(""))
+                    })
                     .collect();
                 lines.join("\n")
             }
@@ -180,7 +180,11 @@ impl Case {
                     None => {
                         let mut lines = Vec::new();
                         for (uri, edits) in answer["result"]["changes"].as_object().into_iter().flatten() {
-                            lines.push(self.ranges(uri, edits, &|one| format!(" -> {}", one["newText"].as_str().unwrap_or(""))));
+                            lines.push(
+                                self.ranges(uri, edits, &|one| {
+                                    format!(" -> {}", one["newText"].as_str().unwrap_or(""))
+                                }),
+                            );
                         }
                         lines.join("\n")
                     }
@@ -192,7 +196,14 @@ impl Case {
                 let number = |one: &Value, name: &str| one[name].as_u64().unwrap_or(0) + 1;
                 let lines: Vec<String> = all
                     .iter()
-                    .map(|one| format!("{}-{} {}", number(one, "startLine"), number(one, "endLine"), one["kind"].as_str().unwrap_or("")))
+                    .map(|one| {
+                        format!(
+                            "{}-{} {}",
+                            number(one, "startLine"),
+                            number(one, "endLine"),
+                            one["kind"].as_str().unwrap_or("")
+                        )
+                    })
                     .collect();
                 lines.join("\n")
             }
@@ -202,7 +213,8 @@ impl Case {
             }
             "layout" => {
                 // The line of the mark alone.
-                let asked = json!({ "textDocument": document, "range": { "start": position, "end": position }, "options": {} });
+                let asked =
+                    json!({ "textDocument": document, "range": { "start": position, "end": position }, "options": {} });
                 self.ranges(uri, &put("textDocument/rangeFormatting", asked)?["result"], &|one| {
                     format!(" -> {}", one["newText"].as_str().unwrap_or("").trim_end())
                 })
@@ -237,8 +249,7 @@ impl Case {
 fn tokens(text: &str, data: &Value) -> String {
     const KINDS: [&str; 7] = ["function", "type", "struct", "variable", "typeParameter", "namespace", "parameter"];
     const PROPERTIES: [&str; 3] = [" declaration", " readonly", " library"];
-    let numbers: Vec<usize> =
-        data.as_array().into_iter().flatten().map(|n| n.as_u64().unwrap_or(0) as usize).collect();
+    let numbers: Vec<usize> = data.as_array().into_iter().flatten().map(|n| n.as_u64().unwrap_or(0) as usize).collect();
     let (mut line, mut column) = (0, 0);
     let mut lines = Vec::new();
     for token in numbers.chunks(5) {

@@ -125,7 +125,8 @@ impl Core<'_> {
     /// The place of a name itself, behind its module; nothing if a macro made it.
     fn written(&self, span: Span, name: &str) -> Option<Span> {
         let text = self.map.snippet(span);
-        let has_name = text == name || text.ends_with(name) && text[..text.len() - name.len()].trim_end().ends_with("::");
+        let has_name =
+            text == name || text.ends_with(name) && text[..text.len() - name.len()].trim_end().ends_with("::");
         has_name.then(|| Span { start: span.end - name.len() as u32, ..span })
     }
 
@@ -157,7 +158,8 @@ impl Core<'_> {
         }
         let Some(span) = self.written(at, slot.name) else { return };
         let owner = self.module(module).name.clone();
-        let signature = slot.declared.map_or(String::new(), |ty| format!("{} {}", one_line(self.map.snippet(ty)), slot.name));
+        let signature =
+            slot.declared.map_or(String::new(), |ty| format!("{} {}", one_line(self.map.snippet(ty)), slot.name));
         let Some(facts) = &mut self.facts else { return };
         let key = (slot.first, Text::from(slot.name));
         let def = *facts.by_slot.entry(key).or_insert_with(|| {
@@ -259,7 +261,8 @@ impl Core<'_> {
     fn note_file(&mut self, id: ModId) {
         let module = self.module(id);
         let (file, name) = (module.file.clone(), module.name.clone());
-        let own: Vec<DefId> = [&module.functions, &module.objects, &module.types].into_iter().flatten().copied().collect();
+        let own: Vec<DefId> =
+            [&module.functions, &module.objects, &module.types].into_iter().flatten().copied().collect();
         for def in own {
             let (at, name) = (self.def_span(def), self.describe(def).name);
             self.note_defs(id, at, &name, &[def]);
@@ -384,7 +387,9 @@ impl Core<'_> {
             self.functions.iter().filter_map(|(def, fun)| fun.map(|fun| (*def, fun))).collect();
         let user = |id: &DefId| id.0 >= OWN || !self.module(self.def(*id).module).library;
         let mentioned: HashSet<FunId> = match &self.facts {
-            Some(facts) => facts.calls.iter().flat_map(|call| &self.program.sets[call.2.index()].members).copied().collect(),
+            Some(facts) => {
+                facts.calls.iter().flat_map(|call| &self.program.sets[call.2.index()].members).copied().collect()
+            }
             None => return,
         };
         let wrapped: Vec<(FunId, FunId)> = self.wrappers.iter().map(|((inner, _), outer)| (*outer, *inner)).collect();

@@ -8,8 +8,8 @@ use ravel_core::ir::{ElemTy, Fun, Program};
 use ravel_specialize::fits::{Bindings, Fit, bind_value, fits, shown};
 use ravel_specialize::value::{Kind, ScKind, ShapeKind};
 use ravel_specialize::{shape_of, show_kind};
-use ravel_types::{Affine, Basic, Scalar};
 use ravel_syntax::ast::Text;
+use ravel_types::{Affine, Basic, Scalar};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -137,7 +137,9 @@ impl Scope<'_> {
         let Some(elements) = elements.filter(|text| !text.contains(['[', '('])) else { return Kind::Bottom };
         let kinds: Vec<Kind> = elements.split(',').map(|element| self.kind_of(element.trim())).collect();
         match kinds.first() {
-            Some(Kind::Sc(basic, _)) if kinds.iter().all(|kind| matches!(kind, Kind::Sc(other, _) if other == basic)) => {
+            Some(Kind::Sc(basic, _))
+                if kinds.iter().all(|kind| matches!(kind, Kind::Sc(other, _) if other == basic)) =>
+            {
                 let length = i32::try_from(kinds.len()).unwrap_or(i32::MAX);
                 Kind::Arr(*basic, ShapeKind::Known(vec![Some(Affine::constant(length))]))
             }
@@ -257,7 +259,9 @@ fn members(scope: &Scope<'_>, module: &str) -> Vec<Candidate> {
 fn fields(scope: &Scope<'_>, record: &str) -> Vec<Candidate> {
     let Kind::Struct(id, kinds) = scope.kind_of(record) else { return Vec::new() };
     let fields = scope.program.structs[id.index()].fields.iter().zip(kinds);
-    fields.map(|(field, kind)| plain_candidate(&field.name, CandidateKind::Field, &show_kind(scope.program, &kind))).collect()
+    fields
+        .map(|(field, kind)| plain_candidate(&field.name, CandidateKind::Field, &show_kind(scope.program, &kind)))
+        .collect()
 }
 
 fn names(scope: &Scope<'_>, call: Option<Call<'_>>) -> Vec<Candidate> {

@@ -303,10 +303,9 @@ impl Compilation {
             let options = this.core_options();
             let workspace = this.options.workspace.clone();
             let mut facts = this.facts.take();
-            let (program, reports) =
-                workspace.with(&mut this.map, |map, kept| {
-                    ravel_core::load(root, loader, &options, map, kept, facts.as_mut().map(|facts| &mut facts.names))
-                });
+            let (program, reports) = workspace.with(&mut this.map, |map, kept| {
+                ravel_core::load(root, loader, &options, map, kept, facts.as_mut().map(|facts| &mut facts.names))
+            });
             this.facts = facts;
             this.diagnostics.extend(together(reports.into_sorted(&this.map)));
             program

@@ -99,9 +99,8 @@ fn of_definition(view: &View<'_>, found: &Use, text: &mut String) {
     let mut labels: Vec<&str> = Vec::new();
     for known in view.documents.values().filter_map(|document| document.known.as_ref()) {
         let is_this = |def: &Def| {
-            let place = |facts: &Facts, span: Span| {
-                facts.map.get(span.file).map(|file| (file.name.clone(), span.start))
-            };
+            let place =
+                |facts: &Facts, span: Span| facts.map.get(span.file).map(|file| (file.name.clone(), span.start));
             found.defs.iter().filter_map(|at| view.def(*at)).any(|own| {
                 own.span.start == def.span.start
                     && own.name == def.name
@@ -162,9 +161,8 @@ fn same<'d>(view: &View<'d>, position: &Json) -> Vec<&'d Use> {
     let Some(found) = view.name(position) else { return Vec::new() };
     let wanted = view.facts.meaning(found);
     let facts = view.facts;
-    let is_same = |other: &&Use| {
-        facts.is_own(other.span.file) && facts.meaning(other).iter().any(|def| wanted.contains(def))
-    };
+    let is_same =
+        |other: &&Use| facts.is_own(other.span.file) && facts.meaning(other).iter().any(|def| wanted.contains(def));
     facts.uses.iter().filter(is_same).collect()
 }
 
@@ -196,7 +194,10 @@ pub fn workspace_symbols(views: &[View<'_>], query: &str) -> Json {
     let mut symbols: Vec<Json> = Vec::new();
     for view in views {
         let defs = view.facts.defs.iter().filter(|def| {
-            !def.library && !def.kind.is_local() && def.kind != DefKind::Module && def.name.to_lowercase().contains(&wanted)
+            !def.library
+                && !def.kind.is_local()
+                && def.kind != DefKind::Module
+                && def.name.to_lowercase().contains(&wanted)
         });
         for def in defs {
             let Some(location) = view.location(def.span) else { continue };

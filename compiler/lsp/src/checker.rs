@@ -6,8 +6,8 @@ use crate::texts::{Encoding, Lines};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, select, unbounded};
 use lsp_server::Message;
 use ravel_diagnostics::{Diagnostic, Fix, Levels, Severity};
-use ravel_driver::files::is_library;
 use ravel_driver::facts::Facts;
+use ravel_driver::files::is_library;
 use ravel_driver::{Compilation, Options};
 use ravel_source::{FileId, SourceMap, Span};
 use serde_json::{Value, json};
@@ -141,7 +141,8 @@ fn check(look: Look, encoding: Encoding) -> Found {
         let mut found = if is_copy(&path) { Found::default() } else { found(&compilation, encoding) };
         let is_syntax = |report: &Diagnostic| report.is_error() && report.code.text().starts_with("E01");
         let file = facts.file(&path.display().to_string());
-        found.is_torn = compilation.diagnostics.iter().any(|report| is_syntax(report) && Some(report.span().file) == file);
+        found.is_torn =
+            compilation.diagnostics.iter().any(|report| is_syntax(report) && Some(report.span().file) == file);
         let explanation = compilation.explanation.as_ref().filter(|_| !found.is_torn);
         found.lenses = explanation.map(|explanation| explanation.lenses(&compilation.map));
         found.facts = file.map(|file| (Arc::new(facts), file));

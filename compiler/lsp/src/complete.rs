@@ -92,9 +92,8 @@ fn with_scope(view: &View<'_>, at: usize, answer: impl FnOnce(&Scope<'_>) -> Jso
     let own = view.facts.map.files().filter_map(|(_, file)| {
         std::path::Path::new(&file.name).file_stem().map(|stem| stem.to_string_lossy().into_owned())
     });
-    let library = library_sources().filter_map(|(name, _)| {
-        std::path::Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned())
-    });
+    let library = library_sources()
+        .filter_map(|(name, _)| std::path::Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned()));
     let mut modules: Vec<String> = own.chain(library).collect();
     modules.sort();
     modules.dedup();
@@ -154,7 +153,8 @@ fn variables(view: &View<'_>, at: usize) -> Vec<(String, Option<Kind>)> {
     for statement in body.split([';', '{', '}']) {
         let Some((target, rest)) = statement.split_once('=') else { continue };
         let target = target.trim();
-        let is_name = target.starts_with(|c: char| c.is_alphabetic()) && target.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let is_name =
+            target.starts_with(|c: char| c.is_alphabetic()) && target.chars().all(|c| c.is_alphanumeric() || c == '_');
         if is_name && !rest.starts_with('=') && body.len() > statement.len() && !body.ends_with(statement) {
             found.entry(target.to_string()).or_default();
         }

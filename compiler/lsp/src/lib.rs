@@ -185,9 +185,13 @@ impl Server {
                 self.look(&uri, false);
             }
             // Who uses a module that was saved is checked anew.
-            "textDocument/didSave" => {
-                self.documents.keys().cloned().collect::<Vec<_>>().iter().for_each(|other| self.look(other, *other == uri))
-            }
+            "textDocument/didSave" => self
+                .documents
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
+                .iter()
+                .for_each(|other| self.look(other, *other == uri)),
             "textDocument/didClose" => {
                 self.documents.remove(&uri);
                 self.found.remove(&uri);
@@ -259,7 +263,8 @@ impl Server {
                     document.edits.iter().filter(|(made, _)| *made <= version).map(|(_, edit)| *edit).collect();
                 let carried = || {
                     let old = document.known.iter().flat_map(|known| &known.lenses);
-                    let carried = old.filter_map(|(at, title)| Some((drift::forward(&before, at.clone())?, title.clone())));
+                    let carried =
+                        old.filter_map(|(at, title)| Some((drift::forward(&before, at.clone())?, title.clone())));
                     carried.collect()
                 };
                 let lenses = match found.lenses.take() {
@@ -363,7 +368,9 @@ fn about(view: &View<'_>, method: &str, params: &Value) -> Value {
         "textDocument/documentSymbol" => answers::symbols(view),
         "textDocument/completion" => complete::completion(view, position),
         "textDocument/signatureHelp" => complete::signature_help(view, position),
-        "textDocument/prepareRename" => view.name(position).and_then(|found| view.range(found.span)).unwrap_or(Value::Null),
+        "textDocument/prepareRename" => {
+            view.name(position).and_then(|found| view.range(found.span)).unwrap_or(Value::Null)
+        }
         "textDocument/codeLens" => view.lenses(),
         "textDocument/semanticTokens/full" => tokens::semantic(view),
         "textDocument/inlayHint" => hints::hints(view, &params["range"]),

@@ -153,9 +153,7 @@ impl Look {
     fn new(options: Options, path: &Path) -> Look {
         let (compilation, facts) = Facts::of_names(options, path);
         let errors = compilation.diagnostics.iter().filter(|report| report.is_error());
-        let errors = errors.map(|report| {
-            (report.code.name(), place(&facts, report.span()).unwrap_or_default())
-        });
+        let errors = errors.map(|report| (report.code.name(), place(&facts, report.span()).unwrap_or_default()));
         Look { path: path.to_path_buf(), errors: errors.collect(), facts }
     }
 
@@ -168,7 +166,8 @@ impl Look {
         let is_wanted = |def: &Def, wanted: &BTreeSet<Place>| {
             place(&self.facts, def.span).is_some_and(|place| wanted.contains(&place))
         };
-        let mut group: BTreeSet<usize> = (0..self.facts.defs.len()).filter(|at| is_wanted(&self.facts.defs[*at], wanted)).collect();
+        let mut group: BTreeSet<usize> =
+            (0..self.facts.defs.len()).filter(|at| is_wanted(&self.facts.defs[*at], wanted)).collect();
         loop {
             let before = group.len();
             let named: Vec<(&str, &str)> = group

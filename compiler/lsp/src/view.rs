@@ -121,7 +121,9 @@ impl<'d> View<'d> {
             let edits: Vec<Edit> = open.edits.iter().map(|(_, edit)| *edit).collect();
             let at = forward(&edits, span.start as usize..span.end as usize)?;
             let lines = Lines::new(&open.text, self.encoding);
-            return Some(json!({ "uri": uri, "range": { "start": lines.position(at.start), "end": lines.position(at.end) } }));
+            return Some(
+                json!({ "uri": uri, "range": { "start": lines.position(at.start), "end": lines.position(at.end) } }),
+            );
         }
         let lines = Lines::new(&file.text, self.encoding);
         let (start, end) = (lines.position(span.start as usize), lines.position(span.end as usize));

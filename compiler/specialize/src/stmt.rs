@@ -280,7 +280,10 @@ impl<'p> Spec<'p> {
                         Some(joined) => joined,
                         None => {
                             let name = self.fun(frame.fun).locals[slot.index()].name.clone();
-                            let (a, b) = (crate::report::show_kind(self.program, kind), crate::report::show_kind(self.program, &found));
+                            let (a, b) = (
+                                crate::report::show_kind(self.program, kind),
+                                crate::report::show_kind(self.program, &found),
+                            );
                             self.at(span);
                             self.error(
                                 Code::LoopChangesType,

@@ -73,7 +73,8 @@ pub fn described(text: &str, start: usize) -> String {
     }
     // Families of definitions share the comment above the first of them.
     let paragraph = head.rfind("\n\n").map_or(0, |at| at + 2);
-    let Some(open) = text[paragraph..start].rfind("\n/*").or_else(|| text[paragraph..].starts_with("/*").then_some(0)) else {
+    let Some(open) = text[paragraph..start].rfind("\n/*").or_else(|| text[paragraph..].starts_with("/*").then_some(0))
+    else {
         return String::new();
     };
     let close = text[paragraph + open..start].find("*/").map(|at| paragraph + open + at + 2);
