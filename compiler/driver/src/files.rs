@@ -166,6 +166,12 @@ pub fn is_replaced(edition: Edition, file: &str, function: &str) -> bool {
     folder(name) != layer && left_out.is_some_and(|names| names.split(',').any(|other| other.trim() == function))
 }
 
+/// The text of a library file, by its name in diagnostics.
+pub fn library_text(name: &str) -> Option<&'static str> {
+    let name = name.strip_prefix(LIBRARY)?;
+    library::FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 /// Whether a file name of the source map denotes a library file.
 pub fn is_library(name: &str) -> bool {
     name.starts_with(LIBRARY)

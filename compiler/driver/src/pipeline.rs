@@ -4,6 +4,7 @@ use crate::backend::{Backend, Kind};
 use crate::caches;
 use crate::edition::{Edition, wish};
 use crate::explain::{Explanation, placement};
+use crate::facts::Gathered;
 use crate::files::{FileLoader, is_library, is_replaced};
 use crate::foreign::Foreign;
 use crate::places::Functions;
@@ -136,6 +137,8 @@ pub struct Compilation {
     pub explanation: Option<Explanation>,
     /// The program's own C functions.
     pub foreign: Foreign,
+    /// What names mean and expressions are, for those who ask before they compile.
+    pub facts: Option<Gathered>,
 }
 
 impl Compilation {
@@ -151,6 +154,7 @@ impl Compilation {
             with_loops: (0, 0),
             explanation: None,
             foreign: Foreign::default(),
+            facts: None,
         }
     }
 
@@ -301,8 +305,11 @@ impl Compilation {
         self.timed("front end", |this| {
             let options = this.core_options();
             let workspace = this.options.workspace.clone();
-            let (program, reports) =
-                workspace.with(&mut this.map, |map, kept| ravel_core::load(root, loader, &options, map, kept));
+            let mut facts = this.facts.take();
+            let (program, reports) = workspace.with(&mut this.map, |map, kept| {
+                ravel_core::load(root, loader, &options, map, kept, facts.as_mut().map(|facts| &mut facts.names))
+            });
+            this.facts = facts;
             this.diagnostics.extend(together(reports.into_sorted(&this.map)));
             program
         })
@@ -330,7 +337,7 @@ impl Compilation {
         entries: Vec<Entry>,
     ) -> Vec<ravel_specialize::Specialized> {
         self.functions = Functions::of(program);
-        let results = self.timed("specialize", |this| {
+        let mut results = self.timed("specialize", |this| {
             let map = &this.map;
             let library = |file| map.get(file).is_some_and(|f| is_library(&f.name));
             let older = Edition::Until2024;
@@ -348,9 +355,13 @@ impl Compilation {
                 check_patterns: this.options.check_patterns,
                 candidates: this.options.candidates,
                 condition_remark: &remark,
+                facts: this.facts.is_some(),
             };
             ravel_specialize::specialize_all(program, entries, &options)
         });
+        if let (Some(facts), Some(look)) = (&mut self.facts, results.last_mut()) {
+            facts.values = look.facts.take().unwrap_or_default();
+        }
         for result in &results {
             self.foreign = Foreign::of(program, &result.module, &self.map);
             self.instances = result.instances;

@@ -137,6 +137,9 @@ impl Compilation {
         };
         self.add_costs(program.main.is_some());
         self.finish_reports();
+        if let Some(facts) = &mut self.facts {
+            facts.program = Some(program);
+        }
         explained?;
         if self.has_errors() { Err(Failure::Source) } else { Ok(()) }
     }

@@ -19,6 +19,7 @@ mod conversions;
 mod elementwise;
 mod emit;
 mod expr;
+pub mod facts;
 mod format;
 mod literal;
 mod live;
@@ -44,6 +45,10 @@ use ravel_diagnostics::Diagnostic;
 use ravel_source::{FileId, SourceMap, Span};
 use value::Kind;
 
+pub use calls::fits;
+pub use facts::Facts;
+pub use record::shape_of;
+pub use report::show_kind;
 pub use withloops::in_order::Carried;
 
 /// What to start from.
@@ -70,6 +75,8 @@ pub struct Options<'a> {
     pub candidates: bool,
     /// What a fault adds where a condition of a function fails, by the function's file and name.
     pub condition_remark: &'a dyn Fn(FileId, &str) -> Option<String>,
+    /// Whether to note what the user's expressions and variables turn out to be.
+    pub facts: bool,
 }
 
 /// The outcome: a module whose entry is set, what the entry's results are, and everything there is to say.
@@ -84,6 +91,8 @@ pub struct Specialized {
     pub exports: Vec<Option<Exported>>,
     /// With-loops that are loops in WIR, and why.
     pub fold_loops: Vec<(Span, Carried)>,
+    /// What was noted for all entries; with the last one, if it was asked for.
+    pub facts: Option<Facts>,
 }
 
 /// A function for C code: every parameter and result is one WIR value.

@@ -7,6 +7,7 @@ use crate::calls::bind::origin::Place;
 use crate::calls::instance::{Instance, Key};
 use crate::calls::looks::Looks;
 use crate::emit::Emitter;
+use crate::facts::Facts;
 use crate::value::{Kind, ScKind, ShapeKind, Val};
 use crate::withloops::in_order::Carried;
 use ravel_core::ir::{self, FunId, Program};
@@ -101,6 +102,10 @@ pub struct Spec<'p> {
     pub reported: Reported,
     /// Elaborations of functions so far.
     pub activations: u32,
+    /// What values turn out to be, if somebody asks.
+    pub facts: Option<Facts>,
+    /// The instance that is being noted.
+    pub noting: Option<u32>,
 }
 
 pub fn run(program: &Program, entries: Vec<Entry>, options: &Options<'_>) -> Vec<Specialized> {
@@ -111,12 +116,19 @@ pub fn run(program: &Program, entries: Vec<Entry>, options: &Options<'_>) -> Vec
         if k > 0 {
             spec.begin_look();
         }
+        if let Some(facts) = &mut spec.facts {
+            facts.on_their_own = matches!(entry, Entry::Roots);
+        }
         let results = spec.entry(entry);
         spec.mark_effects();
         let module = if k == last { std::mem::take(&mut spec.module) } else { spec.module.clone() };
         spec.finish(module, results)
     });
-    looks.collect()
+    let mut looks: Vec<Specialized> = looks.collect();
+    if let Some(look) = looks.last_mut() {
+        look.facts = spec.facts;
+    }
+    looks
 }
 
 /// The kind of one value that C code gets: neither what is known of its elements nor its symbols mean anything there.
@@ -163,6 +175,8 @@ impl<'p> Spec<'p> {
             diagnostics: Vec::new(),
             reported: Reported::default(),
             activations: 0,
+            facts: options.facts.then(Facts::default),
+            noting: None,
         }
     }
 
@@ -182,6 +196,7 @@ impl<'p> Spec<'p> {
             diagnostics,
             exports: std::mem::take(&mut self.exported),
             fold_loops: std::mem::take(&mut self.fold_loops).into_iter().collect(),
+            facts: None,
         }
     }
 

@@ -79,6 +79,31 @@ pub fn library() -> Result<Vec<Module>, Refused> {
         .collect()
 }
 
+/// The documentation of the definition that begins at a byte of a text, as it is written there: the comment before it, or before the definitions
+/// that it follows without a blank line. In files of the user lines with `//` count, too.
+pub fn described(text: &str, start: usize) -> String {
+    let lines = |comment: &Comment| comment.lines().collect::<Vec<_>>().join("\n");
+    let Some(head) = text.get(..start) else { return String::new() };
+    if let Some(comment) = before(text, start) {
+        return lines(&comment);
+    }
+    let above = head.lines().rev().map(str::trim).take_while(|line| line.starts_with("//"));
+    let mut above: Vec<&str> = above.map(|line| line.trim_start_matches('/').trim()).collect();
+    if !above.is_empty() {
+        above.reverse();
+        return above.join("\n");
+    }
+    // Families of definitions share the comment above the first of them.
+    let paragraph = head.rfind("\n\n").map_or(0, |at| at + 2);
+    let Some(open) = text[paragraph..start].rfind("\n/*").or_else(|| text[paragraph..].starts_with("/*").then_some(0))
+    else {
+        return String::new();
+    };
+    let close = text[paragraph + open..start].find("*/").map(|at| paragraph + open + at + 2);
+    let comment = close.and_then(|close| before(text, close + text[close..].len() - text[close..].trim_start().len()));
+    comment.map_or(String::new(), |comment| lines(&comment))
+}
+
 /// What the library says of a function: heads, module and comment of each entry; nothing if it has none of this name.
 pub fn about(name: &str) -> Option<String> {
     let mut text = String::new();
