@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
-use crate::{device, pool, signals, stack, stop, stream};
+use crate::{device, interrupter, pool, signals, stack, stop, stream};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -164,6 +164,7 @@ pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     if let Ok(mut sessions) = SESSIONS.lock() {
         sessions.push(Session { id, reports });
     }
+    interrupter::begins(id);
     if signals::take_pending() {
         drop(end_session(id));
         return Err(interrupted());
@@ -204,6 +205,13 @@ pub(crate) fn interrupt() -> bool {
         let _ = session.reports.send(interrupted());
     }
     true
+}
+
+/// Ends one session; false if it is over.
+pub(crate) fn interrupt_session(id: u64) -> bool {
+    let Some(session) = end_session(id) else { return false };
+    pool::abandon();
+    session.reports.send(interrupted()).is_ok()
 }
 
 /// Takes a session off the list; `None` if it has ended already.

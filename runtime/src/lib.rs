@@ -13,6 +13,7 @@ pub mod buffer;
 pub mod device;
 pub mod dynamic;
 pub mod fault;
+pub mod interrupter;
 pub mod natives;
 pub mod odometer;
 pub mod outputs;

@@ -4,6 +4,7 @@
 //! entered before. The function is specialised for the present shapes of these variables, compiled, and called on a thread
 //! that a fault may end; what it returns are the variables' new values.
 
+pub mod call;
 mod evaluate;
 pub mod show;
 mod source;
@@ -18,6 +19,7 @@ use ravel_source::{FileId, SourceMap, Span};
 use ravel_syntax::ast::{Definition, ExprKind, Stmt, StmtKind};
 use ravel_syntax::{PreprocessOptions, ReplInput, Tokens, TypeNames};
 use source::{Chunk, INPUT, InputLoader, Key, ROOT};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -74,6 +76,8 @@ pub struct Session {
     /// Whether inputs say what became of their with-loops.
     explains: bool,
     last: Account,
+    /// The reports that were rendered last, as JSON.
+    reported: RefCell<String>,
 }
 
 /// What the last inputs cost, and what became of their with-loops.
@@ -115,6 +119,7 @@ impl Session {
             waiting: Vec::new(),
             explains: false,
             last: Account::default(),
+            reported: RefCell::default(),
         })
     }
 
@@ -429,6 +434,7 @@ impl Session {
     }
 
     fn render(&self, diagnostics: &[Diagnostic], map: &SourceMap) -> String {
+        self.reported.replace(ravel_diagnostics::render(diagnostics, map, ravel_diagnostics::Format::Json, false));
         // Nobody edits an input that was refused: it is typed again.
         let without_fixes = |report: &Diagnostic| Diagnostic { fixes: Vec::new(), ..report.clone() };
         let diagnostics: Vec<Diagnostic> = diagnostics.iter().map(without_fixes).collect();

@@ -207,7 +207,7 @@ pub fn element(elem: Elem, array: &Array, at: usize) -> Option<Scalar> {
 }
 
 /// A vector object of scalars of one type.
-fn vector(basic: Basic, elements: &[Scalar]) -> Option<Array> {
+pub(super) fn vector(basic: Basic, elements: &[Scalar]) -> Option<Array> {
     use ravel_runtime::abi::ElemTag;
     let bits: Vec<u64> = elements.iter().map(|e| e.bits()).collect();
     let shape = [bits.len() as i64];
