@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering, fence};
 
 use crate::abi::{ArrayHeader, DATA_ALIGN, ElemTag, HEADER_SIZE, ObjectKind};
 use crate::fault::{self, Fault};
-use crate::{blocks, device, stats, stop};
+use crate::{blocks, device, lost, stats, stop};
 
 /// Bytes behind the elements of every object that may be read: compiled code loads whole vectors of which only some lanes lie
 /// inside an array. The header before the elements serves for the other end.
@@ -89,7 +89,9 @@ pub fn allocate(elem: ElemTag, kind: ObjectKind, shape: &[i64]) -> Result<NonNul
             data.write_bytes(0, bytes);
         }
     }
-    NonNull::new(header).ok_or_else(memory_fault)
+    let object = NonNull::new(header).ok_or_else(memory_fault)?;
+    lost::note_object(object, bytes);
+    Ok(object)
 }
 
 /// An opaque object that owns `value`; `drop` runs when the last reference goes.
@@ -148,6 +150,7 @@ unsafe fn release(object: NonNull<ArrayHeader>) {
         let bytes = count * elem.size();
         let offset = data as usize - object.as_ptr() as usize;
         stats::on_free(bytes);
+        lost::forget(object.as_ptr() as usize, bytes);
         blocks::free(object.as_ptr().cast(), offset + bytes + PADDING);
     }
 }
@@ -339,7 +342,10 @@ pub unsafe extern "C" fn ravel_string_new(bytes: *const u8, length: i64) -> *mut
 #[unsafe(no_mangle)]
 pub extern "C" fn ravel_scratch_alloc(bytes: i64) -> *mut u8 {
     match usize::try_from(bytes).ok().and_then(blocks::allocate) {
-        Some(block) => block,
+        Some(block) => {
+            lost::note_scratch(block, usize::try_from(bytes).unwrap_or(0));
+            block
+        }
         None => fault::raise(Fault::new(format!("out of memory for {bytes} bytes of temporary values"))),
     }
 }
@@ -351,6 +357,7 @@ pub extern "C" fn ravel_scratch_alloc(bytes: i64) -> *mut u8 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ravel_scratch_free(block: *mut u8, bytes: i64) {
     if let Ok(bytes) = usize::try_from(bytes) {
+        lost::forget(block as usize, bytes);
         // SAFETY: passed on from the caller.
         unsafe { blocks::free(block, bytes) }
     }

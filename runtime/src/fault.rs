@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
+use crate::lost::{self, Counts, Lost};
 use crate::{device, interrupter, pool, signals, stack, stop, stream};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
@@ -159,6 +160,21 @@ thread_local! {
 /// # Errors
 /// The report of the first fault, of an interrupt, or of a thread that could not be started.
 pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Report> {
+    run_session_holding(&mut || None, Counts::default(), work)
+}
+
+/// [`run_session`] for an owner who wants back what a session loses that ends early.
+///
+/// `held` gives the addresses of objects that are somebody's in spite of that, like what global variables hold; without it nothing is
+/// released. `arguments` are counts from before `work` got its references.
+///
+/// # Errors
+/// As [`run_session`].
+pub fn run_session_holding<T: Send + 'static>(
+    held: &mut dyn FnMut() -> Option<Vec<usize>>,
+    arguments: Counts,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Report> {
     let id = NEXT_SESSION.fetch_add(1, Ordering::Relaxed);
     let (reports, faults) = channel();
     if let Ok(mut sessions) = SESSIONS.lock() {
@@ -182,10 +198,21 @@ pub fn run_session<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     // The sender lives in SESSIONS: it is taken out by a fault (after sending) or dropped with its entry.
     match faults.recv() {
         Ok(report) => {
-            stop::stop(id);
+            let has_stopped = stop::stop(id);
+            let lost = Lost::of(id);
+            // A thread that has not stopped may use them.
+            if has_stopped {
+                arguments.restore();
+                if let Some(held) = held() {
+                    lost.release(&held);
+                }
+            }
             Err(report)
         }
-        Err(_) => outcome.recv().map_err(|_| Report::new(None, Fault::new("the program ended without a result"))),
+        Err(_) => {
+            lost::end(id);
+            outcome.recv().map_err(|_| Report::new(None, Fault::new("the program ended without a result")))
+        }
     }
 }
 
@@ -193,8 +220,8 @@ fn interrupted() -> Report {
     Report::new(None, Fault { message: "interrupted".to_string(), ending: Ending::Interrupted })
 }
 
-/// Ends all sessions; false if there is none.
-pub(crate) fn interrupt() -> bool {
+/// Ends all sessions from outside, as Ctrl-C does; false if there is none.
+pub fn interrupt() -> bool {
     let ended = SESSIONS.lock().map(|mut sessions| std::mem::take(&mut *sessions)).unwrap_or_default();
     if ended.is_empty() {
         return false;

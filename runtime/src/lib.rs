@@ -14,6 +14,7 @@ pub mod device;
 pub mod dynamic;
 pub mod fault;
 pub mod interrupter;
+pub mod lost;
 pub mod natives;
 pub mod odometer;
 pub mod outputs;

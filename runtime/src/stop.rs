@@ -208,10 +208,11 @@ pub(crate) fn reap() {
     });
 }
 
-/// Stops the threads that work for a session that is over, as far as they stop in time; the others stop later.
-pub(crate) fn stop(id: u64) {
+/// Stops the threads that work for a session that is over, as far as they stop in time; the others stop later. Whether all have stopped.
+pub(crate) fn stop(id: u64) -> bool {
     install_handler();
-    if !stop_until(id, Instant::now() + PATIENCE, PAUSE) {
+    let has_stopped = stop_until(id, Instant::now() + PATIENCE, PAUSE);
+    if !has_stopped {
         // If no thread can be started, the next session tries again.
         let _ = std::thread::Builder::new().spawn(
             move || {
@@ -219,6 +220,7 @@ pub(crate) fn stop(id: u64) {
             },
         );
     }
+    has_stopped
 }
 
 /// Whether no thread works for the session any more.

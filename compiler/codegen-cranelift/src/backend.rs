@@ -50,4 +50,8 @@ impl Session for Jit {
     fn entry(&self, name: &str) -> Result<Entry, EmitError> {
         Jit::entry(self, name)
     }
+
+    fn globals(&mut self) -> Option<Vec<usize>> {
+        Some(self.global_words())
+    }
 }

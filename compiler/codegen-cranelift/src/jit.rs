@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
-use cranelift_module::FuncId as LinkerFuncId;
+use cranelift_module::{FuncId as LinkerFuncId, FuncOrDataId, Module as _};
 use ravel_codegen::{Entries, Entry, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module};
 use ravel_types::HashSet;
 
 use crate::compile::define_functions;
-use crate::plan::Plan;
+use crate::plan::{Plan, global_symbol};
 use crate::target::{CodeModel, Target};
 use crate::{EmitError, check, linker_error};
 
@@ -95,6 +95,21 @@ impl Jit {
     /// There is no such entry.
     pub fn entry(&self, name: &str) -> Result<Entry, EmitError> {
         self.entries.entry(name)
+    }
+
+    /// What global variables hold that are large enough for an address. No code of the session runs at the time.
+    #[expect(unsafe_code, reason = "a global variable is a raw address")]
+    pub fn global_words(&self) -> Vec<usize> {
+        let mut words = Vec::new();
+        for name in &self.globals {
+            let Some(FuncOrDataId::Data(id)) = self.module.get_name(&global_symbol(name)) else { continue };
+            let (address, bytes) = self.module.get_finalized_data(id);
+            if bytes >= size_of::<usize>() {
+                // SAFETY: the module defines the variable, aligned to 16 bytes, and never frees it.
+                words.push(unsafe { ravel_codegen::global_word(address) });
+            }
+        }
+        words
     }
 
     /// Runs an entry as the whole program: [`Entries::run_program`].

@@ -121,6 +121,11 @@ pub(crate) fn c_signature(sig: &Signature, cc: CallConv) -> ir::Signature {
     out
 }
 
+/// The symbol of a global variable, which modules of a session share.
+pub fn global_symbol(name: &str) -> String {
+    format!("ravel.global.{name}")
+}
+
 fn func_signature(func: &Func, cc: CallConv) -> ir::Signature {
     let flat = |ty: Ty| vec![AbiParam::new(piece_type(ty)); piece_count(ty)];
     let mut sig = ir::Signature::new(cc);
@@ -179,7 +184,7 @@ impl<'a> Plan<'a> {
             plan.data.push(id);
         }
         for global in module.globals.values() {
-            let name = format!("ravel.global.{}", global.name);
+            let name = global_symbol(&global.name);
             let id = linker.declare_data(&name, Linkage::Local, true, false).map_err(linker_error)?.as_u32();
             plan.globals.push(id);
         }

@@ -7,10 +7,10 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use ravel_codegen::{Entries, Entry, SymbolLookup, find_symbol};
 use ravel_nest::ir::{Func, Module, Visibility};
-use ravel_types::HashSet;
+use ravel_types::HashMap;
 
 use crate::linker::Linker;
-use crate::module::{Exports, import_names, trampoline_symbol, translate};
+use crate::module::{Exports, global_symbol, import_names, trampoline_symbol, translate};
 use crate::parts::Parts;
 use crate::target::Target;
 use crate::{EmitError, check};
@@ -21,7 +21,8 @@ use crate::{EmitError, check};
 pub struct Jit {
     linker: Linker,
     lookup: Arc<SymbolLookup>,
-    globals: HashSet<String>,
+    /// With their sizes.
+    globals: HashMap<String, u32>,
     entries: Entries,
     n_modules: usize,
 }
@@ -46,7 +47,7 @@ impl Jit {
         Ok(Jit {
             linker: Linker::new()?,
             lookup,
-            globals: HashSet::default(),
+            globals: HashMap::default(),
             entries: Entries::default(),
             n_modules: 0,
         })
@@ -64,7 +65,7 @@ impl Jit {
         check(module)?;
         let prefix = format!("ravel.{}.", self.n_modules);
         self.n_modules += 1;
-        let defined_before = |name: &str| self.globals.contains(name);
+        let defined_before = |name: &str| self.globals.contains_key(name);
         let objects = parts.each(|part| {
             let target = Target::host()?;
             let context = Context::create();
@@ -80,7 +81,7 @@ impl Jit {
             }
             self.linker.add(MemoryBuffer::create_from_memory_range_copy(&object, "ravel"))?;
         }
-        self.globals.extend(module.globals.values().map(|global| global.name.clone()));
+        self.globals.extend(module.globals.values().map(|global| (global.name.clone(), global.ty.bytes())));
         for func in module.funcs.values().filter(|func| func.visibility == Visibility::Entry) {
             let symbol = format!("{prefix}{}", func.name);
             let trampoline = self.linker.lookup(&trampoline_symbol(&symbol))?;
@@ -104,6 +105,19 @@ impl Jit {
     /// There is no such entry.
     pub fn entry(&self, name: &str) -> Result<Entry, EmitError> {
         self.entries.entry(name)
+    }
+
+    /// What global variables hold that are large enough for an address; nothing if one is not found. No code of the session runs at the time.
+    #[expect(unsafe_code, reason = "a global variable is a raw address")]
+    pub fn global_words(&mut self) -> Option<Vec<usize>> {
+        let large = self.globals.iter().filter(|&(_, &bytes)| bytes as usize >= size_of::<usize>());
+        let mut words = Vec::new();
+        for (name, _) in large {
+            let address = self.linker.lookup(&global_symbol(name)).ok()?;
+            // SAFETY: an object of the session defines the variable, and its memory is never freed.
+            words.push(unsafe { ravel_codegen::global_word(address) });
+        }
+        Some(words)
     }
 
     /// Runs an entry as the whole program: [`Entries::run_program`].

@@ -61,6 +61,11 @@ pub trait Session {
     /// # Errors
     /// There is no such entry.
     fn entry(&self, name: &str) -> Result<Entry, EmitError>;
+
+    /// The words that global variables hold at present, some of them addresses of objects; nothing where they cannot be found.
+    fn globals(&mut self) -> Option<Vec<usize>> {
+        None
+    }
 }
 
 /// A text that a backend makes of a module.

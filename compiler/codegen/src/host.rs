@@ -34,6 +34,16 @@ pub enum Word {
     Object(Array),
 }
 
+impl Word {
+    /// The object, if it is one.
+    pub fn object(&self) -> Option<&Array> {
+        match self {
+            Word::Object(object) => Some(object),
+            Word::Bits(_) => None,
+        }
+    }
+}
+
 impl Entry {
     /// Describes an entry function of nest.
     ///
@@ -103,6 +113,16 @@ impl Entry {
         };
         Some(status)
     }
+}
+
+/// The first word of a global variable.
+///
+/// # Safety
+/// `address` is that of an aligned variable of eight bytes or more. No code that writes to it runs at the time.
+#[expect(unsafe_code, reason = "a global variable is a raw address")]
+pub unsafe fn global_word(address: *const u8) -> usize {
+    // SAFETY: by contract.
+    unsafe { address.cast::<usize>().read_volatile() }
 }
 
 /// Is this the type of a program, `() -> i32`?

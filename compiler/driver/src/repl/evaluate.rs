@@ -5,10 +5,12 @@ use super::value::{self, Value};
 use super::{LAST_VALUE, Outcome, Refusal, Session, USED, show};
 use crate::explain::Explanation;
 use crate::pipeline::{Compilation, ENTRY, Failure};
+use ravel_codegen::Word;
 use ravel_core::RootSource;
 use ravel_core::ir::{self, ExprKind, FunBody, FunId, LocalId, Program, Target};
 use ravel_diagnostics::Code;
-use ravel_runtime::fault::{Ending, Report, run_session};
+use ravel_runtime::fault::{Ending, Report, run_session_holding};
+use ravel_runtime::lost::Counts;
 use ravel_source::Span;
 use ravel_specialize::Entry;
 use ravel_specialize::value::Kind;
@@ -153,7 +155,10 @@ impl Session {
         self.last.compiled += compilation.times.iter().map(|(_, time)| *time).sum::<Duration>();
         self.last.explained.push_str(&compilation.explained());
         let start = Instant::now();
-        let outcome = run_session(move || entry.call_owned(given, &is_object));
+        let arguments = Counts::before(given.iter().filter_map(Word::object));
+        let jit = &mut self.jit;
+        let outcome =
+            run_session_holding(&mut || jit.globals(), arguments, move || entry.call_owned(given, &is_object));
         self.last.ran += start.elapsed();
         let written = ravel_runtime::stream::finish();
         let returned = match outcome {
