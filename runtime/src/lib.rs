@@ -10,6 +10,7 @@ pub mod arena;
 pub mod array;
 mod blocks;
 pub mod buffer;
+pub mod capi;
 pub mod device;
 pub mod dynamic;
 pub mod fault;

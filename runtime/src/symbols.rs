@@ -82,6 +82,7 @@ symbols! {
     foreign::ravel_foreign_box(value, free),
     foreign::ravel_foreign_value(object),
     foreign::ravel_foreign_null(name),
+    foreign::ravel_foreign_shape(name, object, elem, rank),
     dynamic::ravel_copy_bytes(to, from, bytes),
     dynamic::ravel_copy_handles(to, from, bytes),
     dynamic::ravel_fault_numbers(pos, text, numbers, n),
