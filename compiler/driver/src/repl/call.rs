@@ -11,10 +11,11 @@ use crate::pipeline::{Compilation, ENTRY, Failure};
 use crate::places::Functions;
 use ravel_codegen::{Entry as Code, Word};
 use ravel_core::RootSource;
-use ravel_core::ir::{ElemTy, Expr, ExprKind, Fun, FunBody, FunId, LocalId, Program, SetId, Stmt, Target};
+use ravel_core::ir::{ElemTy, Expr, ExprKind, Fun, FunBody, FunId, LocalId, Program, SetId, Stmt};
 use ravel_diagnostics::Diagnostic;
 use ravel_runtime::abi::ElemTag;
-use ravel_runtime::fault::Report;
+use ravel_runtime::fault::{Report, run_session_holding};
+use ravel_runtime::lost::Counts;
 use ravel_source::{SourceMap, Span};
 use ravel_specialize::Entry;
 use ravel_specialize::value::{Kind, ScKind, ShapeKind};
@@ -430,6 +431,22 @@ impl Session {
         Ok(self.make(function, arguments, true, true)?.1)
     }
 
+    /// Calls an instance with the words of its arguments.
+    ///
+    /// # Errors
+    /// [`CallError::Fault`], [`CallError::Interrupted`].
+    pub fn run_instance(&mut self, instance: &Instance, words: Vec<Word>) -> Result<Vec<Value>, CallError> {
+        let arguments = Counts::before(words.iter().filter_map(Word::object));
+        let (code, objects) = (instance.code, instance.objects.clone());
+        let jit = &mut self.jit;
+        let outcome =
+            run_session_holding(&mut || jit.globals(), arguments, move || code.call_owned(words, &objects));
+        let written = ravel_runtime::stream::finish();
+        let words = outcome.map_err(|report| instance.failure(report))?;
+        written.map_err(|fault| instance.failure(Report::new(None, fault)))?;
+        instance.values(words).ok_or_else(|| CallError::Internal("a call did not return what it should".to_string()))
+    }
+
     fn make(
         &mut self,
         function: &str,
@@ -560,6 +577,7 @@ pub fn adapt_whole(number: i64, to: Basic) -> Option<u64> {
         Basic::Bool => matches!(number, 0 | 1).then_some(number as u64),
         Basic::Float => Some(u64::from((number as f32).to_bits())),
         Basic::Double => Some((number as f64).to_bits()),
+        Basic::Ulong | Basic::Ulonglong => u64::try_from(number).ok(),
         _ => Scalar::from_i64(to.elem(), number).filter(|made| made.as_i64() == Some(number)).map(Scalar::bits),
     }
 }

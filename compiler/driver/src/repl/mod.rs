@@ -5,6 +5,7 @@
 //! that a fault may end; what it returns are the variables' new values.
 
 pub mod call;
+pub mod host;
 mod evaluate;
 pub mod show;
 mod source;
