@@ -140,6 +140,11 @@ impl Host {
         Ok(Pending { number, is_cancelled, shared: self.shared.clone(), answer: answered })
     }
 
+    /// Ends what is computed; false if that is nothing.
+    pub fn interrupt(&self) -> bool {
+        self.shared.interrupter.interrupt()
+    }
+
     /// The signatures of the instances that a function has.
     pub fn signatures(&self, function: &str) -> Vec<String> {
         self.shared.instances.lock().unwrap_or_else(PoisonError::into_inner).signatures(function)
