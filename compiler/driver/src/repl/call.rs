@@ -327,6 +327,9 @@ fn return_results(fun: &mut Fun) {
     if let FunBody::Sac { returns, .. } = &mut fun.body {
         let local = |slot: &LocalId| Expr { kind: ExprKind::Local(*slot), span: Span::NONE };
         *returns = slots.iter().map(local).collect();
+        // One expression could be a call with several results; two are two values.
+        let nothing = ExprKind::Const { ty: Basic::Int, value: Scalar::I32(0) };
+        returns.push(Expr { kind: nothing, span: Span::NONE });
     }
 }
 
@@ -464,7 +467,11 @@ impl Session {
         let (init_globals, objects) = self.globals_to_initialise(&mut program);
         let entry = Entry::Function { fun, args: kinds, init_globals };
         let results = match self.compile(&mut compilation, &program, entry) {
-            Ok(results) => results,
+            Ok(mut results) => {
+                // The last one is a constant of ours.
+                results.pop();
+                results
+            }
             Err(failure) => return Err(self.call_failure(&compilation, &failure)),
         };
         let code = self.jit.entry(ENTRY).map_err(|error| CallError::Internal(error.to_string()))?;
