@@ -13,7 +13,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
 use crate::lost::{self, Counts, Lost};
-use crate::{device, interrupter, pool, signals, stack, stop, stream};
+use crate::{device, interrupter, pool, signals, standing, stop, stream};
 
 /// Why a program cannot continue. The position is added when the fault is raised.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -186,7 +186,7 @@ pub fn run_session_holding<T: Send + 'static>(
         return Err(interrupted());
     }
     let (results, outcome) = channel();
-    let spawned = stack::spawn("ravel-session", stack::MAIN_STACK, move || {
+    let spawned = standing::run(move || {
         stop::enter_session(id);
         let _ = results.send(work());
         drop(end_session(id));

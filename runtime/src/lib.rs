@@ -23,6 +23,7 @@ pub mod pool;
 pub mod signals;
 pub mod spare;
 pub mod stack;
+mod standing;
 pub mod standard;
 pub mod start;
 pub mod stats;
