@@ -10,12 +10,15 @@ use ravel_runtime::array::Array;
 use ravel_runtime::interrupter::Interrupter;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Stack of the thread: specialisation recurses with the program.
 const STACK: usize = 1 << 30;
+
+/// How long callers and the thread look for each other before they sleep.
+const ATTENTIVE: Duration = Duration::from_micros(20);
 
 /// An argument of a call.
 #[derive(Debug)]
@@ -154,7 +157,7 @@ impl Host {
 impl Pending {
     /// The answer, if it comes in time. It comes once.
     pub fn wait(&self, time: Duration) -> Option<Result<Answer, CallError>> {
-        match self.answer.recv_timeout(time) {
+        match attentively(&self.answer, Some(time)) {
             Ok(answer) => Some(answer),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Err(ended())),
@@ -178,12 +181,28 @@ impl Pending {
     }
 }
 
+/// What comes next. For a moment it is looked for without sleep, since to be woken up takes longer than many a call.
+fn attentively<T>(from: &Receiver<T>, time: Option<Duration>) -> Result<T, RecvTimeoutError> {
+    let start = Instant::now();
+    while start.elapsed() < ATTENTIVE {
+        match from.try_recv() {
+            Ok(found) => return Ok(found),
+            Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+    match time {
+        Some(time) => from.recv_timeout(time),
+        None => from.recv().map_err(|_| RecvTimeoutError::Disconnected),
+    }
+}
+
 fn ended() -> CallError {
     CallError::Internal("the session has ended; this is a bug in Ravel, please report it with the program".to_string())
 }
 
 fn serve(mut session: Session, shared: &Shared, queue: &Receiver<Job>) {
-    while let Ok(job) = queue.recv() {
+    while let Ok(job) = attentively(queue, None) {
         shared.current.store(job.number, Ordering::SeqCst);
         let answer = match job.is_cancelled.load(Ordering::SeqCst) {
             true => Err(CallError::Interrupted),
